@@ -1,0 +1,109 @@
+package io.hearth.core.plan
+
+import io.hearth.core.topology.IdSet
+
+/** What is known of the application. */
+final case class Workload(kind: Option[WorkloadKind], inputBytes: Option[Long])
+
+object Workload {
+  val unknown: Workload = Workload(None, None)
+}
+
+sealed abstract class WorkloadKind(val name: String)
+object WorkloadKind {
+  case object Sql extends WorkloadKind("sql")
+  case object Ml extends WorkloadKind("ml")
+  case object Graph extends WorkloadKind("graph")
+  case object Etl extends WorkloadKind("etl")
+  val all: Vector[WorkloadKind] = Vector(Sql, Ml, Graph, Etl)
+}
+
+/**
+ * What the user fixed: always honoured, or refused by name.
+ *
+ * @param executors number of executors
+ * @param cores task slots of each executor
+ * @param memoryMb heap of each executor
+ * @param conf every Spark key that the user set
+ */
+final case class Limits(
+    executors: Option[Int],
+    cores: Option[Int],
+    memoryMb: Option[Long],
+    conf: Map[String, String]
+)
+
+object Limits {
+  val none: Limits = Limits(None, None, None, Map.empty)
+}
+
+/**
+ * How an application uses the machine.
+ *
+ * @param mode `Native` is one JVM (Spark's `local[n]`): then `executors` holds that one JVM, not bound
+ * @param master the Spark master that runs this plan, such as `local-numa[4x12]` or `local[8]`
+ * @param conf the Spark settings that follow from the decisions, the user's own included
+ * @param reasons one for each decision, in the order in which they were taken
+ */
+final case class Plan(
+    mode: PlanMode,
+    master: String,
+    executors: Vector[ExecutorPlan],
+    driver: DriverPlan,
+    conf: Map[String, String],
+    reasons: Vector[Reason]
+)
+
+sealed abstract class PlanMode(val name: String)
+object PlanMode {
+  case object Native extends PlanMode("native")
+  case object Partitioned extends PlanMode("partitioned")
+}
+
+/**
+ * One executor and its place.
+ *
+ * @param id 0, 1, 2 ...: the place, kept when a lost executor is replaced
+ * @param cpus the CPUs it is bound to
+ * @param memoryNodes the memory nodes that it is bound to
+ * @param taskSlots tasks that run at the same time
+ * @param heapMb -Xmx
+ * @param javaOptions garbage collector and JVM flags, without -Xmx
+ * @param host the name under which Spark's scheduler knows the place: one for each NUMA node
+ *             (for each executor, where the whole plan sits on one node)
+ */
+final case class ExecutorPlan(
+    id: Int,
+    cpus: IdSet,
+    memoryNodes: IdSet,
+    taskSlots: Int,
+    heapMb: Long,
+    offHeapMb: Long,
+    overheadMb: Long,
+    javaOptions: Vector[String],
+    host: String
+)
+
+/** @param cpus where the driver's JVM should run; all allowed CPUs when it is not bound */
+final case class DriverPlan(cpus: IdSet, memoryNodes: IdSet, bound: Boolean, heapMb: Long)
+
+/**
+ * @param decision what was decided, such as `executors`
+ * @param value the outcome, such as `12`
+ * @param because one sentence
+ * @param source where the rule comes from: a study (S1 to S5 of the documentation), a kernel or JVM
+ *               document, or `user`
+ */
+final case class Reason(decision: String, value: String, because: String, source: String)
+
+/**
+ * Nothing fits: the constraint that binds.
+ *
+ * @param name what does not fit, such as `--memory` or `spark.executor.memory`
+ * @param value what was asked for
+ * @param limit what there is
+ * @param remedy what to do next
+ */
+final case class Unfit(name: String, value: String, limit: String, remedy: String) {
+  def message: String = s"$name: $value does not fit: $limit; $remedy"
+}

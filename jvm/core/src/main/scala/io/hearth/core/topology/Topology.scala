@@ -1,0 +1,85 @@
+package io.hearth.core.topology
+
+/**
+ * A machine as the kernel describes it, and the part of it that this process may use.
+ *
+ * An immutable snapshot: every decision of hearth is a pure function of it. All ids are the
+ * kernel's and may be sparse. Online hardware only. Sizes are bytes.
+ *
+ * @param source what it was read from: `live`, the path of a capture, or the text of a description
+ * @param architecture the machine's name as `uname -m` tells it, where known
+ * @param nodes NUMA nodes in id order; a node may have no CPU (memory-only) or no memory
+ * @param caches the groups of CPUs that share a last-level cache; empty where unknown
+ * @param warnings what was contradictory or missing and how it was read all the same
+ */
+final case class Topology(
+    source: String,
+    architecture: Option[String],
+    packages: Vector[CpuPackage],
+    nodes: Vector[NumaNode],
+    caches: Vector[CacheGroup],
+    cores: Vector[Core],
+    devices: Vector[Device],
+    allowed: Allowed,
+    warnings: Vector[String]
+) {
+
+  /** All online CPUs (hardware threads, PUs). */
+  lazy val cpus: IdSet = IdSet.union(cores.iterator.map(_.cpus))
+
+  def node(id: Int): Option[NumaNode] = nodes.find(_.id == id)
+
+  /** The node that a CPU belongs to, if the kernel says so. */
+  def nodeOf(cpu: Int): Option[NumaNode] = nodeByCpu.get(cpu)
+
+  private lazy val nodeByCpu: Map[Int, NumaNode] =
+    nodes.iterator.flatMap(n => n.cpus.iterator.map(_ -> n)).toMap
+}
+
+/** A physical package (socket). `dies` holds one entry where the kernel reports no dies. */
+final case class CpuPackage(id: Int, cpus: IdSet, dies: Vector[Die])
+
+final case class Die(id: Int, cpus: IdSet)
+
+/**
+ * @param cpus online CPUs of the node; empty for a memory-only node
+ * @param memoryBytes total memory; 0 for a node without memory
+ * @param freeBytes free memory when read; absent in a description
+ * @param distances to every node, itself included (10 is local; ACPI SLIT)
+ */
+final case class NumaNode(
+    id: Int,
+    cpus: IdSet,
+    memoryBytes: Long,
+    freeBytes: Option[Long],
+    distances: Map[Int, Int]
+)
+
+final case class CacheGroup(level: Int, sizeBytes: Option[Long], cpus: IdSet)
+
+/**
+ * @param id the kernel's core_id, unique only within its package and die
+ * @param cpus its online hardware threads (SMT siblings)
+ * @param kind the kernel's core type on a hybrid machine, such as `cpu_core`, `cpu_atom`
+ */
+final case class Core(id: Int, packageId: Int, dieId: Int, cpus: IdSet, kind: Option[String])
+
+/** @param node the NUMA node it hangs on, absent where the kernel says -1 or nothing */
+final case class Device(name: String, kind: DeviceKind, node: Option[Int], localCpus: Option[IdSet])
+
+sealed abstract class DeviceKind(val name: String)
+object DeviceKind {
+  case object Network extends DeviceKind("network")
+  case object InfiniBand extends DeviceKind("infiniband")
+  case object Block extends DeviceKind("block")
+  val all: Vector[DeviceKind] = Vector(Network, InfiniBand, Block)
+}
+
+/**
+ * What this process may use: scheduler affinity and the cpuset of its cgroup (v1 or v2), intersected
+ * with what is online.
+ *
+ * @param nodes memory nodes that it may allocate on
+ * @param memoryLimitBytes the tightest memory limit of its cgroup and that group's ancestors
+ */
+final case class Allowed(cpus: IdSet, nodes: IdSet, memoryLimitBytes: Option[Long])
