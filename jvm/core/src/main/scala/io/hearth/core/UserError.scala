@@ -1,0 +1,8 @@
+package io.hearth.core
+
+/**
+ * Something the user can put right. The message states the name, the value, the limit and what to
+ * do next, in one line; it is shown without a stack trace.
+ */
+final class UserError(message: String, cause: Option[Throwable] = None)
+    extends RuntimeException(message, cause.orNull)

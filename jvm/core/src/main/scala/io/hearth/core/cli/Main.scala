@@ -1,0 +1,41 @@
+package io.hearth.core.cli
+
+import scala.util.control.NonFatal
+
+import io.hearth.core.UserError
+
+/**
+ * The seam to the Python command line: `Main VERB ARGS`, one JSON document on standard output.
+ *
+ * Exit codes: 0 done; 2 the user can put it right, one line on standard error; 70 a fault of hearth,
+ * with its stack trace.
+ */
+object Main {
+
+  /** A verb: arguments in, text for standard output out. */
+  type Verb = Vector[String] => String
+
+  private val verbs: Map[String, Verb] = Map.empty
+
+  def main(args: Array[String]): Unit = sys.exit(run(args.toVector))
+
+  private def run(args: Vector[String]): Int =
+    try {
+      val verb = args.headOption.getOrElse("")
+      val action = verbs.getOrElse(
+        verb,
+        throw new UserError(
+          s"verb '$verb' is unknown: use ${verbs.keys.toVector.sorted.mkString(", ")}"
+        )
+      )
+      println(action(args.drop(1)))
+      0
+    } catch {
+      case e: UserError =>
+        System.err.println(e.getMessage)
+        2
+      case NonFatal(e) =>
+        e.printStackTrace()
+        70
+    }
+}
