@@ -29,7 +29,7 @@ def show_topology(machine: Document, screen: Screen) -> list[str]:
 def summary(machine: Document) -> str:
     """One line: `2 packages, 4 nodes, 24 cores, 192 CPUs, 1 TB`."""
     cores = machine["cores"]
-    cpus = sum(len(parse_ids(core["cpus"])) for core in cores)
+    cpus = len(parse_ids(machine["cpus"]))
     memory = sum(node["memory_bytes"] for node in machine["nodes"])
     counts = [
         _count(len(machine["packages"]), "package"),
@@ -60,12 +60,13 @@ def _machine_tree(machine: Document, screen: Screen) -> Branch:
             _add_cpus(branch, machine, inside)
     for node in machine["nodes"]:
         if node["id"] not in placed:
-            root.add(f"{_node_text(node, screen)}  {screen.paint('no CPU', 'yellow')}")
+            kind = "GPU memory, no CPU" if node.get("gpu_memory") else "no CPU"
+            root.add(f"{_node_text(node, screen)}  {screen.paint(kind, 'yellow')}")
     return root
 
 
 def _package_text(package: Document, cores: list[Document], screen: Screen) -> str:
-    mine = [core for core in cores if core["package_id"] == package["id"]]
+    mine = [core for core in cores if core["package"] == package["id"]]
     text = f"{screen.title('package ' + str(package['id']))}  {_cores_text(mine)}"
     dies = len(package["dies"])
     return f"{text}, {dies} dies" if dies > 1 else text
@@ -167,7 +168,7 @@ def _names(names: list[str]) -> str:
 
 def _allowed(machine: Document, screen: Screen) -> list[str]:
     allowed = machine["allowed"]
-    online = {cpu for core in machine["cores"] for cpu in parse_ids(core["cpus"])}
+    online = set(parse_ids(machine["cpus"]))
     usable = parse_ids(allowed["cpus"])
     all_nodes = [node["id"] for node in machine["nodes"] if node["memory_bytes"]]
     nodes = parse_ids(allowed["nodes"])
