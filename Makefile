@@ -20,7 +20,7 @@ format: ## Format the sources of both languages
 	@tools/setup.sh
 	@.venv/bin/ruff check --fix --quiet .
 	@.venv/bin/ruff format .
-	@mvn -B -q -f jvm spotless:apply
+	@mvn -B -q -Dstyle.color=never -f jvm spotless:apply
 
 lint: ## Check formatting, style and import directions only
 	@tools/setup.sh

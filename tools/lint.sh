@@ -6,4 +6,4 @@ cd "$(dirname "$0")/.."
 .venv/bin/ruff check .
 .venv/bin/ruff format --check .
 .venv/bin/lint-imports
-mvn -B -q -f jvm spotless:check
+mvn -B -q -Dstyle.color=never -f jvm spotless:check

@@ -118,7 +118,10 @@ hearth_jar() {
     print=$(fingerprint jvm)
     fresh jar "$print" && ls src/hearth/jars/hearth-spark_*.jar >/dev/null 2>&1 && return 0
     say "building the jar (the first time Maven fetches its plug-ins)"
-    mvn -B -q -f jvm package -DskipTests
+    if ! mvn -B -q -f jvm package -DskipTests >.cache/jar.log 2>&1; then
+        cat .cache/jar.log >&2
+        fail "the jar could not be built"
+    fi
     mkdir -p src/hearth/jars
     for jar in jvm/spark/target/hearth-spark_2.13-*.jar; do
         cp "$jar" "src/hearth/jars/.$(basename "$jar").part"

@@ -4,7 +4,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 printf 'test: the JVM side (formatter, compiler warnings, import cycles, ScalaTest)\n'
-mvn -B -f jvm verify
+mvn -B -ntp -Dstyle.color=never -f jvm verify
 printf 'test: linters of the Python side\n'
 .venv/bin/ruff check .
 .venv/bin/ruff format --check .

@@ -6,7 +6,7 @@ from typing import Any
 from hearth.model.ids import brief_ids, parse_ids
 from hearth.model.sizes import show_mb
 from hearth.report.terminal import Screen, table
-from hearth.report.topology import summary
+from hearth.report.topology import name_of, summary
 
 LETTERS = ascii_lowercase + ascii_uppercase
 _ROWS_SHOWN = 32
@@ -15,8 +15,8 @@ Document = dict[str, Any]
 
 def show_plan(plan: Document, machine: Document, screen: Screen) -> list[str]:
     """The lines: what was decided, the partitions, the map of the machine, the reasons."""
-    lines = [screen.title(f"{machine['source']}: {summary(machine)}"), _mode_text(plan), ""]
-    lines += [screen.title("partitions"), *_partitions(plan, screen), ""]
+    lines = [screen.title(f"{name_of(machine)}: {summary(machine)}"), _mode_text(plan), ""]
+    lines += [screen.title("partitions"), *partitions(plan, screen), ""]
     lines += [screen.title("map"), *machine_map(plan, machine, screen), ""]
     return [*lines, screen.title("reasons"), *_reasons(plan["reasons"], screen)]
 
@@ -55,7 +55,7 @@ def _place(executor: Document) -> str:
     return f"CPUs {brief_ids(executor['cpus'], 24)} on node {executor['memory_nodes']}"
 
 
-def _partitions(plan: Document, screen: Screen) -> list[str]:
+def partitions(plan: Document, screen: Screen) -> list[str]:
     head = ["executor", "node", "CPUs", "slots", "heap", "off-heap", "overhead", "GC"]
     executors = plan["executors"]
     rows = [_partition(executor, plan, screen) for executor in executors[:_ROWS_SHOWN]]

@@ -26,6 +26,11 @@ def show_topology(machine: Document, screen: Screen) -> list[str]:
     return lines[:-1]
 
 
+def name_of(machine: Document) -> str:
+    """What the machine is called: this one, a capture's path, or its description."""
+    return "this machine" if machine["source"] == "live" else str(machine["source"])
+
+
 def summary(machine: Document) -> str:
     """One line: `2 packages, 4 nodes, 24 cores, 192 CPUs, 1 TB`."""
     cores = machine["cores"]
@@ -47,7 +52,7 @@ def _count(number: int, noun: str) -> str:
 
 def _machine_tree(machine: Document, screen: Screen) -> Branch:
     architecture = f" ({machine['architecture']})" if machine.get("architecture") else ""
-    root = Branch(screen.title(f"{machine['source']}{architecture}: {summary(machine)}"))
+    root = Branch(screen.title(f"{name_of(machine)}{architecture}: {summary(machine)}"))
     placed: set[int] = set()
     for package in machine["packages"]:
         inside = set(parse_ids(package["cpus"]))
@@ -155,7 +160,7 @@ def _devices(devices: list[Document], screen: Screen) -> list[str]:
     places: dict[tuple[str, str], list[str]] = {}
     for device in devices:
         node = device.get("node")
-        where = f"node {node}" if node is not None else "no node named"
+        where = f"node {node}" if node is not None else "node unknown"
         places.setdefault((device["kind"], where), []).append(device["name"])
     rows = [(kind, where, _names(names)) for (kind, where), names in sorted(places.items())]
     return [screen.title("devices"), *table(screen, ["kind", "at", "names"], rows)]
