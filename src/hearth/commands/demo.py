@@ -158,10 +158,11 @@ def _show_placement(state: Path, bound: list[Any]) -> bool:
 
 
 def _show_results(folder: Path, outcomes: list[Any]) -> bool:
-    from hearth.demo.check import TOLERANCE, difference, expected_rows
+    from hearth.demo.check import ABSOLUTE, RELATIVE, difference, expected_rows
     from hearth.demo.runs import QUERIES
 
-    _title(f"Results against DuckDB on the same files (numbers within {TOLERANCE:g}, relative)")
+    _title("Results against DuckDB on the same files")
+    print(f"  numbers count as equal within {ABSOLUTE:f} + {RELATIVE:f} x the larger")
     good = True
     for name, rows in expected_rows(folder / "tables", QUERIES, folder / "texts").items():
         wrong = [difference(outcome.document["rows"][name], rows) for outcome in outcomes]

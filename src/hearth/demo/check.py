@@ -4,9 +4,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-#: Largest relative difference of two numbers that count as equal. Sums of decimals are exact in
-#: both engines; Spark rounds an average of decimals to six places, DuckDB gives a double.
-TOLERANCE = 1e-6
+#: Two numbers count as equal within ABSOLUTE + RELATIVE x the larger one. Sums of decimals are
+#: exact in both engines; of an average Spark keeps six places, DuckDB gives a double.
+ABSOLUTE = Decimal("0.000001")
+RELATIVE = Decimal("0.000000001")
 
 _WORDS = """
 SELECT word, count(*) FROM (
@@ -34,7 +35,7 @@ def expected_rows(data: Path, queries: Path, texts: Path) -> dict[str, Rows]:
 
 
 def difference(actual: Rows, expected: Rows) -> str | None:
-    """The first difference, in words; None where the rows agree within TOLERANCE, in order."""
+    """The first difference, in words; None where the rows agree within the tolerance, in order."""
     if len(actual) != len(expected):
         return f"{len(actual)} rows, DuckDB has {len(expected)}"
     for number, (mine, theirs) in enumerate(zip(actual, expected, strict=True)):
@@ -49,5 +50,5 @@ def difference(actual: Rows, expected: Rows) -> str | None:
 def _equal(one: Any, other: Any) -> bool:
     if isinstance(other, (int, float, Decimal)) and not isinstance(other, bool) and one is not None:
         mine, theirs = Decimal(str(one)), Decimal(str(other))
-        return abs(mine - theirs) <= Decimal(TOLERANCE) * max(abs(mine), abs(theirs))
+        return abs(mine - theirs) <= ABSOLUTE + RELATIVE * max(abs(mine), abs(theirs))
     return one == (other.isoformat() if hasattr(other, "isoformat") else other)
