@@ -16,6 +16,7 @@ object Main {
   type Verb = Vector[String] => String
 
   private val verbs: Map[String, Verb] = Map(
+    "plan" -> PlanVerb.plan,
     "topology" -> TopologyVerbs.topology
   )
 
