@@ -34,7 +34,11 @@ def plan_request(options: Namespace, conf: dict[str, str], machine: str | None) 
         "memory_mb": memory_mb,
         "conf": conf,
     }
-    return {"machine": machine, "workload": workload, "limits": limits, "occupied_cpus": ""}
+    request: dict[str, Any] = {"schema": "hearth/plan-request/1", "machine": machine}
+    request |= {"workload": workload, "limits": limits}
+    if getattr(options, "occupied", None) is not None:
+        request["occupied_cpus"] = options.occupied
+    return request
 
 
 def parse_conf(settings: list[str], what: str = "--conf") -> dict[str, str]:
