@@ -16,7 +16,6 @@ object Main {
   type Verb = Vector[String] => String
 
   private val verbs: Map[String, Verb] = Map(
-      private val verbs: Map[String, Verb] = Map(
     "topology" -> TopologyVerbs.topology,
     "plan" -> PlanVerb.plan,
     "placement" -> (PlacementVerb(_))
