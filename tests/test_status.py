@@ -22,9 +22,9 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def record(state: Path, app: str, pid: int, ticks: int | None, **more: Any) -> Path:
+def record(home: Path, app: str, pid: int, ticks: int | None, **more: Any) -> Path:
     """Writes the record of an application as the driver does."""
-    folder = state / "runs" / app
+    folder = home / "runs" / app
     folder.mkdir(parents=True)
     run = {"schema": "hearth/run/1", "app_id": app, "name": "test", "driver_pid": pid}
     run |= {"driver_start_ticks": ticks, "master": "local-numa[1x1]", "state": "running"}
