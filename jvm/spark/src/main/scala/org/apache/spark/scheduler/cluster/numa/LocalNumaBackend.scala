@@ -1,5 +1,7 @@
 package org.apache.spark.scheduler.cluster.numa
 
+import java.util.concurrent.atomic.AtomicBoolean
+
 import scala.concurrent.Future
 
 import org.apache.spark.{SparkConf, SparkContext}
@@ -37,6 +39,7 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
 
   // Until all have been started a failure is thrown to whoever makes the SparkContext.
   @volatile private var started = false
+  private val givenUp = new AtomicBoolean(false)
   @volatile private var startFailure: Option[Throwable] = None
 
   private val launcher = new LauncherBackend() {
@@ -143,7 +146,7 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
       s"exit $code: ${ExecutorExitCode.explainExitCode(code)}"
     else ExitStatus.explain(code)
 
-  private def giveUp(reason: String): Unit = {
+  private def giveUp(reason: String): Unit = if (givenUp.compareAndSet(false, true)) {
     logError(s"The application ends: $reason")
     pool.setTarget(0)
     launcher.setState(SparkAppHandle.State.FAILED)

@@ -89,7 +89,7 @@ private[spark] object LocalNumaClusterManager {
   private def makePlan(conf: SparkConf, url: MasterUrl): Plan = {
     val kind = conf.get(HearthConfig.WorkloadKind).flatMap(k => WorkloadKind.all.find(_.name == k))
     val workload = Workload(kind, conf.get(HearthConfig.InputSize))
-    val limits = Limits(url.executors, url.cores, None, conf.getAll.toMap)
+    val limits = Limits(url.executors, url.cores, None, UserSettings.of(conf))
     Planner
       .plan(TopologyReader.load(None), workload, limits, IdSet.empty)
       .fold(unfit => throw new UserError(unfit.message), identity)

@@ -149,8 +149,7 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
       classPath = executorClassPath,
       sparkOptions = JavaModuleOptions.defaultModuleOptionArray.toVector ++
         Utils.sparkJavaOpts(conf, SparkConf.isExecutorStartupConf),
-      userOptions =
-        conf.get(EXECUTOR_JAVA_OPTIONS).map(Utils.splitCommandString).getOrElse(Nil).toVector,
+      userOptions = UserSettings.executorJavaOptions(conf),
       environment = sc.executorEnvs.toMap ++ libraryPath,
       driverUrl = driverUrl
     )
