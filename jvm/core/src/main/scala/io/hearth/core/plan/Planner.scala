@@ -36,23 +36,26 @@ object Planner {
 
   private type Draft = (Workload, Partitioning) => Plan
 
-  private def partitioned(ground: Ground, fixed: Fixed, pools: Pools): Either[Unfit, Draft] = {
-    val layouts = new Layouts(ground, pools, fixed)
-    layouts.find.map { layout =>
-      val ordered = layout.inOrder
-      (workload, choice) => new PlanDraft(ground, fixed, pools, ordered, workload, choice).plan
-    }
-  }
+  private def partitioned(ground: Ground, fixed: Fixed, pools: Pools): Either[Unfit, Draft] =
+    drafted(ground, fixed, pools, DriverPlace.footprint(fixed, _))(_.find)
 
   /** One JVM is driver and executor: the heap fixed for either is its heap, and is counted once. */
   private def native(ground: Ground, fixed: Fixed): Either[Unfit, Draft] = {
     val one = fixed.copy(heapMb = fixed.heapMb.orElse(fixed.driverHeapMb))
     val driver: Long => Long =
       if (fixed.driverHeapMb.nonEmpty) _ => 0L else DriverPlace.footprint(fixed, _)
-    val pools = Pools.of(ground, leastOf(one), driver)
-    new Layouts(ground, pools, one).whole.map { layout => (workload, choice) =>
-      new PlanDraft(ground, one, pools, layout, workload, choice).plan
-    }
+    drafted(ground, one, Pools.of(ground, leastOf(one), driver), driver)(_.whole)
+  }
+
+  /** Where an executor of the user's size is too large for a node's memory, all nodes serve it. */
+  private def drafted(ground: Ground, fixed: Fixed, pools: Pools, driver: Long => Long)(
+      find: Layouts => Either[Unfit, Layout]
+  ): Either[Unfit, Draft] = {
+    def draft(from: Pools): Either[Unfit, Draft] =
+      find(new Layouts(ground, from, fixed)).map { layout => (workload, choice) =>
+        new PlanDraft(ground, fixed, from, layout.inOrder, workload, choice).plan
+      }
+    draft(pools).orElse(draft(Pools.joined(ground, driver)))
   }
 
   /**
