@@ -117,7 +117,9 @@ private[plan] object Ground {
   private def groundNode(topology: Topology, cpus: IdSet, node: NumaNode) = {
     val allowed = node.cpus & topology.allowed.cpus
     val own = node.cpus & cpus
-    val ours = !node.gpuMemory && topology.allowed.nodes.contains(node.id) && (node.cpus.isEmpty || own.nonEmpty)
+    val ours = !node.gpuMemory && topology.allowed.nodes.contains(
+      node.id
+    ) && (node.cpus.isEmpty || own.nonEmpty)
     val total = if (ours) node.memoryBytes >> 20 else 0L
     val share = if (allowed.isEmpty) total else total * own.size / allowed.size
     GroundNode(Some(node.id), own, share, node.distances)

@@ -31,10 +31,13 @@ final case class MachineForm(
     val nodeCpus = nodes.zip(firsts).map { case (node, first) => cpusOf(first, node.cores) }
     val ids = nodeCpus.indices.map(_ * idStep).toVector
     val extra = memoryOnlyMb.indices.map(i => (nodes.size + i) * idStep).toVector
-    val own = ids.indices.toVector.map(i => node(ids(i), nodeCpus(i), nodes(i).memoryMb, ids ++ extra))
-    val only = extra.indices.toVector.map(i => node(extra(i), IdSet.empty, memoryOnlyMb(i), ids ++ extra))
+    val own =
+      ids.indices.toVector.map(i => node(ids(i), nodeCpus(i), nodes(i).memoryMb, ids ++ extra))
+    val only =
+      extra.indices.toVector.map(i => node(extra(i), IdSet.empty, memoryOnlyMb(i), ids ++ extra))
     val packageOf = packages.zipWithIndex.flatMap { case (p, i) => p.map(_ => i) }
-    val cores = nodes.indices.toVector.flatMap(n => coresOf(firsts(n), nodes(n).cores, packageOf(n)))
+    val cores =
+      nodes.indices.toVector.flatMap(n => coresOf(firsts(n), nodes(n).cores, packageOf(n)))
     Topology(
       "generated",
       None,
@@ -91,7 +94,14 @@ object GeneratedMachines {
       memoryOnly <- Gen.frequency(3 -> Gen.const(0), 1 -> Gen.choose(1, 2))
       onlyMb <- Gen.listOfN(memoryOnly, memory)
       limit <- Gen.option(Gen.choose(500L, 600000L))
-    } yield MachineForm(nodes.map(_.toVector).toVector, threads, step, cache, onlyMb.toVector, limit)
+    } yield MachineForm(
+      nodes.map(_.toVector).toVector,
+      threads,
+      step,
+      cache,
+      onlyMb.toVector,
+      limit
+    )
 
   /** A machine whose process may use a part of it only, and CPUs of that part which are occupied. */
   val restricted: Gen[(Topology, IdSet)] =
@@ -100,7 +110,10 @@ object GeneratedMachines {
       topology = form.topology
       cpus = topology.cpus.toVector
       allowed <- Gen.frequency(1 -> Gen.const(cpus), 2 -> Gen.atLeastOne(cpus).map(_.toVector))
-      nodes <- Gen.frequency(2 -> Gen.const(topology.nodes), 1 -> Gen.someOf(topology.nodes).map(_.toVector))
+      nodes <- Gen.frequency(
+        2 -> Gen.const(topology.nodes),
+        1 -> Gen.someOf(topology.nodes).map(_.toVector)
+      )
       occupied <- Gen.frequency(1 -> Gen.const(Vector.empty), 1 -> Gen.someOf(cpus).map(_.toVector))
       part = topology.allowed.copy(cpus = IdSet.from(allowed), nodes = IdSet.from(nodes.map(_.id)))
     } yield (topology.copy(allowed = part), IdSet.from(occupied))

@@ -19,7 +19,11 @@ class GoldenPlansTest extends AnyFunSuite {
   private val write = sys.env.get("HEARTH_GOLDEN").contains("write")
   private val gigabyte = 1L << 30
 
-  private case class Case(machine: String, workload: Workload = Workload.unknown, limits: Limits = Limits.none)
+  private case class Case(
+      machine: String,
+      workload: Workload = Workload.unknown,
+      limits: Limits = Limits.none
+  )
 
   private val cases = Map(
     "laptop" -> Case("1 node of 16 GB, 4 cores x 2 threads"),
@@ -34,7 +38,9 @@ class GoldenPlansTest extends AnyFunSuite {
       limits = Limits(Some(4), Some(12), Some(48L * 1024), Map.empty)
     ),
     "shared-caches" -> Case("2 packages, 8 nodes of 64 GB, 16 cores x 2 threads, l3 of 8 cores"),
-    "memory-only-node" -> Case("2 packages, 2 nodes of 64 GB, 10 cores, 1 memory-only node of 256 GB"),
+    "memory-only-node" -> Case(
+      "2 packages, 2 nodes of 64 GB, 10 cores, 1 memory-only node of 256 GB"
+    ),
     "one-node-fits-the-data" -> Case(
       "1 node of 128 GB, 32 cores x 2 threads",
       Workload(Some(WorkloadKind.Etl), Some(2 * gigabyte))
@@ -57,11 +63,16 @@ class GoldenPlansTest extends AnyFunSuite {
 
   test("the worked example of the contract is what its request gives") {
     val request = PlanRequest.read(
-      Json.parse(Files.readString(Project.file("contract/examples/plan-request.json")), "the request")
+      Json.parse(
+        Files.readString(Project.file("contract/examples/plan-request.json")),
+        "the request"
+      )
     )
     val file = Project.file("contract/examples/plan.json")
     val text = Json.pretty(
-      PlanJson.write(plan(Case(request.machine.getOrElse(fail("no machine")), request.workload, request.limits)))
+      PlanJson.write(
+        plan(Case(request.machine.getOrElse(fail("no machine")), request.workload, request.limits))
+      )
     ) + "\n"
     if (write) save(file, text)
     assert(Files.readString(file) == text)

@@ -26,15 +26,19 @@ class PowerEightTest extends AnyFunSuite {
   test("whatever the workload, the POWER8 of S1 gets three executors of eight slots on each node") {
     workloads.map(plan).foreach { plan =>
       assert(plan.master == "local-numa[12x8]")
-      assert(plan.executors.groupBy(_.memoryNodes).values.map(_.size).toVector == Vector(3, 3, 3, 3))
+      assert(
+        plan.executors.groupBy(_.memoryNodes).values.map(_.size).toVector == Vector(3, 3, 3, 3)
+      )
       assert(plan.executors.forall(e => e.taskSlots == 8 && e.memoryNodes.size == 1))
     }
   }
 
-  for ((table, kind, input) <- Seq(
+  for (
+    (table, kind, input) <- Seq(
       ("table4_svm.csv", WorkloadKind.Ml, 47),
       ("table6_pagerank.csv", WorkloadKind.Graph, 17)
-    ))
+    )
+  )
     test(s"the plan lies within 10 % of the best published time of $table") {
       val times = published(table)
       val executors = plan(Workload(Some(kind), Some(input * gigabyte))).executors
@@ -47,8 +51,11 @@ class PowerEightTest extends AnyFunSuite {
     val file: Path = Project.file("../shared/data/power8").resolve(table)
     Required("shared", Files.exists(file), s"../shared/data/power8/$table")
     val lines = Files.readAllLines(file).asScala.toVector.map(_.split(',').toVector)
-    lines.tail.map(lines.head.zip(_).toMap).map { row =>
-      (row("workers").toInt, row("cores_per_worker").toInt) -> row("seconds").toDouble
-    }.toMap
+    lines.tail
+      .map(lines.head.zip(_).toMap)
+      .map { row =>
+        (row("workers").toInt, row("cores_per_worker").toInt) -> row("seconds").toDouble
+      }
+      .toMap
   }
 }
