@@ -16,8 +16,9 @@ object Main {
   type Verb = Vector[String] => String
 
   private val verbs: Map[String, Verb] = Map(
+    "topology" -> TopologyVerbs.topology,
     "plan" -> PlanVerb.plan,
-    "topology" -> TopologyVerbs.topology
+    "placement" -> (PlacementVerb(_))
   )
 
   def main(args: Array[String]): Unit = sys.exit(run(args.toVector))
