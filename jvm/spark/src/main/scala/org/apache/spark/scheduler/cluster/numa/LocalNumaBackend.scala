@@ -72,7 +72,11 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
     placement.close()
     try super.stop()
     finally {
-      pool.stop(LocalNumaBackend.StopGraceSeconds)
+      pool.stop(
+        if (application.writesArchive) LocalNumaBackend.ArchiveGraceSeconds
+        else LocalNumaBackend.StopGraceSeconds
+      )
+      application.executorEnded()
       application.close()
       launcher.setState(SparkAppHandle.State.FINISHED)
       launcher.close()
@@ -159,6 +163,9 @@ private[spark] object LocalNumaBackend {
 
   /** How long an executor may take to end by itself before it is killed. */
   val StopGraceSeconds: Long = 10
+
+  /** The same for an executor that writes the class-data archive when it ends, once for all later runs. */
+  val ArchiveGraceSeconds: Long = 60
 
   /** Spark's own exit codes of executors (SparkExitCode, ExecutorExitCode). */
   val SparkExitCodes: Range = 50 to 57
