@@ -18,7 +18,7 @@ private[topology] object Archive {
   private val TimeLimitSeconds = 120L
 
   /** What captures hold by the thousand and nothing here reads. */
-  private val Unread = Vector("sys/bus/*", "sys/firmware/*", "sys/kernel/*", "sys/module/*") ++
+  private val Unread = Vector("sys/bus/*", "sys/firmware/*", "sys/module/*") ++
     Vector("system/memory/*", "system/node/node*/memory[0-9]*", "cpufreq/*", "cpuidle/*") ++
     Vector("thermal_throttle/*", "power/*", "hugepages/*")
 
