@@ -1,6 +1,6 @@
 package io.hearth.core.plan
 
-import io.hearth.core.topology.{IdSet, Topology}
+import io.hearth.core.topology.{IdSet, Scratch, Topology}
 
 /**
  * The decision engine: a pure function, without clock, file or process.
@@ -17,13 +17,16 @@ object Planner {
    *
    * @param occupied CPUs that other applications hold; they and their share of their node's memory
    *                 are not used
+   * @param scratch the file system in memory that shuffle files may use; a description has the one
+   *                that Linux makes by default, the live machine none unless it was looked at
    * @return a plan, or the constraint that does not fit, by the name under which the user knows it
    */
   def plan(
       topology: Topology,
       workload: Workload,
       limits: Limits,
-      occupied: IdSet
+      occupied: IdSet,
+      scratch: Option[Scratch]
   ): Either[Unfit, Plan] =
     for {
       fixed <- Fixed.read(limits)
@@ -32,26 +35,43 @@ object Planner {
       pools = poolsFor(ground, fixed)
       choice = Partitioning.decide(ground, fixed, workload, pools, occupiedHere)
       draft <- if (choice.native) native(ground, fixed) else partitioned(ground, fixed, pools)
-    } yield draft(workload, choice)
+    } yield draft(Setting(workload, choice, scratch))
 
-  private type Draft = (Workload, Partitioning) => Plan
+  /** The same with the [[Scratch]] that the topology lets one assume. */
+  def plan(
+      topology: Topology,
+      workload: Workload,
+      limits: Limits,
+      occupied: IdSet
+  ): Either[Unfit, Plan] = plan(topology, workload, limits, occupied, Scratch.assumed(topology))
 
-  private def partitioned(ground: Ground, fixed: Fixed, pools: Pools): Either[Unfit, Draft] = {
-    val layouts = new Layouts(ground, pools, fixed)
-    layouts.find.map { layout =>
-      val ordered = layout.inOrder
-      (workload, choice) => new PlanDraft(ground, fixed, pools, ordered, workload, choice).plan
-    }
-  }
+  private type Draft = Setting => Plan
+
+  private def partitioned(ground: Ground, fixed: Fixed, pools: Pools): Either[Unfit, Draft] =
+    drafted(ground, fixed, pools, DriverPlace.footprint(fixed, _))(_.find)
 
   /** One JVM is driver and executor: the heap fixed for either is its heap, and is counted once. */
   private def native(ground: Ground, fixed: Fixed): Either[Unfit, Draft] = {
     val one = fixed.copy(heapMb = fixed.heapMb.orElse(fixed.driverHeapMb))
     val driver: Long => Long =
       if (fixed.driverHeapMb.nonEmpty) _ => 0L else DriverPlace.footprint(fixed, _)
-    val pools = Pools.of(ground, leastOf(one), driver)
-    new Layouts(ground, pools, one).whole.map { layout => (workload, choice) =>
-      new PlanDraft(ground, one, pools, layout, workload, choice).plan
+    drafted(ground, one, Pools.of(ground, leastOf(one), driver), driver)(_.whole)
+  }
+
+  /**
+   * Where an executor is too large for a node's memory, all nodes serve all executors; so too where
+   * nodes are so short of memory that more tasks fit that way, unless the user fixed the heap.
+   */
+  private def drafted(ground: Ground, fixed: Fixed, pools: Pools, driver: Long => Long)(
+      find: Layouts => Either[Unfit, Layout]
+  ): Either[Unfit, Draft] = {
+    val tight = find(new Layouts(ground, pools, fixed)).map(pools -> _)
+    lazy val joined = Pools.joined(ground, driver)
+    lazy val loose = find(new Layouts(ground, joined, fixed)).map(joined -> _)
+    def short = tight.exists(t => loose.exists(_._2.slots > t._2.slots))
+    val chosen = if (tight.isLeft || (fixed.heapMb.isEmpty && short)) loose else tight
+    chosen.map { case (from, layout) =>
+      setting => new PlanDraft(ground, fixed, from, layout.inOrder, setting).plan
     }
   }
 
