@@ -12,8 +12,7 @@ import io.hearth.core.topology.{IdSet, Topology}
 class PlanPropertiesTest extends AnyFunSuite with ScalaCheckPropertyChecks {
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
     PropertyCheckConfiguration(
-      minSuccessful =
-        PosInt.from(sys.env.getOrElse("HEARTH_PROPERTIES", "1000").toInt).getOrElse(1),
+      minSuccessful = PosInt.from(sys.env.getOrElse("HEARTH_PROPERTIES", "300").toInt).getOrElse(1),
       sizeRange = 200
     )
 

@@ -24,15 +24,14 @@ object Child {
   }
 
   /** Runs a verb as the Python command line does: in a JVM of its own. */
-  def verb(args: String*): Child = run(
-    Vector(
-      s"${sys.props("java.home")}/bin/java",
-      "-XX:TieredStopAtLevel=1",
-      "-cp",
-      sys.props("java.class.path"),
-      "io.hearth.core.cli.Main"
-    ) ++ args
-  )
+  def verb(args: String*): Child = verbWith(Vector.empty, args.toVector)
+
+  /** The same with options for the JVM. */
+  def verbWith(options: Vector[String], args: Vector[String]): Child = {
+    val java = Vector(s"${sys.props("java.home")}/bin/java", "-XX:TieredStopAtLevel=1")
+    val main = Vector("-cp", sys.props("java.class.path"), "io.hearth.core.cli.Main")
+    run(java ++ options ++ main ++ args)
+  }
 
   def has(program: String): Boolean =
     sys.env
