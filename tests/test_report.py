@@ -1,0 +1,91 @@
+"""What a person reads: from the contract's examples, so that no machine matters."""
+
+import json
+import resource
+from collections.abc import Iterator
+
+import pytest
+
+from conftest import ROOT, Command, check_golden
+from hearth.report.plan import letter, machine_map, show_plan, show_plan_briefly
+from hearth.report.terminal import Branch, Screen, shown_width, table, tree
+from hearth.report.topology import show_topology
+
+EXAMPLES = ROOT / "contract" / "examples"
+TOPOLOGY = json.loads((EXAMPLES / "topology.json").read_text())
+PLAN = json.loads((EXAMPLES / "plan.json").read_text())
+#: The machine that the contract's plan is for.
+NODES = ({"id": 0, "cpus": "0-5,12-17"}, {"id": 1, "cpus": "6-11,18-23"})
+PLANNED = {
+    **TOPOLOGY,
+    "cpus": "0-23",
+    "nodes": [{**node, "memory_bytes": 64 << 30} for node in NODES],
+    "cores": [{"cpus": f"{cpu},{cpu + 12}"} for cpu in range(12)],
+    "allowed": {"cpus": "0-23"},
+}
+HUGE = "16 packages, 64 nodes of 128 GB, 32 cores x 2 threads"
+
+
+def test_the_topology_is_shown_as_agreed() -> None:
+    check_golden("topology.txt", "\n".join(show_topology(TOPOLOGY, Screen(100))) + "\n")
+
+
+def test_the_plan_is_shown_as_agreed() -> None:
+    check_golden("plan.txt", "\n".join(show_plan(PLAN, PLANNED, Screen(100))) + "\n")
+
+
+def test_the_brief_plan_has_five_lines() -> None:
+    assert len(show_plan_briefly(PLAN)) == 5
+
+
+def test_colour_changes_no_width_and_no_text() -> None:
+    plain = show_plan(PLAN, PLANNED, Screen(100))
+    coloured = show_plan(PLAN, PLANNED, Screen(100, colour=True))
+    assert coloured != plain
+    assert [shown_width(line) for line in coloured] == [len(line) for line in plain]
+
+
+@pytest.fixture
+def two_cores() -> Iterator[dict[str, object]]:
+    """Two nodes: a free and a shared core, one that is not allowed, and a node without a CPU."""
+    cores = [{"cpus": "0-1"}, {"cpus": "2-3"}, {"cpus": "4-5"}]
+    nodes = [{"id": 0, "cpus": "0-5"}, {"id": 8, "cpus": ""}]
+    yield {"cores": cores, "nodes": nodes, "allowed": {"cpus": "0-3"}}
+
+
+def test_the_map_tells_free_shared_and_forbidden_cores_apart(two_cores: dict[str, object]) -> None:
+    plan = {"executors": [{"id": 0, "cpus": "0"}, {"id": 1, "cpus": "1"}]}
+    lines = machine_map(plan, two_cores, Screen(80))
+    assert lines[:2] == ["  node 0    +.-", "  node 8    no CPU"]
+
+
+def test_letters_begin_again_after_52_executors() -> None:
+    assert [letter(0), letter(51), letter(52)] == ["a", "Z", "a"]
+
+
+def test_a_table_and_a_tree_are_aligned() -> None:
+    assert table(Screen(), ["n", "x"], [["a", "1"], ["bb", "22"]], right="x") == [
+        "  n    x",
+        "  a    1",
+        "  bb  22",
+    ]
+    root = Branch("r")
+    root.add("a").add("b")
+    root.add("c")
+    assert tree(root) == ["r", "├─ a", "│  └─ b", "└─ c"]
+
+
+def test_no_color_and_a_pipe_mean_plain_text(hearth: Command) -> None:
+    assert "\x1b" not in hearth("topology").stdout
+
+
+def test_a_huge_machine_is_planned_for_in_under_a_second_of_cpu_time(hearth: Command) -> None:
+    """The least of five, and CPU time: wall time would measure this machine's other work."""
+    spent = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = hearth("plan", "--machine", HUGE)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert "4,096 CPUs" in done.stdout
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(spent) < 1.0
