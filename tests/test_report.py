@@ -1,5 +1,6 @@
 """What a person reads: from the contract's examples, so that no machine matters."""
 
+import io
 import json
 import resource
 from collections.abc import Iterator
@@ -75,8 +76,24 @@ def test_a_table_and_a_tree_are_aligned() -> None:
     assert tree(root) == ["r", "├─ a", "│  └─ b", "└─ c"]
 
 
-def test_no_color_and_a_pipe_mean_plain_text(hearth: Command) -> None:
-    assert "\x1b" not in hearth("topology").stdout
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_colours_are_for_terminals_and_not_under_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert Screen.of(Terminal()).colour
+    assert not Screen.of(io.StringIO()).colour
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not Screen.of(Terminal()).colour
+
+
+def test_the_output_in_a_pipe_is_plain(hearth: Command) -> None:
+    assert "\x1b" not in hearth("topology", environment={"NO_COLOR": ""}).stdout
 
 
 def test_a_huge_machine_is_planned_for_in_under_a_second_of_cpu_time(hearth: Command) -> None:
