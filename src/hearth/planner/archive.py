@@ -13,6 +13,8 @@ from pathlib import Path
 from hearth.planner import places
 
 _TRAINING_LIMIT_S = 60
+#: Several checkouts may take turns on one machine.
+_KEPT = 4
 _REQUEST = b'{"machine": "2 packages, 2 nodes of 64 GB, 8 cores x 2 threads"}'
 
 
@@ -57,10 +59,10 @@ def _make(java: Path, jvm: list[str], archive: Path) -> str:
         if done.returncode or not part.is_file():
             said = done.stderr.decode(errors="replace").strip().splitlines()
             return said[-1] if said else f"java ended with {done.returncode} and made no archive"
-        for old in archive.parent.glob("cli-*"):
-            if old != part and not old.name.endswith(".part"):
-                old.unlink(missing_ok=True)
         part.replace(archive)
+        newest_last = sorted(archive.parent.glob("cli-*"), key=lambda f: f.lstat().st_mtime)
+        for old in newest_last[:-_KEPT]:
+            old.unlink(missing_ok=True)
         return ""
     except subprocess.TimeoutExpired:
         return f"the training run took over {_TRAINING_LIMIT_S} s"
