@@ -16,6 +16,7 @@ from conftest import Command
 from hearth.demo.check import difference
 from hearth.demo.data import copy_texts
 from hearth.model.errors import UserError
+from hearth.model.processes import start_ticks
 
 _PARENT = """
 import sys, time
@@ -47,7 +48,7 @@ def test_nothing_is_left_however_the_command_ends(tmp_path: Path, number: int) -
     os.kill(parent.pid, number)
     parent.wait(30)
     wait_until(lambda: not folder.exists(), "the data are deleted")
-    wait_until(lambda: not Path(f"/proc/{child}").exists(), "the child is gone")
+    wait_until(lambda: start_ticks(child) is None, "the child is gone")
 
 
 def test_equal_rows_have_no_difference() -> None:

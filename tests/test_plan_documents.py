@@ -18,7 +18,9 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
 
 @pytest.mark.parametrize("name", ["plan", "plan-request"])
 def test_worked_example_is_what_its_schema_describes(name: str) -> None:
-    validator(name).validate(json.loads((ROOT / "contract" / "examples" / f"{name}.json").read_text()))
+    validator(name).validate(
+        json.loads((ROOT / "contract" / "examples" / f"{name}.json").read_text())
+    )
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
