@@ -60,20 +60,30 @@ object Planner {
 
   /**
    * Where an executor is too large for a node's memory, all nodes serve all executors; so too where
-   * nodes are so short of memory that more tasks fit that way, unless the user fixed the heap.
+   * nodes are so short of memory that more tasks fit that way, unless the user fixed the heap. Memory
+   * of nodes without CPUs serves only where fewer tasks would fit otherwise.
    */
   private def drafted(ground: Ground, fixed: Fixed, pools: Pools, driver: Long => Long)(
       find: Layouts => Either[Unfit, Layout]
   ): Either[Unfit, Draft] = {
-    val tight = find(new Layouts(ground, pools, fixed)).map(pools -> _)
-    lazy val joined = Pools.joined(ground, driver)
-    lazy val loose = find(new Layouts(ground, joined, fixed)).map(joined -> _)
-    def short = tight.exists(t => loose.exists(_._2.slots > t._2.slots))
-    val chosen = if (tight.isLeft || (fixed.heapMb.isEmpty && short)) loose else tight
-    chosen.map { case (from, layout) =>
+    def found(from: Pools) = find(new Layouts(ground, from, fixed)).map(from -> _)
+    val tight = found(pools)
+    lazy val loose = found(Pools.joined(ground, driver, spare = false))
+    lazy val spare = found(Pools.joined(ground, driver, spare = true))
+    val free = fixed.heapMb.isEmpty
+    val others = LazyList(Option(loose), Option.when(free)(spare)).flatten
+    val chosen =
+      if (tight.isRight && (!free || !fixed.shaped)) tight
+      else others.foldLeft(tight)((best, next) => if (slotsOf(next) > slotsOf(best)) next else best)
+    // The joined memory is the larger, so its refusal names the larger limit.
+    val answer = if (chosen.isLeft) loose else chosen
+    answer.map { case (from, layout) =>
       setting => new PlanDraft(ground, fixed, from, layout.inOrder, setting).plan
     }
   }
+
+  private def slotsOf(found: Either[Unfit, (Pools, Layout)]): Int =
+    found.fold(_ => 0, _._2.slots)
 
   /**
    * Pools that each hold one executor of the size the user fixed; where none does, or where he also

@@ -49,9 +49,9 @@ private[plan] object Pools {
     settle(ground, first, first, needMb, driverMb)
   }
 
-  /** All CPUs and all memory that serves them as one pool. */
-  def joined(ground: Ground, driverMb: Long => Long): Pools = {
-    val all = serving(ground)
+  /** All CPUs and all memory that serves them as one pool; `spare` adds nodes without CPUs. */
+  def joined(ground: Ground, driverMb: Long => Long, spare: Boolean): Pools = {
+    val all = (serving(ground) ++ (if (spare) ground.memoryOnly else Vector.empty)).distinct
     joint(ground, Budgets.of(ground, all, driverMb), all)
   }
 

@@ -15,7 +15,7 @@ import org.apache.spark.util.Utils
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
 import io.hearth.core.plan.{Limits, Plan, PlanJson, PlanMode, Planner, Workload, WorkloadKind}
-import io.hearth.core.topology.{IdSet, TopologyReader}
+import io.hearth.core.topology.{IdSet, Scratch, TopologyReader}
 import io.hearth.spark.MasterUrl
 
 /**
@@ -91,7 +91,7 @@ private[spark] object LocalNumaClusterManager {
     val workload = Workload(kind, conf.get(HearthConfig.InputSize))
     val limits = Limits(url.executors, url.cores, None, UserSettings.of(conf))
     Planner
-      .plan(TopologyReader.load(None), workload, limits, IdSet.empty)
+      .plan(TopologyReader.load(None), workload, limits, IdSet.empty, Scratch.live())
       .fold(unfit => throw new UserError(s"master '$master': ${unfit.message}"), identity)
   }
 
