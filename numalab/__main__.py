@@ -27,10 +27,10 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         return _command(options)
-    except (setup.LabUnavailable, ValueError) as problem:
+    except (setup.LabUnavailableError, ValueError) as problem:
         print(f"numalab: {problem}", file=sys.stderr)
         return 2
-    except machine.GuestFailed as problem:
+    except machine.GuestFailedError as problem:
         print(f"numalab: {problem}", file=sys.stderr)
         return 1
 

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from numalab.setup import CACHE, PROJECT, LabUnavailable, find_tool, kernel_directory
+from numalab.setup import CACHE, PROJECT, LabUnavailableError, find_tool, kernel_directory
 
 PROGRAMS = ("bash", "busybox", "numactl", "lstopo-no-graphics")
 SITE_PACKAGES = ("pyspark", "py4j")
@@ -44,7 +44,7 @@ def java_home() -> Path:
     named = os.environ.get("JAVA_HOME")
     java = f"{named}/bin/java" if named else shutil.which("java")
     if not java or not Path(java).is_file():
-        raise LabUnavailable("numa-lab needs a JDK 17: set JAVA_HOME or run `make setup`")
+        raise LabUnavailableError("numa-lab needs a JDK 17: set JAVA_HOME or run `make setup`")
     return Path(java).resolve().parent.parent
 
 
@@ -52,7 +52,7 @@ def virtual_environment() -> Path:
     """The directory of the project's virtual environment with pyspark in it."""
     venv = (PROJECT / ".venv").resolve()
     if not (site_packages(venv) / "pyspark").is_dir():
-        raise LabUnavailable(f"numa-lab needs pyspark in {venv}: run `make setup`")
+        raise LabUnavailableError(f"numa-lab needs pyspark in {venv}: run `make setup`")
     return venv
 
 
@@ -256,5 +256,5 @@ def _make_filesystem(staging: Path, image: Path) -> None:
 def _require(tool: str) -> str:
     path = find_tool(tool)
     if not path:
-        raise LabUnavailable(f"numa-lab needs the program '{tool}': run `python -m numalab setup`")
+        raise LabUnavailableError(f"numa-lab needs the program '{tool}': run `python -m numalab setup`")
     return path

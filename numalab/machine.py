@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from numalab import image
-from numalab.setup import CACHE, PROJECT, LabUnavailable, find_tool, kernel_image
+from numalab.setup import CACHE, PROJECT, LabUnavailableError, find_tool, kernel_image
 from numalab.shape import Shape
 
 EVIDENCE_MB = 256
@@ -39,13 +39,13 @@ QEMU = (
 )
 
 
-class GuestFailed(Exception):
+class GuestFailedError(Exception):
     """The guest did not come to its end; the message holds the end of its console."""
 
 
 @dataclass(frozen=True)
 class Boot:
-    """One boot's outcome: where its evidence was unpacked, its console, its wall time in seconds."""
+    """One boot: where its evidence was unpacked, its console, its wall time in seconds."""
 
     evidence: Path
     console: str
@@ -55,7 +55,7 @@ class Boot:
 def boot(shape: Shape, cases: Sequence[str], evidence: Path, limit_seconds: float) -> Boot:
     """Runs the cases in the shape and unpacks what they collected below `evidence`.
 
-    Raises LabUnavailable where something to run it is missing, GuestFailed where the guest is not
+    Raises LabUnavailableError where something to run it is missing, GuestFailedError where the guest is not
     done after `limit_seconds` (it is killed) or ends without evidence. The console's text is left
     in `evidence/console.log` in every case.
     """
@@ -97,7 +97,7 @@ class _Disks:
     def command(self, shape: Shape) -> list[str]:
         qemu = find_tool(QEMU[0])
         if not qemu:
-            raise LabUnavailable(f"numa-lab needs {QEMU[0]}: run `python -m numalab setup`")
+            raise LabUnavailableError(f"numa-lab needs {QEMU[0]}: run `python -m numalab setup`")
         drives = [
             f"file={self.root},if=virtio,format=raw,snapshot=on",
             f"file={self.job},if=virtio,format=raw,readonly=on",
@@ -194,9 +194,9 @@ def _run(command: list[str], log: Path, limit_seconds: float) -> str:
             guest.wait()
     text = log.read_text(encoding="utf-8", errors="replace")
     if status is None:
-        raise GuestFailed(f"killed after {limit_seconds:.0f} s; its console ends:\n{_end(text)}")
+        raise GuestFailedError(f"killed after {limit_seconds:.0f} s; its console ends:\n{_end(text)}")
     if status != 0:
-        raise GuestFailed(f"QEMU ended with {status}; its console ends:\n{_end(text)}")
+        raise GuestFailedError(f"QEMU ended with {status}; its console ends:\n{_end(text)}")
     return text
 
 
@@ -206,7 +206,7 @@ def _unpack(disk: Path, evidence: Path, console: str) -> None:
             archive.extractall(evidence, filter="data")
             archive.getmember("./times.json")
     except (tarfile.TarError, KeyError) as problem:
-        raise GuestFailed(f"no evidence ({problem}); the console ends:\n{_end(console)}") from None
+        raise GuestFailedError(f"no evidence ({problem}); the console ends:\n{_end(console)}") from None
 
 
 def _end(console: str) -> str:

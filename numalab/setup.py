@@ -26,7 +26,7 @@ TOOLS = {
 KERNEL_PACKAGE = "linux-image-cloud-amd64"  # the small flavour: 27 MB, NUMA, cpusets, virtio, ext4
 
 
-class LabUnavailable(Exception):
+class LabUnavailableError(Exception):
     """The lab cannot run on this machine; the message says what is missing and what to do."""
 
 
@@ -43,14 +43,14 @@ def missing_packages() -> list[str]:
 def install_tools() -> None:
     """Installs the missing Debian packages.
 
-    Raises LabUnavailable where that takes root or apt and there is none, naming the packages.
+    Raises LabUnavailableError where that takes root or apt and there is none, naming the packages.
     """
     missing = missing_packages()
     if not missing:
         return
     wish = f"apt-get install --no-install-recommends {' '.join(missing)}"
     if os.geteuid() != 0 or not shutil.which("apt-get"):
-        raise LabUnavailable(f"numa-lab needs {', '.join(missing)}; as root: {wish}")
+        raise LabUnavailableError(f"numa-lab needs {', '.join(missing)}; as root: {wish}")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for command in (["apt-get", "update", "-qq"], [*wish.split(), "-y", "-qq"]):
         _run(command, environment=environment)
@@ -59,7 +59,7 @@ def install_tools() -> None:
 def kernel_directory() -> Path:
     """The unpacked kernel package; fetched on first use.
 
-    Raises LabUnavailable where Debian's archive cannot be had through apt.
+    Raises LabUnavailableError where Debian's archive cannot be had through apt.
     """
     found = sorted(CACHE.glob("kernel/boot/vmlinuz-*"))
     if not found:
@@ -74,13 +74,13 @@ def kernel_image() -> Path:
 
 def _fetch_kernel() -> None:
     if not shutil.which("apt-get"):
-        raise LabUnavailable(
+        raise LabUnavailableError(
             f"numa-lab boots Debian's {KERNEL_PACKAGE} and there is no apt-get to fetch it: unpack "
             f"that package (boot/ and lib/modules/) into {CACHE / 'kernel'}"
         )
     package = _kernel_candidate() or (_run(["apt-get", "update", "-qq"]) and _kernel_candidate())
     if not package:
-        raise LabUnavailable(f"apt knows no {KERNEL_PACKAGE}; is this Debian 12 or later on amd64?")
+        raise LabUnavailableError(f"apt knows no {KERNEL_PACKAGE}; is this Debian 12 or later on amd64?")
     staging = CACHE / "kernel.new"
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(parents=True)
@@ -106,11 +106,11 @@ def _run(
     directory: Path | None = None,
     environment: dict[str, str] | None = None,
 ) -> bool:
-    """Runs a command; True when done. Raises LabUnavailable with its last words when it fails."""
+    """Runs a command; True when done. Raises LabUnavailableError with its last words when it fails."""
     done = subprocess.run(
         command, cwd=directory, env=environment, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         words = (done.stderr or done.stdout).strip().splitlines()[-3:]
-        raise LabUnavailable(f"{' '.join(command)}: exit {done.returncode}: {' | '.join(words)}")
+        raise LabUnavailableError(f"{' '.join(command)}: exit {done.returncode}: {' | '.join(words)}")
     return True
