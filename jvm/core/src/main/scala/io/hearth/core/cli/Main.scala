@@ -15,7 +15,7 @@ object Main {
   /** A verb: arguments in, text for standard output out. */
   type Verb = Vector[String] => String
 
-  private val verbs: Map[String, Verb] = Map.empty
+  private val verbs: Map[String, Verb] = Map("placement" -> (PlacementVerb(_)))
 
   def main(args: Array[String]): Unit = sys.exit(run(args.toVector))
 

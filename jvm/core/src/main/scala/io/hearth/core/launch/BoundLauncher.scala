@@ -1,0 +1,59 @@
+package io.hearth.core.launch
+
+import java.io.File
+import java.nio.file.Files
+import java.util.concurrent.CompletableFuture
+
+import scala.util.control.NonFatal
+
+import io.hearth.core.affinity.LinuxScheduling
+
+/**
+ * Starts processes with the CPU mask and the memory policy of their [[Binding]] in force before their
+ * first instruction: a thread of its own takes both, starts the process, which inherits them, and ends.
+ *
+ * Each process leads a session of its own (`setsid`), so that Ctrl-C in the terminal reaches the driver
+ * alone, which then stops its executors in order.
+ */
+object BoundLauncher {
+
+  /**
+   * @throws io.hearth.core.affinity.BindingRefused when the kernel refuses; no process was started
+   * @throws java.io.IOException when the program cannot be started
+   */
+  def start(spec: LaunchSpec): Process = spec.binding match {
+    case None => builder(spec).start()
+    case Some(binding) => startBound(spec, binding)
+  }
+
+  private def startBound(spec: LaunchSpec, binding: Binding): Process = {
+    val started = new CompletableFuture[Either[Throwable, Process]]()
+    val thread = new Thread(
+      () =>
+        started.complete {
+          try {
+            LinuxScheduling.bindThreadToCpus(binding.cpus)
+            LinuxScheduling.bindThreadToNodes(binding.memoryNodes)
+            Right(builder(spec).start())
+          } catch {
+            case NonFatal(e) => Left(e)
+          }
+        },
+      "hearth-bound-launch"
+    )
+    thread.setDaemon(true)
+    thread.start()
+    started.get().fold(e => throw e, identity)
+  }
+
+  private def builder(spec: LaunchSpec): ProcessBuilder = {
+    Files.createDirectories(spec.workDirectory)
+    val builder = new ProcessBuilder(("setsid" +: spec.command): _*)
+    builder.directory(spec.workDirectory.toFile)
+    spec.environment.foreach { case (name, value) => builder.environment.put(name, value) }
+    builder.redirectInput(new File("/dev/null"))
+    builder.redirectOutput(ProcessBuilder.Redirect.appendTo(spec.stdout.toFile))
+    builder.redirectError(ProcessBuilder.Redirect.appendTo(spec.stderr.toFile))
+    builder
+  }
+}

@@ -1,0 +1,177 @@
+package io.hearth.core.placement
+
+import java.nio.file.{Files, Path}
+import java.time.Instant
+
+import scala.jdk.CollectionConverters._
+import scala.util.Try
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import io.hearth.core.UserError
+import io.hearth.core.json.Json
+import io.hearth.core.launch.Binding
+import io.hearth.core.topology.IdSet
+
+/**
+ * An executor process and where it should be.
+ *
+ * @param startTicks field 22 of `/proc/PID/stat`: another process with this id has another value
+ * @param planned its place in the plan
+ * @param bound whether it was bound when started; one that was not cannot drift
+ */
+final case class Subject(
+    executorId: String,
+    place: Int,
+    host: String,
+    pid: Long,
+    startTicks: Long,
+    planned: Binding,
+    bound: Boolean
+)
+
+/** @param reading absent when the process is gone; `Left` when the kernel did not let it be read */
+final case class Finding(subject: Subject, reading: Option[Either[String, ProcessPlacement]]) {
+
+  def drift: Vector[String] = reading match {
+    case Some(Right(actual)) if subject.bound => PlacementCheck.drift(subject.planned, actual)
+    case _ => Vector.empty
+  }
+
+  def verdict: String = reading match {
+    case None => "gone"
+    case Some(Left(_)) => "unreadable"
+    case Some(Right(_)) if !subject.bound => "unbound"
+    case Some(Right(_)) => if (drift.isEmpty) "as planned" else "drift"
+  }
+}
+
+/** The placement of all executors of an application at one moment (`contract/placement.schema.json`). */
+final case class PlacementReport(appId: String, takenAt: Instant, findings: Vector[Finding]) {
+
+  def toJson: ObjectNode = {
+    val node = Json.obj().put("schema", PlacementReport.Schema).put("app_id", appId)
+    node.put("taken_at", takenAt.toString)
+    node.set[ObjectNode](
+      "executors",
+      Json.array(findings)((array, finding) => array.add(PlacementReport.findingJson(finding)))
+    )
+  }
+
+  /** A table for a log or a terminal. */
+  def table: Vector[String] = {
+    val header =
+      Vector("executor", "place", "pid", "CPUs allowed", "policy", "anonymous memory", "verdict")
+    val rows = header +: findings.map(PlacementReport.row)
+    val widths = rows.transpose.map(_.map(_.length).max)
+    rows.map(
+      _.zip(widths)
+        .map { case (cell, width) => cell.padTo(width, ' ') }
+        .mkString("  ")
+        .stripTrailing
+    )
+  }
+}
+
+object PlacementReport {
+  val Schema = "hearth/placement/1"
+
+  def take(proc: Path, appId: String, subjects: Vector[Subject]): PlacementReport =
+    PlacementReport(appId, Instant.now(), subjects.map(s => Finding(s, read(proc, s))))
+
+  /** Reads again where the executors of an earlier report are now. @throws UserError if there is none */
+  def retake(proc: Path, runDirectory: Path): PlacementReport = {
+    val file = runDirectory.resolve("placement.json")
+    val text = Try(Files.readString(file)).getOrElse(
+      throw new UserError(
+        s"$file cannot be read: name the directory of a run, such as one that `hearth status` lists"
+      )
+    )
+    val document = Json.parse(text, file.toString)
+    take(
+      proc,
+      document.path("app_id").asText,
+      document.path("executors").elements.asScala.map(subject).toVector
+    )
+  }
+
+  /** Field 22 of `/proc/PID/stat`; absent when the process is gone or a zombie. */
+  def startTicks(proc: Path, pid: Long): Option[Long] =
+    Try(Files.readString(proc.resolve(s"$pid/stat"))).toOption
+      .map(stat => stat.substring(stat.lastIndexOf(')') + 2).split(' '))
+      .filter(_(0) != "Z")
+      .map(_(22 - 3).toLong)
+
+  private def read(proc: Path, subject: Subject): Option[Either[String, ProcessPlacement]] =
+    startTicks(proc, subject.pid)
+      .filter(_ == subject.startTicks)
+      .flatMap(_ => ProcessPlacement.read(proc, subject.pid))
+
+  private def subject(node: JsonNode): Subject = Subject(
+    node.path("executor_id").asText,
+    node.path("place").asInt,
+    node.path("host").asText,
+    node.path("pid").asLong,
+    node.path("start_ticks").asLong,
+    Binding(ids(node, "planned_cpus"), ids(node, "planned_memory_nodes")),
+    node.path("bound").asBoolean
+  )
+
+  private def ids(node: JsonNode, name: String): IdSet =
+    IdSet.parse(node.path(name).asText).fold(e => throw new UserError(s"$name: $e"), identity)
+
+  private def findingJson(finding: Finding): ObjectNode = {
+    val s = finding.subject
+    val node = Json.obj().put("executor_id", s.executorId).put("place", s.place).put("host", s.host)
+    node.put("pid", s.pid).put("start_ticks", s.startTicks).put("bound", s.bound)
+    node.put("planned_cpus", s.planned.cpus.toString)
+    node.put("planned_memory_nodes", s.planned.memoryNodes.toString)
+    node.put("verdict", finding.verdict)
+    node.set[ObjectNode]("drift", Json.array(finding.drift)(_.add(_)))
+    finding.reading match {
+      case Some(Right(actual)) => node.set[ObjectNode]("kernel", kernelJson(actual))
+      case Some(Left(why)) => node.put("unreadable", why)
+      case None => node
+    }
+  }
+
+  private def kernelJson(actual: ProcessPlacement): ObjectNode = {
+    val node = Json.obj().put("cpus_allowed", actual.cpusAllowed.toString)
+    node.put("mems_allowed", actual.memsAllowed.toString)
+    node.set[ObjectNode]("policies", counts(actual.policies))
+    node.set[ObjectNode](
+      "anonymous_bytes",
+      counts(actual.anonymousBytes.map { case (k, v) => k.toString -> v })
+    )
+    node.set[ObjectNode](
+      "threads_on_cpu",
+      counts(actual.threadsOnCpu.map { case (k, v) => k.toString -> v })
+    )
+  }
+
+  private def counts[N](items: Map[String, N])(implicit number: Numeric[N]): ObjectNode = {
+    val node = Json.obj()
+    items.toVector.sortBy(_._1).foreach { case (key, n) => node.put(key, number.toLong(n)) }
+    node
+  }
+
+  private def row(finding: Finding): Vector[String] = {
+    val s = finding.subject
+    val kernel = finding.reading.flatMap(_.toOption)
+    Vector(
+      s.executorId,
+      s.place.toString,
+      s.pid.toString,
+      kernel.fold("-")(_.cpusAllowed.toString),
+      kernel.fold("-")(_.policies.keys.toVector.sorted.mkString(" ")),
+      kernel.fold("-")(memoryCell),
+      if (finding.drift.isEmpty) finding.verdict else finding.drift.mkString("drift: ", "; ", "")
+    )
+  }
+
+  private def memoryCell(actual: ProcessPlacement): String =
+    actual.anonymousBytes.toVector.sorted
+      .map { case (node, bytes) => s"node $node: ${bytes / (1024 * 1024)} MB" }
+      .mkString(", ")
+}

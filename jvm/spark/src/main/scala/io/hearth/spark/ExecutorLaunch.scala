@@ -1,0 +1,125 @@
+package io.hearth.spark
+
+import java.nio.file.Path
+
+import io.hearth.core.launch.{Binding, LaunchSpec}
+import io.hearth.core.plan.ExecutorPlan
+
+/**
+ * What all executors of an application have in common.
+ *
+ * @param sparkOptions JVM options that Spark needs, module options included
+ * @param userOptions the user's `spark.executor.extraJavaOptions`
+ * @param driverUrl the scheduler's RPC address
+ */
+final case class ApplicationLaunch(
+    appId: String,
+    java: String,
+    classPath: Vector[String],
+    sparkOptions: Vector[String],
+    userOptions: Vector[String],
+    environment: Map[String, String],
+    driverUrl: String
+)
+
+/**
+ * @param id Spark's executor id; a replacement has a new one in the same place
+ * @param host the name under which it registers
+ * @param localDirs where its blocks go (`SPARK_EXECUTOR_DIRS`)
+ * @param logUrl where the driver's UI serves its log of a name; absent without a UI
+ */
+final case class ExecutorLaunch(
+    id: String,
+    place: ExecutorPlan,
+    host: String,
+    bound: Boolean,
+    workDirectory: Path,
+    temporary: Path,
+    localDirs: Vector[Path],
+    logs: Path,
+    logUrl: Option[String => String]
+)
+
+/** Composes an executor's command line; each step adds and none drops. */
+object ExecutorLaunch {
+  type Step = LaunchSpec => LaunchSpec
+
+  val MainClass: String = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+
+  def compose(
+      app: ApplicationLaunch,
+      executor: ExecutorLaunch,
+      archive: Vector[String]
+  ): LaunchSpec =
+    Seq(
+      memory(executor),
+      options(app.sparkOptions),
+      options(executor.place.javaOptions),
+      options(archive),
+      options(app.userOptions),
+      arguments(app, executor),
+      environment(app.environment),
+      executorEnvironment(executor),
+      binding(executor)
+    ).foldLeft(empty(app, executor))((spec, step) => step(spec))
+
+  private def empty(app: ApplicationLaunch, executor: ExecutorLaunch) = LaunchSpec(
+    java = app.java,
+    javaOptions = Vector.empty,
+    classPath = app.classPath,
+    mainClass = MainClass,
+    arguments = Vector.empty,
+    environment = Map.empty,
+    workDirectory = executor.workDirectory,
+    stdout = executor.logs.resolve("stdout"),
+    stderr = executor.logs.resolve("stderr"),
+    binding = None
+  )
+
+  private def memory(executor: ExecutorLaunch): Step =
+    options(Vector(s"-Xmx${executor.place.heapMb}m", s"-Djava.io.tmpdir=${executor.temporary}"))
+
+  private def options(more: Vector[String]): Step =
+    spec => spec.copy(javaOptions = spec.javaOptions ++ more)
+
+  private def arguments(app: ApplicationLaunch, executor: ExecutorLaunch): Step = spec =>
+    spec.copy(arguments =
+      spec.arguments ++ Vector(
+        "--driver-url",
+        app.driverUrl,
+        "--executor-id",
+        executor.id,
+        "--hostname",
+        executor.host,
+        "--cores",
+        executor.place.taskSlots.toString,
+        "--app-id",
+        app.appId,
+        "--resourceProfileId",
+        "0"
+      )
+    )
+
+  private def environment(more: Map[String, String]): Step =
+    spec => spec.copy(environment = spec.environment ++ more)
+
+  private def executorEnvironment(executor: ExecutorLaunch): Step = {
+    val place = executor.place
+    val logs = executor.logUrl.toVector.flatMap(url =>
+      Vector("stdout", "stderr").map(name => s"SPARK_LOG_URL_${name.toUpperCase}" -> url(name))
+    )
+    environment(
+      Map(
+        "SPARK_EXECUTOR_DIRS" -> executor.localDirs.mkString(","),
+        "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_PLACE" -> place.id.toString,
+        "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_CPUS" -> place.cpus.toString,
+        "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_MEMORY_NODES" -> place.memoryNodes.toString
+      ) ++ logs
+    )
+  }
+
+  private def binding(executor: ExecutorLaunch): Step = spec =>
+    spec.copy(binding =
+      Option.when(executor.bound)(Binding(executor.place.cpus, executor.place.memoryNodes))
+    )
+}

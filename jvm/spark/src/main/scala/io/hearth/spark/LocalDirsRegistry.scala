@@ -1,0 +1,42 @@
+package io.hearth.spark
+
+import java.nio.file.{Files, Path, StandardCopyOption}
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+
+/**
+ * Where every executor of this application on this machine keeps its blocks, in files, so that one can read
+ * another's shuffle output from the disk even after the other is gone.
+ *
+ * @param executors the run's directory of executors, `ID/local-dirs` in it: one directory a line, in Spark's order
+ */
+final class LocalDirsRegistry(executors: Path) {
+  private val known = new ConcurrentHashMap[String, Array[String]]()
+
+  /** Makes the directories of an executor known to all others; readable at once or not at all. */
+  def publish(executorId: String, localDirs: Seq[String]): Unit = {
+    val file = fileOf(executorId)
+    val partial = file.resolveSibling(".local-dirs.partial")
+    Files.createDirectories(file.getParent)
+    Files.write(partial, localDirs.asJava)
+    Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE)
+    ()
+  }
+
+  /** @return absent for an executor that has published nothing, as one of another machine */
+  def dirsOf(executorId: String): Option[Array[String]] =
+    Option(known.get(executorId)).orElse {
+      val file = fileOf(executorId)
+      Option.when(Files.exists(file)) {
+        val dirs = Files.readAllLines(file).asScala.toArray
+        known.put(executorId, dirs)
+        dirs
+      }
+    }
+
+  /** Every executor that has been asked for and found. */
+  def found: Map[String, Array[String]] = known.asScala.toMap
+
+  private def fileOf(executorId: String): Path = executors.resolve(executorId).resolve("local-dirs")
+}

@@ -1,0 +1,51 @@
+package io.hearth.spark
+
+import java.nio.file.attribute.PosixFilePermissions
+import java.nio.file.{Files, Path, StandardCopyOption}
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import io.hearth.core.json.Json
+
+/**
+ * What one application leaves behind, `contract/run.schema.json`: `run.json`, `plan.json`,
+ * `placement.json` and `executors/ID/{stdout,stderr}`.
+ */
+final class RunDirectory(val path: Path) {
+  def run: Path = path.resolve("run.json")
+
+  def executor(id: String): Path = path.resolve("executors").resolve(id)
+
+  /** @return the executor's directory, made */
+  def createExecutor(id: String): Path = Files.createDirectories(executor(id))
+
+  def writeRun(document: JsonNode): Unit = write("run.json", document)
+  def writePlan(document: JsonNode): Unit = write("plan.json", document)
+  def writePlacement(document: JsonNode): Unit = write("placement.json", document)
+
+  /** A reader sees the old document or the new one, never a part. */
+  private def write(name: String, document: JsonNode): Unit = {
+    val partial = path.resolve(s".$name.partial")
+    Files.writeString(partial, Json.pretty(document))
+    Files.move(partial, path.resolve(name), StandardCopyOption.ATOMIC_MOVE)
+    ()
+  }
+}
+
+object RunDirectory {
+
+  /** Environment and home directory decide where runs are kept (XDG Base Directory Specification). */
+  def root(environment: String => Option[String], home: String): Path =
+    environment("HEARTH_STATE")
+      .map(Path.of(_))
+      .orElse(environment("XDG_STATE_HOME").map(Path.of(_, "hearth")))
+      .getOrElse(Path.of(home, ".local", "state", "hearth"))
+      .resolve("runs")
+
+  /** Readable by its owner alone: command lines and logs may hold secrets. */
+  def create(root: Path, appId: String): RunDirectory = {
+    Files.createDirectories(root)
+    val owner = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
+    new RunDirectory(Files.createDirectory(root.resolve(appId), owner))
+  }
+}

@@ -1,0 +1,101 @@
+package io.hearth.spark
+
+import java.nio.file.{Files, Path}
+import java.time.Instant
+
+import scala.jdk.CollectionConverters._
+import scala.util.{Try, Using}
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import io.hearth.core.json.Json
+import io.hearth.core.placement.PlacementReport
+
+/**
+ * `run.json` of a [[RunDirectory]].
+ *
+ * @param state `running`, `finished`, or `abandoned` when the driver was killed
+ * @param scratch directories that go when the application ends
+ */
+final case class RunRecord(
+    appId: String,
+    name: String,
+    master: String,
+    sparkVersion: String,
+    driverPid: Long,
+    driverStartTicks: Long,
+    startedAt: Instant,
+    state: String,
+    hosts: String,
+    binding: String,
+    ui: Option[String],
+    scratch: Vector[Path]
+) {
+
+  def toJson: ObjectNode = {
+    val node = Json.obj().put("schema", RunRecord.Schema).put("app_id", appId).put("name", name)
+    node.put("master", master).put("spark_version", sparkVersion).put("state", state)
+    node.put("started_at", startedAt.toString)
+    node.put("driver_pid", driverPid).put("driver_start_ticks", driverStartTicks)
+    node.put("hosts", hosts).put("binding", binding)
+    ui.foreach(node.put("ui", _))
+    node.set[ObjectNode]("scratch", Json.array(scratch)((array, path) => array.add(path.toString)))
+  }
+}
+
+object RunRecord {
+  val Schema = "hearth/run/1"
+}
+
+/** Clears up behind drivers that were killed together with their reaper, and old runs. */
+object RunSweep {
+
+  /**
+   * @param root all runs
+   * @param kept how many ended runs stay
+   * @return what was done, a sentence each
+   */
+  def sweep(root: Path, kept: Int, delete: Path => Unit): Vector[String] =
+    if (!Files.isDirectory(root)) Vector.empty
+    else {
+      val runs = directories(root).flatMap(dir => record(dir).map(dir -> _))
+      val (running, ended) = runs.partition { case (_, run) =>
+        run.path("state").asText == "running"
+      }
+      running.filterNot { case (_, run) => driverAlive(run) }.flatMap { case (dir, run) =>
+        abandon(dir, run, delete)
+      } ++ forget(ended, kept, delete)
+    }
+
+  private def abandon(dir: Path, run: JsonNode, delete: Path => Unit): Vector[String] = {
+    val scratch = run.path("scratch").elements.asScala.map(p => Path.of(p.asText)).toVector
+    val left = scratch.filter(p => p.getFileName.toString.startsWith("hearth-") && Files.exists(p))
+    left.foreach(delete)
+    new RunDirectory(dir).writeRun(run.deepCopy[ObjectNode]().put("state", "abandoned"))
+    left.map(p => s"removed $p, left behind by ${dir.getFileName}, whose driver was killed")
+  }
+
+  private def forget(
+      ended: Vector[(Path, JsonNode)],
+      kept: Int,
+      delete: Path => Unit
+  ): Vector[String] = {
+    val oldest = ended.sortBy(_._2.path("started_at").asText).dropRight(kept).map(_._1)
+    oldest.foreach(delete)
+    oldest.map(dir =>
+      s"removed the record of ${dir.getFileName}: more than $kept ended runs were kept"
+    )
+  }
+
+  private def driverAlive(run: JsonNode): Boolean =
+    PlacementReport
+      .startTicks(Path.of("/proc"), run.path("driver_pid").asLong)
+      .contains(run.path("driver_start_ticks").asLong)
+
+  private def directories(root: Path): Vector[Path] =
+    Using.resource(Files.list(root))(_.iterator.asScala.filter(Files.isDirectory(_)).toVector)
+
+  private def record(dir: Path): Option[JsonNode] =
+    Try(Json.parse(Files.readString(dir.resolve("run.json")), dir.toString)).toOption
+}

@@ -1,0 +1,105 @@
+package org.apache.spark.scheduler.cluster.numa
+
+import java.util.concurrent.TimeUnit
+
+import org.apache.spark.internal.config.{ConfigBuilder, ConfigEntry, OptionalConfigEntry}
+import org.apache.spark.network.util.ByteUnit
+
+/**
+ * Every key of hearth, by Spark's own configuration builder: default, check, document, since-version.
+ * `docs/configuration.md` is generated from [[all]].
+ */
+private[spark] object HearthConfig {
+
+  val Hosts: ConfigEntry[String] = ConfigBuilder("spark.hearth.hosts")
+    .doc(
+      "What a host is to Spark's scheduler. `node`: each NUMA node is a host (each executor, when all sit " +
+        "on one node) and the machine is the rack, so that locality levels, speculation and exclusion work " +
+        "within the machine; the names are loopback addresses 127.78.x.y. `machine`: every executor has " +
+        "the machine's own host name, as other tools expect."
+    )
+    .version("0.1.0")
+    .stringConf
+    .checkValues(Set("node", "machine"))
+    .createWithDefault("node")
+
+  val BindingMode: ConfigEntry[String] = ConfigBuilder("spark.hearth.binding")
+    .doc(
+      "`required`: an executor whose CPUs or memory nodes the kernel refuses to bind is not started and the " +
+        "application ends, saying what is missing. `preferred`: it goes on unbound, with a warning and a note " +
+        "in the placement report. `off`: nothing is bound (for comparisons)."
+    )
+    .version("0.1.0")
+    .stringConf
+    .checkValues(Set("required", "preferred", "off"))
+    .createWithDefault("required")
+
+  val PlanFile: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.plan")
+    .doc(
+      "A plan (JSON, contract/plan.schema.json) to carry out instead of planning; `hearth submit` sets it."
+    )
+    .version("0.1.0")
+    .stringConf
+    .createOptional
+
+  val WorkloadKind: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.workload")
+    .doc("What the application is, for the plan: sql, ml, graph or etl.")
+    .version("0.1.0")
+    .stringConf
+    .checkValues(Set("sql", "ml", "graph", "etl"))
+    .createOptional
+
+  val InputSize: OptionalConfigEntry[Long] = ConfigBuilder("spark.hearth.input")
+    .doc("Size of the application's input, for the plan, such as 200g.")
+    .version("0.1.0")
+    .bytesConf(ByteUnit.BYTE)
+    .createOptional
+
+  val RunsDirectory: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.runs.dir")
+    .doc(
+      "Where each run keeps its plan, its placement report and its executors' logs. Default: `runs` under " +
+        "$HEARTH_STATE, else under $XDG_STATE_HOME/hearth, else under ~/.local/state/hearth."
+    )
+    .version("0.1.0")
+    .stringConf
+    .createOptional
+
+  val RunsKept: ConfigEntry[Int] = ConfigBuilder("spark.hearth.runs.kept")
+    .doc("How many ended runs are kept; a new run deletes the oldest beyond them.")
+    .version("0.1.0")
+    .intConf
+    .checkValue(_ >= 0, "must not be negative")
+    .createWithDefault(50)
+
+  val PlacementInterval: ConfigEntry[Long] = ConfigBuilder("spark.hearth.placement.interval")
+    .doc(
+      "How often the placement of every executor is read back from the kernel after its start; a deviation " +
+        "is logged as a warning. 0 reads it at start only."
+    )
+    .version("0.1.0")
+    .timeConf(TimeUnit.SECONDS)
+    .checkValue(_ >= 0, "must not be negative")
+    .createWithDefaultString("60s")
+
+  val ClassDataArchive: ConfigEntry[Boolean] = ConfigBuilder("spark.hearth.classDataArchive")
+    .doc(
+      "Whether executors start from an archive of loaded classes (JEP 350), built once after the first run on " +
+        "this class path and Java version, and reused."
+    )
+    .version("0.1.0")
+    .booleanConf
+    .createWithDefault(true)
+
+  /** In the order of the documentation page. */
+  val all: Vector[ConfigEntry[_]] = Vector(
+    Hosts,
+    BindingMode,
+    WorkloadKind,
+    InputSize,
+    PlanFile,
+    PlacementInterval,
+    ClassDataArchive,
+    RunsDirectory,
+    RunsKept
+  )
+}

@@ -1,0 +1,162 @@
+package org.apache.spark.scheduler.cluster.numa
+
+import scala.concurrent.Future
+
+import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.deploy.ExecutorFailureTracker
+import org.apache.spark.executor.ExecutorExitCode
+import org.apache.spark.internal.config.SCHEDULER_MIN_REGISTERED_RESOURCES_RATIO
+import org.apache.spark.launcher.{LauncherBackend, SparkAppHandle}
+import org.apache.spark.resource.ResourceProfile
+import org.apache.spark.rpc.RpcAddress
+import org.apache.spark.scheduler._
+import org.apache.spark.scheduler.cluster.{CoarseGrainedSchedulerBackend, SchedulerBackendUtils}
+
+import io.hearth.core.plan.{ExecutorPlan, Plan}
+import io.hearth.spark.{ExecutorPool, ExitStatus, Member, PoolListener}
+
+/**
+ * Runs the plan's executors as processes of this machine and keeps them running: Spark's scheduler asks
+ * for executors, the pool holds the places, and what the kernel says of a process decides its fate, not
+ * its socket.
+ */
+private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkContext, plan: Plan)
+    extends CoarseGrainedSchedulerBackend(scheduler, sc.env.rpcEnv) {
+
+  private val appId = sc.conf
+    .getOption("spark.app.id")
+    .getOrElse(s"local-numa-${System.currentTimeMillis}-${ProcessHandle.current.pid}")
+  private val initialExecutors =
+    SchedulerBackendUtils.getInitialTargetExecutorNumber(conf, plan.executors.size)
+  private val failures = new ExecutorFailureTracker(conf)
+  private val maxFailures = ExecutorFailureTracker.maxNumExecutorFailures(conf)
+
+  private lazy val application = new RunningApplication(sc, appId, plan)
+  private lazy val pool = new ExecutorPool(plan.executors, application.startExecutor, Losses)
+  private lazy val placement = new PlacementWatch(application, pool, () => getExecutorIds(), conf)
+
+  // Until all have been started a failure is thrown to whoever makes the SparkContext.
+  @volatile private var started = false
+  @volatile private var startFailure: Option[Throwable] = None
+
+  private val launcher = new LauncherBackend() {
+    override protected def conf: SparkConf = sc.conf
+    override protected def onStopRequest(): Unit = sc.stopInNewThread()
+  }
+
+  override protected val minRegisteredRatio: Double =
+    if (conf.get(SCHEDULER_MIN_REGISTERED_RESOURCES_RATIO).isEmpty) 0.8
+    else super.minRegisteredRatio
+
+  override def applicationId(): String = appId
+
+  override def sufficientResourcesRegistered(): Boolean =
+    totalRegisteredExecutors.get >= initialExecutors * minRegisteredRatio
+
+  override def start(): Unit = {
+    super.start()
+    launcher.connect()
+    launcher.setAppId(appId)
+    application.open()
+    pool.startInitial(initialExecutors)
+    startFailure.foreach(cause => throw cause)
+    started = true
+    placement.start()
+    launcher.setState(SparkAppHandle.State.RUNNING)
+  }
+
+  override def stop(): Unit = {
+    placement.close()
+    try super.stop()
+    finally {
+      pool.stop(LocalNumaBackend.StopGraceSeconds)
+      application.close()
+      launcher.setState(SparkAppHandle.State.FINISHED)
+      launcher.close()
+    }
+  }
+
+  override protected def doRequestTotalExecutors(
+      wanted: Map[ResourceProfile, Int]
+  ): Future[Boolean] = {
+    pool.setTarget(wanted.valuesIterator.sum)
+    Future.successful(true)
+  }
+
+  override protected def doKillExecutors(executorIds: Seq[String]): Future[Boolean] = {
+    pool.end(executorIds, LocalNumaBackend.StopGraceSeconds)
+    Future.successful(true)
+  }
+
+  override def decommissionExecutors(
+      executors: Array[(String, ExecutorDecommissionInfo)],
+      adjustTargetNumExecutors: Boolean,
+      triggeredByExecutor: Boolean
+  ): Seq[String] = {
+    pool.expectExit(executors.map(_._1).toSeq)
+    super.decommissionExecutors(executors, adjustTargetNumExecutors, triggeredByExecutor)
+  }
+
+  override protected def createDriverEndpoint(): DriverEndpoint = new NumaDriverEndpoint
+
+  /** A lost connection only stops new tasks; the process's exit, which says why, removes the executor. */
+  private class NumaDriverEndpoint extends DriverEndpoint {
+    override def onDisconnected(address: RpcAddress): Unit =
+      addressToExecutorId.get(address).foreach(disableExecutor)
+  }
+
+  private object Losses extends PoolListener {
+    override def exited(member: Member, code: Int, asked: Boolean): Unit = {
+      val what = s"executor ${member.id} (place ${member.place.id}, process ${member.process.pid})"
+      if (asked) {
+        logInfo(s"$what ended as asked, exit $code")
+        removeExecutor(member.id, ExecutorKilled)
+      } else lost(member, code, what)
+    }
+
+    override def notStarted(place: ExecutorPlan, cause: Throwable): Unit = {
+      startFailure = Some(cause)
+      if (started)
+        giveUp(s"the executor of place ${place.id} could not be started: ${cause.getMessage}")
+    }
+
+    private def lost(member: Member, code: Int, what: String): Unit = {
+      val words = ExitStatus.lastWords(application.stderrOf(member.id))
+      val explained = explain(code)
+      val quoted = if (words.isEmpty) "" else s"; its last words:\n$words"
+      logError(s"Lost $what: $explained$quoted")
+      removeExecutor(
+        member.id,
+        ExecutorExited(code, exitCausedByApp = code != 143, s"$explained$quoted")
+      )
+      failures.registerExecutorFailure()
+      if (failures.numFailedExecutors > maxFailures)
+        giveUp(
+          s"${failures.numFailedExecutors} executors were lost, more than the $maxFailures allowed by " +
+            s"spark.executor.maxNumFailures; the last was $what: $explained$quoted"
+        )
+    }
+  }
+
+  private def explain(code: Int): String =
+    if (LocalNumaBackend.SparkExitCodes.contains(code))
+      s"exit $code: ${ExecutorExitCode.explainExitCode(code)}"
+    else ExitStatus.explain(code)
+
+  private def giveUp(reason: String): Unit = {
+    logError(s"The application ends: $reason")
+    pool.setTarget(0)
+    launcher.setState(SparkAppHandle.State.FAILED)
+    try scheduler.error(reason)
+    finally sc.stopInNewThread()
+  }
+}
+
+private[spark] object LocalNumaBackend {
+
+  /** How long an executor may take to end by itself before it is killed. */
+  val StopGraceSeconds: Long = 10
+
+  /** Spark's own exit codes of executors (SparkExitCode, ExecutorExitCode). */
+  val SparkExitCodes: Range = 50 to 57
+}

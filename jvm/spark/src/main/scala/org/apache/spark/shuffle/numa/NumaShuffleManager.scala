@@ -1,0 +1,124 @@
+package org.apache.spark.shuffle.numa
+
+import java.nio.file.Path
+import java.util.concurrent.atomic.AtomicBoolean
+
+import org.apache.spark.{SparkConf, SparkEnv, TaskContext}
+import org.apache.spark.internal.config.STORAGE_LOCAL_DISK_BY_EXECUTORS_CACHE_SIZE
+import org.apache.spark.shuffle.{BaseShuffleHandle, BlockStoreShuffleReader, ShuffleHandle}
+import org.apache.spark.shuffle.{
+  ShuffleReadMetricsReporter,
+  ShuffleReader,
+  ShuffleWriteMetricsReporter
+}
+import org.apache.spark.shuffle.ShuffleWriter
+import org.apache.spark.shuffle.sort.SortShuffleManager
+import org.apache.spark.storage.{BlockId, BlockManagerId, HostLocalDirManager}
+
+import io.hearth.spark.LocalDirsRegistry
+
+/**
+ * Spark's sort shuffle, reading the output of every executor on this machine from the file.
+ *
+ * Spark does so by itself only among executors of one host name, and not with dynamic allocation unless an
+ * external shuffle service runs. Here each NUMA node is a host, and directories are known from a registry of
+ * files, so neither condition applies. A block that is not where the registry says fails the fetch, as a
+ * remote one would, and Spark computes it again.
+ */
+private[spark] class NumaShuffleManager(conf: SparkConf) extends SortShuffleManager(conf) {
+  private val registry = new LocalDirsRegistry(Path.of(conf.get(NumaShuffleManager.RegistryKey)))
+  private val published = new AtomicBoolean(false)
+
+  override def getWriter[K, V](
+      handle: ShuffleHandle,
+      mapId: Long,
+      context: TaskContext,
+      metrics: ShuffleWriteMetricsReporter
+  ): ShuffleWriter[K, V] = {
+    joinRegistry()
+    super.getWriter(handle, mapId, context, metrics)
+  }
+
+  override def getReader[K, C](
+      handle: ShuffleHandle,
+      startMapIndex: Int,
+      endMapIndex: Int,
+      startPartition: Int,
+      endPartition: Int,
+      context: TaskContext,
+      metrics: ShuffleReadMetricsReporter
+  ): ShuffleReader[K, C] = {
+    joinRegistry()
+    val base = handle.asInstanceOf[BaseShuffleHandle[K, _, C]]
+    if (base.dependency.shuffleMergeEnabled)
+      super.getReader(
+        handle,
+        startMapIndex,
+        endMapIndex,
+        startPartition,
+        endPartition,
+        context,
+        metrics
+      )
+    else {
+      val blocks = SparkEnv.get.mapOutputTracker.getMapSizesByExecutorId(
+        handle.shuffleId,
+        startMapIndex,
+        endMapIndex,
+        startPartition,
+        endPartition
+      )
+      new BlockStoreShuffleReader(
+        base,
+        blocks.map(onThisHost),
+        context,
+        metrics,
+        shouldBatchFetch =
+          SortShuffleManager.canUseBatchFetch(startPartition, endPartition, context)
+      )
+    }
+  }
+
+  /** Names an executor of this machine as one of this executor's own host: Spark then reads its files. */
+  private def onThisHost(
+      blocks: (BlockManagerId, collection.Seq[(BlockId, Long, Int)])
+  ): (BlockManagerId, collection.Seq[(BlockId, Long, Int)]) = {
+    val (address, infos) = blocks
+    val here = SparkEnv.get.blockManager.blockManagerId.host
+    if (address.host == here || registry.dirsOf(address.executorId).isEmpty) blocks
+    else BlockManagerId(address.executorId, here, address.port, address.topologyInfo) -> infos
+  }
+
+  /** Once, when this executor's block manager is there: publishes its directories, and knows the others'. */
+  private def joinRegistry(): Unit =
+    if (!published.get) published.synchronized {
+      if (!published.get) {
+        val manager = SparkEnv.get.blockManager
+        registry.publish(
+          SparkEnv.get.executorId,
+          manager.diskBlockManager.localDirsString.toIndexedSeq
+        )
+        manager.hostLocalDirManager = Some(new RegisteredLocalDirs(registry))
+        published.set(true)
+      }
+    }
+}
+
+private[spark] object NumaShuffleManager {
+
+  /** Internal: the directory of the run in which executors publish where their blocks are. */
+  val RegistryKey: String = "spark.hearth.internal.executors"
+}
+
+/** Knows the directories of every executor from the registry, and asks nobody over a socket. */
+private class RegisteredLocalDirs(registry: LocalDirsRegistry)
+    extends HostLocalDirManager(
+      SparkEnv.get.conf.get(STORAGE_LOCAL_DISK_BY_EXECUTORS_CACHE_SIZE),
+      SparkEnv.get.blockManager.blockStoreClient
+    ) {
+
+  override def getCachedHostLocalDirs: Map[String, Array[String]] = registry.found
+
+  override def getCachedHostLocalDirsFor(executorId: String): Option[Array[String]] =
+    registry.dirsOf(executorId)
+}
