@@ -130,6 +130,16 @@ def _stage(root: Path) -> None:
     for library in _libraries([*programs, python, *_shared_objects([java_home(), stdlib])]):
         _copy(library, root)
     _furnish(root)
+    _unzip_pyspark(root, site)
+
+
+def _unzip_pyspark(root: Path, site: Path) -> None:
+    """Spark puts these archives on every Python's path; they hold no byte code, so that each process
+    would compile pyspark anew. The installed packages, byte code included, stand in for them."""
+    library = root / _merged(site / "pyspark" / "python" / "lib").relative_to("/")
+    for archive in library.glob("*.zip"):
+        archive.unlink()
+        archive.symlink_to(site)
 
 
 def _furnish(root: Path) -> None:

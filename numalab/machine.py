@@ -28,7 +28,7 @@ QEMU = (
     "-accel",
     "tcg,thread=multi,tb-size=512",
     "-cpu",
-    "max,vendor=GenuineIntel",
+    "max,vendor=GenuineIntel,la57=off,smap=off,smep=off",
     "-machine",
     "pc",
     "-nodefaults",
