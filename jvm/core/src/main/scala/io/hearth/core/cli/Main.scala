@@ -15,11 +15,15 @@ object Main {
   /** A verb: arguments in, text for standard output out. */
   type Verb = Vector[String] => String
 
-  private val verbs: Map[String, Verb] = Map("placement" -> (PlacementVerb(_)))
+  private val verbs: Map[String, Verb] = Map(
+    "topology" -> TopologyVerbs.topology,
+    "plan" -> PlanVerb.plan,
+    "placement" -> (PlacementVerb(_))
+  )
 
   def main(args: Array[String]): Unit = sys.exit(run(args.toVector))
 
-  private def run(args: Vector[String]): Int =
+  private[core] def run(args: Vector[String]): Int =
     try {
       val verb = args.headOption.getOrElse("")
       val action = verbs.getOrElse(

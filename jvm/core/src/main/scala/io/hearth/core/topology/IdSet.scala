@@ -60,17 +60,55 @@ object IdSet {
     }
   }
 
-  private val Single = """(\d{1,6})""".r
-  private val Range = """(\d{1,6})-(\d{1,6})""".r
-  private val Strided = """(\d{1,6})-(\d{1,6}):(\d{1,6})/(\d{1,6})""".r
-
-  private def parsePart(part: String): Either[String, IdSet] = part match {
-    case Single(id) => checked(part, id.toInt, id.toInt, _ => true)
-    case Range(first, last) => checked(part, first.toInt, last.toInt, _ => true)
-    case Strided(first, last, used, group) if group.toInt > 0 =>
-      checked(part, first.toInt, last.toInt, id => (id - first.toInt) % group.toInt < used.toInt)
-    case _ => Left(s"'$part' is not a list of ids such as 0-3,8")
+  /**
+   * Parses the kernel's mask format: hexadecimal, in groups of 32 bits parted by commas, the highest
+   * first (`ffffffff,00000001`).
+   */
+  def parseMask(text: String): Either[String, IdSet] = {
+    val digits = text.iterator.filter(c => c != ',' && !c.isWhitespace).toVector
+    val ids = for {
+      (digit, at) <- digits.reverseIterator.zipWithIndex
+      value = Character.digit(digit, 16)
+      bit <- 0 until 4
+      if (value >> bit & 1) == 1
+    } yield at * 4 + bit
+    if (digits.isEmpty || digits.exists(Character.digit(_, 16) < 0))
+      Left(s"'${text.trim.take(40)}' is not a hexadecimal mask such as 0000000f")
+    else {
+      val set = BitSet.fromSpecific(ids)
+      if (set.lastOption.exists(_ > MaxId))
+        Left(s"the mask goes beyond the largest id accepted, $MaxId")
+      else Right(new IdSet(set))
+    }
   }
+
+  /** One id, or `first-last`, or `first-last:used/group`. */
+  private def parsePart(part: String): Either[String, IdSet] = {
+    val (range, stride) = splitAt(part, ':')
+    val (first, last) = splitAt(range, '-')
+    val numbers = Vector(Some(first), last).flatten.map(number)
+    val strides = stride.map(text => splitAt(text, '/')).map { case (used, group) =>
+      (number(used), group.flatMap(number))
+    }
+    (numbers, strides) match {
+      case (Vector(Some(id)), None) => checked(part, id, id, _ => true)
+      case (Vector(Some(from), Some(to)), None) => checked(part, from, to, _ => true)
+      case (Vector(Some(from), Some(to)), Some((Some(used), Some(group)))) if group > 0 =>
+        checked(part, from, to, id => (id - from) % group < used)
+      case _ => Left(s"'$part' is not a list of ids such as 0-3,8")
+    }
+  }
+
+  private def splitAt(text: String, mark: Char): (String, Option[String]) =
+    text.indexOf(mark) match {
+      case -1 => (text, None)
+      case at => (text.take(at), Some(text.drop(at + 1)))
+    }
+
+  private def number(text: String): Option[Int] =
+    Option.when(text.nonEmpty && text.length <= 6 && text.forall(c => c >= '0' && c <= '9'))(
+      text.toInt
+    )
 
   private def checked(part: String, first: Int, last: Int, keep: Int => Boolean) =
     if (last < first) Left(s"'$part' ends before it begins")

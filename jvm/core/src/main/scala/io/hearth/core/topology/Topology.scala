@@ -45,14 +45,17 @@ final case class Die(id: Int, cpus: IdSet)
  * @param cpus online CPUs of the node; empty for a memory-only node
  * @param memoryBytes total memory; 0 for a node without memory
  * @param freeBytes free memory when read; absent in a description
- * @param distances to every node, itself included (10 is local; ACPI SLIT)
+ * @param distances to every node, itself included (10 is local; ACPI SLIT); empty where the kernel's
+ *                  are unreadable
+ * @param gpuMemory whether this is the memory of a GPU, which no heap should be bound to
  */
 final case class NumaNode(
     id: Int,
     cpus: IdSet,
     memoryBytes: Long,
     freeBytes: Option[Long],
-    distances: Map[Int, Int]
+    distances: Map[Int, Int],
+    gpuMemory: Boolean = false
 )
 
 final case class CacheGroup(level: Int, sizeBytes: Option[Long], cpus: IdSet)

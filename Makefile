@@ -1,0 +1,31 @@
+# Two commands matter: `make demo` and `make test`. Each sets up all that it needs first.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test format lint clean
+
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: ## Prepare this checkout: JDK, Maven, Python environment, the jar; then use .venv/bin/hearth
+	@tools/setup.sh
+
+demo: ## Show this machine, plan for it, run Spark jobs bound to it, prove the placement
+	@tools/setup.sh
+	@.venv/bin/hearth demo
+
+test: ## Run all tests, formatters' checks and linters of both languages
+	@tools/setup.sh test
+	@tools/test.sh
+
+format: ## Format the sources of both languages
+	@tools/setup.sh
+	@.venv/bin/ruff check --fix --quiet .
+	@.venv/bin/ruff format .
+	@mvn -B -q -Dstyle.color=never -f jvm spotless:apply
+
+lint: ## Check formatting, style and import directions only
+	@tools/setup.sh
+	@tools/lint.sh
+
+clean: ## Remove what was built; keeps the Python environment and the download caches
+	@rm -rf jvm/target jvm/*/target src/hearth/jars build dist .pytest_cache .ruff_cache .import_linter_cache
+	@find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +

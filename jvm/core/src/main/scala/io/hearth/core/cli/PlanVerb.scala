@@ -1,0 +1,39 @@
+package io.hearth.core.cli
+
+import java.io.InputStream
+import java.nio.charset.StandardCharsets.UTF_8
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import io.hearth.core.UserError
+import io.hearth.core.json.Json
+import io.hearth.core.plan.{PlanJson, PlanRequest, Planner}
+import io.hearth.core.topology.{TopologyJson, TopologyReader}
+
+/**
+ * `plan`: reads a plan request (contract/plan-request.schema.json) on standard input and answers with
+ * the plan (contract/plan.schema.json).
+ */
+private[cli] object PlanVerb {
+
+  def plan(args: Vector[String]): String = {
+    if (args.nonEmpty)
+      throw new UserError(
+        s"plan does not take '${args.mkString(" ")}': it reads a request in JSON on standard input"
+      )
+    Json.pretty(answer(System.in))
+  }
+
+  private[core] def answer(in: InputStream): JsonNode = {
+    val request =
+      PlanRequest.read(Json.parse(new String(in.readAllBytes(), UTF_8), "the plan request"))
+    val topology = TopologyReader.load(request.machine)
+    val plan = Planner
+      .plan(topology, request.workload, request.limits, request.occupied)
+      .fold(unfit => throw new UserError(unfit.message), identity)
+    val document = PlanJson.write(plan)
+    request.format.foreach(format => document.put("text", format.render(plan)))
+    if (request.withTopology) document.set[JsonNode]("topology", TopologyJson.write(topology))
+    document
+  }
+}

@@ -1,0 +1,27 @@
+package io.hearth.core.plan
+
+/** The garbage collector and JVM flags of an executor. */
+private[plan] object Collector {
+
+  def parallel(heapMb: Long): Boolean = heapMb <= Memory.CompressedOopsMb
+
+  /**
+   * Flags of a JVM on `cpus` CPUs, without -Xmx; the user's own come last and replace ours.
+   * ActiveProcessorCount makes every pool that the JVM sizes at start count the executor's CPUs.
+   */
+  def options(heapMb: Long, cpus: Int, users: Vector[String]): Vector[String] = {
+    val collector =
+      if (JavaOptions.choosesCollector(users)) None
+      else Some(if (parallel(heapMb)) "-XX:+UseParallelGC" else "-XX:+UseG1GC")
+    val numbers = Vector(
+      "ParallelGCThreads" -> threads(cpus),
+      "ActiveProcessorCount" -> cpus
+    ).filterNot { case (flag, _) => JavaOptions.sets(users, flag) }
+      .map { case (flag, n) => s"-XX:$flag=$n" }
+    val numa = Option.unless(JavaOptions.sets(users, "UseNUMA"))("-XX:-UseNUMA")
+    collector.toVector ++ numbers ++ numa ++ users
+  }
+
+  /** The JVM's own rule (HotSpot ergonomics): each CPU up to eight, then five for every eight more. */
+  def threads(cpus: Int): Int = if (cpus <= 8) cpus else 8 + (cpus - 8) * 5 / 8
+}

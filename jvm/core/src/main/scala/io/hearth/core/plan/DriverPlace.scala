@@ -1,0 +1,24 @@
+package io.hearth.core.plan
+
+/** The driver's heap and where it runs. */
+private[plan] object DriverPlace {
+  private val LeastMb = 512L
+  private val MostMb = 4096L
+
+  /** One sixteenth of the usable memory, between 512 MB and 4 GB, unless the user fixed it. */
+  def heap(fixed: Fixed, usableMb: Long): Long =
+    fixed.driverHeapMb.fold(math.max(LeastMb, math.min(MostMb, usableMb / 16)))(_.value)
+
+  /** Heap and what a JVM needs beside it. */
+  def footprint(fixed: Fixed, usableMb: Long): Long = {
+    val mb = heap(fixed, usableMb)
+    mb + math.max(384L, mb / 10)
+  }
+
+  /** On the CPUs that executors leave free, else unbound on all of them. */
+  def place(ground: Ground, pools: Pools, layout: Layout, heapMb: Long): DriverPlan = {
+    val left = ground.cpus &~ layout.cpus
+    if (left.isEmpty) DriverPlan(ground.cpus, pools.memoryNodes, bound = false, heapMb)
+    else DriverPlan(left, pools.memoryNodes, bound = true, heapMb)
+  }
+}

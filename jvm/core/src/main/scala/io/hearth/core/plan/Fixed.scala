@@ -1,0 +1,167 @@
+package io.hearth.core.plan
+
+/** A number that the user fixed, and the name under which he did. */
+final private[plan] case class Asked[A](value: A, name: String)
+
+/** Dynamic allocation as the user set it; counts are executors. */
+final private[plan] case class Dynamic(atLeast: Int, atMost: Option[Int])
+
+/**
+ * What the user fixed, read from options and Spark settings into numbers that agree.
+ *
+ * @param overheadMb a fixed overhead; otherwise `overheadFactor` of the heap, at least `overheadMinMb`
+ * @param offHeapMb a fixed off-heap size, 0 where the user turned it off
+ * @param pysparkMb memory that Spark grants Python workers beside the heap
+ * @param coresMax most task slots of all executors together
+ * @param taskCpus slots that one task takes
+ * @param javaOptions the user's own JVM options of executors
+ */
+final private[plan] case class Fixed(
+    executors: Option[Asked[Int]],
+    cores: Option[Asked[Int]],
+    heapMb: Option[Asked[Long]],
+    overheadMb: Option[Asked[Long]],
+    overheadFactor: Double,
+    overheadMinMb: Long,
+    offHeapMb: Option[Asked[Long]],
+    pysparkMb: Long,
+    driverHeapMb: Option[Asked[Long]],
+    coresMax: Option[Asked[Int]],
+    taskCpus: Int,
+    dynamic: Option[Dynamic],
+    javaOptions: Vector[String],
+    conf: Map[String, String]
+) {
+
+  /** Whether a count was fixed, so that the machine is partitioned whatever the engine would do. */
+  def shaped: Boolean = executors.nonEmpty || cores.nonEmpty || dynamic.nonEmpty
+
+  def overheadOf(heap: Long): Long =
+    overheadMb.fold(math.max(overheadMinMb, (heap * overheadFactor).toLong))(_.value)
+
+  /** All memory of an executor with this heap: heap, off-heap, overhead and Python's share, in MiB. */
+  def footprintOf(heap: Long): Long =
+    heap + overheadOf(heap) + offHeapMb.fold(0L)(_.value) + pysparkMb
+
+  /** The largest heap whose footprint stays within `room`; below zero where there is none. */
+  def heapWithin(room: Long): Long = {
+    val rest = room - offHeapMb.fold(0L)(_.value) - pysparkMb
+    overheadMb match {
+      case Some(fixed) => rest - fixed.value
+      case None => math.min(rest - overheadMinMb, (rest / (1 + overheadFactor)).toLong)
+    }
+  }
+}
+
+private[plan] object Fixed {
+  private type Checked[A] = Either[Unfit, A]
+
+  /** Reads what the user fixed; refuses, by name, what is no number or contradicts itself. */
+  def read(limits: Limits): Checked[Fixed] = {
+    val conf = new UserConf(limits.conf)
+    for {
+      _ <- Refusals.check(limits.conf)
+      dynamic <- dynamicOf(conf)
+      instances <- conf.count("spark.executor.instances")
+      executors <- agree(limits.executors, "--executors", instances.filter(_ => dynamic.isEmpty))
+      confCores <- conf.count("spark.executor.cores")
+      cores <- agree(limits.cores, "--cores", confCores)
+      confHeap <- conf.size("spark.executor.memory", 'm', least = 1)
+      heap <- agree(limits.memoryMb, "--memory", confHeap)
+      overhead <- conf.size("spark.executor.memoryOverhead", 'm')
+      factor <- conf.fraction("spark.executor.memoryOverheadFactor")
+      least <- conf.size("spark.executor.minMemoryOverhead", 'm')
+      offHeap <- offHeapOf(conf)
+      pyspark <- conf.size("spark.executor.pyspark.memory", 'm')
+      driver <- conf.size("spark.driver.memory", 'm', least = 1)
+      coresMax <- conf.count("spark.cores.max")
+      taskCpus <- conf.count("spark.task.cpus")
+      fixed = Fixed(
+        executors,
+        cores,
+        heap,
+        overhead,
+        factor.getOrElse(0.1),
+        least.fold(384L)(_.value),
+        offHeap,
+        pyspark.fold(0L)(_.value),
+        driver,
+        coresMax,
+        taskCpus.fold(1)(_.value),
+        dynamic.map(d => instances.fold(d)(i => d.copy(atLeast = math.max(d.atLeast, i.value)))),
+        limits.conf
+          .get("spark.executor.extraJavaOptions")
+          .fold(Vector.empty[String])(JavaOptions.split),
+        limits.conf - "spark.master"
+      )
+      _ <- Refusals.checkCounts(fixed)
+    } yield fixed
+  }
+
+  private def agree[A](option: Option[A], name: String, set: Option[Asked[A]])(implicit
+      number: Numeric[A]
+  ): Checked[Option[Asked[A]]] = (option, set) match {
+    case (Some(a), _) if number.lteq(a, number.zero) =>
+      Left(Unfit(name, s"$a", "it must be at least 1", s"give $name a positive number"))
+    case (Some(a), Some(b)) if a != b.value =>
+      Left(Unfit(name, s"$a", s"${b.name} says ${b.value}", "give one of the two"))
+    case (Some(a), _) => Right(Some(Asked(a, name)))
+    case (None, asked) => Right(asked)
+  }
+
+  private def offHeapOf(conf: UserConf): Checked[Option[Asked[Long]]] =
+    for {
+      enabled <- conf.flag("spark.memory.offHeap.enabled")
+      size <- conf.size("spark.memory.offHeap.size", 'b')
+      _ <- Either.cond(!enabled.contains(true) || size.exists(_.value > 0), (), noOffHeapSize)
+    } yield
+      if (enabled.contains(true)) size
+      else Option.when(enabled.nonEmpty || size.nonEmpty)(Asked(0L, "spark.memory.offHeap.enabled"))
+
+  private val noOffHeapSize = Unfit(
+    "spark.memory.offHeap.enabled",
+    "true",
+    "spark.memory.offHeap.size must be set with it",
+    "set the size, or leave both out"
+  )
+
+  private def dynamicOf(conf: UserConf): Checked[Option[Dynamic]] =
+    for {
+      enabled <- conf.flag("spark.dynamicAllocation.enabled")
+      least <- conf.count("spark.dynamicAllocation.minExecutors", least = 0)
+      first <- conf.count("spark.dynamicAllocation.initialExecutors", least = 0)
+      most <- conf.count("spark.dynamicAllocation.maxExecutors")
+    } yield enabled
+      .filter(identity)
+      .map(_ => Dynamic((least ++ first).map(_.value).maxOption.getOrElse(0), most.map(_.value)))
+}
+
+/** Typed access to the user's Spark settings; every refusal names the key and its value. */
+final private[plan] class UserConf(conf: Map[String, String]) {
+  private type Read[A] = Either[Unfit, Option[A]]
+
+  def count(key: String, least: Int = 1): Read[Asked[Int]] =
+    read(key, s"it must be a whole number of at least $least")(
+      _.trim.toIntOption.filter(_ >= least)
+    )
+
+  def size(key: String, plainUnit: Char, least: Long = 0): Read[Asked[Long]] =
+    read(key, "it must be a size such as 8g or 512m")(Sizes.mib(_, plainUnit).filter(_ >= least))
+
+  def fraction(key: String): Either[Unfit, Option[Double]] =
+    read(key, "it must be a number of at least 0")(
+      _.trim.toDoubleOption.filter(f => f >= 0 && !f.isInfinite)
+    ).map(_.map(_.value))
+
+  def flag(key: String): Either[Unfit, Option[Boolean]] =
+    read(key, "it must be true or false")(_.trim.toLowerCase.toBooleanOption).map(_.map(_.value))
+
+  private def read[A](key: String, rule: String)(parse: String => Option[A]): Read[Asked[A]] =
+    conf.get(key) match {
+      case None => Right(None)
+      case Some(text) =>
+        parse(text)
+          .map(a => Some(Asked(a, key)))
+          .toRight(Unfit(key, s"'$text'", rule, "correct it or leave it out"))
+    }
+}

@@ -1,0 +1,127 @@
+package io.hearth.core.plan
+
+import io.hearth.core.topology.{Core, IdSet, NumaNode, Topology}
+
+/**
+ * A core that the plan may use.
+ *
+ * @param cpus its hardware threads that are allowed and not occupied, never empty
+ * @param slots tasks that are worth running on it at the same time
+ * @param node the NUMA node of its CPUs, where the kernel says so
+ * @param cache the number of its last-level-cache group, -1 where none is known
+ */
+final private[plan] case class UsableCore(
+    cpus: Vector[Int],
+    slots: Int,
+    packageId: Int,
+    node: Option[Int],
+    cache: Int,
+    kind: Option[String]
+)
+
+/**
+ * The part of a machine that a plan may use: allowed and not occupied.
+ *
+ * @param cpus all its CPUs
+ * @param cores its cores, ordered by their first CPU
+ * @param nodes its NUMA nodes with CPUs, ordered by their first CPU
+ * @param memoryOnly allowed nodes with memory and without CPUs
+ */
+final private[plan] case class Ground(
+    topology: Topology,
+    cpus: IdSet,
+    cores: Vector[UsableCore],
+    nodes: Vector[GroundNode],
+    memoryOnly: Vector[GroundNode]
+) {
+  val slots: Int = cores.iterator.map(_.slots).sum
+
+  lazy val coreOf: Map[Int, UsableCore] =
+    cores.iterator.flatMap(core => core.cpus.map(_ -> core)).toMap
+
+  /** Tasks worth running on these CPUs; a part of a core counts in proportion, at least 1 in all. */
+  def slotsOn(cpus: Iterable[Int]): Int = {
+    val tasks = cpus.groupBy(coreOf).iterator.map { case (core, own) =>
+      core.slots * own.size / core.cpus.size
+    }
+    math.max(1, tasks.sum)
+  }
+}
+
+/**
+ * @param id the kernel's; None gathers CPUs that the kernel puts in no node
+ * @param memoryMb memory that this process may use there and that no occupied CPU has a claim to
+ */
+final private[plan] case class GroundNode(
+    id: Option[Int],
+    cpus: IdSet,
+    memoryMb: Long,
+    distances: Map[Int, Int]
+)
+
+private[plan] object Ground {
+
+  /**
+   * Hardware threads of a core that are worth a task each. Up to SMT4 every thread: a second thread
+   * made a core 39.5 % faster (S4). Of eight threads four: S1 found two of three workloads want far
+   * fewer tasks than an SMT8 machine has threads, because memory bandwidth saturates first.
+   */
+  def worthwhile(threads: Int): Int = math.min(threads, 4)
+
+  def of(topology: Topology, occupied: IdSet): Either[Unfit, Ground] = {
+    val cpus = (topology.allowed.cpus & topology.cpus) &~ occupied
+    if (cpus.isEmpty) Left(nothingLeft(topology, occupied))
+    else {
+      val cores = usableCores(topology, cpus)
+      val (withCpus, without) = groundNodes(topology, cpus).partition(_.cpus.nonEmpty)
+      Right(Ground(topology, cpus, cores, withCpus.sortBy(_.cpus.head), without))
+    }
+  }
+
+  private def nothingLeft(topology: Topology, occupied: IdSet) = Unfit(
+    "CPUs",
+    s"'${topology.allowed.cpus}' allowed",
+    s"'$occupied' are occupied, so none is left",
+    "wait until one is given back, or widen this process's cpuset"
+  )
+
+  private def usableCores(topology: Topology, cpus: IdSet): Vector[UsableCore] = {
+    val cacheOf = topology.caches.iterator.zipWithIndex.flatMap { case (group, index) =>
+      group.cpus.iterator.map(_ -> index)
+    }.toMap
+    topology.cores
+      .flatMap(core => usable(topology, core, core.cpus & cpus, cacheOf))
+      .sortBy(_.cpus.head)
+  }
+
+  private def usable(topology: Topology, core: Core, own: IdSet, cacheOf: Map[Int, Int]) =
+    Option.when(own.nonEmpty)(
+      UsableCore(
+        own.toVector,
+        worthwhile(own.size),
+        core.packageId,
+        topology.nodeOf(own.head).map(_.id),
+        cacheOf.getOrElse(own.head, -1),
+        core.kind
+      )
+    )
+
+  private def groundNodes(topology: Topology, cpus: IdSet): Vector[GroundNode] = {
+    val homeless = cpus &~ IdSet.union(topology.nodes.iterator.map(_.cpus))
+    topology.nodes
+      .map(groundNode(topology, cpus, _))
+      .filter(n => n.cpus.nonEmpty || n.memoryMb > 0) ++
+      Option.when(homeless.nonEmpty)(GroundNode(None, homeless, 0L, Map.empty))
+  }
+
+  private def groundNode(topology: Topology, cpus: IdSet, node: NumaNode) = {
+    val allowed = node.cpus & topology.allowed.cpus
+    val own = node.cpus & cpus
+    val ours = !node.gpuMemory && topology.allowed.nodes.contains(
+      node.id
+    ) && (node.cpus.isEmpty || own.nonEmpty)
+    val total = if (ours) node.memoryBytes >> 20 else 0L
+    val share = if (allowed.isEmpty) total else total * own.size / allowed.size
+    GroundNode(Some(node.id), own, share, node.distances)
+  }
+}

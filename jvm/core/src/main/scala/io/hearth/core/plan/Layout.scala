@@ -1,0 +1,124 @@
+package io.hearth.core.plan
+
+import io.hearth.core.topology.IdSet
+
+/**
+ * Where executors sit and what memory each can have.
+ *
+ * @param sites one for each executor
+ * @param nodes memory nodes of each
+ * @param roomMb memory of each executor, heap and all else included
+ */
+final private[plan] case class Layout(sites: Vector[Site], nodes: Vector[IdSet], roomMb: Long) {
+  def cpus: IdSet = IdSet.from(sites.iterator.flatMap(_.cpus))
+  def slots: Int = sites.iterator.map(_.slots).sum
+  def narrowest: Int = sites.iterator.map(_.slots).min
+  def widest: Int = sites.iterator.map(_.slots).max
+  def uniform: Boolean = narrowest == widest
+
+  /** Sites by their first CPU, so that executors are numbered along the machine. */
+  def inOrder: Layout = {
+    val (ordered, own) = sites.zip(nodes).sortBy(_._1.cpus.head).unzip
+    Layout(ordered, own, roomMb)
+  }
+}
+
+/** Finds a layout: as many executors as the rules or the user want, fewer where memory is short. */
+final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
+  import Layouts.TargetSlots
+
+  /** Slots an executor should have: eight heaps of about 4 GB reach the compressed-oops limit. */
+  private val target = math.max(TargetSlots, fixed.taskCpus)
+
+  /** One executor over everything. */
+  def whole: Either[Unfit, Layout] = firstFit(Iterator(capped(1)))
+
+  def find: Either[Unfit, Layout] = (fixed.executors, fixed.cores) match {
+    case (Some(n), Some(m)) => counted(n.value).flatMap(_ => placed(n.value, m.value))
+    case (Some(n), None) => counted(n.value).flatMap(_ => firstFit(Iterator(capped(n.value))))
+    case (None, Some(m)) => fitting(m)
+    case (None, None) => automatic
+  }
+
+  /** Executors of a pool by the rule: for each cache group that is wide enough, else for the pool. */
+  def byWidth(pool: Pool): Int = {
+    val groups = pool.cores.groupMapReduce(_.cache)(_.slots)(_ + _).values
+    val domains = if (groups.forall(_ >= target)) groups else Iterable(pool.slots)
+    domains.iterator.map(slots => math.max(1, (slots + target / 2) / target)).sum
+  }
+
+  /** Whether every cache group of the machine holds an executor of the target's slots. */
+  def byCache: Boolean =
+    pools.all.forall(_.cores.groupMapReduce(_.cache)(_.slots)(_ + _).values.forall(_ >= target))
+
+  private def automatic: Either[Unfit, Layout] = {
+    val counts = pools.all.map(p => math.max(1, math.min(byWidth(p), byMemory(p))))
+    val most = fixed.dynamic.flatMap(_.atMost)
+    val own = Option.when(most.forall(_ >= counts.sum) && uncapped)(perPool(counts))
+    val start = (Vector(counts.sum, byTotalMemory, bySlots) ++ most).min
+    firstFit(own.iterator ++ Iterator.range(math.max(1, start), 0, -1).map(capped))
+  }
+
+  private def uncapped: Boolean = fixed.coresMax.forall(_.value >= ground.slots)
+
+  private def byMemory(pool: Pool): Int = (pool.memoryMb / Memory.comfortable(fixed)).toInt
+
+  private def byTotalMemory: Int = (pools.memoryMb / Memory.least(fixed)).toInt
+
+  private def bySlots: Int = {
+    val slots = fixed.coresMax.fold(ground.slots)(max => math.min(max.value, ground.slots))
+    math.max(1, math.min(slots / fixed.taskCpus, (slots + target / 2) / target))
+  }
+
+  private def perPool(counts: Vector[Int]): Layout =
+    laidOut(pools.all.zip(counts).flatMap { case (pool, n) => Split.evenly(Part.pool(pool), n) })
+
+  private def laidOut(cpus: Vector[Vector[Int]]): Layout =
+    withMemory(cpus.map(own => Site(own.sorted, ground.slotsOn(own))))
+
+  private def withMemory(sites: Vector[Site]): Layout = {
+    val rooms = Memory.rooms(pools, sites)
+    Layout(sites, rooms.nodes, rooms.roomMb)
+  }
+
+  /** `n` executors over the whole machine, with no more slots than `spark.cores.max`. */
+  private def capped(n: Int): Layout = fixed.coresMax.filter(_.value < ground.slots) match {
+    case None => laidOut(Split.evenly(Part.machine(pools.all), n))
+    case Some(max) =>
+      val widths = Vector.tabulate(n)(i => max.value / n + (if (i < max.value % n) 1 else 0))
+      packed(widths).getOrElse(laidOut(Split.evenly(Part.machine(pools.all), n)))
+  }
+
+  private def packed(widths: Vector[Int]): Option[Layout] =
+    Packing.place(pools.all, widths).map { cpus =>
+      withMemory(cpus.zip(widths).map { case (own, width) => Site(own.sorted, width) })
+    }
+
+  private def counted(n: Int): Either[Unfit, Unit] =
+    Either.cond(n <= ground.cpus.size, (), Refuse.executors(ground, fixed))
+
+  private def placed(n: Int, m: Int): Either[Unfit, Layout] =
+    if (n.toLong * m > ground.cpus.size) Left(Refuse.product(ground, fixed))
+    else firstFit(packed(Vector.fill(n)(m)).iterator)
+
+  private def fitting(m: Asked[Int]): Either[Unfit, Layout] = {
+    val most = (fixed.coresMax.map(_.value / m.value) ++ fixed.dynamic.flatMap(_.atMost))
+    val count = (Packing.count(pools.all, m.value) +: most.toVector).min
+    if (count < 1) Left(Refuse.cores(ground, m))
+    else {
+      val start = math.max(1, math.min(count, byTotalMemory))
+      firstFit(Iterator.range(start, 0, -1).flatMap(n => packed(Vector.fill(n)(m.value))))
+    }
+  }
+
+  /** The first layout whose executors hold their memory and one task; else why the last does not. */
+  private def firstFit(layouts: Iterator[Layout]): Either[Unfit, Layout] = {
+    val tried = layouts.map(l => Refuse.layout(l, fixed, pools).toLeft(l)).buffered
+    val all = tried.to(LazyList)
+    all.find(_.isRight).orElse(all.lastOption).getOrElse(Left(Refuse.product(ground, fixed)))
+  }
+}
+
+private[plan] object Layouts {
+  val TargetSlots = 8
+}

@@ -1,0 +1,130 @@
+package io.hearth.core.plan
+
+/**
+ * Finds CPUs for executors of given widths (`local-numa[NxM]`).
+ *
+ * Each executor gets the tightest place that serves: a last-level-cache group, else a pool (a NUMA
+ * node), else a package, else any CPUs; of equal places the one with most free, so that executors
+ * spread over the memory of the machine.
+ */
+private[plan] object Packing {
+
+  /** How densely tasks sit on cores, from one task for a whole core to sharing cores. */
+  sealed private trait Density {
+    def cells(core: UsableCore): Vector[Cell]
+  }
+  final private case class TasksPerCore(most: Int) extends Density {
+    def cells(core: UsableCore): Vector[Cell] =
+      Vector(Cell(core.cpus, math.min(most, core.slots)))
+  }
+  private case object EveryThread extends Density {
+    def cells(core: UsableCore): Vector[Cell] = Vector(Cell(core.cpus, core.cpus.size))
+  }
+  private case object SharedCores extends Density {
+    def cells(core: UsableCore): Vector[Cell] = core.cpus.map(cpu => Cell(Vector(cpu), 1))
+  }
+
+  /** CPUs given to one executor together, and the tasks they take. */
+  final private case class Cell(cpus: Vector[Int], room: Int)
+
+  final private case class Bin(packageId: Int, groups: Vector[Vector[Cell]]) {
+    val free: Int = groups.iterator.flatten.map(_.room).sum
+  }
+
+  /**
+   * CPUs for executors of these widths, in their order; None where the machine has fewer CPUs.
+   * Tasks spread over as many cores as leave each executor inside one pool; where no such place
+   * exists, executors may span pools; only then do tasks fill every thread or share cores.
+   */
+  def place(pools: Vector[Pool], widths: Vector[Int]): Option[Vector[Vector[Int]]] = {
+    val most = pools.iterator.flatMap(_.cores).map(_.slots).max
+    val roomy =
+      (1 to most).iterator.map(tasks => pack(pools, widths, TasksPerCore(tasks), inside = true))
+    val tight = Iterator(TasksPerCore(most), EveryThread, SharedCores)
+      .map(pack(pools, widths, _, inside = false))
+    (roomy ++ tight).collectFirst { case Some(found) => found }
+  }
+
+  /** How many executors of this width the machine holds. */
+  def count(pools: Vector[Pool], width: Int): Int = {
+    val cores = pools.flatMap(_.cores)
+    val byDensity = Vector(TasksPerCore(cores.map(_.slots).max), EveryThread, SharedCores).iterator
+      .map(density => cores.flatMap(density.cells).map(_.room).sum / width)
+    byDensity.find(_ > 0).getOrElse(0)
+  }
+
+  private def pack(
+      pools: Vector[Pool],
+      widths: Vector[Int],
+      density: Density,
+      inside: Boolean
+  ): Option[Vector[Vector[Int]]] = {
+    val bins = pools.map(bin(_, density))
+    val start = Option((bins, Vector.empty[Vector[Int]]))
+    widths
+      .foldLeft(start) { (state, width) =>
+        state.flatMap { case (free, placed) =>
+          placeOne(free, width, inside).map { case (left, cpus) => (left, placed :+ cpus) }
+        }
+      }
+      .map(_._2)
+  }
+
+  private def bin(pool: Pool, density: Density): Bin = {
+    val groups = pool.cores.groupBy(_.cache).toVector.sortBy(_._2.head.cpus.head).map(_._2)
+    Bin(pool.cores.head.packageId, groups.map(_.flatMap(density.cells)))
+  }
+
+  private def placeOne(
+      bins: Vector[Bin],
+      width: Int,
+      inside: Boolean
+  ): Option[(Vector[Bin], Vector[Int])] = {
+    val order = bins.indices.sortBy(i => -bins(i).free).toVector
+    if (order.headOption.exists(i => bins(i).free >= width)) {
+      val (bin, cpus) = take(bins(order.head), width)
+      Some((bins.updated(order.head, bin), cpus))
+    } else if (inside) None
+    else spanning(bins, order, width)
+  }
+
+  private def spanning(bins: Vector[Bin], order: Vector[Int], width: Int) = {
+    val packages = order.groupBy(i => bins(i).packageId).values.toVector
+    val fitting = packages
+      .filter(_.map(bins(_).free).sum >= width)
+      .sortBy(p => (-p.map(bins(_).free).sum, p.min))
+    val wide = fitting.headOption.getOrElse(order)
+    val all = (bins, Vector.empty[Int], width)
+    val (left, cpus, missing) = wide.foldLeft(all) { case ((free, taken, rest), i) =>
+      if (rest <= 0) (free, taken, rest)
+      else {
+        val want = math.min(rest, free(i).free)
+        val (bin, own) = take(free(i), want)
+        (free.updated(i, bin), taken ++ own, rest - want)
+      }
+    }
+    Option.when(missing <= 0)((left, cpus))
+  }
+
+  /** Takes cells for `width` tasks out of a bin that has them, from as few cache groups as will do. */
+  private def take(bin: Bin, width: Int): (Bin, Vector[Int]) = {
+    val order = bin.groups.indices.sortBy(i => -bin.groups(i).iterator.map(_.room).sum).toVector
+    val start = (bin.groups, Vector.empty[Int], width)
+    val (groups, cpus, _) = order.foldLeft(start) { case ((groups, taken, rest), i) =>
+      val used = cellsFor(groups(i), rest)
+      val (own, left) = groups(i).splitAt(used)
+      (groups.updated(i, left), taken ++ own.flatMap(_.cpus), rest - own.iterator.map(_.room).sum)
+    }
+    (bin.copy(groups = groups), cpus)
+  }
+
+  private def cellsFor(cells: Vector[Cell], width: Int): Int =
+    if (width <= 0) 0
+    else {
+      val sums = cells.iterator.scanLeft(0)(_ + _.room).toVector
+      sums.indexWhere(_ >= width) match {
+        case -1 => cells.size
+        case n => n
+      }
+    }
+}

@@ -1,0 +1,98 @@
+package io.hearth.core.plan
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import io.hearth.core.UserError
+import io.hearth.core.json.Json
+
+/** The document of `contract/plan.schema.json`. */
+object PlanJson {
+  val Schema = "hearth/plan/1"
+
+  def write(plan: Plan): ObjectNode = {
+    val root = Json
+      .obj()
+      .put("schema", Schema)
+      .put("mode", plan.mode.name)
+      .put("master", plan.master)
+    root.set[JsonNode]("executors", Json.array(plan.executors)((a, e) => a.add(writeExecutor(e))))
+    root.set[JsonNode]("driver", writeDriver(plan.driver))
+    val conf = Json.obj()
+    plan.conf.toVector.sorted.foreach { case (key, value) => conf.put(key, value) }
+    root.set[JsonNode]("conf", conf)
+    root.set[JsonNode]("reasons", Json.array(plan.reasons)((a, r) => a.add(writeReason(r))))
+    root
+  }
+
+  private def writeExecutor(e: ExecutorPlan): ObjectNode = {
+    val node = Json
+      .obj()
+      .put("id", e.id)
+      .put("cpus", e.cpus.toString)
+      .put("memory_nodes", e.memoryNodes.toString)
+      .put("task_slots", e.taskSlots)
+      .put("heap_mb", e.heapMb)
+      .put("off_heap_mb", e.offHeapMb)
+      .put("overhead_mb", e.overheadMb)
+    node.set[JsonNode]("java_options", Json.array(e.javaOptions)((a, o) => a.add(o)))
+    node.put("host", e.host)
+  }
+
+  private def writeDriver(d: DriverPlan): ObjectNode = Json
+    .obj()
+    .put("cpus", d.cpus.toString)
+    .put("memory_nodes", d.memoryNodes.toString)
+    .put("bound", d.bound)
+    .put("heap_mb", d.heapMb)
+
+  private def writeReason(r: Reason): ObjectNode = Json
+    .obj()
+    .put("decision", r.decision)
+    .put("value", r.value)
+    .put("because", r.because)
+    .put("source", r.source)
+
+  /** @throws UserError naming the field that is missing or wrong */
+  def read(document: JsonNode): Plan = {
+    val root = new PlanField(document, "the plan", "contract/plan.schema.json")
+    val schema = root.text("schema")
+    if (schema != Schema)
+      throw new UserError(s"the document's schema is '$schema': a plan has '$Schema'")
+    Plan(
+      root.oneOf("mode", Vector(PlanMode.Native, PlanMode.Partitioned))(_.name),
+      root.text("master"),
+      root.items("executors").map(readExecutor),
+      readDriver(root.child("driver")),
+      root.child("conf").texts,
+      root.items("reasons").map(readReason)
+    )
+  }
+
+  private def readExecutor(field: PlanField): ExecutorPlan = ExecutorPlan(
+    field.int("id"),
+    field.ids("cpus"),
+    field.ids("memory_nodes"),
+    field.int("task_slots"),
+    field.long("heap_mb"),
+    field.long("off_heap_mb"),
+    field.long("overhead_mb"),
+    field.items("java_options").map(_.value.asText),
+    field.text("host")
+  )
+
+  private def readDriver(field: PlanField): DriverPlan = DriverPlan(
+    field.ids("cpus"),
+    field.ids("memory_nodes"),
+    field.flag("bound"),
+    field.long("heap_mb")
+  )
+
+  private def readReason(field: PlanField): Reason =
+    Reason(field.text("decision"), field.text("value"), field.text("because"), field.text("source"))
+
+  private[plan] def entries(node: JsonNode): Iterator[(String, JsonNode)] =
+    node.properties.asScala.iterator.map(e => e.getKey -> e.getValue)
+}

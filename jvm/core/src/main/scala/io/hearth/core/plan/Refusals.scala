@@ -1,0 +1,57 @@
+package io.hearth.core.plan
+
+/** What the user asked for and no plan can honour, refused by name. */
+private[plan] object Refusals {
+
+  def check(conf: Map[String, String]): Either[Unfit, Unit] =
+    for {
+      _ <- refuse(conf, "spark.master")(!_.startsWith("local-numa"))(
+        "the plan chooses the master",
+        "leave it out, or say local-numa, local-numa[N] or local-numa[NxM]"
+      )
+      _ <- refuse(conf, "spark.executor.extraJavaOptions")(_.contains("-Xmx"))(
+        "Spark does not accept -Xmx there",
+        "fix the heap with --memory or spark.executor.memory"
+      )
+    } yield ()
+
+  private def refuse(conf: Map[String, String], key: String)(
+      wrong: String => Boolean
+  )(limit: String, remedy: String): Either[Unfit, Unit] =
+    conf.get(key).filter(wrong).map(v => Unfit(key, s"'$v'", limit, remedy)).toLeft(())
+
+  /** Counts that contradict each other. */
+  def checkCounts(fixed: Fixed): Either[Unfit, Unit] = {
+    val product = fixed.executors.fold(1L)(_.value.toLong) * fixed.cores.fold(1L)(_.value.toLong)
+    val overMax = fixed.coresMax.filter(_.value < product).map { max =>
+      val name = (fixed.executors ++ fixed.cores).map(_.name).mkString(" x ")
+      Unfit(
+        "spark.cores.max",
+        s"${max.value}",
+        s"$name asks for $product task slots",
+        s"raise it to $product or ask for fewer"
+      )
+    }
+    val underTask = fixed.cores.filter(_.value < fixed.taskCpus).map { cores =>
+      Unfit(
+        "spark.task.cpus",
+        s"${fixed.taskCpus}",
+        s"${cores.name} gives an executor ${cores.value}, so no task could ever run",
+        "lower it or give executors more cores"
+      )
+    }
+    (overMax ++ underTask ++ dynamicUnfit(fixed)).headOption.toLeft(())
+  }
+
+  private def dynamicUnfit(fixed: Fixed): Option[Unfit] =
+    for {
+      dynamic <- fixed.dynamic
+      most <- (dynamic.atMost ++ fixed.executors.map(_.value)).minOption
+      if dynamic.atLeast > most
+    } yield Unfit(
+      "spark.dynamicAllocation",
+      s"at least ${dynamic.atLeast} executors to start with",
+      s"at most $most are allowed",
+      "make minExecutors, initialExecutors and spark.executor.instances at most maxExecutors"
+    )
+}

@@ -1,0 +1,62 @@
+package io.hearth.core.plan
+
+/** The Spark settings that follow from a plan; the user's own always win. */
+private[plan] object Settings {
+
+  /** Input bytes of one task; Spark's own default for files (spark.sql.files.maxPartitionBytes). */
+  val PartitionBytes: Long = 128L << 20
+
+  val TemporaryFileSystem = "/dev/shm"
+
+  /** Tasks that run at the same time. */
+  def atOnce(slots: Int, fixed: Fixed): Int = math.max(1, slots / fixed.taskCpus)
+
+  /**
+   * Shuffle partitions: a multiple of the tasks that run at once, so that no last wave runs short:
+   * one for each 128 MB of input, two waves where the input is unknown.
+   */
+  def partitions(atOnce: Int, workload: Workload): Int = {
+    val waves = workload.inputBytes.fold(BigInt(2)) { bytes =>
+      val tasks = (BigInt(bytes) + PartitionBytes - 1) / PartitionBytes
+      ((tasks + atOnce - 1) / atOnce).max(1)
+    }
+    // Spark reads it as an Int; no input of this world needs more.
+    (waves.min(Int.MaxValue / atOnce) * atOnce).toInt
+  }
+
+  /**
+   * A directory in memory for shuffle files, where the input is known and twice its size (what a
+   * shuffle writes at most, and room for a second one) stays within half of what executors leave:
+   * half of memory is also the kernel's default size of such a file system.
+   */
+  def localDir(workload: Workload, spareMb: Long): Option[String] =
+    workload.inputBytes
+      .filter(bytes => (BigInt(bytes) * 2 >> 20) <= spareMb / 2)
+      .map(_ => TemporaryFileSystem)
+
+  def ofExecutors(layout: Layout, heapMb: Long, offHeapMb: Long, overheadMb: Long, fixed: Fixed) = {
+    val count = layout.sites.size
+    val counted =
+      if (fixed.dynamic.isEmpty) "spark.executor.instances" -> s"$count"
+      else "spark.dynamicAllocation.maxExecutors" -> s"$count"
+    Map(
+      counted,
+      "spark.executor.cores" -> s"${layout.narrowest}",
+      "spark.executor.memory" -> s"${heapMb}m",
+      "spark.executor.memoryOverhead" -> s"${overheadMb}m",
+      "spark.locality.wait.node" -> "100ms",
+      "spark.locality.wait.rack" -> "0s"
+    ) ++ offHeap(offHeapMb)
+  }
+
+  def offHeap(mb: Long): Map[String, String] =
+    if (mb == 0) Map.empty
+    else Map("spark.memory.offHeap.enabled" -> "true", "spark.memory.offHeap.size" -> s"${mb}m")
+
+  def ofAll(partitions: Int, driverHeapMb: Long, localDir: Option[String]): Map[String, String] =
+    Map(
+      "spark.driver.memory" -> s"${driverHeapMb}m",
+      "spark.sql.shuffle.partitions" -> s"$partitions",
+      "spark.default.parallelism" -> s"$partitions"
+    ) ++ localDir.map("spark.local.dir" -> _)
+}

@@ -1,0 +1,86 @@
+package io.hearth.core.plan
+
+/**
+ * A part of the machine and the parts that it consists of: package, node, last-level-cache group.
+ * A part without further parts is split by its cores.
+ */
+final private[plan] case class Part(cores: Vector[UsableCore], parts: Vector[Part]) {
+  val slots: Int = cores.iterator.map(_.slots).sum
+  lazy val cpus: Vector[Int] = cores.flatMap(_.cpus)
+}
+
+private[plan] object Part {
+
+  /** The machine by packages, pools and cache groups. */
+  def machine(pools: Vector[Pool]): Part =
+    whole(grouped(pools)(_.cores.head.packageId).map(ofPackage))
+
+  private def ofPackage(pools: Vector[Pool]): Part = whole(pools.map(pool))
+
+  def pool(pool: Pool): Part = whole(grouped(pool.cores)(_.cache).map(Part(_, Vector.empty)))
+
+  private def whole(parts: Vector[Part]): Part =
+    if (parts.sizeIs == 1) parts.head else Part(parts.flatMap(_.cores), parts)
+
+  /** Groups in the order of their first member. */
+  private def grouped[A, K](items: Vector[A])(key: A => K): Vector[Vector[A]] = {
+    val groups = items.groupBy(key)
+    items.map(key).distinct.map(groups)
+  }
+}
+
+/** Divides CPUs among executors, respecting the machine's parts. */
+private[plan] object Split {
+
+  /**
+   * The CPUs of `n` executors that together use all of `part`: every executor stays in the smallest
+   * part that there are executors enough to fill, and executors within one part differ by one core
+   * at most.
+   *
+   * @param n at least 1, at most the number of CPUs of the part
+   */
+  def evenly(part: Part, n: Int): Vector[Vector[Int]] =
+    if (n == 1) Vector(part.cpus)
+    else if (part.parts.isEmpty) cores(part.cores, n)
+    else if (n < part.parts.size) joined(part.parts, n).map(_.flatMap(_.cpus))
+    else {
+      val counts = share(n, part.parts.map(p => Weight(p.slots, p.cpus.size)))
+      part.parts.zip(counts).flatMap { case (p, count) => evenly(p, count) }
+    }
+
+  /** The most that can be given to a part (`most`), and its claim. */
+  final private case class Weight(claim: Int, most: Int)
+
+  /** One for each, then each further one to whom it leaves the largest share (D'Hondt's rule). */
+  private def share(n: Int, weights: Vector[Weight]): Vector[Int] =
+    (weights.size until n).foldLeft(weights.map(_ => 1)) { (counts, _) =>
+      val open = weights.indices.filter(i => counts(i) < weights(i).most)
+      val next = open.maxBy(i => weights(i).claim.toDouble / (counts(i) + 1))
+      counts.updated(next, counts(next) + 1)
+    }
+
+  /** Neighbouring parts joined into `n` groups of about equal slots. */
+  private def joined(parts: Vector[Part], n: Int): Vector[Vector[Part]] =
+    if (n == 1) Vector(parts)
+    else {
+      val fair = parts.iterator.map(_.slots).sum.toDouble / n
+      val sums = parts.scanLeft(0)(_ + _.slots)
+      val most = parts.size - (n - 1)
+      val wanted = (1 to most).takeWhile(i => (sums(i - 1) + sums(i)) / 2.0 <= fair).lastOption
+      val (group, rest) = parts.splitAt(wanted.getOrElse(1))
+      group +: joined(rest, n - 1)
+    }
+
+  private def cores(cores: Vector[UsableCore], n: Int): Vector[Vector[Int]] =
+    if (n <= cores.size) chunks(cores, n).map(_.flatMap(_.cpus))
+    else {
+      val counts = share(n, cores.map(c => Weight(c.cpus.size, c.cpus.size)))
+      cores.zip(counts).flatMap { case (core, count) => chunks(core.cpus, count) }
+    }
+
+  /** `n` runs of neighbours; the first ones are longer by one where it does not divide. */
+  private def chunks[A](items: Vector[A], n: Int): Vector[Vector[A]] = {
+    val starts = (0 to n).map(i => i * (items.size / n) + math.min(i, items.size % n))
+    starts.zip(starts.tail).map { case (from, until) => items.slice(from, until) }.toVector
+  }
+}

@@ -1,0 +1,214 @@
+package io.hearth.core.topology
+
+import io.hearth.core.UserError
+
+/** Online CPUs, and the cores, packages, dies and caches that they make up. */
+final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
+  private val base = "sys/devices/system/cpu"
+  private val info = new CpuInfo(tree)
+
+  /** @throws UserError where the tree has no CPU */
+  lazy val online: IdSet = {
+    val present = tree.ids(base, "cpu")
+    val all = tree.list(s"$base/online").filter(_.nonEmpty) match {
+      case Some(listed) if present.isEmpty => listed
+      case Some(listed) => listed & present
+      case None => present &~ IdSet.from(present.iterator.filter(off))
+    }
+    if (all.isEmpty)
+      throw new UserError(
+        s"no CPU is online in $base: give a sysfs tree, as hearth gather makes it"
+      )
+    withTopology(all)
+  }
+
+  private def off(cpu: Int): Boolean = tree.int(s"$base/cpu$cpu/online").contains(0)
+
+  /** Where the kernel describes some CPUs and not others, those others are not in use. */
+  private def withTopology(cpus: IdSet): IdSet = {
+    val known = IdSet.from(cpus.iterator.filter(cpu => tree.exists(s"$base/cpu$cpu/topology")))
+    val left = cpus &~ known
+    if (known.isEmpty || left.isEmpty) cpus
+    else {
+      warnings.add(s"CPUs $left have no topology directory: they are left out")
+      known
+    }
+  }
+
+  def architecture: Option[String] = tree
+    .line("proc/sys/kernel/arch")
+    .orElse(hwlocArchitecture)
+    .orElse(Option.when(tree.isLive)(System.getProperty("os.arch")).map(unameOf))
+    .orElse(info.architecture)
+
+  /** hwloc's captures carry it in a file of their own. */
+  private def hwlocArchitecture: Option[String] =
+    tree.text("proc/hwloc-nofile-info").flatMap { text =>
+      text.linesIterator.collectFirst { case s"Architecture: $name" => name.trim }
+    }
+
+  private def unameOf(java: String): String = if (java == "amd64") "x86_64" else java
+
+  def packages: Vector[CpuPackage] = packageSets.map { case (id, cpus) =>
+    CpuPackage(id, cpus, dies(cpus))
+  }
+
+  private lazy val packageSets: Vector[(Int, IdSet)] = {
+    val sets = groups(
+      online,
+      cpu => topology(cpu, "package_cpus", "core_siblings"),
+      "package",
+      cpu => fallbackPackage(cpu)
+    )
+    numbered(sets, cpus => tree.int(path(cpus.head, "physical_package_id"))).sortBy(_._1)
+  }
+
+  /** The CPUs with the same `physical id`, for kernels whose sysfs has no packages. */
+  private def fallbackPackage(cpu: Int): IdSet = samePackage.getOrElse(packageId(cpu), online)
+
+  private lazy val samePackage: Map[Option[Int], IdSet] = {
+    val sets = online.toVector.groupBy(packageId).map { case (id, cpus) => id -> IdSet.from(cpus) }
+    if (sets.keySet == Set(None)) warnings.add("the kernel tells no packages: one is assumed")
+    sets
+  }
+
+  private def packageId(cpu: Int): Option[Int] =
+    tree.int(path(cpu, "physical_package_id")).orElse(info.int(cpu, "physical id"))
+
+  /** The kernel's ids; a missing (-1) or repeated one is replaced by the next free number. */
+  private def numbered(sets: Vector[IdSet], id: IdSet => Option[Int]): Vector[(Int, IdSet)] = {
+    val told = sets.map(cpus => id(cpus).orElse(info.int(cpus.head, "physical id")))
+    val free = told.flatten.maxOption.filter(_ >= 0).fold(0)(_ + 1)
+    val start = (Vector.empty[(Int, IdSet)], free)
+    val (result, _) = sets.zip(told).foldLeft(start) {
+      case ((done, next), (cpus, Some(known))) if known >= 0 && !done.exists(_._1 == known) =>
+        (done :+ (known -> cpus), next)
+      case ((done, next), (cpus, wrong)) =>
+        warnings.add(
+          s"the package of CPUs $cpus has the id ${wrong.fold("none")(_.toString)}: numbered $next here"
+        )
+        (done :+ (next -> cpus), next + 1)
+    }
+    result
+  }
+
+  /** Dies of one CPU each are the default of architectures that have none. */
+  private def dies(packageCpus: IdSet): Vector[Die] = {
+    val sets = groups(
+      packageCpus,
+      cpu => pair(path(cpu, "die_cpus_list"), path(cpu, "die_cpus")),
+      "die",
+      _ => packageCpus
+    )
+    if (sets.size == 1 || sets.exists(_.size == 1))
+      Vector(Die(dieId(packageCpus.head), packageCpus))
+    else distinctIds(sets.map(cpus => dieId(cpus.head))).zip(sets).map((Die.apply _).tupled)
+  }
+
+  private def dieId(cpu: Int): Int = tree.int(path(cpu, "die_id")).filter(_ >= 0).getOrElse(0)
+
+  private def distinctIds(ids: Vector[Int]): Vector[Int] =
+    if (ids.distinct.size == ids.size) ids else ids.indices.toVector
+
+  def cores(packages: Vector[CpuPackage]): Vector[Core] = {
+    val packageByCpu = packages.iterator.flatMap(p => p.cpus.iterator.map(_ -> p)).toMap
+    coreSets.flatMap { cpus =>
+      val home = packageByCpu(cpus.head)
+      val die = home.dies.find(_.cpus.contains(cpus.head)).fold(0)(_.id)
+      units(cpus).map(unit => Core(coreId(unit.head), home.id, die, unit, kindOf.get(unit.head)))
+    }
+  }
+
+  private def coreSets: Vector[IdSet] = groups(
+    online,
+    cpu => topology(cpu, "core_cpus", "thread_siblings"),
+    "core",
+    fallbackCore
+  )
+
+  private def units(cpus: IdSet): Vector[IdSet] = {
+    val apart = cpus.size > 1 && info.hasComputeUnits && cpus.iterator.map(coreId).toSet.size > 1
+    if (apart) cpus.toVector.map(IdSet(_)) else Vector(cpus)
+  }
+
+  private def fallbackCore(cpu: Int): IdSet =
+    sameCore.getOrElse((packageId(cpu), info.int(cpu, "core id")), IdSet(cpu))
+
+  private lazy val sameCore: Map[(Option[Int], Option[Int]), IdSet] = online.toVector
+    .groupBy(cpu => (packageId(cpu), info.int(cpu, "core id")))
+    .collect { case (key @ (_, Some(_)), cpus) => key -> IdSet.from(cpus) }
+
+  private def coreId(cpu: Int): Int =
+    tree.int(path(cpu, "core_id")).orElse(info.int(cpu, "core id")).filter(_ >= 0).getOrElse(cpu)
+
+  private lazy val kindOf: Map[Int, String] = new CpuKinds(tree, info).read(online)
+
+  /** For each CPU that no group holds yet, the CPUs that share its highest cache. */
+  def caches: Vector[CacheGroup] = {
+    val start = (Vector.empty[CacheGroup], IdSet.empty)
+    val (found, _) = online.iterator.foldLeft(start) { case ((done, taken), cpu) =>
+      if (taken.contains(cpu)) (done, taken)
+      else
+        lastLevel(cpu).fold((done, taken)) { cache =>
+          val cpus = ((cache.cpus & online) | IdSet(cpu)) &~ taken
+          if (cpus.size < (cache.cpus & online).size)
+            warnings.add(s"the level ${cache.level} cache of CPU $cpu overlaps another one's CPUs")
+          (done :+ cache.copy(cpus = cpus), taken | cpus)
+        }
+    }
+    found
+  }
+
+  private def lastLevel(cpu: Int): Option[CacheGroup] = {
+    val all = for {
+      index <- tree.ids(s"$base/cpu$cpu/cache", "index").toVector
+      at = s"$base/cpu$cpu/cache/index$index"
+      if !tree.line(s"$at/type").contains("Instruction")
+      level <- tree.int(s"$at/level")
+      cpus <- pair(s"$at/shared_cpu_list", s"$at/shared_cpu_map")
+    } yield CacheGroup(level, tree.line(s"$at/size").flatMap(cacheBytes), cpus)
+    all.maxByOption(_.level)
+  }
+
+  private def cacheBytes(text: String): Option[Long] = {
+    val (digits, unit) = text.span(_.isDigit)
+    val factor = unit.trim match {
+      case "" => Some(1L)
+      case "K" => Some(1L << 10)
+      case "M" => Some(1L << 20)
+      case _ => None
+    }
+    factor.flatMap(f => digits.toLongOption.map(_ * f)).filter(_ > 0)
+  }
+
+  /** Parts `cpus` into disjoint groups; a group always holds the CPU that named it. */
+  private def groups(
+      cpus: IdSet,
+      told: Int => Option[IdSet],
+      what: String,
+      fallback: Int => IdSet
+  ): Vector[IdSet] = {
+    val start = (Vector.empty[IdSet], IdSet.empty)
+    val (done, _) = cpus.iterator.foldLeft(start) { case ((done, taken), cpu) =>
+      if (taken.contains(cpu)) (done, taken)
+      else {
+        val named = told(cpu).getOrElse(fallback(cpu)) & cpus
+        val group = (named &~ taken) | IdSet(cpu)
+        if (named.intersects(taken) || !named.contains(cpu))
+          warnings.add(s"the kernel's $what of CPU $cpu is $named, which contradicts other CPUs'")
+        (done :+ group, taken | group)
+      }
+    }
+    done
+  }
+
+  private def path(cpu: Int, file: String): String = s"$base/cpu$cpu/topology/$file"
+
+  /** Today's file name, else the one before Linux 5.3; the list form before the mask. */
+  private def topology(cpu: Int, name: String, older: String): Option[IdSet] =
+    pair(path(cpu, s"${name}_list"), path(cpu, name))
+      .orElse(pair(path(cpu, s"${older}_list"), path(cpu, older)))
+
+  private def pair(listPath: String, maskPath: String): Option[IdSet] =
+    tree.list(listPath).filter(_.nonEmpty).orElse(tree.mask(maskPath)).filter(_.nonEmpty)
+}

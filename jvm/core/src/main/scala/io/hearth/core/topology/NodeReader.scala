@@ -1,0 +1,137 @@
+package io.hearth.core.topology
+
+/** NUMA nodes with their memory and distances. */
+final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings: Warnings) {
+  private val base = "sys/devices/system/node"
+
+  def read(): Vector[NumaNode] = {
+    val ids = nodeIds
+    val sets = cpuSets(ids)
+    val kept = ids.toVector.filter(sets.contains)
+    if (kept.isEmpty) Vector(wholeMachine)
+    else {
+      val nodes = kept.map(id => node(id, sets(id), ids.toVector, kept))
+      val homeless = online &~ IdSet.union(nodes.map(_.cpus))
+      if (homeless.nonEmpty) warnings.add(s"CPUs $homeless belong to no NUMA node")
+      nodes
+    }
+  }
+
+  private def nodeIds: IdSet = {
+    val present = tree.ids(base, "node")
+    val listed = tree.list(s"$base/online").filter(_.nonEmpty)
+    val missing = listed.getOrElse(IdSet.empty) &~ present
+    if (missing.nonEmpty) warnings.add(s"NUMA nodes $missing are online but not described")
+    listed.getOrElse(present)
+  }
+
+  /**
+   * The CPUs of each node. A node that claims CPUs of an earlier one comes from buggy firmware and is
+   * left out, as hwloc does; so is one that is not described.
+   */
+  private def cpuSets(ids: IdSet): Map[Int, IdSet] = {
+    val start = (Map.empty[Int, IdSet], IdSet.empty)
+    val (sets, _) = ids.iterator.foldLeft(start) { case ((done, taken), id) =>
+      rawCpus(id) match {
+        case None => (done, taken)
+        case Some(cpus) if cpus.intersects(taken) =>
+          warnings.add(s"NUMA node $id claims CPUs of an earlier node: it is left out")
+          (done, taken)
+        case Some(cpus) => (done + (id -> (cpus & online)), taken | cpus)
+      }
+    }
+    sets
+  }
+
+  private def rawCpus(id: Int): Option[IdSet] =
+    tree.mask(s"$base/node$id/cpumap").orElse(tree.list(s"$base/node$id/cpulist"))
+
+  private def node(id: Int, cpus: IdSet, ids: Vector[Int], kept: Vector[Int]): NumaNode = {
+    val memory = MemInfo.read(tree, s"$base/node$id/meminfo")
+    val total = memory.total.orElse(Option.when(kept.size == 1)(machineMemory.total).flatten)
+    if (total.isEmpty) warnings.add(s"NUMA node $id has no readable memory size: 0 is taken")
+    NumaNode(
+      id,
+      cpus,
+      total.getOrElse(0L),
+      memory.free,
+      distances(id, ids, kept.toSet),
+      gpuNodes.contains(id)
+    )
+  }
+
+  /** The kernel writes one value for each online node, in id order, without gaps. */
+  private def distances(id: Int, ids: Vector[Int], kept: Set[Int]): Map[Int, Int] = {
+    val values = tree.line(s"$base/node$id/distance").fold(Vector.empty[Option[Int]]) {
+      _.split(' ').iterator.filter(_.nonEmpty).map(_.toIntOption).toVector
+    }
+    if (values.isEmpty && ids.size == 1) Map(id -> NodeReader.LocalDistance)
+    else if (values.size < ids.size || values.exists(_.forall(_ < 0))) {
+      warnings.add(s"NUMA node $id has no readable distances to the ${ids.size} nodes")
+      Map.empty
+    } else {
+      val all = ids.zip(values.flatten).toMap
+      warnOfDistances(id, values.size, all)
+      all.filter { case (to, _) => kept(to) }
+    }
+  }
+
+  private def warnOfDistances(id: Int, count: Int, all: Map[Int, Int]): Unit = {
+    if (count > all.size)
+      warnings.add(s"NUMA node $id has $count distances for ${all.size} nodes: the first are taken")
+    val near = all.toVector.sorted.collect { case (to, d) if to != id && d <= all(id) => to }
+    if (near.nonEmpty)
+      warnings.add(
+        s"NUMA node $id is no farther from nodes ${IdSet.from(near)} than from itself: " +
+          "the firmware's distances are wrong"
+      )
+  }
+
+  /** Memory of NVIDIA GPUs appears as nodes; the driver tells which (POWER9, Grace). */
+  private lazy val gpuNodes: IdSet = IdSet.from(for {
+    gpu <- tree.names("proc/driver/nvidia/gpus")
+    status <- tree.text(s"proc/driver/nvidia/gpus/$gpu/numa_status").toVector
+    line <- status.linesIterator
+    if line.trim.startsWith("Node:")
+    id <- line.trim.drop("Node:".length).trim.toIntOption
+    if id >= 0
+  } yield id)
+
+  private lazy val machineMemory: MemInfo = MemInfo.read(tree, "proc/meminfo")
+
+  private def wholeMachine: NumaNode = {
+    warnings.add("the kernel tells no NUMA nodes: the whole machine is taken as node 0")
+    if (machineMemory.total.isEmpty)
+      warnings.add("the memory size is not readable in proc/meminfo: 0 is taken")
+    NumaNode(
+      0,
+      online,
+      machineMemory.total.getOrElse(0L),
+      machineMemory.free,
+      Map(0 -> NodeReader.LocalDistance)
+    )
+  }
+}
+
+private[topology] object NodeReader {
+
+  /** ACPI's distance of a node to itself. */
+  val LocalDistance = 10
+}
+
+/** Bytes in total and free, of `/proc/meminfo` or of a node's `meminfo`. */
+final private[topology] case class MemInfo(total: Option[Long], free: Option[Long])
+
+private[topology] object MemInfo {
+
+  def read(tree: SysTree, path: String): MemInfo = {
+    val lines = tree.text(path).fold(Vector.empty[String])(_.linesIterator.toVector)
+    MemInfo(bytes(lines, "MemTotal:"), bytes(lines, "MemFree:"))
+  }
+
+  private def bytes(lines: Vector[String], name: String): Option[Long] =
+    lines.find(_.contains(name)).flatMap { line =>
+      val value = line.drop(line.indexOf(name) + name.length).trim.takeWhile(_.isDigit)
+      value.toLongOption.map(_ * 1024)
+    }
+}

@@ -1,0 +1,200 @@
+package io.hearth.core.topology
+
+import scala.annotation.tailrec
+
+/** Reads the words of a machine description from left to right; the grammar is at [[MachineSpec]]. */
+final private[topology] class SpecParser(text: String) {
+  import SpecParser._
+
+  private val words: Vector[String] = split(text)
+
+  /** What was read and where the next word stands. */
+  private type Step = (Clauses, Int)
+
+  def parse(): Clauses = {
+    @tailrec def loop(state: Step): Clauses = state match {
+      case (clauses, at) if at >= words.size => clauses
+      case (clauses, at) if Separators(words(at)) => loop((clauses, at + 1))
+      case (clauses, at) => loop(clause(clauses, at))
+    }
+    loop((Clauses(), 0))
+  }
+
+  private def clause(c: Clauses, at: Int): Step = word(at) match {
+    case "distance" | "distances" => distance(c, at + 1)
+    case "l3" => cache(c, at + 1)
+    case name if Architectures.contains(name) =>
+      once(at, c.architecture)
+      (c.copy(architecture = Some(Architectures(name))), at + 1)
+    case w if isNumber(w) => counted(c, count(at, Largest), at + 1)
+    case _ => unknown(at)
+  }
+
+  private def counted(c: Clauses, n: Int, at: Int): Step = singular(word(at)) match {
+    case "package" | "socket" =>
+      once(at, c.packages)
+      val (bytes, next) = optionalSize(at + 1)
+      (c.copy(packages = Some(n), packageBytes = bytes), next)
+    case "node" =>
+      once(at, c.nodes)
+      val (bytes, next) = optionalSize(at + 1)
+      (c.copy(nodes = Some(n), nodeBytes = bytes), next)
+    case "core" =>
+      once(at, c.cores)
+      threads(c.copy(cores = Some(n)), at + 1)
+    case "memory-only" =>
+      once(at, c.memoryOnly)
+      if (singular(word(at + 1)) != "node") unknown(at + 1)
+      optionalSize(at + 2) match {
+        case (Some(bytes), next) => (c.copy(memoryOnly = Some(n -> bytes)), next)
+        case (None, next) => expected("of SIZE", next)
+      }
+    case _ => unknown(at)
+  }
+
+  /** `x 8 threads`, also `x8 threads`. */
+  private def threads(c: Clauses, at: Int): Step = {
+    val glued = word(at).drop(1)
+    if (Times(word(at))) threadsWord(c, count(at + 1, MostThreads), at + 2)
+    else if (word(at).startsWith("x") && isNumber(glued) && singular(word(at + 1)) == "thread")
+      threadsWord(c, bounded(at, glued, MostThreads), at + 1)
+    else (c, at)
+  }
+
+  private def threadsWord(c: Clauses, n: Int, at: Int): Step =
+    if (singular(word(at)) == "thread") (c.copy(threads = Some(n)), at + 1)
+    else expected("threads", at)
+
+  private def cache(c: Clauses, at: Int): Step = {
+    once(at - 1, c.cacheCores)
+    if (word(at) != "of") expected("of", at)
+    val n = count(at + 1, Largest)
+    if (singular(word(at + 2)) != "core") expected("cores", at + 2)
+    (c.copy(cacheCores = Some(n)), at + 3)
+  }
+
+  private def distance(c: Clauses, at: Int): Step = {
+    once(at - 1, c.distances)
+    val (rows, next) = table(at)
+    val single = rows.size == 1 && rows.head.size == 1
+    if (single && word(next) == "within") {
+      val (across, end) = withinAcross(next)
+      (c.copy(distances = Some(Distances.Two(rows.head.head, across))), end)
+    } else if (single) (c.copy(distances = Some(Distances.Uniform(rows.head.head))), next)
+    else (c.copy(distances = Some(Distances.Table(rows))), next)
+  }
+
+  /** `within package, 40 across`, from `within` on. */
+  private def withinAcross(at: Int): (Int, Int) = {
+    if (!Set("package", "socket")(singular(word(at + 1)))) expected("package", at + 1)
+    val value = if (Separators(word(at + 2))) at + 3 else at + 2
+    val across = count(value, MostDistance)
+    if (word(value + 1) != "across") expected("across", value + 1)
+    (across, value + 2)
+  }
+
+  /** Rows of numbers parted by `/`; a number that begins another clause ends it at a separator. */
+  private def table(at: Int): (Vector[Vector[Int]], Int) = {
+    @tailrec def rows(done: Vector[Vector[Int]], from: Int): (Vector[Vector[Int]], Int) = {
+      val end = words.indexWhere(w => !isNumber(w), from) match {
+        case -1 => words.size
+        case i => i
+      }
+      if (end == from) expected("a distance", from)
+      val row = Vector.range(from, end).map(count(_, MostDistance))
+      if (word(end) == "/") rows(done :+ row, end + 1) else (done :+ row, end)
+    }
+    rows(Vector.empty, at)
+  }
+
+  private def optionalSize(at: Int): (Option[Long], Int) =
+    if (word(at) != "of") (None, at)
+    else {
+      val unit = Units.getOrElse(word(at + 2), expected("MB, GB or TB", at + 2))
+      val amount = Option(word(at + 1)).filter(isDecimal).flatMap(_.toDoubleOption)
+      amount.map(a => (a * unit.toDouble).toLong) match {
+        case Some(bytes) if bytes > 0 && bytes <= MostBytes => (Some(bytes), at + 3)
+        case _ => expected("a size such as 128 GB", at + 1)
+      }
+    }
+
+  private def count(at: Int, most: Int): Int = bounded(at, word(at), most)
+
+  private def bounded(at: Int, digits: String, most: Int): Int =
+    Option(digits).filter(isNumber).flatMap(_.toIntOption).filter(n => n >= 1 && n <= most) match {
+      case Some(n) => n
+      case None => expected(s"a number from 1 to $most", at)
+    }
+
+  private def word(at: Int): String = words.lift(at).getOrElse("")
+
+  private def once(at: Int, earlier: Option[Any]): Unit =
+    if (earlier.nonEmpty) MachineSpec.refuse(text, s"'${word(at)}' is said twice")
+
+  private def unknown(at: Int): Nothing =
+    MachineSpec.refuse(
+      text,
+      if (at >= words.size) s"it ends too early, after '${words.lastOption.getOrElse("")}'"
+      else s"the word '${word(at)}' is not understood"
+    )
+
+  private def expected(what: String, at: Int): Nothing = MachineSpec.refuse(
+    text,
+    if (at >= words.size) s"it ends where $what is expected"
+    else s"the word '${word(at)}' stands where $what is expected"
+  )
+}
+
+private[topology] object SpecParser {
+  private val Separators = Set(",", ";")
+  private val Times = Set("x", "×", "*")
+  private val Largest = 65536
+  private val MostThreads = 64
+  private val MostDistance = 255
+  private val MostBytes = 1L << 56
+
+  private val Units: Map[String, Long] =
+    Map("m" -> 20, "g" -> 30, "t" -> 40).flatMap { case (letter, shift) =>
+      Vector("", "b", "ib").map(end => (letter + end) -> (1L << shift))
+    }
+
+  private val Architectures: Map[String, String] = Map(
+    "x86" -> "x86_64",
+    "x86_64" -> "x86_64",
+    "amd64" -> "x86_64",
+    "power" -> "ppc64le",
+    "power8" -> "ppc64le",
+    "power9" -> "ppc64le",
+    "power10" -> "ppc64le",
+    "ppc64le" -> "ppc64le",
+    "arm" -> "aarch64",
+    "arm64" -> "aarch64",
+    "aarch64" -> "aarch64"
+  )
+
+  private def singular(word: String): String = word.stripSuffix("s")
+
+  private def isNumber(word: String): Boolean = word.nonEmpty && word.forall(isDigit)
+
+  private def isDecimal(word: String): Boolean =
+    word.nonEmpty && word.forall(c => isDigit(c) || c == '.')
+
+  private def isDigit(c: Char): Boolean = c >= '0' && c <= '9'
+
+  /** Numbers, names and marks; blanks part them, and so does the change from a number to a name. */
+  private def split(text: String): Vector[String] = {
+    @tailrec def loop(rest: String, done: Vector[String]): Vector[String] = {
+      val todo = rest.dropWhile(_.isWhitespace)
+      if (todo.isEmpty) done
+      else {
+        val first = todo.head
+        val next =
+          if (isDigit(first)) todo.takeWhile(c => isDigit(c) || c == '.')
+          else if (first.isLetter) todo.takeWhile(c => c.isLetterOrDigit || c == '-' || c == '_')
+          else todo.take(1)
+        loop(todo.drop(next.length), done :+ next)
+      }
+    }
+    loop(text.toLowerCase(java.util.Locale.ROOT), Vector.empty)
+  }
+}

@@ -1,0 +1,206 @@
+package io.hearth.core.topology
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import io.hearth.core.UserError
+import io.hearth.core.json.Json
+
+/** The document of `contract/topology.schema.json`. */
+object TopologyJson {
+  val Schema = "hearth/topology/1"
+
+  def write(topology: Topology): ObjectNode = {
+    val root = Json.obj().put("schema", Schema).put("source", topology.source)
+    topology.architecture.foreach(root.put("architecture", _))
+    root.put("cpus", topology.cpus.toString)
+    root.set[JsonNode]("packages", Json.array(topology.packages)((a, p) => a.add(writePackage(p))))
+    root.set[JsonNode]("nodes", Json.array(topology.nodes)((a, n) => a.add(writeNode(n))))
+    root.set[JsonNode]("caches", Json.array(topology.caches)((a, c) => a.add(writeCache(c))))
+    root.set[JsonNode]("cores", Json.array(topology.cores)((a, c) => a.add(writeCore(c))))
+    root.set[JsonNode]("devices", Json.array(topology.devices)((a, d) => a.add(writeDevice(d))))
+    root.set[JsonNode]("allowed", writeAllowed(topology.allowed))
+    root.set[JsonNode]("warnings", Json.array(topology.warnings)((a, w) => a.add(w)))
+    root
+  }
+
+  /** @throws UserError naming the field that is missing or wrong */
+  def read(document: JsonNode): Topology = {
+    val root = new Field(document, "the topology")
+    val schema = root.text("schema")
+    if (schema != Schema)
+      throw new UserError(s"the document's schema is '$schema': a topology has '$Schema'")
+    val topology = Topology(
+      root.text("source"),
+      root.optional("architecture").map(_.asText),
+      root.items("packages").map(readPackage),
+      root.items("nodes").map(readNode),
+      root.items("caches").map(readCache),
+      root.items("cores").map(readCore),
+      root.items("devices").map(readDevice),
+      readAllowed(root.child("allowed")),
+      root.items("warnings").map(_.value.asText)
+    )
+    checked(topology)
+  }
+
+  private def checked(topology: Topology): Topology = {
+    if (topology.cpus.isEmpty) throw new UserError("the topology's field 'cores' holds no CPU")
+    if (topology.nodes.isEmpty) throw new UserError("the topology's field 'nodes' is empty")
+    if (!topology.cpus.intersects(topology.allowed.cpus))
+      throw new UserError(
+        s"no CPU is allowed: the topology has ${topology.cpus}, allowed are ${topology.allowed.cpus}"
+      )
+    topology
+  }
+
+  private def writePackage(p: CpuPackage): ObjectNode = {
+    val node = Json.obj().put("id", p.id).put("cpus", p.cpus.toString)
+    val dies =
+      Json.array(p.dies)((a, d) => a.add(Json.obj().put("id", d.id).put("cpus", d.cpus.toString)))
+    node.set[ObjectNode]("dies", dies)
+  }
+
+  private def readPackage(field: Field): CpuPackage = CpuPackage(
+    field.int("id"),
+    field.ids("cpus"),
+    field.items("dies").map(die => Die(die.int("id"), die.ids("cpus")))
+  )
+
+  private def writeNode(n: NumaNode): ObjectNode = {
+    val node =
+      Json.obj().put("id", n.id).put("cpus", n.cpus.toString).put("memory_bytes", n.memoryBytes)
+    n.freeBytes.foreach(node.put("free_bytes", _))
+    if (n.gpuMemory) node.put("gpu_memory", true)
+    val distances = Json.obj()
+    n.distances.toVector.sorted.foreach { case (to, distance) => distances.put(s"$to", distance) }
+    node.set[ObjectNode]("distances", distances)
+  }
+
+  private def readNode(field: Field): NumaNode = NumaNode(
+    field.int("id"),
+    field.ids("cpus"),
+    field.long("memory_bytes"),
+    field.optional("free_bytes").map(_.asLong),
+    field.numbers("distances"),
+    field.optional("gpu_memory").exists(_.asBoolean)
+  )
+
+  private def writeCache(c: CacheGroup): ObjectNode = {
+    val node = Json.obj().put("level", c.level).put("cpus", c.cpus.toString)
+    c.sizeBytes.foreach(node.put("size_bytes", _))
+    node
+  }
+
+  private def readCache(field: Field): CacheGroup =
+    CacheGroup(field.int("level"), field.optional("size_bytes").map(_.asLong), field.ids("cpus"))
+
+  private def writeCore(c: Core): ObjectNode = {
+    val node = Json
+      .obj()
+      .put("id", c.id)
+      .put("package", c.packageId)
+      .put("die", c.dieId)
+      .put("cpus", c.cpus.toString)
+    c.kind.foreach(node.put("kind", _))
+    node
+  }
+
+  private def readCore(field: Field): Core = Core(
+    field.int("id"),
+    field.int("package"),
+    field.int("die"),
+    field.ids("cpus"),
+    field.optional("kind").map(_.asText)
+  )
+
+  private def writeDevice(d: Device): ObjectNode = {
+    val node = Json.obj().put("name", d.name).put("kind", d.kind.name)
+    d.node.foreach(node.put("node", _))
+    d.localCpus.foreach(cpus => node.put("local_cpus", cpus.toString))
+    node
+  }
+
+  private def readDevice(field: Field): Device = {
+    val kind = field.text("kind")
+    Device(
+      field.text("name"),
+      DeviceKind.all
+        .find(_.name == kind)
+        .getOrElse(
+          field
+            .refuse("kind", s"is '$kind', not one of ${DeviceKind.all.map(_.name).mkString(", ")}")
+        ),
+      field.optional("node").map(_.asInt),
+      field.optional("local_cpus").map(_ => field.ids("local_cpus"))
+    )
+  }
+
+  private def writeAllowed(a: Allowed): ObjectNode = {
+    val node = Json.obj().put("cpus", a.cpus.toString).put("nodes", a.nodes.toString)
+    a.memoryLimitBytes.foreach(node.put("memory_limit_bytes", _))
+    node
+  }
+
+  private def readAllowed(field: Field): Allowed = Allowed(
+    field.ids("cpus"),
+    field.ids("nodes"),
+    field.optional("memory_limit_bytes").map(_.asLong)
+  )
+
+  /** One object of the document; `where` says in messages which it is. */
+  final private class Field(val value: JsonNode, where: String) {
+
+    def optional(name: String): Option[JsonNode] = Option(value.get(name)).filterNot(_.isNull)
+
+    def child(name: String): Field = new Field(required(name), s"$where.$name")
+
+    def text(name: String): String = {
+      val node = required(name)
+      if (node.isTextual) node.asText else refuse(name, "is not a text")
+    }
+
+    def int(name: String): Int = {
+      val node = required(name)
+      if (node.canConvertToInt) node.asInt else refuse(name, "is not a whole number")
+    }
+
+    def long(name: String): Long = {
+      val node = required(name)
+      if (node.isIntegralNumber && node.canConvertToLong) node.asLong
+      else refuse(name, "is not a whole number")
+    }
+
+    def ids(name: String): IdSet =
+      IdSet.parse(text(name)).fold(problem => refuse(name, s"is wrong: $problem"), identity)
+
+    def items(name: String): Vector[Field] = {
+      val node = required(name)
+      if (node.isArray)
+        node.iterator.asScala.zipWithIndex.map { case (item, at) =>
+          new Field(item, s"$where.$name[$at]")
+        }.toVector
+      else refuse(name, "is not a list")
+    }
+
+    /** An object whose keys and values are whole numbers. */
+    def numbers(name: String): Map[Int, Int] =
+      required(name).properties.asScala.iterator.map { entry =>
+        val key = entry.getKey.toIntOption
+        key.filter(_ => entry.getValue.canConvertToInt).map(_ -> entry.getValue.asInt) match {
+          case Some(pair) => pair
+          case None => refuse(name, s"has the wrong entry '${entry.getKey}'")
+        }
+      }.toMap
+
+    def refuse(name: String, problem: String): Nothing =
+      throw new UserError(
+        s"$where has no usable '$name': it $problem (contract/topology.schema.json)"
+      )
+
+    private def required(name: String): JsonNode =
+      optional(name).getOrElse(refuse(name, "is absent"))
+  }
+}

@@ -1,0 +1,123 @@
+"""The `hearth` command: finds the subcommand, runs it, turns errors into one line and an exit code.
+
+A subcommand is a module of `hearth.commands`; its docstring is its help. It is imported only when
+it is asked for, so that starting costs little.
+"""
+
+import importlib
+import os
+import pkgutil
+import signal
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from types import ModuleType
+from typing import NoReturn
+
+import hearth
+from hearth.model.errors import UserError
+
+_USAGE_ERROR = 2
+_INTERNAL = 70
+_INTERRUPTED = 128 + signal.SIGINT
+_BROKEN_PIPE = 128 + signal.SIGPIPE
+
+
+class Parser(ArgumentParser):
+    """A parser whose errors are the user's: one line, like every other."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message}: see '{self.prog} --help'")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one command line and gives its exit code.
+
+    2 is an error of the user's, 70 a fault of hearth's, 130 an interrupt (Ctrl-C).
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    # Only looked for here, wherever it stands: an application's own --debug is never taken away.
+    debug = "--debug" in arguments
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+        return code
+    except UserError as error:
+        return _failed(str(error), _USAGE_ERROR, debug)
+    except KeyboardInterrupt:
+        return _failed("interrupted", _INTERRUPTED, debug)
+    except BrokenPipeError:
+        # The reader of our output went away (`hearth topology | head`): nobody to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        return _failed(f"a fault of hearth's own: {what} (--debug shows where)", _INTERNAL, debug)
+
+
+def command_names() -> list[str]:
+    """The subcommands, which are the modules of `hearth.commands`."""
+    package = importlib.import_module("hearth.commands")
+    return sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+
+
+def command_parser(name: str) -> tuple[ModuleType, ArgumentParser]:
+    """The module of a subcommand and the parser of its arguments."""
+    module = importlib.import_module(f"hearth.commands.{name}")
+    parser = Parser(
+        prog=f"hearth {name}",
+        description=(module.__doc__ or "").strip(),
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--debug", action="store_true", help="show where an error arose")
+    module.add_arguments(parser)
+    return module, parser
+
+
+def _run(arguments: list[str]) -> int:
+    while arguments[:1] == ["--debug"]:
+        arguments = arguments[1:]
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_overview())
+        return 0 if arguments else _USAGE_ERROR
+    name, rest = arguments[0], arguments[1:]
+    if name == "--version":
+        print(f"hearth {hearth.__version__}")
+        return 0
+    if name not in command_names():
+        raise UserError(_unknown(name))
+    module, parser = command_parser(name)
+    options = module.parse(parser, rest) if hasattr(module, "parse") else parser.parse_args(rest)
+    return module.run(options)
+
+
+def _failed(message: str, code: int, debug: bool) -> int:
+    if debug:
+        import traceback
+
+        traceback.print_exc()
+    print(f"hearth: {message}", file=sys.stderr)
+    return code
+
+
+def _unknown(name: str) -> str:
+    import difflib
+
+    kind = "option" if name.startswith("-") else "command"
+    near = difflib.get_close_matches(name, [*command_names(), "--version", "--help"], n=1)
+    hint = f"did you mean '{near[0]}'?" if near else "see 'hearth --help'"
+    return f"'{name}' is not a hearth {kind}: {hint}"
+
+
+def _overview() -> str:
+    lines = ["usage: hearth [--debug] COMMAND ...", "", (hearth.__doc__ or "").strip(), ""]
+    for name in command_names():
+        module = importlib.import_module(f"hearth.commands.{name}")
+        lines.append(f"  {name:<10} {(module.__doc__ or '').strip().splitlines()[0]}")
+    lines += ["", "examples:", "  hearth topology", "  hearth plan --input 200g --workload sql"]
+    lines += ["  hearth submit my_job.py", ""]
+    return "\n".join([*lines, "'hearth COMMAND --help' shows a command's options and examples."])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+"""Captures this machine in a file, so that another machine can plan for it.
+
+The capture holds what the kernel says of the hardware and of this process's limits. It is
+what a report about a machine needs: 'hearth topology --machine FILE' reads it anywhere.
+
+examples:
+  hearth gather
+  hearth gather --output big-box.tar.gz
+"""
+
+import platform
+import re
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument(
+        "--output", metavar="FILE", help="where to write (default: NAME-OF-THIS-MACHINE.tar.gz)"
+    )
+
+
+def run(options: Namespace) -> int:
+    """Writes the capture."""
+    from hearth.planner import jvm
+
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", platform.node().split(".")[0]) or "machine"
+    output = Path(options.output or f"{name}.tar.gz").absolute()
+    jvm.call("gather", "--output", str(output), debug=options.debug)
+    print(f"captured in {output}")
+    print(f"to look at it: hearth topology --machine {output}")
+    return 0

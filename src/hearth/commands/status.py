@@ -1,0 +1,71 @@
+"""Shows running applications: where each executor is, as the kernel says, and any drift.
+
+For each executor: its place in the plan, process id, CPUs allowed, memory policy, the nodes
+that hold its anonymous memory, and the CPUs on which its threads last ran; all read afresh.
+
+examples:
+  hearth status
+  hearth status --all
+  hearth status app-20261121120000-0001 --json
+"""
+
+import json
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from hearth.planner.runs import Run
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("app", nargs="?", metavar="APP", help="one application, by its id or name")
+    parser.add_argument("--all", action="store_true", help="ended applications too")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run(options: Namespace) -> int:
+    """Lists the applications on record."""
+    from hearth.planner import places
+    from hearth.planner.runs import find_run, read_runs
+
+    runs = read_runs(places.state_home())
+    if options.app is not None:
+        runs = [find_run(runs, options.app)]
+    elif not options.all:
+        runs = [run for run in runs if run.alive]
+    applications = [_application(run, options.debug) for run in runs]
+    if options.json:
+        document = {"schema": "hearth/status/1", "applications": applications}
+        print(json.dumps(document, indent=2))
+    else:
+        print("\n".join(_lines(applications)))
+    return 0
+
+
+def _application(run: Run, debug: bool) -> dict[str, Any]:
+    """The record, the state, and for a running application a fresh reading."""
+    from hearth.planner import jvm
+
+    application = {**run.record, "state": run.state, "directory": str(run.directory)}
+    if run.alive and (run.directory / "placement.json").is_file():
+        application["placement"] = jvm.call("placement", "--run", str(run.directory), debug=debug)
+    return application
+
+
+def _lines(applications: list[dict[str, Any]]) -> list[str]:
+    from hearth.report.placement import show_placement
+    from hearth.report.terminal import Screen
+
+    if not applications:
+        return ["no application is running under local-numa (--all lists ended ones)"]
+    screen = Screen.of()
+    lines: list[str] = []
+    for item in applications:
+        lines.append(screen.title(f"{item['app_id']}  {item['name']}") + f"  {item['state']}")
+        lines.append(
+            f"  {item['master']}, driver {item['driver_pid']}, started {item['started_at']}"
+        )
+        if "placement" in item:
+            lines += show_placement(item["placement"], screen)
+        lines.append("")
+    return lines[:-1]

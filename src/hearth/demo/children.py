@@ -1,0 +1,89 @@
+"""Child processes and a directory that do not outlive this process, however it ends.
+
+A child is told by the kernel when its parent dies (prctl(2), PR_SET_PDEATHSIG; kept across
+exec). The directory has a keeper: a small process that waits on a pipe whose other end only
+this process holds, and deletes the directory when the pipe closes, even after kill -9.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_GRACE_S = 15
+# Children may still be writing while they die: deletes until nothing is left, for 30 s at most.
+_KEEPER = """
+import shutil, sys, time, os
+sys.stdin.read()
+for _ in range(150):
+    shutil.rmtree(sys.argv[1], ignore_errors=True)
+    if not os.path.lexists(sys.argv[1]):
+        break
+    time.sleep(0.2)
+"""
+
+
+@contextlib.contextmanager
+def working_directory(keep: bool) -> Iterator[Path]:
+    """A new directory, deleted at the end unless `keep`."""
+    path = Path(tempfile.mkdtemp(prefix="hearth-demo-"))
+    if keep:
+        yield path
+        return
+    keeper = subprocess.Popen(
+        [sys.executable, "-I", "-c", _KEEPER, str(path)],
+        stdin=subprocess.PIPE,
+        start_new_session=True,  # out of reach of the terminal's Ctrl-C
+    )
+    try:
+        yield path
+    finally:
+        keeper.communicate()
+
+
+def run_child(command: list[str], environment: dict[str, str], log: Path) -> int:
+    """Runs a command to its end, its output in `log`; its exit code.
+
+    On an interrupt the child is asked to end, then made to.
+    """
+    with log.open("wb") as output:
+        child = subprocess.Popen(
+            command,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
+        )
+        try:
+            return child.wait()
+        except BaseException:
+            child.terminate()
+            _end(child)
+            raise
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    try:
+        child.wait(_GRACE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+def _die_with(parent: int) -> Callable[[], None]:
+    """Runs in the child before exec; the C library is loaded here, before the fork."""
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+
+    def ask() -> None:
+        if prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0) != 0 or os.getppid() != parent:
+            os._exit(1)
+
+    return ask

@@ -1,0 +1,71 @@
+"""The demonstration's runs: the same job bound by hearth and under plain Spark."""
+
+import json
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hearth.demo import children
+from hearth.model.errors import UserError
+from hearth.planner import places
+
+_HERE = Path(__file__).parent
+QUERIES = _HERE / "queries"
+#: The first pass over the work is cold and not among the times shown.
+PASSES = 2
+_LAST_LINES = 15
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one application answered: rows and seconds by name, its id, and its wall time."""
+
+    document: dict[str, Any]
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """The directory that all of it lives in, and the shape that the bound runs have."""
+
+    folder: Path
+    shape: list[str]
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state"
+
+    def run(self, name: str, bound: bool) -> Outcome:
+        """Runs the job once; raises UserError with its last words where it fails."""
+        output, log = self.folder / f"{name}.json", self.folder / f"{name}.log"
+        start = time.perf_counter()
+        code = children.run_child(self._command(bound, output), self._environment(), log)
+        wall = time.perf_counter() - start
+        if code or not output.is_file():
+            last = log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
+            print("\n".join(f"    {line}" for line in last), file=sys.stderr)
+            raise UserError(f"the run {name} ended with {code}; its last lines stand above")
+        return Outcome(json.loads(output.read_text()), wall)
+
+    def _command(self, bound: bool, output: Path) -> list[str]:
+        if bound:
+            start = [sys.executable, "-m", "hearth", "submit", "--workload", "sql", *self.shape]
+        else:
+            spark_submit = str(places.spark_home() / "bin" / "spark-submit")
+            start = [spark_submit, "--master", "local[*]"]
+        plain = ["--conf", "spark.ui.enabled=false", "--conf", "spark.log.level=WARN"]
+        inputs = [self.folder / "tables", QUERIES, self.folder / "texts"]
+        job = [str(_HERE / "job.py"), *map(str, inputs), str(PASSES), str(output)]
+        return [*start, *plain, *job]
+
+    def _environment(self) -> dict[str, str]:
+        """The user's own spark-defaults.conf stays out of both sides of the comparison."""
+        nothing = self.folder / "conf"
+        nothing.mkdir(exist_ok=True)
+        return {
+            "HEARTH_STATE": str(self.state),
+            "SPARK_CONF_DIR": str(nothing),
+            "PYSPARK_PYTHON": sys.executable,
+        }

@@ -1,0 +1,1 @@
+"""From a plan to the spark-submit command line that runs it."""

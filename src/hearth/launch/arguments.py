@@ -1,0 +1,120 @@
+"""Splits a `hearth submit` command line: hearth's options, spark-submit's, the application's.
+
+spark-submit's own options are known by whether they take a value (SparkSubmitOptionParser of
+Spark 4.3), because only so the application file can be told from a value. What comes after the
+application file is the application's and is never looked at.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hearth.model.errors import UserError
+
+# fmt: off
+_WITH_VALUE = frozenset((
+    "--archives", "--class", "--conf", "-c", "--deploy-mode", "--driver-class-path",
+    "--driver-cores", "--driver-default-class-path", "--driver-java-options",
+    "--driver-library-path", "--driver-memory", "--exclude-packages", "--executor-cores",
+    "--executor-memory", "--extra-properties-file", "--files", "--jars", "--keytab", "--kill",
+    "--master", "--name", "--num-executors", "--packages", "--principal", "--properties-file",
+    "--proxy-user", "--py-files", "--queue", "--remote", "--repositories", "--status",
+    "--total-executor-cores",
+))
+_SWITCHES = frozenset((
+    "--load-spark-defaults", "--supervise", "--usage-error", "--verbose", "-v", "--version",
+))
+# fmt: on
+_EQUALS = re.compile(r"(--[^=]+)=(.*)", re.DOTALL)
+
+#: hearth's own options of `hearth submit`: True for those that take a value.
+HEARTH_OPTIONS = {
+    "--workload": True,
+    "--input": True,
+    "--executors": True,
+    "--cores": True,
+    "--memory": True,
+    "--hosts": True,
+    "--unbound": False,
+    "--dry-run": False,
+    "--debug": False,
+    "--help": False,
+    "-h": False,
+}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of spark-submit; `value` is None for a switch."""
+
+    name: str
+    value: str | None
+
+
+@dataclass(frozen=True)
+class SubmitLine:
+    """The three parts of a command line.
+
+    hearth: hearth's options, for its own parser. options: spark-submit's, in order.
+    application: the application file and its arguments, untouched; empty where there is none.
+    """
+
+    hearth: list[str]
+    options: list[Option]
+    application: list[str]
+
+    def last(self, name: str) -> str | None:
+        """The value of an option given last: the one that Spark takes."""
+        values = [option.value for option in self.options if option.name == name]
+        return values[-1] if values else None
+
+    def has(self, *names: str) -> bool:
+        return any(option.name in names for option in self.options)
+
+
+def split_line(arguments: list[str]) -> SubmitLine:
+    """Splits the words behind `hearth submit`.
+
+    Raises UserError for an option that neither hearth nor spark-submit knows, or lacks its value.
+    """
+    line = SubmitLine([], [], [])
+    words = iter(arguments)
+    for word in words:
+        if not word.startswith("-") or word == "-":
+            line.application.extend([word, *words])
+        elif word == "--":
+            line.application.extend(words)
+        else:
+            _take(word, words, line)
+    return line
+
+
+def _take(word: str, words: Iterator[str], line: SubmitLine) -> None:
+    match = _EQUALS.fullmatch(word)
+    name, value = (match[1], match[2]) if match else (word, None)
+    if name in HEARTH_OPTIONS:
+        line.hearth.append(word)
+        if HEARTH_OPTIONS[name] and value is None:
+            line.hearth.append(_next(name, words))
+    elif name in _WITH_VALUE:
+        name = "--conf" if name == "-c" else name
+        line.options.append(Option(name, _next(name, words) if value is None else value))
+    elif name in _SWITCHES and value is None:
+        line.options.append(Option(name, None))
+    else:
+        raise UserError(_unknown(word))
+
+
+def _next(name: str, words: Iterator[str]) -> str:
+    value = next(words, None)
+    if value is None:
+        raise UserError(f"{name}: its value is missing: see 'hearth submit --help'")
+    return value
+
+
+def _unknown(word: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(word, [*HEARTH_OPTIONS, *_WITH_VALUE, *_SWITCHES], n=1)
+    hint = f"did you mean '{near[0]}'?" if near else "see 'hearth submit --help'"
+    return f"'{word}' is an option neither of hearth nor of spark-submit: {hint}"

@@ -1,0 +1,122 @@
+"""From what the user typed and the plan to the command that runs: pure, plain text."""
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hearth.launch.arguments import Option, SubmitLine
+from hearth.launch.settings import DROPPED_BY_SPARK, OPTION_KEYS
+from hearth.model.errors import UserError
+
+_LOCAL_NUMA = re.compile(r"local-numa(?:\[(\d+)(?:x(\d+))?\])?")
+#: Options that start nothing: hearth has no part in them.
+_NO_APPLICATION = ("--kill", "--status", "--version", "--usage-error")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """The command to run, what it adds to the environment, and what to tell the user first."""
+
+    spark_submit: Path
+    options: list[Option]
+    application: list[str]
+    environment: dict[str, str]
+    notes: list[str]
+
+    @property
+    def command(self) -> list[str]:
+        return [str(self.spark_submit), *_words(self.options), *self.application]
+
+    def shell_text(self) -> str:
+        """The command as a shell takes it, an option to a line."""
+        variables = [f"{name}={value}" for name, value in self.environment.items()]
+        start = ["env", *variables] if variables else []
+        groups = [_words([option]) for option in self.options]
+        lines = [[*start, str(self.spark_submit)], *groups, self.application]
+        return " \\\n  ".join(shlex.join(line) for line in lines if line)
+
+
+def pass_through_reason(line: SubmitLine, master: str | None) -> str | None:
+    """Why hearth has no part in this command line; None where it plans."""
+    if line.has(*_NO_APPLICATION):
+        return "nothing to plan"
+    if line.has("--remote"):
+        return "a Spark Connect server runs the application"
+    if master is not None and not master.startswith("local-numa"):
+        return f"the master is {master}"
+    return None
+
+
+def fixed_by_master(master: str | None) -> tuple[int | None, int | None]:
+    """Executors and cores that `local-numa[4x12]` fixes; raises UserError for another form."""
+    if master is None:
+        return None, None
+    match = _LOCAL_NUMA.fullmatch(master)
+    if match is None:
+        forms = "local-numa, local-numa[4] or local-numa[4x12]"
+        raise UserError(f"--master: '{master}' is no form of local-numa: write {forms}")
+    executors, cores = match.groups()
+    return int(executors) if executors else None, int(cores) if cores else None
+
+
+def passed_through(spark_submit: Path, line: SubmitLine, reason: str) -> Launch:
+    """spark-submit with what the user typed, less hearth's own options."""
+    idle = [word for word in line.hearth if word not in ("--dry-run", "--debug")]
+    ignored = f", so {' '.join(idle)} has no effect" if idle else ""
+    note = f"{reason}: hearth only passes through{ignored}"
+    return Launch(spark_submit, line.options, line.application, {}, [note])
+
+
+def composed(
+    spark_submit: Path,
+    line: SubmitLine,
+    settings: dict[str, str],
+    plan: dict[str, Any],
+    additions: dict[str, str],
+    jar: Path | None,
+) -> Launch:
+    """spark-submit with the plan: the user's options, then what the plan adds, the application.
+
+    additions: settings of hearth's own (the plan file among them). jar: for the class path of the
+    driver; None for a native plan, which is plain Spark.
+    """
+    wanted = {**plan["conf"], **additions}
+    changed = {key: value for key, value in wanted.items() if settings.get(key) != value}
+    notes: list[str] = []
+    options = [Option("--master", plan["master"])]
+    for option in line.options:
+        options += _kept(option, changed, notes)
+    options += [Option("--conf", f"{key}={value}") for key, value in sorted(changed.items())]
+    if jar is not None:
+        options.append(Option("--driver-class-path", _class_path(line, settings, jar)))
+    return Launch(spark_submit, options, line.application, {}, notes)
+
+
+def _kept(option: Option, changed: dict[str, str], notes: list[str]) -> list[Option]:
+    """What becomes of one of the user's options."""
+    if option.name in ("--master", "--driver-class-path"):
+        return []
+    key = OPTION_KEYS.get(option.name)
+    if option.name in DROPPED_BY_SPARK:
+        notes.append(
+            f"{option.name} {option.value} becomes {key}={option.value}: "
+            "Spark drops the option for local masters"
+        )
+        return [] if key in changed else [Option("--conf", f"{key}={option.value}")]
+    return [] if key in changed else [option]
+
+
+def _class_path(line: SubmitLine, settings: dict[str, str], jar: Path) -> str:
+    theirs = line.last("--driver-class-path") or settings.get("spark.driver.extraClassPath")
+    return f"{theirs}:{jar}" if theirs else str(jar)
+
+
+def _words(options: list[Option]) -> list[str]:
+    words: list[str] = []
+    for option in options:
+        words.append(option.name)
+        if option.value is not None:
+            words.append(option.value)
+    return words

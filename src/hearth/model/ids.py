@@ -1,0 +1,37 @@
+"""Sets of CPU and node ids as the kernel writes them: `0-3,8` (cputopology.rst)."""
+
+from collections.abc import Iterable
+
+
+def parse_ids(text: str) -> list[int]:
+    """The ids of a list that hearth's JVM side wrote; the empty text is the empty list."""
+    ids: list[int] = []
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        ids.extend(range(int(first), int(last or first) + 1))
+    return ids
+
+
+def show_ids(ids: Iterable[int]) -> str:
+    """The kernel's list format of some ids, in ascending order."""
+    runs: list[list[int]] = []
+    for number in sorted(ids):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def brief_ids(text: str, limit: int = 48) -> str:
+    """A long list, shortened to what a person takes in: `0,8,16,...,184 (24 ids)`."""
+    if len(text) <= limit:
+        return text
+    parts = text.split(",")
+    tail = f",...,{parts[-1]} ({len(parse_ids(text))} ids)"
+    shown = parts[0]
+    for part in parts[1:-1]:
+        if len(shown) + len(part) + len(tail) + 1 > limit:
+            break
+        shown += "," + part
+    return shown + tail

@@ -1,0 +1,19 @@
+"""Processes by identity: a process id alone may have gone to another process meanwhile."""
+
+from pathlib import Path
+
+
+def start_ticks(pid: int, proc: Path = Path("/proc")) -> int | None:
+    """Field 22 of `/proc/PID/stat` (proc(5)); None where the process is gone or a zombie."""
+    try:
+        stat = (proc / str(pid) / "stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    # The command name stands in brackets and may itself hold blanks and brackets.
+    fields = stat[stat.rindex(")") + 2 :].split(" ")
+    return None if fields[0] == "Z" else int(fields[22 - 3])
+
+
+def is_alive(pid: int, ticks: int, proc: Path = Path("/proc")) -> bool:
+    """Whether the very process is alive that had this id and start."""
+    return start_ticks(pid, proc) == ticks

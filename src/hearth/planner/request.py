@@ -1,0 +1,48 @@
+"""The request that the `plan` verb reads: what is known, and what the user fixed."""
+
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from hearth.model.errors import UserError
+from hearth.model.sizes import parse_bytes, parse_mb
+
+KINDS = ("sql", "ml", "graph", "etl")
+
+
+def add_workload_arguments(parser: ArgumentParser) -> None:
+    """The options that `hearth plan` and `hearth submit` share."""
+    parser.add_argument("--input", metavar="SIZE", help="size of the input, such as 200g")
+    parser.add_argument("--workload", choices=KINDS, help="kind of work, where known")
+    parser.add_argument("--executors", type=int, metavar="N", help="fix the number of executors")
+    parser.add_argument("--cores", type=int, metavar="N", help="fix the task slots of each")
+    parser.add_argument("--memory", metavar="SIZE", help="fix the heap of each, such as 20g")
+
+
+def plan_request(options: Namespace, conf: dict[str, str], machine: str | None) -> dict[str, Any]:
+    """The request document for options made by `add_workload_arguments`."""
+    for name in ("executors", "cores"):
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            raise UserError(f"--{name}: {value} is below 1: give at least 1, or leave it out")
+    workload = {"kind": options.workload, "input_bytes": None}
+    if options.input is not None:
+        workload["input_bytes"] = parse_bytes(options.input, "--input")
+    memory_mb = parse_mb(options.memory, "--memory") if options.memory is not None else None
+    limits = {
+        "executors": options.executors,
+        "cores": options.cores,
+        "memory_mb": memory_mb,
+        "conf": conf,
+    }
+    return {"machine": machine, "workload": workload, "limits": limits, "occupied_cpus": ""}
+
+
+def parse_conf(settings: list[str], what: str = "--conf") -> dict[str, str]:
+    """Spark settings from `key=value` texts; a later one wins, as in Spark."""
+    conf = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            raise UserError(f"{what}: '{setting}' is not key=value: write it as spark.key=value")
+        conf[key.strip()] = value.strip()
+    return conf

@@ -1,0 +1,65 @@
+"""Where executors are, as the kernel says, beside where the plan wanted them."""
+
+from typing import Any
+
+from hearth.model.ids import brief_ids, show_ids
+from hearth.model.sizes import show_bytes
+from hearth.report.terminal import Screen, table
+
+Document = dict[str, Any]
+_HEAD = ["executor", "place", "pid", "CPUs", "policy", "anonymous memory", "ran on", "verdict"]
+
+
+def show_placement(report: Document, screen: Screen) -> list[str]:
+    """A table with a row for each executor, then a line for each deviation."""
+    executors = report["executors"]
+    if not executors:
+        return ["  no executor has registered yet"]
+    lines = table(screen, _HEAD, [_row(executor, screen) for executor in executors], "pid")
+    for executor in executors:
+        for sentence in executor["drift"]:
+            text = f"executor {executor['executor_id']} {sentence}"
+            lines.append(screen.paragraph(screen.paint("drift: ", "yellow") + text, "  ", "    "))
+    return lines
+
+
+def _row(executor: Document, screen: Screen) -> list[str]:
+    kernel = executor.get("kernel")
+    planned = executor["planned_cpus"]
+    start = [
+        executor["executor_id"],
+        f"{executor['place']} (node {executor['planned_memory_nodes']})",
+        str(executor["pid"]),
+    ]
+    verdict = _verdict(executor["verdict"], screen)
+    if kernel is None:
+        return [*start, f"planned {brief_ids(planned, 24)}", "-", "-", "-", verdict]
+    return [
+        *start,
+        _cpus(planned, kernel["cpus_allowed"]),
+        " ".join(kernel["policies"]) or "-",
+        _memory(kernel["anonymous_bytes"]),
+        brief_ids(show_ids(int(cpu) for cpu in kernel["threads_on_cpu"]), 24),
+        verdict,
+    ]
+
+
+def _cpus(planned: str, allowed: str) -> str:
+    if planned == allowed:
+        return brief_ids(allowed, 24)
+    return f"{brief_ids(allowed, 24)}, planned {brief_ids(planned, 24)}"
+
+
+def _memory(by_node: dict[str, int]) -> str:
+    """`node 0: 100% of 1.2 GB`: the share on each node, the largest first."""
+    total = sum(by_node.values())
+    if not total:
+        return "none"
+    largest_first = sorted(by_node.items(), key=lambda item: -item[1])
+    shares = [f"node {node}: {100 * size / total:.4g}%" for node, size in largest_first]
+    return f"{', '.join(shares)} of {show_bytes(total)}"
+
+
+def _verdict(verdict: str, screen: Screen) -> str:
+    styles = {"as planned": "green", "drift": "yellow", "gone": "red", "unreadable": "red"}
+    return screen.paint(verdict, styles.get(verdict, "dim"))

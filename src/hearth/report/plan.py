@@ -1,0 +1,154 @@
+"""A plan as a person reads it: the partitions, where they are on the machine, and why."""
+
+from string import ascii_lowercase, ascii_uppercase
+from typing import Any
+
+from hearth.model.ids import brief_ids, parse_ids
+from hearth.model.sizes import show_mb
+from hearth.report.terminal import Screen, table
+from hearth.report.topology import name_of, summary
+
+LETTERS = ascii_lowercase + ascii_uppercase
+_ROWS_SHOWN = 32
+Document = dict[str, Any]
+
+
+def show_plan(plan: Document, machine: Document, screen: Screen) -> list[str]:
+    """The lines: what was decided, the partitions, the map of the machine, the reasons."""
+    lines = [screen.title(f"{name_of(machine)}: {summary(machine)}"), _mode_text(plan), ""]
+    lines += [screen.title("partitions"), *partitions(plan, screen), ""]
+    lines += [screen.title("map"), *machine_map(plan, machine, screen), ""]
+    return [*lines, screen.title("reasons"), *_reasons(plan["reasons"], screen)]
+
+
+def show_plan_briefly(plan: Document) -> list[str]:
+    """The plan in five lines, as `hearth submit` prints it."""
+    executors = plan["executors"]
+    first = executors[0]
+    slots = sum(executor["task_slots"] for executor in executors)
+    why = next(iter(plan["reasons"]), None)
+    places = "; ".join(_place(executor) for executor in executors[:4])
+    more = f"; and {len(executors) - 4} more" if len(executors) > 4 else ""
+    return [
+        f"plan: {_mode_text(plan)}",
+        f"  slots   {slots} tasks at a time, {_each(executors, 'task_slots')} each",
+        f"  memory  heap {show_mb(first['heap_mb'])}, off-heap {show_mb(first['off_heap_mb'])}, "
+        f"overhead {show_mb(first['overhead_mb'])} each",
+        f"  place   {places}{more}" if plan["mode"] == "partitioned" else "  place   not bound",
+        f"  why     {why['because'] if why else 'no reason given'} (all: hearth plan)",
+    ]
+
+
+def _mode_text(plan: Document) -> str:
+    number = len(plan["executors"])
+    if plan["mode"] == "native":
+        return f"native, one JVM ({plan['master']})"
+    return f"{number} bound executor{'' if number == 1 else 's'} ({plan['master']})"
+
+
+def _each(executors: list[Document], key: str) -> str:
+    values = sorted({executor[key] for executor in executors})
+    return f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}"
+
+
+def _place(executor: Document) -> str:
+    return f"CPUs {brief_ids(executor['cpus'], 24)} on node {executor['memory_nodes']}"
+
+
+def partitions(plan: Document, screen: Screen) -> list[str]:
+    head = ["executor", "node", "CPUs", "slots", "heap", "off-heap", "overhead", "GC"]
+    executors = plan["executors"]
+    rows = [_partition(executor, plan, screen) for executor in executors[:_ROWS_SHOWN]]
+    lines = table(screen, head, rows, right="slots heap off-heap overhead")
+    if len(executors) > _ROWS_SHOWN:
+        lines.append(f"  ... and {len(executors) - _ROWS_SHOWN} more: --json lists all")
+    driver = plan["driver"]
+    bound = f"on node {driver['memory_nodes']}" if driver["bound"] else "not bound"
+    where = f"CPUs {brief_ids(driver['cpus'])}, {bound}"
+    return [*lines, f"  driver    {where}, heap {show_mb(driver['heap_mb'])}"]
+
+
+def _partition(executor: Document, plan: Document, screen: Screen) -> list[str]:
+    return [
+        f"{executor['id']} {screen.hue(letter(executor['id']), executor['id'])}",
+        executor["memory_nodes"] if plan["mode"] == "partitioned" else "any",
+        brief_ids(executor["cpus"], 32),
+        str(executor["task_slots"]),
+        show_mb(executor["heap_mb"]),
+        show_mb(executor["off_heap_mb"]),
+        show_mb(executor["overhead_mb"]),
+        _collector(executor["java_options"]),
+    ]
+
+
+def _collector(options: list[str]) -> str:
+    """`G1 x8`: the garbage collector and its threads, as the JVM flags say."""
+    names = [
+        option.removeprefix("-XX:+Use").removesuffix("GC")
+        for option in options
+        if option.startswith("-XX:+Use") and option.endswith("GC")
+    ]
+    threads = [o.partition("=")[2] for o in options if o.startswith("-XX:ParallelGCThreads=")]
+    name = names[-1] if names else "default"
+    return f"{name} x{threads[-1]}" if threads else name
+
+
+def letter(executor_id: int) -> str:
+    """The letter of an executor on the map; beyond 52 the letters begin again."""
+    return LETTERS[executor_id % len(LETTERS)]
+
+
+def machine_map(plan: Document, machine: Document, screen: Screen) -> list[str]:
+    """Each node a row, each core a letter: the executor that owns it.
+
+    `.` is a core left free, `-` one that this process may not use, `+` one that several share.
+    """
+    owner = {cpu: e["id"] for e in plan["executors"] for cpu in parse_ids(e["cpus"])}
+    allowed = set(parse_ids(machine["allowed"]["cpus"]))
+    node_of = {cpu: n["id"] for n in machine["nodes"] for cpu in parse_ids(n["cpus"])}
+    rows: dict[int | None, list[str]] = {node["id"]: [] for node in machine["nodes"]}
+    for core in machine["cores"]:
+        cpus = parse_ids(core["cpus"])
+        rows.setdefault(node_of.get(cpus[0]), []).append(_cell(cpus, owner, allowed, screen))
+    lines = []
+    for node, cells in rows.items():
+        lines += _map_rows("no node" if node is None else f"node {node}", cells, screen)
+    return [*lines, screen.paint("  " + _legend(machine), "dim")]
+
+
+def _cell(cpus: list[int], owner: dict[int, int], allowed: set[int], screen: Screen) -> str:
+    owners = {owner[cpu] for cpu in cpus if cpu in owner}
+    if len(owners) > 1:
+        return "+"
+    if owners:
+        executor = owners.pop()
+        return screen.hue(letter(executor), executor)
+    return "." if any(cpu in allowed for cpu in cpus) else "-"
+
+
+def _map_rows(name: str, cells: list[str], screen: Screen) -> list[str]:
+    room = max(8, (screen.width - 14) // 9 * 8)
+    groups = [cells[start : start + room] for start in range(0, len(cells), room)] or [["no CPU"]]
+    lines = []
+    for index, group in enumerate(groups):
+        if group == ["no CPU"]:
+            text = screen.paint("no CPU", "dim")
+        else:
+            text = " ".join("".join(group[at : at + 8]) for at in range(0, len(group), 8))
+        lines.append(f"  {name if index == 0 else '':<9} {text}")
+    return lines
+
+
+def _legend(machine: Document) -> str:
+    threads = {len(parse_ids(core["cpus"])) for core in machine["cores"]}
+    smt = f" ({max(threads)} hardware threads)" if max(threads, default=1) > 1 else ""
+    return f"a letter is a core{smt} of that executor; . free, - not allowed, + shared"
+
+
+def _reasons(reasons: list[Document], screen: Screen) -> list[str]:
+    lines = []
+    for reason in reasons:
+        lines.append(f"  {screen.title(reason['decision'])}: {reason['value']}")
+        because = f"{reason['because']} [{reason['source']}]"
+        lines.append(screen.paragraph(because, indent="      "))
+    return lines

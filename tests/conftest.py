@@ -1,0 +1,61 @@
+"""What every test may ask for: features of the machine, the command, the jar."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def required() -> set[str]:
+    """The features that must not be skipped, from HEARTH_REQUIRE."""
+    return set(filter(None, os.environ.get("HEARTH_REQUIRE", "").split(",")))
+
+
+def require(feature: str, reason: str) -> None:
+    """Skips the test, visibly; fails it where HEARTH_REQUIRE names the feature."""
+    if feature in required():
+        pytest.fail(f"HEARTH_REQUIRE names {feature}, but {reason}", pytrace=False)
+    pytest.skip(f"needs {feature}: {reason}")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of captures and published tables beside the checkout, where there is one."""
+    folder = ROOT.parent / "shared"
+    if not folder.is_dir():
+        require("shared", f"there is no {folder}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def lstopo() -> str:
+    """hwloc's lstopo, for those tests that compare with it."""
+    found = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
+    if found is None:
+        require("hwloc", "lstopo is not installed: apt-get install hwloc")
+    return str(found)
+
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def hearth(tmp_path: Path) -> Command:
+    """Runs the installed `hearth` in a directory and a state of its own."""
+
+    def run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "HEARTH_STATE": str(tmp_path / "state"), "NO_COLOR": "1"}
+        for name in ("SPARK_HOME", "SPARK_CONF_DIR", "MASTER", "COLUMNS"):
+            environment.pop(name, None)
+        environment.update(options.pop("environment", {}))  # type: ignore[call-overload]
+        settings = {"cwd": tmp_path, "timeout": 300, "text": True, "capture_output": True}
+        command = [str(Path(sys.executable).with_name("hearth")), *words]
+        return subprocess.run(command, check=False, env=environment, **{**settings, **options})
+
+    return run

@@ -1,0 +1,98 @@
+"""The command as a whole: help, version, errors."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import Command
+from hearth.cli import command_names, command_parser
+
+COMMANDS = ("demo", "gather", "plan", "status", "submit", "topology")
+
+
+def test_every_command_is_listed_with_the_first_line_of_its_help(hearth: Command) -> None:
+    shown = hearth("--help").stdout
+    assert command_names() == list(COMMANDS)
+    for name in COMMANDS:
+        module, _ = command_parser(name)
+        assert f"  {name:<10} {(module.__doc__ or '').splitlines()[0]}\n" in shown
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_shows_options_and_examples(hearth: Command, name: str) -> None:
+    done = hearth(name, "--help")
+    assert done.returncode == 0
+    assert "examples:\n  hearth " in done.stdout
+    assert "--debug" in done.stdout
+
+
+def test_the_version_is_that_of_the_package(hearth: Command) -> None:
+    done = hearth("--version")
+    assert (done.returncode, done.stdout) == (0, "hearth 0.1.0\n")
+
+
+def test_without_a_command_the_overview_is_shown_and_the_exit_code_is_2(hearth: Command) -> None:
+    done = hearth()
+    assert done.returncode == 2
+    assert "usage: hearth" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["topologi"], "'topologi' is not a hearth command: did you mean 'topology'?"),
+        (["--versoin"], "'--versoin' is not a hearth option: did you mean '--version'?"),
+        (["xyzzy"], "'xyzzy' is not a hearth command: see 'hearth --help'"),
+        (
+            ["plan", "--executors", "0"],
+            "--executors: 0 is below 1: give at least 1, or leave it out",
+        ),
+        (
+            ["plan", "--memory", "20"],
+            "--memory: '20' is not a size: give a number and a unit, such as 20g",
+        ),
+        (
+            ["plan", "--conf", "spark.x"],
+            "--conf: 'spark.x' is not key=value: write it as spark.key=value",
+        ),
+        (["plan", "--jsn"], "unrecognized arguments: --jsn: see 'hearth plan --help'"),
+    ],
+)
+def test_an_error_of_the_users_is_one_line_and_exit_code_2(
+    hearth: Command, words: list[str], message: str
+) -> None:
+    done = hearth(*words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"hearth: {message}\n")
+
+
+@pytest.mark.parametrize(
+    "words", [["--debug", "plan", "--cores", "0"], ["plan", "--cores", "0", "--debug"]]
+)
+def test_debug_shows_where_an_error_arose(hearth: Command, words: list[str]) -> None:
+    done = hearth(*words)
+    assert done.returncode == 2
+    assert "Traceback" in done.stderr
+    assert done.stderr.endswith("hearth: --cores: 0 is below 1: give at least 1, or leave it out\n")
+
+
+def test_a_missing_java_is_named_with_what_to_do(hearth: Command, tmp_path: Path) -> None:
+    done = hearth("topology", environment={"JAVA_HOME": str(tmp_path)})
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"hearth: java: none in JAVA_HOME ({tmp_path}): install a JDK")
+
+
+def test_a_reader_that_goes_away_ends_the_command_quietly(hearth: Command) -> None:
+    program = str(Path(sys.executable).with_name("hearth"))
+    command = ["bash", "-c", f"{program} topology | true; exit ${{PIPESTATUS[0]}}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.returncode in (0, 141)
+
+
+def test_starting_costs_little_because_nothing_heavy_is_imported() -> None:
+    code = "import sys, hearth.cli; print(*sys.modules)"
+    command = [sys.executable, "-I", "-c", code]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert not {"pyspark", "duckdb", "subprocess", "json", "hearth.planner"} & set(loaded)

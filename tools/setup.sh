@@ -1,0 +1,143 @@
+#!/bin/sh
+# Prepares this checkout from a bare Debian machine. Quick when nothing changed.
+#
+# usage: tools/setup.sh [test]     `test` adds what only the tests need
+#
+# With root and apt, missing system packages are installed; otherwise this says exactly what
+# to install and stops with exit code 1.
+set -eu
+cd "$(dirname "$0")/.."
+wanted=${1:-run}
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+fail() {
+    say "$*"
+    exit 1
+}
+
+# --- system packages ---------------------------------------------------------------------------
+
+java_home_bin() { [ -n "${JAVA_HOME:-}" ] && [ -x "$JAVA_HOME/bin/$1" ] && echo "$JAVA_HOME/bin/$1"; }
+
+has_jdk() {
+    javac=$(java_home_bin javac || command -v javac) || return 1
+    major=$("$javac" -version 2>&1 | sed -n 's/^javac \([0-9]*\).*/\1/p')
+    [ "${major:-0}" -ge 17 ]
+}
+
+# The newest-enough Python that can also make a virtual environment; prints its name.
+find_python() {
+    for name in python3 python3.14 python3.13 python3.12 python3.11; do
+        "$name" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
+            2>/dev/null && echo "$name" && return 0
+    done
+    return 1
+}
+
+missing_packages() {
+    has_jdk || echo openjdk-17-jdk-headless
+    command -v mvn >/dev/null || echo maven
+    # bash and procps: what Spark's own start scripts call
+    command -v bash >/dev/null || echo bash
+    command -v ps >/dev/null || echo procps
+    [ -x .venv/bin/python ] || find_python >/dev/null || echo python3-venv
+}
+
+missing_test_packages() {
+    command -v lstopo-no-graphics >/dev/null || echo hwloc
+    [ ! -f numalab/packages.txt ] || while read -r command package; do
+        case $command in '' | '#'*) continue ;; esac
+        command -v "$command" >/dev/null || echo "$package"
+    done <numalab/packages.txt
+}
+
+can_install() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
+
+apt_install() {
+    say "installing with apt: $*"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1 && return 0
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+system_packages() {
+    missing=$(missing_packages | tr '\n' ' ')
+    [ -z "$missing" ] && return 0
+    can_install || fail "missing: $missing- as root: apt-get install $missing- then run this again"
+    # shellcheck disable=SC2086 # a list of package names
+    apt_install $missing
+    missing=$(missing_packages | tr '\n' ' ')
+    [ -z "$missing" ] || fail "still missing after apt-get install: $missing
+setup: hearth needs a JDK of 17 or later, Maven, and Python of 3.11 or later with venv"
+}
+
+# Without these the tests that need them skip, visibly (or fail, where HEARTH_REQUIRE says so).
+test_packages() {
+    missing=$(missing_test_packages | sort -u | tr '\n' ' ')
+    [ -z "$missing" ] && return 0
+    if can_install; then
+        # shellcheck disable=SC2086 # a list of package names
+        apt_install $missing
+    else
+        say "some tests will skip; for them, as root: apt-get install $missing"
+    fi
+}
+
+# --- stamps: a step is skipped while its inputs have not changed ---------------------------------
+
+fingerprint() { find "$@" -type f -not -path '*/target/*' -print0 | sort -z | xargs -0 sha256sum | sha256sum; }
+
+fresh() { [ -f ".cache/$1.stamp" ] && [ "$(cat ".cache/$1.stamp")" = "$2" ]; }
+
+stamp() { printf '%s' "$2" >".cache/$1.stamp"; }
+
+# --- the steps -----------------------------------------------------------------------------------
+
+python_environment() {
+    print=$(fingerprint pyproject.toml tools/constraints.txt)
+    fresh python "$print" && [ -x .venv/bin/hearth ] && return 0
+    if [ ! -x .venv/bin/python ]; then
+        say "making the Python environment .venv"
+        "$(find_python)" -m venv .venv
+    fi
+    say "installing pyspark and the tools into .venv (the first time: some 450 MB)"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check \
+        --constraint tools/constraints.txt --editable '.[dev]'
+    stamp python "$print"
+}
+
+# The build compiles against the very jars that run: those of the pyspark package.
+spark_jars() {
+    jars=$(.venv/bin/python -c 'import importlib.util as u; print(u.find_spec("pyspark").submodule_search_locations[0])')/jars
+    [ "$(readlink .cache/spark-jars || true)" = "$jars" ] || ln -sfn "$jars" .cache/spark-jars
+}
+
+hearth_jar() {
+    print=$(fingerprint jvm)
+    fresh jar "$print" && ls src/hearth/jars/hearth-spark_*.jar >/dev/null 2>&1 && return 0
+    say "building the jar (the first time Maven fetches its plug-ins)"
+    if ! mvn -B -q -f jvm package -DskipTests >.cache/jar.log 2>&1; then
+        cat .cache/jar.log >&2
+        fail "the jar could not be built"
+    fi
+    mkdir -p src/hearth/jars
+    for jar in jvm/spark/target/hearth-spark_2.13-*.jar; do
+        cp "$jar" "src/hearth/jars/.$(basename "$jar").part"
+        rm -f src/hearth/jars/*.jar
+        mv "src/hearth/jars/.$(basename "$jar").part" "src/hearth/jars/$(basename "$jar")"
+    done
+    stamp jar "$print"
+}
+
+mkdir -p .cache
+system_packages
+python_environment
+spark_jars
+hearth_jar
+if [ "$wanted" = test ]; then
+    test_packages
+    [ ! -x numalab/setup.sh ] || numalab/setup.sh
+fi
+say "ready: .venv/bin/hearth"
