@@ -55,8 +55,8 @@ object ExecutorLaunch {
       memory(executor),
       options(app.sparkOptions),
       options(executor.place.javaOptions),
+      userOptions(app.userOptions),
       options(archive),
-      options(app.userOptions),
       arguments(app, executor),
       environment(app.environment),
       executorEnvironment(executor),
@@ -81,6 +81,10 @@ object ExecutorLaunch {
 
   private def options(more: Vector[String]): Step =
     spec => spec.copy(javaOptions = spec.javaOptions ++ more)
+
+  /** A plan holds the user's options already, unless the application itself set them after it was made. */
+  private def userOptions(users: Vector[String]): Step = spec =>
+    if (spec.javaOptions.containsSlice(users)) spec else options(users)(spec)
 
   private def arguments(app: ApplicationLaunch, executor: ExecutorLaunch): Step = spec =>
     spec.copy(arguments =

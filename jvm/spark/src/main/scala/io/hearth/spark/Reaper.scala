@@ -28,6 +28,9 @@ final class Reaper private (process: Process) extends AutoCloseable {
     input.close()
   }
 
+  /** What the kernel does when this JVM ends: closes the pipe. */
+  private[spark] def ownerGone(): Unit = input.close()
+
   private def say(line: String): Unit = synchronized {
     require(!line.contains('\n'), s"a line break in '$line'")
     try {

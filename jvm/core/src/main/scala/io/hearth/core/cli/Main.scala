@@ -18,7 +18,8 @@ object Main {
   private val verbs: Map[String, Verb] = Map(
     "topology" -> TopologyVerbs.topology,
     "plan" -> PlanVerb.plan,
-    "placement" -> (PlacementVerb(_))
+    "placement" -> (PlacementVerb(_)),
+    "gather" -> TopologyVerbs.gather
   )
 
   def main(args: Array[String]): Unit = sys.exit(run(args.toVector))

@@ -1,20 +1,50 @@
 package io.hearth.core.cli
 
+import java.nio.file.Path
+
+import scala.annotation.tailrec
+
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
-import io.hearth.core.topology.{TopologyJson, TopologyReader}
+import io.hearth.core.topology.{Gatherer, TopologyJson, TopologyReader}
 
-/** `topology [--machine CAPTURE|SPEC]`: the machine as one JSON document. */
+/** The verbs that show a machine and that capture it. */
 private[cli] object TopologyVerbs {
 
+  /** `topology [--machine CAPTURE|DESCRIPTION]`: the machine as one JSON document. */
   def topology(args: Vector[String]): String = {
     val machine = args match {
       case Vector() => None
       case Vector("--machine", machine) => Some(machine)
-      case _ => throw new UserError(s"topology does not take '${args.mkString(" ")}': $usage")
+      case _ => refuse("topology [--machine CAPTURE|DESCRIPTION]", args)
     }
     Json.pretty(TopologyJson.write(TopologyReader.load(machine)))
   }
 
-  private def usage = "use topology [--machine CAPTURE|DESCRIPTION]"
+  /** `gather --output FILE [--force]`: a capture of this machine. */
+  def gather(args: Vector[String]): String = {
+    @tailrec def parse(rest: Vector[String], output: Option[String], force: Boolean): String =
+      rest match {
+        case "--output" +: file +: more => parse(more, Some(file), force)
+        case "--force" +: more => parse(more, output, force = true)
+        case Vector() if output.nonEmpty => write(output.mkString, force)
+        case _ => refuse("gather --output FILE [--force]", args)
+      }
+    parse(args, None, force = false)
+  }
+
+  private def write(output: String, force: Boolean): String = {
+    val gathered = new Gatherer(Path.of("/")).write(Path.of(output), force)
+    Json.pretty(
+      Json
+        .obj()
+        .put("schema", "hearth/gather/1")
+        .put("output", gathered.output.toString)
+        .put("files", gathered.files)
+        .put("bytes", gathered.bytes)
+    )
+  }
+
+  private def refuse(usage: String, args: Vector[String]): Nothing =
+    throw new UserError(s"the arguments '${args.mkString(" ")}' are not understood: use $usage")
 }

@@ -1,7 +1,7 @@
 package io.hearth.core.plan
 
 /** JVM options as one string, taken apart as Spark does it: blanks separate, quotes hold together. */
-private[plan] object JavaOptions {
+object JavaOptions {
   private val Word = """(?:[^\s"']|"[^"]*"|'[^']*')+""".r
   private val Quoted = """"([^"]*)"|'([^']*)'""".r
 

@@ -1,6 +1,7 @@
 package io.hearth.core.topology
 
-import java.io.IOException
+import java.io.{IOException, RandomAccessFile}
+import java.nio.charset.StandardCharsets.US_ASCII
 import java.nio.file.attribute.{BasicFileAttributes, PosixFilePermissions}
 import java.nio.file.{FileVisitResult, Files, Path, SimpleFileVisitor}
 import java.util.concurrent.TimeUnit
@@ -16,21 +17,45 @@ private[topology] object Archive {
   /** Seconds that one archive may take: captures of the largest machines take about one. */
   private val TimeLimitSeconds = 120L
 
+  /** What captures hold by the thousand and nothing here reads. */
+  private val Unread = Vector("sys/bus/*", "sys/firmware/*", "sys/module/*") ++
+    Vector("system/memory/*", "system/node/node*/memory[0-9]*", "cpufreq/*", "cpuidle/*") ++
+    Vector("thermal_throttle/*", "power/*", "hugepages/*")
+
+  private val BlockBytes = 512
+  private val MagicAt = 257L
+
   /**
    * Unpacks into a temporary directory, which is gone when this returns or throws.
    *
    * @throws UserError where `file` is not a whole tar archive
    */
   def unpacked[A](file: Path)(use: Path => A): A = inTemporary { directory =>
-    tar(Vector("-xf", file.toAbsolutePath.toString, "-C", directory.toString, "--no-same-owner"))
+    val from = Vector("-xf", file.toAbsolutePath.toString, "-C", directory.toString)
+    tar((from :+ "--no-same-owner") ++ Unread.map(name => s"--exclude=*/$name"))
+      .orElse(cutOff(file))
       .foreach { problem =>
         throw new UserError(
-          s"$file is not a whole capture (tar: $problem): give a directory, a tar archive or a " +
-            "topology document, or gather it again"
+          s"machine '$file' is not a whole capture (tar: $problem): give a directory, a tar archive or " +
+            "a topology document, or gather it again"
         )
       }
     use(directory)
   }
+
+  /** `tar` itself does not mind an archive, not compressed, that is cut off between two members. */
+  private def cutOff(file: Path): Option[String] =
+    Using.resource(new RandomAccessFile(file.toFile, "r")) { in =>
+      def bytes(at: Long, count: Int): Array[Byte] = {
+        val buffer = new Array[Byte](count)
+        in.seek(at)
+        in.readFully(buffer)
+        buffer
+      }
+      val plain = in.length > BlockBytes && new String(bytes(MagicAt, 5), US_ASCII) == "ustar"
+      val ended = plain && bytes(in.length - BlockBytes, BlockBytes).forall(_ == 0)
+      Option.when(plain && !ended)("the end of the archive is missing")
+    }
 
   /** Packs the directory `name` of `parent`, without anything of the user who does it. */
   def pack(parent: Path, name: String, file: Path): Unit =

@@ -75,28 +75,29 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
   private def packageId(cpu: Int): Option[Int] =
     tree.int(path(cpu, "physical_package_id")).orElse(info.int(cpu, "physical id"))
 
-  /** The kernel's ids; a missing (-1) or repeated one is replaced by the next free number. */
+  /** The kernel's ids; missing (-1) and repeated ones are replaced by the next free numbers. */
   private def numbered(sets: Vector[IdSet], id: IdSet => Option[Int]): Vector[(Int, IdSet)] = {
     val told = sets.map(cpus => id(cpus).orElse(info.int(cpus.head, "physical id")))
-    val free = told.flatten.maxOption.filter(_ >= 0).fold(0)(_ + 1)
-    val start = (Vector.empty[(Int, IdSet)], free)
-    val (result, _) = sets.zip(told).foldLeft(start) {
-      case ((done, next), (cpus, Some(known))) if known >= 0 && !done.exists(_._1 == known) =>
-        (done :+ (known -> cpus), next)
-      case ((done, next), (cpus, wrong)) =>
-        warnings.add(
-          s"the package of CPUs $cpus has the id ${wrong.fold("none")(_.toString)}: numbered $next here"
-        )
-        (done :+ (next -> cpus), next + 1)
+    val own = told.zipWithIndex.map { case (known, at) =>
+      known.filter(n => n >= 0 && told.indexOf(known) == at)
     }
-    result
+    val nameless = own.indices.filter(own(_).isEmpty)
+    val free = own.flatten.maxOption.fold(0)(_ + 1)
+    if (nameless.nonEmpty)
+      warnings.add(
+        s"${nameless.size} of ${sets.size} packages have no id of their own: numbered from $free here"
+      )
+    val replaced = nameless.zipWithIndex.map { case (at, n) => at -> (free + n) }.toMap
+    own.zip(sets).zipWithIndex.map { case ((known, cpus), at) =>
+      known.getOrElse(replaced(at)) -> cpus
+    }
   }
 
   /** Dies of one CPU each are the default of architectures that have none. */
   private def dies(packageCpus: IdSet): Vector[Die] = {
     val sets = groups(
       packageCpus,
-      cpu => pair(path(cpu, "die_cpus_list"), path(cpu, "die_cpus")),
+      cpu => pair(path(cpu, "die_cpus"), path(cpu, "die_cpus_list")),
       "die",
       _ => packageCpus
     )
@@ -165,7 +166,7 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
       at = s"$base/cpu$cpu/cache/index$index"
       if !tree.line(s"$at/type").contains("Instruction")
       level <- tree.int(s"$at/level")
-      cpus <- pair(s"$at/shared_cpu_list", s"$at/shared_cpu_map")
+      cpus <- pair(s"$at/shared_cpu_map", s"$at/shared_cpu_list")
     } yield CacheGroup(level, tree.line(s"$at/size").flatMap(cacheBytes), cpus)
     all.maxByOption(_.level)
   }
@@ -204,11 +205,12 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
 
   private def path(cpu: Int, file: String): String = s"$base/cpu$cpu/topology/$file"
 
-  /** Today's file name, else the one before Linux 5.3; the list form before the mask. */
+  /** Today's file name, else the one before Linux 5.3. */
   private def topology(cpu: Int, name: String, older: String): Option[IdSet] =
-    pair(path(cpu, s"${name}_list"), path(cpu, name))
-      .orElse(pair(path(cpu, s"${older}_list"), path(cpu, older)))
+    pair(path(cpu, name), path(cpu, s"${name}_list"))
+      .orElse(pair(path(cpu, older), path(cpu, s"${older}_list")))
 
-  private def pair(listPath: String, maskPath: String): Option[IdSet] =
-    tree.list(listPath).filter(_.nonEmpty).orElse(tree.mask(maskPath)).filter(_.nonEmpty)
+  /** The mask before the list: older kernels cut long lists off at one page. */
+  private def pair(maskPath: String, listPath: String): Option[IdSet] =
+    tree.mask(maskPath).filter(_.nonEmpty).orElse(tree.list(listPath)).filter(_.nonEmpty)
 }

@@ -5,25 +5,25 @@ import scala.annotation.tailrec
 /** Network, InfiniBand and block devices that are hardware (or a hypervisor's), and where they hang. */
 final private[topology] class DeviceReader(tree: SysTree, online: IdSet, nodes: IdSet) {
 
-  def read(): Vector[Device] = {
-    val block = if (tree.exists("sys/block")) "sys/block" else "sys/class/block"
-    in("sys/class/net", DeviceKind.Network) ++
-      in("sys/class/infiniband", DeviceKind.InfiniBand) ++
-      in(block, DeviceKind.Block).filterNot(d => tree.exists(s"$block/${d.name}/partition"))
-  }
-
-  private def in(directory: String, kind: DeviceKind): Vector[Device] = for {
-    name <- tree.names(directory)
-    start <- hardware(s"$directory/$name").toVector
-  } yield {
-    val place = nearest(start)
+  def read(): Vector[Device] = places.map { case (directory, name, place) =>
     val node = place.flatMap(at => tree.int(s"$at/numa_node")).filter(nodes.contains)
     val cpus = place
       .flatMap(at => tree.list(s"$at/local_cpulist").orElse(tree.mask(s"$at/local_cpus")))
       .map(_ & online)
       .filter(_.nonEmpty)
-    Device(name, kind, node, cpus)
+    Device(name, DeviceReader.kindOf(directory), node, cpus)
   }
+
+  /** For each device its class directory, its name, and the directory that tells its place. */
+  def places: Vector[(String, String, Option[String])] = for {
+    directory <- directories
+    name <- tree.names(directory)
+    if !tree.exists(s"$directory/$name/partition")
+    start <- hardware(s"$directory/$name").toVector
+  } yield (directory, name, nearest(start))
+
+  private def directories: Vector[String] =
+    DeviceReader.Kinds.map(_._1).filter(_ != DeviceReader.BlockClass || !tree.exists("sys/block"))
 
   /** Where the device proper stands; `None` for software ones (loop, bridge), which have none. */
   private def hardware(path: String): Option[String] =
@@ -40,5 +40,18 @@ final private[topology] class DeviceReader(tree: SysTree, online: IdSet, nodes: 
 }
 
 private[topology] object DeviceReader {
+
+  /** Some captures hold block devices only here, together with their partitions. */
+  private val BlockClass = "sys/class/block"
+
+  private val Kinds: Vector[(String, DeviceKind)] = Vector(
+    "sys/class/net" -> DeviceKind.Network,
+    "sys/class/infiniband" -> DeviceKind.InfiniBand,
+    "sys/block" -> DeviceKind.Block,
+    BlockClass -> DeviceKind.Block
+  )
+
+  private def kindOf(directory: String): DeviceKind = Kinds.toMap.apply(directory)
+
   val PlaceFiles: Vector[String] = Vector("numa_node", "local_cpulist", "local_cpus")
 }

@@ -65,17 +65,16 @@ object IdSet {
    * first (`ffffffff,00000001`).
    */
   def parseMask(text: String): Either[String, IdSet] = {
-    val digits = text.iterator.filter(c => c != ',' && !c.isWhitespace).toVector
-    val ids = for {
-      (digit, at) <- digits.reverseIterator.zipWithIndex
-      value = Character.digit(digit, 16)
-      bit <- 0 until 4
-      if (value >> bit & 1) == 1
-    } yield at * 4 + bit
-    if (digits.isEmpty || digits.exists(Character.digit(_, 16) < 0))
+    val digits = text.filter(c => c != ',' && !c.isWhitespace)
+    if (digits.isEmpty || !digits.forall(Character.digit(_, 16) >= 0))
       Left(s"'${text.trim.take(40)}' is not a hexadecimal mask such as 0000000f")
     else {
-      val set = BitSet.fromSpecific(ids)
+      val words = new Array[Long]((digits.length + 15) / 16)
+      for (at <- digits.indices) {
+        val value = Character.digit(digits.charAt(digits.length - 1 - at), 16).toLong
+        words(at / 16) |= value << (at % 16 * 4)
+      }
+      val set = BitSet.fromBitMaskNoCopy(words)
       if (set.lastOption.exists(_ > MaxId))
         Left(s"the mask goes beyond the largest id accepted, $MaxId")
       else Right(new IdSet(set))

@@ -37,7 +37,7 @@ object MachineSpec {
     build(new SpecParser(text).parse().concluded(problem => refuse(text, problem)), text)
 
   private[topology] def refuse(text: String, problem: String): Nothing =
-    throw new UserError(s"machine description '$text': $problem; a description is: $Grammar")
+    throw new UserError(s"machine description '$text' does not fit: $problem; write $Grammar")
 
   private def build(shape: Shape, text: String): Topology = {
     val cores = shape.coreCpus

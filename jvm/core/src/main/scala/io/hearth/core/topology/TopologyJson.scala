@@ -46,14 +46,29 @@ object TopologyJson {
     checked(topology)
   }
 
+  /** What the planner may rely on: ids that are known and parts that do not overlap. */
   private def checked(topology: Topology): Topology = {
-    if (topology.cpus.isEmpty) throw new UserError("the topology's field 'cores' holds no CPU")
-    if (topology.nodes.isEmpty) throw new UserError("the topology's field 'nodes' is empty")
-    if (!topology.cpus.intersects(topology.allowed.cpus))
-      throw new UserError(
-        s"no CPU is allowed: the topology has ${topology.cpus}, allowed are ${topology.allowed.cpus}"
+    def refuse(problem: String) = throw new UserError(s"the topology contradicts itself: $problem")
+    def disjoint(sets: Vector[IdSet], what: String): Unit =
+      if (sets.iterator.map(_.size).sum != IdSet.union(sets).size) refuse(s"two $what share a CPU")
+    if (topology.cpus.isEmpty) refuse("its cores hold no CPU")
+    if (topology.nodes.isEmpty) refuse("it has no NUMA node")
+    if (topology.nodes.map(_.id).distinct.size != topology.nodes.size) refuse("a node comes twice")
+    disjoint(topology.cores.map(_.cpus), "cores")
+    disjoint(topology.nodes.map(_.cpus), "nodes")
+    val packages = topology.packages.map(_.id).toSet
+    topology.cores.find(core => !packages(core.packageId)).foreach { core =>
+      refuse(
+        s"the core of CPUs ${core.cpus} is in package ${core.packageId}, which is not described"
       )
-    topology
+    }
+    val cpus = topology.allowed.cpus & topology.cpus
+    val nodes = topology.allowed.nodes & IdSet.from(topology.nodes.map(_.id))
+    if (cpus.isEmpty)
+      refuse(s"no CPU is allowed: it has ${topology.cpus}, not ${topology.allowed.cpus}")
+    if (nodes.isEmpty)
+      refuse(s"no memory node is allowed: '${topology.allowed.nodes}' are not known")
+    topology.copy(allowed = topology.allowed.copy(cpus = cpus, nodes = nodes))
   }
 
   private def writePackage(p: CpuPackage): ObjectNode = {
@@ -83,7 +98,7 @@ object TopologyJson {
     field.int("id"),
     field.ids("cpus"),
     field.long("memory_bytes"),
-    field.optional("free_bytes").map(_.asLong),
+    field.optionalLong("free_bytes"),
     field.numbers("distances"),
     field.optional("gpu_memory").exists(_.asBoolean)
   )
@@ -95,7 +110,7 @@ object TopologyJson {
   }
 
   private def readCache(field: Field): CacheGroup =
-    CacheGroup(field.int("level"), field.optional("size_bytes").map(_.asLong), field.ids("cpus"))
+    CacheGroup(field.int("level"), field.optionalLong("size_bytes"), field.ids("cpus"))
 
   private def writeCore(c: Core): ObjectNode = {
     val node = Json
@@ -133,7 +148,7 @@ object TopologyJson {
           field
             .refuse("kind", s"is '$kind', not one of ${DeviceKind.all.map(_.name).mkString(", ")}")
         ),
-      field.optional("node").map(_.asInt),
+      field.optional("node").map(_ => field.int("node")),
       field.optional("local_cpus").map(_ => field.ids("local_cpus"))
     )
   }
@@ -147,7 +162,7 @@ object TopologyJson {
   private def readAllowed(field: Field): Allowed = Allowed(
     field.ids("cpus"),
     field.ids("nodes"),
-    field.optional("memory_limit_bytes").map(_.asLong)
+    field.optionalLong("memory_limit_bytes")
   )
 
   /** One object of the document; `where` says in messages which it is. */
@@ -172,6 +187,8 @@ object TopologyJson {
       if (node.isIntegralNumber && node.canConvertToLong) node.asLong
       else refuse(name, "is not a whole number")
     }
+
+    def optionalLong(name: String): Option[Long] = optional(name).map(_ => long(name))
 
     def ids(name: String): IdSet =
       IdSet.parse(text(name)).fold(problem => refuse(name, s"is wrong: $problem"), identity)

@@ -4,6 +4,8 @@ import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, InvalidPathException, Path}
 
+import scala.util.Using
+
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
 
@@ -30,7 +32,7 @@ object TopologyReader {
    * @throws UserError where there is no sysfs, or no CPU that may be used
    */
   def read(root: Path, source: String): Topology = {
-    val tree = new SysTree(captureRoot(root))
+    val tree = new SysTree(captureRoot(root, source))
     val warnings = new Warnings
     val cpus = new CpuReader(tree, warnings)
     val packages = cpus.packages
@@ -50,7 +52,7 @@ object TopologyReader {
   }
 
   private def existing(text: String): Option[Path] =
-    try Some(Path.of(text)).filter(Files.exists(_))
+    try Option.when(!text.isBlank)(Path.of(text)).filter(Files.exists(_))
     catch { case _: InvalidPathException => None }
 
   private def described(text: String): Topology =
@@ -58,45 +60,54 @@ object TopologyReader {
     catch {
       case e: UserError =>
         throw new UserError(
-          s"machine '$text' is neither an existing file or directory nor a description: ${e.getMessage}",
+          s"no file or directory has the name '$text', and as a ${e.getMessage}",
           Some(e)
         )
     }
 
   private def fromPath(path: Path, source: String): Topology =
     if (Files.isDirectory(path)) read(path, source)
-    else if (beginsAsJson(path)) fromJson(path, source)
-    else Archive.unpacked(path)(read(_, source))
+    else if (!Files.isRegularFile(path))
+      throw new UserError(s"machine '$source' is neither a file nor a directory: give a capture")
+    else
+      try
+        if (beginsAsJson(path)) fromJson(path, source) else Archive.unpacked(path)(read(_, source))
+      catch {
+        case e: IOException =>
+          throw new UserError(s"machine '$source' cannot be read: ${e.getMessage}", Some(e))
+      }
 
   private def fromJson(path: Path, source: String): Topology =
-    TopologyJson.read(Json.parse(Files.readString(path, UTF_8), source)).copy(source = source)
+    try {
+      val text = new String(Files.readAllBytes(path), UTF_8)
+      TopologyJson.read(Json.parse(text, "it")).copy(source = source)
+    } catch {
+      case e: UserError =>
+        throw new UserError(
+          s"machine '$source' is not a topology document: ${e.getMessage}",
+          Some(e)
+        )
+    }
 
   private def beginsAsJson(path: Path): Boolean =
-    try {
-      val in = Files.newInputStream(path)
-      try in.readNBytes(64).iterator.map(_.toChar).find(!_.isWhitespace).contains('{')
-      finally in.close()
-    } catch {
-      case e: IOException =>
-        throw new UserError(s"machine '$path' cannot be read: ${e.getMessage}", Some(e))
+    Using.resource(Files.newInputStream(path)) {
+      _.readNBytes(64).iterator.map(_.toChar).find(!_.isWhitespace).contains('{')
     }
 
   /** Archives hold one top directory as a rule: the capture is there or one level below. */
-  private def captureRoot(root: Path): Path = {
+  private def captureRoot(root: Path, source: String): Path = {
     def isRoot(dir: Path) = Files.isDirectory(dir.resolve("sys/devices/system/cpu"))
-    if (isRoot(root)) root
-    else {
-      val below = Archive.directories(root).filter(isRoot)
-      if (below.size == 1) below.head
-      else if (below.isEmpty)
+    val candidates = if (isRoot(root)) Vector(root) else Archive.directories(root).filter(isRoot)
+    candidates match {
+      case Vector(one) => one
+      case Vector() =>
         throw new UserError(
-          s"$root holds no sysfs (sys/devices/system/cpu is absent): give a capture made by " +
-            "hearth gather, or by hwloc-gather-topology"
+          s"machine '$source' holds no sysfs (sys/devices/system/cpu is absent): give a capture made " +
+            "by hearth gather, or by hwloc-gather-topology"
         )
-      else
-        throw new UserError(
-          s"$root holds ${below.size} captures: give one of them, such as ${below.head}"
-        )
+      case several =>
+        val names = several.map(_.getFileName).mkString(", ")
+        throw new UserError(s"machine '$source' holds several captures ($names): give one of them")
     }
   }
 }

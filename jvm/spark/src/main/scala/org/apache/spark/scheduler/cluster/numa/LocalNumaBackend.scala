@@ -1,5 +1,7 @@
 package org.apache.spark.scheduler.cluster.numa
 
+import java.util.concurrent.atomic.AtomicBoolean
+
 import scala.concurrent.Future
 
 import org.apache.spark.{SparkConf, SparkContext}
@@ -37,6 +39,7 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
 
   // Until all have been started a failure is thrown to whoever makes the SparkContext.
   @volatile private var started = false
+  private val givenUp = new AtomicBoolean(false)
   @volatile private var startFailure: Option[Throwable] = None
 
   private val launcher = new LauncherBackend() {
@@ -69,7 +72,11 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
     placement.close()
     try super.stop()
     finally {
-      pool.stop(LocalNumaBackend.StopGraceSeconds)
+      pool.stop(
+        if (application.writesArchive) LocalNumaBackend.ArchiveGraceSeconds
+        else LocalNumaBackend.StopGraceSeconds
+      )
+      application.executorEnded()
       application.close()
       launcher.setState(SparkAppHandle.State.FINISHED)
       launcher.close()
@@ -143,7 +150,7 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
       s"exit $code: ${ExecutorExitCode.explainExitCode(code)}"
     else ExitStatus.explain(code)
 
-  private def giveUp(reason: String): Unit = {
+  private def giveUp(reason: String): Unit = if (givenUp.compareAndSet(false, true)) {
     logError(s"The application ends: $reason")
     pool.setTarget(0)
     launcher.setState(SparkAppHandle.State.FAILED)
@@ -156,6 +163,9 @@ private[spark] object LocalNumaBackend {
 
   /** How long an executor may take to end by itself before it is killed. */
   val StopGraceSeconds: Long = 10
+
+  /** The same for an executor that writes the class-data archive when it ends, once for all later runs. */
+  val ArchiveGraceSeconds: Long = 60
 
   /** Spark's own exit codes of executors (SparkExitCode, ExecutorExitCode). */
   val SparkExitCodes: Range = 50 to 57

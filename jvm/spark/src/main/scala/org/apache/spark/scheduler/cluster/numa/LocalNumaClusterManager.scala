@@ -82,17 +82,17 @@ private[spark] object LocalNumaClusterManager {
     val url = MasterUrl.parse(master)
     conf.get(HearthConfig.PlanFile) match {
       case Some(file) => readPlan(Path.of(file), url)
-      case None => makePlan(conf, url)
+      case None => makePlan(conf, master, url)
     }
   }
 
-  private def makePlan(conf: SparkConf, url: MasterUrl): Plan = {
+  private def makePlan(conf: SparkConf, master: String, url: MasterUrl): Plan = {
     val kind = conf.get(HearthConfig.WorkloadKind).flatMap(k => WorkloadKind.all.find(_.name == k))
     val workload = Workload(kind, conf.get(HearthConfig.InputSize))
-    val limits = Limits(url.executors, url.cores, None, conf.getAll.toMap)
+    val limits = Limits(url.executors, url.cores, None, UserSettings.of(conf))
     Planner
       .plan(TopologyReader.load(None), workload, limits, IdSet.empty)
-      .fold(unfit => throw new UserError(unfit.message), identity)
+      .fold(unfit => throw new UserError(s"master '$master': ${unfit.message}"), identity)
   }
 
   private def readPlan(file: Path, url: MasterUrl): Plan = {

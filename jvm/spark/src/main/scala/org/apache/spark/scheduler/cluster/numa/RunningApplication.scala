@@ -4,6 +4,7 @@ import java.io.{File, IOException}
 import java.nio.file.{Files, Path}
 import java.time.Instant
 import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicBoolean
 
 import org.apache.spark.{SparkConf, SparkContext, SPARK_VERSION}
 import org.apache.spark.internal.Logging
@@ -16,7 +17,7 @@ import org.apache.spark.util.{ShutdownHookManager, Utils}
 
 import io.hearth.core.UserError
 import io.hearth.core.affinity.BindingRefused
-import io.hearth.core.launch.{BoundLauncher, ClassPath}
+import io.hearth.core.launch.{ArchiveUse, BoundLauncher, ClassDataArchive, ClassPath}
 import io.hearth.core.placement.PlacementReport
 import io.hearth.core.plan.{ExecutorPlan, Plan, PlanJson}
 import io.hearth.spark._
@@ -44,6 +45,8 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
   private lazy val run = RunDirectory.create(runs, appId)
   private lazy val reaper = Reaper.start()
   private lazy val launch = describeLaunch()
+  private lazy val archive = chooseArchive()
+  private val archiveWriterStarted = new AtomicBoolean(false)
   private lazy val logs = new ExecutorLogs(sc, run)
 
   /** Makes the record and the scratch directories; nothing is started yet. @throws UserError */
@@ -57,6 +60,10 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
     conf.setIfMissing(SHUFFLE_MANAGER, classOf[NumaShuffleManager].getName)
     tellReaperOfDriver()
     logs.attach()
+    archive match {
+      case ArchiveUse.Without(reason) => logInfo(s"No class-data archive for executors: $reason")
+      case _ =>
+    }
     logInfo(s"hearth keeps this run in ${run.path}")
   }
 
@@ -73,6 +80,18 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
     logInfo(s"Started executor $id in place ${place.id} as process ${process.pid}, $where")
     Member(id, place, process, ticks, bound)
   }
+
+  /** What an executor's end means for the class-data archive that one of them writes. */
+  def executorEnded(): Unit = archive match {
+    case write: ArchiveUse.Write if write.publish() =>
+      logInfo(
+        s"Wrote the class-data archive ${write.archive}: executors of later runs start from it"
+      )
+    case _ =>
+  }
+
+  /** Whether an executor writes the class-data archive when it ends, which takes some seconds more. */
+  def writesArchive: Boolean = archiveWriterStarted.get
 
   def stderrOf(executorId: String): Path = run.executor(executorId).resolve("stderr")
 
@@ -113,8 +132,31 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
     (temporary ++ sc.env.blockManager.diskBlockManager.localDirs).map(_.toPath)
   }
 
+  /** The first executor writes the archive where there is none, one alone. */
+  private def archiveOptions: Vector[String] = archive match {
+    case write: ArchiveUse.Write =>
+      if (archiveWriterStarted.compareAndSet(false, true)) {
+        reaper.removeLater(write.partial)
+        write.options
+      } else Vector.empty
+    case other => other.options
+  }
+
+  private def chooseArchive(): ArchiveUse =
+    if (!conf.get(HearthConfig.ClassDataArchive))
+      ArchiveUse.Without(s"${HearthConfig.ClassDataArchive.key} is false")
+    else {
+      val directory =
+        ClassDataArchive.directory(
+          name => Option(System.getenv(name)),
+          System.getProperty("user.home")
+        )
+      val java = s"${launch.java} ${System.getProperty("java.vm.version")}"
+      ClassDataArchive.use(directory, launch.classPath, java, appId)
+    }
+
   private def startBound(executor: ExecutorLaunch): (Process, Boolean) = {
-    val spec = ExecutorLaunch.compose(launch, executor, Vector.empty)
+    val spec = ExecutorLaunch.compose(launch, executor, archiveOptions)
     try (BoundLauncher.start(spec), spec.binding.isDefined)
     catch {
       case refused: BindingRefused if binding == "preferred" =>
@@ -149,8 +191,7 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
       classPath = executorClassPath,
       sparkOptions = JavaModuleOptions.defaultModuleOptionArray.toVector ++
         Utils.sparkJavaOpts(conf, SparkConf.isExecutorStartupConf),
-      userOptions =
-        conf.get(EXECUTOR_JAVA_OPTIONS).map(Utils.splitCommandString).getOrElse(Nil).toVector,
+      userOptions = UserSettings.executorJavaOptions(conf),
       environment = sc.executorEnvs.toMap ++ libraryPath,
       driverUrl = driverUrl
     )

@@ -1,0 +1,92 @@
+package io.hearth.core.launch
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Path, StandardCopyOption}
+import java.security.MessageDigest
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+/** How a JVM uses the archive of its loaded classes (JEP 350: dynamic class-data archives). */
+sealed trait ArchiveUse {
+  def options: Vector[String]
+}
+
+object ArchiveUse {
+
+  /** Starts from the archive. A JVM that finds it does not fit says so on its standard output and goes on. */
+  final case class Ready(archive: Path) extends ArchiveUse {
+    override def options: Vector[String] = Vector(s"-XX:SharedArchiveFile=$archive", "-Xshare:auto")
+  }
+
+  /** There is none yet: one JVM writes it when it ends, for the next runs. */
+  final case class Write(partial: Path, archive: Path) extends ArchiveUse {
+    override def options: Vector[String] = Vector(s"-XX:ArchiveClassesAtExit=$partial")
+
+    /** Puts the archive in its place. @return whether the JVM wrote one */
+    def publish(): Boolean = {
+      val written = Files.exists(partial)
+      if (written) Files.move(partial, archive, StandardCopyOption.ATOMIC_MOVE)
+      written
+    }
+  }
+
+  /** None can be made, for this reason. */
+  final case class Without(reason: String) extends ArchiveUse {
+    override def options: Vector[String] = Vector.empty
+  }
+}
+
+object ClassDataArchive {
+
+  /** Where archives are kept (XDG Base Directory Specification). */
+  def directory(environment: String => Option[String], home: String): Path =
+    environment("XDG_CACHE_HOME")
+      .map(Path.of(_))
+      .getOrElse(Path.of(home, ".cache"))
+      .resolve("hearth")
+
+  /**
+   * @param classPath as given to the JVM: jars, `directory/ *`, directories
+   * @param java the version of the JVM, as the system property `java.vm.version`
+   * @param owner makes the name of a partial archive unique
+   */
+  def use(directory: Path, classPath: Vector[String], java: String, owner: String): ArchiveUse =
+    classPath.find(isFilledDirectory) match {
+      case Some(entry) =>
+        ArchiveUse.Without(
+          s"$entry on the class path is a directory with files: the JVM archives classes of jars alone"
+        )
+      case None =>
+        val name = s"executor-${key(classPath, java)}"
+        val archive = directory.resolve(s"$name.jsa")
+        if (Files.exists(archive)) ArchiveUse.Ready(archive)
+        else {
+          Files.createDirectories(directory)
+          ArchiveUse.Write(directory.resolve(s"$name.$owner.part"), archive)
+        }
+    }
+
+  private def isFilledDirectory(entry: String): Boolean =
+    Files
+      .isDirectory(Path.of(entry)) && Using.resource(Files.list(Path.of(entry)))(_.iterator.hasNext)
+
+  /** Changes with each jar's path, size and time, and with the JVM: an archive fits those alone. */
+  private def key(classPath: Vector[String], java: String): String = {
+    val jars = classPath.flatMap(expand)
+    val text = (java +: jars.map(jar => s"$jar ${stamp(jar)}")).mkString("\n")
+    val digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8))
+    digest.take(8).map(byte => f"$byte%02x").mkString
+  }
+
+  private def expand(entry: String): Vector[Path] =
+    if (entry.endsWith("/*"))
+      Using
+        .resource(Files.list(Path.of(entry.stripSuffix("/*"))))(_.iterator.asScala.toVector)
+        .sorted
+    else Vector(Path.of(entry))
+
+  private def stamp(jar: Path): String =
+    if (Files.exists(jar)) s"${Files.size(jar)} ${Files.getLastModifiedTime(jar).toMillis}"
+    else "absent"
+}

@@ -1,0 +1,189 @@
+package io.hearth.core.topology
+
+import java.io.IOException
+import java.nio.charset.StandardCharsets.ISO_8859_1
+import java.nio.file.{Files, Path, StandardCopyOption}
+
+import io.hearth.core.UserError
+
+/** @param bytes size of the archive */
+final case class Gathered(output: Path, files: Int, bytes: Long)
+
+/**
+ * Writes a capture: the files that [[TopologyReader]] reads, as a `.tar.gz` that reads back to the same
+ * topology anywhere.
+ *
+ * Nothing of it tells whose machine it is: no serial number, no host name, no address (interfaces that
+ * are named after theirs get a number instead), and cgroups lose their names, which hold those of users
+ * and containers.
+ */
+final class Gatherer(root: Path) {
+  private val tree = new SysTree(root)
+  private val contents = new CaptureContents(tree)
+
+  /**
+   * @param force whether an existing file may be replaced
+   * @throws UserError where the file exists already or cannot be written; nothing is left behind
+   */
+  def write(output: Path, force: Boolean): Gathered = {
+    val target = output.toAbsolutePath.normalize
+    if (Files.isDirectory(target))
+      fail(target, "it is a directory; name a file, such as machine.tar.gz")
+    if (Files.exists(target) && !force) fail(target, "it exists already; use --force to replace it")
+    if (!Files.isDirectory(target.getParent)) fail(target, s"${target.getParent} is no directory")
+    val partial =
+      target.resolveSibling(s".${target.getFileName}.${ProcessHandle.current.pid}.partial")
+    try
+      Archive.inTemporary { stage =>
+        val files = contents.files
+        files.foreach { case (path, text) => put(stage.resolve(Gatherer.Top).resolve(path), text) }
+        contents.directories
+          .foreach(path => Files.createDirectories(stage.resolve(Gatherer.Top).resolve(path)))
+        Archive.pack(stage, Gatherer.Top, partial)
+        Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE)
+        Gathered(target, files.size, Files.size(target))
+      }
+    catch { case e: IOException => fail(target, Option(e.getMessage).getOrElse(e.toString)) }
+    finally {
+      Files.deleteIfExists(partial)
+      ()
+    }
+  }
+
+  private def put(file: Path, text: String): Unit = {
+    Files.createDirectories(file.getParent)
+    Files.writeString(file, text, ISO_8859_1)
+    ()
+  }
+
+  private def fail(target: Path, problem: String): Nothing =
+    throw new UserError(s"the capture cannot be written to $target: $problem")
+}
+
+private object Gatherer {
+  private val Top = "machine"
+}
+
+/** What a capture holds, as paths and texts. */
+final private class CaptureContents(tree: SysTree) {
+  private val cpuBase = "sys/devices/system/cpu"
+  private val nodeBase = "sys/devices/system/node"
+  private val reader = new CpuReader(tree, new Warnings)
+
+  def files: Vector[(String, String)] =
+    copied ++ filtered ++ devices.flatMap(_._2) ++ cgroups ++
+      reader.architecture.map(name => "proc/sys/kernel/arch" -> s"$name\n")
+
+  /** Directories that mean something by being there. */
+  def directories: Vector[String] =
+    devices.map(_._1) ++ cpus.map(cpu => s"$cpuBase/cpu$cpu/topology").filter(tree.exists)
+
+  private val cpus: Vector[Int] = tree.ids(cpuBase, "cpu").toVector
+
+  private def copied: Vector[(String, String)] = {
+    val ofCpus = for {
+      cpu <- cpus
+      at = s"$cpuBase/cpu$cpu"
+      caches = tree.names(s"$at/cache").filter(_.startsWith("index"))
+      file <- Vector("online", "cpu_capacity") ++
+        CaptureContents.TopologyFiles.map(name => s"topology/$name") ++
+        caches.flatMap(index => CaptureContents.CacheFiles.map(name => s"cache/$index/$name"))
+    } yield s"$at/$file"
+    val ofNodes = for {
+      node <- tree.ids(nodeBase, "node").toVector
+      file <- Vector("cpumap", "cpulist", "distance")
+    } yield s"$nodeBase/node$node/$file"
+    val lists = Vector("online", "possible").flatMap(f => Vector(s"$cpuBase/$f", s"$nodeBase/$f"))
+    val monitors =
+      tree.names("sys/devices").filter(_.startsWith("cpu_")).map(name => s"sys/devices/$name/cpus")
+    (lists ++ ofCpus ++ ofNodes ++ monitors).flatMap(path => tree.text(path).map(path -> _))
+  }
+
+  /** Files of which only some lines matter. */
+  private def filtered: Vector[(String, String)] = {
+    val memory = Vector("MemTotal:", "MemFree:")
+    val nodes = tree.ids(nodeBase, "node").toVector.map(id => s"$nodeBase/node$id/meminfo")
+    val gpus = "proc/driver/nvidia/gpus"
+    (nodes :+ "proc/meminfo").flatMap(lines(_)(line => memory.exists(line.contains))) ++
+      tree
+        .names(gpus)
+        .flatMap(gpu => lines(s"$gpus/$gpu/numa_status")(_.trim.startsWith("Node:"))) ++
+      lines("proc/self/status")(l =>
+        l.startsWith("Cpus_allowed") || l.startsWith("Mems_allowed")
+      ) ++
+      lines("proc/cpuinfo")(l =>
+        l.isBlank || CaptureContents.CpuInfoFields(l.takeWhile(_ != ':').trim)
+      )
+  }
+
+  private def lines(path: String)(keep: String => Boolean): Option[(String, String)] =
+    tree.text(path).map(text => path -> text.linesIterator.filter(keep).mkString("", "\n", "\n"))
+
+  /** Each device's directory, and in it the files of its place. */
+  private lazy val devices: Vector[(String, Vector[(String, String)])] = {
+    val reader = new DeviceReader(tree, IdSet.empty, IdSet.empty)
+    reader.places.zipWithIndex.map { case ((directory, name, place), number) =>
+      val at = s"$directory/${CaptureContents.withoutAddress(name, number)}/device"
+      at -> (for {
+        from <- place.toVector
+        file <- DeviceReader.PlaceFiles
+        text <- tree.text(s"$from/$file")
+      } yield s"$at/$file" -> text)
+    }
+  }
+
+  /** The cgroups of this process, each hierarchy at a mount point of its own, without their names. */
+  private def cgroups: Vector[(String, String)] = {
+    val groups = new Cgroups(tree)
+    val found = Vector("cpuset", "memory").flatMap(name => groups.of(name).map(name -> _))
+    val table = found.map { case (name, group) =>
+      val prefix = if (group.mount.options("noprefix")) ",noprefix" else ""
+      s"none /sys/fs/cgroup/$name ${group.mount.kind} rw,$name$prefix 0 0\n"
+    }
+    val members = found.collect {
+      case (name, group) if name != "cpuset" =>
+        if (group.unified) s"0::${steps(group)}\n" else s"1:$name:${steps(group)}\n"
+    }
+    val cpuset = found.collect { case ("cpuset", group) =>
+      "proc/self/cpuset" -> s"${steps(group)}\n"
+    }
+    Vector("proc/mounts" -> table.mkString, "proc/self/cgroup" -> members.mkString) ++ cpuset ++
+      found.flatMap { case (name, group) => groupFiles(name, group) }
+  }
+
+  private def steps(group: Cgroup): String =
+    Vector.range(1, group.directories.size).map(depth => s"g$depth").mkString("/", "/", "")
+
+  private def groupFiles(name: String, group: Cgroup): Vector[(String, String)] = {
+    val wanted =
+      if (name == "memory") Vector(AllowedReader.limitFile(group))
+      else Vector("cpus", "mems").flatMap(AllowedReader.cpusetFiles(group, _))
+    val controllers = Option.when(group.unified)(s"sys/fs/cgroup/$name/cgroup.controllers" -> name)
+    controllers.toVector ++ (for {
+      (from, depth) <- group.directories.reverse.zipWithIndex
+      to = (name +: Vector.range(1, depth + 1).map(d => s"g$d")).mkString("/")
+      file <- wanted
+      text <- tree.text(s"$from/$file")
+    } yield s"sys/fs/cgroup/$to/$file" -> text)
+  }
+}
+
+private object CaptureContents {
+  private val TopologyFiles = Vector("physical_package_id", "die_id", "core_id") ++
+    Vector("package_cpus", "core_siblings", "die_cpus", "core_cpus", "thread_siblings")
+      .flatMap(name => Vector(name, s"${name}_list"))
+
+  private val CacheFiles = Vector("level", "type", "size", "shared_cpu_list", "shared_cpu_map")
+
+  /** The fields that [[CpuInfo]] and its readers ask for: none that identifies a machine. */
+  private val CpuInfoFields =
+    Set("processor", "physical id", "core id", "vendor_id", "cpu family") ++
+      Set("cpu", "arch", "CPU implementer", "CPU architecture", "CPU part")
+
+  /** `enx001122334455` is named after its address. */
+  private def withoutAddress(name: String, number: Int): String = {
+    val address = name.takeRight(12)
+    val named = name.length > 12 && address.forall(c => Character.digit(c, 16) >= 0)
+    if (named) s"${name.dropRight(12)}-$number" else name
+  }
+}

@@ -1,0 +1,94 @@
+package io.hearth.core.cli
+
+import java.nio.file.{Files, Path}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.testing.Child
+import io.hearth.core.topology.{Fixture, Gatherer, Machines}
+
+/** What a user sees of a machine that cannot be read: one line, exit code 2. */
+class BadMachineTest extends AnyFunSuite {
+
+  private def refused(machine: String, because: String): Unit = {
+    val ran = Child.verb("topology", "--machine", machine)
+    assert(ran.exit == 2 && ran.out.isEmpty, ran.err)
+    assert(ran.err.linesIterator.size == 1 && ran.err.contains(because), ran.err)
+    ()
+  }
+
+  private def inDirectory(use: Path => Unit): Unit = Fixture(Map.empty).in(use)
+
+  test("a directory without sysfs") {
+    inDirectory(dir => refused(dir.toString, "holds no sysfs"))
+  }
+
+  test("a capture that was cut off, compressed or not") {
+    inDirectory { dir =>
+      val whole =
+        Machines.twoNodes.in(new Gatherer(_).write(dir.resolve("m.tar.gz"), force = false)).output
+      val bytes = Files.readAllBytes(whole)
+      val half = Files.write(dir.resolve("half.tar.gz"), bytes.take(bytes.length / 2))
+      refused(half.toString, "is not a whole capture")
+      val plain = new java.util.zip.GZIPInputStream(Files.newInputStream(whole)).readAllBytes()
+      val cut = Files.write(dir.resolve("cut.tar"), plain.take(20480))
+      refused(cut.toString, "is not a whole capture")
+    }
+  }
+
+  test("nothing of a capture is left in the temporary directory, be it good or bad") {
+    inDirectory { dir =>
+      val temporary = Files.createDirectory(dir.resolve("tmp"))
+      val whole =
+        Machines.twoNodes.in(new Gatherer(_).write(dir.resolve("m.tar.gz"), force = false)).output
+      val half = Files.write(dir.resolve("half.tar.gz"), Files.readAllBytes(whole).take(1000))
+      for ((file, exit) <- Vector(whole -> 0, half -> 2)) {
+        val ran = Child.verbWith(
+          Vector(s"-Djava.io.tmpdir=$temporary"),
+          Vector("topology", "--machine", file.toString)
+        )
+        assert(
+          ran.exit == exit && temporary.toFile.list.toVector.forall(_.startsWith("hsperf")),
+          ran.err
+        )
+      }
+    }
+  }
+
+  test("a file that is not what it claims") {
+    inDirectory { dir =>
+      val text = Files.writeString(dir.resolve("machine.tar.bz2"), "I am no archive")
+      refused(text.toString, "is not a whole capture")
+      val json = Files.writeString(dir.resolve("machine.json"), """{"schema": "hearth/plan/1"}""")
+      refused(json.toString, "is not a topology document")
+      val broken = Files.writeString(dir.resolve("broken.json"), """{"schema": """)
+      refused(broken.toString, "is not JSON")
+      val empty = Files.writeString(dir.resolve("empty.tar.gz"), "")
+      refused(empty.toString, "machine '")
+      refused("/dev/null", "is neither a file nor a directory")
+    }
+  }
+
+  test("a machine on which no CPU is allowed") {
+    val fixture = Machines.cpusetWithoutCpu0.set("proc/self/status", "Cpus_allowed_list:\t0")
+    fixture.in(root => refused(root.toString, "no CPU is allowed"))
+  }
+
+  test("a name that is neither a file nor a description") {
+    refused("no/such/machine.tar.gz", "no file or directory has the name 'no/such/machine.tar.gz'")
+  }
+
+  test("arguments that the verbs do not take") {
+    for (
+      args <- Vector(Vector("topology", "--machin", "x"), Vector("gather"), Vector("nonsense"))
+    ) {
+      val ran = Child.verb(args: _*)
+      assert(ran.exit == 2 && ran.err.linesIterator.size == 1, ran.err)
+    }
+  }
+
+  test("a good machine is one document on standard output, exit code 0") {
+    val ran = Child.verb("topology", "--machine", "1 node of 8 GB, 2 cores")
+    assert(ran.exit == 0 && ran.err.isEmpty && ran.out.startsWith("{"), ran.err)
+  }
+}

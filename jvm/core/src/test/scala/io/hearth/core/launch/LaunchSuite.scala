@@ -1,0 +1,137 @@
+package io.hearth.core.launch
+
+import java.nio.file.{Files, Path}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.affinity.{BindingRefused, LinuxScheduling}
+import io.hearth.core.topology.IdSet
+
+class LaunchSuite extends AnyFunSuite {
+
+  private def inDirectory[A](body: Path => A): A = {
+    val directory = Files.createTempDirectory("launch")
+    try body(directory)
+    finally new ProcessBuilder("rm", "-rf", directory.toString).start().waitFor()
+  }
+
+  private def shell(directory: Path, script: String, binding: Option[Binding]) = LaunchSpec(
+    java = "sh",
+    javaOptions = Vector("-c", script),
+    classPath = Vector("unused"),
+    mainClass = "unused",
+    arguments = Vector.empty,
+    environment = Map("HEARTH_TEST" -> "as set"),
+    workDirectory = directory,
+    stdout = directory.resolve("stdout"),
+    stderr = directory.resolve("stderr"),
+    binding = binding
+  )
+
+  private def run(directory: Path, script: String, binding: Option[Binding]): String = {
+    val process = BoundLauncher.start(shell(directory, script, binding))
+    assert(process.waitFor() == 0, Files.readString(directory.resolve("stderr")))
+    Files.readString(directory.resolve("stdout"))
+  }
+
+  test("a bound process runs on its CPUs under its memory policy from its first instruction") {
+    inDirectory { directory =>
+      val cpu = LinuxScheduling.cpusOfThread().last
+      val script = "grep Cpus_allowed_list /proc/self/status; head -1 /proc/self/numa_maps"
+      val said = run(directory, script, Some(Binding(IdSet(cpu), IdSet(0))))
+      assert(said.contains(s"Cpus_allowed_list:\t$cpu\n"))
+      assert(said.contains(" bind:0 "))
+    }
+  }
+
+  test("starting a bound process leaves the starting thread where it was") {
+    inDirectory { directory =>
+      val before = LinuxScheduling.cpusOfThread()
+      run(directory, "true", Some(Binding(IdSet(before.head), IdSet(0))))
+      assert(LinuxScheduling.cpusOfThread() == before)
+    }
+  }
+
+  test(
+    "a process leads a session of its own, sees its environment and inherits the CPUs when unbound"
+  ) {
+    inDirectory { directory =>
+      val script =
+        "echo $HEARTH_TEST; cut -d' ' -f6 /proc/$$/stat; echo $$; grep Cpus_allowed_list /proc/self/status"
+      val said = run(directory, script, None).split("\n").toVector
+      assert(said(0) == "as set")
+      assert(said(1) == said(2), "session and process id")
+      assert(said(3) == s"Cpus_allowed_list:\t${LinuxScheduling.cpusOfThread()}")
+    }
+  }
+
+  test("CPUs that the kernel does not have are refused by name, and nothing is started") {
+    inDirectory { directory =>
+      val spec = shell(directory, "touch started", Some(Binding(IdSet(40000), IdSet(0))))
+      val refused = intercept[BindingRefused](BoundLauncher.start(spec))
+      assert(refused.call == "sched_setaffinity")
+      assert(
+        refused.getMessage.startsWith(
+          "the kernel refused sched_setaffinity for CPUs 40000 (errno 22)"
+        )
+      )
+      assert(!Files.exists(directory.resolve("started")))
+    }
+  }
+
+  test(
+    "a memory node that the kernel does not have is refused by name, and nothing is started half-bound"
+  ) {
+    inDirectory { directory =>
+      val cpu = LinuxScheduling.cpusOfThread().head
+      val spec = shell(directory, "touch started", Some(Binding(IdSet(cpu), IdSet(900))))
+      assert(intercept[BindingRefused](BoundLauncher.start(spec)).call == "set_mempolicy")
+      assert(!Files.exists(directory.resolve("started")))
+    }
+  }
+
+  test("a directory's jars become one wildcard, and only when all of them are there") {
+    val spark = Set("a.jar", "b.jar").map(name => Path.of("/spark", name))
+    def collapse(entries: String*) = ClassPath.collapse(entries.toVector, _ => spark)
+    assert(
+      collapse("/x/h.jar", "/conf", "/spark/a.jar", "/spark/b.jar", "/y") ==
+        Vector("/x/h.jar", "/conf", "/spark/*", "/y")
+    )
+    assert(collapse("/spark/a.jar", "/conf") == Vector("/spark/a.jar", "/conf"))
+    assert(collapse() == Vector.empty)
+  }
+
+  test("an archive is written once, then used; another jar or another JVM has another") {
+    inDirectory { directory =>
+      val jar = Files.writeString(directory.resolve("a.jar"), "one")
+      def use(java: String) =
+        ClassDataArchive.use(
+          directory.resolve("cache"),
+          Vector(jar.toString, "/absent"),
+          java,
+          "app"
+        )
+      val first = use("17")
+      first match {
+        case write: ArchiveUse.Write =>
+          assert(!write.publish())
+          Files.writeString(write.partial, "classes")
+          assert(write.publish())
+          assert(use("17") == ArchiveUse.Ready(write.archive))
+        case other => fail(other.toString)
+      }
+      assert(use("21").isInstanceOf[ArchiveUse.Write])
+      Files.writeString(jar, "changed")
+      assert(use("17").isInstanceOf[ArchiveUse.Write])
+    }
+  }
+
+  test("a directory with files on the class path means no archive, and says why") {
+    inDirectory { directory =>
+      Files.writeString(directory.resolve("log4j2.properties"), "")
+      val use = ClassDataArchive.use(directory, Vector(directory.toString), "17", "app")
+      assert(use.options.isEmpty)
+      assert(use.asInstanceOf[ArchiveUse.Without].reason.contains("is a directory with files"))
+    }
+  }
+}

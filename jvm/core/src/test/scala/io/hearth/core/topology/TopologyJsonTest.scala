@@ -1,0 +1,71 @@
+package io.hearth.core.topology
+
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+import com.networknt.schema.{JsonSchemaFactory, SpecVersion}
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.UserError
+import io.hearth.core.json.Json
+
+class TopologyJsonTest extends AnyFunSuite {
+  private val contract = {
+    val above =
+      Iterator.iterate(Path.of("").toAbsolutePath)(_.getParent).takeWhile(p => Option(p).nonEmpty)
+    above
+      .map(_.resolve("contract"))
+      .find(Files.isDirectory(_))
+      .getOrElse(fail("no contract directory"))
+  }
+  private val example =
+    Json.parse(Files.readString(contract.resolve("examples/topology.json")), "the example")
+  private val schema = JsonSchemaFactory
+    .getInstance(SpecVersion.VersionFlag.V202012)
+    .getSchema(Files.readString(contract.resolve("topology.schema.json")))
+
+  private def complaints(document: JsonNode) = schema.validate(document).asScala.map(_.toString)
+
+  test("the worked example keeps to the schema and is read and written without loss") {
+    assert(complaints(example).isEmpty)
+    assert(Json.pretty(TopologyJson.write(TopologyJson.read(example))) == Json.pretty(example))
+  }
+
+  test("the schema refuses what is not in it") {
+    val extra = example.deepCopy[ObjectNode]().put("hostname", "secret")
+    val list = example.deepCopy[ObjectNode]().put("cpus", "0..7")
+    assert(complaints(extra).nonEmpty && complaints(list).nonEmpty)
+  }
+
+  for ((name, fixture) <- Machines.small + ("GPU driver" -> Machines.powerWithGpuDriver))
+    test(s"the document of $name keeps to the schema and reads back equal") {
+      val topology = fixture.read()
+      val document = TopologyJson.write(topology)
+      assert(complaints(document).isEmpty)
+      assert(TopologyJson.read(Json.parse(Json.pretty(document), "it")) == topology)
+    }
+
+  test("a document that lacks a field or has a wrong one is refused by the field's name") {
+    def changed(change: ObjectNode => Any) = {
+      val copy = example.deepCopy[ObjectNode]()
+      change(copy)
+      intercept[UserError](TopologyJson.read(copy)).getMessage
+    }
+    assert(changed(_.remove("nodes")).contains("no usable 'nodes': it is absent"))
+    assert(changed(_.put("schema", "hearth/plan/1")).contains("schema is 'hearth/plan/1'"))
+    assert(changed(_.put("cores", "x")).contains("'cores': it is not a list"))
+    val node = (root: ObjectNode) => root.get("nodes").get(0).asInstanceOf[ObjectNode]
+    assert(changed(node(_).put("cpus", "1-x")).contains("the topology.nodes[0]"))
+    assert(changed(node(_).put("free_bytes", "many")).contains("'free_bytes': it is not a whole"))
+    assert(changed(node(_).put("memory_bytes", 1.5)).contains("'memory_bytes'"))
+    assert(changed(node(_).put("cpus", "0-7")).contains("two nodes share a CPU"))
+    assert(changed(node(_).put("id", 1)).contains("a node comes twice"))
+    assert(
+      changed(_.get("allowed").asInstanceOf[ObjectNode].put("cpus", "99"))
+        .contains("no CPU is allowed")
+    )
+  }
+}

@@ -1,0 +1,240 @@
+package io.hearth.core.topology
+
+import java.nio.file.{Files, Path}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.UserError
+import io.hearth.core.topology.Fixture.{Cpu, Node}
+
+class TopologyReaderTest extends AnyFunSuite {
+
+  test("a machine of two packages shows its packages, nodes, cores and threads") {
+    val t = Machines.twoNodes.read()
+    assert(
+      t.packages.map(p => p.id -> p.cpus.toString) == Vector(0 -> "0-3,8-11", 1 -> "4-7,12-15")
+    )
+    assert(t.nodes.map(n => n.id -> n.cpus.toString) == Vector(0 -> "0-3,8-11", 1 -> "4-7,12-15"))
+    assert(t.nodes.map(_.memoryBytes) == Vector.fill(2)(64L << 30))
+    assert(t.nodes.map(_.freeBytes) == Vector.fill(2)(Some(32L << 30)))
+    assert(t.nodes(1).distances == Map(0 -> 20, 1 -> 10))
+    assert(t.cores.map(_.cpus.toString).take(2) == Vector("0,8", "1,9"))
+    assert(t.cpus.toString == "0-15" && t.allowed == Allowed(t.cpus, IdSet(0, 1), None))
+    assert(t.warnings.isEmpty)
+  }
+
+  test(
+    "POWER with two of eight threads online keeps the kernel's ids: CPUs 0,1,8,9 and nodes 0 and 8"
+  ) {
+    val t = Machines.powerWithSmtGaps.read()
+    assert(t.cpus.toString == "0-1,8-9,16-17,24-25,32-33,40-41,48-49,56-57")
+    assert(t.cores.map(_.cpus.size) == Vector.fill(8)(2))
+    assert(t.nodes.map(_.id) == Vector(0, 8) && t.nodes.last.distances == Map(0 -> 20, 8 -> 10))
+    assert(t.packages.map(_.id) == Vector(0, 8) && t.architecture.contains("ppc64"))
+    assert(t.warnings.isEmpty)
+  }
+
+  test(
+    "nodes 250 to 255, the memory of GPUs, are memory-only nodes; the driver tells what they are"
+  ) {
+    val unknown = Machines.powerWithGpuMemory.read()
+    assert(unknown.nodes.map(_.id) == Vector(0, 8) ++ (250 to 255))
+    assert(unknown.nodes.drop(2).forall(n => n.cpus.isEmpty && n.memoryBytes == (16L << 30)))
+    val known = Machines.powerWithGpuDriver.read()
+    assert(known.nodes.map(_.gpuMemory) == Vector(false, false) ++ Vector.fill(6)(true))
+  }
+
+  test("sparse ids stay as they are, and what is offline is left out") {
+    val t = Machines.sparse.read()
+    assert(t.cpus.toString == "2-4,6,8-13")
+    assert(
+      t.nodes.map(n => n.id -> n.cpus.toString) == Vector(1 -> "2-4,6", 2 -> "8-11", 5 -> "12-13")
+    )
+    assert(t.nodes.map(_.memoryBytes) == Vector(8L << 30, 8L << 30, 0L))
+    assert(t.nodes.last.distances == Map(1 -> 20, 2 -> 20, 5 -> 10))
+  }
+
+  test("more than 1,024 CPUs and more than 64 nodes are read whole") {
+    val t = Machines.large.read()
+    assert(t.cpus.toString == "0-1535" && t.nodes.size == 96 && t.cores.size == 768)
+    assert(t.node(95).exists(_.cpus.toString == "1520-1535"))
+  }
+
+  test("an old kernel's masks and per-CPU files are enough") {
+    val t = Machines.oldKernel.read()
+    assert(t.cpus.toString == "0-2,4-15")
+    assert(t.cores.map(_.cpus.toString).take(4) == Vector("0,8", "1,9", "2,10", "4,12"))
+    assert(t.packages.size == 2 && t.nodes.map(_.cpus.size) == Vector(7, 8))
+  }
+
+  test("a node that claims another one's CPUs is left out with a warning") {
+    val t = Machines.overlappingNodes.read()
+    assert(t.nodes.map(_.id) == Vector(0) && t.nodes.head.distances == Map(0 -> 10))
+    assert(t.warnings.exists(_.contains("NUMA node 1 claims CPUs of an earlier node")))
+    assert(t.warnings.exists(_.contains("CPUs 4-7,12-15 belong to no NUMA node")))
+  }
+
+  test("a machine without NUMA is one node of everything, with a warning") {
+    val t = Machines.noNuma.read()
+    assert(t.nodes.map(_.cpus) == Vector(t.cpus))
+    assert(t.nodes.head.memoryBytes == (128L << 30) && t.nodes.head.distances == Map(0 -> 10))
+    assert(t.warnings.exists(_.contains("no NUMA nodes")))
+  }
+
+  test("packages without an id are numbered, with a warning, and cores find theirs") {
+    val t = Machines.noPackageIds.read()
+    assert(t.packages.map(_.id) == Vector(0, 1))
+    assert(t.cores.map(_.packageId) == Vector.fill(4)(0) ++ Vector.fill(4)(1))
+    assert(t.warnings == Vector("2 of 2 packages have no id of their own: numbered from 0 here"))
+  }
+
+  test("without any topology files the cores come from /proc/cpuinfo") {
+    val bare = Machines.twoNodes.without((0 until 16).map(c => s"$Cpu/cpu$c/topology"))
+    val dirs = (0 until 16).foldLeft(bare)((f, c) => f.set(s"$Cpu/cpu$c/online", "1"))
+    val info = (0 until 16).map { c =>
+      s"processor\t: $c\nphysical id\t: ${c % 8 / 4}\ncore id\t\t: ${c % 4}\n"
+    }
+    val t = dirs.set("proc/cpuinfo", info.mkString("\n")).read()
+    val whole = Machines.twoNodes.read()
+    assert(t.cores == whole.cores && t.packages == whole.packages)
+  }
+
+  test("siblings that contradict each other do not put a CPU into two cores") {
+    val t = Machines.twoNodes.set(s"$Cpu/cpu1/topology/core_cpus", "00000203").read()
+    assert(t.cores.map(_.cpus.size).sum == 16 && t.cpus.size == 16)
+    assert(t.warnings.exists(_.contains("core of CPU 1")))
+  }
+
+  test("distances that are too few, or no numbers, are absent with a warning; the rest is read") {
+    for (wrong <- Vector("10", "10 abc", "", "-1 20")) {
+      val t = Machines.twoNodes.set(s"$Node/node0/distance", wrong).read()
+      assert(t.nodes.head.distances.isEmpty && t.nodes(1).distances.nonEmpty, wrong)
+      assert(t.warnings.exists(_.contains("node 0 has no readable distances")), wrong)
+    }
+    val flat = Machines.twoNodes.set(s"$Node/node0/distance", "10 10").read()
+    assert(flat.nodes.head.distances == Map(0 -> 10, 1 -> 10))
+    assert(flat.warnings.exists(_.contains("firmware's distances are wrong")))
+  }
+
+  test("a node without a readable memory size counts as 0 bytes, with a warning") {
+    val t = Machines.twoNodes.set(s"$Node/node1/meminfo", "garbage").read()
+    assert(t.nodes(1).memoryBytes == 0 && t.nodes(1).freeBytes.isEmpty)
+    assert(t.warnings.exists(_.contains("node 1 has no readable memory size")))
+  }
+
+  test("dies are told apart, and single-CPU dies (architectures without dies) are not") {
+    def withDies(die: Int => IdSet) = (0 until 16).foldLeft(Machines.twoNodes) { (f, c) =>
+      f.set(s"$Cpu/cpu$c/topology/die_cpus_list", die(c).toString)
+        .set(s"$Cpu/cpu$c/topology/die_id", s"${c % 4 / 2}")
+    }
+    val pairs =
+      withDies(c => IdSet(c % 8 / 2 * 2, c % 8 / 2 * 2 + 1, c % 8 / 2 * 2 + 8, c % 8 / 2 * 2 + 9))
+    assert(
+      pairs.read().packages.head.dies.map(d => d.id -> d.cpus.toString) ==
+        Vector(0 -> "0-1,8-9", 1 -> "2-3,10-11")
+    )
+    assert(pairs.read().cores.map(_.dieId).take(4) == Vector(0, 0, 1, 1))
+    assert(withDies(IdSet(_)).read().packages.forall(_.dies.size == 1))
+  }
+
+  test("the last-level caches are the highest level's groups, instructions aside") {
+    val t = cached("0-1,8-9").read()
+    assert(t.caches.head == CacheGroup(3, Some(32L << 20), IdSet(0, 1, 8, 9)))
+    assert(t.caches.size == 13)
+  }
+
+  private def cached(shared: String) = (0 until 16).foldLeft(Machines.twoNodes) { (f, c) =>
+    val at = s"$Cpu/cpu$c/cache"
+    val third = if (Set(0, 1, 8, 9)(c)) shared else s"$c"
+    f.set(s"$at/index0/level", "1")
+      .set(s"$at/index0/type", "Data")
+      .set(s"$at/index0/shared_cpu_list", s"$c")
+      .set(s"$at/index1/level", "4")
+      .set(s"$at/index1/type", "Instruction")
+      .set(s"$at/index1/shared_cpu_list", s"$c")
+      .set(s"$at/index3/level", "3")
+      .set(s"$at/index3/type", "Unified")
+      .set(s"$at/index3/size", "32768K")
+      .set(s"$at/index3/shared_cpu_list", third)
+  }
+
+  test("hybrid cores carry the kernel's kind: by x86's monitors, by Arm's part, by capacity") {
+    val monitors = Machines.twoNodes
+      .set("sys/devices/cpu_core/cpus", "0-3,8-11")
+      .set("sys/devices/cpu_atom/cpus", "4-7,12-15")
+    assert(
+      monitors.read().cores.map(_.kind.mkString) ==
+        Vector.fill(4)("cpu_core") ++ Vector.fill(4)("cpu_atom")
+    )
+    val parts = (0 until 16).map { c =>
+      s"processor : $c\nCPU implementer : 0x41\nCPU part : 0x${if (c % 8 < 4) "d85" else "d87"}\n"
+    }
+    val arm = Machines.twoNodes.set("proc/cpuinfo", parts.mkString("\n")).read()
+    assert(arm.cores.head.kind.contains("arm_0x41_0xd85") && arm.architecture.contains("aarch64"))
+    val capacity = (0 until 16).foldLeft(Machines.twoNodes) { (f, c) =>
+      f.set(s"$Cpu/cpu$c/cpu_capacity", if (c % 8 < 4) "1024" else "512")
+    }
+    assert(capacity.read().cores.last.kind.contains("capacity_512"))
+    assert(Machines.twoNodes.read().cores.forall(_.kind.isEmpty))
+  }
+
+  test("a disk has the place of its controller; software devices and partitions are not listed") {
+    val pci = "sys/devices/pci0000:80/0000:80:01.0"
+    val fixture = Machines.twoNodes
+      .set(s"$pci/numa_node", "1")
+      .set(s"$pci/local_cpulist", "4-7,12-15")
+      .set(s"$pci/host0/target/block/sda/size", "1")
+      .set(s"$pci/net/eth0/mtu", "1500")
+      .set("sys/class/net/lo/mtu", "65536")
+      .set("sys/class/infiniband/mlx5_0/device/numa_node", "-1")
+      .set("sys/class/infiniband/mlx5_0/device/local_cpus", "0000ffff")
+    val devices = fixture.in { root =>
+      link(root, s"$pci/host0/target/block/sda/device", "../..")
+      link(root, s"$pci/net/eth0/device", "../..")
+      link(root, "sys/block/sda", s"../../$pci/host0/target/block/sda")
+      link(root, "sys/class/net/eth0", s"../../../$pci/net/eth0")
+      TopologyReader.read(root, "fixture").devices
+    }
+    val node1 = IdSet.parse("4-7,12-15").toOption
+    assert(
+      devices == Vector(
+        Device("eth0", DeviceKind.Network, Some(1), node1),
+        Device("mlx5_0", DeviceKind.InfiniBand, None, IdSet.parse("0-15").toOption),
+        Device("sda", DeviceKind.Block, Some(1), node1)
+      )
+    )
+  }
+
+  test("a link out of a capture never shows the machine that reads it") {
+    val t = Machines.twoNodes.without("proc/meminfo").without(Node).in { root =>
+      Files.createSymbolicLink(root.resolve("proc"), Path.of("/proc"))
+      Files.createSymbolicLink(
+        root.resolve("sys/devices/system/node"),
+        Path.of("/sys/devices/system/node")
+      )
+      TopologyReader.read(root, "fixture")
+    }
+    assert(t.nodes.map(_.memoryBytes) == Vector(0L))
+  }
+
+  test("the running machine is read, and this process may use what the kernel says") {
+    val t = TopologyReader.live()
+    val status = Files.readString(Path.of("/proc/self/status")).linesIterator.toVector
+    val list = status.collectFirst { case s"Cpus_allowed_list:$ids" => ids.trim }.getOrElse("")
+    assert(t.source == "live" && t.allowed.cpus.subsetOf(t.cpus))
+    assert(IdSet.parse(list).exists(t.allowed.cpus.subsetOf))
+    assert(t.nodes.map(_.memoryBytes).sum > 0 && t.architecture.nonEmpty)
+  }
+
+  test("a machine without sysfs is refused by name") {
+    val error = intercept[UserError](Fixture(Map("proc/cpuinfo" -> "processor : 0\n")).read())
+    assert(error.getMessage.contains("'fixture' holds no sysfs"))
+  }
+
+  private def link(root: Path, from: String, to: String): Unit = {
+    val file = root.resolve(from)
+    Files.createDirectories(file.getParent)
+    Files.createSymbolicLink(file, Path.of(to))
+    ()
+  }
+}

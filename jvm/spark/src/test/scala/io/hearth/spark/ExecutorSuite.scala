@@ -1,0 +1,126 @@
+package io.hearth.spark
+
+import java.nio.file.Path
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.UserError
+import io.hearth.core.launch.Binding
+import io.hearth.core.plan.ExecutorPlan
+import io.hearth.core.topology.IdSet
+
+class ExecutorSuite extends AnyFunSuite {
+
+  private def place(id: Int, host: String) = ExecutorPlan(
+    id,
+    IdSet(id * 2, id * 2 + 1),
+    IdSet(id / 2),
+    taskSlots = 2,
+    heapMb = 2048,
+    offHeapMb = 0,
+    overheadMb = 384,
+    javaOptions = Vector("-XX:+UseParallelGC"),
+    host
+  )
+
+  private val places = Vector(place(0, "a"), place(1, "a"), place(2, "b"), place(3, "b"))
+
+  private def filled(target: Int, held: Int*) =
+    PoolSnapshot(places, held.toSet, target, stopping = false).toFill.map(_.id)
+
+  test("a full plan fills every place, a lost executor's place is filled again") {
+    assert(filled(4).toSet == Set(0, 1, 2, 3))
+    assert(filled(4, 0, 1, 3) == Vector(2))
+    assert(filled(4, 0, 1, 2, 3).isEmpty)
+  }
+
+  test("few executors are spread over all hosts") {
+    assert(filled(2) == Vector(0, 2))
+    assert(filled(3, 0) == Vector(2, 1))
+  }
+
+  test("more than the plan has places for, or none, is not filled") {
+    assert(filled(9).size == 4)
+    assert(filled(0, 1).isEmpty)
+    assert(PoolSnapshot(places, Set.empty, 4, stopping = true).toFill.isEmpty)
+  }
+
+  test("the three forms of the master are understood, others are refused with what to write") {
+    assert(MasterUrl.parse("local-numa") == MasterUrl(None, None))
+    assert(MasterUrl.parse("local-numa[4]") == MasterUrl(Some(4), None))
+    assert(MasterUrl.parse("local-numa[4x12]") == MasterUrl(Some(4), Some(12)))
+    assert(MasterUrl.matches("local-numa[x]") && !MasterUrl.matches("local-numabox"))
+    for (
+      wrong <- Seq(
+        "local-numa[]",
+        "local-numa[0]",
+        "local-numa[4x0]",
+        "local-numa[4*2]",
+        "local-numa[-1]"
+      )
+    )
+      assert(intercept[UserError](MasterUrl.parse(wrong)).getMessage.contains(s"'$wrong'"))
+  }
+
+  private val app = ApplicationLaunch(
+    appId = "app-1",
+    java = "/jdk/bin/java",
+    classPath = Vector("/h.jar", "/spark/jars/*"),
+    sparkOptions = Vector("-Dspark.driver.port=7"),
+    userOptions = Vector("-Duser=1"),
+    environment = Map("SPARK_USER" -> "me"),
+    driverUrl = "spark://S@h:7"
+  )
+
+  private def launch(place: ExecutorPlan, bound: Boolean = true) = ExecutorLaunch(
+    id = "5",
+    place = place,
+    host = place.host,
+    bound = bound,
+    workDirectory = Path.of("/w"),
+    temporary = Path.of("/t"),
+    localDirs = Vector(Path.of("/l1"), Path.of("/l2")),
+    logs = Path.of("/logs"),
+    logUrl = Some(name => s"http://ui/$name")
+  )
+
+  test("an executor's command line is exactly this") {
+    val spec = ExecutorLaunch.compose(app, launch(place(1, "127.78.0.1")), Vector("-Xshare:auto"))
+    assert(
+      spec.command.mkString(" ") ==
+        "/jdk/bin/java -Xmx2048m -Djava.io.tmpdir=/t -Dspark.driver.port=7 -XX:+UseParallelGC -Duser=1 " +
+        "-Xshare:auto -cp /h.jar:/spark/jars/* org.apache.spark.executor.CoarseGrainedExecutorBackend " +
+        "--driver-url spark://S@h:7 --executor-id 5 --hostname 127.78.0.1 --cores 2 --app-id app-1 " +
+        "--resourceProfileId 0"
+    )
+    assert(spec.binding.contains(Binding(IdSet(2, 3), IdSet(0))))
+    assert(
+      spec.environment == Map(
+        "SPARK_USER" -> "me",
+        "SPARK_EXECUTOR_DIRS" -> "/l1,/l2",
+        "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_PLACE" -> "1",
+        "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_CPUS" -> "2-3",
+        "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_MEMORY_NODES" -> "0",
+        "SPARK_LOG_URL_STDOUT" -> "http://ui/stdout",
+        "SPARK_LOG_URL_STDERR" -> "http://ui/stderr"
+      )
+    )
+  }
+
+  test(
+    "options that the plan has taken from the user are not given twice, and unbound is unbound"
+  ) {
+    val planned = place(0, "a").copy(javaOptions = Vector("-XX:+UseG1GC", "-Duser=1"))
+    val spec = ExecutorLaunch.compose(app, launch(planned, bound = false), Vector.empty)
+    assert(spec.javaOptions.count(_ == "-Duser=1") == 1)
+    assert(spec.binding.isEmpty)
+  }
+
+  test("exit codes of killed executors are explained with what to do") {
+    assert(ExitStatus.explain(137).contains("out-of-memory killer"))
+    assert(ExitStatus.explain(137).contains("spark.executor.memoryOverhead"))
+    assert(ExitStatus.explain(143).contains("SIGTERM"))
+    assert(ExitStatus.explain(130) == "exit 130: ended by signal 2")
+    assert(ExitStatus.explain(1) == "exit 1")
+  }
+}

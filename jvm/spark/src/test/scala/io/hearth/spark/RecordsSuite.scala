@@ -1,0 +1,140 @@
+package io.hearth.spark
+
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.json.Json
+import io.hearth.core.placement.PlacementReport
+
+class RecordsSuite extends AnyFunSuite {
+
+  private def delete(path: Path): Unit = {
+    new ProcessBuilder("rm", "-rf", path.toString).start().waitFor()
+    ()
+  }
+
+  private def inDirectory[A](body: Path => A): A = {
+    val directory = Files.createTempDirectory("records")
+    try body(directory)
+    finally delete(directory)
+  }
+
+  private def writeRun(
+      root: Path,
+      id: String,
+      state: String,
+      pid: Long,
+      ticks: Long,
+      scratch: Path
+  ): Unit = {
+    val run = Json.obj().put("state", state).put("started_at", id).put("driver_pid", pid)
+    run.put("driver_start_ticks", ticks).putArray("scratch").add(scratch.toString)
+    RunDirectory.create(root, id).writeRun(run)
+  }
+
+  private def state(root: Path, id: String): String =
+    Json.parse(Files.readString(root.resolve(id).resolve("run.json")), id).path("state").asText
+
+  test("what a killed driver and its killed reaper left behind is swept; a living driver's is not") {
+    inDirectory { root =>
+      val mine = ProcessHandle.current.pid
+      val ticks = PlacementReport.startTicks(Path.of("/proc"), mine).get
+      val left = Files.createDirectory(root.resolve("hearth-left"))
+      val used = Files.createDirectory(root.resolve("hearth-used"))
+      val runs = root.resolve("runs")
+      writeRun(runs, "dead", "running", mine, ticks - 1, left)
+      writeRun(runs, "alive", "running", mine, ticks, used)
+      val said = RunSweep.sweep(runs, kept = 10, delete)
+      assert(!Files.exists(left) && Files.exists(used))
+      assert(state(runs, "dead") == "abandoned" && state(runs, "alive") == "running")
+      assert(said == Vector(s"removed $left, left behind by dead, whose driver was killed"))
+    }
+  }
+
+  test("a record that names a directory of somebody else's does not get it removed") {
+    inDirectory { root =>
+      val other = Files.createDirectory(root.resolve("precious"))
+      val runs = root.resolve("runs")
+      writeRun(runs, "dead", "running", 1, -1, other)
+      RunSweep.sweep(runs, kept = 10, delete)
+      assert(Files.exists(other))
+    }
+  }
+
+  test("the newest ended runs are kept, older ones go") {
+    inDirectory { root =>
+      for (id <- Seq("1", "2", "3")) writeRun(root, id, "finished", 1, 1, root.resolve("hearth-x"))
+      RunSweep.sweep(root, kept = 2, delete)
+      assert(Files.list(root).iterator.asScala.map(_.getFileName.toString).toSet == Set("2", "3"))
+    }
+  }
+
+  test("runs are kept where the environment says, else under the home directory") {
+    val none: String => Option[String] = _ => None
+    assert(RunDirectory.root(none, "/home/me") == Path.of("/home/me/.local/state/hearth/runs"))
+    assert(RunDirectory.root(Map("XDG_STATE_HOME" -> "/s").get, "/h") == Path.of("/s/hearth/runs"))
+    assert(RunDirectory.root(Map("HEARTH_STATE" -> "/x").get, "/h") == Path.of("/x/runs"))
+  }
+
+  test("an executor's directories are known to all others once published, and unknown before") {
+    inDirectory { root =>
+      val registry = new LocalDirsRegistry(root)
+      assert(registry.dirsOf("1").isEmpty)
+      new LocalDirsRegistry(root).publish("1", Seq("/a/x", "/b/y"))
+      assert(registry.dirsOf("1").map(_.toSeq).contains(Seq("/a/x", "/b/y")))
+      assert(registry.found.keySet == Set("1"))
+    }
+  }
+
+  test("a log's last words are its end, from the beginning of a line") {
+    inDirectory { root =>
+      val log = Files.write(root.resolve("stderr"), (1 to 500).map(n => s"line $n").asJava)
+      val words = ExitStatus.lastWords(log, 40)
+      assert(words.startsWith("line 4") && words.endsWith("line 500"))
+      assert(ExitStatus.lastWords(root.resolve("none")) == "")
+    }
+  }
+
+  test(
+    "the reaper ends a process and removes a directory when its owner's pipe closes, and only then"
+  ) {
+    inDirectory { root =>
+      val scratch = Files.createDirectory(root.resolve("scratch with blanks"))
+      val record = Files.writeString(root.resolve("run.json"), """{ "state" : "running" }""")
+      val victim = new ProcessBuilder("sleep", "60").start()
+      val other = new ProcessBuilder("sleep", "60").start()
+      def ticks(p: Process) = PlacementReport.startTicks(Path.of("/proc"), p.pid).get
+      val reaper = Reaper.start()
+      reaper.watch(victim.pid, ticks(victim))
+      reaper.watch(other.pid, ticks(other) - 1)
+      reaper.removeLater(scratch)
+      reaper.markAbandoned(record)
+      Thread.sleep(300)
+      assert(victim.isAlive && Files.exists(scratch))
+      reaper.ownerGone()
+      assert(victim.waitFor() == 137)
+      for (
+        _ <- 1 to 100 if Files.exists(scratch) || !Files.readString(record).contains("abandoned")
+      )
+        Thread.sleep(50)
+      assert(!Files.exists(scratch))
+      assert(Files.readString(record).contains(""""state" : "abandoned""""))
+      assert(other.isAlive, "a process that has come to a watched id later is left alone")
+      other.destroyForcibly()
+    }
+  }
+
+  test("a reaper that is told to quit removes nothing") {
+    inDirectory { root =>
+      val scratch = Files.createDirectory(root.resolve("scratch"))
+      val reaper = Reaper.start()
+      reaper.removeLater(scratch)
+      reaper.close()
+      Thread.sleep(300)
+      assert(Files.exists(scratch))
+    }
+  }
+}

@@ -1,0 +1,136 @@
+"""A real Spark under local-numa, in a directory of its own, and what it leaves behind."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hearth.planner.places import hearth_jar
+
+APPS = Path(__file__).parent / "apps"
+BIN = Path(sys.executable).parent
+
+
+@dataclass
+class Site:
+    """Where one test's applications run: everything that they write lies under `root`."""
+
+    root: Path
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        spark = {"SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_DIRS", "MASTER"}
+        inherited = {name: value for name, value in os.environ.items() if name not in spark}
+        return {
+            **inherited,
+            "HEARTH_STATE": str(self.root / "state"),
+            "PYSPARK_PYTHON": sys.executable,
+            "PATH": f"{BIN}:{os.environ['PATH']}",
+        }
+
+    @property
+    def settings(self) -> dict[str, str]:
+        jar = str(hearth_jar())
+        return {
+            "spark.jars": jar,
+            "spark.driver.extraClassPath": jar,
+            "spark.local.dir": str(self.root / "local"),
+            "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={self.root / 'tmp'}",
+            "spark.ui.enabled": "false",
+            "spark.sql.warehouse.dir": str(self.root / "warehouse"),
+        }
+
+    def command(self, app: str, *words: str, master: str, conf: dict[str, str]) -> list[str]:
+        pairs = {**self.settings, **conf}.items()
+        options = [word for key, value in pairs for word in ("--conf", f"{key}={value}")]
+        program = [str(BIN / "spark-submit"), "--master", master, *options]
+        return [*program, str(APPS / app), *words]
+
+    def start(
+        self, app: str, *words: str, master: str = "local-numa[2x1]", **conf: str
+    ) -> subprocess.Popen[str]:
+        for name in ("local", "tmp", "state"):
+            (self.root / name).mkdir(exist_ok=True)
+        keys = {key.replace("__", "."): value for key, value in conf.items()}
+        process = subprocess.Popen(
+            self.command(app, *words, master=master, conf=keys),
+            env=self.environment,
+            cwd=self.root,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=(self.root / "driver.log").open("a"),
+            start_new_session=True,
+        )
+        self.started.append(process)
+        return process
+
+    def run(self, app: str, *words: str, timeout: float = 240, **options: str) -> "Outcome":
+        process = self.start(app, *words, **options)
+        output, _ = process.communicate(timeout=timeout)
+        return Outcome(process.returncode, output, self.log)
+
+    @property
+    def log(self) -> str:
+        return (self.root / "driver.log").read_text()
+
+    def only_run(self) -> Path:
+        runs = [path for path in (self.root / "state" / "runs").iterdir() if path.is_dir()]
+        assert len(runs) == 1, runs
+        return runs[0]
+
+    def document(self, name: str) -> dict:
+        return json.loads((self.only_run() / name).read_text())
+
+    def executors(self) -> dict[int, dict[str, str]]:
+        """Processes of this site's executors, by id, with the arguments after the main class."""
+        found = {}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                words = read_words(entry / "cmdline")
+                if "--executor-id" in words and str(self.root) in "\n".join(words):
+                    tail = words[words.index("--driver-url") :]
+                    found[int(entry.name)] = dict(zip(tail[::2], tail[1::2], strict=False))
+        return found
+
+    def leftovers(self) -> list[str]:
+        """What is still there of an application that has ended: processes, directories."""
+        local = [str(path) for path in (self.root / "local").iterdir()]
+        temporary = [str(path) for path in (self.root / "tmp").iterdir() if path.is_dir()]
+        processes = [f"executor process {pid}" for pid in self.executors()]
+        return sorted(
+            processes + local + [t for t in temporary if not t.endswith("/hsperfdata_root")]
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    output: str
+    log: str
+
+    @property
+    def report(self) -> dict:
+        """The one line of JSON that an application prints behind RESULT."""
+        lines = [line for line in self.output.splitlines() if line.startswith("RESULT ")]
+        assert len(lines) == 1, f"exit {self.code}\n{self.output}\n{self.log[-4000:]}"
+        return json.loads(lines[0].removeprefix("RESULT "))
+
+
+def read_words(path: Path) -> list[str]:
+    try:
+        return path.read_bytes().decode(errors="replace").split("\0")[:-1]
+    except OSError:
+        return []
+
+
+def eventually(what: str, check: Callable[[], bool], seconds: float) -> None:
+    """Waits until `check` holds; fails with `what` when it does not within `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.05)

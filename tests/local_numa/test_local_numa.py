@@ -1,0 +1,224 @@
+"""What a user of local-numa gets, from a real Spark."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from application import Site, eventually
+
+
+def cpus_of(pid: int) -> str:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return status.split("Cpus_allowed_list:\t")[1].split("\n")[0]
+
+
+def test_executors_and_their_python_workers_run_where_the_plan_says(site: Site):
+    outcome = site.run("placement.py")
+    assert outcome.code == 0, outcome.log[-4000:]
+    planned = {e["cpus"] for e in site.document("plan.json")["executors"]}
+    workers = outcome.report["workers"]
+    assert {w["cpus"] for w in workers} == planned == {"0", "1"}
+    assert {w["policy"] for w in workers} == {"bind:0"}
+    placement = site.document("placement.json")
+    assert [e["verdict"] for e in placement["executors"]] == ["as planned"] * 2
+    for executor in placement["executors"]:
+        assert executor["kernel"]["cpus_allowed"] == executor["planned_cpus"]
+        mine = {w["cpus"] for w in workers if w["executor_pid"] == executor["pid"]}
+        assert mine == {executor["planned_cpus"]}
+        assert set(executor["kernel"]["anonymous_bytes"]) == {"0"}
+    assert "Placement, from the kernel:" in outcome.log
+    assert site.document("run.json")["state"] == "finished"
+    assert site.leftovers() == []
+
+
+@pytest.mark.parametrize("hosts", ["node", "machine"])
+@pytest.mark.parametrize("dynamic", ["false", "true"])
+@pytest.mark.parametrize("loss", [[], ["lose"]], ids=["", "after a loss"])
+def test_shuffle_blocks_of_another_executor_are_read_from_its_file(
+    site: Site, hosts: str, dynamic: str, loss: list[str]
+):
+    outcome = site.run(
+        "shuffle.py",
+        *loss,
+        spark__hearth__hosts=hosts,
+        spark__dynamicAllocation__enabled=dynamic,
+        spark__dynamicAllocation__initialExecutors="2",
+        spark__dynamicAllocation__minExecutors="2",
+        spark__ui__enabled="true",
+        spark__ui__port="0",
+    )
+    report = outcome.report
+    assert report["right"]
+    assert report["executors"] == 2
+    assert report["shuffleRemoteBytesRead"] == 0
+    assert report["shuffleLocalBytesRead"] > 0
+    logs = [log.read_text() for log in (site.only_run() / "executors").glob("*/stderr")]
+    fetches = [line for log in logs for line in log.splitlines() if " host-local and " in line]
+    assert any("and 0 (0.0 B) host-local" not in line for line in fetches)
+    assert site.leftovers() == []
+
+
+def test_speculation_runs_a_second_attempt_on_another_executor(site: Site):
+    outcome = site.run(
+        "speculate.py",
+        spark__speculation="true",
+        spark__speculation__interval="100ms",
+        spark__speculation__minTaskRuntime="1s",
+        spark__speculation__quantile="0.5",
+    )
+    report = outcome.report
+    assert report["total"] == sum(range(8))
+    assert report["second_attempt"]
+    assert report["seconds"] < 50
+
+
+def test_a_killed_executor_is_replaced_in_the_same_place_and_the_job_completes(site: Site):
+    process = site.start("pause.py", "4", "6")
+    eventually("two executors", lambda: len(site.executors()) == 2, 60)
+    eventually("placement", lambda: '"kernel"' in read(site, "placement.json"), 60)
+    victim, arguments = min(site.executors().items())
+    place = cpus_of(victim)
+    os.kill(victim, signal.SIGKILL)
+    eventually(
+        "a replacement on the same CPUs",
+        lambda: any(
+            cpus_of(pid) == place and words["--executor-id"] != arguments["--executor-id"]
+            for pid, words in site.executors().items()
+        ),
+        20,
+    )
+    output, _ = process.communicate(timeout=180)
+    assert process.returncode == 0
+    assert '{"counted": 6}' in output
+    assert "exit 137: killed by SIGKILL" in site.log
+    assert site.leftovers() == []
+
+
+def test_too_many_losses_end_the_application_with_the_executors_last_words(site: Site):
+    flags = "-XX:-IgnoreUnrecognizedVMOptions -XX:NoSuchFlagAtAll=1"
+    outcome = site.run("pause.py", "1", spark__executor__extraJavaOptions=flags)
+    assert outcome.code != 0
+    assert "more than the 4 allowed by spark.executor.maxNumFailures" in outcome.log
+    assert "NoSuchFlagAtAll" in outcome.log
+    assert site.leftovers() == []
+
+
+@pytest.mark.parametrize("moment", ["busy", "starting"])
+def test_a_killed_driver_leaves_no_executor_and_no_temporary_directory(site: Site, moment):
+    process = site.start("pause.py", "30")
+    eventually("two executors", lambda: len(site.executors()) == 2, 60)
+    if moment == "busy":
+        eventually("tasks", lambda: "Starting task" in site.log, 90)
+    driver = site.document("run.json")["driver_pid"]
+    os.kill(driver, signal.SIGKILL)
+    process.wait(timeout=20)
+    eventually("executors gone", lambda: site.executors() == {}, 10)
+    eventually("nothing left behind", lambda: site.leftovers() == [], 10)
+    eventually("the run marked", lambda: site.document("run.json")["state"] == "abandoned", 5)
+
+
+def test_ctrl_c_stops_everything_in_order(site: Site):
+    process = site.start("pause.py", "60")
+    eventually("tasks", lambda: "Starting task" in site.log, 120)
+    os.killpg(process.pid, signal.SIGINT)
+    process.wait(timeout=60)
+    assert process.returncode != 0
+    eventually("nothing left behind", lambda: site.leftovers() == [], 10)
+    assert site.document("run.json")["state"] == "finished"
+    assert "Lost executor" not in site.log
+
+
+def test_dynamic_allocation_gives_executors_back_and_gets_them_again(site: Site):
+    outcome = site.run(
+        "elastic.py",
+        spark__dynamicAllocation__enabled="true",
+        spark__dynamicAllocation__minExecutors="0",
+        spark__dynamicAllocation__executorIdleTimeout="2s",
+    )
+    report = outcome.report
+    assert report == {"most": 2, "idle": 0, "counts": [12, 12, 12], "again": 2}
+    assert "Lost executor" not in outcome.log
+    assert site.leftovers() == []
+
+
+def test_a_decommissioned_executor_ends_in_order_and_its_place_is_filled_again(site: Site):
+    process = site.start("pause.py", "4", "6", spark__decommission__enabled="true")
+    eventually("two executors", lambda: len(site.executors()) == 2, 60)
+    eventually("tasks", lambda: "Starting task" in site.log, 90)
+    victim = min(site.executors())
+    os.kill(victim, signal.SIGPWR)
+    output, _ = process.communicate(timeout=180)
+    assert process.returncode == 0
+    assert '{"counted": 6}' in output
+    assert "Lost executor" not in site.log
+    assert "in place 0 as process" in site.log.split("ended as asked")[1]
+    assert site.leftovers() == []
+
+
+def test_a_refused_binding_fails_the_launch_and_says_what_is_missing(site: Site):
+    plan = beyond(site)
+    outcome = site.run("pause.py", "1", master="local-numa", spark__hearth__plan=plan)
+    assert outcome.code != 0
+    assert "the kernel refused sched_setaffinity for CPUs 4000" in outcome.log
+    assert "spark.hearth.binding=preferred" in outcome.log
+    assert site.leftovers() == []
+
+
+def test_a_refused_binding_goes_on_unbound_when_the_user_says_so_and_it_is_reported(site: Site):
+    plan = beyond(site)
+    outcome = site.run(
+        "pause.py",
+        "1",
+        master="local-numa",
+        spark__hearth__plan=plan,
+        spark__hearth__binding="preferred",
+    )
+    assert outcome.report == {"counted": 4}
+    assert "goes on unbound: the kernel refused sched_setaffinity for CPUs 4000" in outcome.log
+    assert [e["verdict"] for e in site.document("placement.json")["executors"]] == ["unbound"]
+
+
+@pytest.mark.parametrize(
+    ("master", "conf", "message"),
+    [
+        ("local-numa[0]", {}, "master 'local-numa[0]' is not one that hearth knows"),
+        ("local-numa[two]", {}, "local-numa[4x12] (4 executors of 12 cores)"),
+        ("local-numa[3x4]", {}, "master 'local-numa[3x4]': "),
+        ("local-numa[2x1]", {"spark__executor__memory": "4t"}, "spark.executor.memory"),
+        ("local-numa[2x1]", {"spark__hearth__hosts": "rack"}, "spark.hearth.hosts"),
+        ("local-numa", {"spark__hearth__plan": "/no/such/plan"}, "/no/such/plan cannot be read"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_by_name(site: Site, master, conf, message):
+    outcome = site.run("pause.py", "1", master=master, **conf)
+    assert outcome.code != 0
+    assert message in outcome.log
+    assert site.leftovers() == []
+
+
+def test_local_numa_alone_runs_one_jvm_on_a_machine_too_small_to_partition(site: Site):
+    outcome = site.run("pause.py", "0.1", master="local-numa")
+    assert outcome.report == {"counted": 4}
+    assert site.executors() == {}
+
+
+def read(site, name: str) -> str:
+    try:
+        return (site.only_run() / name).read_text()
+    except (OSError, AssertionError):
+        return ""
+
+
+def beyond(site: Site) -> str:
+    """A plan with a CPU that no machine here has."""
+    file = site.root / "plan.json"
+    file.write_text(
+        """{"schema": "hearth/plan/1", "mode": "partitioned", "master": "local-numa[1x1]",
+        "executors": [{"id": 0, "cpus": "4000", "memory_nodes": "0", "task_slots": 1,
+        "heap_mb": 600, "off_heap_mb": 0, "overhead_mb": 384, "java_options": [],
+        "host": "127.78.200.1"}],
+        "driver": {"cpus": "0", "memory_nodes": "0", "bound": false, "heap_mb": 512},
+        "conf": {}, "reasons": []}"""
+    )
+    return str(file)
