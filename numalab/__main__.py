@@ -9,7 +9,7 @@ from pathlib import Path
 from numalab import machine, setup, shape
 from numalab.image import root_image
 
-LIMIT_SECONDS = 420
+LIMIT_SECONDS = 900
 
 
 def main(arguments: list[str]) -> int:

@@ -266,5 +266,7 @@ def _make_filesystem(staging: Path, image: Path) -> None:
 def _require(tool: str) -> str:
     path = find_tool(tool)
     if not path:
-        raise LabUnavailableError(f"numa-lab needs the program '{tool}': run `python -m numalab setup`")
+        raise LabUnavailableError(
+            f"numa-lab needs the program '{tool}': run `python -m numalab setup`"
+        )
     return path

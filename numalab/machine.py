@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import json
 import shlex
+import shutil
 import subprocess
-import sys
 import tarfile
 import tempfile
 import time
@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from numalab import image
+from numalab import archives, image
+from numalab.idset import format_ids
 from numalab.setup import CACHE, PROJECT, LabUnavailableError, find_tool, kernel_image
 from numalab.shape import Shape
 
@@ -59,7 +60,8 @@ def boot(shape: Shape, cases: Sequence[str], evidence: Path, limit_seconds: floa
     done after `limit_seconds` (it is killed) or ends without evidence. The console's text is left
     in `evidence/console.log` in every case.
     """
-    evidence.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(evidence, ignore_errors=True)  # an earlier boot's
+    evidence.mkdir(parents=True)
     with tempfile.TemporaryDirectory(prefix="boot.", dir=_cache()) as scratch:
         disks = _Disks.prepare(Path(scratch), shape, cases, "cases")
         began = time.monotonic()
@@ -119,6 +121,20 @@ class _Disks:
         ]
 
 
+def environment() -> dict[str, str]:
+    """What Spark and its Python workers need to find their parts, here and in the guest alike."""
+    venv = image.virtual_environment()
+    return {
+        "PYTHON": str(venv / "bin" / "python"),
+        "PYSPARK_PYTHON": str(venv / "bin" / "python"),
+        "PYSPARK_DRIVER_PYTHON": str(venv / "bin" / "python"),
+        "JAVA_HOME": str(image.java_home()),
+        "SPARK_HOME": str(image.site_packages(venv) / "pyspark"),
+        "PYTHONPATH": f"{PROJECT}:{PROJECT / 'src'}",
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+
+
 def hearth_jar() -> Path | None:
     """The one jar that a user needs, where it has been built."""
     jars = sorted((PROJECT / "jvm" / "spark" / "target").glob("hearth-spark_*.jar"))
@@ -140,25 +156,20 @@ def _pack_job(target: Path, shape: Shape, cases: Sequence[str], mode: str) -> No
         "whole_machine": shape.cpuset == shape.cpus,
         "master": shape.spark.master,
         "executors": shape.spark.executors,
+        "control_cpus": format_ids(shape.usable(shape.nodes[1])),
         "jar": str(jar) if jar else "",
         "classes": str(PROJECT / "jvm" / "core" / "target" / "classes"),
     }
-    variables = {
-        "MODE": mode,
-        "PROJECT": PROJECT,
-        "PYTHON": venv / "bin" / "python",
-        "PYSPARK_PYTHON": venv / "bin" / "python",
-        "JAVA_HOME": image.java_home(),
-        "SPARK_HOME": image.site_packages(venv) / "pyspark",
-        "PYTHONPATH": f"{PROJECT}:{PROJECT / 'src'}",
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
-    exports = "".join(f"export {k}={shlex.quote(str(v))}\n" for k, v in variables.items())
+    variables = {"MODE": mode, "PROJECT": str(PROJECT), **environment()}
+    exports = "".join(f"export {k}={shlex.quote(v)}\n" for k, v in variables.items())
     path = f"export PATH={shlex.quote(f'{venv}/bin:{image.java_home()}/bin')}:/usr/bin\n"
     with tarfile.open(target, "w") as archive:
         _add_text(archive, "numalab/environment", exports + path)
         _add_text(archive, "numalab/job.json", json.dumps(job))
         archive.add(PROJECT / "numalab" / "guest" / "start", "numalab/start")
+        if jar and "local_numa" in cases:
+            for path in archives.archives(jar, environment()):
+                archive.add(path, f"numalab/archives/{path.name}")
         for part in ["numalab", "src", *_jvm_parts(jar)]:
             if (PROJECT / part).exists():
                 archive.add(PROJECT / part, str(PROJECT / part).lstrip("/"), filter=_no_caches)
@@ -194,7 +205,9 @@ def _run(command: list[str], log: Path, limit_seconds: float) -> str:
             guest.wait()
     text = log.read_text(encoding="utf-8", errors="replace")
     if status is None:
-        raise GuestFailedError(f"killed after {limit_seconds:.0f} s; its console ends:\n{_end(text)}")
+        raise GuestFailedError(
+            f"killed after {limit_seconds:.0f} s; its console ends:\n{_end(text)}"
+        )
     if status != 0:
         raise GuestFailedError(f"QEMU ended with {status}; its console ends:\n{_end(text)}")
     return text
@@ -206,12 +219,10 @@ def _unpack(disk: Path, evidence: Path, console: str) -> None:
             archive.extractall(evidence, filter="data")
             archive.getmember("./times.json")
     except (tarfile.TarError, KeyError) as problem:
-        raise GuestFailedError(f"no evidence ({problem}); the console ends:\n{_end(console)}") from None
+        raise GuestFailedError(
+            f"no evidence ({problem}); the console ends:\n{_end(console)}"
+        ) from None
 
 
 def _end(console: str) -> str:
     return "\n".join(console.splitlines()[-40:])
-
-
-if __name__ == "__main__":
-    sys.exit("use: python -m numalab")

@@ -80,7 +80,9 @@ def _fetch_kernel() -> None:
         )
     package = _kernel_candidate() or (_run(["apt-get", "update", "-qq"]) and _kernel_candidate())
     if not package:
-        raise LabUnavailableError(f"apt knows no {KERNEL_PACKAGE}; is this Debian 12 or later on amd64?")
+        raise LabUnavailableError(
+            f"apt knows no {KERNEL_PACKAGE}; is this Debian 12 or later on amd64?"
+        )
     staging = CACHE / "kernel.new"
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(parents=True)
@@ -112,5 +114,7 @@ def _run(
     )
     if done.returncode != 0:
         words = (done.stderr or done.stdout).strip().splitlines()[-3:]
-        raise LabUnavailableError(f"{' '.join(command)}: exit {done.returncode}: {' | '.join(words)}")
+        raise LabUnavailableError(
+            f"{' '.join(command)}: exit {done.returncode}: {' | '.join(words)}"
+        )
     return True

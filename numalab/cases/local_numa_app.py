@@ -139,8 +139,10 @@ def await_executors(wanted: int, without: frozenset[str]) -> dict[str, int]:
         if len(alive.keys() - without) >= wanted and not alive.keys() & without:
             return alive
         time.sleep(0.2)
-    raise TimeoutError(f"{wanted} executors without {sorted(without)} in {WAIT_SECONDS:.0f} s: "
-                       f"there are {executor_processes()}")
+    raise TimeoutError(
+        f"{wanted} executors without {sorted(without)} in {WAIT_SECONDS:.0f} s: "
+        f"there are {executor_processes()}"
+    )
 
 
 class _Clock:
