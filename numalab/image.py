@@ -99,7 +99,7 @@ def _fingerprint() -> str:
     packages = sorted(
         path.name for path in site_packages(virtual_environment()).glob("*.dist-info")
     )
-    programs = [f"{name} {os.stat(_require(name)).st_mtime_ns}" for name in PROGRAMS]
+    programs = [f"{name} {Path(_require(name)).stat().st_mtime_ns}" for name in PROGRAMS]
     parts = [
         Path(__file__).read_text(encoding="utf-8"),
         java.read_text(encoding="utf-8"),
@@ -134,8 +134,11 @@ def _stage(root: Path) -> None:
 
 
 def _unzip_pyspark(root: Path, site: Path) -> None:
-    """Spark puts these archives on every Python's path; they hold no byte code, so that each process
-    would compile pyspark anew. The installed packages, byte code included, stand in for them."""
+    """Puts the installed packages, byte code included, in place of Spark's archives of them.
+
+    The archives stand on every Python's path and hold no byte code: each process would compile
+    pyspark anew.
+    """
     library = root / _merged(site / "pyspark" / "python" / "lib").relative_to("/")
     for archive in library.glob("*.zip"):
         archive.unlink()

@@ -56,9 +56,9 @@ class Boot:
 def boot(shape: Shape, cases: Sequence[str], evidence: Path, limit_seconds: float) -> Boot:
     """Runs the cases in the shape and unpacks what they collected below `evidence`.
 
-    Raises LabUnavailableError where something to run it is missing, GuestFailedError where the guest is not
-    done after `limit_seconds` (it is killed) or ends without evidence. The console's text is left
-    in `evidence/console.log` in every case.
+    Raises LabUnavailableError where something to run it is missing, GuestFailedError where the
+    guest is not done after `limit_seconds` (it is killed) or ends without evidence. The console's
+    text is left in `evidence/console.log` in every case.
     """
     shutil.rmtree(evidence, ignore_errors=True)  # an earlier boot's
     evidence.mkdir(parents=True)
@@ -137,8 +137,8 @@ def environment() -> dict[str, str]:
 
 def hearth_jar() -> Path | None:
     """The one jar that a user needs, where it has been built."""
-    jars = sorted((PROJECT / "jvm" / "spark" / "target").glob("hearth-spark_*.jar"))
-    return next((jar for jar in jars if not jar.stem.endswith(("-sources", "-javadoc"))), None)
+    built = [PROJECT / "src" / "hearth" / "jars", PROJECT / "jvm" / "spark" / "target"]
+    return next((jar for path in built for jar in sorted(path.glob("hearth-spark_*.jar"))), None)
 
 
 def _cache() -> Path:
@@ -158,7 +158,6 @@ def _pack_job(target: Path, shape: Shape, cases: Sequence[str], mode: str) -> No
         "executors": shape.spark.executors,
         "control_cpus": format_ids(shape.usable(shape.nodes[1])),
         "jar": str(jar) if jar else "",
-        "classes": str(PROJECT / "jvm" / "core" / "target" / "classes"),
     }
     variables = {"MODE": mode, "PROJECT": str(PROJECT), **environment()}
     exports = "".join(f"export {k}={shlex.quote(v)}\n" for k, v in variables.items())
@@ -170,15 +169,11 @@ def _pack_job(target: Path, shape: Shape, cases: Sequence[str], mode: str) -> No
         if jar and "local_numa" in cases:
             for path in archives.archives(jar, environment()):
                 archive.add(path, f"numalab/archives/{path.name}")
-        for part in ["numalab", "src", *_jvm_parts(jar)]:
+        for part in ["numalab", "src", *([str(jar.relative_to(PROJECT))] if jar else [])]:
             if (PROJECT / part).exists():
                 archive.add(PROJECT / part, str(PROJECT / part).lstrip("/"), filter=_no_caches)
         if (PROJECT / ".venv").is_symlink():  # a directory stands in the root disk already
             archive.add(PROJECT / ".venv", str(PROJECT / ".venv").lstrip("/"))
-
-
-def _jvm_parts(jar: Path | None) -> list[str]:
-    return ["jvm/core/target/classes", *([str(jar.relative_to(PROJECT))] if jar else [])]
 
 
 def _no_caches(member: tarfile.TarInfo) -> tarfile.TarInfo | None:

@@ -13,16 +13,6 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parent.parent
 CACHE = PROJECT / ".cache" / "numalab"
 
-# Program -> the Debian package that brings it.
-TOOLS = {
-    "qemu-system-x86_64": "qemu-system-x86",
-    "busybox": "busybox-static",
-    "mke2fs": "e2fsprogs",
-    "cpio": "cpio",
-    "numactl": "numactl",
-    "lstopo-no-graphics": "hwloc-nox",
-    "dpkg-deb": "dpkg",
-}
 KERNEL_PACKAGE = "linux-image-cloud-amd64"  # the small flavour: 27 MB, NUMA, cpusets, virtio, ext4
 
 
@@ -36,8 +26,10 @@ def find_tool(name: str) -> str | None:
 
 
 def missing_packages() -> list[str]:
-    """The Debian packages that the lab needs and this machine lacks."""
-    return sorted({package for tool, package in TOOLS.items() if not find_tool(tool)})
+    """The Debian packages that the lab needs and this machine lacks (see `packages.txt`)."""
+    lines = (PROJECT / "numalab" / "packages.txt").read_text(encoding="utf-8").splitlines()
+    needed = [line.split() for line in lines if line and not line.startswith("#")]
+    return sorted({package for program, package in needed if not find_tool(program)})
 
 
 def install_tools() -> None:
@@ -78,7 +70,10 @@ def _fetch_kernel() -> None:
             f"numa-lab boots Debian's {KERNEL_PACKAGE} and there is no apt-get to fetch it: unpack "
             f"that package (boot/ and lib/modules/) into {CACHE / 'kernel'}"
         )
-    package = _kernel_candidate() or (_run(["apt-get", "update", "-qq"]) and _kernel_candidate())
+    package = _kernel_candidate()
+    if not package and os.geteuid() == 0:
+        _run(["apt-get", "update", "-qq"])
+        package = _kernel_candidate()
     if not package:
         raise LabUnavailableError(
             f"apt knows no {KERNEL_PACKAGE}; is this Debian 12 or later on amd64?"
@@ -107,8 +102,8 @@ def _run(
     command: list[str],
     directory: Path | None = None,
     environment: dict[str, str] | None = None,
-) -> bool:
-    """Runs a command; True when done. Raises LabUnavailableError with its last words when it fails."""
+) -> None:
+    """Runs a command. Raises LabUnavailableError with its last words when it fails."""
     done = subprocess.run(
         command, cwd=directory, env=environment, capture_output=True, text=True, check=False
     )
@@ -117,4 +112,3 @@ def _run(
         raise LabUnavailableError(
             f"{' '.join(command)}: exit {done.returncode}: {' | '.join(words)}"
         )
-    return True

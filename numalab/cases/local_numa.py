@@ -1,4 +1,4 @@
-"""A real Spark job under `local-numa`: placement of executors and Python workers, and a lost one."""
+"""A Spark job under `local-numa`: placement of executors and Python workers, and a lost one."""
 
 from __future__ import annotations
 

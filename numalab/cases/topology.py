@@ -33,13 +33,12 @@ def collect(job: dict[str, object], evidence: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
     _save(["lstopo-no-graphics", "--of", "xml", "--whole-system"], evidence / "lstopo")
-    jars = "/usr/share/none" if not job["jar"] else job["jar"]
     _save(
         [
             "bash",
             "-c",
             f"exec java -XX:TieredStopAtLevel=1 -Xshare:auto -cp "
-            f'"{jars}:{job["classes"]}:$SPARK_HOME/jars/*" io.hearth.core.cli.Main topology',
+            f'"{job["jar"]}:$SPARK_HOME/jars/*" io.hearth.core.cli.Main topology',
         ],
         evidence / "hearth",
     )

@@ -33,8 +33,12 @@ def spark_shapes() -> list[str]:
 
 @pytest.fixture(scope="module")
 def lab() -> None:
+    missing = setup.missing_packages()
+    if missing:
+        require("numa", f"these are not installed: apt-get install {' '.join(missing)}")
+    if machine.hearth_jar() is None:
+        require("numa", "the hearth jar is not built: run `make setup`")
     try:
-        setup.install_tools()
         setup.kernel_image()
     except setup.LabUnavailableError as problem:
         require("numa", str(problem))
@@ -49,15 +53,20 @@ def booted(request: pytest.FixtureRequest, lab: None) -> Iterator[Booted]:
     shape = load(request.param)
     cases = ["topology", "controls"]
     if shape.name in spark_shapes():
-        if machine.hearth_jar() is None:
-            require("numa", "the hearth jar is not built: run `make setup`")
         cases.append("local_numa")
+    say(request, f"\n{shape.name}: booting for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
     try:
         done = machine.boot(shape, cases, EVIDENCE / shape.name, LIMIT_SECONDS)
     except setup.LabUnavailableError as problem:
         require("numa", str(problem))
-    print(f"\n{shape.name}: {done.seconds:.0f} s, evidence in {done.evidence}")
+    say(request, f"{shape.name}: done in {done.seconds:.0f} s; evidence in {done.evidence}")
     yield shape, done
+
+
+def say(request: pytest.FixtureRequest, line: str) -> None:
+    """Progress, past pytest's capturing: a boot takes minutes."""
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print(line, flush=True)
 
 
 @pytest.fixture
