@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,9 @@ def archives(jar: Path, environment: dict[str, str]) -> list[Path]:
     directory = CACHE / f"archives-{_fingerprint(jar, environment)}"
     made = [directory / f"{name}.jsa" for name in NAMES]
     if not all(path.is_file() for path in made):
-        directory.mkdir(parents=True, exist_ok=True)
+        for old in CACHE.glob("archives-*"):
+            shutil.rmtree(old)
+        directory.mkdir(parents=True)
         _train(jar, environment, directory)
     return [path for path in made if path.is_file()]
 
@@ -49,12 +52,19 @@ def _fingerprint(jar: Path, environment: dict[str, str]) -> str:
 
 
 def _train(jar: Path, environment: dict[str, str], directory: Path) -> None:
+    # The driver ends by itself and writes its archive then; executors are ended, so the application
+    # asks one for its archive while it lives.
     options = {
-        name: f"{local_numa.JAVA_OPTIONS} -XX:ArchiveClassesAtExit={directory / f'{name}.jsa'}"
-        for name in NAMES
+        "driver": f"{local_numa.JAVA_OPTIONS} -XX:ArchiveClassesAtExit={directory / 'driver.jsa'}",
+        "executor": f"{local_numa.JAVA_OPTIONS} -XX:+RecordDynamicDumpInfo",
     }
     with tempfile.TemporaryDirectory(prefix="train.", dir=CACHE) as scratch:
-        everything = {**os.environ, **environment, "HEARTH_STATE": f"{scratch}/state"}
+        everything = {
+            **os.environ,
+            **environment,
+            "HEARTH_STATE": f"{scratch}/state",
+            "NUMALAB_EXECUTOR_ARCHIVE": str(directory / "executor.jsa"),
+        }
         call = local_numa.command(str(jar), "local-numa[1x1]", options, everything)
         log = directory / "training.log"
         with log.open("wb") as output:
