@@ -6,7 +6,7 @@ One boot per shape; the guests collect, the tests judge. Evidence stays in build
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from numalab.machine import Boot
 from numalab.shape import Shape, load, names
 
 from conftest import require
-from numalab import judge, machine, reading, setup
+from numalab import image, judge, machine, reading, setup
 
 # A boot is killed after this: several times what it takes on two idle cores.
 LIMIT_SECONDS = 600
@@ -31,14 +31,15 @@ def spark_shapes() -> list[str]:
     return names() if os.environ.get(ALL_SPARK) == "all" else SPARK_SHAPES
 
 
-@pytest.fixture(scope="module")
-def lab() -> None:
+def check_lab() -> None:
     missing = setup.missing_packages()
     if missing:
         require("numa", f"these are not installed: apt-get install {' '.join(missing)}")
     if machine.hearth_jar() is None:
         require("numa", "the hearth jar is not built: run `make setup`")
     try:
+        image.java_home()
+        image.virtual_environment()
         setup.kernel_image()
     except setup.LabUnavailableError as problem:
         require("numa", str(problem))
@@ -47,20 +48,33 @@ def lab() -> None:
 Booted = tuple[Shape, Boot]
 
 
-@pytest.fixture(scope="module", params=names())
-def booted(request: pytest.FixtureRequest, lab: None) -> Iterator[Booted]:
-    """A shape and its one boot; the parameter scope keeps the tests of a shape together."""
-    shape = load(request.param)
-    cases = ["topology", "controls"]
-    if shape.name in spark_shapes():
-        cases.append("local_numa")
-    say(request, f"\n{shape.name}: booting for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
-    try:
-        done = machine.boot(shape, cases, EVIDENCE / shape.name, LIMIT_SECONDS)
-    except setup.LabUnavailableError as problem:
-        require("numa", str(problem))
-    say(request, f"{shape.name}: done in {done.seconds:.0f} s; evidence in {done.evidence}")
-    yield shape, done
+@pytest.fixture(scope="session")
+def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
+    """Boots a shape the first time it is asked for; a guest that failed is not booted again."""
+    check_lab()
+    done: dict[str, Boot | machine.GuestFailedError] = {}
+
+    def boot(name: str) -> Booted:
+        shape = load(name)
+        if name not in done:
+            cases = ["topology", "controls", *(["local_numa"] if name in spark_shapes() else [])]
+            say(request, f"\n{name}: boots for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
+            try:
+                done[name] = machine.boot(shape, cases, EVIDENCE / name, LIMIT_SECONDS)
+            except machine.GuestFailedError as problem:
+                done[name] = problem
+            say(request, f"{name}: done; evidence in {EVIDENCE / name}")
+        outcome = done[name]
+        if isinstance(outcome, machine.GuestFailedError):
+            pytest.fail(f"{name}: {outcome}", pytrace=False)
+        return shape, outcome
+
+    return boot
+
+
+@pytest.fixture(params=names())
+def booted(request: pytest.FixtureRequest, boots: Callable[[str], Booted]) -> Booted:
+    return boots(request.param)
 
 
 def say(request: pytest.FixtureRequest, line: str) -> None:
@@ -69,11 +83,9 @@ def say(request: pytest.FixtureRequest, line: str) -> None:
         print(line, flush=True)
 
 
-@pytest.fixture
-def spark(booted: Booted) -> tuple[Shape, Path]:
-    shape, done = booted
-    if shape.name not in spark_shapes():
-        pytest.skip(f"no Spark job in {shape.name} unless {ALL_SPARK}=all: it takes minutes")
+@pytest.fixture(params=spark_shapes())
+def spark(request: pytest.FixtureRequest, boots: Callable[[str], Booted]) -> tuple[Shape, Path]:
+    shape, done = boots(request.param)
     evidence = done.evidence / "local_numa"
     if not (evidence / "result.json").is_file():
         pytest.fail(f"the job did not end well:\n{last_words(evidence)}", pytrace=False)
