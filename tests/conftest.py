@@ -59,3 +59,13 @@ def hearth(tmp_path: Path) -> Command:
         return subprocess.run(command, check=False, env=environment, **{**settings, **options})
 
     return run
+
+
+def check_golden(name: str, actual: str) -> None:
+    """Holds a text against tests/golden/NAME; HEARTH_UPDATE_GOLDEN=1 writes it anew."""
+    file = ROOT / "tests" / "golden" / name
+    if os.environ.get("HEARTH_UPDATE_GOLDEN"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(actual, encoding="utf-8")
+    assert file.is_file(), f"{file} is missing: HEARTH_UPDATE_GOLDEN=1 writes it"
+    assert actual == file.read_text(encoding="utf-8")

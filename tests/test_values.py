@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.launch.properties import read_properties, write_properties
+from hearth.launch.properties import read_properties
 from hearth.model.errors import UserError
 from hearth.model.ids import brief_ids, parse_ids, show_ids
 from hearth.model.processes import is_alive, start_ticks
@@ -71,13 +71,6 @@ def test_properties_are_read_as_java_reads_them(tmp_path: Path) -> None:
         "spark.h": "",
         "spark.i": "x=y",
     }
-
-
-def test_properties_that_are_written_are_read_back(tmp_path: Path) -> None:
-    settings = {"spark.x": "-Da=b -Dc=\\d", "spark.longer.key": "tab\there", "spark.y": ""}
-    file = tmp_path / "spark.conf"
-    file.write_text("\n".join(write_properties(settings)) + "\n")
-    assert read_properties(file, "file") == settings
 
 
 def test_a_properties_file_that_is_missing_is_named(tmp_path: Path) -> None:

@@ -44,14 +44,6 @@ missing_packages() {
     [ -x .venv/bin/python ] || find_python >/dev/null || echo python3-venv
 }
 
-missing_test_packages() {
-    command -v lstopo-no-graphics >/dev/null || echo hwloc
-    [ ! -f numalab/packages.txt ] || while read -r command package; do
-        case $command in '' | '#'*) continue ;; esac
-        command -v "$command" >/dev/null || echo "$package"
-    done <numalab/packages.txt
-}
-
 can_install() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
 
 apt_install() {
@@ -73,16 +65,17 @@ system_packages() {
 setup: hearth needs a JDK of 17 or later, Maven, and Python of 3.11 or later with venv"
 }
 
-# Without these the tests that need them skip, visibly (or fail, where HEARTH_REQUIRE says so).
-test_packages() {
-    missing=$(missing_test_packages | sort -u | tr '\n' ' ')
-    [ -z "$missing" ] && return 0
-    if can_install; then
-        # shellcheck disable=SC2086 # a list of package names
-        apt_install $missing
-    else
-        say "some tests will skip; for them, as root: apt-get install $missing"
+# What only the tests need. Without it they skip, visibly (or fail, where HEARTH_REQUIRE says so).
+test_tools() {
+    if ! command -v lstopo-no-graphics >/dev/null && ! command -v lstopo >/dev/null; then
+        if can_install; then
+            apt_install hwloc-nox
+        else
+            say "the comparison with hwloc will skip; for it, as root: apt-get install hwloc-nox"
+        fi
     fi
+    [ ! -d numalab ] || .venv/bin/python -m numalab setup ||
+        say "the tests inside an emulated NUMA machine will skip, for the reason above"
 }
 
 # --- stamps: a step is skipped while its inputs have not changed ---------------------------------
@@ -136,8 +129,7 @@ system_packages
 python_environment
 spark_jars
 hearth_jar
-if [ "$wanted" = test ]; then
-    test_packages
-    [ ! -x numalab/setup.sh ] || numalab/setup.sh
-fi
+[ "$wanted" != test ] || test_tools
+# The first call makes the class-data archive that later ones start from.
+.venv/bin/hearth topology >/dev/null
 say "ready: .venv/bin/hearth"

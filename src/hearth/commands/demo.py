@@ -90,9 +90,7 @@ def _show_machine_and_plan(debug: bool) -> list[str]:
 def _request(executors: int | None, cores: int | None) -> Document:
     from hearth.planner.request import plan_request
 
-    fixed = Namespace(
-        executors=executors, cores=cores, memory=None, input=None, workload="sql", occupied=None
-    )
+    fixed = Namespace(executors=executors, cores=cores, memory=None, input=None, workload="sql")
     return plan_request(fixed, {}, None)
 
 

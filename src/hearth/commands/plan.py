@@ -23,6 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     machine_help = "a capture, or a description in a line (default: this machine)"
     parser.add_argument("--machine", metavar="CAPTURE|SPEC", help=machine_help)
     add_workload_arguments(parser)
+    parser.add_argument("--occupied", metavar="CPUS", help="CPUs to leave alone, such as 0-3,8")
     parser.add_argument(
         "--conf", metavar="KEY=VALUE", action="append", default=[], help="a Spark setting to honour"
     )
@@ -37,9 +38,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     form.add_argument(
         "--format",
         choices=("text", "spark-submit", "conf", "json"),
-        default="text",
         help="text to read, options for spark-submit, lines for spark-defaults.conf, or JSON",
     )
+    parser.set_defaults(format="text")
 
 
 def run(options: Namespace) -> int:
@@ -47,34 +48,21 @@ def run(options: Namespace) -> int:
     from hearth.planner import jvm
 
     request = plan_request(options, parse_conf(options.conf), options.machine)
+    if options.format in ("spark-submit", "conf"):
+        request["format"] = options.format
+    elif options.format == "text":
+        request["with_topology"] = True
     plan = jvm.call("plan", request=request, debug=options.debug)
-    print("\n".join(_lines(plan, options)))
+    print(_text(plan, options.format))
     return 0
 
 
-def _lines(plan: dict[str, Any], options: Namespace) -> list[str]:
-    if options.format == "json":
-        return [json.dumps(plan, indent=2)]
-    if options.format == "conf":
-        from hearth.launch.properties import write_properties
-
-        return write_properties({"spark.master": plan["master"], **plan["conf"]})
-    if options.format == "spark-submit":
-        import shlex
-
-        settings = [f"--conf {shlex.quote(f'{k}={v}')}" for k, v in sorted(plan["conf"].items())]
-        return [" \\\n  ".join([f"spark-submit --master {shlex.quote(plan['master'])}", *settings])]
-    return _text(plan, options)
-
-
-def _text(plan: dict[str, Any], options: Namespace) -> list[str]:
+def _text(plan: dict[str, Any], form: str) -> str:
+    if form == "json":
+        return json.dumps(plan, indent=2)
+    if form != "text":
+        return str(plan["text"]).rstrip("\n")
     from hearth.report.plan import show_plan
     from hearth.report.terminal import Screen
 
-    machine = plan.get("topology")
-    if machine is None:
-        from hearth.planner import jvm
-
-        chosen = ["--machine", options.machine] if options.machine is not None else []
-        machine = jvm.call("topology", *chosen, debug=options.debug)
-    return show_plan(plan, machine, Screen.of())
+    return "\n".join(show_plan(plan, plan["topology"], Screen.of()))

@@ -1,6 +1,6 @@
 """Holds Spark's results against DuckDB's on the same files."""
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,10 @@ def difference(actual: Rows, expected: Rows) -> str | None:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    if isinstance(other, (int, float, Decimal)) and not isinstance(other, bool) and one is not None:
-        mine, theirs = Decimal(str(one)), Decimal(str(other))
+    if isinstance(other, (int, float, Decimal)):
+        try:
+            mine, theirs = Decimal(str(one)), Decimal(str(other))
+        except InvalidOperation:
+            return False
         return abs(mine - theirs) <= ABSOLUTE + RELATIVE * max(abs(mine), abs(theirs))
-    return one == (other.isoformat() if hasattr(other, "isoformat") else other)
+    return bool(one == (other.isoformat() if hasattr(other, "isoformat") else other))

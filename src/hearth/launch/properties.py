@@ -1,4 +1,4 @@
-"""Java properties files, as Spark reads them (java.util.Properties) and can read them back."""
+"""Java properties files, as Spark reads them (java.util.Properties)."""
 
 import re
 from pathlib import Path
@@ -24,12 +24,6 @@ def read_properties(path: Path, what: str) -> dict[str, str]:
     return settings
 
 
-def write_properties(settings: dict[str, str]) -> list[str]:
-    """Lines `key value`, in the order of the keys, that a spark-defaults.conf may hold."""
-    width = max(map(len, settings), default=0)
-    return [f"{key:<{width}}  {_escape(value)}".rstrip() for key, value in sorted(settings.items())]
-
-
 def _logical_lines(text: str) -> list[str]:
     """Lines without comments; one that ends in an odd number of backslashes goes on."""
     lines: list[str] = []
@@ -53,7 +47,3 @@ def _unescape(text: str) -> str:
         return chr(int(code[1:], 16)) if len(code) == 5 else _NAMED.get(code, code)
 
     return _ESCAPE.sub(plain, text)
-
-
-def _escape(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t")

@@ -19,22 +19,26 @@ def add_workload_arguments(parser: ArgumentParser) -> None:
 
 
 def plan_request(options: Namespace, conf: dict[str, str], machine: str | None) -> dict[str, Any]:
-    """The request document for options made by `add_workload_arguments`."""
+    """The request for options of `add_workload_arguments`; what is not said is absent."""
     for name in ("executors", "cores"):
         value = getattr(options, name)
         if value is not None and value < 1:
             raise UserError(f"--{name}: {value} is below 1: give at least 1, or leave it out")
-    workload = {"kind": options.workload, "input_bytes": None}
-    if options.input is not None:
-        workload["input_bytes"] = parse_bytes(options.input, "--input")
-    memory_mb = parse_mb(options.memory, "--memory") if options.memory is not None else None
-    limits = {
-        "executors": options.executors,
-        "cores": options.cores,
-        "memory_mb": memory_mb,
-        "conf": conf,
+    size = parse_bytes(options.input, "--input") if options.input is not None else None
+    memory = parse_mb(options.memory, "--memory") if options.memory is not None else None
+    fixed = {"executors": options.executors, "cores": options.cores, "memory_mb": memory}
+    request = {
+        "schema": "hearth/plan-request/1",
+        "machine": machine,
+        "workload": _said({"kind": options.workload, "input_bytes": size}),
+        "limits": {**_said(fixed), "conf": conf},
+        "occupied_cpus": getattr(options, "occupied", None),
     }
-    return {"machine": machine, "workload": workload, "limits": limits, "occupied_cpus": ""}
+    return _said(request)
+
+
+def _said(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def parse_conf(settings: list[str], what: str = "--conf") -> dict[str, str]:

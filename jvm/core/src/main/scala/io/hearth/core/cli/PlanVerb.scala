@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
 import io.hearth.core.plan.{PlanJson, PlanRequest, Planner}
-import io.hearth.core.topology.{TopologyJson, TopologyReader}
+import io.hearth.core.topology.{Scratch, TopologyJson, TopologyReader}
 
 /**
  * `plan`: reads a plan request (contract/plan-request.schema.json) on standard input and answers with
@@ -28,8 +28,9 @@ private[cli] object PlanVerb {
     val request =
       PlanRequest.read(Json.parse(new String(in.readAllBytes(), UTF_8), "the plan request"))
     val topology = TopologyReader.load(request.machine)
+    val scratch = if (request.machine.isEmpty) Scratch.live() else Scratch.assumed(topology)
     val plan = Planner
-      .plan(topology, request.workload, request.limits, request.occupied)
+      .plan(topology, request.workload, request.limits, request.occupied, scratch)
       .fold(unfit => throw new UserError(unfit.message), identity)
     val document = PlanJson.write(plan)
     request.format.foreach(format => document.put("text", format.render(plan)))

@@ -48,7 +48,10 @@ final private[plan] case class Fixed(
     val rest = room - offHeapMb.fold(0L)(_.value) - pysparkMb
     overheadMb match {
       case Some(fixed) => rest - fixed.value
-      case None => math.min(rest - overheadMinMb, (rest / (1 + overheadFactor)).toLong)
+      case None =>
+        val about = math.min(rest - overheadMinMb, (rest / (1 + overheadFactor)).toLong)
+        // The overhead's fraction is cut off, which may leave room for one more.
+        if (about + 1 + overheadOf(about + 1) <= rest) about + 1 else about
     }
   }
 }

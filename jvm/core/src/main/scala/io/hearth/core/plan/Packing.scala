@@ -17,6 +17,10 @@ private[plan] object Packing {
     def cells(core: UsableCore): Vector[Cell] =
       Vector(Cell(core.cpus, math.min(most, core.slots)))
   }
+  private case object SharedSlots extends Density {
+    def cells(core: UsableCore): Vector[Cell] =
+      Split.chunks(core.cpus, core.slots).map(Cell(_, 1))
+  }
   private case object EveryThread extends Density {
     def cells(core: UsableCore): Vector[Cell] = Vector(Cell(core.cpus, core.cpus.size))
   }
@@ -34,23 +38,22 @@ private[plan] object Packing {
   /**
    * CPUs for executors of these widths, in their order; None where the machine has fewer CPUs.
    * Tasks spread over as many cores as leave each executor inside one pool; where no such place
-   * exists, executors may span pools; only then do tasks fill every thread or share cores.
+   * exists, executors may span pools; only then do executors share cores, or tasks fill every thread.
    */
   def place(pools: Vector[Pool], widths: Vector[Int]): Option[Vector[Vector[Int]]] = {
     val most = pools.iterator.flatMap(_.cores).map(_.slots).max
     val roomy =
       (1 to most).iterator.map(tasks => pack(pools, widths, TasksPerCore(tasks), inside = true))
-    val tight = Iterator(TasksPerCore(most), EveryThread, SharedCores)
+    val tight = Iterator(TasksPerCore(most), SharedSlots, EveryThread, SharedCores)
       .map(pack(pools, widths, _, inside = false))
     (roomy ++ tight).collectFirst { case Some(found) => found }
   }
 
   /** How many executors of this width the machine holds. */
   def count(pools: Vector[Pool], width: Int): Int = {
-    val cores = pools.flatMap(_.cores)
-    val byDensity = Vector(TasksPerCore(cores.map(_.slots).max), EveryThread, SharedCores).iterator
-      .map(density => cores.flatMap(density.cells).map(_.room).sum / width)
-    byDensity.find(_ > 0).getOrElse(0)
+    val worthwhile = pools.iterator.map(_.slots).sum / width
+    if (worthwhile > 0) worthwhile
+    else pools.iterator.flatMap(_.cores).map(_.cpus.size).sum / width
   }
 
   private def pack(

@@ -42,7 +42,8 @@ object Limits {
  *
  * @param mode `Native` is one JVM (Spark's `local[n]`): then `executors` holds that one JVM, not bound
  * @param master the Spark master that runs this plan, such as `local-numa[4x12]` or `local[8]`
- * @param conf the Spark settings that follow from the decisions, the user's own included
+ * @param conf the Spark settings that follow from the decisions, the user's own included. Where
+ *             executors differ, `spark.executor.cores` is the narrowest one's
  * @param reasons one for each decision, in the order in which they were taken
  */
 final case class Plan(
@@ -66,9 +67,9 @@ object PlanMode {
  * @param id 0, 1, 2 ...: the place, kept when a lost executor is replaced
  * @param cpus the CPUs it is bound to
  * @param memoryNodes the memory nodes that it is bound to
- * @param taskSlots tasks that run at the same time
+ * @param taskSlots Spark's cores of the executor: tasks that run at the same time, times spark.task.cpus
  * @param heapMb -Xmx
- * @param javaOptions garbage collector and JVM flags, without -Xmx
+ * @param javaOptions garbage collector and JVM flags, without -Xmx; the user's own included, last
  * @param host the name under which Spark's scheduler knows the place: one for each NUMA node
  *             (for each executor, where the whole plan sits on one node)
  */
@@ -91,8 +92,8 @@ final case class DriverPlan(cpus: IdSet, memoryNodes: IdSet, bound: Boolean, hea
  * @param decision what was decided, such as `executors`
  * @param value the outcome, such as `12`
  * @param because one sentence
- * @param source where the rule comes from: a study (S1 to S5 of the documentation), a kernel or JVM
- *               document, or `user`
+ * @param source where the rule comes from: a study (S1 to S5 of docs/sources.md), a kernel, JVM or
+ *               Spark document, `hearth` where it is our own judgement, or `user`
  */
 final case class Reason(decision: String, value: String, because: String, source: String)
 

@@ -1,6 +1,13 @@
 package io.hearth.core.plan
 
-import io.hearth.core.topology.IdSet
+import io.hearth.core.topology.{IdSet, Scratch}
+
+/** What a plan depends on beside the machine and the user's numbers. */
+final private[plan] case class Setting(
+    workload: Workload,
+    choice: Partitioning,
+    scratch: Option[Scratch]
+)
 
 /** A layout with all that follows from it: memory, flags, settings and reasons. */
 final private[plan] class PlanDraft(
@@ -8,9 +15,10 @@ final private[plan] class PlanDraft(
     val fixed: Fixed,
     val pools: Pools,
     val layout: Layout,
-    val workload: Workload,
-    val choice: Partitioning
+    setting: Setting
 ) {
+  val workload: Workload = setting.workload
+  val choice: Partitioning = setting.choice
   val native: Boolean = choice.native
   val heapMb: Long = Memory.heap(fixed, layout.roomMb)
   val offHeapMb: Long = Memory.offHeap(fixed, workload, heapMb, layout.roomMb)
@@ -27,7 +35,7 @@ final private[plan] class PlanDraft(
 
   private val executorMb = fixed.footprintOf(heapMb) - fixed.offHeapMb.fold(0L)(_.value) + offHeapMb
   val spareMb: Long = math.max(0L, pools.memoryMb - executorMb * layout.sites.size)
-  val localDir: Option[String] = Settings.localDir(workload, spareMb)
+  val localDir: ScratchChoice = ScratchChoice.of(workload, spareMb, setting.scratch)
 
   private val userDriverOptions =
     fixed.conf.get("spark.driver.extraJavaOptions").fold(Vector.empty[String])(JavaOptions.split)
@@ -59,7 +67,7 @@ final private[plan] class PlanDraft(
     val ours =
       if (native) Settings.offHeap(offHeapMb)
       else Settings.ofExecutors(layout, heapMb, offHeapMb, overheadMb, fixed)
-    val all = Settings.ofAll(partitions, driverHeapMb, localDir) ++ ours ++ fixed.conf
+    val all = Settings.ofAll(partitions, driverHeapMb, localDir.path) ++ ours ++ fixed.conf
     if (native)
       all.updated("spark.driver.extraJavaOptions", JavaOptions.join(executors.head.javaOptions))
     else all

@@ -21,12 +21,16 @@ final case class PlanRequest(
 )
 
 object PlanRequest {
+  val Schema = "hearth/plan-request/1"
   private val SchemaFile = "contract/plan-request.schema.json"
 
   /** @throws io.hearth.core.UserError naming the field that is unknown or wrong */
   def read(document: JsonNode): PlanRequest = {
     val root = new PlanField(document, "the plan request", SchemaFile)
     root.only("schema", "machine", "workload", "limits", "occupied_cpus", "format", "with_topology")
+    root.optional("schema").filter(_ => root.text("schema") != Schema).foreach { _ =>
+      root.refuse("schema", s"is '${root.text("schema")}', not '$Schema'")
+    }
     PlanRequest(
       root.optional("machine").map(_ => root.text("machine")),
       root.optional("workload").fold(Workload.unknown)(readWorkload),

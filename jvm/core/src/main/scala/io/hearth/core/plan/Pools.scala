@@ -49,6 +49,12 @@ private[plan] object Pools {
     settle(ground, first, first, needMb, driverMb)
   }
 
+  /** All CPUs and all memory that serves them as one pool; `spare` adds nodes without CPUs. */
+  def joined(ground: Ground, driverMb: Long => Long, spare: Boolean): Pools = {
+    val all = (serving(ground) ++ (if (spare) ground.memoryOnly else Vector.empty)).distinct
+    joint(ground, Budgets.of(ground, all, driverMb), all)
+  }
+
   /** Nodes whose memory may serve: those with CPUs, and the nearest one of each node without memory. */
   private def serving(ground: Ground): Vector[GroundNode] = {
     val own = ground.nodes.filter(_.memoryMb > 0)
@@ -58,7 +64,7 @@ private[plan] object Pools {
   }
 
   private def nearest(to: GroundNode, among: Vector[GroundNode]): Option[GroundNode] =
-    among.sortBy(n => n.id).minByOption { n =>
+    among.minByOption { n =>
       (n.id.flatMap(to.distances.get).getOrElse(Int.MaxValue), n.cpus.isEmpty)
     }
 
@@ -73,7 +79,7 @@ private[plan] object Pools {
     val budgets = Budgets.of(ground, serving, driverMb)
     val (enough, poor) = serving.partition(n => budgets.net(n) >= needMb)
     if (poor.isEmpty && serving.nonEmpty) separate(ground, first, serving, budgets)
-    else if (total(enough) * 2 < total(first))
+    else if (enough.isEmpty || total(enough) * 2 < total(first))
       joint(ground, Budgets.of(ground, first, driverMb), first)
     else settle(ground, first, enough, needMb, driverMb)
   }

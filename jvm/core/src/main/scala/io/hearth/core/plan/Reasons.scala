@@ -267,29 +267,8 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   private def scratch = fixed.conf.get("spark.local.dir") match {
     case Some(dir) => Reason("spark.local.dir", dir, "fixed by the user", "user")
     case None =>
-      localDir match {
-        case Some(dir) =>
-          Reason(
-            "spark.local.dir",
-            dir,
-            "twice the input fits in half of the memory that executors leave, so shuffle files stay in memory",
-            "S5; kernel: tmpfs"
-          )
-        case None if workload.inputBytes.isEmpty =>
-          Reason(
-            "spark.local.dir",
-            "left alone",
-            "the input's size is unknown, and shuffle files in memory could exhaust it",
-            "kernel: tmpfs"
-          )
-        case None =>
-          Reason(
-            "spark.local.dir",
-            "left alone",
-            s"twice the input does not fit in half of the ${Sizes.show(spareMb)} that executors leave",
-            "kernel: tmpfs"
-          )
-      }
+      val source = localDir.path.fold("kernel: tmpfs")(_ => "S5; kernel: tmpfs")
+      Reason("spark.local.dir", localDir.path.getOrElse("left alone"), localDir.because, source)
   }
 
   private def shuffle = {

@@ -6,8 +6,6 @@ private[plan] object Settings {
   /** Input bytes of one task; Spark's own default for files (spark.sql.files.maxPartitionBytes). */
   val PartitionBytes: Long = 128L << 20
 
-  val TemporaryFileSystem = "/dev/shm"
-
   /** Tasks that run at the same time. */
   def atOnce(slots: Int, fixed: Fixed): Int = math.max(1, slots / fixed.taskCpus)
 
@@ -23,16 +21,6 @@ private[plan] object Settings {
     // Spark reads it as an Int; no input of this world needs more.
     (waves.min(Int.MaxValue / atOnce) * atOnce).toInt
   }
-
-  /**
-   * A directory in memory for shuffle files, where the input is known and twice its size (what a
-   * shuffle writes at most, and room for a second one) stays within half of what executors leave:
-   * half of memory is also the kernel's default size of such a file system.
-   */
-  def localDir(workload: Workload, spareMb: Long): Option[String] =
-    workload.inputBytes
-      .filter(bytes => (BigInt(bytes) * 2 >> 20) <= spareMb / 2)
-      .map(_ => TemporaryFileSystem)
 
   def ofExecutors(layout: Layout, heapMb: Long, offHeapMb: Long, overheadMb: Long, fixed: Fixed) = {
     val count = layout.sites.size

@@ -79,7 +79,7 @@ private[plan] object Split {
     }
 
   /** `n` runs of neighbours; the first ones are longer by one where it does not divide. */
-  private def chunks[A](items: Vector[A], n: Int): Vector[Vector[A]] = {
+  def chunks[A](items: Vector[A], n: Int): Vector[Vector[A]] = {
     val starts = (0 to n).map(i => i * (items.size / n) + math.min(i, items.size % n))
     starts.zip(starts.tail).map { case (from, until) => items.slice(from, until) }.toVector
   }

@@ -1,12 +1,12 @@
 package org.apache.spark.scheduler.cluster.numa
 
 import java.io.{File, IOException}
-import java.nio.file.{Files, Path}
+import java.nio.file.{FileAlreadyExistsException, Files, Path}
 import java.time.Instant
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicBoolean
 
-import org.apache.spark.{SparkConf, SparkContext, SPARK_VERSION}
+import org.apache.spark.{SecurityManager, SparkConf, SparkContext, SPARK_VERSION}
 import org.apache.spark.internal.Logging
 import org.apache.spark.internal.config._
 import org.apache.spark.launcher.JavaModuleOptions
@@ -42,7 +42,7 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
     Utils.getConfiguredLocalDirs(conf).toVector.map(dir => Path.of(dir, s"hearth-$appId"))
   private val toldReaper = ConcurrentHashMap.newKeySet[Path]()
 
-  private lazy val run = RunDirectory.create(runs, appId)
+  private lazy val run = createRun()
   private lazy val reaper = Reaper.start()
   private lazy val launch = describeLaunch()
   private lazy val archive = chooseArchive()
@@ -107,6 +107,22 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
     writeRecord("finished")
     reaper.close()
   }
+
+  private def createRun(): RunDirectory =
+    try RunDirectory.create(runs, appId)
+    catch {
+      case e: FileAlreadyExistsException =>
+        throw new UserError(
+          s"spark.app.id: '$appId' is the name of an earlier run in $runs; choose another or none",
+          Some(e)
+        )
+      case e: IOException =>
+        throw new UserError(
+          s"${HearthConfig.RunsDirectory.key}: a run cannot be kept in $runs: ${e.getMessage}; " +
+            "name a directory that can be written",
+          Some(e)
+        )
+    }
 
   private def createScratch(dir: Path): Unit = {
     reaper.removeLater(dir)
@@ -173,7 +189,8 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
   private def describeExecutor(id: String, place: ExecutorPlan): ExecutorLaunch = ExecutorLaunch(
     id = id,
     place = place,
-    host = if (conf.get(HearthConfig.Hosts) == "machine") Utils.localHostName() else place.host,
+    host =
+      if (conf.get(HearthConfig.Hosts) == "machine") Utils.localCanonicalHostName() else place.host,
     bound = binding != "off",
     workDirectory = scratch.head.resolve(id).resolve("work"),
     temporary = scratch.head.resolve(id).resolve("tmp"),
@@ -189,12 +206,26 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
       appId = appId,
       java = s"$javaHome/bin/java",
       classPath = executorClassPath,
-      sparkOptions = JavaModuleOptions.defaultModuleOptionArray.toVector ++
-        Utils.sparkJavaOpts(conf, SparkConf.isExecutorStartupConf),
+      sparkOptions = JavaModuleOptions.defaultModuleOptionArray.toVector ++ startupOptions,
       userOptions = UserSettings.executorJavaOptions(conf),
-      environment = sc.executorEnvs.toMap ++ libraryPath,
+      environment = sc.executorEnvs.toMap ++ libraryPath ++ secrets,
       driverUrl = driverUrl
     )
+  }
+
+  /** What an executor must know before it can ask the driver; secrets are no part of a command line. */
+  private def startupOptions: Seq[String] =
+    Utils
+      .sparkJavaOpts(conf, SparkConf.isExecutorStartupConf)
+      .filterNot(_.startsWith(s"-D${SecurityManager.SPARK_AUTH_SECRET_CONF}="))
+
+  private def secrets: Map[String, String] = {
+    val security = sc.env.securityManager
+    val shared =
+      if (security.isAuthenticationEnabled())
+        Map(SecurityManager.ENV_AUTH_SECRET -> security.getSecretKey())
+      else Map.empty[String, String]
+    shared ++ security.getEnvironmentForSslRpcPasswords
   }
 
   private def driverUrl: String = {

@@ -1,0 +1,189 @@
+"""From the submit of an application to its first task: local-numa against Spark's own masters.
+
+    .venv/bin/python benchmarks/startup.py --repeat 7
+
+Every repetition runs each arm once, in random order (seeded), so that load on the machine falls on
+all alike; the first repetition warms the page cache and the class-data archives and is dropped.
+Reported: median, smallest and largest seconds of each arm, and the median of the paired ratios to
+local-numa with a bootstrap interval. Raw values go to benchmarks/results/ as each run ends.
+
+Arms: `local[2]`; `local-cluster[2,1,1024]`; `standalone`, a master and two workers of one core that
+run already (their own start is not counted); `local-numa[2x1]` by plain spark-submit; the same by
+`hearth submit`, which plans first and starts the driver from a class-data archive too.
+"""
+
+import argparse
+import json
+import os
+import platform
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hearth.planner.places import hearth_jar, spark_home
+
+BIN = Path(sys.executable).parent
+ROOT = Path(__file__).resolve().parents[1]
+NUMA = "local-numa[2x1]"
+LIMIT_S = 180
+
+APPLICATION = """
+import time
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.appName("startup").getOrCreate()
+context = spark.sparkContext._jsc.sc()
+context.range(0, 2, 1, 2, 2).count()
+task = context.statusStore().taskList(0, 0, 1).apply(0)
+print("FIRST_TASK", task.launchTime().getTime() / 1000, flush=True)
+spark.stop()
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeat", type=int, default=7, help="repetitions kept, after one dropped")
+    parser.add_argument("--seed", type=int, default=1, help="of the order within a repetition")
+    parser.add_argument("--output", type=Path, help="raw results (default: benchmarks/results/)")
+    options = parser.parse_args()
+    name = f"startup-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
+    output = options.output or ROOT / "benchmarks" / "results" / name
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="hearth-startup-") as folder:
+        application = Path(folder) / "startup.py"
+        application.write_text(APPLICATION)
+        with standalone(Path(folder)) as master:
+            rows = measure(arms(application, master, Path(folder)), options, output)
+    report(rows)
+    print(f"\nRaw results: {output}")
+
+
+def arms(application: Path, standalone_master: str, folder: Path) -> dict[str, list[str]]:
+    jar = str(hearth_jar())
+    quiet = [
+        *("--conf", "spark.ui.enabled=false", "--conf", "spark.log.level=WARN"),
+        *("--conf", f"spark.local.dir={folder / 'local'}", "--conf", "spark.executor.memory=1g"),
+    ]
+    submit = str(BIN / "spark-submit")
+
+    def spark(master: str, *more: str) -> list[str]:
+        return [submit, "--master", master, *more, *quiet, str(application)]
+
+    return {
+        "local[2]": spark("local[2]"),
+        "local-cluster[2,1,1024]": spark("local-cluster[2,1,1024]"),
+        "standalone": spark(standalone_master, "--executor-cores", "1"),
+        NUMA: spark(NUMA, "--jars", jar, "--driver-class-path", jar),
+        f"hearth submit {NUMA}": [
+            *(str(BIN / "hearth"), "submit", "--master", NUMA, *quiet, str(application))
+        ],
+    }
+
+
+def measure(
+    commands: dict[str, list[str]], options: argparse.Namespace, output: Path
+) -> list[dict]:
+    order = random.Random(options.seed)
+    rows: list[dict] = []
+    print(f"{options.repeat} repetitions of {len(commands)} arms after one that is dropped")
+    for repetition in range(options.repeat + 1):
+        names = list(commands)
+        order.shuffle(names)
+        for name in names:
+            seconds = first_task(name, commands[name])
+            row = {"arm": name, "repetition": repetition, "seconds": round(seconds, 3)}
+            row |= {"dropped": repetition == 0, "load": os.getloadavg()[0]} | machine()
+            with output.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            rows.append(row)
+            print(f"  {repetition}/{options.repeat}  {name:32} {seconds:6.2f} s", flush=True)
+    return [row for row in rows if not row["dropped"]]
+
+
+def first_task(name: str, command: list[str]) -> float:
+    begin = time.time()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    for line in done.stdout.splitlines():
+        if line.startswith("FIRST_TASK "):
+            return float(line.split()[1]) - begin
+    sys.exit(f"{name}: no task was run (exit {done.returncode})\n{done.stderr[-3000:]}")
+
+
+def machine() -> dict[str, object]:
+    return {"cpus": os.cpu_count(), "kernel": platform.release(), "arch": platform.machine()}
+
+
+@contextmanager
+def standalone(folder: Path) -> Iterator[str]:
+    """A master and two workers on loopback, ended with the block."""
+    script = str(spark_home() / "bin" / "spark-class")
+    environment = {**os.environ, "SPARK_WORKER_DIR": str(folder / "worker")}
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(name: str, *words: str) -> Path:
+        log = folder / f"daemon-{len(processes)}.log"
+        command = [script, f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1", *words]
+        with log.open("wb") as stream:
+            processes.append(
+                subprocess.Popen(command, env=environment, stdout=stream, stderr=stream)
+            )
+        return log
+
+    try:
+        log = start("master.Master", "--port", "0", "--webui-port", "0")
+        line = wait_for(log, "Starting Spark master at ")
+        url = line.split("Starting Spark master at ")[1].strip()
+        for _ in range(2):
+            log = start("worker.Worker", "--cores", "1", "--memory", "2g", "--webui-port", "0", url)
+            wait_for(log, "Successfully registered with master")
+        yield url
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait(timeout=30)
+
+
+def wait_for(log: Path, text: str) -> str:
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        for line in log.read_text(errors="replace").splitlines():
+            if text in line:
+                return line
+        time.sleep(0.1)
+    sys.exit(f"'{text}' did not appear in {LIMIT_S} s:\n{log.read_text(errors='replace')[-2000:]}")
+
+
+def report(rows: list[dict]) -> None:
+    by_arm: dict[str, dict[int, float]] = {}
+    for row in rows:
+        by_arm.setdefault(row["arm"], {})[row["repetition"]] = row["seconds"]
+    print(f"\n{'arm':32} {'median':>7} {'min':>7} {'max':>7}   ratio to {NUMA} (95 %)")
+    for arm, values in sorted(by_arm.items(), key=lambda item: statistics.median(item[1].values())):
+        seconds = list(values.values())
+        ratios = [values[n] / by_arm[NUMA][n] for n in values]
+        low, high = bootstrap(ratios)
+        print(
+            f"{arm:32} {statistics.median(seconds):7.2f} {min(seconds):7.2f} {max(seconds):7.2f}"
+            f"   {statistics.median(ratios):5.2f}  [{low:.2f}, {high:.2f}]"
+        )
+    print(f"{len(by_arm[NUMA])} repetitions on {machine()}")
+
+
+def bootstrap(values: list[float], draws: int = 2000) -> tuple[float, float]:
+    """The 95 % percentile interval of the median, from `draws` resamples (seeded)."""
+    order = random.Random(0)
+    medians = sorted(statistics.median(order.choices(values, k=len(values))) for _ in range(draws))
+    return medians[int(0.025 * draws)], medians[int(0.975 * draws)]
+
+
+if __name__ == "__main__":
+    main()

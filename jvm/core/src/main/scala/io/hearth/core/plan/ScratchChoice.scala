@@ -1,0 +1,33 @@
+package io.hearth.core.plan
+
+import io.hearth.core.topology.Scratch
+
+/** Where shuffle files go: a path where memory holds them, and why or why not. */
+final private[plan] case class ScratchChoice(path: Option[String], because: String)
+
+private[plan] object ScratchChoice {
+
+  /**
+   * In memory where the input is known and twice its size (what a shuffle writes at most, and room for
+   * a second one) stays within half of the memory that executors leave, and within the file system.
+   */
+  def of(workload: Workload, spareMb: Long, scratch: Option[Scratch]): ScratchChoice =
+    (workload.inputBytes, scratch) match {
+      case (None, _) =>
+        leave("the input's size is unknown, and shuffle files in memory could exhaust it")
+      case (_, None) => leave("no file system in memory was found that can be written")
+      case (Some(bytes), Some(tmpfs)) =>
+        val need = (BigInt(bytes) * 2 >> 20).min(Long.MaxValue).toLong
+        if (need > spareMb / 2)
+          leave(s"twice the input exceeds half of the ${Sizes.show(spareMb)} that executors leave")
+        else if (need > tmpfs.freeMb)
+          leave(s"twice the input exceeds the ${Sizes.show(tmpfs.freeMb)} of ${tmpfs.path}")
+        else
+          ScratchChoice(
+            Some(tmpfs.path),
+            "twice the input fits in half of the memory that executors leave, so shuffle files stay in memory"
+          )
+    }
+
+  private def leave(because: String) = ScratchChoice(None, because)
+}

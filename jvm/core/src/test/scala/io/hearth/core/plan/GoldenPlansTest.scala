@@ -1,0 +1,91 @@
+package io.hearth.core.plan
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.json.Json
+import io.hearth.core.topology.{IdSet, MachineSpec}
+
+/**
+ * Whole plans of described machines, kept in `fixtures/plans`. `HEARTH_GOLDEN=write` writes them anew;
+ * look at the difference before you commit it.
+ */
+class GoldenPlansTest extends AnyFunSuite {
+  private val folder = Project.file("fixtures/plans")
+  private val write = sys.env.get("HEARTH_GOLDEN").contains("write")
+  private val gigabyte = 1L << 30
+
+  private case class Case(
+      machine: String,
+      workload: Workload = Workload.unknown,
+      limits: Limits = Limits.none
+  )
+
+  private val cases = Map(
+    "laptop" -> Case("1 node of 16 GB, 4 cores x 2 threads"),
+    "two-sockets" -> Case("2 packages, 2 nodes of 128 GB, 12 cores x 2 threads"),
+    "two-sockets-sql-20g" -> Case(
+      "2 packages, 2 nodes of 128 GB, 12 cores x 2 threads",
+      Workload(Some(WorkloadKind.Sql), Some(20 * gigabyte))
+    ),
+    "power8" -> Case("2 packages, 4 nodes of 256 GB, 6 cores x 8 threads, POWER"),
+    "power8-asked-4x12" -> Case(
+      "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads, POWER",
+      limits = Limits(Some(4), Some(12), Some(48L * 1024), Map.empty)
+    ),
+    "shared-caches" -> Case("2 packages, 8 nodes of 64 GB, 16 cores x 2 threads, l3 of 8 cores"),
+    "memory-only-node" -> Case(
+      "2 packages, 2 nodes of 64 GB, 10 cores, 1 memory-only node of 256 GB"
+    ),
+    "one-node-fits-the-data" -> Case(
+      "1 node of 128 GB, 32 cores x 2 threads",
+      Workload(Some(WorkloadKind.Etl), Some(2 * gigabyte))
+    )
+  )
+
+  for ((name, wanted) <- cases.toVector.sortBy(_._1))
+    test(s"the plan of $name is the one that was agreed on") {
+      val file = folder.resolve(s"$name.json")
+      val text = Json.pretty(PlanJson.write(plan(wanted))) + "\n"
+      if (write) save(file, text)
+      assert(Files.exists(file), s"$file is missing: HEARTH_GOLDEN=write writes it")
+      assert(Files.readString(file) == text)
+    }
+
+  test("every agreed plan belongs to a case") {
+    val kept = Files.list(folder).iterator.asScala.map(_.getFileName.toString).toSet
+    assert(kept == cases.keySet.map(name => s"$name.json"))
+  }
+
+  test("the worked example of the contract is what its request gives") {
+    val request = PlanRequest.read(
+      Json.parse(
+        Files.readString(Project.file("contract/examples/plan-request.json")),
+        "the request"
+      )
+    )
+    val file = Project.file("contract/examples/plan.json")
+    val text = Json.pretty(
+      PlanJson.write(
+        plan(Case(request.machine.getOrElse(fail("no machine")), request.workload, request.limits))
+      )
+    ) + "\n"
+    if (write) save(file, text)
+    assert(Files.readString(file) == text)
+  }
+
+  private def plan(wanted: Case): Plan =
+    Planner
+      .plan(MachineSpec.parse(wanted.machine), wanted.workload, wanted.limits, IdSet.empty)
+      .fold(u => fail(u.message), identity)
+
+  private def save(file: Path, text: String): Unit = {
+    Files.createDirectories(file.getParent)
+    Files.write(file, text.getBytes(UTF_8))
+    ()
+  }
+}

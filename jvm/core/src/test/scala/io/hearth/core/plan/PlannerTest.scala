@@ -1,0 +1,320 @@
+package io.hearth.core.plan
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.topology.{IdSet, MachineSpec, Topology}
+
+/** What a user gets for what he asks, on machines described in a line. */
+class PlannerTest extends AnyFunSuite {
+  private val power8 = "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
+  private val xeon = "2 packages, 2 nodes of 128 GB, 12 cores x 2 threads"
+  private val gigabyte = 1L << 30
+
+  private def tried(
+      machine: String,
+      limits: Limits = Limits.none,
+      workload: Workload = Workload.unknown,
+      occupied: IdSet = IdSet.empty,
+      change: Topology => Topology = identity
+  ): Either[Unfit, Plan] =
+    Planner.plan(change(MachineSpec.parse(machine)), workload, limits, occupied)
+
+  private def plan(
+      machine: String,
+      limits: Limits = Limits.none,
+      workload: Workload = Workload.unknown,
+      occupied: IdSet = IdSet.empty,
+      change: Topology => Topology = identity
+  ): Plan = tried(machine, limits, workload, occupied, change).fold(u => fail(u.message), identity)
+
+  private def refused(machine: String, limits: Limits): Unfit =
+    tried(machine, limits).swap.getOrElse(fail("it was planned"))
+
+  private def shape(executors: Int, cores: Int) =
+    Limits(Some(executors), Some(cores), None, Map.empty)
+  private def executors(n: Int) = Limits(Some(n), None, None, Map.empty)
+  private def conf(settings: (String, String)*) = Limits.none.copy(conf = settings.toMap)
+  private def slots(plan: Plan) = plan.executors.map(_.taskSlots)
+  private def nodes(plan: Plan) = plan.executors.map(_.memoryNodes.toString)
+  private def because(plan: Plan, decision: String) =
+    plan.reasons.find(_.decision == decision).fold(fail(s"no reason for $decision"))(_.because)
+
+  test("two sockets get executors of about eight tasks that stay on their node") {
+    val got = plan(xeon)
+    assert(got.master == "local-numa[6x8]")
+    assert(nodes(got) == Vector("0", "0", "0", "1", "1", "1"))
+  }
+
+  test("heaps stay below the compressed-oops limit, however much memory there is") {
+    assert(plan(power8).executors.forall(_.heapMb == 31744))
+  }
+
+  test("a last-level cache that is wide enough keeps its executors to itself") {
+    val got = plan("1 node of 256 GB, 24 cores x 2 threads, l3 of 6 cores")
+    val caches = Vector.tabulate(4)(i =>
+      IdSet.from(6 * i until 6 * i + 6) | IdSet.from(24 + 6 * i until 30 + 6 * i)
+    )
+    assert(got.executors.forall(e => caches.exists(e.cpus.subsetOf)))
+  }
+
+  test("a few cores on one node run native in Spark's own local mode") {
+    val got = plan("1 node of 16 GB, 8 cores x 2 threads")
+    assert(got.mode == PlanMode.Native && got.master == "local[16]")
+    assert(got.conf("spark.driver.memory") == s"${got.executors.head.heapMb}m")
+  }
+
+  test(
+    "data that one heap holds runs native on one node, below the cores where one JVM stops scaling"
+  ) {
+    val small = Workload(None, Some(2 * gigabyte))
+    assert(plan("1 node of 128 GB, 32 cores", workload = small).mode == PlanMode.Native)
+    assert(plan("1 node of 128 GB, 60 cores", workload = small).mode == PlanMode.Partitioned)
+    assert(plan("2 nodes of 128 GB, 16 cores", workload = small).mode == PlanMode.Partitioned)
+    val large = Workload(None, Some(20 * gigabyte))
+    assert(plan("1 node of 128 GB, 32 cores", workload = large).mode == PlanMode.Partitioned)
+  }
+
+  test("one executor gets the whole machine, two a package each, three on two nodes two and one") {
+    assert(nodes(plan(power8, executors(1))) == Vector("0-3"))
+    assert(nodes(plan(power8, executors(2))) == Vector("0-1", "2-3"))
+    assert(nodes(plan(xeon, executors(3))) == Vector("0", "0", "1"))
+    assert(plan(power8, executors(2)).executors.map(_.cpus.size) == Vector(96, 96))
+  }
+
+  test("four executors of twelve tasks use all six cores of a node each, as in S3") {
+    val got = plan(power8, shape(4, 12))
+    assert(slots(got) == Vector(12, 12, 12, 12))
+    assert(nodes(got) == Vector("0", "1", "2", "3") && got.executors.forall(_.cpus.size == 48))
+  }
+
+  test("one executor for each hardware thread is possible, one more is refused") {
+    assert(slots(plan(power8, shape(192, 1))) == Vector.fill(192)(1))
+    val unfit = refused(power8, shape(193, 1))
+    assert(unfit.message.contains("--executors") && unfit.message.contains("192 CPUs"))
+    assert(refused(power8, shape(100, 2)).message.contains("--executors x --cores: 100 x 2 = 200"))
+  }
+
+  test("cores alone get as many executors as the machine holds") {
+    assert(plan(xeon, Limits(None, Some(6), None, Map.empty)).master == "local-numa[8x6]")
+    assert(plan(power8, Limits(None, Some(48), None, Map.empty)).master == "local-numa[2x48]")
+    assert(refused(xeon, Limits(None, Some(49), None, Map.empty)).name == "--cores")
+  }
+
+  test("a heap that does not fit is refused with the largest that does, and that one fits") {
+    val asked = Limits(Some(12), None, Some(100000L), Map.empty)
+    val unfit = refused(power8, asked)
+    assert(unfit.name == "--memory" && unfit.value == "100000 MB")
+    val largest = """at most (\d+) MB""".r.findFirstMatchIn(unfit.remedy).map(_.group(1).toLong)
+    assert(largest.exists(_ > 60000))
+    assert(
+      plan(power8, asked.copy(memoryMb = largest)).executors.forall(e => largest.contains(e.heapMb))
+    )
+    assert(tried(power8, asked.copy(memoryMb = largest.map(_ + 1))).isLeft)
+  }
+
+  test("a heap larger than a node's memory takes the memory of several nodes") {
+    val got = plan(power8, Limits(None, None, Some(300L * 1024), Map.empty))
+    assert(got.executors.size == 2 && nodes(got) == Vector("0-1", "2-3"))
+    assert(got.executors.head.javaOptions.contains("-XX:+UseG1GC"))
+  }
+
+  test(
+    "the user's Spark settings count as the options do, and contradictions are refused by name"
+  ) {
+    val set = conf(
+      "spark.executor.instances" -> "4",
+      "spark.executor.cores" -> "6",
+      "spark.executor.memory" -> "10g"
+    )
+    val got = plan(xeon, set)
+    assert(slots(got) == Vector(6, 6, 6, 6) && got.executors.forall(_.heapMb == 10240))
+    assert(got.conf("spark.executor.memory") == "10g")
+    val twice = Limits(Some(4), None, None, Map("spark.executor.instances" -> "2"))
+    assert(refused(xeon, twice).message.contains("spark.executor.instances says 2"))
+    for (
+      key <- Seq(
+        "spark.executor.instances",
+        "spark.executor.memory",
+        "spark.task.cpus",
+        "spark.driver.memory"
+      )
+    )
+      assert(refused(xeon, conf(key -> "many")).message.startsWith(s"$key: 'many'"))
+  }
+
+  test("numbers below one are refused") {
+    assert(refused(xeon, executors(0)).name == "--executors")
+    assert(refused(xeon, Limits(None, Some(-1), None, Map.empty)).name == "--cores")
+    assert(refused(xeon, Limits(None, None, Some(0L), Map.empty)).name == "--memory")
+  }
+
+  test("spark.cores.max bounds the task slots of all executors") {
+    assert(slots(plan(power8, conf("spark.cores.max" -> "20"))).sum == 20)
+    val unfit = refused(power8, shape(4, 12).copy(conf = Map("spark.cores.max" -> "20")))
+    assert(unfit.name == "spark.cores.max" && unfit.limit.contains("48"))
+  }
+
+  test("no executor is narrower than a task") {
+    val wide = plan(xeon, conf("spark.task.cpus" -> "20"))
+    assert(wide.executors.forall(_.taskSlots >= 20))
+    assert(refused(xeon, conf("spark.task.cpus" -> "49")).name == "spark.task.cpus")
+  }
+
+  test("dynamic allocation gets places for its maximum of executors") {
+    val on = "spark.dynamicAllocation.enabled" -> "true"
+    val got = plan(power8, conf(on, "spark.dynamicAllocation.maxExecutors" -> "4"))
+    assert(got.executors.size == 4 && !got.conf.contains("spark.executor.instances"))
+    assert(plan("1 node of 16 GB, 4 cores", conf(on)).mode == PlanMode.Partitioned)
+    val low = conf(
+      on,
+      "spark.dynamicAllocation.maxExecutors" -> "2",
+      "spark.dynamicAllocation.minExecutors" -> "3"
+    )
+    assert(refused(xeon, low).name == "spark.dynamicAllocation")
+  }
+
+  test(
+    "occupied CPUs and their share of memory are left alone, and one free node is not run native"
+  ) {
+    val got = plan(xeon, occupied = IdSet.from((0 until 12) ++ (24 until 36)))
+    assert(nodes(got).distinct == Vector("1"))
+    val half = plan("1 node of 16 GB, 8 cores", occupied = IdSet.from(0 until 4))
+    assert(half.mode == PlanMode.Partitioned && half.executors.forall(_.cpus.toString == "4-7"))
+    assert(half.executors.map(e => e.heapMb + e.overheadMb).sum < 8 * 1024)
+    assert(tried(xeon, occupied = IdSet.from(0 until 48)).left.exists(_.name == "CPUs"))
+  }
+
+  test("the cgroup's memory limit is shared by the nodes") {
+    val got = plan(
+      xeon,
+      change = t => t.copy(allowed = t.allowed.copy(memoryLimitBytes = Some(32 * gigabyte)))
+    )
+    val all = got.executors.map(e => e.heapMb + e.overheadMb + e.offHeapMb).sum + got.driver.heapMb
+    assert(all < 32 * 1024 && all > 24 * 1024)
+    val tiny =
+      tried(xeon, change = t => t.copy(allowed = t.allowed.copy(memoryLimitBytes = Some(gigabyte))))
+    assert(tiny.left.exists(u => u.name == "memory" && u.remedy.contains("cgroup")))
+  }
+
+  test("a node without memory uses its nearest neighbour's, a node without CPUs serves nobody") {
+    val poor = plan(
+      "4 nodes of 64 GB, 8 cores, 1 memory-only node of 64 GB, " +
+        "distances 10 30 20 30 40 / 30 10 30 30 40 / 20 30 10 30 40 / 30 30 30 10 40 / 40 40 40 40 10",
+      change = t => t.copy(nodes = t.nodes.map(n => if (n.id == 0) n.copy(memoryBytes = 0) else n))
+    )
+    assert(nodes(poor) == Vector("2", "1", "2", "3"))
+    assert(because(poor, "memory").contains("nodes 4 serve no executor"))
+    assert(because(poor, "memory").contains("CPUs of nodes 0 use the nearest node"))
+  }
+
+  test("SQL with memory to spare works off the heap, other work does not") {
+    val sql = plan(power8, workload = Workload(Some(WorkloadKind.Sql), None))
+    assert(sql.executors.forall(_.offHeapMb >= 4096))
+    assert(sql.conf("spark.memory.offHeap.size") == s"${sql.executors.head.offHeapMb}m")
+    assert(
+      plan(power8, workload = Workload(Some(WorkloadKind.Ml), None)).executors
+        .forall(_.offHeapMb == 0)
+    )
+  }
+
+  test("the collector's threads are the executor's, and the user's collector replaces ours") {
+    val ours = plan(xeon).executors.head.javaOptions
+    assert(
+      ours == Vector(
+        "-XX:+UseParallelGC",
+        "-XX:ParallelGCThreads=8",
+        "-XX:ActiveProcessorCount=8",
+        "-XX:-UseNUMA"
+      )
+    )
+    val users = plan(
+      xeon,
+      conf("spark.executor.extraJavaOptions" -> "-XX:+UseZGC -Dnote='a b'")
+    ).executors.head.javaOptions
+    assert(
+      users.count(_.matches("""-XX:\+Use\w+GC""")) == 1 && users.takeRight(2) == Vector(
+        "-XX:+UseZGC",
+        "-Dnote=a b"
+      )
+    )
+    assert(
+      refused(xeon, conf("spark.executor.extraJavaOptions" -> "-Xmx9g")).message
+        .contains("--memory")
+    )
+  }
+
+  test("shuffle partitions are a multiple of the tasks at once, whatever the input") {
+    for (
+      input <- Seq(None, Some(0L), Some(24 * gigabyte), Some(1000 * gigabyte), Some(Long.MaxValue))
+    ) {
+      val n =
+        plan(power8, workload = Workload(None, input)).conf("spark.sql.shuffle.partitions").toInt
+      assert(n >= 96 && n % 96 == 0, input)
+    }
+    val asked = plan(power8, conf("spark.sql.shuffle.partitions" -> "7"))
+    assert(asked.conf("spark.sql.shuffle.partitions") == "7")
+  }
+
+  test(
+    "shuffle files stay in memory where the input is known and small, else the directory is left alone"
+  ) {
+    val known = Workload(None, Some(10 * gigabyte))
+    assert(plan(power8, workload = known).conf.get("spark.local.dir").contains("/dev/shm"))
+    assert(!plan(power8).conf.contains("spark.local.dir"))
+    assert(
+      !plan(xeon, workload = known.copy(inputBytes = Some(300 * gigabyte))).conf
+        .contains("spark.local.dir")
+    )
+    val live = plan(power8, workload = known, change = _.copy(source = "live"))
+    assert(!live.conf.contains("spark.local.dir"))
+    assert(plan(power8, conf("spark.local.dir" -> "/ssd"), known).conf("spark.local.dir") == "/ssd")
+  }
+
+  test(
+    "a node is a host, and on one node each executor is a host, by addresses that can be dialled"
+  ) {
+    assert(plan(power8).executors.map(_.host).distinct.size == 4)
+    val one = plan("1 node of 256 GB, 32 cores").executors.map(_.host)
+    assert(one.distinct.size == one.size && one.forall(_.startsWith("127.78.")))
+    assert(Hosts.of(Vector.range(0, 600)).forall(h => !h.endsWith(".0") && !h.endsWith(".255")))
+    assert(Hosts.of(Vector.range(0, 600)).distinct.size == 600)
+  }
+
+  test("the driver takes the CPUs that executors leave, and is unbound where they leave none") {
+    assert(!plan(xeon).driver.bound)
+    val some = plan(xeon, shape(2, 4)).driver
+    assert(some.bound && some.cpus.size == 32)
+  }
+
+  test("the settings read back give the same executors") {
+    for (
+      machine <- Seq(
+        power8,
+        xeon,
+        "2 nodes of 100 GB, 10 cores x 2 threads, 1 memory-only node of 9 GB"
+      )
+    ) {
+      val first = plan(machine)
+      val again = plan(machine, Limits.none.copy(conf = first.conf))
+      if (slots(first).distinct.size == 1)
+        assert(again.executors == first.executors)
+    }
+  }
+
+  test("spark-submit's arguments quote what a shell would take apart") {
+    val got = plan(xeon, conf("spark.executor.extraJavaOptions" -> "-Da='b c'"))
+    val text = PlanFormat.SparkSubmit.render(got)
+    assert(text.startsWith("--master 'local-numa[6x8]'"))
+    assert(text.contains("""--conf 'spark.executor.extraJavaOptions=-Da='\''b c'\'''"""))
+    assert(PlanFormat.Conf.render(got).contains("spark.executor.cores 8\n"))
+  }
+
+  test("4,096 CPUs on 64 nodes are planned in a moment, also thread by thread") {
+    val large = "8 packages, 64 nodes of 64 GB, 32 cores x 2 threads"
+    plan(large)
+    val start = System.nanoTime()
+    plan(large)
+    plan(large, shape(4096, 1))
+    assert(System.nanoTime() - start < 10e9)
+  }
+}

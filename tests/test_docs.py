@@ -1,0 +1,61 @@
+"""Every command line that the documents show is one that the real parsers take."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from hearth.cli import command_names, command_parser
+from hearth.launch.arguments import split_line
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md")])
+_BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_SPARK = ("spark-submit", "spark-shell", "spark-sql", "pyspark")
+
+
+def shown_commands() -> Iterator[tuple[str, str]]:
+    """Every command line in a `sh` block, with the name of its document."""
+    for document in DOCUMENTS:
+        for block in _BLOCK.findall(document.read_text()):
+            for line in block.replace("\\\n", " ").splitlines():
+                if line.strip() and not line.startswith("#"):
+                    yield document.name, line
+
+
+def help_examples() -> Iterator[tuple[str, str]]:
+    """Every example in the help of a command."""
+    for name in command_names():
+        module, _ = command_parser(name)
+        for line in (module.__doc__ or "").partition("examples:")[2].strip().splitlines():
+            yield f"{name} --help", line.strip()
+
+
+@pytest.mark.parametrize(("document", "line"), [*shown_commands(), *help_examples()])
+def test_a_command_line_that_is_shown_can_be_typed(document: str, line: str) -> None:
+    words = shlex.split(line, comments=True)
+    while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
+        words.pop(0)
+    program, rest = Path(words[0]).name, words[1:]
+    if program == "hearth":
+        module, parser = command_parser(rest[0])
+        parse = getattr(module, "parse", lambda parser, rest: parser.parse_args(rest))
+        parse(parser, rest[1:])
+    elif program == "make":
+        assert re.search(rf"^{rest[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    elif program in _SPARK:
+        assert split_line([word for word in rest if word != "-f"]).hearth == []
+    else:
+        assert program in ("python", "pip", "mvn", "source"), f"{document} shows {line}"
+
+
+def test_a_path_that_a_document_links_to_exists() -> None:
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(((?!http)[^)#]+)\)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_architecture_stays_within_two_pages() -> None:
+    assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) <= 120

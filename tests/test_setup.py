@@ -1,0 +1,88 @@
+"""The set-up of a checkout."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from conftest import ROOT, Command
+from hearth.model.processes import start_ticks
+
+_TOOLS = ("sh", "dirname", "id", "tr", "sed", "cat", "bash", "ps", "mkdir")
+
+
+def test_without_apt_it_says_exactly_what_to_install_and_stops(tmp_path: Path) -> None:
+    for tool in _TOOLS:
+        (tmp_path / tool).symlink_to(str(shutil.which(tool)))
+    done = subprocess.run(
+        [str(ROOT / "tools" / "setup.sh")],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "setup: missing: openjdk-17-jdk-headless maven - as root: "
+        "apt-get install openjdk-17-jdk-headless maven - then run this again\n"
+    )
+
+
+def test_make_alone_lists_what_it_can_do() -> None:
+    shown = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for target in ("setup", "demo", "test", "format", "lint", "clean"):
+        assert f"make {target} " in shown
+
+
+def fake_java(folder: Path, script: str) -> dict[str, str]:
+    """An environment whose java is a shell script, with a cache of its own."""
+    java = folder / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f"#!/bin/sh\n{script}\n")
+    java.chmod(0o755)
+    return {"JAVA_HOME": str(folder / "java"), "XDG_CACHE_HOME": str(folder / "cache")}
+
+
+def test_ctrl_c_ends_the_command_with_130_and_its_child_too(tmp_path: Path) -> None:
+    told = tmp_path / "pid"
+    environment = fake_java(tmp_path, f"echo $$ > {told}; exec sleep 600")
+    command = [str(Path(sys.executable).with_name("hearth")), "topology"]
+    process = subprocess.Popen(
+        command, env={**os.environ, **environment}, stderr=subprocess.PIPE, text=True
+    )
+    end = time.monotonic() + 20
+    while not (told.is_file() and told.read_text().strip()):
+        assert time.monotonic() < end, "java did not start"
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors) == (130, "hearth: interrupted\n")
+    assert start_ticks(int(told.read_text())) is None
+
+
+def test_without_an_archive_hearth_goes_on_and_debug_says_why(
+    hearth: Command, tmp_path: Path
+) -> None:
+    java = shutil.which(
+        "java", path=os.path.expandvars("$JAVA_HOME/bin") + ":" + os.environ["PATH"]
+    )
+    refuse = 'case "$*" in *ArchiveClassesAtExit*) echo no archive today >&2; exit 3;; esac'
+    environment = fake_java(tmp_path, f'{refuse}\nexec {java} "$@"')
+    for _ in range(2):
+        done = hearth("topology", "--debug", environment=environment)
+        assert done.returncode == 0, done.stderr
+        assert "hearth: no class-data archive: no archive today" in done.stderr
+    assert hearth("topology", environment=environment).stderr == ""
+
+
+def test_the_archive_is_made_once_and_used(hearth: Command, tmp_path: Path) -> None:
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    assert hearth("topology", environment=environment).returncode == 0
+    (archive,) = (tmp_path / "cache" / "hearth").iterdir()
+    made = archive.stat().st_mtime_ns
+    assert archive.suffix == ".jsa"
+    assert hearth("topology", environment=environment).returncode == 0
+    assert archive.stat().st_mtime_ns == made

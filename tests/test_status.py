@@ -1,0 +1,103 @@
+"""hearth status: applications on record, the living told from the dead, a fresh reading."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Command
+from hearth.model.processes import start_ticks
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that stands for a driver and its executor."""
+    process = subprocess.Popen(["sleep", "600"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def record(home: Path, app: str, pid: int, ticks: int | None, **more: Any) -> Path:
+    """Writes the record of an application as the driver does."""
+    folder = home / "runs" / app
+    folder.mkdir(parents=True)
+    run = {"schema": "hearth/run/1", "app_id": app, "name": "test", "driver_pid": pid}
+    run |= {"driver_start_ticks": ticks, "master": "local-numa[1x1]", "state": "running"}
+    run |= {"started_at": "2026-11-21T09:00:00Z", **more}
+    (folder / "run.json").write_text(json.dumps(run))
+    return folder
+
+
+def place(folder: Path, pid: int, cpus: str) -> None:
+    """Writes the placement record of one executor, planned for some CPUs."""
+    executor = {"executor_id": "1", "place": 0, "host": "here", "pid": pid, "bound": True}
+    executor |= {"start_ticks": start_ticks(pid), "planned_cpus": cpus}
+    executor |= {"planned_memory_nodes": "0", "verdict": "as planned", "drift": []}
+    report = {"schema": "hearth/placement/1", "app_id": folder.name, "executors": [executor]}
+    (folder / "placement.json").write_text(json.dumps(report))
+
+
+def test_without_an_application_it_says_so(hearth: Command) -> None:
+    done = hearth("status")
+    assert done.returncode == 0
+    assert done.stdout == "no application is running under local-numa (--all lists ended ones)\n"
+
+
+def test_a_dead_driver_is_not_running_and_with_all_it_is_gone(
+    hearth: Command, tmp_path: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    ticks = start_ticks(sleeper.pid)
+    record(tmp_path / "state", "app-reused-pid", sleeper.pid, (ticks or 0) + 1)
+    record(tmp_path / "state", "app-done", 1, 1, state="finished")
+    assert "no application is running" in hearth("status").stdout
+    shown = hearth("status", "--all").stdout
+    assert "app-reused-pid  test  gone" in shown
+    assert "app-done  test  finished" in shown
+
+
+def test_a_running_application_is_read_afresh_from_the_kernel(
+    hearth: Command, tmp_path: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    folder = record(tmp_path / "state", "app-1", sleeper.pid, start_ticks(sleeper.pid))
+    place(folder, sleeper.pid, "4000")
+    shown = hearth("status").stdout
+    assert "app-1  test  running" in shown
+    allowed = sorted(os.sched_getaffinity(sleeper.pid))
+    assert f"executor 1 may run on CPUs {allowed[0]}" in shown
+    assert "planned 4000" in shown
+    assert "drift" in shown
+    done = hearth("status", "test", "--json")
+    (application,) = json.loads(done.stdout)["applications"]
+    assert application["placement"]["executors"][0]["kernel"]["cpus_allowed"]
+
+
+def test_an_executor_that_has_gone_is_shown_as_gone(
+    hearth: Command, tmp_path: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    folder = record(tmp_path / "state", "app-1", sleeper.pid, start_ticks(sleeper.pid))
+    executor = subprocess.Popen(["sleep", "600"])
+    place(folder, executor.pid, "0")
+    executor.kill()
+    executor.wait()
+    assert hearth("status", "app-1").stdout.rstrip().endswith("gone")
+
+
+def test_an_unknown_application_is_an_error_that_says_where_to_look(hearth: Command) -> None:
+    done = hearth("status", "app-x")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "hearth: no application 'app-x' is on record: 'hearth status --all' lists them\n"
+    )
+
+
+def test_a_damaged_record_is_named(hearth: Command, tmp_path: Path) -> None:
+    folder = record(tmp_path / "state", "app-1", 1, 1)
+    (folder / "run.json").write_text("{")
+    done = hearth("status")
+    assert done.returncode == 2
+    assert f"'{folder}/run.json' cannot be read" in done.stderr

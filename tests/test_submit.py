@@ -1,0 +1,276 @@
+"""hearth submit: telling the words apart, and the exact command that runs."""
+
+import json
+import os
+import re
+import shlex
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, Command, check_golden
+from hearth.launch.arguments import split_line
+from hearth.launch.compose import composed, fixed_by_master
+from hearth.launch.plan_file import KEPT_S, write_plan
+from hearth.launch.settings import user_master, user_settings
+from hearth.model.errors import UserError
+
+PLAN = {
+    "mode": "partitioned",
+    "master": "local-numa[2x4]",
+    "conf": {"spark.executor.memory": "8192m", "spark.sql.shuffle.partitions": "16"},
+}
+NATIVE = {"mode": "native", "master": "local[2]", "conf": {"spark.driver.memory": "3g"}}
+
+
+def command(words: str, plan: dict[str, object] = PLAN, conf: Path | None = None) -> list[str]:
+    """The words after spark-submit, for a plan; `/hearth.jar` is the jar."""
+    line = split_line(shlex.split(words))
+    settings = user_settings(line, conf or Path("/nowhere"))
+    jar = Path("/hearth.jar") if plan is PLAN else None
+    return composed(Path("spark-submit"), line, settings, plan, {}, jar).command[1:]
+
+
+def test_what_follows_the_application_is_never_touched() -> None:
+    tail = "app.py --executors 3 --master yarn --conf x=y --dry-run -- --memory"
+    line = split_line(shlex.split(f"--executors 2 {tail}"))
+    assert line.hearth == ["--executors", "2"]
+    assert shlex.join(line.application) == tail
+    assert line.options == []
+
+
+def test_hearths_options_may_stand_among_those_of_spark_submit() -> None:
+    line = split_line(
+        shlex.split("--name n --workload sql -v --conf a=b --memory=4g -c c=d app.jar")
+    )
+    assert line.hearth == ["--workload", "sql", "--memory=4g"]
+    assert [(o.name, o.value) for o in line.options] == [
+        ("--name", "n"),
+        ("-v", None),
+        ("--conf", "a=b"),
+        ("--conf", "c=d"),
+    ]
+    assert line.application == ["app.jar"]
+
+
+def test_a_value_that_looks_like_an_option_stays_a_value() -> None:
+    line = split_line(
+        ["--driver-java-options", "--add-opens=a/b=ALL", "--name", "--dry-run", "a.py"]
+    )
+    assert line.hearth == []
+    assert line.last("--name") == "--dry-run"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            "--conff a=b x.py",
+            "'--conff' is an option neither of hearth nor of spark-submit: did you",
+        ),
+        ("--class", "--class: its value is missing"),
+        ("--memory", "--memory: its value is missing"),
+        ("--verbose=1 x.py", "'--verbose=1' is an option neither"),
+    ],
+)
+def test_a_word_that_nobody_knows_is_refused(words: str, message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        split_line(shlex.split(words))
+
+
+def test_options_that_spark_drops_for_local_masters_become_settings() -> None:
+    line = split_line(shlex.split("--executor-memory 4g --num-executors 2 app.py"))
+    settings = user_settings(line, Path("/nowhere"))
+    plan = {**PLAN, "conf": {"spark.executor.memory": "4g", "spark.executor.instances": "2"}}
+    launch = composed(Path("spark-submit"), line, settings, plan, {}, None)
+    assert launch.command[1:] == [
+        *("--master", "local-numa[2x4]"),
+        *("--conf", "spark.executor.memory=4g"),
+        *("--conf", "spark.executor.instances=2"),
+        "app.py",
+    ]
+    assert launch.notes[0] == (
+        "--executor-memory 4g becomes spark.executor.memory=4g: "
+        "Spark drops the option for local masters"
+    )
+
+
+def test_a_setting_of_the_users_is_not_given_twice() -> None:
+    words = command("--conf spark.sql.shuffle.partitions=16 app.py")
+    assert words.count("spark.sql.shuffle.partitions=16") == 1
+
+
+def test_what_the_plan_makes_of_a_users_setting_comes_after_it() -> None:
+    words = command("--conf spark.executor.memory=8g app.py")
+    assert words.index("spark.executor.memory=8g") < words.index("spark.executor.memory=8192m")
+
+
+def test_the_jar_is_added_to_the_users_class_path_wherever_he_set_it(tmp_path: Path) -> None:
+    assert command("app.py")[-3:] == ["--driver-class-path", "/hearth.jar", "app.py"]
+    assert "/mine.jar:/hearth.jar" in command("--driver-class-path /mine.jar app.py")
+    key = "spark.driver.extraClassPath"
+    assert "/mine.jar:/hearth.jar" in command(f"--conf {key}=/mine.jar app.py")
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "spark-defaults.conf").write_text(f"{key} /mine.jar\n")
+    assert "/mine.jar:/hearth.jar" in command("app.py", conf=tmp_path)
+
+
+def test_a_native_plan_is_plain_spark() -> None:
+    assert command("--name n app.py", NATIVE) == [
+        *("--master", "local[2]"),
+        *("--name", "n"),
+        *("--conf", "spark.driver.memory=3g"),
+        "app.py",
+    ]
+
+
+def test_settings_come_in_sparks_order_of_precedence(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "spark-defaults.conf").write_text("spark.a 1\nspark.b 1\nother 1\n")
+    file = tmp_path / "mine.conf"
+    file.write_text("spark.b 2\nspark.c 2\nspark.driver.memory 2g\nspark.master local-numa[2]\n")
+
+    def settings(words: str) -> dict[str, str]:
+        return user_settings(split_line(shlex.split(words)), tmp_path)
+
+    assert settings("app.py") == {"spark.a": "1", "spark.b": "1"}
+    own = settings(f"--properties-file {file} --conf spark.c=3 --driver-memory 4g app.py")
+    assert own == {
+        "spark.b": "2",
+        "spark.c": "3",
+        "spark.driver.memory": "4g",
+        "spark.master": "local-numa[2]",
+    }
+    both = settings(f"--properties-file {file} --load-spark-defaults app.py")
+    assert (both["spark.a"], both["spark.b"]) == ("1", "2")
+
+
+def test_the_master_is_looked_for_where_spark_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MASTER", "local-numa[9]")
+    line = split_line(shlex.split("--master local-numa[1] app.py"))
+    assert user_master(line, {"spark.master": "yarn"}) == "local-numa[1]"
+    bare = split_line(["app.py"])
+    assert user_master(bare, {"spark.master": "yarn"}) == "yarn"
+    assert user_master(bare, {}) == "local-numa[9]"
+
+
+@pytest.mark.parametrize(
+    ("master", "fixed"),
+    [(None, (None, None)), ("local-numa", (None, None)), ("local-numa[4]", (4, None)),
+     ("local-numa[4x12]", (4, 12))],
+)  # fmt: skip
+def test_each_form_of_the_master_fixes_what_it_says(
+    master: str | None, fixed: tuple[int | None, int | None]
+) -> None:
+    assert fixed_by_master(master) == fixed
+
+
+def test_one_plan_takes_one_file_and_old_ones_are_swept(tmp_path: Path) -> None:
+    first = write_plan({"a": 1}, tmp_path)
+    assert write_plan({"a": 1}, tmp_path) == first
+    assert json.loads(first.read_text()) == {"a": 1}
+    old = time.time() - KEPT_S - 60
+    os.utime(first, (old, old))
+    second = write_plan({"a": 2}, tmp_path)
+    assert list(second.parent.iterdir()) == [second]
+
+
+def test_a_state_directory_that_cannot_be_written_is_named() -> None:
+    with pytest.raises(UserError, match="the plan cannot be written to '/proc/hearth/plans'"):
+        write_plan({}, Path("/proc/hearth"))
+
+
+def place_free(text: str) -> str:
+    """A command without what differs between machines."""
+    text = re.sub(r"\S*/pyspark/bin/spark-submit", "SPARK_HOME/bin/spark-submit", text)
+    text = re.sub(r"[^\s=]*/state/plans/[0-9a-f]{16}", "STATE/plans/HASH", text)
+    text = re.sub(r"(\S*[:\s])?\S*/hearth-spark_\S*?\.jar", r"\1HEARTH_JAR", text)
+    text = text.replace(sys.executable, "PYTHON")
+    text = re.sub(r"(spark\.(?:driver|executor)\.memory(?:Overhead)?)=\d+m", r"\1=SIZE", text)
+    return text.replace(str(ROOT), "ROOT")
+
+
+def test_a_dry_run_prints_the_exact_command(hearth: Command) -> None:
+    words = ["--executors", "1", "--cores", "1", "--memory", "512m", "--name", "my job"]
+    done = hearth("submit", "--dry-run", *words, "job.py", "a b", "$HOME")
+    assert done.returncode == 0, done.stderr
+    check_golden("submit_dry_run.txt", place_free(done.stdout))
+    assert len(done.stderr.splitlines()) == 5
+
+
+def test_a_dry_run_prints_the_same_command_each_time_and_it_can_run(
+    hearth: Command, tmp_path: Path
+) -> None:
+    words = ["submit", "--dry-run", "--executors", "1", "--cores", "1", "--memory", "512m", "x.py"]
+    first, second = hearth(*words), hearth(*words)
+    assert first.stdout == second.stdout
+    plan = re.search(r"spark\.hearth\.plan=(\S+)", first.stdout)
+    assert plan is not None
+    assert json.loads(Path(plan[1]).read_text())["schema"] == "hearth/plan/1"
+    assert first.stdout.endswith("x.py\n")
+
+
+def test_another_master_is_passed_through_untouched(hearth: Command) -> None:
+    words = ["--master", "yarn", "--num-executors", "4", "--deploy-mode", "cluster", "job.py", "-x"]
+    done = hearth("submit", "--dry-run", "--executors", "3", *words)
+    assert shlex.split(done.stdout.replace("\\\n", ""))[1:] == words
+    assert done.stderr == (
+        "hearth: the master is yarn: hearth only passes through, so --executors 3 has no effect\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "no application is given: name a jar or a Python file"),
+        (["--deploy-mode", "cluster", "x.py"], "--deploy-mode: 'cluster' needs a cluster"),
+        (
+            ["--master", "local-numa[0y]", "x.py"],
+            "--master: 'local-numa[0y]' is no form of local-numa",
+        ),
+        (
+            ["--master", "local-numa[2]", "--executors", "3", "x.py"],
+            "--executors: 3 contradicts the master local-numa[2]: give one of them",
+        ),
+        (
+            ["--conf", "spark.hearth.plan=p.json", "x.py"],
+            "spark.hearth.plan: 'p.json' is a plan already",
+        ),
+        (["--executors", "100000", "x.py"], "--executors: 100000 does not fit"),
+        (["--conf", "spark.executor.memory=900t", "x.py"], "spark.executor.memory: "),
+        (["--conf", "spark.hearth.workload=xx", "x.py"], "spark.hearth.workload: 'xx' is unknown"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_by_name(
+    hearth: Command, words: list[str], message: str
+) -> None:
+    done = hearth("submit", *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"hearth: {message}"), done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_spark_of_another_version_is_refused(hearth: Command, tmp_path: Path) -> None:
+    for folder in ("bin", "jars"):
+        (tmp_path / "spark" / folder).mkdir(parents=True)
+    (tmp_path / "spark" / "bin" / "spark-submit").touch()
+    (tmp_path / "spark" / "jars" / "spark-core_2.12-3.5.1.jar").touch()
+    done = hearth("submit", "x.py", environment={"SPARK_HOME": str(tmp_path / "spark")})
+    assert done.returncode == 2
+    assert "SPARK_HOME: spark-core_2.12-3.5.1.jar in" in done.stderr
+
+
+def test_the_python_of_hearth_runs_the_workers_unless_the_user_chose_one(hearth: Command) -> None:
+    words = ["submit", "--dry-run", "--executors", "1", "--cores", "1", "x.py"]
+    assert f"env PYSPARK_PYTHON={sys.executable} " in hearth(*words).stdout
+    own = hearth(*words, environment={"PYSPARK_PYTHON": "/usr/bin/python3"})
+    assert "PYSPARK_PYTHON" not in own.stdout
+
+
+def test_the_exit_code_is_the_applications(hearth: Command, tmp_path: Path) -> None:
+    (tmp_path / "seven.py").write_text("import sys; print('ran', *sys.argv[1:]); sys.exit(7)\n")
+    done = hearth("submit", "--executors", "1", "--cores", "1", "seven.py", "--cores", "x y")
+    assert done.returncode == 7
+    assert "ran --cores x y" in done.stdout
