@@ -34,11 +34,13 @@ def main(evidence: Path, wanted: int) -> None:
     context = SparkSession.builder.appName("numalab").getOrCreate().sparkContext
     clock.mark("context")
     await_executors(wanted, without=frozenset())
+    _await_registered(context, wanted)
     clock.mark("executors")
     first = _round(context, wanted, evidence / "before")
     clock.mark("before")
     killed, survived = _kill_while_busy(context, wanted)
     after = await_executors(wanted, without=frozenset([killed]))
+    _await_registered(context, wanted)
     clock.mark("replaced")
     second = _round(context, wanted, evidence / "after")
     clock.mark("after")
@@ -154,6 +156,16 @@ def await_executors(wanted: int, without: frozenset[str]) -> dict[str, int]:
         f"{wanted} executors without {sorted(without)} in {WAIT_SECONDS:.0f} s: "
         f"there are {executor_processes()}"
     )
+
+
+def _await_registered(context: SparkContext, wanted: int) -> None:
+    """Waits until Spark gives tasks to `wanted` executors: a process needs a while to get there."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    tracker = context._jsc.sc().statusTracker()
+    while len(tracker.getExecutorInfos()) < wanted + 1:  # the driver is one of them
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"Spark knows {len(tracker.getExecutorInfos()) - 1} executors")
+        time.sleep(0.5)
 
 
 class _Clock:
