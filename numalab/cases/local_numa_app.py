@@ -1,0 +1,182 @@
+"""A Spark application that loses an executor on purpose; leaves the kernel's view of its processes.
+
+Runs as `spark-submit local_numa_app.py EVIDENCE EXECUTORS`. It judges nothing but its own answers.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyspark import SparkContext, StorageLevel
+from pyspark.sql import SparkSession
+
+from numalab.guest.capture import capture_process
+
+EXECUTOR = b"org.apache.spark.executor.CoarseGrainedExecutorBackend"
+ARCHIVE = "NUMALAB_EXECUTOR_ARCHIVE"
+NUMBERS = 10_000
+BLOCK_BYTES = 8 * 2**20
+WAIT_SECONDS = 150.0
+
+
+def main(evidence: Path, wanted: int) -> None:
+    """Counts, fills the heaps, kills the executor with the lowest id, does it all again."""
+    clock = _Clock()
+    context = SparkSession.builder.appName("numalab").getOrCreate().sparkContext
+    clock.mark("context")
+    await_executors(wanted, without=frozenset())
+    _await_registered(context, wanted)
+    clock.mark("executors")
+    first = _round(context, wanted, evidence / "before")
+    clock.mark("before")
+    killed, survived = _kill_while_busy(context, wanted)
+    after = await_executors(wanted, without=frozenset([killed]))
+    _await_registered(context, wanted)
+    clock.mark("replaced")
+    second = _round(context, wanted, evidence / "after")
+    clock.mark("after")
+    result = {
+        "counts": [first, survived, second],
+        "expected": NUMBERS,
+        "killed": killed,
+        "executors_after": sorted(after),
+        "seconds": clock.seconds,
+    }
+    (evidence / "result.json").write_text(json.dumps(result, indent=2), encoding="utf-8")
+    if ARCHIVE in os.environ:
+        _dump_archive(max(after.items())[1], os.environ[ARCHIVE])
+    context.stop()
+    clock.mark("stopped")
+
+
+def _dump_archive(pid: int, target: str) -> None:
+    """Has an executor write its archive of loaded classes (see archives.py; never in a guest)."""
+    jcmd = f"{os.environ['JAVA_HOME']}/bin/jcmd"
+    subprocess.run([jcmd, str(pid), "VM.cds", "dynamic_dump", target], check=True)
+
+
+def _round(context: SparkContext, executors: int, evidence: Path) -> int:
+    """A shuffle, a cached block for every executor's heap, and witnesses in Python workers."""
+    total = _count(context, executors)
+    blocks = context.parallelize(range(2 * executors), 2 * executors).map(_block)
+    blocks.persist(StorageLevel.MEMORY_ONLY).count()
+    witness = _Witness(evidence / "workers")
+    context.parallelize(range(2 * executors), 2 * executors).mapPartitions(witness).count()
+    for executor_id, pid in executor_processes().items():
+        capture_process(pid, evidence / "executors" / executor_id)
+    return total
+
+
+def _count(context: SparkContext, executors: int) -> int:
+    pairs = context.parallelize(range(NUMBERS), 2 * executors).map(lambda n: (n % 7, 1))
+    return sum(pairs.reduceByKey(operator.add, executors).values().collect())
+
+
+def _block(number: int) -> bytes:
+    return bytes([number % 256]) * BLOCK_BYTES
+
+
+class _Witness:
+    """Runs in a Python worker: touches memory, then saves what the kernel says about the worker."""
+
+    def __init__(self, evidence: Path) -> None:
+        self.evidence = evidence
+
+    def __call__(self, numbers: Iterator[int]) -> Iterator[int]:
+        held = bytearray(BLOCK_BYTES)
+        for start in range(0, len(held), 4096):
+            held[start] = 1
+        directory = self.evidence / str(os.getpid())
+        capture_process(os.getpid(), directory)
+        (directory / "executor").write_text(_executor_above(os.getpid()), encoding="ascii")
+        time.sleep(1.0)  # so that one executor cannot take every witness
+        yield sum(numbers)
+
+
+def _executor_above(pid: int) -> str:
+    """The id of the executor that this process descends from."""
+    processes = {process: name for name, process in executor_processes().items()}
+    while pid > 1 and pid not in processes:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        pid = int(stat.rpartition(")")[2].split()[1])
+    return processes.get(pid, "none")
+
+
+def _kill_while_busy(context: SparkContext, wanted: int) -> tuple[str, int]:
+    """Kills the lowest executor in the middle of a job; its id, and the job's answer."""
+    answers: list[int] = []
+    job = threading.Thread(target=lambda: answers.append(_slow_count(context, wanted)))
+    job.start()
+    time.sleep(2.0)
+    victim, pid = min(executor_processes().items())
+    os.kill(pid, signal.SIGKILL)
+    job.join(WAIT_SECONDS)
+    return victim, answers[0] if answers else -1
+
+
+def _slow_count(context: SparkContext, executors: int) -> int:
+    def slowly(numbers: Iterator[int]) -> Iterator[int]:
+        time.sleep(3.0)
+        return numbers
+
+    return context.parallelize(range(NUMBERS), 4 * executors).mapPartitions(slowly).count()
+
+
+def executor_processes() -> dict[str, int]:
+    """Executor id to process id, of all Spark executors that run here."""
+    found = {}
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (directory / "cmdline").read_bytes().split(b"\0")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if EXECUTOR in words and b"--executor-id" in words:
+            found[words[words.index(b"--executor-id") + 1].decode()] = int(directory.name)
+    return found
+
+
+def await_executors(wanted: int, without: frozenset[str]) -> dict[str, int]:
+    """Waits until `wanted` executors live, none of those in `without` among them."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < deadline:
+        alive = executor_processes()
+        if len(alive.keys() - without) >= wanted and not alive.keys() & without:
+            return alive
+        time.sleep(0.2)
+    raise TimeoutError(
+        f"{wanted} executors without {sorted(without)} in {WAIT_SECONDS:.0f} s: "
+        f"there are {executor_processes()}"
+    )
+
+
+def _await_registered(context: SparkContext, wanted: int) -> None:
+    """Waits until Spark gives tasks to `wanted` executors: a process needs a while to get there."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    tracker = context._jsc.sc().statusTracker()
+    while len(tracker.getExecutorInfos()) < wanted + 1:  # the driver is one of them
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"Spark knows {len(tracker.getExecutorInfos()) - 1} executors")
+        time.sleep(0.5)
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+        self.seconds: dict[str, float] = {}
+
+    def mark(self, name: str) -> None:
+        self.seconds[name] = round(time.monotonic() - self.began, 1)
+        print(f"numalab: {name} after {self.seconds[name]} s", flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

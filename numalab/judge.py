@@ -1,0 +1,99 @@
+"""Judges a process's placement from the raw /proc text that a guest saved (`guest/capture.py`).
+
+Pure: reads text, decides, says what is wrong in words. Only anonymous memory counts: pages of
+files (jars, libjvm) lie where the page cache has them, whoever maps them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from numalab.idset import format_ids, parse_ids
+
+# Part of the anonymous bytes that must lie on the process's own node. All of it: a bound policy
+# never falls back to another node (set_mempolicy(2), MPOL_BIND), and it is in force before exec.
+LOCAL_PART = 1.0
+# Less anonymous memory than this proves nothing (a JVM holds more before its first task).
+LEAST_BYTES = 8 * 2**20
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A thread's allowed CPUs and the CPU it last ran on (field 39 of /proc/PID/task/TID/stat)."""
+
+    allowed: frozenset[int]
+    last_cpu: int
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the kernel said of one process; anonymous memory in bytes by node."""
+
+    name: str
+    cpus: frozenset[int]
+    policies: Counter[str]
+    anonymous: Counter[int]
+    threads: tuple[Thread, ...]
+
+
+def observe(directory: Path) -> Observed:
+    """Reads one captured process."""
+    status = (directory / "status").read_text(encoding="utf-8")
+    allowed = re.search(r"^Cpus_allowed_list:\s*(\S+)", status, re.MULTILINE)
+    if allowed is None:
+        raise ValueError(f"{directory}/status has no Cpus_allowed_list")
+    maps = (directory / "numa_maps").read_text(encoding="utf-8").splitlines()
+    threads = (directory / "threads").read_text(encoding="utf-8").splitlines()
+    return Observed(
+        name=str(directory),
+        cpus=parse_ids(allowed.group(1)),
+        policies=Counter(line.split()[1] for line in maps),
+        anonymous=sum((_anonymous(line) for line in maps), Counter()),
+        threads=tuple(_thread(line) for line in threads),
+    )
+
+
+def _anonymous(line: str) -> Counter[int]:
+    """Bytes by node of one mapping of numa_maps(5); nothing for a file's."""
+    words = line.split()
+    if "anon=" not in line or any(word.startswith("file=") for word in words):
+        return Counter()
+    page = re.search(r"kernelpagesize_kB=(\d+)", line)
+    size = int(page.group(1)) * 1024 if page else 4096
+    counts = (re.fullmatch(r"N(\d+)=(\d+)", word) for word in words)
+    return Counter({int(m.group(1)): int(m.group(2)) * size for m in counts if m})
+
+
+def _thread(line: str) -> Thread:
+    allowed, stat = line.split("\t", 1)
+    fields = stat.rpartition(")")[2].split()
+    return Thread(parse_ids(allowed), int(fields[39 - 3]))
+
+
+def faults(seen: Observed, cpus: frozenset[int], node: int) -> list[str]:
+    """What is wrong with a process that should run on exactly these CPUs, memory on this node."""
+    problems = []
+    if seen.cpus != cpus:
+        problems.append(f"allowed CPUs are {format_ids(seen.cpus)}, not {format_ids(cpus)}")
+    strays = [thread for thread in seen.threads if not thread.allowed <= cpus]
+    if strays or not seen.threads:
+        problems.append(f"{len(strays)} of {len(seen.threads)} threads may leave these CPUs")
+    ran = {thread.last_cpu for thread in seen.threads} - cpus
+    if ran:
+        problems.append(f"threads last ran on CPUs {format_ids(ran)}")
+    if set(seen.policies) != {f"bind:{node}"}:
+        problems.append(f"memory policies are {dict(seen.policies)}, not bind:{node} alone")
+    problems += _memory_faults(seen, node)
+    return [f"{seen.name}: {problem}" for problem in problems]
+
+
+def _memory_faults(seen: Observed, node: int) -> list[str]:
+    total = sum(seen.anonymous.values())
+    if total < LEAST_BYTES:
+        return [f"only {total} anonymous bytes: too few to judge by"]
+    if seen.anonymous[node] < LOCAL_PART * total:
+        return [f"anonymous bytes by node are {dict(seen.anonymous)}, not all on node {node}"]
+    return []

@@ -1,0 +1,223 @@
+"""Boots a shape: packs the job, runs QEMU with a time limit, unpacks the evidence."""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from numalab import archives, image
+from numalab.idset import format_ids
+from numalab.setup import CACHE, PROJECT, LabUnavailableError, find_tool, kernel_image
+from numalab.shape import Shape
+
+EVIDENCE_MB = 256
+KERNEL_COMMAND_LINE = (
+    "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off nokaslr tsc=reliable "
+    "clocksource=tsc no_timer_check nowatchdog random.trust_cpu=on numa_balancing=disable"
+)
+QEMU = (
+    "qemu-system-x86_64",
+    "-accel",
+    "tcg,thread=multi,tb-size=512",
+    "-cpu",
+    "max,vendor=GenuineIntel,la57=off,smap=off,smep=off",
+    "-machine",
+    "pc",
+    "-nodefaults",
+    "-no-user-config",
+    "-display",
+    "none",
+    "-no-reboot",
+)
+
+
+class GuestFailedError(Exception):
+    """The guest did not come to its end; the message holds the end of its console."""
+
+
+@dataclass(frozen=True)
+class Boot:
+    """One boot: where its evidence was unpacked, its console, its wall time in seconds."""
+
+    evidence: Path
+    console: str
+    seconds: float
+
+
+def boot(shape: Shape, cases: Sequence[str], evidence: Path, limit_seconds: float) -> Boot:
+    """Runs the cases in the shape and unpacks what they collected below `evidence`.
+
+    Raises LabUnavailableError where something to run it is missing, GuestFailedError where the
+    guest is not done after `limit_seconds` (it is killed) or ends without evidence. The console's
+    text is left in `evidence/console.log` in every case.
+    """
+    shutil.rmtree(evidence, ignore_errors=True)  # an earlier boot's
+    evidence.mkdir(parents=True)
+    with tempfile.TemporaryDirectory(prefix="boot.", dir=_cache()) as scratch:
+        disks = _Disks.prepare(Path(scratch), shape, cases, "cases")
+        began = time.monotonic()
+        console = _run(disks.command(shape), evidence / "console.log", limit_seconds)
+        seconds = time.monotonic() - began
+        _unpack(disks.output, evidence, console)
+    return Boot(evidence, console, seconds)
+
+
+def shell(shape: Shape) -> int:
+    """An interactive shell in the shape on this terminal; leave it with `exit`."""
+    with tempfile.TemporaryDirectory(prefix="boot.", dir=_cache()) as scratch:
+        disks = _Disks.prepare(Path(scratch), shape, [], "shell")
+        return subprocess.run(disks.command(shape), check=False).returncode
+
+
+@dataclass(frozen=True)
+class _Disks:
+    """What is attached to the guest: the boot archive, its root disk, the job, the evidence."""
+
+    root: Path
+    boot_archive: Path
+    job: Path
+    output: Path
+
+    @classmethod
+    def prepare(cls, scratch: Path, shape: Shape, cases: Sequence[str], mode: str) -> _Disks:
+        output = scratch / "output"
+        with output.open("wb") as file:
+            file.truncate(EVIDENCE_MB * 2**20)
+        job = scratch / "job.tar"
+        _pack_job(job, shape, cases, mode)
+        return cls(image.root_image(), image.boot_archive(scratch / "initrd"), job, output)
+
+    def command(self, shape: Shape) -> list[str]:
+        qemu = find_tool(QEMU[0])
+        if not qemu:
+            raise LabUnavailableError(f"numa-lab needs {QEMU[0]}: run `python -m numalab setup`")
+        drives = [
+            f"file={self.root},if=virtio,format=raw,snapshot=on",
+            f"file={self.job},if=virtio,format=raw,readonly=on",
+            f"file={self.output},if=virtio,format=raw,cache=unsafe",
+        ]
+        return [
+            qemu,
+            *QEMU[1:],
+            "-serial",
+            "mon:stdio",
+            *shape.qemu_flags(),
+            "-kernel",
+            str(kernel_image()),
+            "-initrd",
+            str(self.boot_archive),
+            "-append",
+            KERNEL_COMMAND_LINE,
+            *(word for drive in drives for word in ("-drive", drive)),
+        ]
+
+
+def environment() -> dict[str, str]:
+    """What Spark and its Python workers need to find their parts, here and in the guest alike."""
+    venv = image.virtual_environment()
+    return {
+        "PYTHON": str(venv / "bin" / "python"),
+        "PYSPARK_PYTHON": str(venv / "bin" / "python"),
+        "PYSPARK_DRIVER_PYTHON": str(venv / "bin" / "python"),
+        "JAVA_HOME": str(image.java_home()),
+        "SPARK_HOME": str(image.site_packages(venv) / "pyspark"),
+        "PYTHONPATH": f"{PROJECT}:{PROJECT / 'src'}",
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+
+
+def hearth_jar() -> Path | None:
+    """The one jar that a user needs, where it has been built."""
+    built = [PROJECT / "src" / "hearth" / "jars", PROJECT / "jvm" / "spark" / "target"]
+    return next((jar for path in built for jar in sorted(path.glob("hearth-spark_*.jar"))), None)
+
+
+def _cache() -> Path:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    return CACHE
+
+
+def _pack_job(target: Path, shape: Shape, cases: Sequence[str], mode: str) -> None:
+    jar = hearth_jar()
+    venv = image.virtual_environment()
+    job = {
+        "shape": shape.name,
+        "cases": list(cases),
+        "cpuset": sorted(shape.cpuset),
+        "whole_machine": shape.cpuset == shape.cpus,
+        "master": shape.spark.master,
+        "executors": shape.spark.executors,
+        "control_cpus": format_ids(shape.usable(shape.nodes[1])),
+        "jar": str(jar) if jar else "",
+    }
+    variables = {"MODE": mode, "PROJECT": str(PROJECT), **environment()}
+    exports = "".join(f"export {k}={shlex.quote(v)}\n" for k, v in variables.items())
+    path = f"export PATH={shlex.quote(f'{venv}/bin:{image.java_home()}/bin')}:/usr/bin\n"
+    with tarfile.open(target, "w") as archive:
+        _add_text(archive, "numalab/environment", exports + path)
+        _add_text(archive, "numalab/job.json", json.dumps(job))
+        archive.add(PROJECT / "numalab" / "guest" / "start", "numalab/start")
+        if jar and "local_numa" in cases:
+            for path in archives.archives(jar, environment()):
+                archive.add(path, f"numalab/archives/{path.name}")
+        for part in ["numalab", "src", *([str(jar.relative_to(PROJECT))] if jar else [])]:
+            if (PROJECT / part).exists():
+                archive.add(PROJECT / part, str(PROJECT / part).lstrip("/"), filter=_no_caches)
+        if (PROJECT / ".venv").is_symlink():  # a directory stands in the root disk already
+            archive.add(PROJECT / ".venv", str(PROJECT / ".venv").lstrip("/"))
+
+
+def _no_caches(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    return None if Path(member.name).name == "__pycache__" else member
+
+
+def _add_text(archive: tarfile.TarFile, name: str, text: str) -> None:
+    member = tarfile.TarInfo(name)
+    member.size = len(text.encode())
+    archive.addfile(member, io.BytesIO(text.encode()))
+
+
+def _run(command: list[str], log: Path, limit_seconds: float) -> str:
+    with log.open("wb") as console:
+        guest = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT
+        )
+        try:
+            status = guest.wait(timeout=limit_seconds)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            guest.kill()
+            guest.wait()
+    text = log.read_text(encoding="utf-8", errors="replace")
+    if status is None:
+        raise GuestFailedError(
+            f"killed after {limit_seconds:.0f} s; its console ends:\n{_end(text)}"
+        )
+    if status != 0:
+        raise GuestFailedError(f"QEMU ended with {status}; its console ends:\n{_end(text)}")
+    return text
+
+
+def _unpack(disk: Path, evidence: Path, console: str) -> None:
+    try:
+        with tarfile.open(disk, "r:") as archive:
+            archive.extractall(evidence, filter="data")
+            archive.getmember("./times.json")
+    except (tarfile.TarError, KeyError) as problem:
+        raise GuestFailedError(
+            f"no evidence ({problem}); the console ends:\n{_end(console)}"
+        ) from None
+
+
+def _end(console: str) -> str:
+    return "\n".join(console.splitlines()[-40:])

@@ -1,0 +1,207 @@
+"""What hearth promises on a NUMA machine, held against the kernel of an emulated one.
+
+One boot per shape; the guests collect, the tests judge. Evidence stays in build/numalab/SHAPE.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from numalab.idset import parse_ids
+from numalab.machine import Boot
+from numalab.shape import Shape, load, names
+
+from conftest import require
+from numalab import image, judge, machine, reading, setup
+
+# A boot is killed after this: several times what it takes on two idle cores.
+LIMIT_SECONDS = 600
+# The kernel keeps a part of a node's memory for itself (3 to 6 % seen): what it reports is less.
+LEAST_MEMORY = 0.9
+# An emulated Spark job takes minutes: these shapes run it always, all of them when asked to.
+SPARK_SHAPES = ["two-nodes", "partial-cpuset"]
+ALL_SPARK = "HEARTH_NUMALAB_SPARK"
+EVIDENCE = Path(__file__).resolve().parents[2] / "build" / "numalab"
+
+
+def spark_shapes() -> list[str]:
+    return names() if os.environ.get(ALL_SPARK) == "all" else SPARK_SHAPES
+
+
+def check_lab() -> None:
+    missing = setup.missing_packages()
+    if missing:
+        require("numa", f"these are not installed: apt-get install {' '.join(missing)}")
+    if machine.hearth_jar() is None:
+        require("numa", "the hearth jar is not built: run `make setup`")
+    try:
+        image.java_home()
+        image.virtual_environment()
+        setup.kernel_image()
+    except setup.LabUnavailableError as problem:
+        require("numa", str(problem))
+
+
+Booted = tuple[Shape, Boot]
+
+
+@pytest.fixture(scope="session")
+def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
+    """Boots a shape the first time it is asked for; a guest that failed is not booted again."""
+    check_lab()
+    done: dict[str, Boot | machine.GuestFailedError] = {}
+
+    def boot(name: str) -> Booted:
+        shape = load(name)
+        if name not in done:
+            cases = ["topology", "controls", *(["local_numa"] if name in spark_shapes() else [])]
+            say(request, f"\n{name}: boots for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
+            try:
+                done[name] = machine.boot(shape, cases, EVIDENCE / name, LIMIT_SECONDS)
+            except machine.GuestFailedError as problem:
+                done[name] = problem
+            say(request, f"{name}: done; evidence in {EVIDENCE / name}")
+        outcome = done[name]
+        if isinstance(outcome, machine.GuestFailedError):
+            pytest.fail(f"{name}: {outcome}", pytrace=False)
+        return shape, outcome
+
+    return boot
+
+
+@pytest.fixture(params=names())
+def booted(request: pytest.FixtureRequest, boots: Callable[[str], Booted]) -> Booted:
+    return boots(request.param)
+
+
+def say(request: pytest.FixtureRequest, line: str) -> None:
+    """Progress, past pytest's capturing: a boot takes minutes."""
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print(line, flush=True)
+
+
+@pytest.fixture(params=spark_shapes())
+def spark(request: pytest.FixtureRequest, boots: Callable[[str], Booted]) -> tuple[Shape, Path]:
+    shape, done = boots(request.param)
+    evidence = done.evidence / "local_numa"
+    if not (evidence / "result.json").is_file():
+        pytest.fail(f"the job did not end well:\n{last_words(evidence)}", pytrace=False)
+    return shape, evidence
+
+
+def last_words(evidence: Path) -> str:
+    files = [evidence / name for name in ("error.txt", "output.txt")]
+    return "\n".join(f.read_text(errors="replace")[-3000:] for f in files if f.is_file())
+
+
+@pytest.mark.parametrize("reader", [reading.hearth, reading.kernel, reading.hwloc])
+def test_the_machine_is_read_as_it_was_built(booted: Booted, reader) -> None:
+    shape, done = booted
+    wanted, read = shape.expected(), reader(done.evidence / "topology")
+    given, reported = wanted.pop("memory_mb"), read.pop("memory_mb")
+    assert read == wanted
+    assert given.keys() == reported.keys()
+    for node, megabytes in given.items():
+        assert LEAST_MEMORY * megabytes <= reported[node] <= megabytes
+
+
+def test_hearth_and_hwloc_agree_with_the_kernel_on_memory_to_the_megabyte(booted: Booted) -> None:
+    evidence = booted[1].evidence / "topology"
+    kernel = reading.kernel(evidence)["memory_mb"]
+    assert reading.hearth(evidence)["memory_mb"] == kernel
+    assert reading.hwloc(evidence)["memory_mb"] == kernel
+
+
+def test_a_process_bound_by_numactl_passes_for_bound(booted: Booted) -> None:
+    assert control_faults(booted, "bound") == []
+
+
+def test_an_unbound_process_does_not_pass_for_bound(booted: Booted) -> None:
+    told = " ".join(control_faults(booted, "unbound"))
+    assert "allowed CPUs" in told
+    assert "memory policies" in told
+
+
+def test_a_process_with_its_memory_on_another_node_does_not_pass_for_bound(booted: Booted) -> None:
+    told = " ".join(control_faults(booted, "half_bound"))
+    assert "allowed CPUs" not in told
+    assert "anonymous bytes" in told
+
+
+def control_faults(booted: Booted, name: str) -> list[str]:
+    shape, done = booted
+    seen = judge.observe(done.evidence / "controls" / name)
+    return judge.faults(seen, shape.usable(shape.nodes[1]), 1)
+
+
+def test_the_job_gives_the_right_answers_although_an_executor_dies_in_it(spark) -> None:
+    _, evidence = spark
+    result = json.loads((evidence / "result.json").read_text())
+    assert result["counts"] == [result["expected"]] * 3
+    assert (evidence / "status").read_text() == "0"
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_each_executor_has_a_node_of_its_own_and_all_its_heap_there(spark, moment: str) -> None:
+    shape, evidence = spark
+    executors = sorted((evidence / moment / "executors").iterdir())
+    places = {path.name: placed(shape, path) for path in executors}
+    assert len(places) == shape.spark.executors
+    assert sorted(places.values()) == [node.id for node in shape.nodes if shape.usable(node)]
+
+
+def test_a_killed_executor_is_replaced_on_its_own_node(spark) -> None:
+    shape, evidence = spark
+    killed = json.loads((evidence / "result.json").read_text())["killed"]
+    before = {p.name: placed(shape, p) for p in (evidence / "before" / "executors").iterdir()}
+    after = {p.name: placed(shape, p) for p in (evidence / "after" / "executors").iterdir()}
+    assert killed not in after
+    (replacement,) = after.keys() - before.keys()
+    assert after[replacement] == before[killed]
+    assert {n: after[n] for n in before if n != killed} == {
+        n: before[n] for n in before if n != killed
+    }
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_python_workers_are_bound_as_their_executor_is(spark, moment: str) -> None:
+    shape, evidence = spark
+    workers = sorted((evidence / moment / "workers").iterdir())
+    nodes = {p.name: placed(shape, p) for p in (evidence / moment / "executors").iterdir()}
+    assert {(worker / "executor").read_text() for worker in workers} == set(nodes)
+    for worker in workers:
+        node = nodes[(worker / "executor").read_text()]
+        assert node == placed(shape, worker)
+
+
+def test_hearth_reports_of_each_executor_what_the_kernel_showed_us(spark) -> None:
+    shape, evidence = spark
+    (report,) = (evidence / "state").rglob("placement.json")
+    reported = {e["executor_id"]: e for e in json.loads(report.read_text())["executors"]}
+    for path in (evidence / "after" / "executors").iterdir():
+        entry = reported[path.name]
+        assert parse_ids(entry["kernel"]["cpus_allowed"]) == judge.observe(path).cpus
+        assert list(entry["kernel"]["policies"]) == [f"bind:{placed(shape, path)}"]
+        assert entry["drift"] == []
+
+
+def placed(shape: Shape, process: Path) -> int:
+    """The node that a captured process is bound to; fails, in words, where it is not bound."""
+    seen = judge.observe(process)
+    homes = {shape.node_of(cpu) for cpu in seen.cpus}
+    assert len(homes) == 1, f"{process.name} may run on nodes {sorted(homes)}"
+    (node,) = homes
+    assert seen.cpus <= shape.usable(shape.nodes[node])
+    assert len(seen.cpus) == asked_cores(shape)
+    assert judge.faults(seen, seen.cpus, node) == []
+    return node
+
+
+def asked_cores(shape: Shape) -> int:
+    """M of the shape's master `local-numa[NxM]`."""
+    asked = re.search(r"x(\d+)\]", shape.spark.master)
+    assert asked, f"{shape.spark.master} fixes no cores"
+    return int(asked.group(1))
