@@ -55,7 +55,7 @@ def hearth(tmp_path: Path) -> Command:
             environment.pop(name, None)
         environment.update(options.pop("environment", {}))  # type: ignore[call-overload]
         settings = {"cwd": tmp_path, "timeout": 300, "text": True, "capture_output": True}
-        command = [str(Path(sys.executable).with_name("hearth")), *words]
+        command = [sys.executable, str(Path(sys.executable).with_name("hearth")), *words]
         return subprocess.run(command, check=False, env=environment, **{**settings, **options})
 
     return run

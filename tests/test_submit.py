@@ -13,9 +13,11 @@ import pytest
 from conftest import ROOT, Command, check_golden
 from hearth.launch.arguments import split_line
 from hearth.launch.compose import composed, fixed_by_master
+from hearth.launch.driver_archive import driver_flags
 from hearth.launch.plan_file import KEPT_S, write_plan
 from hearth.launch.settings import user_master, user_settings
 from hearth.model.errors import UserError
+from hearth.planner.places import hearth_jar
 
 PLAN = {
     "mode": "partitioned",
@@ -194,6 +196,7 @@ def place_free(text: str) -> str:
 
 def test_a_dry_run_prints_the_exact_command(hearth: Command) -> None:
     words = ["--executors", "1", "--cores", "1", "--memory", "512m", "--name", "my job"]
+    words += ["--conf", "spark.hearth.classDataArchive=false"]
     done = hearth("submit", "--dry-run", *words, "job.py", "a b", "$HOME")
     assert done.returncode == 0, done.stderr
     check_golden("submit_dry_run.txt", place_free(done.stdout))
@@ -274,3 +277,25 @@ def test_the_exit_code_is_the_applications(hearth: Command, tmp_path: Path) -> N
     done = hearth("submit", "--executors", "1", "--cores", "1", "seven.py", "--cores", "x y")
     assert done.returncode == 7
     assert "ran --cores x y" in done.stdout
+
+
+def test_a_driver_with_a_place_of_its_own_is_bound_to_it() -> None:
+    plan = {**PLAN, "driver": {"bound": True, "cpus": "6-7"}}
+    launch = composed(Path("spark-submit"), split_line(["a.py"]), {}, plan, {}, Path("/h.jar"))
+    assert launch.command[:4] == ["taskset", "--cpu-list", "6-7", "spark-submit"]
+    assert "taskset --cpu-list 6-7 spark-submit" in launch.shell_text()
+
+
+def test_the_flags_of_the_drivers_archive_stand_before_the_users_own() -> None:
+    line = split_line(["--driver-java-options", "-Dmine=1", "a.py"])
+    settings = user_settings(line, Path("/nowhere"))
+    flags = ["-XX:SharedArchiveFile=/a.jsa"]
+    made = composed(Path("spark-submit"), line, settings, PLAN, {}, Path("/h.jar"), flags)
+    assert made.command.count("--driver-java-options") == 0
+    wanted = "spark.driver.extraJavaOptions=-XX:SharedArchiveFile=/a.jsa -Dmine=1"
+    assert wanted in made.command
+
+
+def test_a_driver_class_path_of_the_users_own_goes_without_an_archive(tmp_path: Path) -> None:
+    path = f"/mine.jar:{hearth_jar()}"
+    assert driver_flags(tmp_path, path, hearth_jar(), make=True, debug=False) == []

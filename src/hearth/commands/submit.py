@@ -63,7 +63,7 @@ def run(options: Namespace) -> int:
         print(f"hearth: {note}", file=sys.stderr)
     if not options.dry_run:
         sys.stderr.flush()
-        os.execve(launch.command[0], launch.command, {**os.environ, **launch.environment})
+        os.execvpe(launch.command[0], launch.command, {**os.environ, **launch.environment})
     print(launch.shell_text())
     return 0
 
@@ -80,7 +80,8 @@ def _launch(options: Namespace, line: SubmitLine) -> compose.Launch:
     _check(line, settings)
     plan = _plan(options, settings, master)
     additions, jar = _additions(options, plan)
-    launch = compose.composed(spark_submit, line, settings, plan, additions, jar)
+    flags = _driver_flags(options, line, settings, jar)
+    launch = compose.composed(spark_submit, line, settings, plan, additions, jar, flags)
     launch.environment.update(_python(settings))
     return launch
 
@@ -137,6 +138,20 @@ def _additions(options: Namespace, plan: dict[str, Any]) -> tuple[dict[str, str]
     if options.unbound:
         additions["spark.hearth.binding"] = "off"
     return additions, places.hearth_jar()
+
+
+def _driver_flags(
+    options: Namespace, line: SubmitLine, settings: dict[str, str], jar: Path | None
+) -> list[str]:
+    """For the driver's class-data archive, unless the user wants none; a dry run makes none."""
+    if jar is None or settings.get("spark.hearth.classDataArchive", "true").lower() != "true":
+        return []
+    from hearth.launch.driver_archive import driver_flags
+
+    path = compose.class_path(line, settings, jar)
+    return driver_flags(
+        places.spark_home(), path, jar, make=not options.dry_run, debug=options.debug
+    )
 
 
 def _python(settings: dict[str, str]) -> dict[str, str]:

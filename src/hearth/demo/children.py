@@ -6,16 +6,16 @@ this process holds, and deletes the directory when the pipe closes, even after k
 """
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-_PR_SET_PDEATHSIG = 1
+from hearth.model.processes import die_with
+
 _GRACE_S = 15
 # Children may still be writing while they die: deletes until nothing is left, for 30 s at most.
 _KEEPER = """
@@ -60,7 +60,7 @@ def run_child(command: list[str], environment: dict[str, str], log: Path) -> int
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
+            preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
         )
         try:
             return child.wait()
@@ -76,14 +76,3 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
-
-
-def _die_with(parent: int) -> Callable[[], None]:
-    """Runs in the child before exec; the C library is loaded here, before the fork."""
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-
-    def ask() -> None:
-        if prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0) != 0 or os.getppid() != parent:
-            os._exit(1)
-
-    return ask

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +24,20 @@ class Launch:
     application: list[str]
     environment: dict[str, str]
     notes: list[str]
+    #: What binds the driver, before spark-submit: nothing when it is not bound.
+    prefix: list[str] = field(default_factory=list)
 
     @property
     def command(self) -> list[str]:
-        return [str(self.spark_submit), *_words(self.options), *self.application]
+        program = [*self.prefix, str(self.spark_submit)]
+        return [*program, *_words(self.options), *self.application]
 
     def shell_text(self) -> str:
         """The command as a shell takes it, an option to a line."""
         variables = [f"{name}={value}" for name, value in self.environment.items()]
         start = ["env", *variables] if variables else []
         groups = [_words([option]) for option in self.options]
-        lines = [[*start, str(self.spark_submit)], *groups, self.application]
+        lines = [[*start, *self.prefix, str(self.spark_submit)], *groups, self.application]
         return " \\\n  ".join(shlex.join(line) for line in lines if line)
 
 
@@ -76,13 +79,14 @@ def composed(
     plan: dict[str, Any],
     additions: dict[str, str],
     jar: Path | None,
+    driver_flags: list[str] | None = None,
 ) -> Launch:
     """spark-submit with the plan: the user's options, then what the plan adds, the application.
 
     additions: settings of hearth's own (the plan file among them). jar: for the class path of the
-    driver; None for a native plan, which is plain Spark.
+    driver; None for a native plan, which is plain Spark. driver_flags: JVM flags before the user's.
     """
-    wanted = {**plan["conf"], **additions}
+    wanted = {**plan["conf"], **additions, **_driver_options(settings, plan, driver_flags or [])}
     changed = {key: value for key, value in wanted.items() if settings.get(key) != value}
     notes: list[str] = []
     options = [Option("--master", plan["master"])]
@@ -90,8 +94,25 @@ def composed(
         options += _kept(option, changed, notes)
     options += [Option("--conf", f"{key}={value}") for key, value in sorted(changed.items())]
     if jar is not None:
-        options.append(Option("--driver-class-path", _class_path(line, settings, jar)))
-    return Launch(spark_submit, options, line.application, {}, notes)
+        options.append(Option("--driver-class-path", class_path(line, settings, jar)))
+    driver = plan.get("driver", {})
+    prefix = ["taskset", "--cpu-list", driver["cpus"]] if driver.get("bound") else []
+    return Launch(spark_submit, options, line.application, {}, notes, prefix)
+
+
+def _driver_options(
+    settings: dict[str, str], plan: dict[str, Any], flags: list[str]
+) -> dict[str, str]:
+    """The driver's JVM flags with the user's, or the plan's, behind them: the last one counts."""
+    name = "spark.driver.extraJavaOptions"
+    theirs = plan["conf"].get(name) or settings.get(name)
+    return {name: " ".join(filter(None, [*flags, theirs]))} if flags else {}
+
+
+def class_path(line: SubmitLine, settings: dict[str, str], jar: Path) -> str:
+    """The driver's extra class path: the user's and hearth's jar."""
+    theirs = line.last("--driver-class-path") or settings.get("spark.driver.extraClassPath")
+    return f"{theirs}:{jar}" if theirs else str(jar)
 
 
 def _kept(option: Option, changed: dict[str, str], notes: list[str]) -> list[Option]:
@@ -106,11 +127,6 @@ def _kept(option: Option, changed: dict[str, str], notes: list[str]) -> list[Opt
         )
         return [] if key in changed else [Option("--conf", f"{key}={option.value}")]
     return [] if key in changed else [option]
-
-
-def _class_path(line: SubmitLine, settings: dict[str, str], jar: Path) -> str:
-    theirs = line.last("--driver-class-path") or settings.get("spark.driver.extraClassPath")
-    return f"{theirs}:{jar}" if theirs else str(jar)
 
 
 def _words(options: list[Option]) -> list[str]:

@@ -1,6 +1,12 @@
 """Processes by identity: a process id alone may have gone to another process meanwhile."""
 
+import ctypes
+import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
 
 
 def start_ticks(pid: int, proc: Path = Path("/proc")) -> int | None:
@@ -17,3 +23,17 @@ def start_ticks(pid: int, proc: Path = Path("/proc")) -> int | None:
 def is_alive(pid: int, ticks: int, proc: Path = Path("/proc")) -> bool:
     """Whether the very process is alive that had this id and start."""
     return start_ticks(pid, proc) == ticks
+
+
+def die_with(parent: int) -> Callable[[], None]:
+    """For `preexec_fn`: the kernel ends the child when its parent dies (prctl(2), kept over exec).
+
+    The C library is loaded here, before the fork.
+    """
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+
+    def ask() -> None:
+        if prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0) != 0 or os.getppid() != parent:
+            os._exit(1)
+
+    return ask

@@ -1,78 +1,123 @@
-"""The class-data archive of the JVM side: what makes `java` start in a fraction of the time.
+"""Class-data archives: what makes a JVM start in a fraction of the time (JEP 350).
 
-Made once for each pair of jar and java, by a training run that plans for this machine; reused
-until either changes (JEP 350, dynamic class-data archives).
+An archive is made once by a training run and reused until anything that it was made from changes.
 """
 
 import hashlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+from hearth.model.processes import die_with
 from hearth.planner import places
 
-_TRAINING_LIMIT_S = 60
-#: Several checkouts may take turns on one machine.
-_KEPT = 4
 _REQUEST = b'{"machine": "2 packages, 2 nodes of 64 GB, 8 cores x 2 threads"}'
 
 
-def archive_flags(java: Path, jvm: list[str], debug: bool) -> list[str]:
-    """The flags that use the archive; made first where it is missing.
+@dataclass(frozen=True)
+class Training:
+    """How an archive is made.
 
-    An archive that cannot be made only costs time: hearth goes on without, `--debug` says why.
+    name: the kind of archive. key: what it depends on. command: the training run, given the flag
+    that makes the JVM write its archive. limit_s: how long that may take, in seconds.
+    announcement: said before a run that takes long; empty for one that does not.
     """
-    folder = places.cache_home()
-    key = _key([java, places.hearth_jar()], jvm)
-    archive, refusal = folder / f"cli-{key}.jsa", folder / f"cli-{key}.failed"
+
+    name: str
+    key: str
+    command: Callable[[str], list[str]]
+    request: bytes = b""
+    limit_s: float = 60
+    announcement: str = ""
+
+
+def archive_flags(java: Path, jvm: list[str], debug: bool) -> list[str]:
+    """The flags by which hearth's own JVM side starts from its archive, made by a plan."""
+    training = Training(
+        name="cli",
+        key=key([java, places.hearth_jar()], jvm),
+        command=lambda flag: [str(java), flag, "-Xlog:disable", *jvm, "plan"],
+        request=_REQUEST,
+    )
+    made = prepared(training, debug)
+    return [*using(made), "-Xlog:disable", "-Xlog:all=off"] if made else []
+
+
+def prepared(training: Training, debug: bool) -> Path | None:
+    """The archive; made first where it is missing.
+
+    One that cannot be made only costs time: None, the reason is kept, `--debug` shows it.
+    """
+    archive = _place(training)
+    refusal = archive.with_suffix(".failed")
     if archive.is_file():
-        return _using(archive)
+        return archive
     if refusal.is_file():
         _note(debug, f"no class-data archive: {refusal.read_text().strip()} (delete {refusal})")
-        return []
+        return None
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        reason = _make(java, jvm, archive)
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        reason = _make(training, archive)
         if reason:
             refusal.write_text(reason + "\n")
     except OSError as error:
         reason = str(error)
     if reason:
         _note(debug, f"no class-data archive: {reason}")
-        return []
-    return _using(archive)
+        return None
+    return archive
 
 
-def _using(archive: Path) -> list[str]:
-    return [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off"]
+def existing(training: Training) -> Path | None:
+    """The archive where it has been made already."""
+    archive = _place(training)
+    return archive if archive.is_file() else None
 
 
-def _make(java: Path, jvm: list[str], archive: Path) -> str:
+def using(archive: Path) -> list[str]:
+    """The flags by which a JVM starts from an archive; one that does not fit is left aside."""
+    return [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"]
+
+
+def key(files: list[Path], words: list[str]) -> str:
+    """Changes with the path, time and size of each file, and with each word."""
+    stats = [(str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files]
+    return hashlib.sha256(repr((stats, words)).encode()).hexdigest()[:16]
+
+
+def _place(training: Training) -> Path:
+    return places.cache_home() / f"{training.name}-{training.key}.jsa"
+
+
+def _make(training: Training, archive: Path) -> str:
     """Makes the archive; the reason where it cannot be made, else the empty text."""
+    if training.announcement:
+        print(f"hearth: {training.announcement}", file=sys.stderr, flush=True)
     part = archive.with_suffix(f".{os.getpid()}.part")
-    command = [str(java), f"-XX:ArchiveClassesAtExit={part}", "-Xlog:disable", *jvm, "plan"]
     try:
         done = subprocess.run(
-            command, input=_REQUEST, capture_output=True, timeout=_TRAINING_LIMIT_S, check=False
+            training.command(f"-XX:ArchiveClassesAtExit={part}"),
+            input=training.request,
+            capture_output=True,
+            timeout=training.limit_s,
+            check=False,
+            preexec_fn=die_with(os.getpid()),
         )
         if done.returncode or not part.is_file():
             said = done.stderr.decode(errors="replace").strip().splitlines()
             return said[-1] if said else f"java ended with {done.returncode} and made no archive"
+        for old in archive.parent.glob(f"{training.name}-*"):
+            if old != part and not old.name.endswith(".part"):
+                old.unlink(missing_ok=True)
         part.replace(archive)
-        newest_last = sorted(archive.parent.glob("cli-*"), key=lambda f: f.lstat().st_mtime)
-        for old in newest_last[:-_KEPT]:
-            old.unlink(missing_ok=True)
         return ""
     except subprocess.TimeoutExpired:
-        return f"the training run took over {_TRAINING_LIMIT_S} s"
+        return f"the training run took over {training.limit_s} s"
     finally:
         part.unlink(missing_ok=True)
-
-
-def _key(files: list[Path], jvm: list[str]) -> str:
-    stats = [(str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files]
-    return hashlib.sha256(repr((stats, jvm)).encode()).hexdigest()[:16]
 
 
 def _note(debug: bool, text: str) -> None:

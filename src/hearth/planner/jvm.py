@@ -4,11 +4,13 @@ The planner lives once, on the JVM side; see ARCHITECTURE.md for why.
 """
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
 from hearth.model.errors import UserError
+from hearth.model.processes import die_with
 from hearth.planner import archive, places
 
 _MAIN = "io.hearth.core.cli.Main"
@@ -34,6 +36,7 @@ def call(verb: str, *arguments: str, request: Any = None, debug: bool = False) -
         capture_output=True,
         encoding="utf-8",
         check=False,
+        preexec_fn=die_with(os.getpid()),
     )
     if done.returncode == _USER_ERROR:
         raise UserError(done.stderr.strip())

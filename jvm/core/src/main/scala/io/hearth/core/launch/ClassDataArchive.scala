@@ -23,10 +23,13 @@ object ArchiveUse {
   final case class Write(partial: Path, archive: Path) extends ArchiveUse {
     override def options: Vector[String] = Vector(s"-XX:ArchiveClassesAtExit=$partial")
 
-    /** Puts the archive in its place. @return whether the JVM wrote one */
+    /** Puts the archive in its place, the oldest others give way. @return whether the JVM wrote one */
     def publish(): Boolean = {
       val written = Files.exists(partial)
-      if (written) Files.move(partial, archive, StandardCopyOption.ATOMIC_MOVE)
+      if (written) {
+        Files.move(partial, archive, StandardCopyOption.ATOMIC_MOVE)
+        ClassDataArchive.dropOldest(archive.getParent)
+      }
       written
     }
   }
@@ -66,6 +69,18 @@ object ClassDataArchive {
           ArchiveUse.Write(directory.resolve(s"$name.$owner.part"), archive)
         }
     }
+
+  /** Each jar, each JVM has its own archive of some 80 MB: the newest few stay. */
+  private[launch] def dropOldest(directory: Path): Unit = {
+    val archives = Using.resource(Files.list(directory))(_.iterator.asScala.toVector)
+    archives
+      .filter(file => file.getFileName.toString.matches("executor-[0-9a-f]+\\.jsa"))
+      .sortBy(file => Files.getLastModifiedTime(file).toMillis)
+      .dropRight(Kept)
+      .foreach(Files.deleteIfExists(_))
+  }
+
+  private val Kept = 4
 
   private def isFilledDirectory(entry: String): Boolean =
     Files

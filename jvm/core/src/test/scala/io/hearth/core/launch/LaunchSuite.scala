@@ -134,4 +134,17 @@ class LaunchSuite extends AnyFunSuite {
       assert(use.asInstanceOf[ArchiveUse.Without].reason.contains("is a directory with files"))
     }
   }
+
+  test("the newest archives of a few jars stay, older ones are removed") {
+    inDirectory { directory =>
+      for (n <- 1 to 6) {
+        val file = Files.writeString(directory.resolve(s"executor-a$n.jsa"), "")
+        Files.setLastModifiedTime(file, java.nio.file.attribute.FileTime.fromMillis(n * 1000L))
+      }
+      Files.writeString(directory.resolve("driver-a1.jsa"), "")
+      ClassDataArchive.dropOldest(directory)
+      val left = directory.toFile.list.toSet
+      assert(left == Set("driver-a1.jsa") ++ (3 to 6).map(n => s"executor-a$n.jsa"))
+    }
+  }
 }

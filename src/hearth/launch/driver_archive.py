@@ -1,0 +1,65 @@
+"""Spark's driver from a class-data archive: most of the seconds before an application's first line.
+
+The training run is a small application under `local-numa[1x1]`, in which the executor writes its
+own archive too (by the cluster manager), so that both are there for the first real application.
+"""
+
+import os
+import shlex
+import tempfile
+from pathlib import Path
+
+from hearth.planner import archive, places
+
+_LIMIT_S = 300
+_APPLICATION = """
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.appName("class-data archive").getOrCreate()
+spark.range(0, 100, 1, 2).selectExpr("id % 7 as k").groupBy("k").count().collect()
+spark.sparkContext.parallelize(range(4), 2).map(lambda x: (x, 1)).reduceByKey(max).collect()
+spark.stop()
+"""
+
+
+def driver_flags(
+    spark_home: Path, class_path: str, jar: Path, *, make: bool, debug: bool
+) -> list[str]:
+    """The JVM flags of the driver; none where its class path cannot be archived.
+
+    class_path: the driver's extra class path. make: whether to make a missing archive. An archive
+    fits one class path only, so a user who adds to it starts without; so does one with files in
+    Spark's configuration directory (the JVM archives classes of jars alone).
+    """
+    conf = Path(os.environ.get("SPARK_CONF_DIR") or spark_home / "conf")
+    if class_path != str(jar) or (conf.is_dir() and any(conf.iterdir())):
+        return []
+    java = places.java()
+    jars = sorted((spark_home / "jars").glob("*.jar"))
+    with tempfile.TemporaryDirectory(prefix="hearth-training-") as folder:
+        application = Path(folder) / "training.py"
+        application.write_text(_APPLICATION)
+        training = archive.Training(
+            name="driver",
+            key=archive.key([java, jar, *jars], [str(conf)]),
+            command=lambda flag: _command(spark_home, jar, application, flag),
+            limit_s=_LIMIT_S,
+            announcement="making class-data archives for Spark, once (10 to 30 s) ...",
+        )
+        made = archive.prepared(training, debug) if make else archive.existing(training)
+    # What the JVM has to say of an archive goes to standard error: the output is the application's.
+    return [*archive.using(made), "-Xlog:disable", "-Xlog:all=warning:stderr"] if made else []
+
+
+def _command(spark_home: Path, jar: Path, application: Path, flag: str) -> list[str]:
+    folder = application.parent
+    settings = {
+        "spark.driver.extraJavaOptions": shlex.join([flag, f"-Djava.io.tmpdir={folder}"]),
+        "spark.hearth.runs.dir": folder / "runs",
+        "spark.local.dir": folder,
+        "spark.sql.warehouse.dir": folder / "warehouse",
+        "spark.executor.memory": "512m",
+        "spark.ui.enabled": "false",
+    }
+    confs = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    program = [str(spark_home / "bin" / "spark-submit"), "--master", "local-numa[1x1]"]
+    return [*program, "--driver-class-path", str(jar), *confs, str(application)]
