@@ -1,11 +1,20 @@
 """What a user of local-numa gets, from a real Spark."""
 
+import json
 import os
 import signal
 from pathlib import Path
 
 import pytest
 from application import Site, eventually
+from jsonschema import Draft202012Validator
+
+CONTRACT = Path(__file__).resolve().parents[2] / "contract"
+
+
+def validate(name: str, document: dict) -> None:
+    schema = json.loads((CONTRACT / f"{name}.schema.json").read_text())
+    Draft202012Validator(schema).validate(document)
 
 
 def cpus_of(pid: int) -> str:
@@ -28,6 +37,8 @@ def test_executors_and_their_python_workers_run_where_the_plan_says(site: Site):
         assert mine == {executor["planned_cpus"]}
         assert set(executor["kernel"]["anonymous_bytes"]) == {"0"}
     assert "Placement, from the kernel:" in outcome.log
+    for name in ("run", "plan", "placement"):
+        validate(name, site.document(f"{name}.json"))
     assert site.document("run.json")["state"] == "finished"
     assert site.leftovers() == []
 
@@ -92,6 +103,9 @@ def test_a_killed_executor_is_replaced_in_the_same_place_and_the_job_completes(s
     assert process.returncode == 0
     assert '{"counted": 6}' in output
     assert "exit 137: killed by SIGKILL" in site.log
+    last = {e["executor_id"]: e["verdict"] for e in site.document("placement.json")["executors"]}
+    assert arguments["--executor-id"] not in last
+    assert list(last.values()) == ["as planned"] * 2
     assert site.leftovers() == []
 
 
