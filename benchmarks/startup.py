@@ -72,7 +72,7 @@ def arms(application: Path, standalone_master: str, folder: Path) -> dict[str, l
         *("--conf", "spark.ui.enabled=false", "--conf", "spark.log.level=WARN"),
         *("--conf", f"spark.local.dir={folder / 'local'}", "--conf", "spark.executor.memory=1g"),
     ]
-    submit = str(BIN / "spark-submit")
+    submit = str(spark_home() / "bin" / "spark-submit")
 
     def spark(master: str, *more: str) -> list[str]:
         return [submit, "--master", master, *more, *quiet, str(application)]
@@ -110,7 +110,10 @@ def measure(
 
 def first_task(name: str, command: list[str]) -> float:
     begin = time.time()
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=LIMIT_S, check=False, env=environment
+    )
     for line in done.stdout.splitlines():
         if line.startswith("FIRST_TASK "):
             return float(line.split()[1]) - begin
