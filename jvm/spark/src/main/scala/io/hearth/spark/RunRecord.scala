@@ -16,7 +16,7 @@ import io.hearth.core.placement.PlacementReport
  * `run.json` of a [[RunDirectory]].
  *
  * @param state `running`, `finished`, or `abandoned` when the driver was killed
- * @param scratch directories that go when the application ends
+ * @param scratch directories that go when the application ends: of the executors and of the driver
  */
 final case class RunRecord(
     appId: String,
@@ -70,11 +70,15 @@ object RunSweep {
 
   private def abandon(dir: Path, run: JsonNode, delete: Path => Unit): Vector[String] = {
     val scratch = run.path("scratch").elements.asScala.map(p => Path.of(p.asText)).toVector
-    val left = scratch.filter(p => p.getFileName.toString.startsWith("hearth-") && Files.exists(p))
+    val left = scratch.filter(p => removable(p.getFileName.toString) && Files.exists(p))
     left.foreach(delete)
     new RunDirectory(dir).writeRun(run.deepCopy[ObjectNode]().put("state", "abandoned"))
     left.map(p => s"removed $p, left behind by ${dir.getFileName}, whose driver was killed")
   }
+
+  /** What hearth or Spark itself named, and nobody else: a record is a file, and files can be wrong. */
+  private def removable(name: String): Boolean =
+    name.startsWith("hearth-") || name.matches("[a-z_-]+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
   private def forget(
       ended: Vector[(Path, JsonNode)],
