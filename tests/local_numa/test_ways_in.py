@@ -37,6 +37,13 @@ println("\\nRESULT {\\"sum\\": " + total + ", \\"named\\": " + named + "}")
 :quit
 """
 
+SCALA_CONNECT_PROMPT = """
+case class Square(n: Long) { def value: Long = n * n }
+val total = spark.range(0, 8, 1, 8).as[Long].map(Square(_).value).collect.sum
+println("\\nRESULT {\\"sum\\": " + total + "}")
+exit
+"""
+
 CLASSIC_SESSION = """
 total = spark.sparkContext.parallelize(range(8), 8).map(lambda n: n * n).sum()
 print("RESULT", '{"sum": %d}' % total)
@@ -216,15 +223,13 @@ def test_a_spark_connect_server_and_a_client_that_knows_nothing_of_hearth(site: 
 
 def end_server(site: Site) -> None:
     """Waits for the server to stop by itself; it is ended when it does not."""
-    log = "\n".join(path.read_text() for path in (site.root / "logs").glob("*.out"))
-    pid = site.document("run.json")["driver_pid"] if list(site.root.glob("state/runs/*")) else 0
-    gone = not pid or not Path(f"/proc/{pid}").exists()
+    runs = list(site.root.glob("state/runs/*"))
+    pid = site.document("run.json")["driver_pid"] if runs else None
     try:
-        if not gone:
-            eventually("the server has stopped", lambda: not Path(f"/proc/{pid}").exists(), 60)
+        eventually("the server has stopped", lambda: not Path(f"/proc/{pid}").exists(), 60)
     except AssertionError:
         os.kill(pid, signal.SIGKILL)
-        raise AssertionError(f"the server did not stop\n{log[-4000:]}") from None
+        raise
 
 
 def test_spark_connect_in_one_process(site: Site):
@@ -239,6 +244,14 @@ def test_a_spark_connect_prompt(site: Site):
     needs_connect()
     outcome = terminal(site, "A Spark Connect prompt", CONNECT_SESSION + "exit()\n")
     assert outcome.report == {"sum": SQUARES, "session": "pyspark.sql.connect.session"}
+    assert_both_worked_and_nothing_is_left(site, outcome)
+
+
+def test_a_spark_connect_prompt_in_scala_whose_classes_reach_the_executors(site: Site):
+    eventually(f"port {CONNECT_PORT} free", lambda: not listening(CONNECT_PORT), 120)
+    outcome = terminal(site, "A Spark Connect prompt in Scala", SCALA_CONNECT_PROMPT)
+    assert outcome.report == {"sum": SQUARES}
+    end_server(site)
     assert_both_worked_and_nothing_is_left(site, outcome)
 
 
