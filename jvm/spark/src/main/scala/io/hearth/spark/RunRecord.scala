@@ -16,6 +16,7 @@ import io.hearth.core.placement.PlacementReport
  * `run.json` of a [[RunDirectory]].
  *
  * @param state `running`, `finished`, or `abandoned` when the driver was killed
+ * @param machine its host name: a home directory may be shared, and a process id means nothing elsewhere
  * @param scratch directories that go when the application ends: of the executors and of the driver
  */
 final case class RunRecord(
@@ -23,6 +24,7 @@ final case class RunRecord(
     name: String,
     master: String,
     sparkVersion: String,
+    machine: String,
     driverPid: Long,
     driverStartTicks: Long,
     startedAt: Instant,
@@ -36,7 +38,7 @@ final case class RunRecord(
   def toJson: ObjectNode = {
     val node = Json.obj().put("schema", RunRecord.Schema).put("app_id", appId).put("name", name)
     node.put("master", master).put("spark_version", sparkVersion).put("state", state)
-    node.put("started_at", startedAt.toString)
+    node.put("started_at", startedAt.toString).put("machine", machine)
     node.put("driver_pid", driverPid).put("driver_start_ticks", driverStartTicks)
     node.put("hosts", hosts).put("binding", binding)
     ui.foreach(node.put("ui", _))
@@ -46,6 +48,8 @@ final case class RunRecord(
 
 object RunRecord {
   val Schema = "hearth/run/1"
+
+  def thisMachine: String = Files.readString(Path.of("/proc/sys/kernel/hostname")).trim
 }
 
 /** Clears up behind drivers that were killed together with their reaper, and old runs. */
@@ -63,9 +67,8 @@ object RunSweep {
       val (running, ended) = runs.partition { case (_, run) =>
         run.path("state").asText == "running"
       }
-      running.filterNot { case (_, run) => driverAlive(run) }.flatMap { case (dir, run) =>
-        abandon(dir, run, delete)
-      } ++ forget(ended, kept, delete)
+      val left = running.filter { case (_, run) => ofThisMachine(run) && !driverAlive(run) }
+      left.flatMap { case (dir, run) => abandon(dir, run, delete) } ++ forget(ended, kept, delete)
     }
 
   private def abandon(dir: Path, run: JsonNode, delete: Path => Unit): Vector[String] = {
@@ -91,6 +94,9 @@ object RunSweep {
       s"removed the record of ${dir.getFileName}: more than $kept ended runs were kept"
     )
   }
+
+  private def ofThisMachine(run: JsonNode): Boolean =
+    run.path("machine").asText(RunRecord.thisMachine) == RunRecord.thisMachine
 
   private def driverAlive(run: JsonNode): Boolean =
     PlacementReport

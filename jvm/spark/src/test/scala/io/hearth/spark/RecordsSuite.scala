@@ -4,6 +4,7 @@ import java.nio.file.{Files, Path}
 
 import scala.jdk.CollectionConverters._
 
+import com.fasterxml.jackson.databind.node.ObjectNode
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.json.Json
@@ -63,6 +64,20 @@ class RecordsSuite extends AnyFunSuite {
       left.foreach(dir => writeRun(runs, dir.getFileName.toString, "running", 1, -1, dir))
       RunSweep.sweep(runs, kept = 10, delete)
       assert(!left.exists(Files.exists(_)))
+    }
+  }
+
+  test(
+    "a run of another machine that shares the home directory is none of this machine's business"
+  ) {
+    inDirectory { root =>
+      val used = Files.createDirectory(root.resolve("hearth-used"))
+      writeRun(root, "elsewhere", "running", 1, -1, used)
+      val file = root.resolve("elsewhere").resolve("run.json")
+      val run = Json.parse(Files.readString(file), "run").deepCopy[ObjectNode]()
+      Files.writeString(file, Json.pretty(run.put("machine", "another-machine")))
+      RunSweep.sweep(root, kept = 10, delete)
+      assert(Files.exists(used) && state(root, "elsewhere") == "running")
     }
   }
 

@@ -266,6 +266,7 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
         name = sc.appName,
         master = sc.master,
         sparkVersion = SPARK_VERSION,
+        machine = RunRecord.thisMachine,
         driverPid = pid,
         driverStartTicks = PlacementReport.startTicks(Path.of("/proc"), pid).getOrElse(0L),
         startedAt = startedAt,
