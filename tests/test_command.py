@@ -9,7 +9,7 @@ import pytest
 from conftest import Command
 from hearth.cli import command_names, command_parser
 
-COMMANDS = ("demo", "gather", "plan", "status", "submit", "topology")
+COMMANDS = ("demo", "gather", "jar", "plan", "status", "submit", "topology")
 
 
 def test_every_command_is_listed_with_the_first_line_of_its_help(hearth: Command) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from hearth.planner.places import hearth_jar
 
@@ -52,13 +53,19 @@ class Site:
         return [*program, str(APPS / app), *words]
 
     def start(
-        self, app: str, *words: str, master: str = "local-numa[2x1]", **conf: str
+        self,
+        app: str,
+        *words: str,
+        master: str = "local-numa[2x1]",
+        within: tuple[str, ...] = (),
+        **conf: str,
     ) -> subprocess.Popen[str]:
+        """Starts an application; `within` is a command that is given its command line."""
         for name in ("local", "tmp", "state"):
             (self.root / name).mkdir(exist_ok=True)
         keys = {key.replace("__", "."): value for key, value in conf.items()}
         process = subprocess.Popen(
-            self.command(app, *words, master=master, conf=keys),
+            [*within, *self.command(app, *words, master=master, conf=keys)],
             env=self.environment,
             cwd=self.root,
             text=True,
@@ -69,7 +76,7 @@ class Site:
         self.started.append(process)
         return process
 
-    def run(self, app: str, *words: str, timeout: float = 240, **options: str) -> "Outcome":
+    def run(self, app: str, *words: str, timeout: float = 240, **options: Any) -> "Outcome":
         process = self.start(app, *words, **options)
         output, _ = process.communicate(timeout=timeout)
         return Outcome(process.returncode, output, self.log)

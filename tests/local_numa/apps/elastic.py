@@ -15,7 +15,7 @@ def work(x: int) -> int:
 
 
 def running() -> int:
-    return len(context._jsc.sc().getExecutorIds())
+    return context._jsc.sc().getExecutorIds().size()
 
 
 def until(count: int) -> int:

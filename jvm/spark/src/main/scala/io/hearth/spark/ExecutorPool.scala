@@ -80,9 +80,11 @@ final class ExecutorPool(
   private val members = new ConcurrentHashMap[String, Member]()
   private val asked = ConcurrentHashMap.newKeySet[String]()
 
+  // Set once, by any thread, and in force at once: even for the loss that is being dealt with.
+  @volatile private var stopping = false
+
   // Owned by the owner thread.
   private var target = 0
-  private var stopping = false
   private var nextId = 0
 
   def running: Vector[Member] = members.values.asScala.toVector.sortBy(_.place.id)
@@ -99,6 +101,9 @@ final class ExecutorPool(
     ()
   }
 
+  /** Starts none any more, for lost ones neither. */
+  def startNoMore(): Unit = stopping = true
+
   /** Ends executors: SIGTERM, and SIGKILL to those that are there `graceSeconds` later. */
   def end(ids: Seq[String], graceSeconds: Long): Unit = submit(terminate(ids, graceSeconds))
 
@@ -111,7 +116,9 @@ final class ExecutorPool(
    * @param graceSeconds how long an executor may take to end by itself
    */
   def stop(graceSeconds: Long): Unit = {
-    owner.submit((() => stopping = true): Runnable).get()
+    startNoMore()
+    // Whatever is being started meanwhile is known afterwards.
+    owner.submit((() => ()): Runnable).get()
     expectExit(running.map(_.id))
     val deadline = System.nanoTime + TimeUnit.SECONDS.toNanos(graceSeconds)
     await(deadline)

@@ -11,6 +11,9 @@ object ExitStatus {
       "exit 137: killed by SIGKILL, as the kernel's out-of-memory killer does when the node or the cgroup " +
         "has no memory left (see `dmesg`), or somebody's kill -9; give the executor less heap or more overhead " +
         "(spark.executor.memory, spark.executor.memoryOverhead)"
+    case 3 =>
+      "exit 3: the JVM ended itself on an OutOfMemoryError (-XX:+ExitOnOutOfMemoryError); give the executor " +
+        "more heap or fewer tasks at once (spark.executor.memory, spark.executor.cores)"
     case 143 => "exit 143: ended by SIGTERM, as by `kill` or a service manager"
     case 134 => "exit 134: the JVM aborted (SIGABRT); an hs_err file is in its work directory"
     case 139 => "exit 139: crashed (SIGSEGV); an hs_err file is in its work directory"
@@ -19,8 +22,31 @@ object ExitStatus {
     case other => s"exit $other"
   }
 
+  /** What the user can do about it, where a process's last words tell. */
+  def remedy(words: String): Option[String] = remedies.collectFirst {
+    case (sign, what) if words.contains(sign) => what
+  }
+
+  private val remedies = Seq(
+    "No space left on device" ->
+      "the disk under spark.local.dir is full: make room, or name a directory on a larger one",
+    // Spark itself names spark.ui.port here.
+    "NettyBlockTransferService' failed after" ->
+      ("no port is free from spark.blockManager.port on: name another, or let spark.port.maxRetries exceed " +
+        "the number of executors")
+  )
+
+  /** What a log says last, at most `bytes` of it, without the frames of stack traces; empty without a log. */
+  def lastWords(log: Path, bytes: Int = 2000): String = {
+    val lines = end(log, bytes * 16).linesIterator
+      .filterNot(_.matches("""\s+at .*|\s+\.\.\. \d+ more"""))
+      .toVector
+    val sizes = lines.reverseIterator.scanLeft(0)(_ + _.length + 1).drop(1)
+    lines.takeRight(sizes.takeWhile(_ <= bytes).size).mkString("\n").trim
+  }
+
   /** The end of a log, at most `bytes` of it, from the beginning of a line; empty when there is none. */
-  def lastWords(log: Path, bytes: Int = 2000): String =
+  def end(log: Path, bytes: Int): String =
     if (!Files.isReadable(log)) ""
     else {
       val text = tail(log, bytes)

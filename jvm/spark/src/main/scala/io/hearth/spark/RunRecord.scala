@@ -16,13 +16,15 @@ import io.hearth.core.placement.PlacementReport
  * `run.json` of a [[RunDirectory]].
  *
  * @param state `running`, `finished`, or `abandoned` when the driver was killed
- * @param scratch directories that go when the application ends
+ * @param machine its host name: a home directory may be shared, and a process id means nothing elsewhere
+ * @param scratch directories that go when the application ends: of the executors and of the driver
  */
 final case class RunRecord(
     appId: String,
     name: String,
     master: String,
     sparkVersion: String,
+    machine: String,
     driverPid: Long,
     driverStartTicks: Long,
     startedAt: Instant,
@@ -36,7 +38,7 @@ final case class RunRecord(
   def toJson: ObjectNode = {
     val node = Json.obj().put("schema", RunRecord.Schema).put("app_id", appId).put("name", name)
     node.put("master", master).put("spark_version", sparkVersion).put("state", state)
-    node.put("started_at", startedAt.toString)
+    node.put("started_at", startedAt.toString).put("machine", machine)
     node.put("driver_pid", driverPid).put("driver_start_ticks", driverStartTicks)
     node.put("hosts", hosts).put("binding", binding)
     ui.foreach(node.put("ui", _))
@@ -46,6 +48,8 @@ final case class RunRecord(
 
 object RunRecord {
   val Schema = "hearth/run/1"
+
+  def thisMachine: String = Files.readString(Path.of("/proc/sys/kernel/hostname")).trim
 }
 
 /** Clears up behind drivers that were killed together with their reaper, and old runs. */
@@ -63,18 +67,21 @@ object RunSweep {
       val (running, ended) = runs.partition { case (_, run) =>
         run.path("state").asText == "running"
       }
-      running.filterNot { case (_, run) => driverAlive(run) }.flatMap { case (dir, run) =>
-        abandon(dir, run, delete)
-      } ++ forget(ended, kept, delete)
+      val left = running.filter { case (_, run) => ofThisMachine(run) && !driverAlive(run) }
+      left.flatMap { case (dir, run) => abandon(dir, run, delete) } ++ forget(ended, kept, delete)
     }
 
   private def abandon(dir: Path, run: JsonNode, delete: Path => Unit): Vector[String] = {
     val scratch = run.path("scratch").elements.asScala.map(p => Path.of(p.asText)).toVector
-    val left = scratch.filter(p => p.getFileName.toString.startsWith("hearth-") && Files.exists(p))
+    val left = scratch.filter(p => removable(p.getFileName.toString) && Files.exists(p))
     left.foreach(delete)
     new RunDirectory(dir).writeRun(run.deepCopy[ObjectNode]().put("state", "abandoned"))
     left.map(p => s"removed $p, left behind by ${dir.getFileName}, whose driver was killed")
   }
+
+  /** What hearth or Spark itself named, and nobody else: a record is a file, and files can be wrong. */
+  private def removable(name: String): Boolean =
+    name.startsWith("hearth-") || name.matches("[a-z_-]+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
   private def forget(
       ended: Vector[(Path, JsonNode)],
@@ -87,6 +94,9 @@ object RunSweep {
       s"removed the record of ${dir.getFileName}: more than $kept ended runs were kept"
     )
   }
+
+  private def ofThisMachine(run: JsonNode): Boolean =
+    run.path("machine").asText(RunRecord.thisMachine) == RunRecord.thisMachine
 
   private def driverAlive(run: JsonNode): Boolean =
     PlacementReport

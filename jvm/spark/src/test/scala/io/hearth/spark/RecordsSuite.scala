@@ -4,6 +4,7 @@ import java.nio.file.{Files, Path}
 
 import scala.jdk.CollectionConverters._
 
+import com.fasterxml.jackson.databind.node.ObjectNode
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.json.Json
@@ -54,6 +55,32 @@ class RecordsSuite extends AnyFunSuite {
     }
   }
 
+  test("the driver's own temporary directories, which Spark named, are swept too") {
+    inDirectory { root =>
+      val unique = "0b9f3a52-77c4-4ab5-9f1e-5d1a6c0f2e11"
+      val left =
+        Seq("spark", "blockmgr").map(name => Files.createDirectory(root.resolve(s"$name-$unique")))
+      val runs = root.resolve("runs")
+      left.foreach(dir => writeRun(runs, dir.getFileName.toString, "running", 1, -1, dir))
+      RunSweep.sweep(runs, kept = 10, delete)
+      assert(!left.exists(Files.exists(_)))
+    }
+  }
+
+  test(
+    "a run of another machine that shares the home directory is none of this machine's business"
+  ) {
+    inDirectory { root =>
+      val used = Files.createDirectory(root.resolve("hearth-used"))
+      writeRun(root, "elsewhere", "running", 1, -1, used)
+      val file = root.resolve("elsewhere").resolve("run.json")
+      val run = Json.parse(Files.readString(file), "run").deepCopy[ObjectNode]()
+      Files.writeString(file, Json.pretty(run.put("machine", "another-machine")))
+      RunSweep.sweep(root, kept = 10, delete)
+      assert(Files.exists(used) && state(root, "elsewhere") == "running")
+    }
+  }
+
   test("a record that names a directory of somebody else's does not get it removed") {
     inDirectory { root =>
       val other = Files.createDirectory(root.resolve("precious"))
@@ -94,7 +121,19 @@ class RecordsSuite extends AnyFunSuite {
       val log = Files.write(root.resolve("stderr"), (1 to 500).map(n => s"line $n").asJava)
       val words = ExitStatus.lastWords(log, 40)
       assert(words.startsWith("line 4") && words.endsWith("line 500"))
+      assert(ExitStatus.end(log, 40) == words)
       assert(ExitStatus.lastWords(root.resolve("none")) == "")
+    }
+  }
+
+  test("last words are messages: a long stack trace does not hide the error above it") {
+    inDirectory { root =>
+      val frames = (1 to 100).map(n => s"\tat some.where.deep.Inside.of$n(Inside.scala:$n)")
+      val lines = Seq("java.io.IOException: No space left on device") ++ frames :+ "\t... 3 more"
+      val words = ExitStatus.lastWords(Files.write(root.resolve("stderr"), lines.asJava))
+      assert(words == lines.head)
+      assert(ExitStatus.remedy(words).exists(_.contains("spark.local.dir")))
+      assert(ExitStatus.remedy("all is well").isEmpty)
     }
   }
 

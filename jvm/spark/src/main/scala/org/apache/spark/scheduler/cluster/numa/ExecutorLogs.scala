@@ -38,7 +38,7 @@ private[spark] class ExecutorLogs(sc: SparkContext, run: RunDirectory)
     else {
       val file = run.executor(executor).resolve(name)
       if (!Files.exists(file)) s"No such log: executor $executor has not been started in this run."
-      else ExitStatus.lastWords(file, ExecutorLogs.ShownBytes)
+      else ExitStatus.end(file, ExecutorLogs.ShownBytes)
     }
 }
 

@@ -40,6 +40,7 @@ private[spark] object HearthConfig {
     )
     .version("0.1.0")
     .stringConf
+    .checkValue(_.trim.nonEmpty, "must name a file")
     .createOptional
 
   val WorkloadKind: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.workload")
@@ -53,6 +54,7 @@ private[spark] object HearthConfig {
     .doc("Size of the application's input, for the plan, such as 200g.")
     .version("0.1.0")
     .bytesConf(ByteUnit.BYTE)
+    .checkValue(_ > 0, "must be more than nothing")
     .createOptional
 
   val RunsDirectory: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.runs.dir")
@@ -62,6 +64,7 @@ private[spark] object HearthConfig {
     )
     .version("0.1.0")
     .stringConf
+    .checkValue(_.trim.nonEmpty, "must name a directory")
     .createOptional
 
   val RunsKept: ConfigEntry[Int] = ConfigBuilder("spark.hearth.runs.kept")

@@ -1,5 +1,6 @@
 package org.apache.spark.scheduler.cluster.numa
 
+import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.concurrent.Future
@@ -13,6 +14,7 @@ import org.apache.spark.resource.ResourceProfile
 import org.apache.spark.rpc.RpcAddress
 import org.apache.spark.scheduler._
 import org.apache.spark.scheduler.cluster.{CoarseGrainedSchedulerBackend, SchedulerBackendUtils}
+import org.apache.spark.util.ShutdownHookManager
 
 import io.hearth.core.plan.{ExecutorPlan, Plan}
 import io.hearth.spark.{ExecutorPool, ExitStatus, Member, PoolListener}
@@ -40,6 +42,8 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
   // Until all have been started a failure is thrown to whoever makes the SparkContext.
   @volatile private var started = false
   private val givenUp = new AtomicBoolean(false)
+  private val stopEnded = new CountDownLatch(1)
+  @volatile private var lastHook: Option[AnyRef] = None
   @volatile private var startFailure: Option[Throwable] = None
 
   private val launcher = new LauncherBackend() {
@@ -60,6 +64,9 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
     super.start()
     launcher.connect()
     launcher.setAppId(appId)
+    lastHook = Some(
+      ShutdownHookManager.addShutdownHook(LocalNumaBackend.HookPriority)(() => awaitStop())
+    )
     application.open()
     pool.startInitial(initialExecutors)
     startFailure.foreach(cause => throw cause)
@@ -68,19 +75,32 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
     launcher.setState(SparkAppHandle.State.RUNNING)
   }
 
-  override def stop(): Unit = {
-    placement.close()
-    try super.stop()
-    finally {
-      pool.stop(
-        if (application.writesArchive) LocalNumaBackend.ArchiveGraceSeconds
-        else LocalNumaBackend.StopGraceSeconds
-      )
-      application.executorEnded()
-      application.close()
-      launcher.setState(SparkAppHandle.State.FINISHED)
-      launcher.close()
+  override def stop(): Unit =
+    try {
+      placement.close()
+      super.stop()
+    } finally {
+      try stopApplication()
+      finally stopEnded.countDown()
+      if (!ShutdownHookManager.inShutdown())
+        lastHook.foreach(ShutdownHookManager.removeShutdownHook)
     }
+
+  private def stopApplication(): Unit = {
+    pool.stop(
+      if (application.writesArchive) LocalNumaBackend.ArchiveGraceSeconds
+      else LocalNumaBackend.StopGraceSeconds
+    )
+    application.executorEnded()
+    application.close()
+    launcher.setState(SparkAppHandle.State.FINISHED)
+    launcher.close()
+  }
+
+  /** The JVM does not end under a stop that another thread has begun, as when the application is given up. */
+  private def awaitStop(): Unit = if (sc.isStopped) {
+    stopEnded.await(LocalNumaBackend.ArchiveGraceSeconds, TimeUnit.SECONDS)
+    ()
   }
 
   override protected def doRequestTotalExecutors(
@@ -130,7 +150,8 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
     private def lost(member: Member, code: Int, what: String): Unit = {
       val words = ExitStatus.lastWords(application.stderrOf(member.id))
       val explained = explain(code)
-      val quoted = if (words.isEmpty) "" else s"; its last words:\n$words"
+      val remedy = ExitStatus.remedy(words).fold("")(what => s"; $what")
+      val quoted = remedy + (if (words.isEmpty) "" else s"; its last words:\n$words")
       logError(s"Lost $what: $explained$quoted")
       removeExecutor(
         member.id,
@@ -152,7 +173,7 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
 
   private def giveUp(reason: String): Unit = if (givenUp.compareAndSet(false, true)) {
     logError(s"The application ends: $reason")
-    pool.setTarget(0)
+    pool.startNoMore()
     launcher.setState(SparkAppHandle.State.FAILED)
     try scheduler.error(reason)
     finally sc.stopInNewThread()
@@ -166,6 +187,9 @@ private[spark] object LocalNumaBackend {
 
   /** The same for an executor that writes the class-data archive when it ends, once for all later runs. */
   val ArchiveGraceSeconds: Long = 60
+
+  /** After SparkContext's own hook, which stops it unless somebody does already; before temporary files go. */
+  val HookPriority: Int = ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY - 1
 
   /** Spark's own exit codes of executors (SparkExitCode, ExecutorExitCode). */
   val SparkExitCodes: Range = 50 to 57

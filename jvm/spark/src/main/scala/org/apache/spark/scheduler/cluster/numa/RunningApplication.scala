@@ -6,6 +6,8 @@ import java.time.Instant
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicBoolean
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.{SecurityManager, SparkConf, SparkContext, SPARK_VERSION}
 import org.apache.spark.internal.Logging
 import org.apache.spark.internal.config._
@@ -97,9 +99,15 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
 
   def record(report: PlacementReport): Unit = run.writePlacement(report.toJson)
 
-  /** Names the driver's own temporary directories to the reaper, those that were made since included. */
-  def tellReaperOfDriver(): Unit =
-    driverDirectories.filter(toldReaper.add).foreach(reaper.removeLater)
+  /**
+   * Names the driver's own temporary directories to the reaper and in the record, those that were made
+   * since included: the next application removes them should the reaper be killed too.
+   */
+  def tellReaperOfDriver(): Unit = {
+    val fresh = driverDirectories.filter(toldReaper.add)
+    fresh.foreach(reaper.removeLater)
+    if (fresh.nonEmpty) writeRecord("running")
+  }
 
   /** All executors have ended. */
   def close(): Unit = {
@@ -258,6 +266,7 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
         name = sc.appName,
         master = sc.master,
         sparkVersion = SPARK_VERSION,
+        machine = RunRecord.thisMachine,
         driverPid = pid,
         driverStartTicks = PlacementReport.startTicks(Path.of("/proc"), pid).getOrElse(0L),
         startedAt = startedAt,
@@ -265,7 +274,7 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
         hosts = conf.get(HearthConfig.Hosts),
         binding = binding,
         ui = sc.uiWebUrl,
-        scratch = scratch
+        scratch = scratch ++ toldReaper.asScala.toVector.sorted
       ).toJson
     )
   }

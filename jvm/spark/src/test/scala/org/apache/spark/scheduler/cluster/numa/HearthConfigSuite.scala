@@ -1,0 +1,90 @@
+package org.apache.spark.scheduler.cluster.numa
+
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Try
+
+import org.apache.spark.internal.config.{ConfigEntry, ConfigReader}
+import org.scalatest.funsuite.AnyFunSuite
+
+class HearthConfigSuite extends AnyFunSuite {
+  private val page =
+    Path.of(sys.props.getOrElse("basedir", ".")).resolve("../../docs/configuration.md")
+
+  /** A value of each key that its check refuses. */
+  private val refused = Map(
+    "spark.hearth.hosts" -> "rack",
+    "spark.hearth.binding" -> "maybe",
+    "spark.hearth.workload" -> "poetry",
+    "spark.hearth.input" -> "0",
+    "spark.hearth.plan" -> " ",
+    "spark.hearth.placement.interval" -> "-1s",
+    "spark.hearth.classDataArchive" -> "perhaps",
+    "spark.hearth.runs.dir" -> " ",
+    "spark.hearth.runs.kept" -> "-1"
+  )
+
+  private def settings(pairs: (String, String)*) = new ConfigReader(pairs.toMap.asJava)
+
+  test("docs/configuration.md holds every key, no other, as HEARTH_GOLDEN=write writes it") {
+    val text = ConfigurationPage.render(HearthConfig.all)
+    if (sys.env.get("HEARTH_GOLDEN").contains("write")) Files.writeString(page, text)
+    assert(Files.exists(page), s"$page is missing: run this test with HEARTH_GOLDEN=write")
+    assert(Files.readString(page) == text, s"$page differs: run this test with HEARTH_GOLDEN=write")
+  }
+
+  test("every key that is declared is documented") {
+    val declared = HearthConfig.getClass.getDeclaredMethods.filter(method =>
+      classOf[ConfigEntry[_]]
+        .isAssignableFrom(method.getReturnType) && method.getParameterCount == 0
+    )
+    assert(declared.map(_.invoke(HearthConfig)).toSet == HearthConfig.all.toSet[Any])
+  }
+
+  test("every key has a meaning in sentences, a since-version and a name of hearth's") {
+    for (entry <- HearthConfig.all) withClue(entry.key) {
+      assert(entry.key.startsWith("spark.hearth."))
+      assert(entry.doc.length > 20 && entry.doc.endsWith("."))
+      assert(entry.version.matches("""\d+\.\d+\.\d+"""))
+    }
+  }
+
+  test("every key has a check, which refuses a wrong value by the key's name") {
+    assert(refused.keySet == HearthConfig.all.map(_.key).toSet)
+    for (entry <- HearthConfig.all) withClue(entry.key) {
+      val outcome = Try(entry.readFrom(settings(entry.key -> refused(entry.key))))
+      assert(outcome.isFailure)
+      assert(outcome.failed.get.getMessage.contains(entry.key))
+    }
+  }
+
+  test("a default passes its own check") {
+    HearthConfig.all.foreach(_.readFrom(settings()))
+  }
+}
+
+/** The page of all keys, from their own documents. */
+private object ConfigurationPage {
+  private val head =
+    """# Configuration
+      |
+      |Generated from `HearthConfig`; do not edit. `HEARTH_GOLDEN=write mvn -f jvm -pl spark -am test` writes it.
+      |
+      |Set a key as any of Spark's: `--conf KEY=VALUE`, `spark-defaults.conf`, or `.config(KEY, VALUE)` before the
+      |session is made. A wrong value ends the application at its start, naming the key.
+      |
+      || Key | Default | Since | Meaning |
+      ||---|---|---|---|
+      |""".stripMargin
+
+  def render(entries: Seq[ConfigEntry[_]]): String = entries.map(row).mkString(head, "", "")
+
+  private def row(entry: ConfigEntry[_]): String = {
+    val default = entry.defaultValueString match {
+      case ConfigEntry.UNDEFINED => "(none)"
+      case value => s"`$value`"
+    }
+    s"| `${entry.key}` | $default | ${entry.version} | ${entry.doc.replace("|", "\\|")} |\n"
+  }
+}

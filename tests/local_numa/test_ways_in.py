@@ -1,0 +1,270 @@
+"""Every way into local-numa that docs/running.md documents, typed as it stands there."""
+
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from application import APPS, Outcome, Site, eventually
+
+from hearth.planner.places import hearth_jar, spark_home
+from required import ROOT, require
+
+CONNECT_PORT = 15002
+SQUARES = sum(n * n for n in range(8))
+
+PYTHON_PROMPT = """
+class Square:
+    def __init__(self, n): self.value = n * n
+
+total = spark.sparkContext.parallelize(range(8), 8).map(lambda n: Square(n).value).sum()
+print("RESULT", '{"sum": %d}' % total)
+exit()
+"""
+
+SCALA_PROMPT = """
+case class Square(n: Int) { def value: Int = n * n }
+def squares(of: Int): Seq[Square] = (0 until of).map(Square(_))
+val total = sc.parallelize(squares(8), 8).map(_.value).sum.toInt
+import spark.implicits._
+val named = spark.range(0, 8, 1, 8).as[Long].map(n => Square(n.toInt)).filter(_.value > 0).count
+println("\\nRESULT {\\"sum\\": " + total + ", \\"named\\": " + named + "}")
+:quit
+"""
+
+SCALA_CONNECT_PROMPT = """
+case class Square(n: Long) { def value: Long = n * n }
+val total = spark.range(0, 8, 1, 8).as[Long].map(Square(_).value).collect.sum
+println("\\nRESULT {\\"sum\\": " + total + "}")
+exit
+"""
+
+CLASSIC_SESSION = """
+total = spark.sparkContext.parallelize(range(8), 8).map(lambda n: n * n).sum()
+print("RESULT", '{"sum": %d}' % total)
+spark.stop()
+"""
+
+CONNECT_SESSION = """
+from pyspark.sql.functions import udf
+square = udf(lambda n: n * n, "long")
+rows = spark.range(0, 8, 1, 8).select(square("id").alias("s")).collect()
+print("RESULT", '{"sum": %d, "session": "%s"}' % (sum(r.s for r in rows), type(spark).__module__))
+spark.stop()
+"""
+
+
+def documented(section: str, language: str = "sh") -> str:
+    """The code of a section of docs/running.md."""
+    page = (ROOT / "docs" / "running.md").read_text()
+    text = page.split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0]
+    found = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    assert len(found) == 1, f"{len(found)} blocks of {language} in '{section}'"
+    return found[0]
+
+
+def environment(site: Site) -> dict[str, str]:
+    """A machine's defaults: everything that is written stays in the test's own directory."""
+    for name in ("local", "tmp", "state", "conf", "logs"):
+        (site.root / name).mkdir(exist_ok=True)
+    defaults = {
+        "spark.local.dir": site.root / "local",
+        "spark.sql.warehouse.dir": site.root / "warehouse",
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={site.root / 'tmp'}",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": "200s",
+        "spark.ui.enabled": "false",
+    }
+    lines = "".join(f"{key} {value}\n" for key, value in defaults.items())
+    (site.root / "conf" / "spark-defaults.conf").write_text(lines)
+    return {
+        **site.environment,
+        "SPARK_CONF_DIR": str(site.root / "conf"),
+        "SPARK_LOG_DIR": str(site.root / "logs"),
+        "SPARK_PID_DIR": str(site.root / "logs"),
+        "TMPDIR": str(site.root / "tmp"),
+    }
+
+
+def typed(site: Site, command: list[str], text: str = "", timeout: float = 400) -> Outcome:
+    """Runs a command with `text` at its prompt, as `hearth` itself is found: on the path."""
+    process = subprocess.Popen(
+        command,
+        env=environment(site),
+        cwd=site.root,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=(site.root / "driver.log").open("a"),
+        start_new_session=True,
+    )
+    site.started.append(process)
+    output, _ = process.communicate(text, timeout=timeout)
+    return Outcome(process.returncode, output, site.log)
+
+
+def shell(site: Site, section: str, text: str = "") -> Outcome:
+    return typed(site, ["bash", "-euc", documented(section)], text)
+
+
+def terminal(site: Site, section: str, text: str) -> Outcome:
+    """The same at a terminal, without which Python is no prompt."""
+    if shutil.which("script") is None:
+        require("terminal", "there is no `script` (Debian: bsdutils)")
+    (site.root / "command.sh").write_text(documented(section))
+    command = ["script", "-qefc", "bash -eu command.sh 2>>driver.log", "/dev/null"]
+    outcome = typed(site, command, text)
+    # What was typed is echoed; a result stands at the beginning of a line.
+    return Outcome(outcome.code, outcome.output.replace("\r", ""), outcome.log)
+
+
+def program(site: Site, source: str) -> Outcome:
+    (site.root / "program.py").write_text(source)
+    return typed(site, [sys.executable, "program.py"])
+
+
+def executors_at_work(site: Site) -> set[str]:
+    """Executors that have finished tasks, by their own logs."""
+    logs = (site.only_run() / "executors").glob("*/stderr")
+    return {log.parent.name for log in logs if "Finished task" in log.read_text()}
+
+
+def assert_both_worked_and_nothing_is_left(site: Site, outcome: Outcome) -> None:
+    assert outcome.code == 0, f"{outcome.output}\n{outcome.log[-4000:]}"
+    assert executors_at_work(site) == {"0", "1"}
+    assert site.document("run.json")["state"] == "finished"
+    assert site.document("run.json")["master"] == "local-numa[2x1]"
+    # A prompt of Python's is gone a moment before its JVM.
+    eventually("nothing left behind", lambda: site.leftovers() == [], 20)
+
+
+def needs_connect() -> None:
+    """The Python client of Spark Connect, and its port, which Spark fixes."""
+    missing = [name for name in ("grpc", "pandas", "pyarrow") if not importlib.util.find_spec(name)]
+    if missing:
+        require("connect", f"{', '.join(missing)} missing: pip install 'pyspark[connect]'")
+    eventually(f"port {CONNECT_PORT} free", lambda: not listening(CONNECT_PORT), 120)
+
+
+def listening(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_hearth_jar_prints_the_one_jar_that_is_needed(hearth):
+    assert hearth("jar").stdout == f"{hearth_jar()}\n"
+
+
+def test_a_program_in_a_jar(site: Site, tmp_path: Path):
+    classes = tmp_path / "classes"
+    jars = f"{spark_home()}/jars/*"
+    for command in (
+        ["javac", "-proc:none", "-cp", jars, "-d", str(classes), str(APPS / "Tiny.java")],
+        ["jar", "--create", "--file", str(tmp_path / "tiny.jar"), "-C", str(classes), "."],
+    ):
+        subprocess.run(command, check=True, timeout=300)
+    outcome = shell(site, "A program in a jar")
+    assert outcome.report == {"sum": SQUARES}
+    assert_both_worked_and_nothing_is_left(site, outcome)
+
+
+def test_a_python_program(site: Site, tmp_path: Path):
+    shutil.copy(APPS / "tiny.py", tmp_path)
+    outcome = shell(site, "A Python program")
+    assert outcome.report == {"sum": SQUARES}
+    assert_both_worked_and_nothing_is_left(site, outcome)
+
+
+def test_a_python_prompt_whose_classes_reach_the_executors(site: Site):
+    outcome = terminal(site, "A Python prompt", PYTHON_PROMPT)
+    assert outcome.report == {"sum": SQUARES}
+    assert_both_worked_and_nothing_is_left(site, outcome)
+
+
+def test_a_scala_prompt_whose_classes_reach_the_executors(site: Site):
+    outcome = shell(site, "A Scala prompt", SCALA_PROMPT)
+    assert outcome.report == {"sum": SQUARES, "named": 7}
+    assert_both_worked_and_nothing_is_left(site, outcome)
+
+
+def test_a_query(site: Site):
+    outcome = shell(site, "A query")
+    assert outcome.output.split() == ["1000", "499500"]
+    for hive_leaves_this_under_any_master in (site.root / "tmp").glob("*_resources"):
+        hive_leaves_this_under_any_master.rmdir()
+    assert_both_worked_and_nothing_is_left(site, outcome)
+
+
+def test_a_notebook_of_plain_python(site: Site):
+    outcome = program(site, documented("A notebook", "python") + CLASSIC_SESSION)
+    assert outcome.report == {"sum": SQUARES}
+    assert_both_worked_and_nothing_is_left(site, outcome)
+
+
+def test_a_spark_connect_server_and_a_client_that_knows_nothing_of_hearth(site: Site):
+    needs_connect()
+    section = "A Spark Connect server"
+    started = shell(site, section)
+    try:
+        assert started.code == 0, started.log
+        eventually("the server listens", lambda: listening(CONNECT_PORT), 200)
+        outcome = program(site, documented(section, "python") + CONNECT_SESSION)
+        assert outcome.report == {"sum": SQUARES, "session": "pyspark.sql.connect.session"}
+    finally:
+        typed(site, [str(spark_home() / "sbin" / "stop-connect-server.sh")])
+        end_server(site)
+    eventually("no executor", lambda: site.executors() == {}, 30)
+    assert_both_worked_and_nothing_is_left(site, outcome)
+
+
+def end_server(site: Site) -> None:
+    """Waits for the server to stop by itself; it is ended when it does not."""
+    runs = list(site.root.glob("state/runs/*"))
+    pid = site.document("run.json")["driver_pid"] if runs else None
+    try:
+        eventually("the server has stopped", lambda: not Path(f"/proc/{pid}").exists(), 60)
+    except AssertionError:
+        os.kill(pid, signal.SIGKILL)
+        raise
+
+
+def test_spark_connect_in_one_process(site: Site):
+    needs_connect()
+    source = documented("Spark Connect in one process", "python") + CONNECT_SESSION
+    outcome = program(site, source)
+    assert outcome.report == {"sum": SQUARES, "session": "pyspark.sql.connect.session"}
+    assert_both_worked_and_nothing_is_left(site, outcome)
+
+
+def test_a_spark_connect_prompt(site: Site):
+    needs_connect()
+    outcome = terminal(site, "A Spark Connect prompt", CONNECT_SESSION + "exit()\n")
+    assert outcome.report == {"sum": SQUARES, "session": "pyspark.sql.connect.session"}
+    assert_both_worked_and_nothing_is_left(site, outcome)
+
+
+def test_a_spark_connect_prompt_in_scala_whose_classes_reach_the_executors(site: Site):
+    eventually(f"port {CONNECT_PORT} free", lambda: not listening(CONNECT_PORT), 120)
+    outcome = terminal(site, "A Spark Connect prompt in Scala", SCALA_CONNECT_PROMPT)
+    assert outcome.report == {"sum": SQUARES}
+    end_server(site)
+    assert_both_worked_and_nothing_is_left(site, outcome)
+
+
+def test_the_options_that_spark_drops_are_those_that_the_page_names(site: Site):
+    page = (ROOT / "docs" / "running.md").read_text()
+    options = ["--num-executors", "--executor-cores", "--executor-memory", "--total-executor-cores"]
+    jar = str(hearth_jar())
+    given = [word for option in options for word in (option, "7")]
+    command = ["spark-submit", "--verbose", "--master", "local-numa[2x1]", *given, "--jars", jar]
+    outcome = typed(site, [*command, "--class", "NoSuchClass", jar])
+    settled = re.search(r"Spark config:\n(.*?)\nClasspath elements", outcome.log, re.DOTALL)
+    assert settled is not None, outcome.log
+    assert "(spark.master,local-numa[2x1])" in settled[1]
+    assert "spark.executor" not in settled[1]
+    assert "spark.cores.max" not in settled[1]
+    assert all(f"`{option}`" in page for option in options)
