@@ -39,7 +39,7 @@ import time
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.appName("startup").getOrCreate()
 context = spark.sparkContext._jsc.sc()
-context.range(0, 2, 1, 2, 2).count()
+spark.sparkContext.parallelize(range(2), 2)._jrdd.count()
 task = context.statusStore().taskList(0, 0, 1).apply(0)
 print("FIRST_TASK", task.launchTime().getTime() / 1000, flush=True)
 spark.stop()
@@ -117,7 +117,9 @@ def first_task(name: str, command: list[str]) -> float:
     for line in done.stdout.splitlines():
         if line.startswith("FIRST_TASK "):
             return float(line.split()[1]) - begin
-    sys.exit(f"{name}: no task was run (exit {done.returncode})\n{done.stderr[-3000:]}")
+    sys.exit(
+        f"{name}: no task was run (exit {done.returncode})\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    )
 
 
 def machine() -> dict[str, object]:
