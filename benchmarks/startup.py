@@ -117,9 +117,8 @@ def first_task(name: str, command: list[str]) -> float:
     for line in done.stdout.splitlines():
         if line.startswith("FIRST_TASK "):
             return float(line.split()[1]) - begin
-    sys.exit(
-        f"{name}: no task was run (exit {done.returncode})\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-    )
+    said = f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    sys.exit(f"{name}: no task was run (exit {done.returncode})\n{said}")
 
 
 def machine() -> dict[str, object]:
