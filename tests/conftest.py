@@ -4,12 +4,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from required import ROOT, require
+from support import ROOT, Command, require
 
 
 @pytest.fixture(scope="session")
@@ -30,9 +29,6 @@ def lstopo() -> str:
     return str(found)
 
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
-
-
 @pytest.fixture
 def hearth(tmp_path: Path) -> Command:
     """Runs the installed `hearth` in a directory and a state of its own."""
@@ -47,13 +43,3 @@ def hearth(tmp_path: Path) -> Command:
         return subprocess.run(command, check=False, env=environment, **{**settings, **options})
 
     return run
-
-
-def check_golden(name: str, actual: str) -> None:
-    """Holds a text against tests/golden/NAME; HEARTH_UPDATE_GOLDEN=1 writes it anew."""
-    file = ROOT / "tests" / "golden" / name
-    if os.environ.get("HEARTH_UPDATE_GOLDEN"):
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(actual, encoding="utf-8")
-    assert file.is_file(), f"{file} is missing: HEARTH_UPDATE_GOLDEN=1 writes it"
-    assert actual == file.read_text(encoding="utf-8")

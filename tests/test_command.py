@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Command
 from hearth.cli import command_names, command_parser
+from support import Command
 
 COMMANDS = ("demo", "gather", "jar", "plan", "status", "submit", "topology")
 

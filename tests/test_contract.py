@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from conftest import ROOT, Command
 from hearth.planner.request import plan_request
+from support import ROOT, Command
 
 CONTRACT = ROOT / "contract"
 NAMES = sorted(file.name.removesuffix(".schema.json") for file in CONTRACT.glob("*.schema.json"))

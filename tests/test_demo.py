@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Command
 from hearth.demo.check import difference
 from hearth.demo.data import copy_texts
 from hearth.model.errors import UserError
 from hearth.model.processes import start_ticks
+from support import Command
 
 _PARENT = """
 import sys, time

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
 from hearth.cli import command_names, command_parser
 from hearth.launch.arguments import split_line
+from support import ROOT
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md")])
 _BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)

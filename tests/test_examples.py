@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from conftest import ROOT, Command
+from support import ROOT, Command
 
 EXAMPLES = ROOT / "examples"
 SHAPE = ["--executors", "1", "--cores", "1", "--memory", "512m"]

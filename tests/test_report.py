@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from conftest import ROOT, Command, check_golden
 from hearth.report.plan import letter, machine_map, show_plan, show_plan_briefly
 from hearth.report.terminal import Branch, Screen, shown_width, table, tree
 from hearth.report.topology import show_topology
+from support import ROOT, Command, check_golden
 
 EXAMPLES = ROOT / "contract" / "examples"
 TOPOLOGY = json.loads((EXAMPLES / "topology.json").read_text())

@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from conftest import ROOT, Command
 from hearth.model.processes import start_ticks
+from support import ROOT, Command
 
 _TOOLS = ("sh", "dirname", "id", "tr", "sed", "cat", "bash", "ps", "mkdir")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from conftest import Command
 from hearth.model.processes import start_ticks
+from support import Command
 
 
 @pytest.fixture

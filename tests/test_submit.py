@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, Command, check_golden
 from hearth.launch.arguments import split_line
 from hearth.launch.compose import composed, fixed_by_master
 from hearth.launch.driver_archive import driver_flags
@@ -18,6 +17,7 @@ from hearth.launch.plan_file import KEPT_S, write_plan
 from hearth.launch.settings import user_master, user_settings
 from hearth.model.errors import UserError
 from hearth.planner.places import hearth_jar
+from support import ROOT, Command, check_golden
 
 PLAN = {
     "mode": "partitioned",

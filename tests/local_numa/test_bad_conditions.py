@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from application import Outcome, Site, eventually, read_words
 
-from required import require
+from support import require
 
 SQUARES = sum(n * n for n in range(8))
 # A file system of a few megabytes, which nobody else sees and which goes with its last process.

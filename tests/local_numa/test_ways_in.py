@@ -13,7 +13,7 @@ from pathlib import Path
 from application import APPS, Outcome, Site, eventually
 
 from hearth.planner.places import hearth_jar, spark_home
-from required import ROOT, require
+from support import ROOT, require
 
 CONNECT_PORT = 15002
 SQUARES = sum(n * n for n in range(8))

@@ -14,8 +14,8 @@ from numalab.idset import parse_ids
 from numalab.machine import Boot
 from numalab.shape import Shape, load, names
 
-from conftest import require
 from numalab import image, judge, machine, reading, setup
+from support import require
 
 # A boot is killed after this: several times what it takes on two idle cores.
 LIMIT_SECONDS = 600

@@ -1,0 +1,35 @@
+"""What tests share: what they need of their surroundings, golden files."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: Runs the installed `hearth`.
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def required() -> set[str]:
+    """The features that must not be skipped, from HEARTH_REQUIRE."""
+    return set(filter(None, os.environ.get("HEARTH_REQUIRE", "").split(",")))
+
+
+def require(feature: str, reason: str) -> None:
+    """Skips the test, visibly; fails it where HEARTH_REQUIRE names the feature."""
+    if feature in required():
+        pytest.fail(f"HEARTH_REQUIRE names {feature}, but {reason}", pytrace=False)
+    pytest.skip(f"needs {feature}: {reason}")
+
+
+def check_golden(name: str, actual: str) -> None:
+    """Holds a text against tests/golden/NAME; HEARTH_UPDATE_GOLDEN=1 writes it anew."""
+    file = ROOT / "tests" / "golden" / name
+    if os.environ.get("HEARTH_UPDATE_GOLDEN"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(actual, encoding="utf-8")
+    assert file.is_file(), f"{file} is missing: HEARTH_UPDATE_GOLDEN=1 writes it"
+    assert actual == file.read_text(encoding="utf-8")
