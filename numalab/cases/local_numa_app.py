@@ -33,13 +33,13 @@ def main(evidence: Path, wanted: int) -> None:
     clock = _Clock()
     context = SparkSession.builder.appName("numalab").getOrCreate().sparkContext
     clock.mark("context")
-    await_executors(wanted, without=frozenset())
+    await_executors(context.applicationId, wanted, without=frozenset())
     _await_registered(context, wanted)
     clock.mark("executors")
     first = _round(context, wanted, evidence / "before")
     clock.mark("before")
     killed, survived = _kill_while_busy(context, wanted)
-    after = await_executors(wanted, without=frozenset([killed]))
+    after = await_executors(context.applicationId, wanted, without=frozenset([killed]))
     _await_registered(context, wanted)
     clock.mark("replaced")
     second = _round(context, wanted, evidence / "after")
@@ -69,9 +69,9 @@ def _round(context: SparkContext, executors: int, evidence: Path) -> int:
     total = _count(context, executors)
     blocks = context.parallelize(range(2 * executors), 2 * executors).map(_block)
     blocks.persist(StorageLevel.MEMORY_ONLY).count()
-    witness = _Witness(evidence / "workers")
+    witness = _Witness(context.applicationId, evidence / "workers")
     context.parallelize(range(2 * executors), 2 * executors).mapPartitions(witness).count()
-    for executor_id, pid in executor_processes().items():
+    for executor_id, pid in executor_processes(context.applicationId).items():
         capture_process(pid, evidence / "executors" / executor_id)
     return total
 
@@ -88,7 +88,8 @@ def _block(number: int) -> bytes:
 class _Witness:
     """Runs in a Python worker: touches memory, then saves what the kernel says about the worker."""
 
-    def __init__(self, evidence: Path) -> None:
+    def __init__(self, app_id: str, evidence: Path) -> None:
+        self.app_id = app_id
         self.evidence = evidence
 
     def __call__(self, numbers: Iterator[int]) -> Iterator[int]:
@@ -97,14 +98,16 @@ class _Witness:
             held[start] = 1
         directory = self.evidence / str(os.getpid())
         capture_process(os.getpid(), directory)
-        (directory / "executor").write_text(_executor_above(os.getpid()), encoding="ascii")
+        (directory / "executor").write_text(
+            _executor_above(self.app_id, os.getpid()), encoding="ascii"
+        )
         time.sleep(1.0)  # so that one executor cannot take every witness
         yield sum(numbers)
 
 
-def _executor_above(pid: int) -> str:
+def _executor_above(app_id: str, pid: int) -> str:
     """The id of the executor that this process descends from."""
-    processes = {process: name for name, process in executor_processes().items()}
+    processes = {process: name for name, process in executor_processes(app_id).items()}
     while pid > 1 and pid not in processes:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
         pid = int(stat.rpartition(")")[2].split()[1])
@@ -117,7 +120,7 @@ def _kill_while_busy(context: SparkContext, wanted: int) -> tuple[str, int]:
     job = threading.Thread(target=lambda: answers.append(_slow_count(context, wanted)))
     job.start()
     time.sleep(2.0)
-    victim, pid = min(executor_processes().items())
+    victim, pid = min(executor_processes(context.applicationId).items())
     os.kill(pid, signal.SIGKILL)
     job.join(WAIT_SECONDS)
     return victim, answers[0] if answers else -1
@@ -131,30 +134,30 @@ def _slow_count(context: SparkContext, executors: int) -> int:
     return context.parallelize(range(NUMBERS), 4 * executors).mapPartitions(slowly).count()
 
 
-def executor_processes() -> dict[str, int]:
-    """Executor id to process id, of all Spark executors that run here."""
+def executor_processes(app_id: str) -> dict[str, int]:
+    """Executor id to process id, of this application alone: on a host others may run too."""
     found = {}
     for directory in Path("/proc").glob("[0-9]*"):
         try:
             words = (directory / "cmdline").read_bytes().split(b"\0")
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if EXECUTOR in words and b"--executor-id" in words:
+        if EXECUTOR in words and b"--executor-id" in words and app_id.encode() in words:
             found[words[words.index(b"--executor-id") + 1].decode()] = int(directory.name)
     return found
 
 
-def await_executors(wanted: int, without: frozenset[str]) -> dict[str, int]:
+def await_executors(app_id: str, wanted: int, without: frozenset[str]) -> dict[str, int]:
     """Waits until `wanted` executors live, none of those in `without` among them."""
     deadline = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < deadline:
-        alive = executor_processes()
+        alive = executor_processes(app_id)
         if len(alive.keys() - without) >= wanted and not alive.keys() & without:
             return alive
         time.sleep(0.2)
     raise TimeoutError(
         f"{wanted} executors without {sorted(without)} in {WAIT_SECONDS:.0f} s: "
-        f"there are {executor_processes()}"
+        f"there are {executor_processes(app_id)}"
     )
 
 
