@@ -117,9 +117,10 @@ private[plan] object Ground {
   private def groundNode(topology: Topology, cpus: IdSet, node: NumaNode) = {
     val allowed = node.cpus & topology.allowed.cpus
     val own = node.cpus & cpus
-    val ours = !node.gpuMemory && topology.allowed.nodes.contains(
-      node.id
-    ) && (node.cpus.isEmpty || own.nonEmpty)
+    // A node none of whose CPUs are this process's serves as one without CPUs: the cpuset may allow
+    // the CPUs of one node and the memory of another. One that is wholly occupied is its tenant's.
+    val open = allowed.isEmpty || own.nonEmpty
+    val ours = open && !node.gpuMemory && topology.allowed.nodes.contains(node.id)
     val total = if (ours) node.memoryBytes >> 20 else 0L
     val share = if (allowed.isEmpty) total else total * own.size / allowed.size
     GroundNode(Some(node.id), own, share, node.distances)

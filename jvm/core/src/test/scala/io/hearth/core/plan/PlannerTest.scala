@@ -317,4 +317,17 @@ class PlannerTest extends AnyFunSuite {
     plan(large, shape(4096, 1))
     assert(System.nanoTime() - start < 10e9)
   }
+
+  test("a cpuset with the CPUs of one node and the memory of others is planned for with theirs") {
+    val machine = MachineSpec.parse(
+      "4 nodes of 64 GB, 8 cores, distances 10 20 30 30 / 20 10 30 30 / 30 30 10 20 / 30 30 20 10"
+    )
+    val apart = machine.copy(allowed = machine.allowed.copy(nodes = IdSet(1, 3)))
+    val first = apart.copy(allowed = apart.allowed.copy(cpus = apart.node(0).get.cpus))
+    val got = Planner
+      .plan(first, Workload.unknown, shape(1, 8), IdSet.empty)
+      .fold(u => fail(u.message), identity)
+    assert(got.executors.map(_.memoryNodes) == Vector(IdSet(1)))
+    assert(got.executors.map(_.cpus) == Vector(apart.node(0).get.cpus))
+  }
 }
