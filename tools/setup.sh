@@ -107,18 +107,20 @@ spark_jars() {
     [ "$(readlink .cache/spark-jars || true)" = "$jars" ] || ln -sfn "$jars" .cache/spark-jars
 }
 
-hearth_jar() {
+hearth_jars() {
     print=$(fingerprint jvm)
-    fresh jar "$print" && ls src/hearth/jars/hearth-spark_*.jar >/dev/null 2>&1 && return 0
-    say "building the jar (the first time Maven fetches its plug-ins)"
+    fresh jar "$print" && ls src/hearth/jars/hearth-spark_*.jar src/hearth/jars/hearth-workloads_*.jar \
+        >/dev/null 2>&1 && return 0
+    say "building the jars (the first time Maven fetches its plug-ins)"
     if ! mvn -B -q -f jvm package -DskipTests >.cache/jar.log 2>&1; then
         cat .cache/jar.log >&2
-        fail "the jar could not be built"
+        fail "the jars could not be built"
     fi
     mkdir -p src/hearth/jars
-    for jar in jvm/spark/target/hearth-spark_2.13-*.jar; do
+    for jar in jvm/spark/target/hearth-spark_2.13-*.jar jvm/workloads/target/hearth-workloads_2.13-*.jar; do
         cp "$jar" "src/hearth/jars/.$(basename "$jar").part"
-        rm -f src/hearth/jars/*.jar
+        name=$(basename "$jar")
+        rm -f "src/hearth/jars/${name%%_*}"_*.jar
         mv "src/hearth/jars/.$(basename "$jar").part" "src/hearth/jars/$(basename "$jar")"
     done
     stamp jar "$print"
@@ -128,7 +130,7 @@ mkdir -p .cache
 system_packages
 python_environment
 spark_jars
-hearth_jar
+hearth_jars
 [ "$wanted" != test ] || test_tools
 # The first call makes the class-data archive that later ones start from.
 .venv/bin/hearth topology >/dev/null

@@ -1,0 +1,50 @@
+package io.hearth.workloads
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import io.hearth.workloads.core.WordCount
+
+/** All jobs, by name. */
+object Catalogue {
+  val jobs: Seq[Job] = Seq(WordCount)
+
+  /** @throws UserError naming the nearest names */
+  def job(name: String): Job =
+    jobs.find(_.name == name).getOrElse(throw new UserError(unknown(name)))
+
+  private def unknown(name: String): String =
+    s"'$name' is no job: the jobs are ${jobs.map(_.name).mkString(", ")}"
+
+  def json: JsonNode = {
+    val root = Json.obj()
+    root.set[JsonNode]("jobs", Json.array(jobs.map(job)))
+    root
+  }
+
+  private def job(job: Job): JsonNode = {
+    val node = Json
+      .obj()
+      .put("name", job.name)
+      .put("family", job.family.name)
+      .put("summary", job.summary)
+      .put("stresses", job.stresses)
+      .put("published", job.published)
+    node.set[JsonNode]("parameters", Json.array(job.parameters.map(parameter)))
+    node.set[JsonNode]("inputs", Json.array(job.inputs.map(input)))
+    node
+  }
+
+  private def parameter(parameter: Parameter): JsonNode =
+    Json
+      .obj()
+      .put("name", parameter.name)
+      .put("default", parameter.default)
+      .put("help", parameter.help)
+      .put("published", parameter.published)
+
+  private def input(input: Input): JsonNode = {
+    val node = Json.obj().put("name", input.name).put("generator", input.generator)
+    node.set[JsonNode]("shared", Json.strings(input.shared))
+    node
+  }
+}

@@ -1,0 +1,86 @@
+package io.hearth.workloads
+
+import java.nio.file.Path
+
+import scala.collection.mutable.ArrayBuffer
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.sql.SparkSession
+
+/**
+ * A data set that a job reads.
+ *
+ * @param name by which the job asks for it: `--data NAME=DIR`
+ * @param generator which makes it
+ * @param shared names of job parameters that are passed on to the generator's of the same name
+ */
+final case class Input(name: String, generator: String, shared: Seq[String] = Nil)
+
+/**
+ * One workload. What it measures and where it was published stands in its own texts: the help and
+ * the documentation are made from them.
+ */
+trait Job {
+
+  /** In kebab case: `word-count`. */
+  def name: String
+  def family: Family
+  def summary: String
+
+  /** What part of the machine it loads. */
+  def stresses: String
+
+  /** Size, settings and source of the published runs. */
+  def published: String
+
+  def parameters: Seq[Parameter]
+  def inputs: Seq[Input]
+
+  /**
+   * Runs the job and gives its answer: small values that a check can hold against another
+   * implementation; what is large goes to files in `run.answer`.
+   */
+  def run(run: JobRun): ObjectNode
+}
+
+sealed abstract class Family(val name: String)
+
+object Family {
+  case object Core extends Family("core")
+  case object Learning extends Family("ml")
+  case object Graph extends Family("graph")
+  case object Sql extends Family("sql")
+  case object Streaming extends Family("streaming")
+}
+
+/**
+ * What a job runs with.
+ *
+ * @param data the directory of each input by its name
+ * @param answer an empty directory for the files of the answer
+ */
+final class JobRun(
+    val session: SparkSession,
+    val settings: Settings,
+    data: Map[String, Path],
+    val answer: Path
+) {
+  private val timed = ArrayBuffer.empty[(String, Double)]
+
+  def input(name: String): String = data(name).toUri.toString
+
+  def output(name: String): String = answer.resolve(name).toUri.toString
+
+  /**
+   * Runs a part of the job and keeps how long it took. All that counts as the job's time stands in
+   * some phase; what only prepares the answer for its check stands in none.
+   */
+  def phase[A](name: String)(body: => A): A = {
+    val start = System.nanoTime()
+    try body
+    finally timed += name -> (System.nanoTime() - start) / 1e9
+  }
+
+  /** Seconds of each phase, in order. */
+  def phases: Seq[(String, Double)] = timed.toSeq
+}

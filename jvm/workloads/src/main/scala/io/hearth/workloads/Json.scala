@@ -1,0 +1,32 @@
+package io.hearth.workloads
+
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
+/** JSON trees, by Jackson (among Spark's own jars). */
+object Json {
+  private val mapper = new ObjectMapper()
+
+  def obj(): ObjectNode = mapper.createObjectNode()
+
+  def array(items: IterableOnce[JsonNode]): ArrayNode = {
+    val node = mapper.createArrayNode()
+    items.iterator.foreach(node.add)
+    node
+  }
+
+  def strings(items: IterableOnce[String]): ArrayNode = {
+    val node = mapper.createArrayNode()
+    items.iterator.foreach(node.add)
+    node
+  }
+
+  def numbers(items: IterableOnce[Double]): ArrayNode = {
+    val node = mapper.createArrayNode()
+    items.iterator.foreach(node.add)
+    node
+  }
+
+  def pretty(node: JsonNode): String =
+    mapper.writerWithDefaultPrettyPrinter.writeValueAsString(node)
+}

@@ -1,0 +1,89 @@
+package io.hearth.workloads
+
+/**
+ * A setting of a job or a generator.
+ *
+ * @param default what runs unless the user says otherwise: small, seconds on two cores
+ * @param published what the study used, for the help; empty where it says nothing
+ * @param check the limit that a value breaks, if any: `Some("at least 1")`
+ */
+final case class Parameter(
+    name: String,
+    default: String,
+    help: String,
+    published: String = "",
+    check: String => Option[String] = _ => None
+)
+
+object Parameter {
+
+  def whole(
+      name: String,
+      default: Long,
+      help: String,
+      published: String = "",
+      least: Long = 1
+  ): Parameter =
+    Parameter(
+      name,
+      default.toString,
+      help,
+      published,
+      value =>
+        if (value.toLongOption.exists(_ >= least)) None
+        else Some(s"a whole number of at least $least")
+    )
+
+  def real(name: String, default: Double, help: String, published: String = ""): Parameter =
+    Parameter(
+      name,
+      default.toString,
+      help,
+      published,
+      value => if (value.toDoubleOption.exists(_.isFinite)) None else Some("a number")
+    )
+
+  def choice(name: String, among: Seq[String], help: String, published: String = ""): Parameter =
+    Parameter(
+      name,
+      among.head,
+      help,
+      published,
+      value => if (among.contains(value)) None else Some(among.mkString("one of ", ", ", ""))
+    )
+}
+
+/** The values of a job's or a generator's parameters, checked and complete. */
+final class Settings private (val values: Map[String, String]) {
+  def text(name: String): String = values(name)
+  def int(name: String): Int = Math.toIntExact(long(name))
+  def long(name: String): Long = values(name).toLong
+  def real(name: String): Double = values(name).toDouble
+}
+
+object Settings {
+
+  /**
+   * Defaults with the user's values in their places.
+   *
+   * @throws UserError for a name that is unknown or a value beyond its limit
+   */
+  def of(owner: String, parameters: Seq[Parameter], chosen: Map[String, String]): Settings = {
+    val known = parameters.map(p => p.name -> p).toMap
+    chosen.foreach { case (name, value) =>
+      val parameter = known.getOrElse(
+        name,
+        throw new UserError(
+          s"--$name: $owner has no such parameter: " + (if (known.isEmpty) "it has none"
+                                                        else
+                                                          known.keys.toSeq.sorted
+                                                            .mkString("it has ", ", ", ""))
+        )
+      )
+      parameter
+        .check(value)
+        .foreach(limit => throw new UserError(s"--$name: '$value' is not $limit"))
+    }
+    new Settings(parameters.map(p => p.name -> chosen.getOrElse(p.name, p.default)).toMap)
+  }
+}

@@ -1,0 +1,30 @@
+package io.hearth.workloads.core
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
+
+/** Counts the words of a text: map, combine, shuffle, reduce (BigDataBench; S4, S5). */
+object WordCount extends Job {
+  val name = "word-count"
+  val family = Family.Core
+  val summary = "how often each word of a text occurs"
+  val stresses = "CPU of the map side (splitting lines), memory allocation; a small shuffle"
+  val published = "6 GB of text (S4); S5 on up to 120 cores"
+  val parameters = Seq(
+    Parameter.whole("partitions", 0, "reduce partitions; 0: as Spark chooses", least = 0)
+  )
+  val inputs = Seq(Input("text", "text"))
+
+  def run(run: JobRun): ObjectNode = {
+    val context = run.session.sparkContext
+    val words =
+      context.textFile(run.input("text")).flatMap(_.split(' ')).filter(_.nonEmpty).map(_ -> 1L)
+    val wanted = run.settings.int("partitions")
+    val counts = if (wanted > 0) words.reduceByKey(_ + _, wanted) else words.reduceByKey(_ + _)
+    run.phase("count") {
+      counts.map { case (word, count) => s"$word\t$count" }.saveAsTextFile(run.output("counts"))
+    }
+    Json.obj()
+  }
+}
