@@ -39,7 +39,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Job:
-    """One workload; `stream` describes its source where it is a streaming job."""
+    """One workload; `stream` names what a streaming job's source sends; None of a batch job."""
 
     name: str
     family: str
@@ -48,7 +48,7 @@ class Job:
     published: str
     parameters: tuple[Parameter, ...]
     inputs: tuple[Input, ...]
-    stream: dict[str, Any] | None
+    stream: str | None
 
 
 @dataclass(frozen=True)

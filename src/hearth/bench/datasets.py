@@ -130,7 +130,7 @@ def _is_ready(wanted: Wanted, place: Path) -> bool:
         "generator": wanted.generator.name,
         "version": wanted.generator.version,
         "seed": wanted.seed,
-        "size": wanted.size_bytes,
+        "size_bytes": wanted.size_bytes,
     }
     for key, value in [*expected.items(), *dict(wanted.parameters).items()]:
         holder = found if key in expected else found.get("parameters", {})
@@ -148,7 +148,8 @@ def _check_ours(place: Path) -> None:
         return
     if not place.is_dir():
         raise UserError(f"--data: '{place}' is no directory")
-    if any(place.iterdir()) and not (place / _PLAN).exists():
+    theirs = any(not file.name.startswith(".") for file in place.iterdir())
+    if theirs and not (place / _PLAN).exists():
         raise UserError(
             f"'{place}' has files and no {MANIFEST}: it is no data set of hearth's; "
             "give an empty or new --data DIR"
@@ -214,12 +215,12 @@ def _command(wanted: Wanted, place: Path, scratch: Path) -> list[str]:
 
 
 def _parts(place: Path) -> tuple[int, int]:
-    """Finished parts and their total, as the generator's own files say; 0 of 0 at the start."""
+    """Finished parts (each has a note) and their total; 0 of 0 before it is known."""
     try:
         total = json.loads((place / _PLAN).read_text(encoding="utf-8"))["parts"]
     except (FileNotFoundError, ValueError):
         return 0, 0  # not written yet, or renamed away at the end
-    return len(list(place.glob("part-*"))), total
+    return len(list(place.glob(".part-*.json"))), total
 
 
 def _failure(wanted: Wanted, code: int, log: Path) -> str:

@@ -4,9 +4,11 @@ Under `local-numa` the job goes through `hearth submit`, under any other master 
 spark-submit: what is measured is what a user would run.
 """
 
+import contextlib
 import json
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,14 @@ class Request:
     data: dict[str, Path]
     data_bytes: int
     conf: dict[str, str] = field(default_factory=dict)
+    #: Of the events of a streaming job's source, and the port that they come from (0: any).
+    seed: int = 1
+    port: int = 0
+
+    def value(self, name: str) -> str:
+        """Of a parameter: what the user chose, else the job's default."""
+        defaults = {p.name: p.default for p in self.job.parameters}
+        return self.parameters.get(name, defaults[name])
 
 
 @dataclass(frozen=True)
@@ -67,23 +77,51 @@ def run(request: Request, folder: Path) -> Outcome:
     """
     result, log = folder / "result.json", folder / "log"
     start = time.perf_counter()
-    code = run_child(command(request, folder), {}, log)
+    with _source(request, folder) as source:
+        code = run_child(command(request, folder, source.parameters), {}, log)
     wall = time.perf_counter() - start
     if code or not result.is_file():
         raise _failed(code, log)
     document = json.loads(result.read_text(encoding="utf-8"))
+    if request.job.stream is not None and not source.data:
+        reason = "its events came from a source of your own"
+        return Outcome(document, Verdict("unchecked", reason), wall)
     finished = FinishedRun(
         job=request.job.name,
         parameters=document["parameters"],
-        data=request.data,
+        data={**request.data, **source.data},
         answer=folder / "answer",
         result=document,
     )
     return Outcome(document, check(finished), wall)
 
 
-def command(request: Request, folder: Path) -> list[str]:
-    """The whole command line; what the user set comes last, so it counts."""
+@dataclass(frozen=True)
+class _Source:
+    """What a streaming job is told of its source, and the log of the events for its check."""
+
+    parameters: dict[str, str] = field(default_factory=dict)
+    data: dict[str, Path] = field(default_factory=dict)
+
+
+@contextlib.contextmanager
+def _source(request: Request, folder: Path) -> Iterator[_Source]:
+    """The data server of a streaming job, for as long as the job runs."""
+    if request.job.stream is None or "source" in request.parameters:
+        yield _Source()
+        return
+    from hearth.bench.source import DataServer, events_of
+
+    values = {p.name: request.value(p.name) for p in request.job.parameters}
+    log = folder / "stream.log"
+    rate, events = int(values["rate"]), events_of(values)
+    with DataServer(request.job.stream, rate, events, request.seed, log, request.port) as server:
+        told = {"source": server.source, "control": server.control}
+        yield _Source(told, {"stream": log})
+
+
+def command(request: Request, folder: Path, extra: dict[str, str] | None = None) -> list[str]:
+    """The whole command line. extra: parameters that the run itself adds, such as the source."""
     settings = {
         "spark.ui.enabled": "false",
         "spark.log.level": "WARN",
@@ -92,8 +130,9 @@ def command(request: Request, folder: Path) -> list[str]:
     }
     confs = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     data = [word for name, place in request.data.items() for word in ("--data", f"{name}={place}")]
+    parameters = {**request.parameters, **(extra or {})}
     files = ["--answer", str(folder / "answer"), "--result", str(folder / "result.json")]
-    chosen = [word for key, value in request.parameters.items() for word in (f"--{key}", value)]
+    chosen = [word for key, value in parameters.items() for word in (f"--{key}", value)]
     job = [str(catalogue.workloads_jar()), "run", request.job.name, *data, *files, *chosen]
     return [*_program(request), *confs, "--class", catalogue.MAIN, *job]
 

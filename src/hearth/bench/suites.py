@@ -15,15 +15,13 @@ class Entry:
 
     @property
     def label(self) -> str:
-        """`sort-by`, or with settings `tpch --query 5`: names a row of the table."""
+        """`sort-by`, or with settings `tpch --queries 5`: names a row of the table."""
         settings = [f"--{key} {value}" for key, value in sorted(self.parameters.items())]
         return " ".join([self.job.name, *settings])
 
 
 #: Suites by family of job: all that the jar has of them.
 _FAMILIES = {"batch": ("core", "ml", "graph", "sql"), "streaming": ("streaming",), "sql": ("sql",)}
-#: The 22 queries are the suite `sql`; `batch` has the short jobs.
-_NOT_IN_BATCH = ("tpch",)
 #: Suites of published studies, by name and settings.
 _STUDIES: dict[str, list[tuple[str, dict[str, str]]]] = {
     # S2: SortBy and GroupBy of the OSU benchmarks.
@@ -34,9 +32,9 @@ _STUDIES: dict[str, list[tuple[str, dict[str, str]]]] = {
         ("rdd-relation", {}),
         ("page-rank", {}),
         ("k-means", {}),
-        ("tpch", {"query": "1"}),
-        ("tpch", {"query": "5"}),
-        ("tpch", {"query": "9"}),
+        ("tpch", {"queries": "1"}),
+        ("tpch", {"queries": "5"}),
+        ("tpch", {"queries": "9"}),
     ],
 }
 NAMES = (*_FAMILIES, *_STUDIES)
@@ -46,9 +44,7 @@ def suite(name: str, offer: Catalogue) -> list[Entry]:
     """The jobs of a suite; raises UserError where the jar lacks one of them."""
     if name in _STUDIES:
         return [Entry(offer.job(job), settings) for job, settings in _STUDIES[name]]
-    left_out = _NOT_IN_BATCH if name == "batch" else ()
-    jobs = [job for job in offer.jobs if job.family in _FAMILIES[name]]
-    entries = [Entry(job) for job in jobs if job.name not in left_out]
+    entries = [Entry(job) for job in offer.jobs if job.family in _FAMILIES[name]]
     if not entries:
         raise UserError(f"--suite: this jar has no job of the suite {name}: run 'make setup'")
     return entries

@@ -1,5 +1,6 @@
 """From the cases of a series to its table: one row for each job and master."""
 
+import statistics
 from collections import Counter
 from typing import Any
 
@@ -39,6 +40,9 @@ def _row(results: Results, label: str, master: str, first: str) -> Document:
         "most": spread.most,
         "runs": spread.number,
     }
+    streams = [result["streaming"] for result in counted.values() if "streaming" in result]
+    if streams:
+        row["stream"] = _stream(streams)
     row["answers"] = dict(Counter(result["verdict"]["status"] for result in counted.values()))
     row["answer"] = _worst(counted)
     if master != first:
@@ -64,6 +68,24 @@ def _worst(counted: dict[int, Document]) -> Document:
     verdicts = [result["verdict"] for result in counted.values()]
     worst: Document = min(verdicts, key=lambda verdict: order.index(verdict["status"]))
     return worst
+
+
+def _stream(streams: list[Document]) -> Document:
+    """The figures of a stream over its repetitions; None where no batch was measured.
+
+    Processing time: median of the runs' medians, and the largest 95th percentile, as the delay.
+    """
+    times = [stream["processing_ms"] for stream in streams if "median" in stream["processing_ms"]]
+    delays = [stream["scheduling_delay_ms"] for stream in streams]
+    largest = [delay["max"] for delay in delays if "max" in delay]
+    return {
+        "events": min(stream["events_processed"] for stream in streams),
+        "unsent": sum(stream["unsent"] for stream in streams),
+        "processing_ms": statistics.median(t["median"] for t in times) if times else None,
+        "p95_ms": max((t["p95"] for t in times), default=None),
+        "delay_ms": max(largest, default=None),
+        "kept_up": all(stream["kept_up"] for stream in streams),
+    }
 
 
 def _ratio(seconds: dict[int, float], base: dict[int, float]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hearth.bench import catalogue
     from hearth.bench.series import Results, Series
 
+_MASTERS = "local[*],local-numa"
 _MOST_RUNS = 1000
 
 
@@ -35,10 +36,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     suites = ("batch", "streaming", "sql", "osu", "paper-numa")
     what.add_argument("--suite", choices=suites, help="default: batch")
     what.add_argument("--jobs", metavar="A,B", help="these jobs instead of a suite")
-    masters_help = "default: local[*],local-numa; ratios are to the first"
-    parser.add_argument(
-        "--masters", default="local[*],local-numa", metavar="A,B", help=masters_help
-    )
+    masters_help = f"default: {_MASTERS}; ratios are to the first"
+    parser.add_argument("--masters", default=_MASTERS, metavar="A,B", help=masters_help)
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N", help="runs of each that count (default: 1)"
     )

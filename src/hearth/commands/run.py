@@ -36,10 +36,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--master", default="local-numa", metavar="M", help="default: local-numa, as planned"
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the data (default: 1)")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="of data and draws (default: 1)"
+    )
     parser.add_argument("--data", metavar="DIR", help="keep the data here, or use those here")
     parser.add_argument(
         "--conf", metavar="KEY=VALUE", action="append", default=[], help="a Spark setting"
+    )
+    parser.add_argument(
+        "--port", type=int, default=0, metavar="N", help="of a stream's source (default: any free)"
     )
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.add_argument("--keep", action="store_true", help="keep the answer's files and the log")
@@ -113,6 +118,7 @@ def _run(options: Namespace, offer: "catalogue.Catalogue", job: "catalogue.Job")
         seed=options.seed,
         conf=parse_conf(options.conf),
         data=None if options.data is None else Path(options.data).absolute(),
+        port=options.port,
     )
     cases.check(case, options.master)
     try:
@@ -122,10 +128,8 @@ def _run(options: Namespace, offer: "catalogue.Catalogue", job: "catalogue.Job")
             print(f"    {line}", file=sys.stderr)
         print(f"hearth: {job.name} on {options.master} {failure}", file=sys.stderr)
         return 1
-    text = (
-        json.dumps(outcome.document, indent=2) if options.json else workloads.line(outcome.document)
-    )
-    print(text)
+    document = outcome.document
+    print(json.dumps(document, indent=2) if options.json else workloads.line(document))
     if outcome.kept is not None:
         print(f"kept in {outcome.kept}", file=sys.stderr)
-    return 1 if outcome.document["verdict"]["status"] == "wrong" else 0
+    return 1 if document["verdict"]["status"] == "wrong" else 0

@@ -36,10 +36,8 @@ def _cells(row: Row) -> list[str]:
 def _master(row: Row) -> str:
     """The master asked for, with what it became where the plan chose: `local-numa (local[2])`."""
     became = ", ".join(row["ran_as"])
-    chosen = row["master"] == "local-numa" or (
-        became.startswith("local[") and "numa" in row["master"]
-    )
-    return f"{row['master']} ({became})" if chosen else row["master"]
+    planned = row["master"].startswith("local-numa") and became != row["master"]
+    return f"{row['master']} ({became})" if planned else row["master"]
 
 
 def _answer(row: Row) -> str:
@@ -51,13 +49,17 @@ def _answer(row: Row) -> str:
 
 
 def _streams(rows: list[Row], screen: Screen) -> list[str]:
-    head = ["stream", "master", "events", "unsent", "batch ms", "p95", "delay ms", "kept up"]
-    body = [[row["label"], row["master"], *(str(row["stream"][key]) for key in _STREAM_KEYS)]
-            for row in rows]  # fmt: skip
-    return table(screen, head, body, right="events unsent")
+    """Streaming jobs: events of the shortest run, milliseconds of a batch and of its delay."""
+    head = ["stream", "master", "events", "unsent", "batch", "p95", "delay", "kept-up"]
+    body = [[row["label"], row["master"], *_stream(row["stream"])] for row in rows]
+    return table(screen, head, body, right="events unsent batch p95 delay")
 
 
-_STREAM_KEYS = ("events", "unsent", "median_ms", "p95_ms", "delay_ms", "kept_up")
+def _stream(stream: Row) -> list[str]:
+    times = [stream[key] for key in ("processing_ms", "p95_ms", "delay_ms")]
+    shown = ["none" if time is None else f"{time:.0f} ms" for time in times]
+    events = [f"{stream['events']:,}", f"{stream['unsent']:,}"]
+    return [*events, *shown, "yes" if stream["kept_up"] else "no"]
 
 
 def _notes(rows: list[Row], settings: dict[str, Any], screen: Screen) -> list[str]:

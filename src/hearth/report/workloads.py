@@ -27,8 +27,22 @@ def line(run: Document) -> str:
     if size:
         fields.append(show_bytes(size))
     fields.append(f"{run['seconds']:.1f} s")
+    if "streaming" in run:
+        fields.append(stream(run["streaming"]))
     fields.append(f"answer: {verdict['status']} ({verdict['detail']})")
     return "  ".join(fields)
+
+
+def stream(figures: Document) -> str:
+    """What a streaming job is judged by; a figure that was not measured says why."""
+    times, delay = figures["processing_ms"], figures["scheduling_delay_ms"]
+    batch = times.get("absent") or f"{times['median']:.0f} ms, 95 % within {times['p95']:.0f} ms"
+    late = delay.get("absent") or f"at most {delay['max']:.0f} ms"
+    kept = "kept up" if figures["kept_up"] else "did not keep up"
+    return (
+        f"{figures['events_processed']:,} events, {figures['unsent']:,} unsent  "
+        f"batch: {batch}  delay: {late}  {kept}"
+    )
 
 
 def listed(jobs: "Iterable[Any]", screen: Screen) -> list[str]:
@@ -48,7 +62,8 @@ def explained(job: Any, screen: Screen) -> list[str]:
     for label, text in (("stresses", job.stresses), ("published", job.published)):
         lines.append(screen.paragraph(f"{label:<10} {text}", hanging=" " * 11))
     data = ", ".join(f"{item.name} ({item.generator})" for item in job.inputs)
-    lines += [f"{'data':<10} {data or 'a stream'}", "", screen.title("parameters")]
+    source = f"a stream of {job.stream}" if job.stream else "none: it makes its own"
+    lines += [f"{'data':<10} {data or source}", "", screen.title("parameters")]
     head = ["name", "default", "published", "meaning"]
     rows = [[f"--{p.name}", p.default, p.published or "-", p.help] for p in job.parameters]
     lines += table(screen, head, rows) if rows else ["  none"]
@@ -64,7 +79,8 @@ def markdown(jobs: "Iterable[Any]", generators: "Iterable[Any]") -> list[str]:
             lines += ["", f"### {job.name}", "", f"{_sentence(job.summary)}", ""]
             lines += [f"- Stresses: {job.stresses}.", f"- Published: {job.published}."]
             inputs = ", ".join(f"`{item.generator}`" for item in job.inputs)
-            lines.append(f"- Data: {inputs or 'a stream'}.")
+            stream = f"a stream of {job.stream}" if job.stream else "none: the job makes its own"
+            lines.append(f"- Data: {inputs or stream}.")
             lines += _parameters(job.parameters)
     lines += ["", "## Data", ""]
     for generator in generators:
