@@ -85,7 +85,7 @@ def machine_facts(topology: Document) -> Document:
         "name": platform.node(),
         "kernel": platform.release(),
         "cpus": topology["allowed"]["cpus"],
-        "memory_nodes": topology["allowed"].get("memory_nodes", ""),
+        "memory_nodes": topology["allowed"]["nodes"],
         "nodes": len(topology["nodes"]),
     }
 
