@@ -58,11 +58,14 @@ def test_a_full_disk_ends_the_application_and_says_so(site: Site, size: str, jar
 
 
 def test_a_local_directory_that_cannot_be_made_is_named(site: Site):
+    """Beside a good one: where there is none, Spark itself ends, before its scheduler starts."""
     (site.root / "file").touch()
-    outcome = site.run("pause.py", "1", spark__local__dir=str(site.root / "file" / "local"))
+    bad = site.root / "file" / "local"
+    outcome = site.run("pause.py", "1", spark__local__dir=f"{site.root / 'local'},{bad}")
     assert outcome.code != 0
-    assert str(site.root / "file" / "local") in outcome.log
-    assert site.leftovers() == []
+    assert f"spark.local.dir: {bad}/hearth-" in outcome.log
+    assert "cannot be made" in outcome.log
+    assert failed_in_order(site, outcome)
 
 
 def test_with_its_ports_taken_an_application_moves_on_and_its_executors_logs_are_shown(site: Site):
@@ -85,8 +88,8 @@ def test_with_its_ports_taken_an_application_moves_on_and_its_executors_logs_are
     for logs in report["logs"].values():
         assert set(logs) == {"stdout", "stderr"}
         assert "Finished task" in logs["stderr"]
-    assert all("No such log: executor" in text for text in report["refused"])
-    assert not any("root:" in text for text in report["refused"])
+    assert all("The executor is a number" in text for text in report["refused"])
+    assert not any("root:" in text or "app_id" in text for text in report["refused"])
     assert site.leftovers() == []
 
 
