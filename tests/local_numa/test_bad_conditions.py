@@ -140,8 +140,11 @@ def test_an_executor_out_of_memory_is_explained_and_the_application_ends(
 
 def test_a_terminated_executor_does_not_count_against_its_tasks(site: Site):
     process = site.start("pause.py", "4", "6", spark__task__maxFailures="1")
-    eventually("tasks", lambda: "Starting task" in site.log, 120)
-    os.kill(min(site.executors()), signal.SIGTERM)
+    eventually("two executors", lambda: len(site.executors()) == 2, 60)
+    victim, words = min(site.executors().items())
+    log = site.only_run() / "executors" / words["--executor-id"] / "stderr"
+    eventually("a task on it", lambda: "Running task" in log.read_text(), 120)
+    os.kill(victim, signal.SIGTERM)
     output, _ = process.communicate(timeout=240)
     assert process.returncode == 0, site.log[-4000:]
     assert '{"counted": 6}' in output

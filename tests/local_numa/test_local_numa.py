@@ -136,12 +136,15 @@ def test_a_killed_driver_leaves_no_executor_and_no_temporary_directory(site: Sit
 def test_ctrl_c_stops_everything_in_order(site: Site):
     process = site.start("pause.py", "60")
     eventually("tasks", lambda: "Starting task" in site.log, 120)
+    # Out of reach of the terminal: the driver alone is interrupted, and ends its executors.
+    assert all(os.getsid(pid) == pid for pid in site.executors())
     os.killpg(process.pid, signal.SIGINT)
     process.wait(timeout=60)
     assert process.returncode != 0
     eventually("nothing left behind", lambda: site.leftovers() == [], 10)
     assert site.document("run.json")["state"] == "finished"
     assert "Lost executor" not in site.log
+    assert "exit 130" not in site.log
 
 
 def test_dynamic_allocation_gives_executors_back_and_gets_them_again(site: Site):
