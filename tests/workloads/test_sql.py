@@ -234,6 +234,8 @@ def test_a_data_set_of_tpch_says_what_it_is_and_is_made_once(tables: Path) -> No
     assert document["rows"] == 60175 + 15000 + 8000 + 2000 + 1500 + 100 + 25 + 5
     assert document["bytes"] == sum(f.stat().st_size for f in tables.glob("*/*.parquet"))
     assert document["bytes"] < SCALE * tpch.PARQUET_BYTES_PER_SCALE
+    files = sorted(tables.glob("*/*.parquet"))
+    assert tpch.parquet_rows(files) == document["rows"]
     before = (tables / tpch.MANIFEST).stat().st_mtime_ns
     assert ensure_tpch(SCALE, tables) == tables
     assert (tables / tpch.MANIFEST).stat().st_mtime_ns == before
