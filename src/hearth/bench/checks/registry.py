@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 from hearth.bench.checks import FinishedRun, Verdict
 from hearth.bench.checks.core import CORE
+from hearth.bench.checks.sql import SQL
 
 Check = Callable[[FinishedRun], Verdict]
 
-CHECKS: dict[str, Check] = {**CORE}
+CHECKS: dict[str, Check] = {**CORE, **SQL}
 
 
 def check(run: FinishedRun) -> Verdict:

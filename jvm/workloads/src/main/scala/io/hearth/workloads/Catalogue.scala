@@ -3,10 +3,11 @@ package io.hearth.workloads
 import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.workloads.core.WordCount
+import io.hearth.workloads.sql.SqlJobs
 
 /** All jobs, by name. */
 object Catalogue {
-  val jobs: Seq[Job] = Seq(WordCount)
+  val jobs: Seq[Job] = Seq(WordCount) ++ SqlJobs.all
 
   /** @throws UserError naming the nearest names */
   def job(name: String): Job =
