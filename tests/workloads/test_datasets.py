@@ -171,3 +171,12 @@ def test_a_log_gets_one_line_and_no_bar(capsys: pytest.CaptureFixture[str]) -> N
     bar.show(3, 4)
     bar.close()
     assert capsys.readouterr().err == "hearth: making data ...\n"
+
+
+def test_the_size_of_tpch_is_its_scale_unless_the_user_names_one() -> None:
+    scale = Parameter("scale", "0", "", "")
+    job = Job("tpch", "sql", "", "", "", (scale,), (Input("tpch", "tpch", ()),), None)
+    offer = Catalogue((job,), ())
+    by_size = wanted_by(offer, job, {}, 2 << 30, 1)["tpch"]
+    assert by_size == datasets.WantedTpch(2.0)
+    assert wanted_by(offer, job, {"scale": "0.5"}, 2 << 30, 1)["tpch"].name == "tpch_scale-0.5"

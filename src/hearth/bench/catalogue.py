@@ -53,12 +53,16 @@ class Job:
 
 @dataclass(frozen=True)
 class Generator:
-    """What makes a kind of data; a new version makes other bytes of the same seed."""
+    """What makes a kind of data; a new version makes other bytes of the same seed.
+
+    distribution: what the values are drawn from, and where that comes from.
+    """
 
     name: str
     version: int
     summary: str
     parameters: tuple[Parameter, ...]
+    distribution: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,11 @@ def _job(document: dict[str, Any]) -> Job:
 
 def _generator(document: dict[str, Any]) -> Generator:
     return Generator(
-        document["name"], document["version"], document["summary"], _parameters(document)
+        document["name"],
+        document["version"],
+        document["summary"],
+        _parameters(document),
+        document.get("distribution", ""),
     )
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hearth.bench import catalogue
+from hearth.bench import catalogue, tpch
 from hearth.bench.progress import Bar
 from hearth.launch.children import run_child, working_directory
 from hearth.model.errors import UserError
@@ -28,7 +28,7 @@ from hearth.planner import places
 
 MANIFEST = "_manifest.json"
 #: What is made where the user gives no size: a few seconds of each job on two cores.
-DEFAULT_BYTES = {"text": 64 << 20, "records": 64 << 20, "graph": 8 << 20}
+DEFAULT_BYTES = {"text": 64 << 20, "records": 64 << 20, "graph": 8 << 20, "tpch": 100 << 20}
 _DEFAULT_BYTES = 16 << 20
 _PLAN = "_generating.json"
 _USER_ERROR = 2
@@ -54,6 +54,17 @@ class Wanted:
         return re.sub(r"[^A-Za-z0-9._-]", "-", text)
 
 
+@dataclass(frozen=True)
+class WantedTpch:
+    """TPC-H's tables at a scale factor: the standard's data, the same whatever the seed."""
+
+    scale: float
+
+    @property
+    def name(self) -> str:
+        return f"tpch_scale-{self.scale:g}"
+
+
 def data_home() -> Path:
     """`HEARTH_DATA` where the user set it, else the folder `data` of hearth's cache."""
     chosen = os.environ.get("HEARTH_DATA")
@@ -66,38 +77,43 @@ def wanted_by(
     parameters: dict[str, str],
     size_bytes: int | None,
     seed: int,
-) -> dict[str, Wanted]:
+) -> dict[str, Wanted | WantedTpch]:
     """The data sets that a job reads, by the name of the input.
 
     parameters: of the job, those that the user chose; the generator is given those that both
     share. size_bytes: of each data set; None for the small one that is made by default.
     """
     values = {p.name: p.default for p in job.parameters} | parameters
-    return {
-        item.name: Wanted(
-            offer.generator(item.generator),
-            size_bytes or DEFAULT_BYTES.get(item.generator, _DEFAULT_BYTES),
-            seed,
-            tuple((name, values[name]) for name in item.shared),
-        )
-        for item in job.inputs
-    }
+    wanted: dict[str, Wanted | WantedTpch] = {}
+    for item in job.inputs:
+        size = size_bytes or DEFAULT_BYTES.get(item.generator, _DEFAULT_BYTES)
+        if item.generator == "tpch":
+            scale = float(values["scale"])  # 0: as the size says
+            wanted[item.name] = WantedTpch(scale or tpch.scale_of(size))
+        else:
+            shared = tuple((name, values[name]) for name in item.shared)
+            wanted[item.name] = Wanted(offer.generator(item.generator), size, seed, shared)
+    return wanted
 
 
-def ensure_all(wanted: dict[str, Wanted], folder: Path | None = None) -> dict[str, Path]:
+def ensure_all(
+    wanted: dict[str, Wanted | WantedTpch], folder: Path | None = None
+) -> dict[str, Path]:
     """The directory of each input; the user's folder holds one directory each for several."""
     if folder is None or len(wanted) == 1:
         return {name: ensure(item, folder) for name, item in wanted.items()}
     return {name: ensure(item, folder / name) for name, item in wanted.items()}
 
 
-def ensure(wanted: Wanted, folder: Path | None = None) -> Path:
+def ensure(wanted: Wanted | WantedTpch, folder: Path | None = None) -> Path:
     """The directory of a data set, made first where it is missing or unfinished.
 
     folder: the user's own choice, else a folder of `data_home()`. Raises UserError where it holds
     something else, there is no room, or the generator says what the user can put right.
     """
     place = folder if folder is not None else data_home() / wanted.name
+    if isinstance(wanted, WantedTpch):
+        return _ensure_tpch(wanted, place)
     if _is_ready(wanted, place):
         return place
     _check_room(wanted, place)
@@ -107,6 +123,16 @@ def ensure(wanted: Wanted, folder: Path | None = None) -> Path:
     if not _is_ready(wanted, place):
         raise RuntimeError(f"the generator ended well and left no {place / MANIFEST}")
     return place
+
+
+def _ensure_tpch(wanted: WantedTpch, place: Path) -> Path:
+    if (place / MANIFEST).is_file():
+        return tpch.ensure_tpch(wanted.scale, place)
+    bar = Bar(f"making TPC-H at scale {wanted.scale:g}, once, in {place}")
+    try:
+        return tpch.ensure_tpch(wanted.scale, place, bar.show)
+    finally:
+        bar.close()
 
 
 def manifest(place: Path) -> dict[str, Any]:

@@ -157,7 +157,7 @@ def _manifest(scale: float, folder: Path) -> dict[str, Any]:
         "generator": "tpch",
         "version": _version(),
         "seed": 0,
-        "size": round(scale * _GB),
+        "size_bytes": round(scale * _GB),
         "parameters": {"scale": str(scale)},
         "rows": sum(item["rows"] for item in files),
         "bytes": sum(item["bytes"] for item in files),

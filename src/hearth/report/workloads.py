@@ -85,6 +85,8 @@ def markdown(jobs: "Iterable[Any]", generators: "Iterable[Any]") -> list[str]:
     lines += ["", "## Data", ""]
     for generator in generators:
         lines += [f"### Data: {generator.name}", "", _sentence(generator.summary), ""]
+        if generator.distribution:
+            lines += [_sentence(generator.distribution), ""]
         lines += [*_parameters(generator.parameters)[1:], ""]
     return lines
 
