@@ -7,11 +7,14 @@ import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.SparkSession
 
+import io.hearth.workloads.data.Generation
+
 /**
  * The one entry point:
  * {{{
- * catalogue                                   the jobs, as JSON (needs no Spark session)
+ * catalogue                                   jobs and generators, as JSON (needs no Spark session)
  * run JOB --data NAME=DIR --answer DIR --result FILE [--PARAMETER VALUE]
+ * generate GENERATOR --to DIR --size SIZE --seed N [--PARAMETER VALUE] [+ GENERATOR ...]
  * }}}
  * Exit code 2 is an error of the user's.
  */
@@ -22,8 +25,11 @@ object Main {
       words.toList match {
         case "catalogue" :: Nil => println(Json.pretty(Catalogue.json))
         case "run" :: name :: rest => run(Catalogue.job(name), Arguments.parse(rest))
+        case "generate" :: rest => generate(rest)
         case other =>
-          throw new UserError(s"'${other.mkString(" ")}' is unknown: use catalogue or run JOB")
+          throw new UserError(
+            s"'${other.mkString(" ")}' is unknown: use catalogue, run JOB or generate GENERATOR"
+          )
       }
     catch {
       case e: UserError =>
@@ -45,6 +51,22 @@ object Main {
       val found = job.run(run)
       write(result, Result.json(job, run, started, found))
     } finally session.stop()
+  }
+
+  /** All that is wrong with the words shows before anything is made. */
+  private def generate(words: List[String]): Unit = {
+    val generations = split(words).map {
+      case name :: rest => Generation.of(name, Arguments.parse(rest))
+      case Nil => throw new UserError("generate: a generator is missing: give GENERATOR --to DIR")
+    }
+    lazy val session = SparkSession.builder().appName("generate").getOrCreate()
+    try generations.foreach(generation => println(generation.run(() => session)))
+    finally SparkSession.getActiveSession.foreach(_.stop())
+  }
+
+  private def split(words: List[String]): List[List[String]] = words.span(_ != "+") match {
+    case (group, _ :: rest) => group :: split(rest)
+    case (group, Nil) => List(group)
   }
 
   private def inputs(job: Job, arguments: Arguments): Map[String, Path] = {

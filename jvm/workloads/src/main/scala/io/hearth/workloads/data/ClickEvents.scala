@@ -16,7 +16,7 @@ final class ClickEvents(users: Int, pages: Int, zips: Int) {
   private val page = AliasTable.zipf(pages)
   private val zip = AliasTable.zipf(zips, exponent = 0.8)
 
-  def writer(seed: Long): LineWriter = new LineWriter {
+  def writer(seed: Long): RowWriter = new RowWriter {
     private val draws = Draws.of(seed, "clicks")
 
     def write(number: Long, to: LineBuffer): Unit = {
@@ -39,20 +39,14 @@ final class ClickEvents(users: Int, pages: Int, zips: Int) {
 
 object ClickEvents {
   private val FirstZip = 10000
-  private val MostZips = 90000
+  private val MostZips = 90000L
   private val Page = "\t/page/".getBytes(US_ASCII)
   private val Answers = Seq(200, 404, 500).map(code => s"\t$code\t".getBytes(US_ASCII)).toArray
 
   val parameters: Seq[Parameter] = Seq(
-    Parameter.whole("users", 10000, "users that click"),
-    Parameter.whole("pages", 1000, "pages that they click on"),
-    Parameter
-      .whole("zips", 1000, "zip codes that the users live in")
-      .copy(check =
-        value =>
-          if (value.toIntOption.exists(zips => zips >= 1 && zips <= MostZips)) None
-          else Some(s"a whole number from 1 to $MostZips")
-      )
+    Parameter.whole("users", 10000, "users that click", most = Generator.MostChoices),
+    Parameter.whole("pages", 1000, "pages that they click on", most = Generator.MostChoices),
+    Parameter.whole("zips", 1000, "zip codes that the users live in", most = MostZips)
   )
 
   lazy val standard: ClickEvents = of(Settings.of("clicks", parameters, Map.empty))

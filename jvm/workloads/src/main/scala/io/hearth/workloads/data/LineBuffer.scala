@@ -56,6 +56,17 @@ final class LineBuffer(capacity: Int = 1024) {
     used += digits
   }
 
+  /** The lowest bytes of a number. */
+  def putBytes(value: Long, count: Int): Unit = {
+    reserve(count)
+    var at = 0
+    while (at < count) {
+      bytes(used + at) = (value >>> (8 * at)).toByte
+      at += 1
+    }
+    used += count
+  }
+
   /** In the place of the last byte, the blank after a line's last word. */
   def endLine(): Unit = bytes(used - 1) = '\n'
 
@@ -74,16 +85,5 @@ object LineBuffer {
       limit *= 10
     }
     count
-  }
-}
-
-/** Writes row `number` of a data set, line end included; holds a random stream: one for a thread. */
-trait LineWriter {
-  def write(number: Long, to: LineBuffer): Unit
-
-  final def line(number: Long): String = {
-    val buffer = new LineBuffer()
-    write(number, buffer)
-    buffer.line
   }
 }

@@ -15,7 +15,7 @@ final class TagEvents(users: Int, tags: Int) {
   private val tag = AliasTable.zipf(tags)
   private val word = AliasTable.zipf(TagEvents.Words, shift = TextLines.Shift)
 
-  def writer(seed: Long): LineWriter = new LineWriter {
+  def writer(seed: Long): RowWriter = new RowWriter {
     private val draws = Draws.of(seed, "tags")
 
     def write(number: Long, to: LineBuffer): Unit = {
@@ -49,8 +49,8 @@ object TagEvents {
   private val Tag = "#tag".getBytes(US_ASCII)
 
   val parameters: Seq[Parameter] = Seq(
-    Parameter.whole("users", 10000, "users that write"),
-    Parameter.whole("tags", 1000, "tags that they use")
+    Parameter.whole("users", 10000, "users that write", most = Generator.MostChoices),
+    Parameter.whole("tags", 1000, "tags that they use", most = Generator.MostChoices)
   )
 
   lazy val standard: TagEvents = of(Settings.of("tags", parameters, Map.empty))

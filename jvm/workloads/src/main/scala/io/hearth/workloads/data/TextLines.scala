@@ -9,7 +9,7 @@ final class TextLines(vocabulary: Vocabulary) {
   private val ranks = AliasTable.zipf(vocabulary.size, shift = TextLines.Shift)
   private val lengths = AliasTable.logNormal(median = 17, sigma = 0.55, most = 120)
 
-  def writer(seed: Long): LineWriter = new LineWriter {
+  def writer(seed: Long): RowWriter = new RowWriter {
     private val draws = Draws.of(seed, "text")
 
     def write(number: Long, to: LineBuffer): Unit = {
@@ -28,6 +28,9 @@ object TextLines {
   val Shift = 2.7
 
   lazy val standard = new TextLines(Vocabulary.standard)
+
+  def of(vocabulary: Int): TextLines =
+    if (vocabulary == Vocabulary.Default) standard else new TextLines(Vocabulary.of(vocabulary))
 
   /** Line `index` of the text of a seed, without a line end. */
   def line(seed: Long, index: Long): String = standard.writer(seed).line(index)

@@ -27,6 +27,7 @@ final class Vocabulary(val size: Int) {
 
 object Vocabulary {
   val Default = 100000
+  val Most = 10000000L
 
   /** The words of text, unless it is asked for with another number. */
   lazy val standard = new Vocabulary(Default)
