@@ -3,9 +3,10 @@ package io.hearth.workloads
 import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.workloads.core.WordCount
+import io.hearth.workloads.data.{DataSet, Generator}
 import io.hearth.workloads.sql.SqlJobs
 
-/** All jobs, by name. */
+/** All jobs and generators, by name. */
 object Catalogue {
   val jobs: Seq[Job] = Seq(WordCount) ++ SqlJobs.all
 
@@ -19,6 +20,7 @@ object Catalogue {
   def json: JsonNode = {
     val root = Json.obj()
     root.set[JsonNode]("jobs", Json.array(jobs.map(job)))
+    root.set[JsonNode]("generators", Json.array(Generator.all.map(generator)))
     root
   }
 
@@ -32,6 +34,18 @@ object Catalogue {
       .put("published", job.published)
     node.set[JsonNode]("parameters", Json.array(job.parameters.map(parameter)))
     node.set[JsonNode]("inputs", Json.array(job.inputs.map(input)))
+    node
+  }
+
+  private def generator(generator: Generator): JsonNode = {
+    val node = Json
+      .obj()
+      .put("name", generator.name)
+      .put("version", generator.version)
+      .put("summary", generator.summary)
+      .put("distribution", generator.distribution)
+      .put("least_bytes", DataSet.LeastBytes)
+    node.set[JsonNode]("parameters", Json.array(generator.parameters.map(parameter)))
     node
   }
 

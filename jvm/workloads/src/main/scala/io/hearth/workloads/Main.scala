@@ -7,12 +7,15 @@ import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.SparkSession
 
+import io.hearth.workloads.data.Generation
+
 /**
  * The one entry point:
  * {{{
- * catalogue                                   the jobs, as JSON (needs no Spark session)
+ * catalogue                                   jobs and generators, as JSON (needs no Spark session)
  * check JOB [--PARAMETER VALUE]               whether the values are within their limits
  * run JOB --data NAME=DIR --answer DIR --result FILE [--PARAMETER VALUE]
+ * generate GENERATOR --to DIR --size SIZE --seed N [--PARAMETER VALUE] [+ GENERATOR ...]
  * }}}
  * Exit code 2 is an error of the user's.
  */
@@ -24,9 +27,10 @@ object Main {
         case "catalogue" :: Nil => println(Json.pretty(Catalogue.json))
         case "check" :: name :: rest => settings(Catalogue.job(name), Arguments.parse(rest))
         case "run" :: name :: rest => run(Catalogue.job(name), Arguments.parse(rest))
+        case "generate" :: rest => generate(rest)
         case other =>
           throw new UserError(
-            s"'${other.mkString(" ")}' is unknown: use catalogue, check JOB or run JOB"
+            s"'${other.mkString(" ")}' is unknown: see the documentation of io.hearth.workloads.Main"
           )
       }
     catch {
@@ -51,6 +55,22 @@ object Main {
       val found = job.run(run)
       write(result, Result.json(job, run, started, found))
     } finally session.stop()
+  }
+
+  /** All that is wrong with the words shows before anything is made. */
+  private def generate(words: List[String]): Unit = {
+    val generations = split(words).map {
+      case name :: rest => Generation.of(name, Arguments.parse(rest))
+      case Nil => throw new UserError("generate: a generator is missing: give GENERATOR --to DIR")
+    }
+    lazy val session = SparkSession.builder().appName("generate").getOrCreate()
+    try generations.foreach(generation => println(generation.run(() => session)))
+    finally SparkSession.getActiveSession.foreach(_.stop())
+  }
+
+  private def split(words: List[String]): List[List[String]] = words.span(_ != "+") match {
+    case (group, _ :: rest) => group :: split(rest)
+    case (group, Nil) => List(group)
   }
 
   private def inputs(job: Job, arguments: Arguments): Map[String, Path] = {
