@@ -4,11 +4,13 @@ from collections.abc import Callable
 
 from hearth.bench.checks import FinishedRun, Verdict
 from hearth.bench.checks.core import CORE
+from hearth.bench.checks.graph import GRAPH
+from hearth.bench.checks.learning import LEARNING
 from hearth.bench.checks.sql import SQL
 
 Check = Callable[[FinishedRun], Verdict]
 
-CHECKS: dict[str, Check] = {**CORE, **SQL}
+CHECKS: dict[str, Check] = {**CORE, **LEARNING, **GRAPH, **SQL}
 
 
 def check(run: FinishedRun) -> Verdict:

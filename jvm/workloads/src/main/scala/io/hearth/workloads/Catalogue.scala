@@ -2,13 +2,15 @@ package io.hearth.workloads
 
 import com.fasterxml.jackson.databind.JsonNode
 
-import io.hearth.workloads.core.WordCount
+import io.hearth.workloads.core.CoreJobs
 import io.hearth.workloads.data.{DataSet, Generator}
+import io.hearth.workloads.graph.GraphJobs
+import io.hearth.workloads.ml.LearningJobs
 import io.hearth.workloads.sql.SqlJobs
 
 /** All jobs and generators, by name. */
 object Catalogue {
-  val jobs: Seq[Job] = Seq(WordCount) ++ SqlJobs.all
+  val jobs: Seq[Job] = CoreJobs.all ++ LearningJobs.all ++ GraphJobs.all ++ SqlJobs.all
 
   /** @throws UserError naming the nearest names */
   def job(name: String): Job =

@@ -5,6 +5,7 @@ import java.nio.file.Path
 import scala.collection.mutable.ArrayBuffer
 
 import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.SparkConf
 import org.apache.spark.sql.SparkSession
 
 /**
@@ -35,6 +36,9 @@ trait Job {
 
   def parameters: Seq[Parameter]
   def inputs: Seq[Input]
+
+  /** What the job asks of Spark's configuration; a key that the user has set stays as it is. */
+  def configure(conf: SparkConf): SparkConf = conf
 
   /**
    * Runs the job and gives its answer: small values that a check can hold against another

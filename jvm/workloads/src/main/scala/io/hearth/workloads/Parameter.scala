@@ -48,6 +48,14 @@ object Parameter {
       value => if (value.toDoubleOption.exists(_.isFinite)) None else Some("a number")
     )
 
+  /** A number above 0. */
+  def positive(name: String, default: Double, help: String, published: String = ""): Parameter =
+    real(name, default, help, published).copy(check =
+      value =>
+        if (value.toDoubleOption.exists(number => number > 0 && number.isFinite)) None
+        else Some("a number above 0")
+    )
+
   def choice(name: String, among: Seq[String], help: String, published: String = ""): Parameter =
     Parameter(
       name,
