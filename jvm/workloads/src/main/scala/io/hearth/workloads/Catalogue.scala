@@ -3,10 +3,11 @@ package io.hearth.workloads
 import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.workloads.core.WordCount
+import io.hearth.workloads.streaming.StreamJobs
 
 /** All jobs, by name. */
 object Catalogue {
-  val jobs: Seq[Job] = Seq(WordCount)
+  val jobs: Seq[Job] = Seq(WordCount) ++ StreamJobs.all
 
   /** @throws UserError naming the nearest names */
   def job(name: String): Job =
@@ -29,6 +30,7 @@ object Catalogue {
       .put("summary", job.summary)
       .put("stresses", job.stresses)
       .put("published", job.published)
+    job.stream.foreach(node.put("stream", _))
     node.set[JsonNode]("parameters", Json.array(job.parameters.map(parameter)))
     node.set[JsonNode]("inputs", Json.array(job.inputs.map(input)))
     node

@@ -1,5 +1,7 @@
 package io.hearth.workloads
 
+import java.io.InputStream
+
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
@@ -26,6 +28,11 @@ object Json {
     items.iterator.foreach(node.add)
     node
   }
+
+  def read(text: InputStream): JsonNode = mapper.readTree(text)
+
+  /** On one line. */
+  def line(node: JsonNode): String = mapper.writeValueAsString(node)
 
   def pretty(node: JsonNode): String =
     mapper.writerWithDefaultPrettyPrinter.writeValueAsString(node)

@@ -7,11 +7,14 @@ import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.SparkSession
 
+import io.hearth.workloads.streaming.server.ServeVerb
+
 /**
  * The one entry point:
  * {{{
  * catalogue                                   the jobs, as JSON (needs no Spark session)
  * run JOB --data NAME=DIR --answer DIR --result FILE [--PARAMETER VALUE]
+ * serve STREAM [--rate N] [--events N] [--port P] ...   the data server of the streaming jobs
  * }}}
  * Exit code 2 is an error of the user's.
  */
@@ -22,8 +25,11 @@ object Main {
       words.toList match {
         case "catalogue" :: Nil => println(Json.pretty(Catalogue.json))
         case "run" :: name :: rest => run(Catalogue.job(name), Arguments.parse(rest))
+        case "serve" :: stream :: rest => ServeVerb.run(stream, Arguments.parse(rest))
         case other =>
-          throw new UserError(s"'${other.mkString(" ")}' is unknown: use catalogue or run JOB")
+          throw new UserError(
+            s"'${other.mkString(" ")}' is unknown: use catalogue, run JOB or serve STREAM"
+          )
       }
     catch {
       case e: UserError =>
@@ -90,6 +96,7 @@ private object Result {
       .put("application_id", context.applicationId)
       .put("default_parallelism", context.defaultParallelism)
       .put("executors", math.max(1, context.statusTracker.getExecutorInfos.length - 1))
+    run.sections.foreach { case (name, content) => node.set[JsonNode](name, content) }
     node.set[JsonNode]("answer", answer)
     node
   }
