@@ -7,10 +7,11 @@ from hearth.bench.checks.core import CORE
 from hearth.bench.checks.graph import GRAPH
 from hearth.bench.checks.learning import LEARNING
 from hearth.bench.checks.sql import SQL
+from hearth.bench.checks.streams import STREAMS
 
 Check = Callable[[FinishedRun], Verdict]
 
-CHECKS: dict[str, Check] = {**CORE, **LEARNING, **GRAPH, **SQL}
+CHECKS: dict[str, Check] = {**CORE, **LEARNING, **GRAPH, **SQL, **STREAMS}
 
 
 def check(run: FinishedRun) -> Verdict:

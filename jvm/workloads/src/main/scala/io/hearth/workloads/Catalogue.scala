@@ -7,10 +7,12 @@ import io.hearth.workloads.data.{DataSet, Generator}
 import io.hearth.workloads.graph.GraphJobs
 import io.hearth.workloads.ml.LearningJobs
 import io.hearth.workloads.sql.SqlJobs
+import io.hearth.workloads.streaming.StreamJobs
 
 /** All jobs and generators, by name. */
 object Catalogue {
-  val jobs: Seq[Job] = CoreJobs.all ++ LearningJobs.all ++ GraphJobs.all ++ SqlJobs.all
+  val jobs: Seq[Job] =
+    CoreJobs.all ++ LearningJobs.all ++ GraphJobs.all ++ SqlJobs.all ++ StreamJobs.all
 
   /** @throws UserError naming the nearest names */
   def job(name: String): Job =
@@ -34,6 +36,7 @@ object Catalogue {
       .put("summary", job.summary)
       .put("stresses", job.stresses)
       .put("published", job.published)
+    job.stream.foreach(node.put("stream", _))
     node.set[JsonNode]("parameters", Json.array(job.parameters.map(parameter)))
     node.set[JsonNode]("inputs", Json.array(job.inputs.map(input)))
     node

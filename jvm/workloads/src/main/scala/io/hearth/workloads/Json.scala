@@ -1,5 +1,7 @@
 package io.hearth.workloads
 
+import java.io.InputStream
+
 import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
@@ -32,6 +34,11 @@ object Json {
   def parse(text: String): Option[JsonNode] =
     try Option(mapper.readTree(text)).filter(_.isObject)
     catch { case _: JsonProcessingException => None }
+
+  def read(text: InputStream): JsonNode = mapper.readTree(text)
+
+  /** On one line. */
+  def line(node: JsonNode): String = mapper.writeValueAsString(node)
 
   def pretty(node: JsonNode): String =
     mapper.writerWithDefaultPrettyPrinter.writeValueAsString(node)

@@ -33,7 +33,8 @@ object Main {
         case "generate" :: rest => generate(rest)
         case "serve" :: stream :: rest => ServeVerb.run(stream, Arguments.parse(rest))
         case other =>
-          val verbs = "catalogue, check JOB, run JOB, run-all FILE, generate GENERATOR or serve STREAM"
+          val verbs =
+            "catalogue, check JOB, run JOB, run-all FILE, generate GENERATOR or serve STREAM"
           throw new UserError(s"'${other.mkString(" ")}' is unknown: use $verbs")
       }
     catch {

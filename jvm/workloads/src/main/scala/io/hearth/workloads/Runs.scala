@@ -169,6 +169,7 @@ private object Result {
       .put("application_id", context.applicationId)
       .put("default_parallelism", context.defaultParallelism)
       .put("executors", math.max(1, context.statusTracker.getExecutorInfos.length - 1))
+    run.sections.foreach { case (name, content) => node.set[JsonNode](name, content) }
     node.set[JsonNode]("answer", answer)
     node
   }
