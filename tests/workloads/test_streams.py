@@ -8,7 +8,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from pyspark.java_gateway import launch_gateway
 from hearth.bench.checks import FinishedRun
 from hearth.bench.checks.streams import STREAMS
 from hearth.bench.source import DataServer, events_of
+from hearth.planner import places
 from support import ROOT
 
 MAIN = "io.hearth.workloads.Main"
@@ -63,7 +63,11 @@ def jar() -> str:
 
 
 def spark_words(folder: Path) -> list[str]:
-    settings = {"spark.ui.enabled": "false", "spark.sql.warehouse.dir": str(folder / "warehouse")}
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
     conf = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     return ["--master", "local[2]", *conf]
 
@@ -239,7 +243,7 @@ def test_a_job_whose_receiver_lags_did_not_keep_up(runs: Any) -> None:
 
 
 def submit(folder: Path, words: list[str], log: Path) -> "subprocess.Popen[str]":
-    spark_submit = str(Path(sys.executable).with_name("spark-submit"))
+    spark_submit = str(places.spark_home() / "bin" / "spark-submit")
     command = [spark_submit, *spark_words(folder), "--class", MAIN, jar(), *words]
     with log.open("w") as out:
         return subprocess.Popen(command, stdout=out, stderr=out, cwd=folder)
