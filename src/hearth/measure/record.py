@@ -61,23 +61,22 @@ class Record:
 class RecordWriter:
     """Writes a new record; `t` of each row is seconds of CLOCK_MONOTONIC since its start."""
 
-    def __init__(self, directory: Path, monotonic_ns: int) -> None:
+    def __init__(self, directory: Path, head: dict[str, Any]) -> None:
         self.directory = directory
-        self._start_ns = monotonic_ns
+        self.head = head
+        self._start_ns = head["clock"]["monotonic_ns"]
 
     @classmethod
-    def create(cls, state_home: Path, application: str, head: dict[str, Any]) -> "RecordWriter":
-        """Makes the directory and its `record.json`; this process is the owner.
+    def create(cls, directory: Path, application: str, head: dict[str, Any]) -> "RecordWriter":
+        """Makes the directory (see `new_directory`) and its `record.json`; this process owns it.
 
         Raises UserError where it cannot be written.
         """
         now, monotonic_ns = time.time_ns(), time.monotonic_ns()
         started = datetime.fromtimestamp(now / 1e9, UTC)
-        name = f"{started:%Y%m%d-%H%M%S}-{slug(application)}-{secrets.token_hex(2)}"
-        directory = records_home(state_home) / name
         document = {
             "schema": SCHEMA,
-            "id": name,
+            "id": directory.name,
             "started": started.isoformat(timespec="milliseconds"),
             "clock": {"wall_ns": now, "monotonic_ns": monotonic_ns},
             "owner": {"pid": os.getpid(), "start_ticks": start_ticks(os.getpid())},
@@ -93,13 +92,13 @@ class RecordWriter:
                 f"the record cannot be written to '{directory}': {error.strerror}; "
                 "make room, or set HEARTH_STATE to a directory that can be written"
             ) from error
-        return cls(directory, monotonic_ns)
+        return cls(directory, document)
 
     @classmethod
     def open(cls, directory: Path) -> "RecordWriter":
         """For a helper of the owner, which adds rows to the same record."""
         head = json.loads((directory / "record.json").read_text(encoding="utf-8"))
-        return cls(directory, head["clock"]["monotonic_ns"])
+        return cls(directory, head)
 
     def now_s(self) -> float:
         return (time.monotonic_ns() - self._start_ns) / 1e9
@@ -135,6 +134,12 @@ def write_document(file: Path, document: dict[str, Any]) -> None:
 
 def records_home(state_home: Path) -> Path:
     return state_home / "records"
+
+
+def new_directory(state_home: Path, application: str) -> Path:
+    """The path of a new record: `records/20261121-134500-word-count-3fa9`, in UTC; not yet made."""
+    name = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{slug(application)}-{secrets.token_hex(2)}"
+    return records_home(state_home) / name
 
 
 def slug(name: str) -> str:
