@@ -10,7 +10,9 @@ from pathlib import Path
 
 #: Fields of /proc/stat's CPU lines that are kept; guest time is inside user time already.
 CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-_VMSTAT = re.compile(r"(numa_\w+|pgmigrate_\w+|thp_fault_\w+|thp_collapse_alloc\w*|pgmajfault) (\d+)")
+_VMSTAT = re.compile(
+    r"(numa_\w+|pgmigrate_\w+|thp_fault_\w+|thp_collapse_alloc\w*|pgmajfault) (\d+)"
+)
 _NODE_MEMORY = ("MemTotal", "MemFree", "FilePages", "AnonPages", "AnonHugePages")
 _SECTOR_BYTES = 512
 
