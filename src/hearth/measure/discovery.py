@@ -107,8 +107,8 @@ class ProcessFinder:
         if found.target.role == "executor":
             at = words.index("--executor-id") if "--executor-id" in words[:-1] else None
             return None if at is None else words[at + 1]
-        parent = self.known.get(found.parent)
-        return None if parent is None else parent.executor_id
+        parent = self.known.get(found.parent) or self.known.get(found.target.pid)
+        return None if parent is None else parent.executor_id  # kept when the parent has gone
 
     def _row(self, found: Found) -> dict[str, Any]:
         folder = self._proc / str(found.target.pid)

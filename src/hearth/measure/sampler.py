@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hearth.measure.discovery import ProcessFinder
+from hearth.measure.discovery import Found, ProcessFinder
 from hearth.measure.gc_copy import GcLogCopies
 from hearth.measure.probes import surveyed_probes
 from hearth.measure.probes.base import Probe, Roots, Target
@@ -25,6 +25,7 @@ from hearth.model.processes import is_alive
 
 PERIOD_S = 1.0
 _DRIVER_GRACE_S = 20.0
+_ORPHAN_GRACE_S = 2.0
 
 
 @dataclass
@@ -126,9 +127,11 @@ def main(words: list[str]) -> int:
         if _hears(next_round):
             said = os.read(sys.stdin.fileno(), 64)
             break
+    # Before the last look, which forgets who is gone: the driver may be by now.
+    tree = driver_tree(sampler.finder, int(words[1]))
     sampler.close()
     if said.strip() != b"end":
-        end_driver(sampler.finder, int(words[1]))
+        end_tree(tree, int(words[1]))
     return 0
 
 
@@ -137,21 +140,26 @@ def _hears(until: float) -> bool:
     return bool(select.select([sys.stdin], [], [], wait)[0])
 
 
-def end_driver(finder: ProcessFinder, driver: int) -> None:
+def driver_tree(finder: ProcessFinder, driver: int) -> list[Target]:
+    """The driver and what descends from it, as last seen."""
+    known = finder.known.values()
+    return [found.target for found in known if _descends(finder, found, driver)]
+
+
+def end_tree(tree: list[Target], driver: int) -> None:
     """Ends the driver, which the kernel told of its parent's death, and what descends from it."""
-    tree = [found.target for found in finder.known.values() if _descends(finder, found, driver)]
     deadline = time.monotonic() + _DRIVER_GRACE_S
     while any(_alive(target) for target in tree) and time.monotonic() < deadline:
         time.sleep(0.2)
         if not any(_alive(target) for target in tree if target.pid == driver):
-            deadline = min(deadline, time.monotonic() + 2.0)
+            deadline = min(deadline, time.monotonic() + _ORPHAN_GRACE_S)
     for target in tree:
         if _alive(target):
             with contextlib.suppress(ProcessLookupError):  # it ended meanwhile
                 os.kill(target.pid, signal.SIGKILL)
 
 
-def _descends(finder: ProcessFinder, found, driver: int) -> bool:
+def _descends(finder: ProcessFinder, found: Found | None, driver: int) -> bool:
     while found is not None:
         if found.target.pid == driver:
             return True

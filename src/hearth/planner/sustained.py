@@ -33,14 +33,14 @@ def known_bandwidth() -> dict[str, Any] | None:
 def sustained_bandwidth(*, debug: bool = False) -> dict[str, Any]:
     """GB/s (10^9 bytes) of the triad by NUMA node, measured where it is not known yet.
 
-    {"nodes": {"0": {"best_gb_s", "median_gb_s", ...}}, "array_mb", "repetitions", ...}, as the verb
-    `bandwidth` tells it.
+    {"nodes": {"0": {"best_gb_s", "median_gb_s", "threads", "array_mb", ...}}, ...}, see
+    contract/bandwidth.schema.json.
     """
     known = known_bandwidth()
     if known is not None:
         return known
     print("hearth: measuring memory bandwidth, once for this machine ...", file=sys.stderr)
-    document = jvm.call("bandwidth", debug=debug)
+    document = jvm.call("bandwidth", debug=debug, compute=True)
     file = _place()
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_suffix(f".{os.getpid()}.part")
