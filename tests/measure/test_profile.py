@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 from profiled_runs import only_record, start_profile
 
 from hearth.launch.arguments import PROFILE_OPTIONS, Option, split_line
@@ -15,6 +16,7 @@ from hearth.launch.compose import Launch
 from hearth.launch.observed import gc_log_option, observed
 from hearth.measure.record import Record, read_rows
 from hearth.model.processes import is_alive
+from support import ROOT
 
 LIMIT_S = 90.0
 
@@ -230,3 +232,8 @@ def test_what_follows_the_application_is_never_taken_for_an_option_of_profile() 
     line = split_line(["--arm", "bound", "app.py", "--no-summary", "--arm"], PROFILE_OPTIONS)
     assert line.hearth == ["--arm", "bound"]
     assert line.application == ["app.py", "--no-summary", "--arm"]
+
+
+def test_record_json_holds_to_its_contract(finished) -> None:
+    schema = json.loads((ROOT / "contract" / "record.schema.json").read_text())
+    Draft202012Validator(schema).validate(finished[0].head)
