@@ -15,6 +15,7 @@ from hearth.measure.locality import Threads
 from hearth.measure.stages import StageTally, TaskSums
 from hearth.measure.taskrows import STATES, Slots
 from hearth.measure.timeline import step_function, timeline
+from hearth.model.ids import parse_ids
 
 SCHEMA = "hearth/analysis/1"
 
@@ -154,13 +155,11 @@ def _executor(
 def _nodes(evidence: Evidence, process: Process | None) -> list[str] | dict[str, str]:
     if process is None or process.cpus_allowed is None:
         return Absent("no sample of its process").document()
-    return evidence_nodes(evidence, process.cpus_allowed)
+    return _nodes_of(evidence, process.cpus_allowed)
 
 
-def evidence_nodes(evidence: Evidence, cpus: str) -> list[str]:
+def _nodes_of(evidence: Evidence, cpus: str) -> list[str]:
     """The nodes to which some CPUs belong."""
-    from hearth.model.ids import parse_ids
-
     allowed = set(parse_ids(cpus))
     return [n for n, ids in evidence.cpus_of_node.items() if allowed & set(parse_ids(ids))]
 
@@ -324,10 +323,7 @@ def _totals(evidence: Evidence) -> dict[str, Any]:
     log = evidence.log
     if isinstance(log, Absent):
         return log.document()
-    sums = TaskSums()
-    sums.merge(log.totals)
-    for stage in log.stages.values():
-        sums.merge(stage.sums)
+    sums = log.totals()
     slots = step_function(log)
     slot_ms = sum(count * (end - start) for start, end, count in slots)
     idle = 1 - sums.duration_ms / slot_ms if slot_ms else None

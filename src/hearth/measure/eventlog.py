@@ -86,7 +86,7 @@ class EventLog:
     jobs: dict[int, dict[str, Any]] = field(default_factory=dict)
     sql: dict[int, dict[str, Any]] = field(default_factory=dict)
     streaming_batches: int = 0
-    totals: TaskSums = field(default_factory=TaskSums)
+    dropped: TaskSums = field(default_factory=TaskSums)
     stages_dropped: int = 0
     running: dict[int, tuple[int, int, int, str]] = field(default_factory=dict)
     running_over_time: Coverage | None = None
@@ -94,6 +94,14 @@ class EventLog:
     warnings: list[str] = field(default_factory=list)
     events: int = 0
     bytes_read: int = 0
+
+    def totals(self) -> TaskSums:
+        """The sums over all tasks that ended."""
+        sums = TaskSums()
+        sums.merge(self.dropped)
+        for stage in self.stages.values():
+            sums.merge(stage.sums)
+        return sums
 
     @property
     def ended(self) -> bool:
@@ -286,7 +294,7 @@ class _Reader:
         done = [key for key, tally in stages.items() if tally.completed_ms is not None]
         done.sort(key=lambda key: stages[key].sums.run_ms)
         for key in done[: max(len(stages) - MOST_STAGES, 0)]:
-            self.log.totals.merge(stages.pop(key).sums)
+            self.log.dropped.merge(stages.pop(key).sums)
             self.log.stages_dropped += 1
 
     # The application, its executors, jobs and stages.

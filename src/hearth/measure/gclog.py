@@ -24,7 +24,7 @@ _CONCURRENT = re.compile(
     r"GC\((\d+)\) (?:[yYoO]: )?Concurrent (.+?)(?: \d+M->\S+)? (\d+\.\d+)ms\s*$"
 )
 _CYCLE = re.compile(
-    r"GC\((\d+)\) (?:Garbage|Minor|Major) Collection \(([^)]*)\) (\d+)M\([^)]*\)->(\d+)M\([^)]*\)"
+    r"GC\((\d+)\) (?:Garbage|Minor|Major) Collection \((.*?)\) (\d+)M\([^)]*\)->(\d+)M\([^)]*\)"
 )
 _SAFEPOINT = re.compile(
     r'Safepoint "([^"]+)", .*?Reaching safepoint: +(\d+) ns, .*?At safepoint: +(\d+) ns'
@@ -32,8 +32,8 @@ _SAFEPOINT = re.compile(
 )
 _STALL = re.compile(r"Allocation Stall \(.*\) (\d+\.\d+)ms\s*$")
 _CAUSE = re.compile(r"\(((?:[^()]|\(\))*)\)$")
-#: Shenandoah's note on a phase, which stands where other collectors have the cause.
-_NO_CAUSE = "unload classes"
+#: Shenandoah's and ZGC's notes on a phase, which stand where other collectors have the cause.
+_NO_CAUSE = ("unload classes", "Major")
 
 
 class Pause(NamedTuple):
@@ -123,7 +123,7 @@ def _pause(found: re.Match[str], end_s: float | None, log: GcLog) -> None:
     _, what, before, after, _, duration = found.groups()
     pause_ms = float(duration)
     noted = _CAUSE.search(what)
-    cause = noted[1] if noted and noted[1] != _NO_CAUSE else None
+    cause = noted[1] if noted and noted[1] not in _NO_CAUSE else None
     kind = what.partition(" (")[0]
     log.pauses += 1
     log.pause_ms += pause_ms

@@ -9,7 +9,7 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from hearth.model.errors import UserError
 
@@ -119,8 +119,7 @@ def _zstd(raw: IO[bytes], part: Path) -> IO[bytes]:
         import zstandard
     except ImportError as missing:
         raise _not_installed(part, "zstandard") from missing
-    reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-    return io.BufferedReader(_ZstdErrors(reader, zstandard.ZstdError), 1 << 20)
+    return io.BufferedReader(ZstdFrames(raw, zstandard), 1 << 20)
 
 
 def _lz4(raw: IO[bytes], part: Path) -> IO[bytes]:
@@ -135,21 +134,49 @@ def _not_installed(part: Path, package: str) -> UserError:
     return UserError(f"event log {part}: it needs {package}: run pip install 'hearth[measure]'")
 
 
-class _ZstdErrors(io.RawIOBase):
-    """Turns the library's own error into EOFError: the stream ends where it is broken."""
+class ZstdFrames(io.RawIOBase):
+    """One zstd frame after the other; EOFError where the last one breaks off or is broken."""
 
-    def __init__(self, reader: IO[bytes], error: type[Exception]) -> None:
-        self._reader = reader
-        self._error = error
+    _INPUT_BYTES = 16 << 10
+
+    def __init__(self, raw: IO[bytes], library: Any) -> None:
+        self._raw = raw
+        self._error = library.ZstdError
+        self._new_frame = library.ZstdDecompressor().decompressobj
+        self._frame = self._new_frame()
+        self._within = False
+        self._out = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer) -> int:
-        try:
-            return self._reader.readinto(buffer)
-        except self._error as broken:
-            raise EOFError(str(broken)) from broken
+    def readinto(self, buffer: Any) -> int:
+        while not self._out:
+            packed = self._raw.read(self._INPUT_BYTES)
+            if not packed:
+                if self._within:
+                    raise EOFError("the last frame breaks off")
+                return 0
+            self._unpack(packed)
+        size = min(len(buffer), len(self._out))
+        buffer[:size] = self._out[:size]
+        self._out = self._out[size:]
+        return size
+
+    def _unpack(self, packed: bytes) -> None:
+        """Decompresses these bytes, which may hold the ends and beginnings of frames."""
+        parts = []
+        while packed:
+            try:
+                parts.append(self._frame.decompress(packed))
+            except self._error as broken:
+                raise EOFError(str(broken)) from broken
+            self._within = not self._frame.eof
+            packed = b""
+            if self._frame.eof:
+                packed = self._frame.unused_data
+                self._frame = self._new_frame()
+        self._out = memoryview(b"".join(parts))
 
 
 class Lz4Blocks(io.RawIOBase):
@@ -162,7 +189,7 @@ class Lz4Blocks(io.RawIOBase):
     _MAGIC = b"LZ4Block"
     _RAW, _LZ4 = 0x10, 0x20
 
-    def __init__(self, raw: IO[bytes], codec) -> None:
+    def __init__(self, raw: IO[bytes], codec: Any) -> None:
         self._raw = raw
         self._codec = codec
         self._block = memoryview(b"")
@@ -170,7 +197,7 @@ class Lz4Blocks(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer) -> int:
+    def readinto(self, buffer: Any) -> int:
         while not self._block:
             header = self._raw.read(21)
             if not header:
