@@ -394,7 +394,7 @@ def test_an_executor_that_is_no_child_of_the_driver_is_found_by_its_records_tag(
     own = [java, "-Xlog:gc*:file=hearth-gc-REC1-%p.log", backend, "--executor-id", "3"]
     captured_process(tmp_path, 20, words=own)
     captured_process(tmp_path, 21, parent=20, words=["python3", "-m", "pyspark.daemon"])
-    captured_process(tmp_path, 22, words=["sh", "-c", " ".join(own)])
+    captured_process(tmp_path, 22, words=["docker", "run", "image", *own])
     captured_process(tmp_path, 30, words=[java, "-Xlog:file=REC2", backend, "--executor-id", "3"])
     finder = ProcessFinder(tmp_path, driver=10, tag="REC1")
     seen = {row["pid"]: (row["role"], row["executor_id"]) for row in finder.scan()}
@@ -404,6 +404,9 @@ def test_an_executor_that_is_no_child_of_the_driver_is_found_by_its_records_tag(
         20: ("executor", "3"),
         21: ("python", "3"),
     }
+    script = ["bash", "bin/spark-class", "org.apache.spark.deploy.SparkSubmit", "a.py"]
+    (tmp_path / "10" / "cmdline").write_bytes("\0".join(script).encode())
+    assert [(row["pid"], row["role"]) for row in finder.scan()] == [(10, "other")]
     shutil.rmtree(tmp_path / "20")
     assert [(row["pid"], row["event"]) for row in finder.scan()] == [(20, "gone")]
 

@@ -94,7 +94,7 @@ class ProcessFinder:
         return replace(found, executor_id=self._executor_id(found, words))
 
     def _role(self, pid: int, words: list[str]) -> str:
-        if pid == self._driver and _DRIVER in words:
+        if pid == self._driver and _is_java(words) and _DRIVER in words:
             return "driver"
         if _is_executor(words):
             return "executor"
@@ -128,8 +128,12 @@ class ProcessFinder:
 
 def _is_executor(words: list[str]) -> bool:
     """A JVM of an executor, and not a shell or container client that starts one."""
-    java = Path(words[0]).name.startswith("java")
-    return java and any(word.endswith(_EXECUTORS) for word in words)
+    return _is_java(words) and any(word.endswith(_EXECUTORS) for word in words)
+
+
+def _is_java(words: list[str]) -> bool:
+    """Not the shell that becomes java by exec (bin/spark-class)."""
+    return Path(words[0]).name.startswith("java")
 
 
 def _policy(folder: Path) -> str | None:
