@@ -31,8 +31,8 @@ import sys, time
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.appName("overhead").getOrCreate()
 rows = int(sys.argv[1])
-text = "concat('word', cast(id * 7919 % 5003 as string)) as word, id"
-data = spark.range(0, rows, 1, 16).selectExpr(text)
+word = "concat('word', cast(id * 7919 % 5003 as string)) as word"
+data = spark.range(0, rows, 1, 16).selectExpr(word, "id")
 data.limit(1000).groupBy("word").count().collect()
 begin = time.monotonic()
 for _ in range(3):
@@ -96,7 +96,8 @@ def one_run(arm: str, application: Path, rows: int) -> dict[str, float]:
     wall = time.monotonic() - begin
     told = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("JOB_SECONDS")]
     if len(told) != 1:
-        sys.exit(f"{arm}: the job did not end (exit {done.returncode})\n{done.stderr[-2000:]}")
+        said = f"{done.stdout[-2000:]}\n{done.stderr[-1000:]}"
+        sys.exit(f"{arm}: the job did not end (exit {done.returncode})\n{said}")
     sampler = sampler_cpu_s(state) if arm == "profile" else {}
     return {"job_s": round(float(told[0]), 3), "wall_s": round(wall, 3), **sampler}
 

@@ -1,5 +1,6 @@
 """`hearth profile` as a black box: real Spark, what is on record, what a kill leaves behind."""
 
+import csv
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ from hearth.launch.compose import Launch
 from hearth.launch.observed import gc_log_option, observed
 from hearth.measure.record import Record, read_rows
 from hearth.model.processes import is_alive
-from support import ROOT
+from support import ROOT, Command
 
 LIMIT_S = 90.0
 
@@ -66,6 +67,22 @@ def test_the_record_holds_event_log_gc_log_and_samples_of_the_driver(finished) -
     names = [row["names"] for row in rows(record, "samples/threads.jsonl")]
     kinds = {kind for row in names for _, kind in row.values()}
     assert {"task", "gc", "compiler"} <= kinds
+
+
+def test_the_runs_tables_are_exported_with_a_row_for_each_task(
+    finished, hearth: Command, tmp_path: Path
+) -> None:
+    record = finished[0]
+    state = {"HEARTH_STATE": str(record.directory.parents[1])}
+    words = ["runs", "export", record.id, "--format", "csv", "--output", str(tmp_path / "tables")]
+    done = hearth(*words, environment=state)
+    assert done.returncode == 0, done.stderr
+    (event_log,) = (record.directory / "eventlog").iterdir()
+    ended = event_log.read_text().count('"Event":"SparkListenerTaskEnd"')
+    with (tmp_path / "tables" / "tasks.csv").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == ended > 0
+    shown = hearth("runs", "show", record.id[-4:], environment=state)
+    assert shown.stdout.startswith("tiny  finished")
 
 
 def test_the_record_tells_machine_settings_versions_and_why_a_probe_is_absent(finished) -> None:

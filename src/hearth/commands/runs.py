@@ -97,11 +97,13 @@ def _show(options: Namespace) -> int:
 
 
 def _export(options: Namespace) -> int:
-    from hearth.measure.export import export_record
+    from hearth.measure.analysis import analyse
+    from hearth.measure.export import export
 
     record = find_record(places.state_home(), options.run)
     output = Path(options.output or record.id)
-    for file in export_record(record.directory, output, options.format):
+    analysis = analyse(record.directory)
+    for file in export(analysis, record.directory, output, options.format):
         print(file)
     return 0
 
