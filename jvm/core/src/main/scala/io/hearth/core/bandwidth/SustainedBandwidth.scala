@@ -65,7 +65,9 @@ object SustainedBandwidth {
       topology.allowed.nodes.contains(node.id) && (node.cpus & topology.allowed.cpus).nonEmpty
     }
     if (nodes.isEmpty)
-      throw new UserError("no NUMA node has both CPUs and memory that may be used: see hearth topology")
+      throw new UserError(
+        "no NUMA node has both CPUs and memory that may be used: see hearth topology"
+      )
     nodes.map(ofNode(topology, _, repetitions, memoryBytes))
   }
 
@@ -77,7 +79,8 @@ object SustainedBandwidth {
   ): NodeBandwidth = {
     val cpus = node.cpus & topology.allowed.cpus
     val caches = topology.caches.filter(_.cpus.intersects(node.cpus)).map(_.sizeBytes)
-    val cacheBytes = if (caches.nonEmpty && caches.forall(_.nonEmpty)) Some(caches.flatten.sum) else None
+    val cacheBytes =
+      if (caches.nonEmpty && caches.forall(_.nonEmpty)) Some(caches.flatten.sum) else None
     val wanted = SmallestArray.max(CacheMultiple * cacheBytes.getOrElse(0L))
     val elements = (wanted.min(memoryBytes / Arrays) / cpus.size / BytesOfElement).toInt
     val seconds = run(node.id, cpus, elements, repetitions + WarmUps).drop(WarmUps)
@@ -112,7 +115,7 @@ object SustainedBandwidth {
   }
 
   /** One thread's part of the arrays. */
-  private final class Part(elements: Int) {
+  final private class Part(elements: Int) {
     private val a = new Array[Double](elements)
     private val b = Array.fill(elements)(1.0)
     private val c = Array.fill(elements)(2.0)
@@ -127,7 +130,7 @@ object SustainedBandwidth {
   }
 
   /** Threads of their own, since a binding stays with its thread. */
-  private final class Threads(count: Int) extends AutoCloseable {
+  final private class Threads(count: Int) extends AutoCloseable {
     private val service = Executors.newFixedThreadPool(count)
 
     def all[T](work: Callable[T]): Vector[T] =

@@ -10,10 +10,13 @@ private[cli] object BandwidthVerb {
   private val Repetitions = 10
 
   def apply(args: Vector[String]): String = {
-    if (args.nonEmpty) throw new UserError(s"bandwidth takes no arguments, not '${args.mkString(" ")}'")
+    if (args.nonEmpty)
+      throw new UserError(s"bandwidth takes no arguments, not '${args.mkString(" ")}'")
     // Half of the heap: the collector may need to move what it cannot place at once.
     val memory = Runtime.getRuntime.maxMemory / 2
-    Json.pretty(document(SustainedBandwidth.measure(TopologyReader.load(None), Repetitions, memory)))
+    Json.pretty(
+      document(SustainedBandwidth.measure(TopologyReader.load(None), Repetitions, memory))
+    )
   }
 
   private def document(nodes: Vector[NodeBandwidth]) = {
