@@ -9,7 +9,8 @@ import pytest
 from hearth.cli import command_names, command_parser
 from support import Command
 
-COMMANDS = ("demo", "gather", "jar", "plan", "status", "submit", "topology")
+COMMANDS = ("bench", "demo", "gather", "jar", "plan", "profile", "run", "runs")
+COMMANDS += ("status", "submit", "topology")
 
 
 def test_every_command_is_listed_with_the_first_line_of_its_help(hearth: Command) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from hearth.measure.analysis import analyse_event_log
 from hearth.planner.request import plan_request
 from support import ROOT, Command
 
@@ -38,6 +39,11 @@ def test_the_topology_document_holds_to_its_contract(hearth: Command, machine: l
 @pytest.mark.parametrize("machine", [[], ["--machine", BIG]])
 def test_the_plan_document_holds_to_its_contract(hearth: Command, machine: list[str]) -> None:
     validate("plan", json.loads(hearth("plan", "--json", *machine).stdout))
+
+
+@pytest.mark.parametrize("log", sorted((ROOT / "fixtures" / "eventlogs").glob("*.jsonl")))
+def test_the_analysis_of_an_event_log_holds_to_its_contract(log: Path) -> None:
+    validate("analysis", json.loads(json.dumps(analyse_event_log(log))))
 
 
 def test_the_plan_request_holds_to_its_contract() -> None:

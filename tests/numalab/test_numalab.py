@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from numalab.cases import memory_probe
 from numalab.idset import parse_ids
 from numalab.machine import Boot
 from numalab.shape import Shape, load, names
@@ -57,7 +58,8 @@ def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
     def boot(name: str) -> Booted:
         shape = load(name)
         if name not in done:
-            cases = ["topology", "controls", *(["local_numa"] if name in spark_shapes() else [])]
+            cases = ["topology", "controls", "memory_probe"]
+            cases += ["local_numa"] if name in spark_shapes() else []
             say(request, f"\n{name}: boots for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
             try:
                 done[name] = machine.boot(shape, cases, EVIDENCE / name, LIMIT_SECONDS)
@@ -129,6 +131,22 @@ def test_a_process_with_its_memory_on_another_node_does_not_pass_for_bound(boote
     told = " ".join(control_faults(booted, "half_bound"))
     assert "allowed CPUs" not in told
     assert "anonymous bytes" in told
+
+
+@pytest.mark.parametrize(("direction", "node"), [("local", "1"), ("remote", "0")])
+def test_the_memory_probe_tells_local_from_remote_pages(
+    booted: Booted, direction: str, node: str
+) -> None:
+    shape, done = booted
+    evidence = done.evidence / "memory_probe" / direction
+    (row,) = json.loads((evidence / "rows.json").read_text())
+    anonymous = {name: kb["anon_kb"] for name, kb in row["nodes"].items() if kb["anon_kb"]}
+    assert set(anonymous) == {node}
+    assert anonymous[node] >= memory_probe.HELD_MB << 10
+    assert row["policies"] == {f"bind:{node}": sum(row["policies"].values())}
+    seen = judge.observe(evidence)
+    assert {str(n): size >> 10 for n, size in seen.anonymous.items() if size} == anonymous
+    assert seen.cpus == shape.usable(shape.nodes[1])
 
 
 def control_faults(booted: Booted, name: str) -> list[str]:

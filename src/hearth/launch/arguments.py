@@ -6,7 +6,7 @@ application file is the application's and is never looked at.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hearth.model.errors import UserError
@@ -27,8 +27,8 @@ _SWITCHES = frozenset((
 # fmt: on
 _EQUALS = re.compile(r"(--[^=]+)=(.*)", re.DOTALL)
 
-#: hearth's own options of `hearth submit`: True for those that take a value.
-HEARTH_OPTIONS = {
+#: hearth's own options that say how to plan: True for those that take a value.
+_PLANNING_OPTIONS = {
     "--workload": True,
     "--input": True,
     "--executors": True,
@@ -36,11 +36,11 @@ HEARTH_OPTIONS = {
     "--memory": True,
     "--hosts": True,
     "--unbound": False,
-    "--dry-run": False,
-    "--debug": False,
-    "--help": False,
-    "-h": False,
 }
+_RUNNING_OPTIONS = {**_PLANNING_OPTIONS, "--debug": False, "--help": False, "-h": False}
+#: Those of `hearth submit` and of `hearth profile`.
+HEARTH_OPTIONS = {**_RUNNING_OPTIONS, "--dry-run": False}
+PROFILE_OPTIONS = {**_RUNNING_OPTIONS, "--arm": True, "--no-summary": False}
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,10 @@ class SubmitLine:
         return any(option.name in names for option in self.options)
 
 
-def split_line(arguments: list[str]) -> SubmitLine:
-    """Splits the words behind `hearth submit`.
+def split_line(
+    arguments: list[str], hearth_options: Mapping[str, bool] = HEARTH_OPTIONS
+) -> SubmitLine:
+    """Splits the words behind `hearth submit`, or behind a command with other options of its own.
 
     Raises UserError for an option that neither hearth nor spark-submit knows, or lacks its value.
     """
@@ -85,16 +87,31 @@ def split_line(arguments: list[str]) -> SubmitLine:
         elif word == "--":
             line.application.extend(words)
         else:
-            _take(word, words, line)
+            _take(word, words, line, hearth_options)
     return line
 
 
-def _take(word: str, words: Iterator[str], line: SubmitLine) -> None:
+def planning_words(line: SubmitLine) -> list[str]:
+    """Those of hearth's own words that say how to plan, with their values."""
+    found: list[str] = []
+    words = iter(line.hearth)
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if name in _PLANNING_OPTIONS:
+            found.append(word)
+            if _PLANNING_OPTIONS[name] and not equals:
+                found.append(next(words))
+    return found
+
+
+def _take(
+    word: str, words: Iterator[str], line: SubmitLine, hearth_options: Mapping[str, bool]
+) -> None:
     match = _EQUALS.fullmatch(word)
     name, value = (match[1], match[2]) if match else (word, None)
-    if name in HEARTH_OPTIONS:
+    if name in hearth_options:
         line.hearth.append(word)
-        if HEARTH_OPTIONS[name] and value is None:
+        if hearth_options[name] and value is None:
             line.hearth.append(_next(name, words))
     elif name in _WITH_VALUE:
         name = "--conf" if name == "-c" else name
@@ -102,7 +119,7 @@ def _take(word: str, words: Iterator[str], line: SubmitLine) -> None:
     elif name in _SWITCHES and value is None:
         line.options.append(Option(name, None))
     else:
-        raise UserError(_unknown(word))
+        raise UserError(_unknown(word, hearth_options))
 
 
 def _next(name: str, words: Iterator[str]) -> str:
@@ -112,9 +129,9 @@ def _next(name: str, words: Iterator[str]) -> str:
     return value
 
 
-def _unknown(word: str) -> str:
+def _unknown(word: str, hearth_options: Mapping[str, bool]) -> str:
     import difflib
 
-    near = difflib.get_close_matches(word, [*HEARTH_OPTIONS, *_WITH_VALUE, *_SWITCHES], n=1)
+    near = difflib.get_close_matches(word, [*hearth_options, *_WITH_VALUE, *_SWITCHES], n=1)
     hint = f"did you mean '{near[0]}'?" if near else "see 'hearth submit --help'"
     return f"'{word}' is an option neither of hearth nor of spark-submit: {hint}"

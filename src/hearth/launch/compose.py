@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hearth.launch.arguments import Option, SubmitLine
+from hearth.launch.arguments import Option, SubmitLine, planning_words
 from hearth.launch.settings import DROPPED_BY_SPARK, OPTION_KEYS
 from hearth.model.errors import UserError
 
@@ -66,7 +66,7 @@ def fixed_by_master(master: str | None) -> tuple[int | None, int | None]:
 
 def passed_through(spark_submit: Path, line: SubmitLine, reason: str) -> Launch:
     """spark-submit with what the user typed, less hearth's own options."""
-    idle = [word for word in line.hearth if word not in ("--dry-run", "--debug")]
+    idle = planning_words(line)
     ignored = f", so {' '.join(idle)} has no effect" if idle else ""
     note = f"{reason}: hearth only passes through{ignored}"
     return Launch(spark_submit, line.options, line.application, {}, [note])

@@ -17,18 +17,22 @@ _MAIN = "io.hearth.core.cli.Main"
 _USER_ERROR = 2
 # A short-lived program: little to compile, nothing to collect in parallel.
 _SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss8m"]
+_COMPUTING = ["-XX:+UseSerialGC", "-Xlog:disable"]
 _LIBRARIES = ("scala-library-2.13*.jar", "jackson-core-2*.jar", "jackson-databind-2*.jar")
 _ANNOTATIONS = "jackson-annotations-2*.jar"
 
 
-def call(verb: str, *arguments: str, request: Any = None, debug: bool = False) -> Any:
+def call(
+    verb: str, *arguments: str, request: Any = None, debug: bool = False, compute: bool = False
+) -> Any:
     """The document that a verb answers.
 
+    compute: for a verb whose loops must be compiled well, which a short-lived JVM does without.
     Raises UserError with the JVM side's own one-line message where the user can put it right.
     """
     java = places.java()
-    jvm = [*_SHORT_LIVED, "-cp", _class_path(), _MAIN]
-    flags = archive.archive_flags(java, jvm, debug)
+    jvm = [*(_COMPUTING if compute else _SHORT_LIVED), "-cp", _class_path(), _MAIN]
+    flags = [] if compute else archive.archive_flags(java, jvm, debug)
     text = json.dumps(request) if request is not None else ""
     done = subprocess.run(
         [str(java), *flags, *jvm, verb, *arguments],

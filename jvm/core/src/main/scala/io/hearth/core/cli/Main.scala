@@ -19,7 +19,8 @@ object Main {
     "topology" -> TopologyVerbs.topology,
     "plan" -> PlanVerb.plan,
     "placement" -> (PlacementVerb(_)),
-    "gather" -> TopologyVerbs.gather
+    "gather" -> TopologyVerbs.gather,
+    "bandwidth" -> (BandwidthVerb(_))
   )
 
   def main(args: Array[String]): Unit = sys.exit(run(args.toVector))

@@ -1,0 +1,64 @@
+"""Runs an application as hearth submit does, and keeps a record of where its time went.
+
+Any Spark application on any master, unchanged. The run's record holds Spark's event log, a
+garbage-collection log of each JVM, and samples of every process: CPU, context switches, memory by
+NUMA node, threads, hardware counters where the machine has them. The application's output and exit
+code are its own; a summary on standard error ends with the record's id.
+
+examples:
+  hearth profile my_job.py
+  hearth profile --master 'local[*]' my_job.py --date 2026-11-21
+  hearth profile --executors 4 --class org.example.Job job.jar
+  hearth runs show last
+"""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+from hearth.commands.submit import show_plan
+from hearth.launch.arguments import PROFILE_OPTIONS, split_line
+from hearth.launch.submission import add_submit_arguments, prepare
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's own options; those of spark-submit are told apart in `hearth.launch`."""
+    parser.usage = "hearth profile [options of hearth or spark-submit] APPLICATION [its arguments]"
+    add_submit_arguments(parser)
+    parser.add_argument("--arm", metavar="NAME", help="what the record calls this way of running")
+    parser.add_argument(
+        "--no-summary", action="store_true", help="print the record's id alone at the end"
+    )
+
+
+def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+    """The options, with the whole command line beside them."""
+    line = split_line(words, PROFILE_OPTIONS)
+    options = parser.parse_args(line.hearth)
+    options.line, options.dry_run = line, False
+    return options
+
+
+def run(options: Namespace) -> int:
+    """Runs the application on record; its exit code is the application's."""
+    from hearth.launch.profiling import profile
+
+    submission = prepare(options, options.line, show_plan)
+    for note in submission.launch.notes:
+        print(f"hearth: {note}", file=sys.stderr)
+    sys.stderr.flush()
+    done = profile(submission, options.line, options.arm, options.debug)
+    if not options.no_summary:
+        print("\n".join(_summary(done.directory)), file=sys.stderr)
+    print(f"hearth: record {done.directory.name}", file=sys.stderr)
+    return done.exit_code
+
+
+def _summary(directory: Path) -> list[str]:
+    from hearth.measure.analysis import analyse
+    from hearth.report.profile import show_profile
+    from hearth.report.terminal import Screen
+
+    analysis: dict[str, Any] = analyse(directory)
+    return show_profile(analysis, Screen.of(sys.stderr))

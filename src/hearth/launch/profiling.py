@@ -1,0 +1,230 @@
+"""Runs an application as a child, on record: the sampler beside it, the record closed at its end.
+
+Whoever dies, nobody stays behind: the kernel ends the driver when this process dies, and the
+sampler, which then hears nothing more from here, sees to the driver's own children.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import hearth
+from hearth.launch.arguments import SubmitLine
+from hearth.launch.observed import Observed, observed
+from hearth.launch.submission import Submission
+from hearth.measure import kernel
+from hearth.measure.gc_copy import local_log_name
+from hearth.measure.machine import machine_settings, versions
+from hearth.measure.placement import PlacementCopy
+from hearth.measure.probes import survey
+from hearth.measure.probes.base import Roots
+from hearth.measure.record import RecordWriter, new_directory
+from hearth.measure.users_event_log import UsersEventLog
+from hearth.model.errors import UserError
+from hearth.model.processes import die_with
+from hearth.planner import jvm, places
+
+_LOOK_S = 1.0
+_GRACE_S = 20.0
+_SAMPLER_GRACE_S = 20.0
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """A run that is over: its record, the application's exit code, and how it ended."""
+
+    directory: Path
+    exit_code: int
+    state: str
+
+
+def profile(submission: Submission, line: SubmitLine, arm: str | None, debug: bool) -> Profiled:
+    """Runs the application on record; raises UserError where nothing of it would run here."""
+    master = _checked(submission, line)
+    name = application_name(line, submission.settings)
+    directory = new_directory(places.state_home(), name)
+    gc_log = local_log_name(directory.name, "%p")
+    seen = observed(submission.launch, submission.settings, master, directory, gc_log)
+    head = _head(seen, submission, line, arm, debug)
+    writer = RecordWriter.create(directory, name, head)
+    return _Run(writer, seen).to_its_end()
+
+
+def application_name(line: SubmitLine, settings: dict[str, str]) -> str:
+    """As the user named it, else the file's name."""
+    chosen = line.last("--name") or settings.get("spark.app.name")
+    return chosen or Path(line.application[0]).stem
+
+
+def _checked(submission: Submission, line: SubmitLine) -> str:
+    """The master; raises UserError where the driver would not run here as a child."""
+    if not line.application:
+        raise UserError("no application is given: name a jar or a Python file")
+    if line.has("--remote"):
+        raise UserError("--remote: the application runs in a server: profile the server instead")
+    mode = line.last("--deploy-mode") or submission.settings.get("spark.submit.deployMode")
+    if mode not in (None, "client"):
+        raise UserError(
+            f"--deploy-mode: with '{mode}' the driver runs elsewhere: leave it out to profile"
+        )
+    return submission.master or "local[*]"
+
+
+def _head(
+    seen: Observed, submission: Submission, line: SubmitLine, arm: str | None, debug: bool
+) -> dict[str, Any]:
+    roots = Roots()
+    probes = survey(roots)
+    return {
+        "command": seen.launch.command,
+        "arguments": line.application,
+        "master": seen.settings["spark.master"],
+        "arm": arm,
+        "configuration": seen.settings,
+        "plan": submission.plan,
+        "versions": versions(hearth.__version__, places.spark_home(), places.java()),
+        "machine": jvm.call("topology", debug=debug),
+        "machine_settings": machine_settings(),
+        "cpus_of_node": kernel.cpus_of_nodes(roots.sys),
+        "clock_ticks_per_s": os.sysconf("SC_CLK_TCK"),
+        "page_bytes": os.sysconf("SC_PAGE_SIZE"),
+        "probes": probes,
+        "sampling": {probe["name"]: probe["period_s"] for probe in probes},
+        "sustained_bandwidth": _sustained_bandwidth(probes, debug),
+    }
+
+
+def _sustained_bandwidth(probes: list[dict[str, Any]], debug: bool) -> dict[str, Any]:
+    """Measured once per machine, but only where there is a use to hold against it."""
+    from hearth.planner.sustained import known_bandwidth, sustained_bandwidth
+
+    counted = any(probe["name"] == "bandwidth" and probe["status"] == "on" for probe in probes)
+    known = sustained_bandwidth(debug=debug) if counted else known_bandwidth()
+    return known or {"absent": "not measured: nothing here counts the bandwidth that a run uses"}
+
+
+class _Run:
+    """One application with its sampler, from start to end."""
+
+    def __init__(self, writer: RecordWriter, seen: Observed) -> None:
+        self._writer = writer
+        self._launch = seen.launch
+        self._driver: subprocess.Popen[bytes] | None = None
+        self._interrupted = 0
+        self._kill_at = float("inf")
+        folder = seen.users_event_log
+        self._event_log = UsersEventLog(writer, folder) if folder is not None else None
+        runs = seen.settings.get("spark.hearth.runs.dir")
+        self._placement = PlacementCopy(
+            Path(runs) if runs else places.state_home() / "runs", writer.directory
+        )
+
+    def to_its_end(self) -> Profiled:
+        with self._signals():
+            driver = self._driver = self._start_driver()
+            sampler = self._start_sampler(driver.pid)
+            code = self._wait(driver)
+            self._look(driver.pid, final=True)
+            self._end_sampler(sampler)
+        state = "finished" if code == 0 else "failed"
+        state = "interrupted" if self._interrupted else state
+        self._note_missing_event_log()
+        self._writer.finish(state, code)
+        shown = 128 + self._interrupted if self._interrupted else code
+        return Profiled(self._writer.directory, 128 - shown if shown < 0 else shown, state)
+
+    def _start_driver(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self._launch.command,
+            env={**os.environ, **self._launch.environment},
+            preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
+        )
+
+    def _start_sampler(self, driver_pid: int) -> subprocess.Popen[bytes]:
+        folder, pid = str(self._writer.directory), str(driver_pid)
+        with (self._writer.directory / "sampler.log").open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "hearth.measure.sampler", folder, pid],
+                env={**os.environ, "PYTHONPATH": _python_path()},
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+            )
+
+    def _wait(self, driver: subprocess.Popen[bytes]) -> int:
+        """The driver's exit code, negative for a signal; woken by its end, else each second."""
+        ended = os.pidfd_open(driver.pid)
+        try:
+            while not select.select([ended], [], [], _LOOK_S)[0]:
+                self._look(driver.pid, final=False)
+                if time.monotonic() > self._kill_at:
+                    driver.kill()
+        finally:
+            os.close(ended)
+        return driver.wait()
+
+    def _look(self, driver_pid: int, *, final: bool) -> None:
+        if self._event_log is not None:
+            self._event_log.look(final=final)
+        self._placement.look(driver_pid)
+
+    def _end_sampler(self, sampler: subprocess.Popen[bytes]) -> None:
+        assert sampler.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it ended before; its code tells
+            sampler.stdin.write(b"end\n")
+            sampler.stdin.close()
+        try:
+            code = sampler.wait(_SAMPLER_GRACE_S)
+        except subprocess.TimeoutExpired:
+            sampler.kill()
+            code = sampler.wait()
+        if code:
+            log = self._writer.directory / "sampler.log"
+            last = log.read_text(errors="replace").strip().splitlines()[-1:]
+            what = f"the sampler ended with {code}: {''.join(last)}"
+            self._writer.warn(what, "samples may be missing; report it with sampler.log")
+
+    def _note_missing_event_log(self) -> None:
+        if not any((self._writer.directory / "eventlog").iterdir()):
+            self._writer.warn(
+                "Spark wrote no event log into the record, so nothing is known of stages and tasks",
+                "where the application sets spark.eventLog.* itself, give them on the command line",
+            )
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        """The first interrupt asks the application to end; it is made to after some seconds."""
+
+        def ask(number: int, _frame: object) -> None:
+            self._interrupted = number
+            if self._kill_at == float("inf"):
+                self._kill_at = time.monotonic() + _GRACE_S
+            else:
+                self._kill_at = 0.0  # asked twice: at once
+            if self._driver is None:
+                raise KeyboardInterrupt
+            self._driver.terminate()
+
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        before = {number: signal.getsignal(number) for number in numbers}
+        for number in numbers:
+            signal.signal(number, ask)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _python_path() -> str:
+    """The sampler finds the same hearth, also from a checkout that is not installed."""
+    own = str(Path(hearth.__file__).parent.parent)
+    return os.pathsep.join(filter(None, [own, os.environ.get("PYTHONPATH")]))

@@ -1,0 +1,145 @@
+"""From a command line of `hearth submit` to what runs: the plan, the settings, the command.
+
+Shared by the commands that run an application; the command alone prints and starts it.
+"""
+
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hearth.launch import compose
+from hearth.launch.arguments import SubmitLine
+from hearth.launch.settings import check_spark, user_master, user_settings
+from hearth.model.errors import UserError
+from hearth.planner import places
+from hearth.planner.request import KINDS, add_workload_arguments, plan_request
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What is to run: the command, the user's own settings, the master, the plan if hearth plans.
+
+    master is None where nobody named one and Spark takes its default.
+    """
+
+    launch: compose.Launch
+    settings: dict[str, str]
+    master: str | None
+    plan: dict[str, Any] | None
+
+
+def add_submit_arguments(parser: ArgumentParser) -> None:
+    """The options of hearth's own with which an application is planned."""
+    add_workload_arguments(parser)
+    parser.add_argument(
+        "--hosts",
+        choices=("node", "machine"),
+        help="what a host is to Spark: each NUMA node (default), or the machine",
+    )
+    parser.add_argument(
+        "--unbound", action="store_true", help="start the executors unbound, for comparison"
+    )
+
+
+def prepare(
+    options: Namespace, line: SubmitLine, show_plan: Callable[[dict[str, Any]], None]
+) -> Submission:
+    """Plans where hearth plans, and composes the command; `show_plan` is called once planned.
+
+    options: those of `add_submit_arguments`, with `dry_run` and `debug`. Raises UserError.
+    """
+    home = places.spark_home()
+    spark_submit = home / "bin" / "spark-submit"
+    settings = user_settings(line, home)
+    master = user_master(line, settings)
+    reason = compose.pass_through_reason(line, master)
+    if reason is not None:
+        passed = compose.passed_through(spark_submit, line, reason)
+        return Submission(passed, settings, master, None)
+    check_spark(home)
+    _check(line, settings)
+    plan = _plan(options, settings, master)
+    show_plan(plan)
+    additions, jar = _additions(options, plan)
+    flags = _driver_flags(options, line, settings, jar)
+    launch = compose.composed(spark_submit, line, settings, plan, additions, jar, flags)
+    launch.environment.update(_python(settings))
+    return Submission(launch, settings, plan["master"], plan)
+
+
+def _check(line: SubmitLine, settings: dict[str, str]) -> None:
+    if not line.application:
+        raise UserError("no application is given: name a jar or a Python file")
+    mode = line.last("--deploy-mode") or settings.get("spark.submit.deployMode", "client")
+    if mode != "client":
+        raise UserError(
+            f"--deploy-mode: '{mode}' needs a cluster; here the driver runs locally: leave it out"
+        )
+    if "spark.hearth.plan" in settings:
+        raise UserError(
+            f"spark.hearth.plan: '{settings['spark.hearth.plan']}' is a plan already and hearth "
+            "submit makes its own: leave the key out, or use spark-submit"
+        )
+
+
+def _plan(options: Namespace, settings: dict[str, str], master: str | None) -> dict[str, Any]:
+    from hearth.planner import jvm
+
+    for name, fixed in zip(("executors", "cores"), compose.fixed_by_master(master), strict=True):
+        given = getattr(options, name)
+        if fixed is not None and given not in (None, fixed):
+            raise UserError(f"--{name}: {given} contradicts the master {master}: give one of them")
+        setattr(options, name, fixed if fixed is not None else given)
+    _from_settings(options, settings)
+    conf = {key: value for key, value in settings.items() if key != "spark.master"}
+    return jvm.call("plan", request=plan_request(options, conf, None), debug=options.debug)
+
+
+def _from_settings(options: Namespace, settings: dict[str, str]) -> None:
+    """The keys of hearth that say what its options say."""
+    options.input = options.input or settings.get("spark.hearth.input")
+    options.workload = options.workload or settings.get("spark.hearth.workload")
+    if options.workload not in (None, *KINDS):
+        known = ", ".join(KINDS)
+        raise UserError(f"spark.hearth.workload: '{options.workload}' is unknown: use {known}")
+
+
+def _additions(options: Namespace, plan: dict[str, Any]) -> tuple[dict[str, str], Path | None]:
+    """hearth's own settings and its jar; none for a native plan, which is plain Spark."""
+    if plan["mode"] == "native":
+        return {}, None
+    from hearth.launch.plan_file import write_plan
+
+    additions = {"spark.hearth.plan": str(write_plan(plan, places.state_home()))}
+    if options.hosts is not None:
+        additions["spark.hearth.hosts"] = options.hosts
+    if options.unbound:
+        additions["spark.hearth.binding"] = "off"
+    return additions, places.hearth_jar()
+
+
+def _driver_flags(
+    options: Namespace, line: SubmitLine, settings: dict[str, str], jar: Path | None
+) -> list[str]:
+    """For the driver's class-data archive, unless the user wants none; a dry run makes none."""
+    if jar is None or settings.get("spark.hearth.classDataArchive", "true").lower() != "true":
+        return []
+    from hearth.launch.driver_archive import driver_flags
+
+    path = compose.class_path(line, settings, jar)
+    return driver_flags(
+        places.spark_home(), path, jar, make=not options.dry_run, debug=options.debug
+    )
+
+
+def _python(settings: dict[str, str]) -> dict[str, str]:
+    """Python workers run the Python that runs hearth, unless the user chose one."""
+    chosen = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+    keys = ("spark.pyspark.python", "spark.pyspark.driver.python")
+    if any(os.environ.get(name) for name in chosen) or any(key in settings for key in keys):
+        return {}
+    return {"PYSPARK_PYTHON": sys.executable}

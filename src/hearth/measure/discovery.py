@@ -1,0 +1,146 @@
+"""Finds the processes of an application: by descent from its driver, and by its record's tag.
+
+Executors of a standalone worker, or in a container on this machine, are no children of the driver;
+but `hearth profile` puts the record's id into their JVM options, so their command line has it.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hearth.measure import kernel
+from hearth.measure.probes.base import Target, read_if_alive
+
+_EXECUTORS = ("CoarseGrainedExecutorBackend", "KubernetesExecutorBackend")
+_DRIVER = "org.apache.spark.deploy.SparkSubmit"
+# A process is another program between fork and exec: looked at anew for so many scans.
+_YOUNG_SCANS = 5
+_COMMAND_LENGTH = 300
+
+
+@dataclass(frozen=True)
+class Found:
+    """A process of the application, as last seen."""
+
+    target: Target
+    parent: int
+    executor_id: str | None
+    command: str
+
+
+class ProcessFinder:
+    """Scans /proc; a process that was looked at and is not ours is not read again."""
+
+    def __init__(self, proc: Path, driver: int, tag: str) -> None:
+        self._proc = proc
+        self._driver = driver
+        self._tag = tag
+        self._scans_of: dict[tuple[int, int], int] = {}
+        self.known: dict[int, Found] = {}
+
+    @property
+    def targets(self) -> list[Target]:
+        """What the probes look at: the JVMs and the Python processes."""
+        return [found.target for found in self.known.values() if found.target.role != "other"]
+
+    def scan(self) -> Iterator[dict[str, Any]]:
+        """The rows for `processes.jsonl` of what came and went since the last scan."""
+        present = dict(self._entries())
+        self._scans_of = present
+        young = [pid for (pid, _), count in present.items() if count <= _YOUNG_SCANS]
+        alive = {pid for pid, _ in present}
+        for pid in list(self.known):
+            if pid not in alive or self._another_process(pid):
+                yield {**self.known.pop(pid).target.identity, "event": "gone", "exit": None}
+        for pid in young:
+            found = self._look(pid)
+            if found is not None and self.known.get(pid) != found:
+                self.known[pid] = found
+                yield self._row(found)
+
+    def _entries(self) -> Iterator[tuple[tuple[int, int], int]]:
+        # The inode of /proc/PID is another one for another process of the same id.
+        with os.scandir(self._proc) as entries:
+            pids = sorted((int(e.name), e.inode()) for e in entries if e.name.isdigit())
+        for entry in pids:
+            yield entry, self._scans_of.get(entry, 0) + 1
+
+    def _another_process(self, pid: int) -> bool:
+        stat = read_if_alive(self._proc / str(pid) / "stat")
+        if stat is None:
+            return True
+        seen = kernel.parse_stat(stat)
+        return seen.state == "Z" or seen.start_ticks != self.known[pid].target.start_ticks
+
+    def _look(self, pid: int) -> Found | None:
+        folder = self._proc / str(pid)
+        try:
+            stat_text, command = read_if_alive(folder / "stat"), read_if_alive(folder / "cmdline")
+        except PermissionError:
+            return None  # hidden from us, so no process of ours
+        if stat_text is None or not command:
+            return None  # gone, a zombie, or a thread of the kernel
+        stat = kernel.parse_stat(stat_text)
+        words = command.rstrip("\0").split("\0")
+        ours = pid == self._driver or pid in self.known or stat.parent in self.known
+        if not ours and not (self._tag in command and _is_executor(words)):
+            return None
+        role = self._role(pid, words)
+        target = Target(pid, stat.start_ticks, role)
+        brief = " ".join(words)[:_COMMAND_LENGTH]
+        found = Found(target, stat.parent, None, brief)
+        return replace(found, executor_id=self._executor_id(found, words))
+
+    def _role(self, pid: int, words: list[str]) -> str:
+        if pid == self._driver and _is_java(words) and _DRIVER in words:
+            return "driver"
+        if _is_executor(words):
+            return "executor"
+        return "python" if Path(words[0]).name.startswith(("python", "pypy")) else "other"
+
+    def _executor_id(self, found: Found, words: list[str]) -> str | None:
+        """Of an executor its own; of a Python process that of the JVM which started it."""
+        if found.target.role == "driver":
+            return "driver"
+        if found.target.role == "executor":
+            at = words.index("--executor-id") if "--executor-id" in words[:-1] else None
+            return None if at is None else words[at + 1]
+        parent = self.known.get(found.parent) or self.known.get(found.target.pid)
+        return None if parent is None else parent.executor_id  # kept when the parent has gone
+
+    def _row(self, found: Found) -> dict[str, Any]:
+        folder = self._proc / str(found.target.pid)
+        status = kernel.parse_status(read_if_alive(folder / "status") or "")
+        return {
+            **found.target.identity,
+            "parent": found.parent,
+            "role": found.target.role,
+            "executor_id": found.executor_id,
+            "event": "seen",
+            "cpus_allowed": status.get("Cpus_allowed_list"),
+            "mems_allowed": status.get("Mems_allowed_list"),
+            "policy": _policy(folder),
+            "cmdline": found.command,
+        }
+
+
+def _is_executor(words: list[str]) -> bool:
+    """A JVM of an executor, and not a shell or container client that starts one."""
+    return _is_java(words) and any(word.endswith(_EXECUTORS) for word in words)
+
+
+def _is_java(words: list[str]) -> bool:
+    """Not the shell that becomes java by exec (bin/spark-class)."""
+    return Path(words[0]).name.startswith("java")
+
+
+def _policy(folder: Path) -> str | None:
+    """The memory policy of the first mapping, which a process inherits (set_mempolicy(2))."""
+    try:
+        with (folder / "numa_maps").open(encoding="utf-8", errors="replace") as maps:
+            words = maps.readline().split()
+    except OSError:
+        return None  # gone, or not ours to read: told as unknown
+    return words[1] if len(words) > 1 else None

@@ -1,0 +1,57 @@
+"""The probes: what can be seen of a run from outside, one module for each kind."""
+
+from typing import Any
+
+from hearth.measure.probes.bandwidth import BandwidthProbe
+from hearth.measure.probes.base import Probe, Roots
+from hearth.measure.probes.devices import DiskProbe, NetworkProbe
+from hearth.measure.probes.memory import MemoryProbe
+from hearth.measure.probes.perf import CountersProbe
+from hearth.measure.probes.process import ProcessProbe
+from hearth.measure.probes.system import SystemProbe
+from hearth.measure.probes.threads import ThreadProbe
+
+_PROBES: tuple[type[Probe], ...] = (
+    *(SystemProbe, ProcessProbe, MemoryProbe, ThreadProbe, NetworkProbe, DiskProbe),
+    *(CountersProbe, BandwidthProbe),
+)
+
+
+def survey(roots: Roots) -> list[dict[str, Any]]:
+    """What each probe can do here, as `record.json` tells it."""
+    rows = []
+    for probe in (kind(roots) for kind in _PROBES):
+        if isinstance(probe, CountersProbe):
+            scheduler = _row("scheduler", probe, probe.scheduler_supported())
+            rows.append({**scheduler, "events": probe.software.counted})
+            events = {"events": probe.hardware.counted, "absent_events": probe.hardware.absent}
+            rows.append({**_row(probe.name, probe, probe.supported()), **events})
+        else:
+            rows.append(_row(probe.name, probe, probe.supported()))
+    return rows
+
+
+def _row(name: str, probe: Probe, reason: str | None) -> dict[str, Any]:
+    return {
+        "name": name,
+        "version": probe.version,
+        "status": "on" if reason is None else "absent",
+        "reason": reason,
+        "cost": probe.cost,
+        "period_s": probe.least_period_s,
+    }
+
+
+def surveyed_probes(roots: Roots, rows: list[dict[str, Any]]) -> list[Probe]:
+    """The probes that the survey of this run found to work; nothing is tried again."""
+    found = {row["name"]: row for row in rows if row["status"] == "on"}
+    probes = []
+    for probe in (kind(roots) for kind in _PROBES):
+        if isinstance(probe, CountersProbe):
+            kinds = [found[name]["events"] for name in ("scheduler", "counters") if name in found]
+            probe.use([event for events in kinds for event in events])
+            if kinds:
+                probes.append(probe)
+        elif probe.name in found:
+            probes.append(probe)
+    return probes

@@ -1,0 +1,82 @@
+"""What every probe is: tried before use, sampled by one thread, honest about its cost."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+#: (file below the record, row): one line to append.
+Row = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Roots:
+    """Where the kernel's files are: the live machine's, or those of a captured tree."""
+
+    proc: Path = Path("/proc")
+    sys: Path = Path("/sys")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A process of the application; a process id alone may go to another process."""
+
+    pid: int
+    start_ticks: int
+    role: str
+
+    @property
+    def identity(self) -> dict[str, int]:
+        return {"pid": self.pid, "start_ticks": self.start_ticks}
+
+
+class Probe(ABC):
+    """Samples one kind of thing; `cost` says in words what a sample costs.
+
+    least_period_s: how often at most. budget_share: of one CPU; a probe whose samples cost more is
+    asked less often. All budgets together are 2 % of one CPU.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    cost: ClassVar[str]
+    least_period_s: ClassVar[float] = 1.0
+    budget_share: ClassVar[float] = 0.001
+
+    def __init__(self, roots: Roots) -> None:
+        self.roots = roots
+
+    @abstractmethod
+    def supported(self) -> str | None:
+        """Why it cannot measure here; None where it can."""
+
+    @abstractmethod
+    def sample(self, targets: Sequence[Target]) -> Iterator[Row]:
+        """What is to be appended; a process that vanished meanwhile is passed over."""
+
+    def close(self) -> None:  # noqa: B027 - most probes hold nothing
+        """Gives back what it holds."""
+
+
+def read_if_alive(path: Path) -> str | None:
+    """The text of a process's file; None where the process is gone.
+
+    Raises PermissionError for a process that is not ours to read.
+    """
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def unreadable(path: Path) -> str | None:
+    """Why a file cannot be read; None where it can."""
+    try:
+        with path.open("rb") as file:
+            file.read(1)
+    except FileNotFoundError:
+        return f"this kernel has no {path}"
+    except OSError as error:
+        return f"{path} cannot be read: {error.strerror}"
+    return None

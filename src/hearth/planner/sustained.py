@@ -1,0 +1,72 @@
+"""The memory bandwidth that this machine sustains, by a STREAM-like kernel, measured once.
+
+The answer is kept in the cache, by the machine, its settings and the jar that measured it.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+from hearth.planner import jvm, places
+
+_SETTINGS = (
+    "/proc/cpuinfo",
+    "/sys/devices/system/cpu/online",
+    "/sys/devices/system/node/online",
+    "/sys/kernel/mm/transparent_hugepage/enabled",
+    "/sys/devices/system/cpu/smt/control",
+)
+# Of /proc/cpuinfo only what a processor is, not what it does at the moment.
+_STEADY = ("model name", "cpu family", "stepping", "cache size", "CPU part", "cpu\t", "machine")
+
+
+def known_bandwidth() -> dict[str, Any] | None:
+    """What was measured before on this machine as it is set now; None where nothing was."""
+    file = _place()
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+
+
+def sustained_bandwidth(*, debug: bool = False) -> dict[str, Any]:
+    """GB/s (10^9 bytes) of the triad by NUMA node, measured where it is not known yet.
+
+    {"nodes": {"0": {"best_gb_s", "median_gb_s", "threads", "array_mb", ...}}, ...}, see
+    contract/bandwidth.schema.json.
+    """
+    known = known_bandwidth()
+    if known is not None:
+        return known
+    print("hearth: measuring memory bandwidth, once for this machine ...", file=sys.stderr)
+    document = jvm.call("bandwidth", debug=debug, compute=True)
+    file = _place()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_suffix(f".{os.getpid()}.part")
+    part.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    part.replace(file)
+    return document
+
+
+def _place() -> Path:
+    parts = [platform.machine(), platform.node(), _jar_stamp(), _allowed()]
+    parts += [_steady(Path(name)) for name in _SETTINGS]
+    key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    return places.cache_home() / f"bandwidth-{key}.json"
+
+
+def _jar_stamp() -> str:
+    seen = places.hearth_jar().stat()
+    return f"{seen.st_size} {seen.st_mtime_ns}"
+
+
+def _allowed() -> str:
+    return ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0)))
+
+
+def _steady(file: Path) -> str:
+    text = file.read_text(errors="replace") if file.is_file() else ""
+    if file.name != "cpuinfo":
+        return text
+    return "\n".join(line for line in text.splitlines() if line.startswith(_STEADY))

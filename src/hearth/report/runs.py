@@ -1,0 +1,38 @@
+"""The list of runs on record, as a table."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hearth.model.sizes import show_bytes
+from hearth.report.terminal import Screen, table
+
+_STYLES = {"running": "bold", "failed": "red", "killed": "red", "interrupted": "yellow"}
+
+
+def show_runs(rows: Sequence[dict[str, Any]], screen: Screen) -> list[str]:
+    """A line for each run; what to do where there is none."""
+    if not rows:
+        return ["no run is on record: 'hearth profile APPLICATION' makes one"]
+    head = ("run", "started (UTC)", "application", "master", "state", "wall", "size")
+    return table(screen, head, [_cells(row, screen) for row in rows], right="wall size")
+
+
+def _cells(row: dict[str, Any], screen: Screen) -> tuple[str, ...]:
+    state = row["state"]
+    shown = screen.paint(state, _STYLES[state]) if state in _STYLES else state
+    application = f"{row['application']} ({row['arm']})" if row["arm"] else row["application"]
+    started = row["started"][:19].replace("T", " ")
+    master, size = row["master"] or "-", show_bytes(row["size_bytes"])
+    return (row["id"], started, application, master, shown, show_seconds(row["wall_s"]), size)
+
+
+def show_seconds(seconds: float | None) -> str:
+    """A time as a person reads it: `8.4 s`, `2:05 min`, `1:02:05 h`; `-` where unknown."""
+    if seconds is None:
+        return "-"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}:{rest:02} min"
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02} h"

@@ -1,0 +1,54 @@
+"""A tiny application, and `hearth profile` of it in a state directory of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from hearth.measure.record import Record, list_records, read_record
+
+#: Counts some numbers, in the JVM and in Python workers, then does what its argument says.
+APPLICATION = """
+import os, sys, time
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+keys = spark.range(0, 200000, 1, 4).selectExpr("id % 100 as k").groupBy("k").count()
+print("groups", keys.count(), flush=True)
+what = sys.argv[1] if len(sys.argv) > 1 else "end"
+if what == "fail":
+    sys.exit(7)
+while what == "stay":
+    spark.range(0, 1000000, 1, 4).selectExpr("sum(id)").collect()
+spark.stop()
+"""
+
+QUIET = ("--conf", "spark.ui.enabled=false", "--conf", "spark.driver.memory=512m")
+
+
+def start_profile(state: Path, *words: str) -> subprocess.Popen[str]:
+    """`hearth profile` of the tiny application, as a process group of its own."""
+    application = state / "tiny.py"
+    state.mkdir(parents=True, exist_ok=True)
+    application.write_text(APPLICATION)
+    named = [str(application) if word == "APP" else word for word in words]
+    program = [sys.executable, "-m", "hearth", "profile", *QUIET, *named]
+    environment = {**os.environ, "HEARTH_STATE": str(state), "PYSPARK_PYTHON": sys.executable}
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "MASTER"):
+        environment.pop(name, None)
+    return subprocess.Popen(
+        program,
+        env=environment,
+        cwd=state,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def only_record(state: Path) -> Record:
+    """The one record of a state directory."""
+    records, problems = list_records(state)
+    assert problems == []
+    (record,) = records
+    return read_record(record.directory)

@@ -1,0 +1,101 @@
+"""perf's output and the published formulas, on constructed counts whose answer is arithmetic."""
+
+import math
+
+import pytest
+
+from hearth.measure import counters
+from hearth.measure.counters import Reading, parse_perf_line, trusted
+
+CSV = """\
+# started on Sat Nov 21 13:00:00 2026
+
+     1.000106792,4000000,,cycles,1000000000,100.00,,
+     1.000106792,6000000,,instructions,500000000,50.00,1.50,insn per cycle
+     1.000106792,<not counted>,,LLC-load-misses,0,0.00,,
+     1.000106792,<not supported>,,node-loads,0,100.00,,
+     1.000106792,0.65,msec,task-clock,650031,100.00,0.001,CPUs utilized
+     1.0001067"""
+
+
+def test_perfs_csv_gives_values_shares_and_reasons() -> None:
+    readings = [reading for line in CSV.splitlines() if (reading := parse_perf_line(line))]
+    assert [(r.event, r.value, r.running_share, r.absent) for r in readings] == [
+        ("cycles", 4e6, 1.0, None),
+        ("instructions", 6e6, 0.5, None),
+        ("LLC-load-misses", None, None, "not counted"),
+        ("node-loads", None, None, "not supported"),
+        ("task-clock", 0.65, 1.0, None),
+    ]
+    assert readings[1].metric == ("insn per cycle", 1.5)
+    assert readings[0].t == 1.000106792
+
+
+def test_perfs_json_says_the_same() -> None:
+    line = (
+        '{"interval" : 2.5, "counter-value" : "123.000000", "unit" : "", "event" : "cycles", '
+        '"event-runtime" : 9, "pcnt-running" : 25.00, "metric-value" : 0.4, "metric-unit" : "GHz"}'
+    )
+    reading = parse_perf_line(line)
+    assert reading == Reading(2.5, "cycles", 123.0, "", 0.25, None, ("GHz", 0.4))
+    absent = parse_perf_line(line.replace("123.000000", "<not counted>"))
+    assert absent is not None
+    assert (absent.value, absent.absent) == (None, "not counted")
+    assert parse_perf_line(line[:40]) is None
+
+
+def test_an_event_that_had_a_counter_for_too_little_of_the_time_is_not_trusted() -> None:
+    assert trusted(Reading(1, "cycles", 5.0, "", 0.25))
+    assert not trusted(Reading(1, "cycles", 5.0, "", 0.24))
+    assert not trusted(Reading(1, "cycles", None, "", None, "not counted"))
+
+
+def test_the_formulas_of_the_study_on_counts_whose_answer_is_arithmetic() -> None:
+    assert counters.local_dram_bound(1_000_000, 1_300_000_000) == pytest.approx(0.1)
+    assert counters.remote_dram_bound(1_000_000, 1_550_000_000) == pytest.approx(0.2)
+    assert counters.l1_miss_impact(50_000_000, 1_000_000_000) == pytest.approx(0.3)
+    assert counters.l2_hit_impact(25_000_000, 1_000_000_000) == pytest.approx(0.3)
+    assert counters.local_dram_bound(1_000_000, 1_000_000_000, 90) == pytest.approx(0.09)
+    assert counters.smt_effectiveness(1.4, 2.0) == pytest.approx(1.4 * 0.769)
+    assert counters.smt_effectiveness(1.0, 1.0) == pytest.approx(1.0)
+    assert counters.peak_bandwidth_gb_s(1866, 4) == pytest.approx(59.712)
+    assert counters.instructions_per_cycle(3e9, 2e9) == 1.5
+
+
+def test_what_was_not_counted_leaves_a_formula_without_an_answer() -> None:
+    assert counters.local_dram_bound(None, 1e9) is None
+    assert counters.remote_dram_bound(5, None) is None
+    assert counters.l1_miss_impact(5, 0) is None
+    assert counters.instructions_per_cycle(None, 5) is None
+    assert counters.topdown_one_of_slots(None, 1, 1, 1) is None
+    assert counters.topdown_one_of_uops(1e9, 1e9, None, 1e8, 1e6) is None
+    assert counters.topdown_two(0.5, None) is None
+
+
+@pytest.mark.parametrize(
+    ("used", "region"),
+    [(0, "constant"), (39.9, "constant"), (40, "linear"), (80, "linear"), (80.1, "exponential")],
+)
+def test_bandwidth_lies_in_the_region_of_the_study(used: float, region: str) -> None:
+    assert counters.bandwidth_region(used, 100) == region
+
+
+def test_a_region_without_sustained_bandwidth_is_refused() -> None:
+    for used, sustained in ((1, 0), (math.inf, 5)):
+        with pytest.raises(ValueError, match="no sustained bandwidth"):
+            counters.bandwidth_region(used, sustained)
+
+
+def test_top_down_shares_add_up() -> None:
+    slots = counters.topdown_one_of_slots(1000, 300, 100, 150)
+    assert slots is not None
+    assert slots.back_end_bound == pytest.approx(0.45)
+    uops = counters.topdown_one_of_uops(250, 420, 400, 100, 5)
+    assert uops is not None
+    assert (uops.retiring, uops.front_end_bound) == (0.4, 0.1)
+    assert uops.bad_speculation == pytest.approx(0.04)
+    assert uops.back_end_bound == pytest.approx(0.46)
+    level_two = counters.topdown_two(uops.back_end_bound, 0.75)
+    assert level_two is not None
+    assert level_two.memory_bound == pytest.approx(0.345)
+    assert level_two.memory_bound + level_two.core_bound == pytest.approx(0.46)

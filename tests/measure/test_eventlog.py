@@ -1,0 +1,221 @@
+"""What the reader of event logs tells, held against Spark's own account of the same runs."""
+
+import json
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.measure.analysis import analyse_event_log
+from hearth.measure.eventlog import read_event_log
+from hearth.measure.stages import StageTally
+from hearth.model.errors import UserError
+from support import ROOT
+
+LOGS = ROOT / "fixtures" / "eventlogs"
+CASES = sorted(file.stem for file in LOGS.glob("*.jsonl"))
+
+#: Spark's name of each figure in its REST answers, ours, and what ours is to be multiplied by.
+FIGURES = {
+    "executorRunTime": "run_ms", "executorCpuTime": "cpu_ns", "jvmGcTime": "gc_ms",
+    "executorDeserializeTime": "deserialise_ms", "resultSerializationTime": "result_serialise_ms",
+    "shuffleFetchWaitTime": "shuffle_read_wait_ms", "shuffleWriteTime": "shuffle_write_ns",
+    "memoryBytesSpilled": "spill_memory_bytes", "diskBytesSpilled": "spill_disk_bytes",
+    "inputBytes": "input_bytes", "outputBytes": "output_bytes",
+    "shuffleRemoteBytesRead": "shuffle_read_remote_bytes",
+    "shuffleLocalBytesRead": "shuffle_read_local_bytes",
+    "shuffleWriteBytes": "shuffle_write_bytes", "numFailedTasks": "failed",
+    "numKilledTasks": "killed",
+}  # fmt: skip
+
+
+def assert_as_spark_says(log: Path, rest: dict[str, Any]) -> None:
+    """Every figure of every stage that ran equals what Spark's REST interface gave."""
+    stages = read_event_log(log).stages
+    ran = [stage for stage in rest["stages"] if stage["status"] != "SKIPPED"]
+    assert ran
+    for told in ran:
+        sums = stages[told["stageId"], told["attemptId"]].sums
+        ours = {name: getattr(sums, field) for name, field in FIGURES.items()}
+        assert ours == {name: told[name] for name in FIGURES}, f"stage {told['stageId']}"
+        assert sums.tasks - sums.failed - sums.killed == told["numCompleteTasks"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_figure_of_a_stage_is_the_one_that_sparks_own_interface_gave(case: str) -> None:
+    rest = json.loads((LOGS / f"{case}.rest.json").read_text())
+    assert_as_spark_says(LOGS / f"{case}.jsonl", rest)
+
+
+def test_a_job_that_runs_now_is_told_as_spark_tells_it(tmp_path: Path) -> None:
+    sys.path.insert(0, str(LOGS))
+    import record
+
+    logs, rest = tmp_path / "logs", tmp_path / "rest.json"
+    logs.mkdir()
+    record.submit("skew", logs, rest)
+    assert_as_spark_says(logs, json.loads(rest.read_text()))
+    assert_known_sleeps(read_event_log(logs).stages[1, 0])
+
+
+def assert_known_sleeps(stage: StageTally) -> None:
+    """The stage whose tasks sleep 0.25 s, twelve times, and 2 s once (application.SLEEPS_S)."""
+    assert stage.sums.tasks == 13
+    assert stage.sums.run_ms >= 12 * 250 + 2000
+    assert stage.durations.maximum >= 2000
+    median = stage.durations.quantile(0.5)
+    assert median is not None and 250 <= median < 1000
+    assert stage.longest[0] is not None and max(stage.longest)[1] in stage.stragglers()
+    # Sleeping is neither CPU nor garbage collection nor shuffle: it shows as compute.
+    assert stage.sums.cpu_ns / 1e6 < 0.5 * stage.sums.run_ms
+    assert stage.sums.compute_ms > 0.8 * (12 * 250 + 2000)
+
+
+def test_a_task_that_sleeps_eight_times_longer_is_named_as_the_straggler() -> None:
+    stage = read_event_log(LOGS / "skew.jsonl").stages[1, 0]
+    assert_known_sleeps(stage)
+    document = analyse_event_log(LOGS / "skew.jsonl")
+    assert "skew-1.0" in {finding["id"] for finding in document["findings"]}
+
+
+def test_a_sort_that_spilled_says_how_much() -> None:
+    document = analyse_event_log(LOGS / "spill.jsonl")
+    assert document["totals"]["spill"]["disk"] > 1_000_000
+    assert "spill" in {finding["id"] for finding in document["findings"]}
+
+
+def test_a_failed_job_names_its_stage_and_reason() -> None:
+    document = analyse_event_log(LOGS / "failure.jsonl")
+    assert document["jobs"][0]["result"] == "JobFailed"
+    (failed,) = [f for f in document["findings"] if f["severity"] == "error"]
+    assert "Stage 0 failed" in failed["sentence"]
+    assert document["totals"]["failed"] == 1
+
+
+def test_a_killed_executor_is_told_with_its_reason_and_its_replacement() -> None:
+    document = analyse_event_log(LOGS / "killed.jsonl")
+    (lost,) = [e for e in document["executors"] if e["reason"]]
+    assert "137" in lost["reason"]
+    assert lost["failed"] == 1 and lost["removed_s"] > lost["added_s"]
+    assert f"executor-lost-{lost['id']}" in {f["id"] for f in document["findings"]}
+
+
+def test_speculation_shows_the_attempt_that_lost_as_killed() -> None:
+    totals = analyse_event_log(LOGS / "speculation.jsonl")["totals"]
+    assert (totals["tasks"], totals["killed"], totals["failed"]) == (9, 1, 0)
+    assert totals["speculative"] == 1
+
+
+def test_a_streaming_query_counts_its_batches() -> None:
+    log = read_event_log(LOGS / "streaming.jsonl")
+    assert log.streaming_batches >= 3
+    assert log.warnings == []
+
+
+def test_no_more_tasks_run_at_once_than_there_are_slots() -> None:
+    document = analyse_event_log(LOGS / "skew.jsonl")
+    step_s = document["timeline"]["step_s"]
+    covered_s = sum(document["timeline"]["running_tasks"]) * step_s
+    assert covered_s == pytest.approx(document["totals"]["time"]["duration"] / 1000, abs=0.2)
+    assert set(document["tasks_sample"]["slot"]) == {0, 1}
+    used = 1 - document["totals"]["idle_slot_share"]
+    assert covered_s == pytest.approx(used * document["totals"]["slot_s"], rel=0.02)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_log_cut_at_every_1000th_byte_is_read_and_said_to_be_cut(
+    case: str, tmp_path: Path
+) -> None:
+    whole = (LOGS / f"{case}.jsonl").read_bytes()
+    cut = tmp_path / "cut"
+    full = read_event_log(LOGS / f"{case}.jsonl").totals().tasks
+    before = 0
+    for size in range(0, len(whole), 1000):
+        cut.write_bytes(whole[:size])
+        document = analyse_event_log(cut)
+        assert before <= document["totals"]["tasks"] <= full
+        before = document["totals"]["tasks"]
+        broken = any("breaks off" in warning["what"] for warning in document["warnings"])
+        assert broken == (size > 0 and whole[size - 1 : size] != b"\n")
+        assert document["warnings"]
+    assert before > 0
+
+
+def test_a_foreign_file_an_empty_one_and_unknown_events_are_warnings(tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign"
+    foreign.write_bytes(bytes(range(256)) * 1000)
+    assert "no event of Spark's" in read_event_log(foreign).warnings[1]
+    foreign.write_bytes(b"")
+    assert "no event of Spark's" in read_event_log(foreign).warnings[0]
+    strange = b'{"Event":"org.example.Strange","x":1}\n'
+    broken = b'{"Event":"SparkListenerTaskEnd","Stage ID":"?"}\n'
+    foreign.write_bytes((LOGS / "skew.jsonl").read_bytes() + strange + broken)
+    told = read_event_log(foreign)
+    assert told.warnings == [
+        "1 events could not be read and are not in the sums",
+        "1 events of the unknown kind org.example.Strange skipped",
+    ]
+    with pytest.raises(UserError, match="there is no such file"):
+        read_event_log(tmp_path / "nothing")
+
+
+def test_rolled_and_compressed_logs_tell_the_same_as_a_plain_one(tmp_path: Path) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    lines = (LOGS / "skew.jsonl").read_bytes().splitlines(keepends=True)
+    rolled = tmp_path / "eventlog_v2_app"
+    rolled.mkdir()
+    (rolled / "appstatus_app").touch()
+    (rolled / "events_1_app").write_bytes(b"this was compacted away\n")
+    compress = zstandard.ZstdCompressor().compress
+    (rolled / "events_2_app.zstd.compact").write_bytes(
+        compress(b"".join(lines[:20])) + compress(b"".join(lines[20:40]))
+    )
+    (rolled / "events_10_app").write_bytes(b"".join(lines[40:]))
+    told, plain = read_event_log(tmp_path), read_event_log(LOGS / "skew.jsonl")
+    assert told.warnings == []
+    assert {k: s.sums.time() for k, s in told.stages.items()} == {
+        k: s.sums.time() for k, s in plain.stages.items()
+    }
+    part = tmp_path / "log.zstd.inprogress"
+    part.write_bytes(compress(b"".join(lines))[:-2000])
+    assert any("breaks off" in warning for warning in read_event_log(part).warnings)
+
+
+def test_a_log_in_the_block_format_of_lz4_java_is_read(tmp_path: Path) -> None:
+    block = pytest.importorskip("lz4.block")
+    data = (LOGS / "failure.jsonl").read_bytes()
+    stream = b""
+    for start in range(0, len(data), 32768):
+        part = data[start : start + 32768]
+        packed = block.compress(part, store_size=False)
+        sizes = len(packed).to_bytes(4, "little") + len(part).to_bytes(4, "little")
+        stream += b"LZ4Block" + bytes([0x25]) + sizes + bytes(4) + packed
+    file = tmp_path / "app.lz4"
+    file.write_bytes(stream + b"LZ4Block" + bytes([0x15]) + bytes(12))
+    assert read_event_log(file).totals().tasks == 4
+    assert read_event_log(file).warnings == []
+    (tmp_path / "app.snappy").touch()
+    with pytest.raises(UserError, match="does not read snappy"):
+        read_event_log(tmp_path / "app.snappy")
+
+
+def test_ten_times_the_tasks_take_no_more_memory(tmp_path: Path) -> None:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    import eventlog
+
+    peaks = []
+    for tasks in (10_000, 100_000):
+        log = tmp_path / str(tasks)
+        eventlog.make_log(log, tasks)
+        tracemalloc.start()
+        read = read_event_log(log)
+        assert read.totals().tasks == tasks
+        assert read.rows.columns["task"].buffer_info()[1] <= 100_000
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        log.unlink()
+    # The rows kept for the Gantt chart, 64 bytes each and at most 100,000, are the only growth.
+    assert peaks[1] - peaks[0] < 90_000 * 64 * 2.5
+    assert peaks[1] < 32 << 20

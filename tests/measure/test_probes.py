@@ -1,0 +1,464 @@
+"""The probes: known workloads with known answers, captured trees, processes that vanish."""
+
+import json
+import mmap
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.measure import kernel
+from hearth.measure.counters import parse_perf_line
+from hearth.measure.discovery import ProcessFinder
+from hearth.measure.probes import survey
+from hearth.measure.probes.bandwidth import BandwidthProbe
+from hearth.measure.probes.base import Probe, Roots, Target
+from hearth.measure.probes.devices import DiskProbe, NetworkProbe
+from hearth.measure.probes.memory import MemoryProbe
+from hearth.measure.probes.perf import CountersProbe, try_events
+from hearth.measure.probes.process import ProcessProbe
+from hearth.measure.probes.system import SystemProbe
+from hearth.measure.probes.threads import ThreadProbe, kind_of
+from hearth.measure.record import RecordWriter
+from hearth.measure.sampler import Schedule
+from hearth.model.processes import start_ticks
+from support import require
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def workload(program: str) -> Iterator[Target]:
+    """A Python program that says `ready` when it has done its work, and then waits."""
+    code = f"{program}\nprint('ready', flush=True)\nimport sys\nsys.stdin.read()\n"
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        ticks = start_ticks(process.pid)
+        assert ticks is not None
+        yield Target(process.pid, ticks, "executor")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def one(probe: Probe, target: Target) -> dict[str, Any]:
+    (answer,) = probe.sample([target])
+    return answer[1]
+
+
+def test_user_time_is_the_cpu_seconds_that_a_busy_loop_used() -> None:
+    busy = """
+import time
+while time.process_time() < 0.8: sum(range(1000))
+"""
+    with workload(busy) as target:
+        row = one(ProcessProbe(Roots()), target)
+    seconds = (row["utime"] + row["stime"]) / TICKS_PER_S
+    assert 0.78 <= seconds < 1.2  # two clock ticks of 10 ms are cut off
+    assert row["run_ns"] / 1e9 == pytest.approx(seconds, abs=0.1)
+
+
+def test_a_sleeper_switches_voluntarily_as_often_as_it_sleeps_in_all_its_threads() -> None:
+    sleeper = """
+import threading, time
+def sleep():
+    for _ in range(50): time.sleep(0.002)
+    done.wait()
+done, threads = threading.Event(), []
+for _ in range(3): threading.Thread(target=sleep, daemon=True).start()
+time.sleep(0.8)
+"""
+    with workload(sleeper) as target:
+        row = one(ProcessProbe(Roots()), target)
+    assert row["threads"] == 4
+    assert 150 <= row["voluntary"] < 400
+
+
+def test_a_thread_that_ended_keeps_what_was_last_read_of_it(tmp_path: Path) -> None:
+    target = captured_process(tmp_path, 40, threads={40: (5, 1), 41: (10, 2)})
+    probe = ProcessProbe(Roots(proc=tmp_path))
+    first = one(probe, target)
+    shutil.rmtree(tmp_path / "40" / "task" / "41")
+    second = one(probe, target)
+    assert (first["voluntary"], first["involuntary"]) == (15, 3)
+    assert (second["voluntary"], second["involuntary"]) == (15, 3)
+
+
+def test_pages_that_a_process_touches_are_its_anonymous_memory_on_some_node() -> None:
+    probe = MemoryProbe(Roots())
+    reason = probe.supported()
+    if reason is not None:
+        require("numa", reason)
+    touch = f"""
+import mmap
+held = mmap.mmap(-1, {64 << 20}, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+for at in range(0, {64 << 20}, {mmap.PAGESIZE}): held[at] = 1
+"""
+    with workload("pass") as target:
+        before = one(probe, target)
+    with workload(touch) as target:
+        after = one(probe, target)
+        process = one(ProcessProbe(Roots()), target)
+    grown = anonymous_kb(after) - anonymous_kb(before)
+    assert 64 << 10 <= grown < 66 << 10
+    assert process["minflt"] > 0
+    assert process["anon_kb"] == pytest.approx(anonymous_kb(after), rel=0.05)
+
+
+def anonymous_kb(row: dict[str, Any]) -> int:
+    return sum(node["anon_kb"] for node in row["nodes"].values())
+
+
+def test_bytes_that_a_process_writes_are_told(tmp_path: Path) -> None:
+    write = f"open({str(tmp_path / 'out')!r}, 'wb').write(bytes(5_000_000))"
+    with workload(write) as target:
+        row = one(ProcessProbe(Roots()), target)
+    assert 5_000_000 <= row["wchar"] < 5_100_000
+
+
+def test_the_cpu_on_which_a_pinned_thread_runs_is_told_with_its_name() -> None:
+    cpu = max(os.sched_getaffinity(0))
+    pinned = f"""
+import os, time
+os.sched_setaffinity(0, {{{cpu}}})
+open('/proc/self/comm', 'w').write('Executor task launch worker for task 1')
+while time.process_time() < 0.2: pass
+"""
+    with workload(pinned) as target:
+        row = one(ThreadProbe(Roots()), target)
+    assert row["names"][str(target.pid)] == ["Executor task l", "task"]
+    assert [ran[:2] for ran in row["ran"]] == [[target.pid, cpu]]
+
+
+def test_a_thread_is_told_again_only_when_it_has_run() -> None:
+    with workload("while __import__('time').process_time() < 0.1: pass") as target:
+        probe = ThreadProbe(Roots())
+        first, second = one(probe, target), one(probe, target)
+    assert len(first["ran"]) == 1
+    assert (second["ran"], second["names"], second["alive"]) == ([], {}, 1)
+
+
+@pytest.mark.parametrize(
+    ("comm", "kind"),
+    [
+        ("Executor task l", "task"),
+        ("shuffle-client-", "communication"),
+        ("rpc-server-4-1", "communication"),
+        ("GC Thread#0", "gc"),
+        ("G1 Conc#0", "gc"),
+        ("ZWorkerYoung#0", "gc"),
+        ("C2 CompilerThre", "compiler"),
+        ("VM Thread", "vm"),
+        ("java", "other"),
+    ],
+)
+def test_a_threads_kind_is_known_from_the_name_that_the_kernel_cut(comm: str, kind: str) -> None:
+    assert len(comm) <= 15
+    assert kind_of(comm) == kind
+
+
+def test_busy_ticks_of_the_machine_grow_by_what_a_busy_loop_used() -> None:
+    probe = SystemProbe(Roots())
+    target = Target(1, 1, "driver")
+    before, began = one(probe, target), time.process_time()
+    while time.process_time() - began < 0.5:
+        pass
+    after = one(probe, target)
+    user = kernel.CPU_FIELDS.index("user")
+    grown = sum(after["cpu"][cpu][user] - before["cpu"][cpu][user] for cpu in after["cpu"])
+    assert grown / TICKS_PER_S >= 0.45
+    assert set(after["numastat"]) == set(kernel.node_ids(Path("/sys")))
+
+
+def test_bytes_over_loopback_are_counted() -> None:
+    import socket
+
+    probe, target = NetworkProbe(Roots()), Target(1, 1, "driver")
+    reason = probe.supported()
+    assert reason is None
+    before = one(probe, target)["interfaces"]["lo"]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        client = socket.create_connection(server.getsockname())
+        accepted, _ = server.accept()
+        client.sendall(bytes(100_000))
+        got = 0
+        while got < 100_000:
+            got += len(accepted.recv(1 << 16))
+        client.close()
+        accepted.close()
+    after = one(probe, target)["interfaces"]["lo"]
+    assert after["rx_bytes"] - before["rx_bytes"] >= 100_000
+    assert after["tx_packets"] > before["tx_packets"]
+
+
+def test_a_captured_machine_of_two_nodes_is_read_as_it_was(tmp_path: Path) -> None:
+    roots = Roots(proc=tmp_path / "proc", sys=tmp_path / "sys")
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/stat").write_text(
+        "cpu  3 0 3 30 0 0 0 0 0 0\ncpu0 1 0 2 10 0 0 0 5 0 0\ncpu9 2 0 1 20 7 0 0 0 0 0\n"
+        "ctxt 99\nbtime 1\nprocs_running 4\nprocs_blocked 1\n"
+    )
+    (tmp_path / "proc/vmstat").write_text("nr_free_pages 5\nnuma_pages_migrated 77\nnuma_hit 3\n")
+    for node, misses in (("0", 11), ("8", 22)):
+        folder = tmp_path / f"sys/devices/system/node/node{node}"
+        folder.mkdir(parents=True)
+        (folder / "numastat").write_text(f"numa_hit 1\nnuma_miss {misses}\nother_node 4\n")
+        (folder / "meminfo").write_text(
+            f"Node {node} MemTotal:  1000 kB\nNode {node} Dirty: 2 kB\n"
+        )
+    row = one(SystemProbe(roots), Target(1, 1, "driver"))
+    assert row["cpu"] == {"0": [1, 0, 2, 10, 0, 0, 0, 5], "9": [2, 0, 1, 20, 7, 0, 0, 0]}
+    assert (row["ctxt"], row["running"], row["blocked"]) == (99, 4, 1)
+    assert row["vmstat"] == {"numa_pages_migrated": 77, "numa_hit": 3}
+    assert {node: stat["numa_miss"] for node, stat in row["numastat"].items()} == {"0": 11, "8": 22}
+    assert row["meminfo"]["8"] == {"MemTotal_kb": 1000}
+
+
+def test_pages_of_a_captured_process_are_told_apart_by_node_and_kind(tmp_path: Path) -> None:
+    target = captured_process(tmp_path, 77)
+    (tmp_path / "77/numa_maps").write_text(
+        "7f00 bind:1 anon=300 dirty=300 N0=100 N8=200 kernelpagesize_kB=4\n"
+        "7f10 bind:1 file=/usr/lib/libjvm.so anon=2 mapped=12 N0=12 kernelpagesize_kB=4\n"
+        "7f20 default huge anon=3 dirty=3 N8=3 kernelpagesize_kB=2048\n"
+        "7f30 default\n"
+    )
+    row = one(MemoryProbe(Roots(proc=tmp_path)), target)
+    assert row["nodes"]["0"] == {"anon_kb": 400, "file_kb": 48, "huge_kb": 0}
+    assert row["nodes"]["8"] == {"anon_kb": 800, "file_kb": 0, "huge_kb": 6144}
+    assert row["policies"] == {"bind:1": 2, "default": 2}
+    assert "thp_kb" not in row  # the tree has no smaps_rollup: absent, not zero
+
+
+def test_disks_are_told_in_bytes_and_partitions_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "block" / "sda").mkdir(parents=True)
+    line = "8 0 sda 10 0 80 5 20 0 160 9 0 12 14 0 0 0 0"
+    (tmp_path / "diskstats").write_text(f"{line}\n{line.replace('sda', 'sda1')}\n")
+    row = one(DiskProbe(Roots(proc=tmp_path, sys=tmp_path)), Target(1, 1, "driver"))
+    assert list(row["disks"]) == ["sda"]
+    assert row["disks"]["sda"]["read_bytes"] == 80 * 512
+    assert row["disks"]["sda"]["write_bytes"] == 160 * 512
+
+
+@pytest.mark.parametrize("kind", [ProcessProbe, MemoryProbe, ThreadProbe])
+def test_a_process_that_vanished_is_passed_over(kind: type[Probe]) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", "pass"])
+    ticks = start_ticks(gone.pid) or 1
+    gone.wait()
+    with workload("pass") as alive:
+        rows = [
+            row for _, row in kind(Roots()).sample([Target(gone.pid, ticks, "executor"), alive])
+        ]
+    assert [row["pid"] for row in rows] == [alive.pid]
+
+
+def test_another_process_with_the_same_id_is_not_taken_for_the_one_that_ended() -> None:
+    with workload("pass") as target:
+        earlier = Target(target.pid, target.start_ticks - 1, "executor")
+        assert list(ProcessProbe(Roots()).sample([earlier])) == []
+        assert list(MemoryProbe(Roots()).sample([earlier])) == []
+
+
+def test_resctrl_counts_by_cache_and_an_unavailable_counter_is_left_out(tmp_path: Path) -> None:
+    for domain, total in (("00", "1000"), ("01", "Unavailable")):
+        folder = tmp_path / f"fs/resctrl/mon_data/mon_L3_{domain}"
+        folder.mkdir(parents=True)
+        (folder / "mbm_total_bytes").write_text(f"{total}\n")
+        (folder / "mbm_local_bytes").write_text("400\n")
+    probe = BandwidthProbe(Roots(sys=tmp_path))
+    assert probe.supported() is None
+    row = one(probe, Target(1, 1, "driver"))
+    assert row["domains"]["L3:00"] == {"total_bytes": 1000, "local_bytes": 400}
+    assert row["domains"]["L3:01"] == {"local_bytes": 400}
+
+
+def test_each_probe_tells_that_it_works_or_why_not() -> None:
+    rows = {row["name"]: row for row in survey(Roots())}
+    assert list(rows) == [
+        *("system", "process", "memory", "threads", "network", "disk"),
+        *("scheduler", "counters", "bandwidth"),
+    ]
+    for row in rows.values():
+        assert (row["status"] == "absent") == bool(row["reason"])
+        assert row["cost"]
+
+
+def test_without_perf_the_counters_are_absent_with_what_to_install() -> None:
+    probe = CountersProbe(Roots(), perf=None)
+    probe._perf = None
+    assert "perf is not installed" in str(probe.supported())
+    assert "perf is not installed" in str(probe.scheduler_supported())
+
+
+def fake_perf(folder: Path, lines: str) -> str:
+    """A perf that knows only one list of events and answers with these lines."""
+    script = folder / "perf"
+    script.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{lines}END\nsleep 30\n")
+    script.chmod(0o755)
+    return str(script)
+
+
+def test_an_event_that_is_not_counted_is_told_as_absent_and_never_as_zero(tmp_path: Path) -> None:
+    script = tmp_path / "perf"
+    script.write_text(
+        "#!/bin/sh\ncat >&2 <<'END'\n"
+        "0.1,5000,,cycles,100,80.00,,\n"
+        "0.1,<not supported>,,LLC-loads,0,100.00,,\n"
+        "0.1,0,,context-switches:u,100,100.00,,\n"
+        "END\n"
+    )
+    script.chmod(0o755)
+    tried = try_events(str(script), ["cycles", "LLC-loads", "context-switches"])
+    assert tried.counted == ("cycles",)
+    assert tried.absent["LLC-loads"] == "not supported"
+    assert "in the kernel" in tried.absent["context-switches"]
+
+
+def test_what_perf_says_of_a_process_becomes_rows_with_their_interval(tmp_path: Path) -> None:
+    lines = (
+        "1.0,5000,,cycles,900,45.00,,\n"
+        "1.0,7,,context-switches,900,100.00,,\n"
+        "2.1,<not counted>,,cycles,0,0.00,,\n"
+    )
+    probe = CountersProbe(Roots(), perf=fake_perf(tmp_path, lines))
+    probe.use(["cycles", "context-switches"])
+    with workload("pass") as target:
+        rows: list[tuple[str, dict[str, Any]]] = []
+        deadline = time.monotonic() + 10
+        while len(rows) < 3 and time.monotonic() < deadline:
+            rows += probe.sample([target])
+            time.sleep(0.05)
+        probe.close()
+    cycles = [row for file, row in rows if file == "samples/counters.jsonl"]
+    assert [(row["value"], row["running_share"]) for row in cycles] == [
+        (5000.0, 0.45),
+        (None, None),
+    ]
+    assert cycles[1]["interval_s"] == 1.1
+    assert cycles[1]["absent"] == "not counted"
+    assert [row["value"] for file, row in rows if file == "samples/scheduler.jsonl"] == [7.0]
+
+
+def test_live_perf_counts_the_switches_of_a_sleeper_or_says_why_not() -> None:
+    probe = CountersProbe(Roots())
+    reason = probe.scheduler_supported()
+    if reason is not None:
+        require("perf", reason)
+    sleeper = "import threading, time\ndef run():\n  while True: time.sleep(0.01)\n"
+    start = "threading.Thread(target=run, daemon=True).start()"
+    with workload(f"{sleeper}{start}") as target:
+        rows = []
+        deadline = time.monotonic() + 3.5
+        while time.monotonic() < deadline:
+            rows += [row for _, row in probe.sample([target])]
+            time.sleep(0.2)
+        probe.close()
+    counted = [r for r in rows if r["event"] == "context-switches" and r["value"] is not None]
+    total = sum(row["value"] for row in counted)
+    seconds = sum(row["interval_s"] for row in counted)
+    assert 20 * seconds < total < 110 * seconds
+    assert parse_perf_line("# started on") is None
+
+
+class CostlyProbe(MemoryProbe):
+    """Stands for a heap whose page tables take long to walk."""
+
+
+def test_a_costly_probe_is_asked_less_often_and_a_cheap_one_at_its_period() -> None:
+    schedule = Schedule(CostlyProbe(Roots()), 10.0)
+    assert schedule.after(cost_s=0.3, now=100.0)
+    assert schedule.period_s == pytest.approx(0.3 / CostlyProbe.budget_share)
+    assert schedule.due == pytest.approx(100.0 + schedule.period_s)
+    for _ in range(100):
+        schedule.after(cost_s=0.001, now=0.0)
+    assert schedule.period_s == 10.0
+
+
+def test_an_executor_that_is_no_child_of_the_driver_is_found_by_its_records_tag(
+    tmp_path: Path,
+) -> None:
+    java = "/usr/bin/java"
+    captured_process(tmp_path, 10, words=[java, "org.apache.spark.deploy.SparkSubmit", "a.py"])
+    captured_process(tmp_path, 11, parent=10, words=["/usr/bin/python3", "a.py"])
+    backend = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+    own = [java, "-Xlog:gc*:file=hearth-gc-REC1-%p.log", backend, "--executor-id", "3"]
+    captured_process(tmp_path, 20, words=own)
+    captured_process(tmp_path, 21, parent=20, words=["python3", "-m", "pyspark.daemon"])
+    captured_process(tmp_path, 22, words=["docker", "run", "image", *own])
+    captured_process(tmp_path, 30, words=[java, "-Xlog:file=REC2", backend, "--executor-id", "3"])
+    finder = ProcessFinder(tmp_path, driver=10, tag="REC1")
+    seen = {row["pid"]: (row["role"], row["executor_id"]) for row in finder.scan()}
+    assert seen == {
+        10: ("driver", "driver"),
+        11: ("python", "driver"),
+        20: ("executor", "3"),
+        21: ("python", "3"),
+    }
+    script = ["bash", "bin/spark-class", "org.apache.spark.deploy.SparkSubmit", "a.py"]
+    (tmp_path / "10" / "cmdline").write_bytes("\0".join(script).encode())
+    assert [(row["pid"], row["role"]) for row in finder.scan()] == [(10, "other")]
+    shutil.rmtree(tmp_path / "20")
+    assert [(row["pid"], row["event"]) for row in finder.scan()] == [(20, "gone")]
+
+
+def captured_process(
+    proc: Path,
+    pid: int,
+    parent: int = 1,
+    words: list[str] | None = None,
+    threads: dict[int, tuple[int, int]] | None = None,
+) -> Target:
+    """A process's files below a captured /proc; threads: voluntary and involuntary switches."""
+    folder = proc / str(pid)
+    stat = f"{pid} (a (b) c) S {parent} " + " ".join(str(field) for field in range(5, 53))
+    status = "Name:\tx\nVmRSS:\t8 kB\nVmHWM:\t9 kB\nRssAnon:\t4 kB\nRssFile:\t4 kB\n"
+    for tid, (voluntary, involuntary) in (threads or {pid: (1, 1)}).items():
+        task = folder / "task" / str(tid)
+        task.mkdir(parents=True)
+        switches = f"voluntary_ctxt_switches:\t{voluntary}\n"
+        (task / "status").write_text(f"{switches}nonvoluntary_ctxt_switches:\t{involuntary}\n")
+        (task / "schedstat").write_text("1000 2000 3\n")
+        (task / "stat").write_text(stat)
+    (folder / "stat").write_text(stat)
+    (folder / "status").write_text(status)
+    (folder / "io").write_text("rchar: 1\nwchar: 2\nread_bytes: 3\nwrite_bytes: 4\n")
+    (folder / "cmdline").write_bytes("\0".join(words or ["x"]).encode() + b"\0")
+    return Target(pid, 22, "executor")
+
+
+def test_the_sampler_ends_what_the_driver_left_when_its_owner_is_gone(tmp_path: Path) -> None:
+    child = "import subprocess, sys, time\n"
+    child += "print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(120)']).pid)\n"
+    child += "sys.stdout.flush(); time.sleep(120)"
+    driver = subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE, text=True)
+    assert driver.stdout is not None
+    grandchild = int(driver.stdout.readline())
+    ticks = start_ticks(grandchild)
+    head = {"probes": [row for row in survey(Roots()) if row["name"] == "process"], "master": "x"}
+    writer = RecordWriter.create(tmp_path / "records" / "r", "x", head)
+    sampler = subprocess.Popen(
+        [sys.executable, "-m", "hearth.measure.sampler", str(writer.directory), str(driver.pid)],
+        stdin=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 20
+    samples = writer.directory / "samples" / "process.jsonl"
+    while not samples.is_file() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert sampler.stdin is not None
+    sampler.stdin.close()  # as when the owner was killed
+    driver.kill()  # as the kernel does to the driver then
+    driver.wait()
+    assert sampler.wait(30) == 0
+    assert start_ticks(grandchild) != ticks
+    pids = {json.loads(line)["pid"] for line in samples.read_text().splitlines()}
+    assert pids <= {driver.pid, grandchild}

@@ -1,0 +1,256 @@
+"""`hearth profile` as a black box: real Spark, what is on record, what a kill leaves behind."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from profiled_runs import only_record, start_profile
+
+from hearth.launch.arguments import PROFILE_OPTIONS, Option, split_line
+from hearth.launch.compose import Launch
+from hearth.launch.observed import gc_log_option, observed
+from hearth.measure.record import Record, read_rows
+from hearth.model.processes import is_alive
+from support import ROOT, Command
+
+LIMIT_S = 90.0
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, str, str, int]:
+    """A run on local[2] that ended well, its output, its errors, its exit code."""
+    state = tmp_path_factory.mktemp("finished") / "state"
+    process = start_profile(state, "--master", "local[2]", "APP")
+    output, errors = process.communicate(timeout=180)
+    return only_record(state), output, errors, process.returncode
+
+
+def rows(record: Record, name: str) -> list[dict]:
+    return list(read_rows(record.directory / name))
+
+
+def test_a_run_keeps_its_output_and_exit_code_and_tells_its_records_id(finished) -> None:
+    record, output, errors, code = finished
+    assert code == 0
+    assert "groups 100\n" in output
+    assert errors.splitlines()[-1] == f"hearth: record {record.id}"
+    assert "no effect" not in errors
+    assert (record.state, record.end["exit_code"]) == ("finished", 0)
+
+
+def test_the_summary_fits_one_screen(finished) -> None:
+    lines = finished[2].splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("tiny  finished"))
+    assert 6 < len(lines) - first <= 24
+
+
+def test_the_record_holds_event_log_gc_log_and_samples_of_the_driver(finished) -> None:
+    record = finished[0]
+    (driver,) = [row for row in rows(record, "processes.jsonl") if row.get("role") == "driver"]
+    (event_log,) = (record.directory / "eventlog").iterdir()
+    events = [json.loads(line)["Event"] for line in event_log.read_text().splitlines()]
+    assert events.count("SparkListenerApplicationEnd") == 1
+    gc_log = record.directory / "gc" / f"driver-{driver['pid']}.log"
+    assert "Pause" in gc_log.read_text()
+    for name in ("process", "memory", "threads"):
+        found = [r for r in rows(record, f"samples/{name}.jsonl") if r["pid"] == driver["pid"]]
+        assert found, f"no {name} sample of the driver"
+    cpu = [r["utime"] for r in rows(record, "samples/process.jsonl") if r["pid"] == driver["pid"]]
+    assert cpu == sorted(cpu)
+    assert cpu[-1] > 100  # ticks: a driver takes seconds to start
+    names = [row["names"] for row in rows(record, "samples/threads.jsonl")]
+    kinds = {kind for row in names for _, kind in row.values()}
+    assert {"task", "gc", "compiler"} <= kinds
+
+
+def test_the_runs_tables_are_exported_with_a_row_for_each_task(
+    finished, hearth: Command, tmp_path: Path
+) -> None:
+    record = finished[0]
+    state = {"HEARTH_STATE": str(record.directory.parents[1])}
+    words = ["runs", "export", record.id, "--format", "csv", "--output", str(tmp_path / "tables")]
+    done = hearth(*words, environment=state)
+    assert done.returncode == 0, done.stderr
+    (event_log,) = (record.directory / "eventlog").iterdir()
+    ended = event_log.read_text().count('"Event":"SparkListenerTaskEnd"')
+    with (tmp_path / "tables" / "tasks.csv").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == ended > 0
+    shown = hearth("runs", "show", record.id[-4:], environment=state)
+    assert shown.stdout.startswith("tiny  finished")
+
+
+def test_the_record_tells_machine_settings_versions_and_why_a_probe_is_absent(finished) -> None:
+    head = finished[0].head
+    assert head["schema"] == "hearth/record/1"
+    assert head["master"] == "local[2]"
+    assert head["versions"]["spark"].startswith("4.3")
+    assert head["machine"]["schema"] == "hearth/topology/1"
+    assert "numa_balancing" in head["machine_settings"]
+    for probe in head["probes"]:
+        assert probe["status"] == "on" or probe["reason"]
+
+
+def test_the_sampler_costs_little(finished) -> None:
+    record = finished[0]
+    costs = {row["probe"]: row["cpu_s"] for row in rows(record, "samples/cost.jsonl")}
+    sampling = sum(cost for probe, cost in costs.items() if probe != "sampler")
+    assert 0 < sampling < 0.03 * record.wall_s + 0.2
+
+
+def test_executors_of_local_numa_are_on_record_with_their_placement(tmp_path: Path) -> None:
+    words = ["--master", "local-numa[2x1]", "--memory", "512m", "--no-summary", "APP", "fail"]
+    process = start_profile(tmp_path, *words)
+    _, errors = process.communicate(timeout=240)
+    assert process.returncode == 7, errors
+    record = only_record(tmp_path)
+    assert record.state == "failed"
+    seen = [row for row in rows(record, "processes.jsonl") if row.get("role") == "executor"]
+    assert {row["executor_id"] for row in seen} == {"0", "1"}
+    proof = json.loads((record.directory / "placement.json").read_text())
+    proved = {entry["executor_id"]: entry["kernel"]["cpus_allowed"] for entry in proof["executors"]}
+    assert {row["executor_id"]: row["cpus_allowed"] for row in seen} == proved
+    for row in seen:
+        assert (record.directory / "gc" / f"executor-{row['pid']}.log").stat().st_size > 0
+    assert record.head["plan"]["mode"] == "partitioned"
+
+
+def busy_profile(state: Path) -> tuple[subprocess.Popen[str], Record, list[dict]]:
+    """A run that goes on until it is ended, once its tasks run; with its processes."""
+    process = start_profile(state, "--master", "local[2]", "--no-summary", "APP", "stay")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "groups 100\n"
+    time.sleep(1.5)
+    record = only_record(state)
+    return process, record, [r for r in rows(record, "processes.jsonl") if r["event"] == "seen"]
+
+
+def all_gone(processes: list[dict]) -> bool:
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        if not any(is_alive(row["pid"], row["start_ticks"]) for row in processes):
+            return True
+        time.sleep(0.2)
+    return False
+
+
+def test_after_kill_9_of_profile_nothing_runs_on_and_the_record_is_readable(tmp_path: Path) -> None:
+    process, record, processes = busy_profile(tmp_path)
+    assert record.state == "running"
+    process.kill()
+    process.communicate()
+    assert all_gone(processes)
+    killed = only_record(tmp_path)
+    assert killed.state == "killed"
+    assert rows(killed, "samples/process.jsonl")
+
+
+def test_ctrl_c_ends_the_application_and_closes_the_record(tmp_path: Path) -> None:
+    process, _, processes = busy_profile(tmp_path)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 130
+    assert all_gone(processes)
+    assert only_record(tmp_path).state == "interrupted"
+
+
+def test_kill_9_of_the_driver_is_on_record_as_the_signal(tmp_path: Path) -> None:
+    process, _, processes = busy_profile(tmp_path)
+    (driver,) = [row for row in processes if row["role"] == "driver"]
+    os.kill(driver["pid"], signal.SIGKILL)
+    process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 128 + signal.SIGKILL
+    record = only_record(tmp_path)
+    assert (record.state, record.end["signal"]) == ("failed", signal.SIGKILL)
+    gone = [r["pid"] for r in rows(record, "processes.jsonl") if r["event"] == "gone"]
+    assert driver["pid"] in gone
+
+
+def launch(*options: Option) -> Launch:
+    return Launch(Path("spark-submit"), list(options), ["app.py"], {}, [])
+
+
+def conf(seen) -> dict[str, str]:
+    pairs = [option.value for option in seen.launch.options if option.name == "--conf"]
+    return dict(pair.partition("=")[::2] for pair in pairs)
+
+
+def test_the_users_jvm_options_stay_before_those_of_the_record() -> None:
+    own = Option("--driver-java-options", "-Xlog:gc:file=/mine.log -Da='b c'")
+    executor = Option("--conf", "spark.executor.extraJavaOptions=-XX:+UseZGC")
+    seen = observed(launch(own, executor), {}, "local-numa[2]", Path("/r"), "gc-%p.log")
+    assert not [option for option in seen.launch.options if option.name.startswith("--driver")]
+    driver_log, executor_log = gc_log_option("/r/gc/driver-%p.log"), "/r/gc/executor-%p.log"
+    options = conf(seen)
+    assert options["spark.driver.extraJavaOptions"] == f"{own.value} {driver_log}"
+    wanted = f"-XX:+UseZGC {gc_log_option(executor_log)}"
+    assert options["spark.executor.extraJavaOptions"] == wanted
+
+
+def test_an_event_log_of_the_users_own_stays_where_they_keep_it() -> None:
+    theirs = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": "/logs",
+        "spark.eventLog.compress": "true",
+    }
+    seen = observed(launch(), theirs, "yarn", Path("/r"), "gc-%p.log")
+    assert seen.users_event_log == "/logs"
+    assert "spark.eventLog.dir" not in conf(seen)
+    assert seen.settings["spark.eventLog.compress"] == "true"
+    assert "file=gc-%p.log" in conf(seen)["spark.executor.extraJavaOptions"]
+    without = observed(launch(), {"spark.eventLog.dir": "/logs"}, "yarn", Path("/r"), "x")
+    assert without.users_event_log is None
+    assert conf(without)["spark.eventLog.dir"] == "file:///r/eventlog"
+
+
+def test_a_users_event_log_and_gc_log_are_kept_and_linked_into_the_record(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "older").write_text("an application of before\n")
+    process = start_profile(
+        tmp_path,
+        *("--master", "local[2]", "--no-summary", "--conf", "spark.eventLog.enabled=true"),
+        *("--conf", f"spark.eventLog.dir={tmp_path / 'logs'}"),
+        *("--driver-java-options", f"-Xlog:gc:file={tmp_path / 'mine.log'}", "APP"),
+    )
+    _, errors = process.communicate(timeout=180)
+    assert process.returncode == 0, errors
+    record = only_record(tmp_path)
+    (linked,) = (record.directory / "eventlog").iterdir()
+    assert linked.samefile(tmp_path / "logs" / linked.name)
+    assert "SparkListenerApplicationEnd" in linked.read_text()
+    assert "Pause" in (tmp_path / "mine.log").read_text()
+    assert list((record.directory / "gc").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "no application is given"),
+        (["--remote", "sc://x", "APP"], "--remote: the application runs in a server"),
+        (["--master", "yarn", "--deploy-mode", "cluster", "APP"], "--deploy-mode: with 'cluster'"),
+    ],
+)
+def test_what_would_not_run_here_is_refused_by_name(
+    tmp_path: Path, words: list[str], message: str
+) -> None:
+    process = start_profile(tmp_path, *words)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert f"hearth: {message}" in errors
+    assert not (tmp_path / "records").exists()
+
+
+def test_what_follows_the_application_is_never_taken_for_an_option_of_profile() -> None:
+    line = split_line(["--arm", "bound", "app.py", "--no-summary", "--arm"], PROFILE_OPTIONS)
+    assert line.hearth == ["--arm", "bound"]
+    assert line.application == ["app.py", "--no-summary", "--arm"]
+
+
+def test_record_json_holds_to_its_contract(finished) -> None:
+    schema = json.loads((ROOT / "contract" / "record.schema.json").read_text())
+    Draft202012Validator(schema).validate(finished[0].head)

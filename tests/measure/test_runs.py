@@ -1,0 +1,111 @@
+"""`hearth runs`: lists, shows and deletes what is on record, in whatever state it was left."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from hearth.measure.record import RecordWriter, find_record, list_records, new_directory, read_rows
+from hearth.model.errors import UserError
+from support import Command
+
+LONG_GONE = {"pid": 1, "start_ticks": 1}
+
+
+def made(state: Path, name: str, end: int | None = 0, owner: dict | None = None) -> RecordWriter:
+    """A record as a run leaves it; `end` is its exit code, None where nobody wrote the end."""
+    head = {"master": "local[2]", "arm": None, "probes": []}
+    writer = RecordWriter.create(new_directory(state, name), name, head)
+    if owner is not None:
+        file = writer.directory / "record.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), "owner": owner}))
+    if end is not None:
+        writer.finish("finished" if end == 0 else "failed", end)
+    return writer
+
+
+def test_runs_are_listed_with_their_state(hearth: Command, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    made(state, "Well Done.py")
+    made(state, "failing", end=3)
+    made(state, "killed", end=None, owner=LONG_GONE)
+    made(state, "running", end=None)  # its owner is this test
+    listed = hearth("runs", "list", "--json")
+    assert listed.returncode == 0, listed.stderr
+    runs = json.loads(listed.stdout)["runs"]
+    states = {run["application"]: run["state"] for run in runs}
+    assert states == {
+        "Well Done.py": "finished",
+        "failing": "failed",
+        "killed": "killed",
+        "running": "running",
+    }
+    assert all(run["size_bytes"] > 0 for run in runs)
+    text = hearth("runs").stdout
+    assert "-well-done-py-" in text
+    assert len(text.splitlines()) == 5
+
+
+def test_nothing_on_record_says_how_to_make_one(hearth: Command) -> None:
+    assert "hearth profile APPLICATION" in hearth("runs").stdout
+
+
+def test_a_damaged_record_does_not_hide_the_others(hearth: Command, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    made(state, "whole")
+    damaged = made(state, "damaged")
+    (damaged.directory / "record.json").write_text('{"schema": "hear')
+    done = hearth("runs")
+    assert done.returncode == 0
+    assert "whole" in done.stdout
+    assert "no readable record" in done.stderr
+
+
+def test_a_run_is_deleted_by_id_and_a_running_one_is_not(hearth: Command, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    over, running = made(state, "over"), made(state, "running", end=None)
+    refused = hearth("runs", "delete", "--yes", over.directory.name, running.directory.name)
+    assert refused.returncode == 2
+    assert f"is running (process {os.getpid()})" in refused.stderr
+    assert over.directory.exists()
+    unasked = hearth("runs", "delete", over.directory.name, stdin=-3)
+    assert (unasked.returncode, over.directory.exists()) == (2, True)
+    assert hearth("runs", "delete", "--yes", over.directory.name).returncode == 0
+    assert [record.id for record in list_records(state)[0]] == [running.directory.name]
+
+
+def test_runs_older_than_an_age_are_deleted(hearth: Command, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    old, fresh = made(state, "old"), made(state, "fresh")
+    file = old.directory / "record.json"
+    aged = {**json.loads(file.read_text()), "started": "2020-01-01T00:00:00.000+00:00"}
+    file.write_text(json.dumps(aged))
+    assert hearth("runs", "delete", "--older-than", "30d", "--yes").returncode == 0
+    assert [record.id for record in list_records(state)[0]] == [fresh.directory.name]
+    assert "is no age" in hearth("runs", "delete", "--older-than", "soon").stderr
+    assert "one of the two" in hearth("runs", "delete").stderr
+
+
+def test_a_run_is_found_by_the_beginning_or_the_end_of_its_id(tmp_path: Path) -> None:
+    first, second = made(tmp_path, "job"), made(tmp_path, "job")
+    name = second.directory.name
+    assert find_record(tmp_path, name[-4:]).id == name
+    assert find_record(tmp_path, "last").id in (first.directory.name, name)
+    with pytest.raises(UserError, match="means 2 records"):
+        find_record(tmp_path, name[:4])
+    with pytest.raises(UserError, match="no run 'other'"):
+        find_record(tmp_path, "other")
+
+
+def test_a_line_that_was_torn_by_a_kill_is_passed_over(tmp_path: Path) -> None:
+    writer = made(tmp_path, "torn", end=None)
+    writer.append("samples/x.jsonl", {"a": 1}, t=0.5)
+    with (writer.directory / "samples/x.jsonl").open("a") as file:
+        file.write('{"t": 1.0, "a"')
+    assert list(read_rows(writer.directory / "samples/x.jsonl")) == [{"t": 0.5, "a": 1}]
+
+
+def test_a_record_that_cannot_be_written_is_named() -> None:
+    with pytest.raises(UserError, match="the record cannot be written to '/proc/none/records"):
+        made(Path("/proc/none"), "x")

@@ -1,0 +1,151 @@
+"""Samples made by hand, whose rates and shares are known by arithmetic."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.measure.analysis import analyse
+from hearth.measure.locality import cpu_share_by_node, local_share, read_memory, read_threads
+from hearth.measure.samples import SampleFile, last_time_s, read_processes, read_system
+
+NODE_OF_CPU = {"0": "0", "1": "0", "2": "8", "3": "8"}
+CPUS_OF_NODE = {"0": "0-1", "8": "2-3"}
+
+
+def write(file: Path, rows: list[dict[str, Any]], tail: str = "") -> SampleFile:
+    """A file of samples, with what a kill left of its last line."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows) + tail, encoding="utf-8")
+    return SampleFile(file)
+
+
+def process(t: float, utime: int, **more: Any) -> dict[str, Any]:
+    """A sample of process 7."""
+    return {"t": t, "pid": 7, "start_ticks": 1, "utime": utime, "stime": 0, **more}
+
+
+def test_cumulative_values_become_totals_and_rates(tmp_path: Path) -> None:
+    rows = [process(t, 100 + 150 * t, involuntary=10 * t, rss_kb=1024 * t) for t in range(11)]
+    file = write(tmp_path / "process.jsonl", rows, '{"t": 11, "pid"')
+    use = read_processes(file, step_ms=1000)[7, 1]
+    assert use.total("utime") == 1600  # with the 100 ticks from before the first sample
+    assert use.total("involuntary") == 100
+    assert use.total("read_bytes") is None
+    assert use.cpu_ticks_over_time.covered_ms() == pytest.approx([150] * 10)
+    assert use.rss_max_kb == 10240
+    assert file.warnings == ["process.jsonl: the last line is torn and was skipped"]
+
+
+def test_counters_that_fall_back_clocks_that_jump_and_gaps_are_told(tmp_path: Path) -> None:
+    rows = [process(0, 100), process(1, 200), process(2, 50), process(1.5, 60), process(30, 90)]
+    file = write(tmp_path / "process.jsonl", rows)
+    use = read_processes(file, step_ms=1000)[7, 1]
+    assert use.total("utime") == 100 + 100 + 50 + 40
+    assert file.warnings == [
+        "process.jsonl: process 7: 1 samples went back in time and were dropped",
+        "process.jsonl: process 7: 1 gaps, the longest of 28.0 s",
+        "process.jsonl: process 7: 1 counters fell back",
+    ]
+
+
+def test_a_pid_used_again_is_another_process(tmp_path: Path) -> None:
+    rows = [process(0, 100), {**process(1, 10), "start_ticks": 2}]
+    processes = read_processes(write(tmp_path / "process.jsonl", rows), step_ms=1000)
+    assert {key: use.total("utime") for key, use in processes.items()} == {(7, 1): 100, (7, 2): 10}
+
+
+def test_cpu_time_is_shared_out_to_the_nodes_of_the_cpus(tmp_path: Path) -> None:
+    def row(t: int) -> dict[str, Any]:
+        busy, idle = [100 * t, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 75 * t, 25 * t, 0, 0, 0]
+        stat = {"0": {"numa_hit": 10 * t, "numa_miss": 3}}
+        return {"t": t, "cpu": {"0": busy, "1": idle, "2": idle, "3": idle}, "numastat": stat}
+
+    use = read_system(write(tmp_path / "system.jsonl", [row(t) for t in range(5)]), NODE_OF_CPU,
+                      step_ms=1000)  # fmt: skip
+    assert use.share_by_node() == {"0": [0.5] * 4, "8": [0.0] * 4}
+    assert use.cpu_seconds(100)["user"] == 4.0
+    assert use.grown("numastat") == {"0": {"numa_hit": 40, "numa_miss": 0}}
+
+
+def test_the_local_share_is_pages_weighed_with_where_the_threads_ran() -> None:
+    pages = {"0": {"anon_kb": 750, "file_kb": 9999}, "8": {"anon_kb": 200, "huge_kb": 50}}
+    bound = cpu_share_by_node("2-3", CPUS_OF_NODE, None)
+    assert bound == {"8": 1.0}
+    assert local_share(pages, bound) == 0.25
+    assert local_share(pages, cpu_share_by_node("0-3", CPUS_OF_NODE, None)) is None
+    unbound = cpu_share_by_node("0-3", CPUS_OF_NODE, {"0": 30.0, "8": 10.0})
+    assert local_share(pages, unbound) == 0.75 * 0.75 + 0.25 * 0.25
+    assert local_share({}, bound) is None
+
+
+def test_the_local_share_of_a_run_is_its_mean_over_time(tmp_path: Path) -> None:
+    def row(t: float, local_kb: int) -> dict[str, Any]:
+        nodes = {"0": {"anon_kb": local_kb}, "8": {"anon_kb": 100 - local_kb}}
+        return {"t": t, "pid": 7, "start_ticks": 1, "nodes": nodes}
+
+    file = write(tmp_path / "memory.jsonl", [row(0, 0), row(1, 100), row(4, 60)])
+    memory = read_memory(file, {(7, 1): {"0": 1.0}}, step_ms=1000)[7, 1]
+    assert memory.share() == pytest.approx((1 * 1.0 + 3 * 0.6) / 4)
+    assert memory.over_time() == [1.0, 0.6, 0.6, 0.6]
+
+
+def test_a_thread_that_changes_node_is_counted_and_one_that_changes_cpu_is_not(
+    tmp_path: Path,
+) -> None:
+    def row(t: int, cpu: int) -> dict[str, Any]:
+        return {"t": t, "pid": 7, "start_ticks": 1, "ran": [[70, cpu, 10 * t, 0]],
+                "names": {"70": ["worker", "task"]} if t == 1 else {}}  # fmt: skip
+
+    cpus = [0, 1, 2, 3, 0]
+    rows = [row(t + 1, cpu) for t, cpu in enumerate(cpus)]
+    threads = read_threads(write(tmp_path / "threads.jsonl", rows), NODE_OF_CPU)
+    assert threads.node_transitions == {"task": 2}
+    assert threads.cpu_transitions == 4
+    assert threads.columns["cpu"] == cpus
+    assert threads.ticks_by_node == {(7, 1): {"0": 30.0, "8": 20.0}}
+
+
+def test_the_end_of_a_file_is_found_without_reading_it_all(tmp_path: Path) -> None:
+    rows = [process(t, t) for t in range(100)]
+    assert last_time_s(write(tmp_path / "p.jsonl", rows, '{"t": 1').path) == 99
+    assert last_time_s(write(tmp_path / "p.jsonl", []).path) is None
+
+
+def make_record(directory: Path) -> None:
+    """A record of a run that was killed: no end, a torn line, most probes absent."""
+    head = {
+        "schema": "hearth/record/1", "id": directory.name, "application": "app", "arm": None,
+        "started": "2026-11-21T09:00:00+00:00", "command": ["app"], "master": "local[2]",
+        "clock": {"wall_ns": 1_795_252_947_000_000_000, "monotonic_ns": 5},
+        "owner": {"pid": 999_999_999, "start_ticks": 1}, "clock_ticks_per_s": 100,
+        "cpus_of_node": CPUS_OF_NODE,
+        "probes": [{"name": "memory", "status": "absent", "reason": "no NUMA in this kernel"}],
+    }  # fmt: skip
+    directory.mkdir()
+    (directory / "record.json").write_text(json.dumps(head))
+    (directory / "eventlog").mkdir()
+    seen = {"t": 0.1, "pid": 7, "start_ticks": 1, "role": "executor", "executor_id": "0",
+            "event": "seen", "cpus_allowed": "2-3", "mems_allowed": "0,8",
+            "policy": "bind:8"}  # fmt: skip
+    gone = {"t": 9.5, "pid": 7, "start_ticks": 1, "event": "gone", "exit": None}
+    write(directory / "processes.jsonl", [seen, gone], '{"t"')
+    rows = [process(t, 100 * t, involuntary=300 * t) for t in range(10)]
+    write(directory / "samples" / "process.jsonl", rows, '{"t": 10')
+
+
+def test_a_killed_run_with_most_probes_absent_tells_what_is_known(tmp_path: Path) -> None:
+    directory = tmp_path / "20261121-090000-app-4711"
+    make_record(directory)
+    document = analyse(directory)
+    assert document["record"]["state"] == "killed"
+    assert document["record"]["wall_s"] == 9.0
+    (executor,) = document["executors"]
+    assert (executor["id"], executor["nodes"], executor["removed_s"]) == ("0", ["8"], 9.5)
+    assert executor["use"]["cpu_s"] == {"user": 9.0, "system": 0.0}
+    assert executor["memory"] == {"absent": "no NUMA in this kernel"}
+    assert "absent" in document["stages"] and "absent" in document["totals"]
+    assert document["timeline"]["cpu_by_executor"]["0"][:89] == pytest.approx([1.0] * 89)
+    assert [f["id"] for f in document["findings"]] == ["involuntary-switches-0"]
+    assert any("torn" in warning["what"] for warning in document["warnings"])
