@@ -10,7 +10,7 @@ import pytest
 
 from hearth.measure.analysis import analyse_event_log
 from hearth.measure.eventlog import read_event_log
-from hearth.measure.stages import StageTally
+from hearth.measure.stages import StageTally, TaskSums
 from hearth.model.errors import UserError
 from support import ROOT
 
@@ -219,3 +219,28 @@ def test_ten_times_the_tasks_take_no_more_memory(tmp_path: Path) -> None:
     # The rows kept for the Gantt chart, 64 bytes each and at most 100,000, are the only growth.
     assert peaks[1] - peaks[0] < 90_000 * 64 * 2.5
     assert peaks[1] < 32 << 20
+
+
+def test_the_times_of_one_task_add_up_as_the_ui_adds_them() -> None:
+    info = {"Launch Time": 1000, "Finish Time": 2000, "Getting Result Time": 1900,
+            "Speculative": True}  # fmt: skip
+    none = {"Bytes Read": 0, "Local Bytes Read": 0, "Remote Bytes Read": 0, "Bytes Written": 0}
+    metrics = {
+        "Executor Run Time": 700, "Executor CPU Time": 400_000_000, "JVM GC Time": 50,
+        "Executor Deserialize Time": 80, "Executor Deserialize CPU Time": 0,
+        "Result Serialization Time": 20, "Memory Bytes Spilled": 0, "Disk Bytes Spilled": 0,
+        "Shuffle Read Metrics": {**none, "Fetch Wait Time": 60}, "Input Metrics": none,
+        "Shuffle Write Metrics": {"Shuffle Write Time": 40_900_000, "Shuffle Bytes Written": 0},
+        "Output Metrics": none,
+    }  # fmt: skip
+    sums = TaskSums()
+    sums.add(info, metrics, "success")
+    assert sums.time() == {
+        "duration": 1000, "run": 700, "cpu": 400, "gc": 50, "deserialise": 80,
+        "result_serialise": 20, "shuffle_read_wait": 60, "shuffle_write": 40,
+        "getting_result": 100, "scheduler_delay": 1000 - 700 - 80 - 20 - 100,
+        "compute": 700 - 50 - 60 - 40,
+    }  # fmt: skip
+    sums.add({**info, "Finish Time": 900}, metrics, "success")  # the clock was set back
+    assert sums.time()["scheduler_delay"] == 100
+    assert sums.time()["duration"] == 1000

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hearth.measure.analysis import analyse
+from hearth.measure.counts import read_counts
 from hearth.measure.locality import cpu_share_by_node, local_share, read_memory, read_threads
 from hearth.measure.samples import SampleFile, last_time_s, read_processes, read_system
 
@@ -105,6 +106,19 @@ def test_a_thread_that_changes_node_is_counted_and_one_that_changes_cpu_is_not(
     assert threads.cpu_transitions == 4
     assert threads.columns["cpu"] == cpus
     assert threads.ticks_by_node == {(7, 1): {"0": 30.0, "8": 20.0}}
+
+
+def test_counts_of_intervals_add_up_and_events_without_a_value_stay_absent(tmp_path: Path) -> None:
+    def row(event: str, value: float | None, share: float = 1.0) -> dict[str, Any]:
+        return {"t": 1, "pid": 7, "start_ticks": 1, "event": event, "value": value, "unit": "",
+                "running_share": share, "absent": "not supported"}  # fmt: skip
+
+    rows = [row("cycles", 10), row("cycles", 30, 0.5), row("cycles", None), row("llc", None)]
+    counts = read_counts(write(tmp_path / "counters.jsonl", rows))[7, 1]
+    assert counts["cycles"].document() == {
+        "value": 40, "unit": "", "intervals": 2, "least_running_share": 0.5
+    }  # fmt: skip
+    assert counts["llc"].document() == {"absent": "not supported"}
 
 
 def test_the_end_of_a_file_is_found_without_reading_it_all(tmp_path: Path) -> None:
