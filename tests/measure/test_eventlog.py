@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hearth.measure import taskrows
 from hearth.measure.analysis import analyse_event_log
 from hearth.measure.eventlog import read_event_log
 from hearth.measure.stages import StageTally, TaskSums
@@ -201,24 +202,39 @@ def test_a_log_in_the_block_format_of_lz4_java_is_read(tmp_path: Path) -> None:
         read_event_log(tmp_path / "app.snappy")
 
 
-def test_ten_times_the_tasks_take_no_more_memory(tmp_path: Path) -> None:
+def test_ten_times_the_tasks_take_no_more_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sys.path.insert(0, str(ROOT / "benchmarks"))
     import eventlog
 
+    # The rows for the Gantt chart are 64 bytes each and at most 100,000; here at most 2,000.
+    monkeypatch.setattr(taskrows, "MOST_ROWS", 2000)
     peaks = []
-    for tasks in (10_000, 100_000):
+    for tasks in (4_000, 40_000):
         log = tmp_path / str(tasks)
         eventlog.make_log(log, tasks)
         tracemalloc.start()
         read = read_event_log(log)
-        assert read.totals().tasks == tasks
-        assert read.rows.columns["task"].buffer_info()[1] <= 100_000
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-        log.unlink()
-    # The rows kept for the Gantt chart, 64 bytes each and at most 100,000, are the only growth.
-    assert peaks[1] - peaks[0] < 90_000 * 64 * 2.5
-    assert peaks[1] < 32 << 20
+        assert read.totals().tasks == tasks
+        assert 1000 < len(read.rows.columns["task"]) <= 2000
+        assert max(read.rows.columns["slot"]) == 1
+    # What grows is the stages: here 4, then 40.
+    assert peaks[1] - peaks[0] < 36 * 30_000
+
+
+def test_a_task_that_never_ended_holds_its_slot(tmp_path: Path) -> None:
+    lines = (LOGS / "skew.jsonl").read_text().splitlines(keepends=True)
+    longest = max(read_event_log(LOGS / "skew.jsonl").stages[1, 0].longest)[1]
+    cut = tmp_path / "cut"
+    ended = '"Event":"SparkListenerTaskEnd"'
+    cut.write_text("".join(x for x in lines if not (ended in x and f'"Task ID":{longest},' in x)))
+    whole, document = analyse_event_log(LOGS / "skew.jsonl"), analyse_event_log(cut)
+    assert document["totals"]["running"] == 1
+    assert document["tasks_sample"]["state"].count("running") == 1
+    assert document["totals"]["idle_slot_share"] < whole["totals"]["idle_slot_share"]
 
 
 def test_the_times_of_one_task_add_up_as_the_ui_adds_them() -> None:

@@ -9,7 +9,13 @@ import pytest
 from hearth.measure.analysis import analyse
 from hearth.measure.counts import read_counts
 from hearth.measure.locality import cpu_share_by_node, local_share, read_memory, read_threads
-from hearth.measure.samples import SampleFile, last_time_s, read_processes, read_system
+from hearth.measure.samples import (
+    SampleFile,
+    last_time_s,
+    read_bandwidth,
+    read_processes,
+    read_system,
+)
 
 NODE_OF_CPU = {"0": "0", "1": "0", "2": "8", "3": "8"}
 CPUS_OF_NODE = {"0": "0-1", "8": "2-3"}
@@ -119,6 +125,13 @@ def test_counts_of_intervals_add_up_and_events_without_a_value_stay_absent(tmp_p
         "value": 40, "unit": "", "intervals": 2, "least_running_share": 0.5
     }  # fmt: skip
     assert counts["llc"].document() == {"absent": "not supported"}
+
+
+def test_bandwidth_is_the_growth_of_the_machines_counters(tmp_path: Path) -> None:
+    totals = [7_000_000_000, 9_000_000_000, 9_500_000_000, 100, 1_000_000_100]
+    rows = [{"t": t, "domains": {"L3:0": {"total_bytes": b}}} for t, b in enumerate(totals)]
+    domains = read_bandwidth(write(tmp_path / "bandwidth.jsonl", rows), step_ms=1000)
+    assert domains["L3:0"].means() == [2_000_000, 500_000, 0, 1_000_000]
 
 
 def test_the_end_of_a_file_is_found_without_reading_it_all(tmp_path: Path) -> None:

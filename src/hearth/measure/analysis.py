@@ -341,7 +341,10 @@ def _totals(evidence: Evidence) -> dict[str, Any]:
     sums = log.totals()
     slots = step_function(log)
     slot_ms = sum(count * (end - start) for start, end, count in slots)
-    idle = 1 - sums.duration_ms / slot_ms if slot_ms else None
+    held_ms = sums.duration_ms + sum(
+        (log.last_ms or 0) - launch_ms for _, _, launch_ms, _ in log.running.values()
+    )
+    idle = 1 - held_ms / slot_ms if slot_ms else None
     return {
         **_counts(sums),
         "running": len(log.running),

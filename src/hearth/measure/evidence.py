@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.measure.counts import Count, read_counts
+from hearth.measure.coverage import Coverage
 from hearth.measure.eventlog import EventLog, read_event_log
 from hearth.measure.gclog import GcLog, read_gc_log
 from hearth.measure.locality import (
@@ -27,6 +28,7 @@ from hearth.measure.samples import (
     SampleFile,
     SystemUse,
     last_time_s,
+    read_bandwidth,
     read_processes,
     read_system,
 )
@@ -85,6 +87,7 @@ class Evidence:
     system: SystemUse | Absent = field(default_factory=lambda: NO_RECORD)
     counters: dict[Key, dict[str, Count]] | Absent = field(default_factory=lambda: NO_RECORD)
     scheduler: dict[Key, dict[str, Count]] | Absent = field(default_factory=lambda: NO_RECORD)
+    bandwidth: dict[str, Coverage] | Absent = field(default_factory=lambda: NO_RECORD)
     gc: dict[int, GcLog] | Absent = field(default_factory=lambda: NO_RECORD)
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
@@ -209,6 +212,7 @@ def _samples(evidence: Evidence) -> None:
     )
     evidence.counters = read("counters", read_counts)
     evidence.scheduler = read("scheduler", read_counts)
+    evidence.bandwidth = read("bandwidth", lambda f: read_bandwidth(f, step))
     shares = _cpu_shares(evidence)
     evidence.memory = read("memory", lambda f: read_memory(f, shares, step))
 
