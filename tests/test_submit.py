@@ -296,6 +296,13 @@ def test_the_flags_of_the_drivers_archive_stand_before_the_users_own() -> None:
     assert wanted in made.command
 
 
-def test_a_driver_class_path_of_the_users_own_goes_without_an_archive(tmp_path: Path) -> None:
-    path = f"/mine.jar:{hearth_jar()}"
-    assert driver_flags(tmp_path, path, hearth_jar(), make=True, debug=False) == []
+def test_a_driver_class_path_of_the_users_own_goes_without_an_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No archive is even tried; one is for hearth's jar alone, in vain for want of a Spark here."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    jar = hearth_jar()
+    assert driver_flags(tmp_path, f"/mine.jar:{jar}", jar, make=True, debug=False) == []
+    assert not (tmp_path / "cache").exists()
+    assert driver_flags(tmp_path, str(jar), jar, make=True, debug=False) == []
+    assert (tmp_path / "cache").exists()

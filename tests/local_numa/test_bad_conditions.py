@@ -58,11 +58,14 @@ def test_a_full_disk_ends_the_application_and_says_so(site: Site, size: str, jar
 
 
 def test_a_local_directory_that_cannot_be_made_is_named(site: Site):
+    """Beside a good one: where there is none, Spark itself ends, before its scheduler starts."""
     (site.root / "file").touch()
-    outcome = site.run("pause.py", "1", spark__local__dir=str(site.root / "file" / "local"))
+    bad = site.root / "file" / "local"
+    outcome = site.run("pause.py", "1", spark__local__dir=f"{site.root / 'local'},{bad}")
     assert outcome.code != 0
-    assert str(site.root / "file" / "local") in outcome.log
-    assert site.leftovers() == []
+    assert f"spark.local.dir: {bad}/hearth-" in outcome.log
+    assert "cannot be made" in outcome.log
+    assert failed_in_order(site, outcome)
 
 
 def test_with_its_ports_taken_an_application_moves_on_and_its_executors_logs_are_shown(site: Site):
@@ -85,8 +88,8 @@ def test_with_its_ports_taken_an_application_moves_on_and_its_executors_logs_are
     for logs in report["logs"].values():
         assert set(logs) == {"stdout", "stderr"}
         assert "Finished task" in logs["stderr"]
-    assert all("No such log: executor" in text for text in report["refused"])
-    assert not any("root:" in text for text in report["refused"])
+    assert all("The executor is a number" in text for text in report["refused"])
+    assert not any("root:" in text or "app_id" in text for text in report["refused"])
     assert site.leftovers() == []
 
 
@@ -137,8 +140,11 @@ def test_an_executor_out_of_memory_is_explained_and_the_application_ends(
 
 def test_a_terminated_executor_does_not_count_against_its_tasks(site: Site):
     process = site.start("pause.py", "4", "6", spark__task__maxFailures="1")
-    eventually("tasks", lambda: "Starting task" in site.log, 120)
-    os.kill(min(site.executors()), signal.SIGTERM)
+    eventually("two executors", lambda: len(site.executors()) == 2, 60)
+    victim, words = min(site.executors().items())
+    log = site.only_run() / "executors" / words["--executor-id"] / "stderr"
+    eventually("a task on it", lambda: "Running task" in log.read_text(), 120)
+    os.kill(victim, signal.SIGTERM)
     output, _ = process.communicate(timeout=240)
     assert process.returncode == 0, site.log[-4000:]
     assert '{"counted": 6}' in output

@@ -30,11 +30,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Runs it all and tells it; 0 where every check holds, else 1."""
-    from hearth.demo.children import working_directory
+    from hearth.launch.children import working_directory
 
     _check(options)
     shape = _show_machine_and_plan(options.debug)
-    with working_directory(options.keep) as folder:
+    with working_directory(options.keep, "hearth-demo-") as folder:
         good = _demonstrate(folder, shape, options.scale)
         if options.keep:
             print(f"\nkept in {folder}")
@@ -104,12 +104,13 @@ def _forced_shape(machine: Document) -> tuple[int, int]:
 
 
 def _demonstrate(folder: Path, shape: list[str], scale: float) -> bool:
-    from hearth.demo.data import copy_texts, generate_tables
+    from hearth.demo.data import copy_texts, generate_tables, write_queries
     from hearth.demo.runs import Demonstration
     from hearth.model.sizes import show_bytes
 
     _title("Data")
-    size = generate_tables(scale, folder / "tables", folder / "tpchgen.log")
+    size = generate_tables(scale, folder / "tables")
+    write_queries(scale, folder / "queries")
     print(f"  TPC-H at scale {scale:g} by tpchgen-cli: {show_bytes(size)} of Parquet", flush=True)
     number = copy_texts(folder / "texts")
     print(f"  {number} licence texts of Debian's base-files for the word count")
@@ -157,12 +158,13 @@ def _show_placement(state: Path, bound: list[Any]) -> bool:
 
 def _show_results(folder: Path, outcomes: list[Any]) -> bool:
     from hearth.demo.check import ABSOLUTE, RELATIVE, difference, expected_rows
-    from hearth.demo.runs import QUERIES
 
     _title("Results against DuckDB on the same files")
     print(f"  numbers count as equal within {ABSOLUTE:f} + {RELATIVE:f} x the larger")
     good = True
-    for name, rows in expected_rows(folder / "tables", QUERIES, folder / "texts").items():
+    for name, rows in expected_rows(
+        folder / "tables", folder / "queries", folder / "texts"
+    ).items():
         wrong = [difference(outcome.document["rows"][name], rows) for outcome in outcomes]
         found = [sentence for sentence in wrong if sentence is not None]
         good = good and not found

@@ -23,9 +23,9 @@ def expected_rows(data: Path, queries: Path, texts: Path) -> dict[str, Rows]:
     import duckdb
 
     with duckdb.connect() as connection:
-        for table in sorted(data.glob("*.parquet")):
-            file = str(table).replace("'", "''")
-            connection.execute(f"CREATE VIEW {table.stem} AS FROM read_parquet('{file}')")
+        for table in sorted(folder for folder in data.iterdir() if folder.is_dir()):
+            files = f"{table}/*.parquet".replace("'", "''")
+            connection.execute(f"CREATE VIEW {table.name} AS FROM read_parquet('{files}')")
         answers = {
             file.stem: connection.execute(file.read_text()).fetchall()
             for file in sorted(queries.glob("*.sql"))

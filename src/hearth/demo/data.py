@@ -1,31 +1,29 @@
 """The demonstration's data: TPC-H by a real generator, and texts that Debian ships."""
 
 import shutil
-import sys
 from pathlib import Path
 
-from hearth.demo.children import run_child
+from hearth.bench.tpch import ensure_tpch, query_text
 from hearth.model.errors import UserError
 
 #: Present on every Debian and Debian-like system (package base-files).
 LICENCES = Path("/usr/share/common-licenses")
+#: Those of TPC-H's queries that the demonstration runs.
+QUERIES = (1, 3, 5, 6, 10)
 
 
-def generate_tables(scale: float, folder: Path, log: Path) -> int:
-    """Writes TPC-H's eight tables as Parquet files at a scale factor; bytes written."""
-    beside = Path(sys.executable).with_name("tpchgen-cli")
-    generator = str(beside) if beside.is_file() else shutil.which("tpchgen-cli")
-    if generator is None:
-        raise UserError("tpchgen-cli is not installed: pip install 'hearth[demo]'")
+def generate_tables(scale: float, folder: Path) -> int:
+    """Makes TPC-H's eight tables at a scale factor, a folder of Parquet files each; their bytes."""
+    ensure_tpch(scale, folder)
+    return sum(file.stat().st_size for file in folder.glob("*/*.parquet"))
+
+
+def write_queries(scale: float, folder: Path) -> None:
+    """Writes the queries that run, as files that both engines read."""
     folder.mkdir()
-    command = [generator, "parquet", "-s", str(scale), "--output-dir", str(folder)]
-    code = run_child(command, {}, log)
-    tables = list(folder.glob("*.parquet"))
-    if code or len(tables) != 8:
-        said = log.read_text(errors="replace").strip().splitlines()
-        reason = said[-1] if said else "it says nothing"
-        raise UserError(f"tpchgen-cli ended with {code}, {len(tables)} of 8 tables: {reason}")
-    return sum(table.stat().st_size for table in tables)
+    for number in QUERIES:
+        text = query_text(number, scale)
+        (folder / f"q{number:02d}.sql").write_text(text, encoding="utf-8")
 
 
 def copy_texts(folder: Path, source: Path = LICENCES) -> int:

@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 def main(data: Path, queries: Path, texts: Path, passes: int, output: Path) -> None:
     """Writes rows and seconds of each piece of work to `output`; pass 0 is cold."""
     session = SparkSession.builder.appName("hearth demo").getOrCreate()
-    for table in sorted(data.glob("*.parquet")):
-        session.read.parquet(str(table)).createOrReplaceTempView(table.stem)
+    for table in sorted(folder for folder in data.iterdir() if folder.is_dir()):
+        session.read.parquet(str(table)).createOrReplaceTempView(table.name)
     work = {file.stem: (run_query, file.read_text()) for file in sorted(queries.glob("*.sql"))}
     work["words"] = (count_words, str(texts))
     rows: dict[str, Any] = {}

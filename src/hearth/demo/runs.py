@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hearth.demo import children
+from hearth.launch import children
 from hearth.model.errors import UserError
 from hearth.planner import places
 
 _HERE = Path(__file__).parent
-QUERIES = _HERE / "queries"
 #: The first pass over the work is cold and not among the times shown.
 PASSES = 2
 _LAST_LINES = 15
@@ -56,7 +55,7 @@ class Demonstration:
             spark_submit = str(places.spark_home() / "bin" / "spark-submit")
             start = [spark_submit, "--master", "local[*]"]
         plain = ["--conf", "spark.ui.enabled=false", "--conf", "spark.log.level=WARN"]
-        inputs = [self.folder / "tables", QUERIES, self.folder / "texts"]
+        inputs = [self.folder / "tables", self.folder / "queries", self.folder / "texts"]
         job = [str(_HERE / "job.py"), *map(str, inputs), str(PASSES), str(output)]
         return [*start, *plain, *job]
 

@@ -5,11 +5,13 @@ import urllib.request
 
 from pyspark.sql import SparkSession
 
+# More steps than any directory is deep: from the root one goes no higher.
+ROOT = "../" * 40
 TRAVERSALS = (
-    ("../../../../../../etc/passwd", "stderr"),
-    ("0", "../../../../../../etc/passwd"),
-    ("0/../../..", "run.json"),
-    ("..%2F..%2F..%2F..%2F..%2Fetc", "passwd"),
+    (ROOT + "etc", "passwd"),
+    ("0", ROOT + "etc/passwd"),
+    ("0/../..", "run.json"),
+    (ROOT.replace("/", "%2F") + "etc", "passwd"),
 )
 
 spark = SparkSession.builder.appName("shop window").getOrCreate()

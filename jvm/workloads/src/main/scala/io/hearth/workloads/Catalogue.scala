@@ -2,11 +2,17 @@ package io.hearth.workloads
 
 import com.fasterxml.jackson.databind.JsonNode
 
-import io.hearth.workloads.core.WordCount
+import io.hearth.workloads.core.CoreJobs
+import io.hearth.workloads.data.{DataSet, Generator}
+import io.hearth.workloads.graph.GraphJobs
+import io.hearth.workloads.ml.LearningJobs
+import io.hearth.workloads.sql.SqlJobs
+import io.hearth.workloads.streaming.StreamJobs
 
-/** All jobs, by name. */
+/** All jobs and generators, by name. */
 object Catalogue {
-  val jobs: Seq[Job] = Seq(WordCount)
+  val jobs: Seq[Job] =
+    CoreJobs.all ++ LearningJobs.all ++ GraphJobs.all ++ SqlJobs.all ++ StreamJobs.all
 
   /** @throws UserError naming the nearest names */
   def job(name: String): Job =
@@ -18,6 +24,7 @@ object Catalogue {
   def json: JsonNode = {
     val root = Json.obj()
     root.set[JsonNode]("jobs", Json.array(jobs.map(job)))
+    root.set[JsonNode]("generators", Json.array(Generator.all.map(generator)))
     root
   }
 
@@ -29,8 +36,21 @@ object Catalogue {
       .put("summary", job.summary)
       .put("stresses", job.stresses)
       .put("published", job.published)
+    job.stream.foreach(node.put("stream", _))
     node.set[JsonNode]("parameters", Json.array(job.parameters.map(parameter)))
     node.set[JsonNode]("inputs", Json.array(job.inputs.map(input)))
+    node
+  }
+
+  private def generator(generator: Generator): JsonNode = {
+    val node = Json
+      .obj()
+      .put("name", generator.name)
+      .put("version", generator.version)
+      .put("summary", generator.summary)
+      .put("distribution", generator.distribution)
+      .put("least_bytes", DataSet.LeastBytes)
+    node.set[JsonNode]("parameters", Json.array(generator.parameters.map(parameter)))
     node
   }
 

@@ -5,6 +5,7 @@ import java.nio.file.Path
 import scala.collection.mutable.ArrayBuffer
 
 import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.SparkConf
 import org.apache.spark.sql.SparkSession
 
 /**
@@ -36,6 +37,12 @@ trait Job {
   def parameters: Seq[Parameter]
   def inputs: Seq[Input]
 
+  /** What the job asks of Spark's configuration; a key that the user has set stays as it is. */
+  def configure(conf: SparkConf): SparkConf = conf
+
+  /** The stream that a data server (`serve STREAM`) must send it; a batch job has none. */
+  def stream: Option[String] = None
+
   /**
    * Runs the job and gives its answer: small values that a check can hold against another
    * implementation; what is large goes to files in `run.answer`.
@@ -66,6 +73,7 @@ final class JobRun(
     val answer: Path
 ) {
   private val timed = ArrayBuffer.empty[(String, Double)]
+  private val told = ArrayBuffer.empty[(String, ObjectNode)]
 
   def input(name: String): String = data(name).toUri.toString
 
@@ -83,4 +91,9 @@ final class JobRun(
 
   /** Seconds of each phase, in order. */
   def phases: Seq[(String, Double)] = timed.toSeq
+
+  /** Adds what the result tells beside times and answer, under a name of its own. */
+  def section(name: String, content: ObjectNode): Unit = told += name -> content
+
+  def sections: Seq[(String, ObjectNode)] = told.toSeq
 }

@@ -1,5 +1,8 @@
 package io.hearth.workloads
 
+import java.io.InputStream
+
+import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
@@ -26,6 +29,16 @@ object Json {
     items.iterator.foreach(node.add)
     node
   }
+
+  /** The object that a text holds, if it holds one. */
+  def parse(text: String): Option[JsonNode] =
+    try Option(mapper.readTree(text)).filter(_.isObject)
+    catch { case _: JsonProcessingException => None }
+
+  def read(text: InputStream): JsonNode = mapper.readTree(text)
+
+  /** On one line. */
+  def line(node: JsonNode): String = mapper.writeValueAsString(node)
 
   def pretty(node: JsonNode): String =
     mapper.writerWithDefaultPrettyPrinter.writeValueAsString(node)

@@ -1,17 +1,21 @@
 package io.hearth.workloads
 
-import java.nio.file.{Files, Path}
-import java.time.Instant
+import java.nio.file.Path
 
-import com.fasterxml.jackson.databind.JsonNode
-import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.SparkSession
+
+import io.hearth.workloads.data.Generation
+import io.hearth.workloads.streaming.server.ServeVerb
 
 /**
  * The one entry point:
  * {{{
- * catalogue                                   the jobs, as JSON (needs no Spark session)
+ * catalogue                                   jobs and generators, as JSON (needs no Spark session)
+ * check JOB [--PARAMETER VALUE]               whether the values are within their limits
  * run JOB --data NAME=DIR --answer DIR --result FILE [--PARAMETER VALUE]
+ * run-all FILE                                runs of a file, in one Spark session
+ * generate GENERATOR --to DIR --size SIZE --seed N [--PARAMETER VALUE] [+ GENERATOR ...]
+ * serve STREAM [--rate N] [--events N] [--port P] ...   the data server of the streaming jobs
  * }}}
  * Exit code 2 is an error of the user's.
  */
@@ -21,9 +25,17 @@ object Main {
     try
       words.toList match {
         case "catalogue" :: Nil => println(Json.pretty(Catalogue.json))
-        case "run" :: name :: rest => run(Catalogue.job(name), Arguments.parse(rest))
+        case "check" :: name :: rest =>
+          PlannedRun.settings(Catalogue.job(name), Arguments.parse(rest))
+        case "run" :: name :: rest =>
+          Runs.one(PlannedRun.of(Catalogue.job(name), Arguments.parse(rest)))
+        case "run-all" :: file :: Nil => runAll(Path.of(file))
+        case "generate" :: rest => generate(rest)
+        case "serve" :: stream :: rest => ServeVerb.run(stream, Arguments.parse(rest))
         case other =>
-          throw new UserError(s"'${other.mkString(" ")}' is unknown: use catalogue or run JOB")
+          val verbs =
+            "catalogue, check JOB, run JOB, run-all FILE, generate GENERATOR or serve STREAM"
+          throw new UserError(s"'${other.mkString(" ")}' is unknown: use $verbs")
       }
     catch {
       case e: UserError =>
@@ -31,66 +43,28 @@ object Main {
         sys.exit(2)
     }
 
-  private def run(job: Job, arguments: Arguments): Unit = {
-    val settings =
-      Settings.of(job.name, job.parameters, arguments.without("data", "answer", "result"))
-    val data = inputs(job, arguments)
-    val answer = Path.of(arguments.required("answer"))
-    val result = Path.of(arguments.required("result"))
-    Files.createDirectories(answer)
-    val started = Instant.now()
-    val session = SparkSession.builder().appName(job.name).getOrCreate()
-    try {
-      val run = new JobRun(session, settings, data, answer)
-      val found = job.run(run)
-      write(result, Result.json(job, run, started, found))
-    } finally session.stop()
-  }
-
-  private def inputs(job: Job, arguments: Arguments): Map[String, Path] = {
-    val folders = arguments.all("data").map(folder).toMap
-    job.inputs.foreach { input =>
-      val folder =
-        folders.getOrElse(input.name, throw new UserError(s"--data ${input.name}=DIR is missing"))
-      if (!Files.isDirectory(folder)) throw new UserError(s"--data: '$folder' is no directory")
+  private def runAll(file: Path): Unit = {
+    val planned = PlannedRun.all(file)
+    val failed = Runs.all(planned)
+    if (failed > 0) {
+      System.err.println(s"workloads: $failed of ${planned.length} runs failed")
+      sys.exit(1)
     }
-    folders
   }
 
-  private def folder(pair: String): (String, Path) = pair.split("=", 2) match {
-    case Array(name, folder) => name -> Path.of(folder)
-    case _ => throw new UserError(s"--data: '$pair' is not of the form NAME=DIR")
-  }
-
-  private def write(file: Path, node: JsonNode): Unit = {
-    val part = file.resolveSibling(s".${file.getFileName}.part")
-    Files.writeString(part, Json.pretty(node))
-    Files.move(part, file, java.nio.file.StandardCopyOption.ATOMIC_MOVE)
-    ()
-  }
-}
-
-/** The document that a finished run leaves (`contract/workload-result.schema.json`). */
-private object Result {
-
-  def json(job: Job, run: JobRun, started: Instant, answer: ObjectNode): ObjectNode = {
-    val context = run.session.sparkContext
-    val node = Json.obj().put("format", 1).put("job", job.name).put("started", started.toString)
-    node.put("seconds", run.phases.map(_._2).sum)
-    val phases = run.phases.map { case (name, seconds) =>
-      Json.obj().put("name", name).put("seconds", seconds)
+  /** All that is wrong with the words shows before anything is made. */
+  private def generate(words: List[String]): Unit = {
+    val generations = split(words).map {
+      case name :: rest => Generation.of(name, Arguments.parse(rest))
+      case Nil => throw new UserError("generate: a generator is missing: give GENERATOR --to DIR")
     }
-    node.set[JsonNode]("phases", Json.array(phases))
-    val settings = node.putObject("parameters")
-    run.settings.values.toSeq.sorted.foreach { case (name, value) => settings.put(name, value) }
-    node
-      .putObject("spark")
-      .put("version", context.version)
-      .put("master", context.master)
-      .put("application_id", context.applicationId)
-      .put("default_parallelism", context.defaultParallelism)
-      .put("executors", math.max(1, context.statusTracker.getExecutorInfos.length - 1))
-    node.set[JsonNode]("answer", answer)
-    node
+    lazy val session = SparkSession.builder().appName("generate").getOrCreate()
+    try generations.foreach(generation => println(generation.run(() => session)))
+    finally SparkSession.getActiveSession.foreach(_.stop())
+  }
+
+  private def split(words: List[String]): List[List[String]] = words.span(_ != "+") match {
+    case (group, _ :: rest) => group :: split(rest)
+    case (group, Nil) => List(group)
   }
 }

@@ -22,17 +22,22 @@ object Parameter {
       default: Long,
       help: String,
       published: String = "",
-      least: Long = 1
-  ): Parameter =
+      least: Long = 1,
+      most: Long = Long.MaxValue
+  ): Parameter = {
+    val limit =
+      if (most == Long.MaxValue) s"a whole number of at least $least"
+      else s"a whole number from $least to $most"
     Parameter(
       name,
       default.toString,
       help,
       published,
       value =>
-        if (value.toLongOption.exists(_ >= least)) None
-        else Some(s"a whole number of at least $least")
+        if (value.toLongOption.exists(number => number >= least && number <= most)) None
+        else Some(limit)
     )
+  }
 
   def real(name: String, default: Double, help: String, published: String = ""): Parameter =
     Parameter(
@@ -41,6 +46,14 @@ object Parameter {
       help,
       published,
       value => if (value.toDoubleOption.exists(_.isFinite)) None else Some("a number")
+    )
+
+  /** A number above 0. */
+  def positive(name: String, default: Double, help: String, published: String = ""): Parameter =
+    real(name, default, help, published).copy(check =
+      value =>
+        if (value.toDoubleOption.exists(number => number > 0 && number.isFinite)) None
+        else Some("a number above 0")
     )
 
   def choice(name: String, among: Seq[String], help: String, published: String = ""): Parameter =

@@ -4,27 +4,33 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
 
-/** Counts the words of a text: map, combine, shuffle, reduce (BigDataBench; S4, S5). */
+/** Counts the words of a text: map, combine, shuffle, reduce (S4, S5). */
 object WordCount extends Job {
   val name = "word-count"
   val family = Family.Core
   val summary = "how often each word of a text occurs"
   val stresses = "CPU of the map side (splitting lines), memory allocation; a small shuffle"
-  val published = "6 GB of text (S4); S5 on up to 120 cores"
+  val published = "about 6 GB of text (S4); on up to 120 cores (S5)"
   val parameters = Seq(
     Parameter.whole("partitions", 0, "reduce partitions; 0: as Spark chooses", least = 0)
   )
   val inputs = Seq(Input("text", "text"))
 
+  /** The counts go to files: `word TAB count`. */
   def run(run: JobRun): ObjectNode = {
     val context = run.session.sparkContext
     val words =
       context.textFile(run.input("text")).flatMap(_.split(' ')).filter(_.nonEmpty).map(_ -> 1L)
     val wanted = run.settings.int("partitions")
-    val counts = if (wanted > 0) words.reduceByKey(_ + _, wanted) else words.reduceByKey(_ + _)
     run.phase("count") {
+      val counts = if (wanted > 0) words.reduceByKey(_ + _, wanted) else words.reduceByKey(_ + _)
       counts.map { case (word, count) => s"$word\t$count" }.saveAsTextFile(run.output("counts"))
     }
-    Json.obj()
+    val counts =
+      context.textFile(run.output("counts")).map(line => line.drop(line.indexOf('\t') + 1).toLong)
+    val (distinct, total) = counts
+      .map((1L, _))
+      .fold((0L, 0L)) { case ((words, sum), (more, count)) => (words + more, sum + count) }
+    Json.obj().put("distinct_words", distinct).put("words", total)
   }
 }

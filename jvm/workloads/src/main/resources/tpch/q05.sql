@@ -11,4 +11,4 @@ WHERE r_name = 'ASIA'
   AND o_orderdate >= DATE '1994-01-01'
   AND o_orderdate < DATE '1995-01-01'
 GROUP BY n_name
-ORDER BY revenue DESC, n_name
+ORDER BY revenue DESC

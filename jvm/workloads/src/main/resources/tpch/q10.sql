@@ -1,4 +1,5 @@
 -- TPC-H Q10: returned item reporting
+-- (c_custkey settles ties: the standard orders by revenue alone)
 SELECT c_custkey, c_name,
        sum(l_extendedprice * (1 - l_discount)) AS revenue,
        c_acctbal, n_name, c_address, c_phone, c_comment

@@ -1,4 +1,5 @@
 -- TPC-H Q3: shipping priority
+-- (l_orderkey settles ties: the standard orders by the first two alone)
 SELECT l_orderkey,
        sum(l_extendedprice * (1 - l_discount)) AS revenue,
        o_orderdate, o_shippriority

@@ -1,0 +1,16 @@
+-- TPC-H Q11: important stock identification
+-- ${fraction} is 0.0001 divided by the scale factor
+SELECT ps_partkey,
+       sum(ps_supplycost * ps_availqty) AS value
+FROM partsupp
+JOIN supplier ON ps_suppkey = s_suppkey
+JOIN nation ON s_nationkey = n_nationkey
+WHERE n_name = 'GERMANY'
+GROUP BY ps_partkey
+HAVING sum(ps_supplycost * ps_availqty) > (
+    SELECT sum(ps_supplycost * ps_availqty) * ${fraction}
+    FROM partsupp
+    JOIN supplier ON ps_suppkey = s_suppkey
+    JOIN nation ON s_nationkey = n_nationkey
+    WHERE n_name = 'GERMANY')
+ORDER BY value DESC

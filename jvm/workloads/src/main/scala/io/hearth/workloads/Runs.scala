@@ -1,0 +1,176 @@
+package io.hearth.workloads
+
+import java.nio.file.{Files, Path, StandardCopyOption}
+import java.time.Instant
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.SparkConf
+import org.apache.spark.sql.SparkSession
+
+/** A run as the user asks for it: checked, but nothing of it done yet. */
+final case class PlannedRun(
+    job: Job,
+    settings: Settings,
+    data: Map[String, Path],
+    answer: Path,
+    result: Path
+)
+
+object PlannedRun {
+
+  /** @throws UserError where a parameter, a data set or a directory will not do */
+  def of(job: Job, arguments: Arguments): PlannedRun = {
+    val data = arguments.all("data").map(folder).toMap
+    of(job, chosen(arguments), data, arguments.required("answer"), arguments.required("result"))
+  }
+
+  /** @throws UserError where a parameter will not do */
+  def settings(job: Job, arguments: Arguments): Settings =
+    Settings.of(job.name, job.parameters, chosen(arguments))
+
+  private def chosen(arguments: Arguments): Map[String, String] =
+    arguments.without("data", "answer", "result")
+
+  /**
+   * The runs of a file, one JSON object a line:
+   * {{{
+   * {"job": "sort", "data": {"records": "DIR"}, "answer": "DIR", "result": "FILE",
+   *  "parameters": {"partitions": "4"}}
+   * }}}
+   */
+  def all(file: Path): Seq[PlannedRun] = {
+    if (!Files.isRegularFile(file)) throw new UserError(s"run-all: there is no file '$file'")
+    Files.readAllLines(file).asScala.toSeq.zipWithIndex.collect {
+      case (line, index) if line.nonEmpty => ofLine(line, s"$file, line ${index + 1}")
+    }
+  }
+
+  private def ofLine(line: String, where: String): PlannedRun = {
+    val node = Json.parse(line).getOrElse(throw new UserError(s"$where is not a JSON object"))
+    def text(name: String) =
+      Option(node.get(name)).map(_.asText).getOrElse(throw new UserError(s"$where: no '$name'"))
+    val data = texts(node.path("data")).map { case (name, folder) => name -> Path.of(folder) }
+    val job = Catalogue.job(text("job"))
+    of(job, texts(node.path("parameters")), data, text("answer"), text("result"))
+  }
+
+  private def texts(node: JsonNode): Map[String, String] =
+    node.properties.asScala.map(field => field.getKey -> field.getValue.asText).toMap
+
+  private def of(
+      job: Job,
+      chosen: Map[String, String],
+      data: Map[String, Path],
+      answer: String,
+      result: String
+  ): PlannedRun = {
+    val settings = Settings.of(job.name, job.parameters, chosen)
+    job.inputs.foreach { input =>
+      val folder =
+        data.getOrElse(input.name, throw new UserError(s"--data ${input.name}=DIR is missing"))
+      if (!Files.isDirectory(folder)) throw new UserError(s"--data: '$folder' is no directory")
+    }
+    PlannedRun(job, settings, data, empty(Path.of(answer)), Path.of(result))
+  }
+
+  private def empty(folder: Path): Path = {
+    if (Files.exists(folder) && Using.resource(Files.list(folder))(_.findAny.isPresent))
+      throw new UserError(s"--answer: '$folder' is not empty: name one that is")
+    folder
+  }
+
+  private def folder(pair: String): (String, Path) = pair.split("=", 2) match {
+    case Array(name, folder) => name -> Path.of(folder)
+    case _ => throw new UserError(s"--data: '$pair' is not of the form NAME=DIR")
+  }
+}
+
+/** Does planned runs, one after the other, in one Spark session. */
+object Runs {
+
+  def one(planned: PlannedRun): Unit = within(planned.job.name, Seq(planned))(execute(_, planned))
+
+  /**
+   * Goes on with the next run after one that failed: its stack trace goes to standard error, and it
+   * leaves no result.
+   *
+   * @return how many failed
+   */
+  def all(planned: Seq[PlannedRun]): Int =
+    within("workloads", planned) { session =>
+      planned.count { run =>
+        try {
+          execute(session, run)
+          false
+        } catch {
+          case NonFatal(error) =>
+            System.err.println(s"workloads: ${run.job.name} failed: no ${run.result}")
+            error.printStackTrace()
+            true
+        }
+      }
+    }
+
+  private def within[A](name: String, planned: Seq[PlannedRun])(body: SparkSession => A): A = {
+    val conf =
+      planned.map(_.job).distinct.foldLeft(new SparkConf())((conf, job) => job.configure(conf))
+    val session = SparkSession.builder().config(conf).appName(name).getOrCreate()
+    try body(session)
+    finally session.stop()
+  }
+
+  private def execute(session: SparkSession, planned: PlannedRun): Unit = {
+    Files.createDirectories(planned.answer)
+    val started = Instant.now()
+    val run = new JobRun(session, planned.settings, planned.data, planned.answer)
+    try {
+      val answer = planned.job.run(run)
+      write(planned.result, Result.json(planned.job, run, started, answer))
+    } finally forget(session)
+  }
+
+  /** The next run starts with an empty cache. */
+  private def forget(session: SparkSession): Unit = {
+    session.catalog.clearCache()
+    session.sparkContext.getPersistentRDDs.values.foreach(_.unpersist(blocking = true))
+  }
+
+  private def write(file: Path, node: JsonNode): Unit = {
+    val part = file.resolveSibling(s".${file.getFileName}.part")
+    Files.writeString(part, Json.pretty(node))
+    Files.move(part, file, StandardCopyOption.ATOMIC_MOVE)
+    ()
+  }
+}
+
+/** The document that a finished run leaves (`contract/workload-result.schema.json`). */
+private object Result {
+
+  def json(job: Job, run: JobRun, started: Instant, answer: ObjectNode): ObjectNode = {
+    val context = run.session.sparkContext
+    val node = Json.obj().put("schema", "hearth/workload-result/1")
+    node.put("job", job.name).put("started", started.toString)
+    node.put("seconds", run.phases.map(_._2).sum)
+    val phases = run.phases.map { case (name, seconds) =>
+      Json.obj().put("name", name).put("seconds", seconds)
+    }
+    node.set[JsonNode]("phases", Json.array(phases))
+    val settings = node.putObject("parameters")
+    run.settings.values.toSeq.sorted.foreach { case (name, value) => settings.put(name, value) }
+    node
+      .putObject("spark")
+      .put("version", context.version)
+      .put("master", context.master)
+      .put("application_id", context.applicationId)
+      .put("default_parallelism", context.defaultParallelism)
+      .put("executors", math.max(1, context.statusTracker.getExecutorInfos.length - 1))
+    run.sections.foreach { case (name, content) => node.set[JsonNode](name, content) }
+    node.set[JsonNode]("answer", answer)
+    node
+  }
+}

@@ -1,0 +1,34 @@
+package io.hearth.workloads.core
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
+
+/** Keeps the lines that hold a text: one pass over the input, no shuffle (S4, S5). */
+object Grep extends Job {
+  val name = "grep"
+  val family = Family.Core
+  val summary = "the lines of a text that hold a given word or part of one"
+  val stresses = "reading and scanning; no shuffle, little memory"
+  val published = "about 6 GB of text (S4); on up to 120 cores (S5)"
+  val parameters = Seq(
+    Parameter(
+      "pattern",
+      "the",
+      "what to look for, letter by letter: no regular expression",
+      check = value => if (value.nonEmpty) None else Some("at least one character")
+    )
+  )
+  val inputs = Seq(Input("text", "text"))
+
+  /** The lines go to files. */
+  def run(run: JobRun): ObjectNode = {
+    val context = run.session.sparkContext
+    val pattern = run.settings.text("pattern")
+    run.phase("search") {
+      val lines = context.textFile(run.input("text")).filter(_.contains(pattern))
+      lines.saveAsTextFile(run.output("lines"))
+    }
+    Json.obj().put("lines", context.textFile(run.output("lines")).count())
+  }
+}

@@ -1,0 +1,55 @@
+package io.hearth.workloads.core
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.hadoop.io.NullWritable
+import org.apache.spark.RangePartitioner
+import org.apache.spark.rdd.RDD
+
+import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
+
+/** Sorts the records of the sort benchmark: a 10-byte key and 90 bytes of value (S4). */
+object Sort extends Job {
+  val name = "sort"
+  val family = Family.Core
+  val summary = "100-byte records, sorted by their keys over all partitions, written to files"
+  val stresses = "the whole input goes through the shuffle: memory, disk, serialisation"
+  val published = "about 6 GB (S4)"
+  val parameters = Seq(
+    Parameter.whole("partitions", 0, "sorted partitions; 0: as many as the input has", least = 0)
+  )
+  val inputs = Seq(Input("records", "records"))
+
+  private val RecordBytes = 100
+  private val KeyBytes = 10
+
+  /** The records go to files, which hold them in order: `part-00000` the smallest keys. */
+  def run(run: JobRun): ObjectNode = {
+    val context = run.session.sparkContext
+    val records = context.binaryRecords(run.input("records"), RecordBytes)
+    val keyed = records.map(record => record.take(KeyBytes) -> record)
+    val wanted = run.settings.int("partitions")
+    val partitions = if (wanted > 0) wanted else keyed.getNumPartitions
+    run.phase("sort")(write(sorted(keyed, partitions), run.output("sorted")))
+    val written = context.binaryRecords(run.output("sorted"), RecordBytes)
+    Json.obj().put("records", written.count()).put("partitions", partitions)
+  }
+
+  private type Keyed = RDD[(Array[Byte], Array[Byte])]
+
+  private def sorted(keyed: Keyed, partitions: Int): Keyed = {
+    implicit val bytes: Ordering[Array[Byte]] = UnsignedBytes
+    keyed.repartitionAndSortWithinPartitions(new RangePartitioner(partitions, keyed))
+  }
+
+  private def write(sorted: Keyed, folder: String): Unit =
+    sorted
+      .map { case (_, record) => record -> NullWritable.get }
+      .saveAsNewAPIHadoopFile[BytesOutputFormat](folder)
+}
+
+/** Keys in the order of their bytes from 0 to 255, the first byte first. */
+private object UnsignedBytes extends Ordering[Array[Byte]] {
+
+  def compare(left: Array[Byte], right: Array[Byte]): Int =
+    java.util.Arrays.compareUnsigned(left, right)
+}

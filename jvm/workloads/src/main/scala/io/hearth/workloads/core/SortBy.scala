@@ -1,0 +1,50 @@
+package io.hearth.workloads.core
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import io.hearth.workloads.{Family, Input, Job, JobRun, Json}
+
+/** Sorts key-value pairs by key: a sample for the ranges, then all pairs cross the shuffle (S2). */
+object SortBy extends Job {
+  val name = "sort-by"
+  val family = Family.Core
+  val summary = "key-value pairs in memory, sorted by key"
+  val stresses = "the shuffle and the sort of each reduce: memory bandwidth, CPU"
+  val published = "480 maps and 480 reduces (S2)"
+  val parameters = Pairs.parameters
+  val inputs = Seq.empty[Input]
+
+  def run(run: JobRun): ObjectNode = {
+    val pairs = Pairs.cached(run)
+    val partitions = run.phase("sort") {
+      pairs
+        .sortByKey(ascending = true, run.settings.int("reduces"))
+        .mapPartitions(sorted => Iterator(Stretch.of(sorted)))
+        .collect()
+    }
+    val answer = Json.obj().put("pairs", partitions.map(_.pairs).sum)
+    answer.put("value_bytes", partitions.map(_.valueBytes).sum)
+    answer.set[JsonNode]("partitions", Json.array(partitions.map(_.json)))
+    answer.put("cached_partitions", Pairs.cachedPartitions(run, pairs))
+  }
+}
+
+/**
+ * What one sorted partition comes to.
+ *
+ * @param checksum the sum of each key, mixed, times its place in the partition (from 1), modulo
+ *     2^64: it knows the order of the keys
+ */
+final private case class Stretch(pairs: Long, valueBytes: Long, checksum: Long) {
+
+  def json: JsonNode = Json.obj().put("pairs", pairs).put("checksum", checksum)
+}
+
+private object Stretch {
+
+  def of(sorted: Iterator[(Long, Array[Byte])]): Stretch =
+    sorted.foldLeft(Stretch(0, 0, 0)) { case (Stretch(pairs, bytes, checksum), (key, value)) =>
+      Stretch(pairs + 1, bytes + value.length, checksum + Pairs.mixed(key) * (pairs + 1))
+    }
+}

@@ -1,0 +1,194 @@
+package io.hearth.workloads.data
+
+import java.nio.channels.FileChannel
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.StandardOpenOption.{CREATE, WRITE}
+import java.nio.file.{Files, Path, StandardCopyOption}
+import java.security.MessageDigest
+
+import scala.jdk.CollectionConverters._
+import scala.util.{Try, Using}
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
+import io.hearth.workloads.{Json, UserError}
+
+/** What stands in a folder. */
+sealed trait FolderState
+
+object FolderState {
+
+  /** Nothing of anybody's. */
+  case object Free extends FolderState
+
+  /** Begun by a generation that was ended. */
+  final case class Begun(set: DataSet) extends FolderState
+  final case class Complete(set: DataSet, manifest: JsonNode) extends FolderState
+}
+
+/**
+ * The files of a data set. `_generating.json` comes first: it says what is being made.
+ * A part takes its name when it is complete, and then gets a note, `.part-00003.json`, of its rows,
+ * bytes and checksum. `_manifest.json` comes last and holds all of these; then the notes and
+ * `_generating.json` go. Spark reads no file whose name begins with a dot or an underscore.
+ *
+ * Each document is written under another name and renamed. What a killed process leaves is told
+ * apart by that; what a power failure leaves is not, for nothing is forced to the disk.
+ */
+final class DataFolder(val path: Path) {
+  private val mapper = new ObjectMapper()
+  private val manifest = path.resolve("_manifest.json")
+  private val generating = path.resolve("_generating.json")
+  private val lock = path.resolve(".generating.lock")
+
+  /** @throws UserError where there is something else, or less than its manifest says */
+  def state: FolderState =
+    if (Files.exists(manifest)) {
+      val document = read(manifest)
+      files(document).find(file => !stands(file)).foreach { file =>
+        throw new UserError(
+          s"$path is damaged: ${file.path} is missing or not ${file.bytes} bytes long: delete $path"
+        )
+      }
+      FolderState.Complete(identity(document, manifest), document)
+    } else if (Files.exists(generating))
+      FolderState.Begun(identity(read(generating), generating))
+    else if (Files.exists(path) && !Files.isDirectory(path))
+      throw new UserError(s"$path is no folder: choose another name")
+    else if (entries(path).exists(_ != lock))
+      throw new UserError(s"$path holds files, but no data set: choose another folder")
+    else FolderState.Free
+
+  /** Keeps other processes from generating here until the block ends, or this process. */
+  def locked[A](block: => A): A = {
+    Files.createDirectories(path)
+    Using.resource(FileChannel.open(lock, CREATE, WRITE)) { channel =>
+      if (channel.tryLock() == null)
+        throw new UserError(s"$path is being written by another process: wait for its end")
+      try block
+      finally { Files.deleteIfExists(lock); () }
+    }
+  }
+
+  def begin(set: DataSet, layout: Layout, folders: Seq[String]): Unit = {
+    folders.foreach(folder => Files.createDirectories(path.resolve(folder)))
+    write(generating, set.json.put("parts", layout.parts).put("numbers", layout.numbers))
+  }
+
+  /** Removes files that were being written when their process ended. */
+  def removeDrafts(folders: Seq[String]): Unit =
+    (path +: folders.map(path.resolve(_))).distinct
+      .flatMap(entries)
+      .filter(DataFolder.isDraft)
+      .foreach(Files.deleteIfExists(_))
+
+  /** A part's files, if all of it is there. */
+  def kept(part: Int): Option[Seq[WrittenFile]] =
+    Some(note(part))
+      .filter(Files.exists(_))
+      .flatMap(file => Try(files(read(file))).toOption)
+      .filter(files => files.nonEmpty && files.forall(stands))
+
+  def keep(part: Int, files: Seq[WrittenFile]): Unit = {
+    val document = Json.obj()
+    document.set[JsonNode]("files", Json.array(files.map(DataFolder.json)))
+    write(note(part), document)
+  }
+
+  def finish(set: DataSet, facts: Map[String, Long], files: Seq[WrittenFile], parts: Int): Unit = {
+    val document = set.json
+      .put("parts", parts)
+      .put("rows", files.map(_.rows).sum)
+      .put("bytes", files.map(_.bytes).sum)
+      .put("checksum", s"sha256:${DataFolder.sum(files)}")
+    val known = document.putObject("facts")
+    facts.toSeq.sorted.foreach { case (name, value) => known.put(name, value) }
+    document.set[JsonNode]("files", Json.array(files.map(DataFolder.json)))
+    write(manifest, document)
+    removeNotes(parts)
+  }
+
+  /** What a complete data set needs no more. */
+  def removeNotes(parts: Int): Unit = {
+    (0 until parts).foreach(part => Files.deleteIfExists(note(part)))
+    Files.deleteIfExists(generating)
+    ()
+  }
+
+  private def note(part: Int): Path = path.resolve(f".part-$part%05d.json")
+
+  private def stands(file: WrittenFile): Boolean = {
+    val there = path.resolve(file.path)
+    Files.isRegularFile(there) && Files.size(there) == file.bytes
+  }
+
+  private def files(document: JsonNode): Seq[WrittenFile] =
+    document.path("files").iterator.asScala.toSeq.map { file =>
+      WrittenFile(
+        file.path("path").asText,
+        file.path("rows").asLong,
+        file.path("bytes").asLong,
+        file.path("crc32").asText
+      )
+    }
+
+  private def identity(document: JsonNode, file: Path): DataSet =
+    try DataSet.read(document)
+    catch {
+      case e: NoSuchElementException =>
+        throw new UserError(
+          s"$file is not hearth's (it lacks ${e.getMessage}): choose another folder",
+          Some(e)
+        )
+    }
+
+  private def read(file: Path): JsonNode =
+    try mapper.readTree(file.toFile)
+    catch {
+      case e: com.fasterxml.jackson.core.JacksonException =>
+        throw new UserError(s"$file is no JSON: delete $path", Some(e))
+    }
+
+  private def write(file: Path, document: JsonNode): Unit = {
+    val draft = DataFolder.draft(file)
+    try {
+      Files.writeString(draft, Json.pretty(document) + "\n")
+      Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE)
+    } finally Files.deleteIfExists(draft)
+    ()
+  }
+
+  private def entries(folder: Path): Seq[Path] =
+    if (!Files.isDirectory(folder)) Nil
+    else Using.resource(Files.list(folder))(_.iterator.asScala.toSeq)
+}
+
+object DataFolder {
+
+  /** A hidden name beside a file's own, that no other process takes. */
+  def draft(file: Path): Path =
+    file.resolveSibling(
+      s".${file.getFileName}.${ProcessHandle.current.pid}-${System.nanoTime()}.draft"
+    )
+
+  private def isDraft(file: Path): Boolean = {
+    val name = file.getFileName.toString
+    name.startsWith(".") && name.endsWith(".draft")
+  }
+
+  private def json(file: WrittenFile): JsonNode = Json
+    .obj()
+    .put("path", file.path)
+    .put("rows", file.rows)
+    .put("bytes", file.bytes)
+    .put("crc32", file.crc32)
+
+  /** SHA-256 of one line a file, in order: path, rows, bytes and checksum, by blanks. */
+  private def sum(files: Seq[WrittenFile]): String = {
+    val digest = MessageDigest.getInstance("SHA-256")
+    files.foreach(f =>
+      digest.update(s"${f.path} ${f.rows} ${f.bytes} ${f.crc32}\n".getBytes(UTF_8))
+    )
+    digest.digest().map(byte => f"$byte%02x").mkString
+  }
+}

@@ -1,0 +1,32 @@
+package io.hearth.workloads.graph
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import io.hearth.workloads.{JobRun, Json}
+
+/** Finds which vertices hang together, whatever the direction of their edges (S4). */
+object ConnectedComponents extends GraphJob {
+  val name = "connected-components"
+  val summary = "which vertices hang together: each gets the smallest vertex of its component"
+  val stresses = "memory at random addresses; ever smaller shuffles until nothing changes"
+  val published = "about 6 GB (S4)"
+  val parameters = Seq(partitions)
+
+  /** The components go to files: `vertex TAB smallest vertex of its component`. */
+  def run(run: JobRun): ObjectNode = {
+    val graph = run.phase("load")(load(run))
+    val components = run.phase("connect") {
+      val components = graph.connectedComponents().vertices
+      components.cache().count()
+      components
+    }
+    write(run, "components", components)
+    val sizes = components.values.map(_ -> 1L).reduceByKey(_ + _).values.cache()
+    Json
+      .obj()
+      .put("vertices", components.count())
+      .put("edges", graph.edges.count())
+      .put("components", sizes.count())
+      .put("largest", sizes.max())
+  }
+}

@@ -1,0 +1,36 @@
+package io.hearth.workloads.graph
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.graphx.PartitionStrategy
+
+import io.hearth.workloads.{JobRun, Json}
+
+/** Counts the triangles through each vertex, of edges without direction or repetition (S4). */
+object TriangleCount extends GraphJob {
+  val name = "triangle-count"
+  val summary = "how many triangles go through each vertex"
+  val stresses = "memory: sets of neighbours are shipped and cut; skewed tasks"
+  val published = "about 6 GB (S4)"
+  val parameters = Seq(partitions)
+
+  /** The counts go to files: `vertex TAB triangles`. */
+  def run(run: JobRun): ObjectNode = {
+    val graph = run.phase("load") {
+      val graph = load(run).partitionBy(PartitionStrategy.EdgePartition2D).cache()
+      graph.edges.count()
+      graph
+    }
+    val triangles = run.phase("count") {
+      val triangles = graph.triangleCount().vertices
+      triangles.cache().count()
+      triangles
+    }
+    write(run, "triangles", triangles)
+    val answer = Json.obj().put("vertices", triangles.count()).put("edges", graph.edges.count())
+    // A triangle is counted at each of its three corners.
+    answer.put("triangles", triangles.values.map(_.toLong).fold(0L)(_ + _) / 3)
+    answer.set[JsonNode]("top", top(triangles)(_.toDouble))
+    answer
+  }
+}

@@ -1,0 +1,58 @@
+package io.hearth.workloads.ml
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.ml.clustering.{
+  GaussianMixture => FrameGaussianMixture,
+  GaussianMixtureModel
+}
+import org.apache.spark.sql.DataFrame
+
+import io.hearth.workloads.{Input, JobRun, Json, Parameter}
+
+/** Fits a mixture of normal distributions by expectation maximisation (S4). */
+object GaussianMixture extends LearningJob {
+  val name = "gaussian-mixture"
+  val summary = "a mixture of normal distributions fitted to points, a set number of iterations"
+  val stresses = "CPU: dense linear algebra, exponentials; large aggregated matrices"
+  val published = "2 clusters, 10 iterations, about 6 GB (S4)"
+  val parameters = Seq(
+    Parameter.whole("clusters", 2, "distributions to find; the data has as many", "2 (S4)", 2),
+    Parameter.whole("iterations", 10, "steps of expectation maximisation", "10 (S4)"),
+    dimensions(20),
+    partitions,
+    seed
+  )
+  val inputs = Seq(Input("points", "clusters", shared = Seq("dimensions", "clusters")))
+
+  def run(run: JobRun): ObjectNode = {
+    val points = run.phase("load")(vectors(run, "points"))
+    val model = run.phase("train")(fit(run, points, run.settings.int("iterations")))
+    val answer = Json.obj().put("points", points.count())
+    answer.put("iterations", model.summary.numIter)
+    // Spark's value belongs to the distributions before the last step.
+    answer.put("log_likelihood_before_last_step", model.summary.logLikelihood)
+    answer.set[JsonNode]("first", mixture(fit(run, points, 0)))
+    answer.set[JsonNode]("found", mixture(model))
+    answer
+  }
+
+  /** No iterations at all give the mixture that the others start from: the seed is the same. */
+  private def fit(run: JobRun, points: DataFrame, iterations: Int): GaussianMixtureModel =
+    new FrameGaussianMixture()
+      .setK(run.settings.int("clusters"))
+      .setMaxIter(iterations)
+      .setTol(0)
+      .setSeed(run.settings.long("seed"))
+      .fit(points)
+
+  private def mixture(model: GaussianMixtureModel): ObjectNode = {
+    val node = Json.obj()
+    node.set[JsonNode]("weights", Json.numbers(model.weights))
+    node.set[JsonNode]("means", Json.array(model.gaussians.map(g => numbers(g.mean))))
+    val covariances =
+      model.gaussians.map(g => Json.array(g.cov.rowIter.map(numbers): Iterator[JsonNode]))
+    node.set[JsonNode]("covariances", Json.array(covariances))
+    node
+  }
+}

@@ -1,0 +1,61 @@
+package io.hearth.workloads.ml
+
+import com.fasterxml.jackson.databind.node.ArrayNode
+import org.apache.spark.ml.functions.array_to_vector
+import org.apache.spark.ml.linalg.Vector
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.functions.col
+import org.apache.spark.storage.StorageLevel
+
+import io.hearth.workloads.{Family, Job, JobRun, Json, Parameter}
+
+/** The jobs of MLlib. */
+object LearningJobs {
+  val all: Seq[Job] =
+    Seq(KMeans, GaussianMixture, SparseNaiveBayes, LinearSvm, LogisticRegression)
+}
+
+/** What the jobs of MLlib share: how they read their inputs, and settings that mean the same. */
+private[ml] trait LearningJob extends Job {
+  val family: Family = Family.Learning
+
+  protected val api: Parameter = Parameter.choice(
+    "api",
+    Seq("dataframe", "rdd"),
+    "Spark's newer library on DataFrames, or the older one on RDDs"
+  )
+
+  protected val partitions: Parameter =
+    Parameter.whole("partitions", 0, "partitions of the input; 0: as Spark reads it", least = 0)
+
+  protected def dimensions(default: Long): Parameter =
+    Parameter.whole("dimensions", default, "numbers in each vector")
+
+  protected val seed: Parameter = Parameter.whole("seed", 1, "of the first guess", least = 0)
+
+  protected def onRdds(run: JobRun): Boolean = run.settings.text("api") == "rdd"
+
+  /** Parquet files of dense vectors, with column `features`; cached: memory first, then disk. */
+  protected def vectors(run: JobRun, input: String): DataFrame =
+    cached(
+      run,
+      run.session.read
+        .parquet(run.input(input))
+        .withColumn("features", array_to_vector(col("features")))
+    )
+
+  /** Repartitions where the user asks for it, and fills the cache. */
+  protected def cached(run: JobRun, frame: DataFrame): DataFrame = {
+    val wanted = run.settings.int("partitions")
+    val kept = if (wanted > 0) frame.repartition(wanted) else frame
+    kept.persist(StorageLevel.MEMORY_AND_DISK)
+    kept.count()
+    kept
+  }
+
+  protected def numbers(vector: Vector): ArrayNode = Json.numbers(vector.toArray)
+
+  /** Of the rows with columns `label` and `prediction`, the share in which both are equal. */
+  protected def accuracy(predicted: DataFrame): Double =
+    predicted.filter(col("label") === col("prediction")).count().toDouble / predicted.count()
+}

@@ -1,0 +1,76 @@
+package io.hearth.workloads.ml
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.ml.classification.LinearSVC
+import org.apache.spark.ml.linalg.Vector
+import org.apache.spark.mllib.classification.SVMWithSGD
+import org.apache.spark.mllib.linalg.{Vectors => RddVectors}
+import org.apache.spark.mllib.regression.LabeledPoint
+import org.apache.spark.sql.DataFrame
+
+import io.hearth.workloads.{Input, JobRun, Json, Parameter}
+
+/**
+ * A linear support vector machine. On DataFrames it minimises `mean(hinge) + regularisation / 2 *
+ * |w|^2` with a free intercept; on RDDs it takes a set number of steps of gradient descent from
+ * zero, without intercept, as in S1's time.
+ */
+object LinearSvm extends LearningJob {
+  val name = "linear-svm"
+  val summary = "two classes of dense vectors, parted by a plane with the widest margin"
+  val stresses = "memory bandwidth over cached vectors, an aggregation each iteration"
+  val published = "47 GB in 376 partitions (S1); about 6 GB (S4)"
+  val parameters = Seq(
+    Parameter.whole("iterations", 100, "at most; on RDDs exactly"),
+    Parameter.positive("regularisation", 0.01, "weight of the square of the coefficients"),
+    dimensions(20),
+    api,
+    partitions.copy(published = "376 (S1)")
+  )
+  val inputs = Seq(Input("vectors", "vectors-dense", shared = Seq("dimensions")))
+
+  def run(run: JobRun): ObjectNode = {
+    val vectors = run.phase("load")(this.vectors(run, "vectors"))
+    val answer = if (onRdds(run)) onRdd(run, vectors) else onFrame(run, vectors)
+    answer.put("vectors", vectors.count())
+  }
+
+  private def onFrame(run: JobRun, vectors: DataFrame): ObjectNode = {
+    val model = run.phase("train") {
+      new LinearSVC()
+        .setMaxIter(run.settings.int("iterations"))
+        .setRegParam(run.settings.real("regularisation"))
+        .setStandardization(false)
+        .setTol(1e-8)
+        .fit(vectors)
+    }
+    val answer = Json.obj().put("accuracy", accuracy(model.transform(vectors)))
+    answer.put("iterations", model.summary.totalIterations).put("intercept", model.intercept)
+    answer.set[JsonNode]("coefficients", numbers(model.coefficients))
+    answer
+  }
+
+  private def onRdd(run: JobRun, vectors: DataFrame): ObjectNode = {
+    val points = run.phase("convert") {
+      vectors
+        .select("label", "features")
+        .rdd
+        .map { row =>
+          LabeledPoint(row.getDouble(0), RddVectors.fromML(row.getAs[Vector](1)))
+        }
+        .cache()
+    }
+    val descent = new SVMWithSGD()
+    descent.optimizer
+      .setNumIterations(run.settings.int("iterations"))
+      .setRegParam(run.settings.real("regularisation"))
+      .setConvergenceTol(0)
+    val model = run.phase("train")(descent.run(points))
+    val right = points.filter(point => model.predict(point.features) == point.label).count()
+    val answer = Json.obj().put("accuracy", right.toDouble / points.count())
+    answer.put("iterations", run.settings.int("iterations")).put("intercept", model.intercept)
+    answer.set[JsonNode]("coefficients", numbers(model.weights.asML))
+    answer
+  }
+}

@@ -1,0 +1,43 @@
+package io.hearth.workloads.ml
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.ml.classification.{LogisticRegression => FrameLogisticRegression}
+
+import io.hearth.workloads.{Input, JobRun, Json, Parameter}
+
+/**
+ * Logistic regression of two classes: minimises `mean(log loss) + regularisation / 2 * |w|^2` with
+ * a free intercept (S4).
+ */
+object LogisticRegression extends LearningJob {
+  val name = "logistic-regression"
+  val summary = "the probability of two classes of dense vectors"
+  val stresses = "memory bandwidth over cached vectors, exponentials, an aggregation each iteration"
+  val published = "about 6 GB (S4)"
+  val parameters = Seq(
+    Parameter.whole("iterations", 100, "at most"),
+    Parameter.positive("regularisation", 0.01, "weight of the square of the coefficients"),
+    dimensions(20),
+    partitions
+  )
+  val inputs = Seq(Input("vectors", "vectors-dense", shared = Seq("dimensions")))
+
+  def run(run: JobRun): ObjectNode = {
+    val vectors = run.phase("load")(this.vectors(run, "vectors"))
+    val model = run.phase("train") {
+      new FrameLogisticRegression()
+        .setMaxIter(run.settings.int("iterations"))
+        .setRegParam(run.settings.real("regularisation"))
+        .setStandardization(false)
+        .setFamily("binomial")
+        .setTol(1e-9)
+        .fit(vectors)
+    }
+    val answer = Json.obj().put("vectors", vectors.count())
+    answer.put("accuracy", accuracy(model.transform(vectors)))
+    answer.put("iterations", model.summary.totalIterations).put("intercept", model.intercept)
+    answer.set[JsonNode]("coefficients", numbers(model.coefficients))
+    answer
+  }
+}

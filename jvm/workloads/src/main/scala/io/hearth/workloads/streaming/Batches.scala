@@ -1,0 +1,98 @@
+package io.hearth.workloads.streaming
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import io.hearth.workloads.Json
+
+/**
+ * One micro-batch that was processed.
+ *
+ * @param id by which the job's answers name it
+ * @param timeMs when it was due, since the epoch
+ * @param events that it read from the source
+ * @param schedulingDelayMs from when it was due to the start of its processing
+ */
+final private[streaming] case class Batch(
+    id: Long,
+    timeMs: Long,
+    events: Long,
+    schedulingDelayMs: Long,
+    processingMs: Long
+) {
+  def totalDelayMs: Long = schedulingDelayMs + processingMs
+
+  def json(warmUp: Boolean): ObjectNode = Json
+    .obj()
+    .put("id", id)
+    .put("time_ms", timeMs)
+    .put("events", events)
+    .put("scheduling_delay_ms", schedulingDelayMs)
+    .put("processing_ms", processingMs)
+    .put("total_delay_ms", totalDelayMs)
+    .put("warm_up", warmUp)
+}
+
+/** What is told of a streaming run beside its answer (`streaming` in its result). */
+private[streaming] object StreamReport {
+
+  val KeptUp = "the last batch with events began less than a batch interval after it was due, " +
+    "the source left nothing unsent, and that batch was due within two intervals of the " +
+    "source's end"
+
+  /**
+   * Batches that were due before the ramp-up ended, counted from the first one with events, are
+   * listed and marked, and left out of the figures.
+   */
+  def json(settings: StreamSettings, ending: Ending, batches: Seq[Batch]): ObjectNode = {
+    val status = ending.source
+    val first = batches.find(_.events > 0).map(_.timeMs).getOrElse(0L)
+    val (warmUp, measured) = batches.partition(_.timeMs < first + settings.rampUpMs)
+    val node = Json
+      .obj()
+      .put("api", settings.api)
+      .put("batch_ms", settings.batchMs)
+      .put("ramp_up_ms", settings.rampUpMs)
+      .put("events_sent", status.sent)
+      .put("events_processed", batches.map(_.events).sum)
+      .put("unsent", status.unsent)
+      .put("source_late_ms_max", status.lateMsMax)
+      .put("warm_up_batches", warmUp.size)
+      .put("measured_batches", measured.size)
+    node.set[JsonNode]("processing_ms", processing(measured))
+    node.set[JsonNode]("scheduling_delay_ms", schedulingDelay(measured))
+    node.put("kept_up", keptUp(settings, ending, batches)).put("kept_up_means", KeptUp)
+    val listed = warmUp.map(_.json(warmUp = true)) ++ measured.map(_.json(warmUp = false))
+    node.set[JsonNode]("batches", Json.array(listed))
+    node
+  }
+
+  /** The last condition sees what waited in the sockets' buffers, where no batch counts it. */
+  private def keptUp(settings: StreamSettings, ending: Ending, all: Seq[Batch]): Boolean =
+    ending.source.unsent == 0 && all.filter(_.events > 0).lastOption.exists { last =>
+      last.schedulingDelayMs < settings.batchMs &&
+      last.timeMs - ending.doneAtMs < 2 * settings.batchMs
+    }
+
+  private def processing(measured: Seq[Batch]): JsonNode = {
+    val sorted = measured.map(_.processingMs).sorted
+    if (sorted.isEmpty) absent
+    else
+      Json
+        .obj()
+        .put("median", quantile(sorted, 0.5))
+        .put("p95", quantile(sorted, 0.95))
+        .put("max", sorted.last)
+  }
+
+  private def schedulingDelay(measured: Seq[Batch]): JsonNode = {
+    val delays = measured.map(_.schedulingDelayMs)
+    if (delays.isEmpty) absent else Json.obj().put("max", delays.max).put("last", delays.last)
+  }
+
+  private def absent: JsonNode = Json.obj().put("absent", "no batch lies after the ramp-up")
+
+  /** The nearest-rank quantile: a value that occurred. */
+  private[streaming] def quantile(sorted: Seq[Long], part: Double): Long =
+    sorted(math.max(0, math.ceil(part * sorted.size).toInt - 1))
+}

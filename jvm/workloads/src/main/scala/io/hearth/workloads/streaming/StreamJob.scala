@@ -1,0 +1,167 @@
+package io.hearth.workloads.streaming
+
+import java.io.Serializable
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Path, StandardOpenOption}
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.streaming.dstream.DStream
+
+import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter, Settings, UserError}
+
+/**
+ * A job over a stream of lines, each line an event. It runs until the source has sent all of its
+ * events and all are processed.
+ *
+ * Its answer is the file `batches.jsonl`: a line for each micro-batch (or window) that gave a
+ * result, with the batch's `id` and fields that each job defines.
+ */
+abstract private[streaming] class StreamJob(val name: String, source: String) extends Job {
+  val family: Family = Family.Streaming
+  val inputs: Seq[Input] = Nil
+  override val stream: Option[String] = Some(source)
+
+  /** Settings of this job alone. */
+  def own: Seq[Parameter] = Nil
+
+  /** Whether its state lives on across batches in checkpoints. */
+  def stateful: Boolean = false
+
+  /** Whether it works on windows; their length and slide are then among its settings. */
+  def windowed: Boolean = false
+
+  final def parameters: Seq[Parameter] =
+    StreamSettings.parameters(
+      if (structured.isEmpty) Seq("dstream") else Seq("dstream", "structured")
+    ) ++ own
+
+  /** Computes with DStreams, and appends to the answers. */
+  def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit
+
+  /** The same meaning as a Structured Streaming query, where there is one. */
+  def structured: Option[StreamSettings => StructuredQuery] = None
+
+  /** What the check needs to know beside the batches. */
+  def answer: Option[StreamSettings => ObjectNode] = None
+
+  final def run(run: JobRun): ObjectNode = {
+    val settings = StreamSettings.of(run.settings, windowed)
+    StreamRun(this, settings, run)
+    answer.fold(Json.obj())(_(settings))
+  }
+}
+
+/**
+ * A streaming query.
+ *
+ * @param rows from the lines: columns `value` (the line) and `timestamp` (of its arrival)
+ * @param answer of what one micro-batch gives
+ */
+final private[streaming] case class StructuredQuery(
+    rows: DataFrame => DataFrame,
+    mode: String,
+    answer: DataFrame => ObjectNode
+)
+
+/** The settings that all streaming jobs share, in their units. */
+final private[streaming] case class StreamSettings(
+    values: Settings,
+    source: Address,
+    control: Address
+) {
+  def api: String = values.text("api")
+  def batchMs: Long = values.long("batch-ms")
+  def rampUpMs: Long = values.long("ramp-up-s") * 1000
+  def patienceMs: Long = values.long("patience-s") * 1000
+  def windowMs: Long = values.long("window-s") * 1000
+  def slideMs: Long = values.long("slide-s") * 1000
+}
+
+private[streaming] object StreamSettings {
+
+  def parameters(apis: Seq[String]): Seq[Parameter] = Seq(
+    Parameter.choice("api", apis, "of Spark: DStreams or Structured Streaming", "dstream (S4)"),
+    Parameter.whole("rate", 100, "events a second from the source", "10 to 10000 (S4)"),
+    Parameter.whole("duration-s", 16, "seconds that are measured", "180 (S4)"),
+    Parameter.whole("ramp-up-s", 4, "seconds before that, not measured", "10 (S4)", least = 0),
+    Parameter.whole("batch-ms", 2000, "batch interval", "2000 (S4)", least = 100),
+    Parameter.whole("patience-s", 60, "seconds without any progress that end the job"),
+    address("source", "of the events' source; hearth starts one where none is given"),
+    address("control", "where the source tells its status; as --source")
+  )
+
+  def window(windowS: Long, slideS: Long, published: String): Seq[Parameter] = Seq(
+    Parameter.whole("window-s", windowS, "length of a window", published),
+    Parameter.whole("slide-s", slideS, "from a window to the next", published)
+  )
+
+  /** @throws UserError where no source is given or the windows do not fit the batches */
+  def of(values: Settings, windowed: Boolean): StreamSettings = {
+    val settings = StreamSettings(values, stated(values, "source"), stated(values, "control"))
+    if (windowed) check(settings)
+    settings
+  }
+
+  private def address(name: String, help: String): Parameter =
+    Parameter(
+      name,
+      "",
+      s"HOST:PORT $help",
+      check = value => Option.when(Address.parse(value).isEmpty)("of the form HOST:PORT")
+    )
+
+  private def stated(values: Settings, name: String): Address =
+    Address
+      .parse(values.text(name))
+      .getOrElse(
+        throw new UserError(
+          s"--$name is missing: start a data server by 'serve STREAM' and give --$name HOST:PORT"
+        )
+      )
+
+  private def check(settings: StreamSettings): Unit = {
+    val unit = if (settings.api == "dstream") settings.batchMs else 1L
+    multiple("slide-s", settings.slideMs, "the batch interval", unit)
+    multiple("window-s", settings.windowMs, "--slide-s", settings.slideMs)
+  }
+
+  private def multiple(name: String, valueMs: Long, of: String, unitMs: Long): Unit =
+    if (valueMs % unitMs != 0)
+      throw new UserError(
+        s"--$name: ${valueMs / 1000} is no multiple of $of (${unitMs / 1000.0} s): choose one"
+      )
+}
+
+/** The lines of the answer. Each is appended whole, by the driver. */
+final private[streaming] class Answers(file: String) extends Serializable {
+
+  def append(id: Long, fields: ObjectNode): Unit = {
+    fields.put("id", id)
+    Files.write(
+      Path.of(file),
+      (Json.line(fields) + "\n").getBytes(UTF_8),
+      StandardOpenOption.CREATE,
+      StandardOpenOption.APPEND
+    )
+    ()
+  }
+}
+
+private[streaming] object Answers {
+
+  /** `{name: {key: count, ...}}` */
+  def counts(name: String, counts: Iterable[(String, Long)]): ObjectNode = {
+    val node = Json.obj()
+    val inner = node.putObject(name)
+    counts.foreach { case (key, count) => inner.put(key, count) }
+    node
+  }
+
+  def value(name: String, value: JsonNode): ObjectNode = {
+    val node = Json.obj()
+    node.set[JsonNode](name, value)
+    node
+  }
+}

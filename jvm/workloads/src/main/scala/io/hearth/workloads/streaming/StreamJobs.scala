@@ -1,0 +1,28 @@
+package io.hearth.workloads.streaming
+
+import io.hearth.workloads.Job
+
+/** The streaming jobs of the published studies (S4; spark-bench, Spark's own examples). */
+object StreamJobs {
+  val all: Seq[Job] = Seq(
+    NetworkWordCount,
+    NetworkGrep,
+    WindowedWordCount,
+    StatefulWordCount,
+    SqlWordCount,
+    ErrorRatePerZip,
+    PageCounts,
+    SlidingPageCounts,
+    ActiveUserCount,
+    PopularUsersSeen,
+    PopularTags,
+    CountMinTopK,
+    HllUniqueUsers,
+    StreamingClusters,
+    StreamingLinear,
+    StreamingLogistic
+  )
+
+  /** How S4 ran all of its streaming jobs. */
+  private[streaming] val Published = "batches of 2 s, 10 to 10,000 events/s, 180 s after 10 s (S4)"
+}

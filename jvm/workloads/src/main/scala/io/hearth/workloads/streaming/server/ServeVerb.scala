@@ -1,0 +1,140 @@
+package io.hearth.workloads.streaming.server
+
+import java.io.{BufferedOutputStream, IOException, OutputStream}
+import java.net.{BindException, InetAddress, InetSocketAddress}
+import java.nio.channels.ServerSocketChannel
+import java.nio.file.{Files, Path, StandardCopyOption}
+import java.util.concurrent.CountDownLatch
+import java.util.concurrent.atomic.AtomicReference
+
+import com.sun.net.httpserver.{HttpExchange, HttpServer}
+
+import io.hearth.workloads.{Arguments, Json, Parameter, Settings, UserError}
+
+/**
+ * The verb `serve STREAM`: a data server on loopback for one reader. It sends events at a steady
+ * rate from the moment the reader connects, and afterwards keeps the connection and answers
+ * `GET /status` on its control port until it is ended; it ends by itself with `--parent PID`.
+ *
+ * The status: `sent`, `unsent`, `done`, `late_ms_max` and `reader` as in [[FeedStatus]], beside
+ * `stream`, `seed`, `rate`, `events`.
+ */
+object ServeVerb {
+
+  val parameters: Seq[Parameter] = Seq(
+    Parameter.whole("rate", 10, "events a second"),
+    Parameter.whole("events", 100, "how many events in all"),
+    Parameter.whole("seed", 1, "of the events", least = 0),
+    port("port", "of the data; 0: any free one"),
+    port("control-port", "of the status; 0: any free one"),
+    Parameter("log", "", "file that gets every event sent; empty: none"),
+    Parameter("ready", "", "file that gets the ports as JSON once both are open; empty: none"),
+    Parameter.whole("parent", 0, "process id to end with; 0: none", least = 0)
+  )
+
+  /** Does not return: the server ends with its process. */
+  def run(name: String, arguments: Arguments): Unit = {
+    val stream = EventStream.named(name)
+    val settings = Settings.of("serve", parameters, arguments.without())
+    val status = new AtomicReference(FeedStatus())
+    val listener = listen(settings.int("port"))
+    val control = controlPort(settings, () => json(stream, settings, status.get))
+    endWith(settings.long("parent"))
+    val log = openLog(settings.text("log"))
+    announce(settings.text("ready"), listener, control)
+    val channel = listener.accept()
+    // One reader: whoever comes later is refused, and not left to wait for events for ever.
+    listener.close()
+    val plan = FeedPlan.of(settings.long("events"), settings.long("rate"))
+    new EventFeed(plan, stream.lines(settings.long("seed")), channel, log, status.set).run()
+    new CountDownLatch(1).await()
+  }
+
+  private def port(name: String, help: String): Parameter =
+    Parameter(
+      name,
+      "0",
+      help,
+      check =
+        value => Option.unless(value.toIntOption.exists(n => n >= 0 && n < 65536))("a port number")
+    )
+
+  private def listen(port: Int): ServerSocketChannel = {
+    val listener = ServerSocketChannel.open()
+    try listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress, port), 1)
+    catch { case _: BindException => throw taken("port", port) }
+  }
+
+  private def taken(name: String, port: Int): UserError =
+    new UserError(s"--$name: $port is taken by another process: choose another, or 0 for any free")
+
+  private def controlPort(settings: Settings, status: () => String): HttpServer = {
+    val port = settings.int("control-port")
+    val loopback = new InetSocketAddress(InetAddress.getLoopbackAddress, port)
+    val server =
+      try HttpServer.create(loopback, 0)
+      catch { case _: BindException => throw taken("control-port", port) }
+    server.createContext("/status", answer(_, status()))
+    server.start()
+    server
+  }
+
+  private def answer(exchange: HttpExchange, text: String): Unit = {
+    val bytes = text.getBytes("UTF-8")
+    exchange.getResponseHeaders.set("Content-Type", "application/json")
+    exchange.sendResponseHeaders(200, bytes.length.toLong)
+    exchange.getResponseBody.write(bytes)
+    exchange.close()
+  }
+
+  private def json(stream: EventStream, settings: Settings, status: FeedStatus): String =
+    Json.pretty(
+      Json
+        .obj()
+        .put("stream", stream.name)
+        .put("seed", settings.long("seed"))
+        .put("rate", settings.long("rate"))
+        .put("events", settings.long("events"))
+        .put("sent", status.sent)
+        .put("unsent", status.unsent)
+        .put("done", status.done)
+        .put("late_ms_max", status.lateMsMax)
+        .put("reader", status.reader)
+    )
+
+  private def endWith(parent: Long): Unit =
+    if (parent > 0) {
+      val process = ProcessHandle.of(parent)
+      if (process.isEmpty)
+        throw new UserError(s"--parent: no process $parent: give the id of one that runs, or 0")
+      process.get.onExit().thenRun(() => Runtime.getRuntime.halt(0))
+      ()
+    }
+
+  private def openLog(file: String): Option[OutputStream] =
+    Option.when(file.nonEmpty) {
+      try new BufferedOutputStream(Files.newOutputStream(Path.of(file)), 1 << 20)
+      catch {
+        case e: IOException =>
+          throw new UserError(s"--log: '$file' cannot be written (${e.getMessage})", Some(e))
+      }
+    }
+
+  private def announce(file: String, data: ServerSocketChannel, control: HttpServer): Unit = {
+    val text = Json.line(
+      Json
+        .obj()
+        .put("port", data.socket.getLocalPort)
+        .put("control", control.getAddress.getPort)
+        .put("pid", ProcessHandle.current.pid)
+    )
+    println(text)
+    if (file.nonEmpty) {
+      val ready = Path.of(file)
+      val part = ready.resolveSibling(s".${ready.getFileName}.part")
+      Files.writeString(part, text)
+      Files.move(part, ready, StandardCopyOption.ATOMIC_MOVE)
+      ()
+    }
+  }
+}

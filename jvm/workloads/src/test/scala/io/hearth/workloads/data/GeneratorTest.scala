@@ -1,0 +1,185 @@
+package io.hearth.workloads.data
+
+import java.nio.file.{Files, Path}
+
+import scala.collection.mutable
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.workloads.{Settings, UserError}
+
+/** What is drawn, and that it depends on seed and number alone. */
+class GeneratorTest extends AnyFunSuite {
+
+  private def defaults(generator: Generator, chosen: (String, String)*): Settings =
+    Settings.of(generator.name, generator.parameters, chosen.toMap)
+
+  private def lines(generator: Generator, count: Int, chosen: (String, String)*): Seq[String] =
+    generator.tables(1, defaults(generator, chosen: _*), count.toLong) match {
+      case Seq(table: ByteTable) => (0 until count).map(n => table.rows.line(n.toLong))
+      case other => fail(s"${generator.name} has ${other.size} tables")
+    }
+
+  private def frequencies(values: Iterable[String]): Seq[Int] =
+    values.groupMapReduce(identity)(_ => 1)(_ + _).values.toSeq.sorted.reverse
+
+  for (generator <- Generator.all)
+    test(s"parts of ${generator.name} are the same in whatever order they are written") {
+      def write(folder: Path, order: Seq[Int], seed: Long): Map[Int, Seq[WrittenFile]] =
+        order.map { part =>
+          val tables = generator.tables(seed, defaults(generator), 900)
+          tables.foreach(table => Files.createDirectories(folder.resolve(table.folder)))
+          val range = Layout(900, 3).range(part)
+          part -> tables.map(PartWriter.write(folder, _, part, range))
+        }.toMap
+      val folder = Files.createTempDirectory("hearth-generator")
+      val forwards = write(folder.resolve("a"), Seq(0, 1, 2), seed = 1)
+      assert(forwards === write(folder.resolve("b"), Seq(2, 0, 1), seed = 1))
+      val others = write(folder.resolve("c"), Seq(0, 1, 2), seed = 2)
+      assert(forwards.keys.forall(part => forwards(part).head.crc32 != others(part).head.crc32))
+      assert(forwards(0).head.crc32 != forwards(1).head.crc32)
+      Files.walk(folder).sorted(java.util.Comparator.reverseOrder()).forEach(Files.delete(_))
+    }
+
+  test("the same line comes for a number whatever was asked for before") {
+    val events = Seq[Long => String](
+      TextLines.line(7, _),
+      ClickEvents.line(7, _),
+      TagEvents.line(7, _)
+    )
+    for (line <- events) {
+      val alone = line(1000000)
+      (0L until 10L).foreach(line)
+      assert(line(1000000) === alone)
+      assert(line(1000001) !== alone)
+    }
+    assert(ClickEvents.line(7, 5).split('\t').head === "5")
+    assert(ClickEvents.line(7, 5) === ClickEvents.of(defaults(Clicks)).writer(7).line(5))
+  }
+
+  test("text has English's word lengths, sentence lengths and Zipf's slope") {
+    val text = lines(Text, 20000)
+    val words = text.flatMap(_.split(' '))
+    val letters = words.map(_.length).sum.toDouble / words.size
+    assert(letters > 4.5 && letters < 5.1)
+    val length = words.size.toDouble / text.size
+    assert(length > 17 && length < 23)
+    val counts = frequencies(words)
+    val slope = math.log(counts(9).toDouble / counts(999)) / math.log(1000.0 / 10)
+    assert(slope > 0.9 && slope < 1.1, "between rank 10 and rank 1000")
+    assert(!text.exists(line => line.isEmpty || line.contains("  ") || line.endsWith(" ")))
+  }
+
+  test("distinct words of the vocabulary are as long as those of an English list") {
+    val words = (0 until Vocabulary.Default).map(Vocabulary.standard.word)
+    assert(words.distinct.size === words.size)
+    val letters = words.map(_.length).sum.toDouble / words.size
+    assert(letters > 7 && letters < 8)
+  }
+
+  test("labels of reviews are even, and the words tell them apart") {
+    val reviews = lines(Reviews, 3000).map(_.split("[\t ]").toSeq)
+    val positive = reviews.count(_.head == "positive")
+    assert(math.abs(positive - 1500) < 130)
+    val (train, judge) = reviews.splitAt(2000)
+    val right = judge.count(review => review.head == classify(train, review.tail))
+    assert(right > 800 && right < 1000, "of 1000: signal, yet not without doubt")
+  }
+
+  /** Naive Bayes, all labels as likely. */
+  private def classify(train: Seq[Seq[String]], review: Seq[String]): String =
+    Seq("positive", "negative").maxBy { label =>
+      val counts = bags.getOrElseUpdate(label, bag(train, label))
+      val all = counts.values.sum + 100000.0
+      review.map(word => math.log((counts.getOrElse(word, 0) + 1) / all)).sum
+    }
+  private val bags = mutable.Map.empty[String, Map[String, Int]]
+
+  private def bag(train: Seq[Seq[String]], label: String): Map[String, Int] =
+    train.filter(_.head == label).flatMap(_.tail).groupMapReduce(identity)(_ => 1)(_ + _)
+
+  test("a graph has the edge factor asked for and a few vertices of very many edges") {
+    val edges = lines(Graph, 100000).map(_.split('\t').map(_.toLong).toSeq)
+    val vertices = Graph.vertices(defaults(Graph), 100000)
+    assert(vertices === 7042)
+    assert(edges.forall(edge => edge.size == 2 && edge.forall(v => v >= 0 && v < vertices)))
+    val degrees = frequencies(edges.map(_.head.toString))
+    val mean = 100000.0 / degrees.size
+    assert(degrees.head > 20 * mean)
+    val top = degrees.take(degrees.size / 100).sum / 100000.0
+    assert(top > 0.1 && top < 0.5, "share of the first hundredth")
+    val busiest = edges.groupBy(_.head).maxBy(_._2.size)._1
+    assert(busiest != 0, "numbers are shuffled")
+  }
+
+  test("a shuffle gives every number once") {
+    for (count <- Seq(2L, 3L, 1000L, 4096L, 4097L)) {
+      val shuffle = new Shuffle(count, 5)
+      assert((0L until count).map(shuffle(_)).sorted === (0L until count))
+    }
+  }
+
+  test("an alias table draws by its weights") {
+    val table = new AliasTable(Array(1.0, 0.0, 3.0, 4.0))
+    val draws = Draws.of(1, "test")
+    val drawn = Array.fill(80000)(table.draw(draws.long()))
+    val counts = (0 to 3).map(value => drawn.count(_ == value))
+    assert(counts(1) === 0)
+    for ((count, expected) <- counts.zip(Seq(10000, 0, 30000, 40000)))
+      assert(math.abs(count - expected) < 600)
+  }
+
+  test("normal numbers have mean 0 and deviation 1") {
+    val draws = Draws.of(1, "test")
+    val drawn = Array.fill(100000)(draws.normal())
+    val mean = drawn.sum / drawn.length
+    assert(math.abs(mean) < 0.02)
+    assert(math.abs(drawn.map(x => x * x).sum / drawn.length - 1) < 0.03)
+  }
+
+  test("sparse vectors are LibSVM lines: ascending, none twice, within their dimensions") {
+    for (line <- lines(SparseVectors, 500, "dimensions" -> "50", "classes" -> "3")) {
+      val words = line.split(' ')
+      val indices = words.tail.map(_.takeWhile(_ != ':').toInt).toSeq
+      assert(Set("0", "1", "2").contains(words.head))
+      assert(indices.size === 20)
+      assert(indices === indices.distinct.sorted)
+      assert(indices.head >= 1 && indices.last <= 50)
+    }
+  }
+
+  test("one zip code in ten has ten times the errors") {
+    val clicks = lines(Clicks, 20000).map(_.split('\t'))
+    def share(bad: Boolean): Double = {
+      val there = clicks.filter(click => (click(4).toInt % 10 == 3) == bad)
+      there.count(_(3) != "200").toDouble / there.size
+    }
+    assert(math.abs(share(bad = true) - 0.2) < 0.03)
+    assert(math.abs(share(bad = false) - 0.02) < 0.005)
+  }
+
+  test("parts cover all numbers once, and their count depends on the size alone") {
+    val layout = Layout(1000003, 7)
+    val ranges = (0 until 7).map(layout.range)
+    assert(ranges.head.from === 0 && ranges.last.until === 1000003)
+    assert(ranges.zip(ranges.tail).forall { case (a, b) => a.until == b.from })
+    def parts(size: String): Int =
+      Layout.of(DataSet.of(Records, "1", size, defaults(Records)), Records, defaults(Records)).parts
+    assert(Seq("1m", "64m", "1g", "8g", "1t").map(parts) === Seq(4, 4, 64, 256, 16384))
+  }
+
+  test("what cannot be made is refused with its limit") {
+    def refusal(block: => Any): String = intercept[UserError](block).getMessage
+    def sized(size: String): DataSet = DataSet.of(Text, "1", size, defaults(Text))
+    assert(
+      refusal(sized("100k")) ===
+        "--size: 100k is below the least, 262144 bytes: give 256k or more"
+    )
+    assert(refusal(sized("2000t")).contains("above the most"))
+    assert(refusal(sized("many")).contains("'many' is not a size"))
+    assert(refusal(DataSet.of(Text, "one", "1m", defaults(Text))).contains("--seed: 'one'"))
+    val crowded = defaults(SparseVectors, "nonzeros" -> "600")
+    assert(refusal(SparseVectors.check(crowded)).contains("600 is above 500"))
+    assert(refusal(Generator.named("txt")).contains("text, reviews"))
+  }
+}

@@ -1,0 +1,65 @@
+package io.hearth.workloads.streaming
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.workloads.streaming.server.FeedPlan
+import io.hearth.workloads.{Settings, UserError}
+
+class StreamReportTest extends AnyFunSuite {
+
+  private def settings(chosen: (String, String)*): StreamSettings = {
+    val addresses = Map("source" -> "localhost:1", "control" -> "localhost:2")
+    StreamSettings.of(
+      Settings.of("job", WindowedWordCount.parameters, addresses ++ chosen),
+      windowed = true
+    )
+  }
+
+  private def batches(delaysMs: Long*): Seq[Batch] = delaysMs.zipWithIndex.map { case (delay, i) =>
+    Batch(i.toLong, 2000L * i, events = 10, delay, processingMs = 100L * i)
+  }
+
+  private def report(unsent: Long, doneAtMs: Long, batches: Seq[Batch]) =
+    StreamReport.json(
+      settings(),
+      Ending(SourceStatus(10L * batches.size, unsent, true, 0, false), doneAtMs),
+      batches
+    )
+
+  test("a run kept up when its last batch began in time and the source left nothing") {
+    val ten = batches(0, 0, 9000, 0, 1999)
+    assert(report(0, 8000, ten).path("kept_up").asBoolean)
+    assert(!report(1, 8000, ten).path("kept_up").asBoolean, "something was not sent")
+    assert(!report(0, 8000, ten ++ batches(2000)).path("kept_up").asBoolean, "late at the end")
+    assert(!report(0, 4000, ten).path("kept_up").asBoolean, "long after the source's end")
+  }
+
+  test("batches of the ramp-up are listed, and left out of the figures") {
+    val told = report(0, 8000, batches(9000, 9000, 5, 7, 6))
+    assert(told.path("warm_up_batches").asInt == 2)
+    assert(told.path("batches").size == 5)
+    assert(told.path("scheduling_delay_ms").path("max").asLong == 7)
+    assert(told.path("processing_ms").path("median").asLong == 300)
+    assert(told.path("processing_ms").path("p95").asLong == 400)
+  }
+
+  test("figures over no batch are absent, with the reason") {
+    val told = report(0, 0, batches(1))
+    assert(told.path("processing_ms").path("absent").asText.contains("ramp-up"))
+  }
+
+  test("windows that do not fit the batches are refused by name") {
+    val slide = intercept[UserError](settings("slide-s" -> "3", "window-s" -> "6"))
+    assert(slide.getMessage.startsWith("--slide-s: 3 is no multiple of the batch interval (2.0 s)"))
+    val window = intercept[UserError](settings("window-s" -> "15", "slide-s" -> "10"))
+    assert(window.getMessage.startsWith("--window-s: 15 is no multiple of --slide-s (10.0 s)"))
+  }
+
+  test("an event is due at its place in the rate, and none beyond the last") {
+    val plan = FeedPlan.of(events = 100, rate = 10)
+    assert(plan.due(elapsedNs = 0) == 1)
+    assert(plan.due(elapsedNs = 950000000L) == 10)
+    assert(plan.due(elapsedNs = 60000000000L) == 100)
+    assert(plan.dueNs(event = 9) == 900000000L)
+  }
+}

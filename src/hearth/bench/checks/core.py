@@ -1,0 +1,291 @@
+"""Checks of the jobs of Spark's core: DuckDB, numpy and scikit-learn on the same data."""
+
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hearth.bench.checks import FinishedRun, Verdict
+from hearth.bench.checks.files import lines, manifest, parts, size_bytes, too_large
+
+#: Sorting is checked in one pass over input and output, at some hundreds of MB a second.
+SORT_CHECK_BYTES = 32 << 30
+#: Pairs made in memory are made again by numpy up to this many.
+PAIRS_CHECK = 50_000_000
+#: The share of reviews that rounding may label otherwise: those whose two sums are equal.
+ACCURACY_TOLERANCE = 0.001
+LOG_PROBABILITY_TOLERANCE = 1e-9
+
+_RECORD_BYTES = 100
+_KEY_BYTES = 10
+_CHUNK_RECORDS = 1 << 18
+
+_LINES = """read_csv(?, columns={'line': 'VARCHAR'}, delim='\x01', quote='', escape='',
+    header=false, auto_detect=false)"""
+_WORDS = f"""SELECT word, count(*)::BIGINT AS n
+    FROM (SELECT unnest(string_split(line, ' ')) AS word FROM {_LINES})
+    WHERE word <> '' GROUP BY word"""
+_COUNTS = """SELECT word, sum(n)::BIGINT AS n FROM read_csv(?, columns={'word': 'VARCHAR',
+    'n': 'BIGINT'}, delim='\t', quote='', escape='', header=false, auto_detect=false)
+    GROUP BY word"""
+_DIFFERENT = f"""SELECT coalesce(a.word, b.word) AS w, a.n, b.n FROM ({_WORDS}) a
+    FULL JOIN ({_COUNTS}) b ON a.word = b.word WHERE a.n IS DISTINCT FROM b.n ORDER BY w"""
+# Rows of equal lines with the number of each: two texts are equal as multisets if these are.
+_MATCHES = f"SELECT line, count(*) AS n FROM {_LINES} WHERE contains(line, ?) GROUP BY line"
+_ALL = f"SELECT line, count(*) AS n FROM {_LINES} GROUP BY line"
+
+
+def word_count(run: FinishedRun) -> Verdict:
+    """Every word's count against DuckDB's; of a large text, their sum against the manifest's."""
+    found, answer = _files(run.answer / "counts"), run.result["answer"]
+    total, distinct = _sql(f"SELECT sum(n)::BIGINT, count(*) FROM ({_COUNTS})", [found])[0]
+    if (total or 0, distinct) != (answer["words"], answer["distinct_words"]):
+        return Verdict("wrong", f"the files hold {total} words, the answer says {answer['words']}")
+    large = too_large(run.data["text"])
+    if large is None:
+        return _every_word(run, found)
+    made = manifest(run.data["text"]).get("facts", {}).get("words")
+    if made is None:
+        return Verdict("unchecked", f"{large}, and its manifest does not say how many words it has")
+    if made != total:
+        return Verdict("wrong", f"the counts sum up to {total:,}, the text has {made:,} words")
+    return Verdict("checked", f"the counts sum up to the {total:,} words of the manifest")
+
+
+def _every_word(run: FinishedRun, found: list[str]) -> Verdict:
+    different = _sql(_DIFFERENT, [_files(run.data["text"]), found])
+    if different:
+        word, expected, actual = different[0]
+        detail = f"'{word}' is counted {actual or 0} times, by DuckDB {expected or 0}"
+        return Verdict("wrong", f"{len(different)} words differ: {detail}")
+    words = run.result["answer"]["distinct_words"]
+    return Verdict("checked", f"the counts of {words:,} words equal DuckDB's")
+
+
+def grep(run: FinishedRun) -> Verdict:
+    """The lines found against DuckDB's: the same ones, each as often."""
+    if large := too_large(run.data["text"]):
+        return Verdict("unchecked", large)
+    text, pattern = _files(run.data["text"]), run.parameters["pattern"]
+    found = _files(run.answer / "lines")
+    expected = _sql(f"SELECT coalesce(sum(n), 0)::BIGINT FROM ({_MATCHES})", [text, pattern])[0][0]
+    if run.result["answer"]["lines"] != expected:
+        lines_found = run.result["answer"]["lines"]
+        return Verdict("wrong", f"{lines_found:,} lines, DuckDB finds {expected:,}")
+    if not found:
+        return Verdict("checked", "no line holds it, by DuckDB neither")
+    different = _sql(
+        f"""SELECT count(*) FROM ({_MATCHES}) a FULL JOIN ({_ALL}) b ON a.line = b.line
+        WHERE a.n IS DISTINCT FROM b.n""",
+        [text, pattern, found],
+    )[0][0]
+    if different:
+        return Verdict("wrong", f"{different:,} different lines are not those that DuckDB finds")
+    return Verdict("checked", f"the {expected:,} lines are those that DuckDB finds")
+
+
+def _sql(query: str, values: list[Any]) -> list[tuple[Any, ...]]:
+    import duckdb
+
+    with duckdb.connect() as connection:
+        return connection.execute(query, values).fetchall()
+
+
+def _files(folder: Path) -> list[str]:
+    return [str(file) for file in parts(folder)]
+
+
+def sort(run: FinishedRun) -> Verdict:
+    """Order over all files, and the same records as the input, by a sum over their hashes."""
+    source, target = run.data["records"], run.answer / "sorted"
+    if size_bytes(source) != size_bytes(target):
+        sizes = f"{size_bytes(target):,} bytes, the input {size_bytes(source):,}"
+        return Verdict("wrong", f"the output has {sizes}")
+    if large := too_large(source, SORT_CHECK_BYTES):
+        return Verdict("unchecked", f"{large}; only the number of bytes was compared")
+    if descent := _descent(target):
+        return Verdict("wrong", descent)
+    if _multiset(source) != _multiset(target):
+        return Verdict("wrong", "the output does not hold the same records as the input")
+    records = size_bytes(source) // _RECORD_BYTES
+    return Verdict("checked", f"{records:,} records in order, the same as in the input")
+
+
+def _chunks(folder: Path) -> Iterator[tuple[Path, np.ndarray]]:
+    """Each file's records, of 100 bytes each, some at a time."""
+    for file in parts(folder):
+        records = np.memmap(file, dtype=np.uint8, mode="r").reshape(-1, _RECORD_BYTES)
+        for start in range(0, len(records), _CHUNK_RECORDS):
+            yield file, records[start : start + _CHUNK_RECORDS]
+
+
+def _descent(folder: Path) -> str | None:
+    """Where a key is smaller than the one before it."""
+    last = b""
+    for file, records in _chunks(folder):
+        # Compared as unsigned bytes; that numpy drops trailing zeros changes no order here.
+        keys = np.ascontiguousarray(records[:, :_KEY_BYTES]).view(f"S{_KEY_BYTES}").ravel()
+        if keys[0] < last or bool((keys[1:] < keys[:-1]).any()):
+            return f"the keys in {file.name} are not in order"
+        last = keys[-1]
+    return None
+
+
+def _multiset(folder: Path) -> int:
+    """The sum of all records' hashes modulo 2^64: no matter in which order they stand."""
+    odd = np.random.default_rng(100).integers(0, 1 << 63, 13, dtype=np.uint64) * np.uint64(2)
+    weights = odd + np.uint64(1)
+    total = 0
+    for _, records in _chunks(folder):
+        padded = np.zeros((len(records), 104), dtype=np.uint8)
+        padded[:, :_RECORD_BYTES] = records
+        hashes = _mixed(_mixed(padded.view("<u8")) @ weights)
+        total += int(hashes.sum(dtype=np.uint64))
+    return total % (1 << 64)
+
+
+def _mixed(numbers: np.ndarray) -> np.ndarray:
+    """SplitMix64's output function (Steele, Lea, Flood: OOPSLA 2014), modulo 2^64."""
+    with np.errstate(over="ignore"):
+        a = numbers + np.uint64(0x9E3779B97F4A7C15)
+        b = (a ^ (a >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        c = (b ^ (b >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return c ^ (c >> np.uint64(31))
+
+
+def _keys(parameters: dict[str, str]) -> np.ndarray:
+    """The keys of the pairs that the job makes, anew."""
+    count = int(parameters["maps"]) * int(parameters["pairs"])
+    seed = _mixed(np.array([int(parameters["seed"])], dtype=np.uint64))
+    mixed = _mixed(np.arange(count, dtype=np.uint64) + seed)
+    return (mixed >> np.uint64(1)) % np.uint64(parameters["keys"])
+
+
+def _too_many(parameters: dict[str, str]) -> str | None:
+    count = int(parameters["maps"]) * int(parameters["pairs"])
+    if count <= PAIRS_CHECK:
+        return None
+    return f"{count:,} pairs are over the {PAIRS_CHECK:,} that are made anew"
+
+
+def _pairs_amiss(run: FinishedRun) -> str | None:
+    """Whether pairs were lost or invented, by their number and their bytes."""
+    answer = run.result["answer"]
+    pairs = int(run.parameters["maps"]) * int(run.parameters["pairs"])
+    for name, expected in (
+        ("pairs", pairs),
+        ("value_bytes", pairs * int(run.parameters["value-bytes"])),
+    ):
+        if answer[name] != expected:
+            return f"{name}: {answer[name]:,}, made were {expected:,}"
+    return None
+
+
+def group_by(run: FinishedRun) -> Verdict:
+    """Groups by DuckDB over the same keys: their number, the largest, a sum over all of them."""
+    if amiss := _pairs_amiss(run):
+        return Verdict("wrong", amiss)
+    if many := _too_many(run.parameters):
+        return Verdict("unchecked", f"no pair is lost or invented; the groups: {many}")
+    import duckdb
+    import pyarrow as pa
+
+    with duckdb.connect() as connection:
+        connection.register("pairs", pa.table({"key": _keys(run.parameters)}))
+        grouped = connection.execute("SELECT key, count(*)::UBIGINT AS n FROM pairs GROUP BY key")
+        groups = grouped.fetchnumpy()
+    size = groups["n"].astype(np.uint64)
+    checksum = int((_mixed(groups["key"].astype(np.uint64)) * size * size).sum(dtype=np.uint64))
+    answer = run.result["answer"]
+    actual = (answer["groups"], answer["largest_group"], answer["checksum"] % (1 << 64))
+    expected = (len(size), int(size.max()), checksum)
+    if actual != expected:
+        return Verdict("wrong", f"groups, largest, checksum: {actual}, by DuckDB {expected}")
+    return Verdict("checked", f"{len(size):,} groups, the sizes of all equal DuckDB's")
+
+
+def sort_by(run: FinishedRun) -> Verdict:
+    """Each partition's keys, in order, against the same keys sorted by numpy."""
+    if amiss := _pairs_amiss(run):
+        return Verdict("wrong", amiss)
+    if many := _too_many(run.parameters):
+        return Verdict("unchecked", f"no pair is lost or invented; the order: {many}")
+    mixed = _mixed(np.sort(_keys(run.parameters)))
+    start = 0
+    for number, partition in enumerate(run.result["answer"]["partitions"]):
+        count = partition["pairs"]
+        places = np.arange(1, count + 1, dtype=np.uint64)
+        checksum = int((mixed[start : start + count] * places).sum(dtype=np.uint64))
+        if checksum != partition["checksum"] % (1 << 64):
+            return Verdict("wrong", f"partition {number} does not hold its keys in order")
+        start += count
+    return Verdict("checked", f"{start:,} pairs in the order that numpy sorts them in")
+
+
+def naive_bayes(run: FinishedRun) -> Verdict:
+    """Model and accuracy against scikit-learn's on the same split of the reviews."""
+    if large := too_large(run.data["reviews"]):
+        return Verdict("unchecked", large)
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.naive_bayes import MultinomialNB
+
+    training, unseen = _split(run)
+    counter = CountVectorizer(analyzer=_tokens)
+    counts = counter.fit_transform(text for _, text in training)
+    model = MultinomialNB(alpha=float(run.parameters["smoothing"]))
+    model.fit(counts, [label for label, _ in training])
+    words = counter.get_feature_names_out()
+    expected = dict(zip(words, model.feature_log_prob_.T, strict=True))
+    if amiss := _words_amiss(run.answer / "model", expected):
+        return Verdict("wrong", amiss)
+    accuracy = model.score(
+        counter.transform(text for _, text in unseen), [label for label, _ in unseen]
+    )
+    answer = run.result["answer"]
+    if answer["tested"] != len(unseen):
+        return Verdict("wrong", f"{answer['tested']:,} reviews tested, there are {len(unseen):,}")
+    if abs(answer["accuracy"] - accuracy) > ACCURACY_TOLERANCE:
+        return Verdict("wrong", f"accuracy {answer['accuracy']:.4f}, scikit-learn's {accuracy:.4f}")
+    return Verdict(
+        "checked", f"{len(expected):,} words and accuracy {accuracy:.4f}: scikit-learn's"
+    )
+
+
+def _split(run: FinishedRun) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Reviews to learn from, and unseen ones: (label, text). The job's rule, written again."""
+    training, unseen = [], []
+    for line in lines(run.data["reviews"]):
+        label, _, text = line.partition("\t")
+        learns = zlib.crc32(line.encode()) % 100 < int(run.parameters["train-percent"])
+        (training if learns else unseen).append((label, text))
+    return training, unseen
+
+
+def _tokens(text: str) -> list[str]:
+    return re.findall("[a-z0-9']+", text.lower())
+
+
+def _words_amiss(folder: Path, expected: dict[str, np.ndarray]) -> str | None:
+    found = {}
+    for line in lines(folder):
+        word, negative, positive = line.split("\t")
+        found[word] = np.array([float(negative), float(positive)])
+    if found.keys() != expected.keys():
+        return f"{len(found):,} words are known, scikit-learn knows {len(expected):,}"
+    for word, logs in expected.items():
+        if not np.allclose(found[word], logs, rtol=0, atol=LOG_PROBABILITY_TOLERANCE):
+            return f"'{word}' has log probabilities {found[word]}, by scikit-learn {logs}"
+    return None
+
+
+CORE = {
+    "word-count": word_count,
+    "grep": grep,
+    "sort": sort,
+    "group-by": group_by,
+    "sort-by": sort_by,
+    "naive-bayes": naive_bayes,
+}

@@ -1,0 +1,82 @@
+"""How checks read data sets and answers; what is too large to be worked out a second time."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hearth.bench.checks import FinishedRun, Verdict
+
+#: Inputs up to this size are worked out anew in full by a second implementation.
+FULL_CHECK_BYTES = 256 << 20
+
+
+def parts(folder: Path) -> list[Path]:
+    """The files that hold the data, in order; empty ones left out, for some readers refuse them."""
+    return [file for file in sorted(folder.glob("part-*")) if file.stat().st_size > 0]
+
+
+def size_bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in parts(folder))
+
+
+def too_large(folder: Path, limit_bytes: int = FULL_CHECK_BYTES) -> str | None:
+    """Why the data is not worked out anew, if it is not."""
+    size = size_bytes(folder)
+    if size <= limit_bytes:
+        return None
+    return f"the input of {size >> 20} MiB is over the {limit_bytes >> 20} MiB that are recomputed"
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    """What the generator says that it wrote; empty for data that no generator made."""
+    file = folder / "_manifest.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+def only_counted(run: FinishedRun, data: str, counted: str, large: str) -> Verdict:
+    """The verdict on a run over data that is too large: whether it read as many rows as were made.
+
+    data: the input's name; counted: that of the answer's number of rows.
+    """
+    made, read = manifest(run.data[data]).get("rows"), run.result["answer"][counted]
+    if made is None:
+        return Verdict("unchecked", large)
+    if made != read:
+        return Verdict("wrong", f"{read:,} {counted} were read, {made:,} were made")
+    return Verdict("unchecked", f"{large}; all {made:,} {counted} were read")
+
+
+def lines(folder: Path) -> Iterator[str]:
+    """The lines of all parts of a text, in order, without their ends."""
+    for file in parts(folder):
+        with file.open(encoding="utf-8", newline="\n") as text:
+            yield from (line.removesuffix("\n") for line in text)
+
+
+def table(folder: Path, dtype: type) -> dict[int, Any]:
+    """The answer's files of `vertex TAB value`. Raises ValueError for a vertex listed twice."""
+    found: dict[int, Any] = {}
+    for line in lines(folder):
+        key, value = line.split("\t")
+        if int(key) in found:
+            raise ValueError(f"{folder.name} lists {key} twice")
+        found[int(key)] = dtype(value)
+    return found
+
+
+def vectors(folder: Path, *columns: str) -> list[np.ndarray]:
+    """Columns of a Parquet data set: a list column becomes an array of rows x dimensions."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    read = pa.concat_tables(pq.read_table(file, columns=list(columns)) for file in parts(folder))
+    return [_array(read.column(name).combine_chunks(), len(read)) for name in columns]
+
+
+def _array(column: Any, rows: int) -> np.ndarray:
+    values = column.flatten() if hasattr(column, "flatten") and column.type.num_fields else column
+    array = values.to_numpy(zero_copy_only=False)
+    return array.reshape(rows, -1) if values is not column else array

@@ -1,0 +1,221 @@
+"""The jobs of Spark's core on small data, held against independent implementations."""
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import small_data
+from spark_runs import plain_java, planned, run_all, submit, with_answer
+
+from hearth.bench.checks import FinishedRun, core
+from hearth.bench.checks.registry import check
+
+Runs = dict[str, FinishedRun]
+_FEW_KEYS = {"maps": "4", "pairs": "3000", "value_bytes": "20", "keys": "500", "reduces": "5"}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    folder = tmp_path_factory.mktemp("core")
+    text = {"text": small_data.text(folder / "text")}
+    records = {"records": small_data.records(folder / "records")}
+    reviews = {"reviews": small_data.reviews(folder / "reviews")}
+    jobs = {
+        "word-count": ("word-count", text, {"partitions": "3"}),
+        "grep": ("grep", text, {"pattern": "the4"}),
+        "grep-nothing": ("grep", text, {"pattern": "nowhere"}),
+        "sort": ("sort", records, {"partitions": "4"}),
+        "group-by": ("group-by", {}, _FEW_KEYS),
+        "sort-by": ("sort-by", {}, _FEW_KEYS),
+        "naive-bayes": ("naive-bayes", reviews, {}),
+    }
+    plans = {
+        name: planned(folder, name, job, data, **settings)
+        for name, (job, data, settings) in jobs.items()
+    }
+    return run_all(folder, plans)
+
+
+@pytest.mark.parametrize(
+    "name", ["word-count", "grep", "grep-nothing", "sort", "group-by", "sort-by", "naive-bayes"]
+)
+def test_the_answer_of_each_job_is_found_right(runs: Runs, name: str) -> None:
+    verdict = check(runs[name])
+    assert verdict.status == "checked", verdict.detail
+
+
+def test_a_result_says_what_ran_and_how_long_each_phase_took(runs: Runs) -> None:
+    result = runs["naive-bayes"].result
+    assert [phase["name"] for phase in result["phases"]] == ["train", "test"]
+    assert result["seconds"] == pytest.approx(sum(p["seconds"] for p in result["phases"]))
+    assert result["parameters"] == {"train-percent": "80", "smoothing": "1.0"}
+    assert result["spark"]["master"] == "local[2]"
+
+
+def test_naive_bayes_labels_reviews_better_than_a_coin(runs: Runs) -> None:
+    assert runs["naive-bayes"].result["answer"]["accuracy"] > 0.8
+
+
+def test_pairs_are_grouped_and_sorted_from_the_cache(runs: Runs) -> None:
+    for name in ("group-by", "sort-by"):
+        assert runs[name].result["answer"]["cached_partitions"] == 4
+    assert runs["group-by"].result["answer"]["groups"] == 500
+    assert len(runs["sort-by"].result["answer"]["partitions"]) == 5
+
+
+def _damaged(run: FinishedRun, folder: Path, damage: Callable[[Path], None]) -> FinishedRun:
+    """The run with a copy of its answer's files, damaged."""
+    copy = folder / "answer"
+    shutil.copytree(run.answer, copy)
+    damage(copy)
+    return dataclasses.replace(run, answer=copy)
+
+
+def _first(folder: Path) -> Path:
+    return next(file for file in sorted(folder.glob("part-*")) if file.stat().st_size)
+
+
+def _one_more(answer: Path) -> None:
+    file = _first(answer / "counts")
+    lines = file.read_text().splitlines(keepends=True)
+    word, count = lines[0].split("\t")
+    other, less = lines[1].split("\t")
+    lines[:2] = [f"{word}\t{int(count) + 1}\n", f"{other}\t{int(less) - 1}\n"]
+    file.write_text("".join(lines))
+
+
+def _another_line(answer: Path) -> None:
+    file = _first(answer / "lines")
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join([lines[0].replace("the4", "the4the4", 1), *lines[1:]]))
+
+
+def _swapped(answer: Path) -> None:
+    file = _first(answer / "sorted")
+    data = file.read_bytes()
+    file.write_bytes(data[100:200] + data[:100] + data[200:])
+
+
+def _doubled(answer: Path) -> None:
+    file = _first(answer / "sorted")
+    data = file.read_bytes()
+    file.write_bytes(data[:100] + data[:100] + data[200:])
+
+
+def _value_changed(answer: Path) -> None:
+    file = _first(answer / "sorted")
+    data = file.read_bytes()
+    file.write_bytes(data[:99] + bytes([data[99] ^ 1]) + data[100:])
+
+
+def _surer_word(answer: Path) -> None:
+    file = _first(answer / "model")
+    word, negative, positive = file.read_text().splitlines()[0].split("\t")
+    changed = f"{word}\t{float(negative) + 1e-6}\t{positive}"
+    file.write_text(file.read_text().replace(f"{word}\t{negative}\t{positive}", changed))
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("word-count", _one_more),
+        ("grep", _another_line),
+        ("sort", _swapped),
+        ("sort", _doubled),
+        ("sort", _value_changed),
+        ("naive-bayes", _surer_word),
+    ],
+)
+def test_files_with_a_fault_are_found_wrong(
+    runs: Runs, name: str, damage: Callable[[Path], None], tmp_path: Path
+) -> None:
+    assert check(_damaged(runs[name], tmp_path, damage)).status == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("word-count", "words"),
+        ("grep", "lines"),
+        ("group-by", "groups"),
+        ("group-by", "checksum"),
+        ("group-by", "value_bytes"),
+        ("sort-by", "pairs"),
+        ("naive-bayes", "tested"),
+        ("naive-bayes", "accuracy"),
+    ],
+)
+def test_a_number_with_a_fault_is_found_wrong(runs: Runs, name: str, value: str) -> None:
+    number = runs[name].result["answer"][value]
+    changed = number - 0.01 if isinstance(number, float) else number + 1
+    assert check(with_answer(runs[name], **{value: changed})).status == "wrong"
+
+
+def test_pairs_in_another_order_are_found_wrong(runs: Runs) -> None:
+    partitions = runs["sort-by"].result["answer"]["partitions"]
+    swapped = [partitions[1], partitions[0], *partitions[2:]]
+    assert check(with_answer(runs["sort-by"], partitions=swapped)).status == "wrong"
+
+
+def test_a_large_text_is_held_against_the_words_of_its_manifest(
+    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(core, "too_large", lambda folder: "the input is large")
+    run = runs["word-count"]
+    assert check(run).status == "unchecked"
+    text = tmp_path / "text"
+    shutil.copytree(run.data["text"], text)
+    run = dataclasses.replace(run, data={"text": text})
+    words = run.result["answer"]["words"]
+    for made, status in ((words, "checked"), (words + 1, "wrong")):
+        (text / "_manifest.json").write_text(json.dumps({"facts": {"words": made}}))
+        assert check(run).status == status
+
+
+def test_a_run_that_fails_is_told_and_does_not_stop_the_next(tmp_path: Path) -> None:
+    broken = tmp_path / "reviews"
+    broken.mkdir()
+    (broken / "part-00000.txt").write_text("no label here\n")
+    small = {"maps": "2", "pairs": "10", "value_bytes": "1"}
+    plans = [
+        planned(tmp_path, "broken", "naive-bayes", {"reviews": broken}),
+        planned(tmp_path, "after", "group-by", {}, **small),
+    ]
+    for name in ("broken", "after"):
+        (tmp_path / name).mkdir()
+    file = tmp_path / "runs.jsonl"
+    file.write_text("".join(json.dumps(plan) + "\n" for plan in plans))
+    done = submit(tmp_path, "run-all", str(file))
+    assert done.returncode == 1
+    assert "naive-bayes failed" in done.stderr
+    assert "a review must start with negative or positive" in done.stderr
+    assert "1 of 2 runs failed" in done.stderr
+    assert not (tmp_path / "broken" / "result.json").exists()
+    assert json.loads((tmp_path / "after" / "result.json").read_text())["answer"]["pairs"] == 20
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["run", "sort"], "--data records=DIR is missing"),
+        (["run", "naive-bayes", "--train-percent", "100"], "is not a whole number from 1 to 99"),
+        (["run-all", "nowhere.jsonl"], "there is no file 'nowhere.jsonl'"),
+        (["run-all", "broken.jsonl"], "broken.jsonl, line 1 is not a JSON object"),
+        (["run", "group-by", "--answer", "full", "--result", "r.json"], "'full' is not empty"),
+    ],
+)
+def test_what_the_user_can_put_right_is_told_in_a_line(
+    tmp_path: Path, words: list[str], told: str
+) -> None:
+    (tmp_path / "broken.jsonl").write_text("{job\n")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "other").write_text("")
+    if words[:1] == ["run"] and "--answer" not in words:
+        words = [*words, "--answer", "new", "--result", "r.json"]
+    done = plain_java(tmp_path, *words)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

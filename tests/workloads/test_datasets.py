@@ -1,0 +1,182 @@
+"""Data sets: named by what decides their bytes, never trusted half-written, locked while made."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from hearth.bench import datasets
+from hearth.bench.catalogue import Catalogue, Generator, Input, Job, Parameter
+from hearth.bench.datasets import MANIFEST, Wanted, ensure, wanted_by
+from hearth.bench.progress import Bar
+from hearth.model.errors import UserError
+from hearth.model.processes import start_ticks
+
+TEXT = Generator("text", 2, "words", ())
+WANTED = Wanted(TEXT, 1 << 20, 7, (("vocabulary", "1000"),))
+MANIFEST_OF_WANTED = {
+    "generator": "text",
+    "version": 2,
+    "seed": 7,
+    "size_bytes": 1 << 20,
+    "parameters": {"vocabulary": "1000", "other": "1"},
+    "bytes": 1048000,
+}
+
+
+def made(folder: Path, **changes: object) -> Path:
+    """A finished data set, as the generator leaves it."""
+    folder.mkdir(parents=True)
+    (folder / "part-00000.txt").write_text("a few words\n")
+    (folder / MANIFEST).write_text(json.dumps({**MANIFEST_OF_WANTED, **changes}))
+    return folder
+
+
+def test_a_finished_data_set_is_used_as_it_is(tmp_path: Path) -> None:
+    assert ensure(WANTED, made(tmp_path / "d")) == tmp_path / "d"
+
+
+def test_the_name_changes_with_all_that_decides_the_bytes() -> None:
+    others = [
+        Wanted(Generator("text", 3, "words", ()), 1 << 20, 7, WANTED.parameters),
+        Wanted(Generator("tags", 2, "words", ()), 1 << 20, 7, WANTED.parameters),
+        Wanted(TEXT, 2 << 20, 7, WANTED.parameters),
+        Wanted(TEXT, 1 << 20, 8, WANTED.parameters),
+        Wanted(TEXT, 1 << 20, 7, (("vocabulary", "2000"),)),
+        Wanted(TEXT, 1 << 20, 7),
+    ]
+    assert len({wanted.name for wanted in [WANTED, *others]}) == 7
+    assert WANTED.name == "text_v2_1048576b_seed-7_vocabulary-1000"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"seed": 8}, "holds data of seed 8, wanted is 7"),
+        ({"version": 1}, "holds data of version 1, wanted is 2"),
+        ({"size_bytes": 5}, "holds data of size_bytes 5, wanted is 1048576"),
+        ({"generator": "tags"}, "holds data of generator tags, wanted is text"),
+        ({"parameters": {"vocabulary": "5"}}, "holds data of vocabulary 5, wanted is 1000"),
+        ({"parameters": {}}, "holds data of vocabulary None, wanted is 1000"),
+    ],
+)
+def test_a_folder_of_other_data_is_refused_by_what_differs(
+    tmp_path: Path, changes: dict[str, object], words: str
+) -> None:
+    with pytest.raises(UserError, match=words):
+        ensure(WANTED, made(tmp_path / "d", **changes))
+
+
+def test_a_folder_of_the_users_own_files_is_never_written_into(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear reader")
+    with pytest.raises(UserError, match=f"has files and no {MANIFEST}"):
+        ensure(WANTED, tmp_path)
+    with pytest.raises(UserError, match="is no directory"):
+        ensure(WANTED, tmp_path / "letter.txt")
+    assert [file.name for file in tmp_path.iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]"])
+def test_a_damaged_manifest_is_named(tmp_path: Path, text: str) -> None:
+    folder = made(tmp_path / "d")
+    (folder / MANIFEST).write_text(text)
+    with pytest.raises(UserError, match="delete the folder"):
+        ensure(WANTED, folder)
+
+
+def test_a_size_that_the_disk_has_no_room_for_is_refused_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(datasets.shutil, "disk_usage", lambda _: usage(10, 10, (1 << 20) - 1))
+    with pytest.raises(UserError, match=r"--size: 1 MB do not fit, .* are free"):
+        ensure(WANTED, tmp_path / "new" / "d")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_jobs_setting_reaches_the_generator_that_shares_it() -> None:
+    clusters = Generator("clusters", 1, "c", ())
+    settings = (Parameter("dimensions", "20", "", ""), Parameter("iterations", "4", "", ""))
+    inputs = (Input("points", "clusters", ("dimensions",)),)
+    job = Job("k-means", "ml", "", "", "", settings, inputs, None)
+    offer = Catalogue((job,), (clusters,))
+    default = wanted_by(offer, job, {"iterations": "9"}, 5 << 20, 3)
+    assert default == {"points": Wanted(clusters, 5 << 20, 3, (("dimensions", "20"),))}
+    chosen = wanted_by(offer, job, {"dimensions": "7"}, None, 3)["points"]
+    assert chosen.parameters == (("dimensions", "7"),)
+    assert chosen.size_bytes > 0
+
+
+def test_the_home_of_the_data_is_the_users_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEARTH_DATA", "/big/disk")
+    assert datasets.data_home() == Path("/big/disk")
+    monkeypatch.delenv("HEARTH_DATA")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/elsewhere")
+    assert datasets.data_home() == Path("/elsewhere/hearth/data")
+
+
+_HOLDER = """
+import subprocess, sys, time
+from pathlib import Path
+from hearth.bench import datasets
+from hearth.launch.children import run_child
+with datasets._lock(Path(sys.argv[1])) as lock:
+    run_child(["sh", "-c", "echo $$; exec sleep 60"], {}, Path(sys.argv[2]), inherited=(lock,))
+"""
+
+
+def test_a_killed_maker_and_its_child_leave_no_lock(tmp_path: Path) -> None:
+    place, log = tmp_path / "d", tmp_path / "log"
+    holder = subprocess.Popen([sys.executable, "-c", _HOLDER, str(place), str(log)])
+    end = time.monotonic() + 20
+    while not (log.is_file() and log.read_text().strip()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    child = int(log.read_text())
+    waiter = subprocess.Popen(
+        [sys.executable, "-c", _HOLDER, str(place), str(tmp_path / "second")],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert waiter.stderr is not None
+    assert "waiting for another hearth that makes" in waiter.stderr.readline()
+    assert not (tmp_path / "second").exists(), "two may not make the same data"
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.wait()
+    end = time.monotonic() + 20
+    while not (tmp_path / "second").exists():
+        assert time.monotonic() < end, "the lock outlived its owner"
+        time.sleep(0.05)
+    assert start_ticks(child) is None, "the lock is free only when the child is gone too"
+    waiter.kill()
+    waiter.communicate()
+
+
+def test_the_bar_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar("making data", terminal=True)
+    assert bar.text(12, 48).startswith("[#######.....................]  25 %  12 of 48 parts")
+    bar.show(0, 0)
+    bar.show(48, 48)
+    assert "100 %  48 of 48 parts" in capsys.readouterr().err
+
+
+def test_a_log_gets_one_line_and_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar("making data", terminal=False)
+    bar.show(3, 4)
+    bar.close()
+    assert capsys.readouterr().err == "hearth: making data ...\n"
+
+
+def test_the_size_of_tpch_is_its_scale_unless_the_user_names_one() -> None:
+    scale = Parameter("scale", "0", "", "")
+    job = Job("tpch", "sql", "", "", "", (scale,), (Input("tpch", "tpch", ()),), None)
+    offer = Catalogue((job,), ())
+    by_size = wanted_by(offer, job, {}, 2 << 30, 1)["tpch"]
+    assert by_size == datasets.WantedTpch(2.0)
+    assert wanted_by(offer, job, {"scale": "0.5"}, 2 << 30, 1)["tpch"].name == "tpch_scale-0.5"

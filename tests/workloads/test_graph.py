@@ -1,0 +1,83 @@
+"""The jobs of GraphX on a small graph, held against scipy and networkx."""
+
+from pathlib import Path
+
+import networkx
+import pytest
+import small_data
+from spark_runs import planned, run_all, with_answer
+
+from hearth.bench.checks import FinishedRun
+from hearth.bench.checks.registry import check
+
+Runs = dict[str, FinishedRun]
+JOBS = {"page-rank": "ranks", "connected-components": "components", "triangle-count": "triangles"}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    folder = tmp_path_factory.mktemp("graph")
+    data = {"graph": small_data.graph(folder / "graph")}
+    return run_all(folder, {job: planned(folder, job, job, data) for job in JOBS})
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_the_answer_of_each_job_is_found_right(runs: Runs, job: str) -> None:
+    verdict = check(runs[job])
+    assert verdict.status == "checked", verdict.detail
+
+
+def test_ranks_sum_up_to_the_number_of_vertices(runs: Runs) -> None:
+    answer = runs["page-rank"].result["answer"]
+    assert answer["sum"] == pytest.approx(answer["vertices"])
+    assert len(answer["top"]) == 20
+
+
+def test_triangles_and_components_are_networkx_s(runs: Runs) -> None:
+    graph = networkx.Graph()
+    for file in runs["triangle-count"].data["graph"].glob("part-*"):
+        graph.add_edges_from(line.split("\t") for line in file.read_text().splitlines())
+    components = list(networkx.connected_components(graph))
+    graph.remove_edges_from(list(networkx.selfloop_edges(graph)))
+    answer = runs["triangle-count"].result["answer"]
+    assert answer["triangles"] == sum(networkx.triangles(graph).values()) // 3
+    assert runs["connected-components"].result["answer"]["components"] == len(components)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_one_vertex_with_another_value_is_found_wrong(runs: Runs, job: str) -> None:
+    file = _first(runs[job].answer / JOBS[job])
+    text = file.read_text()
+    first, rest = text.split("\n", 1)
+    vertex, value = first.split("\t")
+    changed = str(float(value) * 1.0001) if job == "page-rank" else str(int(value) + 1)
+    try:
+        file.write_text(f"{vertex}\t{changed}\n{rest}")
+        assert check(runs[job]).status == "wrong"
+        file.write_text(rest)
+        assert check(runs[job]).status == "wrong"
+    finally:
+        file.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("job", "value"),
+    [
+        ("connected-components", "components"),
+        ("connected-components", "largest"),
+        ("triangle-count", "triangles"),
+    ],
+)
+def test_a_number_with_a_fault_is_found_wrong(runs: Runs, job: str, value: str) -> None:
+    number = runs[job].result["answer"][value]
+    assert check(with_answer(runs[job], **{value: number + 1})).status == "wrong"
+
+
+@pytest.mark.parametrize("job", ["page-rank", "triangle-count"])
+def test_a_list_of_the_largest_with_a_fault_is_found_wrong(runs: Runs, job: str) -> None:
+    top = runs[job].result["answer"]["top"]
+    assert check(with_answer(runs[job], top=[*top[:-2], top[-1], top[-2]])).status == "wrong"
+
+
+def _first(folder: Path) -> Path:
+    return next(file for file in sorted(folder.glob("part-*")) if file.stat().st_size)

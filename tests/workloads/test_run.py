@@ -1,0 +1,276 @@
+"""hearth run and hearth bench as a user meets them, on real Spark."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hearth.cli import command_parser
+from hearth.commands import run as run_command
+from hearth.model.errors import UserError
+from support import ROOT, Command
+from test_contract import validate
+
+SMALL = ["--size", "512k"]
+PLAIN = [*SMALL, "--master", "local[2]"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the data of this module's runs are made, once."""
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture
+def with_data(hearth: Command, home: Path) -> Command:
+    """`hearth` with the data home of this module."""
+
+    def run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+        environment = {"HEARTH_DATA": str(home), **options.pop("environment", {})}  # type: ignore[dict-item]
+        return hearth(*words, environment=environment, **options)
+
+    return run
+
+
+def java_of(folder: Path) -> list[int]:
+    """Every process whose command line names a folder: jobs and generators do."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                words = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue  # it ended between listing and reading
+            if str(folder).encode() in words:
+                found.append(int(entry.name))
+    return found
+
+
+def wait_until(holds: Callable[[], bool], what: str, limit_s: float = 90) -> None:
+    """Waits for a condition; fails, naming it, after the limit."""
+    end = time.monotonic() + limit_s
+    while not holds():
+        assert time.monotonic() < end, f"not within {limit_s} s: {what}"
+        time.sleep(0.05)
+
+
+def test_a_word_count_makes_its_data_once_and_equals_duckdbs(
+    with_data: Command, home: Path
+) -> None:
+    first = with_data("run", "word-count", *PLAIN)
+    assert first.returncode == 0, first.stderr
+    fields = first.stdout.strip().split("  ")
+    assert fields[:2] == ["word-count", "local[2]"]
+    assert fields[2].endswith("KB")
+    assert fields[-1].startswith("answer: checked (")
+    assert first.stderr.count("making 512 KB of text data, seed 1") == 1
+    assert len(first.stderr.splitlines()) == 1, "elsewhere than on a terminal: one line"
+    second = with_data("run", "word-count", *PLAIN, "--json", "--partitions", "3")
+    assert second.stderr == "", "the data are there already"
+    document = json.loads(second.stdout)
+    validate("workload-result", document)
+    assert document["verdict"]["status"] == "checked"
+    assert document["parameters"]["partitions"] == "3"
+    assert document["asked_master"] == document["spark"]["master"] == "local[2]"
+    assert 0 < document["seconds"] < document["wall_s"]
+    assert document["data"]["text"]["seed"] == 1
+    assert list((home / "runs").iterdir()) == [], "nothing of a run is left unless --keep"
+
+
+def test_a_job_runs_bound_the_way_hearth_submit_runs_it(with_data: Command) -> None:
+    done = with_data("run", "word-count", *SMALL, "--master", "local-numa[2x1]", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["spark"]["master"] == "local-numa[2x1]"
+    assert document["spark"]["executors"] == 2
+    assert document["verdict"]["status"] == "checked"
+
+
+def test_what_is_kept_is_named(with_data: Command) -> None:
+    done = with_data("run", "word-count", *PLAIN, "--keep")
+    folder = Path(done.stderr.strip().removeprefix("kept in "))
+    assert (folder / "log").is_file()
+    assert list((folder / "answer" / "counts").glob("part-*"))
+
+
+def test_a_job_that_crashes_says_why_and_keeps_its_log(with_data: Command, tmp_path: Path) -> None:
+    # Spark asks for 450 MB at least and says so in one line of its own.
+    done = with_data("run", "word-count", *PLAIN, "--conf", "spark.driver.memory=64m")
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("hearth: word-count on local[2] ended with 1: ")
+    assert "System memory" in last
+    log = Path(last.partition("(log: ")[2].rstrip(")"))
+    assert log.is_relative_to(tmp_path / "state")
+    assert "System memory" in log.read_text()
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["wordcount"], "'wordcount' is no job: did you mean word-count"),
+        (["xyzzy"], "'xyzzy' is no job: 'hearth run --list' shows them"),
+        (["word-count", "--size", "2"], "--size: '2' is not a size"),
+        (["word-count", "--size", "two"], "--size: 'two' is not a size"),
+        (["word-count", "--size", "900000t"], "--size: "),
+        (["word-count", "--master", "lokal[2]"], "--master: 'lokal[2]' is no master"),
+        (["word-count", "--master", "local-numa[x]"], "--master: 'local-numa[x]' is no form"),
+        (["word-count", "--partitons", "3"], "did you mean --partitions?"),
+        (["word-count", "--partitions", "many"], "--partitions: 'many' is not a whole number"),
+        (["word-count", "--partitions"], "--partitions: its value is missing"),
+        (["word-count", "--partitions", "2", "--partitions=3"], "--partitions: given twice"),
+        (["word-count", "stray"], "'stray' is not understood"),
+        (["--partitions", "2"], "the job's name comes first"),
+        (["word-count", "--seed", "-1"], "--seed: -1 is below 0"),
+        (["word-count", "--port", "70000"], "--port: 70000 is no port"),
+        (["word-count", "--conf", "nonsense"], "--conf: 'nonsense' is not key=value"),
+    ],
+)
+def test_bad_words_of_run_end_in_one_line(
+    with_data: Command, home: Path, words: list[str], message: str
+) -> None:
+    before = sorted(home.iterdir())
+    done = with_data("run", *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert sorted(home.iterdir()) == before, "nothing is made for a run that cannot be"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--repeat", "0"], "--repeat: 0 is out of range: give 1 to"),
+        (["--warmup", "-1"], "--warmup: -1 is out of range: give 0 to"),
+        (["--jobs", "word-count,wordcount"], "'wordcount' is no job: did you mean word-count"),
+        (["--jobs", "word-count,word-count"], "--jobs: word-count is named twice"),
+        (["--jobs", "word-count", "--masters", "local[2],lokal"], "--master: 'lokal'"),
+        (["--jobs", "word-count", "--masters", "yarn,yarn"], "--masters: yarn is named twice"),
+        (["--jobs", "word-count", "--size", "big"], "--size: 'big' is not a size"),
+        (["--suite", "everything"], "invalid choice"),
+        (["--suite", "batch", "--jobs", "word-count"], "not allowed with"),
+    ],
+)
+def test_bad_words_of_bench_end_in_one_line(
+    with_data: Command, words: list[str], message: str
+) -> None:
+    done = with_data("bench", *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_folder_of_another_seed_is_refused(with_data: Command, home: Path) -> None:
+    mine = home / "mine"
+    assert with_data("run", "word-count", *PLAIN, "--data", str(mine)).returncode == 0
+    done = with_data("run", "word-count", *PLAIN, "--data", str(mine), "--seed", "2")
+    assert done.returncode == 2
+    assert f"'{mine}' holds data of seed 1, wanted is 2" in done.stderr
+
+
+def test_the_list_and_a_jobs_help_say_what_the_catalogue_knows(hearth: Command) -> None:
+    listed = hearth("run", "--list").stdout
+    assert "batch, Spark core" in listed
+    assert "word-count" in listed
+    assert hearth("run").stdout == listed
+    shown = hearth("run", "word-count", "--help").stdout
+    for part in ("stresses", "published", "--partitions", "S4"):
+        assert part in shown
+
+
+def test_parameters_are_told_from_options_in_either_form() -> None:
+    _, parser = command_parser("run")
+    options = run_command.parse(parser, ["k-means", "--clusters=8", "--size", "2g", "--a", "-1"])
+    assert options.parameters == {"clusters": "8", "a": "-1"}
+    assert (options.job, options.size) == ("k-means", "2g")
+    with pytest.raises(UserError, match="its value is missing"):
+        run_command.parse(parser, ["k-means", "--a"])
+
+
+def started(home: Path, tmp_path: Path, *words: str) -> subprocess.Popen[bytes]:
+    """The command in the background, with the data home given, in its own session."""
+    environment = {**os.environ, "HEARTH_DATA": str(home), "HEARTH_STATE": str(tmp_path / "state")}
+    command = [sys.executable, str(Path(sys.executable).with_name("hearth")), *words]
+    return subprocess.Popen(
+        command,
+        env=environment,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_ended_while_it_makes_data_it_leaves_nothing_that_a_later_run_trusts(
+    with_data: Command, tmp_path: Path, number: int
+) -> None:
+    home = tmp_path / "data"
+    run = started(home, tmp_path, "run", "word-count", "--size", "96m", "--master", "local[2]")
+    folder = home / "text_v1_100663296b_seed-1"
+    wait_until(lambda: any(folder.glob(".part-*.json")), "a part is finished")
+    os.kill(run.pid, number)
+    run.communicate(timeout=60)
+    assert run.returncode in (-signal.SIGKILL, 130)
+    assert not (folder / "_manifest.json").exists()
+    wait_until(lambda: java_of(home) == [], "the generator is gone", 30)
+    again = with_data(
+        "run", "word-count", "--size", "96m", "--master", "local[2]",
+        environment={"HEARTH_DATA": str(home)},
+    )  # fmt: skip
+    assert again.returncode == 0, again.stderr
+    assert "answer: checked" in again.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_ended_while_a_job_runs_it_leaves_no_process_and_no_folder(
+    with_data: Command, home: Path, tmp_path: Path, number: int
+) -> None:
+    run = started(home, tmp_path, "run", "word-count", *PLAIN)
+    runs = home / "runs"
+    wait_until(lambda: java_of(runs) != [], "the job runs")
+    os.kill(run.pid, number)
+    run.communicate(timeout=60)
+    wait_until(lambda: java_of(runs) == [], "the job is gone", 30)
+    wait_until(lambda: list(runs.iterdir()) == [], "its folder is deleted", 40)
+
+
+def test_a_killed_bench_goes_on_from_its_file(
+    with_data: Command, home: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "results.jsonl"
+    words = ["bench", "--jobs", "word-count", "--masters", "local[1],local[2]", *SMALL]
+    words += ["--out", str(out)]
+    bench = started(home, tmp_path, *words)
+    wait_until(lambda: out.is_file() and len(out.read_text().splitlines()) == 2, "a case is kept")
+    os.kill(bench.pid, signal.SIGKILL)
+    bench.communicate(timeout=60)
+    before = out.read_text().splitlines()
+    done = with_data(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    assert "2 runs, 1 of them in the file already" in done.stderr
+    lines = out.read_text().splitlines()
+    assert lines[:2] == before[:2], "what was measured stays"
+    assert len(lines) == 3
+    document = json.loads(done.stdout)
+    validate("bench-result", document)
+    rows = {row["master"]: row for row in document["rows"]}
+    seconds = {master: row["seconds"]["median"] for master, row in rows.items()}
+    assert rows["local[2]"]["ratio"]["value"] == seconds["local[2]"] / seconds["local[1]"]
+    assert all(row["answer"]["status"] == "checked" for row in document["rows"])
+    refused = with_data(*words, "--repeat", "2")
+    assert refused.returncode == 2
+    assert "was begun with settings.repeat 1, now it is 2" in refused.stderr
+
+
+def test_the_page_of_the_workloads_is_what_the_jar_says(hearth: Command) -> None:
+    page = ROOT / "docs" / "workloads.md"
+    made = hearth("run", "--list", "--markdown")
+    assert page.read_text() == made.stdout, "hearth run --list --markdown > docs/workloads.md"

@@ -1,0 +1,335 @@
+"""A series: its order, its file, what goes on and what is refused, its table."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from hearth.bench import cases
+from hearth.bench import series as running
+from hearth.bench.catalogue import Catalogue, Job
+from hearth.bench.masters import check_master, split_masters
+from hearth.bench.runner import RunError, reason
+from hearth.bench.series import Planned, Results, Series, read
+from hearth.bench.suites import Entry, named, suite
+from hearth.bench.summary import is_good, summarised
+from hearth.model.errors import UserError
+from hearth.report.bench import show_rows
+from hearth.report.terminal import Screen
+from support import ROOT
+
+MACHINE = {"name": "box", "kernel": "6.1", "cpus": "0-1", "memory_nodes": "0", "nodes": 1}
+SCHEMA = json.loads((ROOT / "contract" / "bench-result.schema.json").read_text())
+
+
+def job(name: str, family: str = "core") -> Job:
+    return Job(name, family, "s", "s", "p", (), (), None)
+
+
+OFFER = Catalogue((job("alpha"), job("beta"), job("k-means", "ml")), ())
+
+
+def series(**changes: Any) -> Series:
+    """Two jobs under two masters, three times, one warm-up."""
+    settings: dict[str, Any] = {
+        "name": "jobs",
+        "entries": [Entry(OFFER.jobs[0]), Entry(OFFER.jobs[1], {"maps": "4"})],
+        "masters": ["local[2]", "local-numa[2x1]"],
+        "repeat": 3,
+        "warmup": 1,
+        "size_bytes": None,
+        "seed": 1,
+    }
+    return Series(**{**settings, **changes})
+
+
+def case(label: str, master: str, repetition: int, seconds: float, **changes: Any) -> Any:
+    result = {
+        "seconds": seconds,
+        "spark": {"master": master},
+        "verdict": {"status": "checked", "detail": "equal"},
+        **changes,
+    }
+    known = {"schema": running.SCHEMA, "record": "case"}
+    return {**known, "label": label, "master": master, "repetition": repetition, "result": result}
+
+
+def failed(label: str, master: str, repetition: int, why: str) -> Any:
+    broken = {**case(label, master, repetition, 1.0), "reason": why}
+    del broken["result"]
+    return broken
+
+
+def results(tmp_path: Path, *found: Any, **changes: Any) -> Results:
+    kept = Results.begin(tmp_path / "r.jsonl", series(**changes).described(MACHINE))
+    for item in found:
+        kept.keep(item)
+    return kept
+
+
+def test_every_repetition_has_every_pair_and_the_two_of_a_pair_stand_together() -> None:
+    plan = series().plan()
+    assert [planned.repetition for planned in plan] == [-1] * 4 + [0] * 4 + [1] * 4 + [2] * 4
+    for start in range(0, len(plan), 2):
+        one, other = plan[start : start + 2]
+        assert one.entry == other.entry
+        assert {one.master, other.master} == {"local[2]", "local-numa[2x1]"}
+    for start in range(0, len(plan), 4):
+        assert {planned.entry.label for planned in plan[start : start + 4]} == {
+            "alpha",
+            "beta --maps 4",
+        }
+
+
+def test_the_order_is_drawn_and_follows_from_the_seed() -> None:
+    keys = [planned.key for planned in series(repeat=20).plan()]
+    assert keys == [planned.key for planned in series(repeat=20).plan()]
+    assert keys != [planned.key for planned in series(repeat=20, seed=2).plan()]
+    first = [key[1] for key in keys[::2]]
+    assert 5 < first.count("local[2]") < 37, "one master nearly always goes first"
+
+
+def test_a_series_that_was_killed_goes_on_and_its_torn_line_does_not_count(tmp_path: Path) -> None:
+    kept = results(tmp_path, case("alpha", "local[2]", 0, 1.0))
+    with kept.path.open("a") as file:
+        file.write('{"schema": "hearth/bench-result/1", "record": "ca')
+    again = results(tmp_path)
+    assert again.done(Planned(Entry(OFFER.jobs[0]), "local[2]", 0))
+    assert not again.done(Planned(Entry(OFFER.jobs[0]), "local[2]", 1))
+    again.keep(case("alpha", "local[2]", 1, 2.0))
+    assert len(read(kept.path).cases) == 2
+    for line in kept.path.read_text().splitlines():
+        json.loads(line)
+
+
+def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = series(repeat=1, warmup=0)
+    kept = Results.begin(tmp_path / "r.jsonl", wanted.described(MACHINE))
+    kept.keep(case("alpha", "local[2]", 0, 1.0))
+    kept.keep(failed("alpha", "local-numa[2x1]", 0, "no luck"))
+    ran: list[tuple[str, str]] = []
+
+    def run(_: Catalogue, one: cases.Case, master: str) -> cases.Finished:
+        ran.append((one.job.name, master))
+        if one.job.name == "beta":
+            raise RunError("ended with 1: OutOfMemoryError", [])
+        return cases.Finished(case("", master, 0, 3.0)["result"], None)
+
+    monkeypatch.setattr(cases, "run", run)
+    running.run(OFFER, wanted, kept, lambda *_: None)
+    assert sorted(ran) == [
+        ("alpha", "local-numa[2x1]"),
+        ("beta", "local-numa[2x1]"),
+        ("beta", "local[2]"),
+    ]
+    again = read(kept.path)
+    assert len(again.cases) == 4
+    assert [c["reason"] for c in again.cases if c["label"] == "beta --maps 4"] == [
+        "ended with 1: OutOfMemoryError"
+    ] * 2
+    assert not is_good(again)
+
+
+@pytest.mark.parametrize(
+    ("changes", "machine", "words"),
+    [
+        ({"repeat": 4}, {}, "settings.repeat 3, now it is 4"),
+        ({"seed": 2}, {}, "settings.seed 1, now it is 2"),
+        ({"conf": {"a": "b"}}, {}, "settings.conf {}, now it is {'a': 'b'}"),
+        ({"masters": ["local[2]"]}, {}, "other masters"),
+        ({"entries": [Entry(OFFER.jobs[0])]}, {}, "other entries"),
+        ({"name": "batch"}, {}, "other suite"),
+        ({}, {"name": "elsewhere"}, "machine.name box, now it is elsewhere"),
+        ({}, {"kernel": "6.2"}, "machine.kernel 6.1, now it is 6.2"),
+    ],
+)
+def test_results_of_something_else_are_refused_by_what_differs(
+    tmp_path: Path, changes: dict[str, Any], machine: dict[str, Any], words: str
+) -> None:
+    results(tmp_path, case("alpha", "local[2]", 0, 1.0))
+    before = (tmp_path / "r.jsonl").read_bytes()
+    with pytest.raises(UserError) as caught:
+        Results.begin(tmp_path / "r.jsonl", series(**changes).described({**MACHINE, **machine}))
+    assert words in str(caught.value)
+    assert (tmp_path / "r.jsonl").read_bytes() == before
+
+
+def test_results_of_other_versions_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results(tmp_path)
+    monkeypatch.setattr("hearth.__version__", "9.9")
+    with pytest.raises(UserError, match=r"versions\.hearth 0\.1\.0, now it is 9\.9"):
+        results(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["hello\n", '{"a": 1}\n', "[]\n", '{"record": "case"}\n', "7\n"])
+def test_a_file_of_something_else_is_never_written_to(tmp_path: Path, text: str) -> None:
+    (tmp_path / "r.jsonl").write_text(text)
+    with pytest.raises(UserError, match="holds no results of hearth bench"):
+        results(tmp_path)
+    assert (tmp_path / "r.jsonl").read_text() == text
+
+
+def constructed(tmp_path: Path) -> Results:
+    """Known times; the second master takes half as long; warm-ups would spoil it."""
+    found = []
+    for number, seconds in enumerate((2.0, 4.0, 6.0)):
+        found.append(case("alpha", "local[2]", number, seconds))
+        found.append(case("alpha", "local-numa[2x1]", number, seconds / 2))
+    found.append(case("alpha", "local[2]", -1, 1000.0))
+    found.append(case("beta --maps 4", "local[2]", 0, 5.0))
+    wrong = {"status": "wrong", "detail": "3 keys differ"}
+    found.append(case("beta --maps 4", "local[2]", 1, 7.0, verdict=wrong))
+    found.append(failed("beta --maps 4", "local[2]", 2, "ended with 137: killed"))
+    return results(tmp_path, *found)
+
+
+def test_the_table_has_medians_spread_and_ratios_of_the_runs_that_count(tmp_path: Path) -> None:
+    first, second, third, fourth = summarised(constructed(tmp_path))
+    assert first["seconds"] == {"median": 4.0, "least": 2.0, "most": 6.0, "runs": 3}
+    assert "ratio" not in first
+    assert second["seconds"] == {"median": 2.0, "least": 1.0, "most": 3.0, "runs": 3}
+    assert second["ratio"] == {"value": 0.5, "interval": [0.5, 0.5], "pairs": 3}
+    assert third["seconds"] == {"median": 6.0, "least": 5.0, "most": 7.0, "runs": 2}
+    assert third["answers"] == {"checked": 1, "wrong": 1}
+    assert third["answer"]["detail"] == "3 keys differ"
+    assert (third["failed"], third["reason"]) == (1, "ended with 137: killed")
+    assert fourth == {"label": "beta --maps 4", "master": "local-numa[2x1]", "failed": 0}
+
+
+def test_the_table_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> None:
+    kept = constructed(tmp_path)
+    text = "\n".join(show_rows(summarised(kept), kept.series["settings"], Screen(200)))
+    lines = [line.split() for line in text.splitlines()]
+    assert ["alpha", "local[2]", "4.00", "2.00-6.00", "-", "-", "checked"] in lines
+    assert "1.00-3.00   0.50  [0.50, 0.50]  checked" in text
+    assert "wrong: 3 keys differ; 1 failed: ended with 137: killed" in text
+    assert "not run" in text
+    assert "median of 3 runs of each, 1 warm-up run of each dropped" in text
+    assert not is_good(kept)
+
+
+def test_a_single_run_says_that_it_has_no_spread(tmp_path: Path) -> None:
+    kept = results(tmp_path, case("alpha", "local[2]", 0, 1.0), repeat=1, warmup=0)
+    text = "\n".join(show_rows(summarised(kept), kept.series["settings"], Screen(200)))
+    assert "one run" in text
+    assert "--repeat 5" in text
+
+
+def streaming(events: int, kept_up: bool, **changes: Any) -> dict[str, Any]:
+    return {
+        "events_processed": events,
+        "unsent": 0,
+        "processing_ms": {"median": 100.0, "p95": 300.0},
+        "scheduling_delay_ms": {"max": 20, "last": 1},
+        "kept_up": kept_up,
+        **changes,
+    }
+
+
+def test_a_stream_that_fell_behind_once_did_not_keep_up(tmp_path: Path) -> None:
+    absent = {"absent": "no batch lies after the ramp-up"}
+    kept = results(
+        tmp_path,
+        case("alpha", "local[2]", 0, 1.0, streaming=streaming(5000, True)),
+        case("alpha", "local[2]", 1, 1.0, streaming=streaming(4000, False, unsent=7)),
+        case("alpha", "local-numa[2x1]", 0, 1.0,
+             streaming=streaming(9, True, processing_ms=absent, scheduling_delay_ms=absent)),
+    )  # fmt: skip
+    rows = summarised(kept)
+    assert rows[0]["stream"] == {
+        "events": 4000,
+        "unsent": 7,
+        "processing_ms": 100.0,
+        "p95_ms": 300.0,
+        "delay_ms": 20,
+        "kept_up": False,
+    }
+    assert rows[1]["stream"]["processing_ms"] is None
+    text = "\n".join(show_rows(rows, kept.series["settings"], Screen(200)))
+    assert "4,000       7  100 ms  300 ms  20 ms  no" in text
+    assert "none" in text, "a figure that was not measured is none, never zero"
+
+
+def test_the_worked_example_is_what_its_own_cases_give(tmp_path: Path) -> None:
+    example = json.loads((ROOT / "contract" / "examples" / "bench-result.json").read_text())
+    kept = Results(tmp_path / "none", example["series"], example["cases"])
+    assert summarised(kept) == example["rows"]
+
+
+def test_the_lines_and_the_document_hold_to_their_contract(tmp_path: Path) -> None:
+    kept = constructed(tmp_path)
+    document = {
+        "schema": running.SCHEMA,
+        "series": kept.series,
+        "cases": kept.cases,
+        "rows": summarised(kept),
+    }
+    Draft202012Validator(SCHEMA).validate(document)
+    lines = [json.loads(line) for line in kept.path.read_text().splitlines()]
+    for line in lines:
+        part = {"$ref": f"#/$defs/{line['record']}", "$defs": SCHEMA["$defs"]}
+        Draft202012Validator(part).validate(line)
+
+
+def test_masters_are_parted_by_commas_outside_brackets() -> None:
+    assert split_masters("local[2,3], local-numa[2x1],local-cluster[2,1,1024]") == [
+        "local[2,3]",
+        "local-numa[2x1]",
+        "local-cluster[2,1,1024]",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "local[2],", "local[2],,yarn", "local[2],local[2]", "lokal"])
+def test_masters_that_make_no_sense_are_refused(text: str) -> None:
+    with pytest.raises(UserError, match=r"^--master"):
+        split_masters(text)
+
+
+@pytest.mark.parametrize(
+    "master",
+    ["local", "local[*]", "local[4]", "local[*,2]", "local-numa", "local-numa[4]",
+     "local-numa[2x3]", "spark://host:7077", "yarn", "k8s://https://host"],
+)  # fmt: skip
+def test_every_master_of_sparks_and_hearths_is_taken(master: str) -> None:
+    assert check_master(master) == master
+
+
+@pytest.mark.parametrize("master", ["local[x]", "local-numa[0x]", "local-numa[a]", "mesos://a", ""])
+def test_an_unknown_master_is_refused(master: str) -> None:
+    with pytest.raises(UserError, match="--master"):
+        check_master(master)
+
+
+def test_a_suite_lacking_a_job_names_it() -> None:
+    assert [entry.label for entry in suite("batch", OFFER)] == ["alpha", "beta", "k-means"]
+    with pytest.raises(UserError, match="'group-by' is no job"):
+        suite("osu", OFFER)
+    with pytest.raises(UserError, match="no job of the suite streaming"):
+        suite("streaming", OFFER)
+    with pytest.raises(UserError, match="'alpa' is no job: did you mean alpha"):
+        named("beta,alpa", OFFER)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["INFO x", "workloads: --size is missing"], "--size is missing"),
+        (["hearth: plan does not fit"], "plan does not fit"),
+        (["Exception in thread main: A", "Caused by: B: disk is full", " at x"],
+         "Caused by: B: disk is full"),
+        (["java.lang.OutOfMemoryError: Java heap space", "Caused by: C"],
+         "java.lang.OutOfMemoryError: Java heap space"),
+        (["strange"], "strange"),
+        ([], "it says nothing"),
+    ],
+)  # fmt: skip
+def test_the_reason_of_a_failure_is_the_line_that_says_most(
+    lines: list[str], expected: str
+) -> None:
+    assert reason(lines) == expected

@@ -1,0 +1,305 @@
+"""The streaming jobs on real Spark, fed by the data server, held against a recount of its log."""
+
+import contextlib
+import dataclasses
+import http.server
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.java_gateway import launch_gateway
+
+from hearth.bench.checks import FinishedRun
+from hearth.bench.checks.streams import STREAMS
+from hearth.bench.source import DataServer, events_of
+from support import ROOT
+
+MAIN = "io.hearth.workloads.Main"
+SETTINGS = {"rate": "300", "duration-s": "3", "ramp-up-s": "1", "batch-ms": "500"}
+WINDOWS = {"window-s": "3", "slide-s": "1"}
+CLICKS = "streaming-click-"
+
+#: Of each job its stream, and its settings beside SETTINGS.
+JOBS: dict[str, tuple[str, dict[str, str]]] = {
+    "streaming-network-word-count": ("text", {}),
+    "streaming-network-grep": ("text", {}),
+    "streaming-windowed-word-count": ("text", WINDOWS),
+    "streaming-stateful-word-count": ("text", {}),
+    "streaming-sql-word-count": ("text", {}),
+    f"{CLICKS}error-rate-per-zip": ("clicks", WINDOWS),
+    f"{CLICKS}page-counts": ("clicks", {}),
+    f"{CLICKS}sliding-page-counts": ("clicks", WINDOWS),
+    f"{CLICKS}active-user-count": ("clicks", WINDOWS),
+    f"{CLICKS}popular-users-seen": ("clicks", {}),
+    "streaming-popular-tags": ("tags", {**WINDOWS, "short-window-s": "1"}),
+    "streaming-count-min-top-k": ("clicks", {}),
+    "streaming-hll-unique-users": ("clicks", {}),
+    "streaming-kmeans": ("points", {}),
+    "streaming-linear-regression": ("labelled", {"iterations": "8"}),
+    "streaming-logistic-regression": ("labelled", {"iterations": "8"}),
+}
+STRUCTURED = [
+    *list(JOBS)[:8],
+    f"{CLICKS}popular-users-seen",
+    "streaming-hll-unique-users",
+]
+CASES = [*((job, "dstream") for job in JOBS), *((job, "structured") for job in STRUCTURED)]
+SLOW = ("streaming-network-grep", "slow-reader")
+
+
+def jar() -> str:
+    (found,) = (ROOT / "src" / "hearth" / "jars").glob("hearth-workloads_*.jar")
+    return str(found)
+
+
+def spark_words(folder: Path) -> list[str]:
+    settings = {"spark.ui.enabled": "false", "spark.sql.warehouse.dir": str(folder / "warehouse")}
+    conf = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    return ["--master", "local[2]", *conf]
+
+
+class Spark:
+    """A JVM that runs one job after another, each in a Spark application of its own."""
+
+    def __init__(self, folder: Path, log: Any) -> None:
+        words = [*spark_words(folder), "--driver-class-path", jar(), "pyspark-shell"]
+        os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join(words)
+        try:
+            self._gateway = launch_gateway(popen_kwargs={"stdout": log, "stderr": log})
+        finally:
+            del os.environ["PYSPARK_SUBMIT_ARGS"]
+
+    def main(self, words: list[str]) -> None:
+        array = self._gateway.new_array(self._gateway.jvm.java.lang.String, len(words))
+        for i, word in enumerate(words):
+            array[i] = word
+        getattr(self._gateway.jvm, MAIN).main(array)
+
+    @contextlib.contextmanager
+    def setting(self, key: str, value: str) -> Iterator[None]:
+        properties = self._gateway.jvm.java.lang.System
+        properties.setProperty(key, value)
+        yield
+        properties.clearProperty(key)
+
+    def close(self) -> None:
+        self._gateway.shutdown()
+        self._gateway.proc.stdin.close()
+        self._gateway.proc.wait(30)
+
+
+def run_words(job: str, server: DataServer, folder: Path, settings: dict[str, str]) -> list[str]:
+    words = ["run", job, "--answer", str(folder / "answer"), "--result", str(folder / "result")]
+    given = {**settings, "source": server.source, "control": server.control}
+    return [*words, *(word for name, value in given.items() for word in (f"--{name}", value))]
+
+
+def run_job(spark: Spark, folder: Path, job: str, settings: dict[str, str]) -> FinishedRun:
+    stream, own = JOBS[job]
+    settings = {**SETTINGS, **own, **settings}
+    folder.mkdir()
+    log = folder / "log"
+    with DataServer(stream, int(settings["rate"]), events_of(settings), 5, log) as server:
+        spark.main(run_words(job, server, folder, settings))
+    result = json.loads((folder / "result").read_text(encoding="utf-8"))
+    return FinishedRun(job, result["parameters"], {"stream": log}, folder / "answer", result)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], FinishedRun]:
+    """Every job by every API, and one whose receiver takes 60 events a second at most."""
+    folder = tmp_path_factory.mktemp("streams")
+
+    def run_all(spark: Spark, cases: list[tuple[str, str]]) -> dict[tuple[str, str], FinishedRun]:
+        return {
+            (job, api): run_job(spark, folder / f"{job}-{api}", job, {"api": api})
+            for job, api in cases
+        }
+
+    with (
+        (folder / "spark.log").open("w") as log,
+        contextlib.closing(Spark(folder, log)) as one,
+        contextlib.closing(Spark(folder, log)) as two,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        halves = [pool.submit(run_all, spark, CASES[i::2]) for i, spark in enumerate((one, two))]
+        finished = halves[0].result() | halves[1].result()
+        with one.setting("spark.streaming.receiver.maxRate", "60"):
+            finished[SLOW] = run_job(one, folder / "slow", SLOW[0], {"duration-s": "1"})
+    return finished
+
+
+def damaged(run: FinishedRun, folder: Path, damage: Any) -> FinishedRun:
+    """The run with `damage` done to the list of its answers."""
+    copy = folder / "answer"
+    shutil.copytree(run.answer, copy)
+    file = copy / "batches.jsonl"
+    answers = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    damage(answers)
+    file.write_text("".join(json.dumps(a) + "\n" for a in answers), encoding="utf-8")
+    return dataclasses.replace(run, answer=copy)
+
+
+def spoil_a_number(value: Any) -> bool:
+    """Makes the first number inside half as large again, and one more; says if there was one."""
+    places = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in list(places):
+        if key in ("id", "window_ms"):
+            continue
+        if isinstance(inner, int | float):
+            value[key] = type(inner)(inner * 1.5 + 1)
+            return True
+        if isinstance(inner, dict | list) and spoil_a_number(inner):
+            return True
+    return False
+
+
+def spoil_the_last_number(answers: list[dict[str, Any]]) -> None:
+    known = [answer for answer in reversed(answers) if spoil_a_number(answer)][:1]
+    assert known
+
+
+@pytest.mark.parametrize(("job", "api"), CASES)
+def test_no_event_is_lost_or_counted_twice(job: str, api: str, runs: Any) -> None:
+    run = runs[job, api]
+    assert run.result["streaming"]["api"] == api
+    assert run.result["streaming"]["events_processed"] == 1200
+    verdict = STREAMS[job](run)
+    assert verdict.status == "checked", verdict.detail
+
+
+@pytest.mark.parametrize(("job", "api"), CASES)
+def test_a_wrong_number_in_the_answer_is_found(
+    job: str, api: str, runs: Any, tmp_path: Path
+) -> None:
+    verdict = STREAMS[job](damaged(runs[job, api], tmp_path, spoil_the_last_number))
+    assert verdict.status == "wrong"
+
+
+def test_an_answer_given_twice_is_found(runs: Any, tmp_path: Path) -> None:
+    run = runs["streaming-network-word-count", "dstream"]
+    twice = damaged(run, tmp_path, lambda answers: answers.append(answers[-1]))
+    assert "2 answers" in STREAMS[run.job](twice).detail
+
+
+def test_a_lost_event_is_found(runs: Any, tmp_path: Path) -> None:
+    run = runs["streaming-network-grep", "dstream"]
+    log = tmp_path / "log"
+    log.write_text(run.data["stream"].read_text(encoding="utf-8") + "one more\n", encoding="utf-8")
+    verdict = STREAMS[run.job](dataclasses.replace(run, data={"stream": log}))
+    assert verdict.status == "wrong"
+    assert "1,200 events, the log holds 1,201" in verdict.detail
+
+
+@pytest.mark.parametrize("api", ["dstream", "structured"])
+def test_an_event_counted_in_the_wrong_batch_is_found(api: str, runs: Any) -> None:
+    run = runs["streaming-network-word-count", api]
+    result = json.loads(json.dumps(run.result))
+    first, second = [b for b in result["streaming"]["batches"] if b["events"] > 1][:2]
+    first["events"] += 1
+    second["events"] -= 1
+    assert STREAMS[run.job](dataclasses.replace(run, result=result)).status == "wrong"
+
+
+@pytest.mark.parametrize("api", ["dstream", "structured"])
+def test_times_of_the_batches_are_told_without_those_of_the_ramp_up(api: str, runs: Any) -> None:
+    streaming = runs["streaming-network-word-count", api].result["streaming"]
+    listed = streaming["batches"]
+    first = next(batch["time_ms"] for batch in listed if batch["events"])
+    measured = [batch for batch in listed if batch["time_ms"] >= first + 1000]
+    assert streaming["measured_batches"] == len(measured) > 0
+    assert streaming["warm_up_batches"] == len(listed) - len(measured) > 0
+    times = sorted(batch["processing_ms"] for batch in measured)
+    assert streaming["processing_ms"]["max"] == times[-1]
+    assert streaming["processing_ms"]["median"] in times
+    assert all(
+        batch["total_delay_ms"] == batch["scheduling_delay_ms"] + batch["processing_ms"]
+        for batch in listed
+    )
+
+
+def test_a_job_whose_receiver_lags_did_not_keep_up(runs: Any) -> None:
+    streaming = runs[SLOW].result["streaming"]
+    assert streaming["events_processed"] == 600
+    assert not streaming["kept_up"]
+    assert STREAMS[SLOW[0]](runs[SLOW]).status == "checked"
+
+
+# Sources that fail
+
+
+def submit(folder: Path, words: list[str], log: Path) -> "subprocess.Popen[str]":
+    spark_submit = str(Path(sys.executable).with_name("spark-submit"))
+    command = [spark_submit, *spark_words(folder), "--class", MAIN, jar(), *words]
+    with log.open("w") as out:
+        return subprocess.Popen(command, stdout=out, stderr=out, cwd=folder)
+
+
+def end_of(process: "subprocess.Popen[str]", log: Path) -> str:
+    """What the job says last; it must be an error of the user's, in one line."""
+    assert process.wait(90) == 2, log.read_text(encoding="utf-8")[-3000:]
+    lines = log.read_text(encoding="utf-8").splitlines()
+    (said,) = [line for line in lines if line.startswith("workloads: ")]
+    return said
+
+
+@pytest.mark.parametrize("api", ["dstream", "structured"])
+def test_a_source_that_is_killed_ends_the_job_with_one_line(api: str, tmp_path: Path) -> None:
+    settings = {**SETTINGS, "api": api, "duration-s": "120"}
+    log = tmp_path / "log"
+    with DataServer("text", 100, 12_000, 1, None) as server:
+        words = run_words("streaming-network-word-count", server, tmp_path, settings)
+        process = submit(tmp_path, words, log)
+        try:
+            answers = tmp_path / "answer" / "batches.jsonl"
+            end = time.monotonic() + 90
+            while not answers.is_file():
+                assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
+                assert time.monotonic() < end
+                time.sleep(0.1)
+            os.kill(server.pid, 9)
+            assert "start" in end_of(process, log)
+        finally:
+            process.kill()
+            process.wait()
+    assert not (tmp_path / "result").exists()
+
+
+class _SilentSource(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body = json.dumps({"sent": 0, "unsent": 0, "done": False, "reader": "connected"}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Says nothing on the terminal."""
+
+
+def test_a_source_that_sends_nothing_ends_the_job_after_its_patience(tmp_path: Path) -> None:
+    control = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _SilentSource)
+    threading.Thread(target=control.serve_forever, daemon=True).start()
+    with socket.create_server(("127.0.0.1", 0)) as data, contextlib.closing(control):
+        server = DataServer("text", 1, 1, 1, None)
+        server.port, server.control_port = data.getsockname()[1], control.server_address[1]
+        words = run_words("streaming-network-word-count", server, tmp_path, {"patience-s": "2"})
+        log = tmp_path / "log"
+        assert "the source sent 0 events" in end_of(submit(tmp_path, words, log), log)
+        control.shutdown()
+
+
+def test_a_job_without_a_source_says_how_to_start_one(tmp_path: Path) -> None:
+    words = ["run", "streaming-kmeans", "--answer", str(tmp_path / "a"), "--result", "r"]
+    log = tmp_path / "log"
+    assert "--source is missing" in end_of(submit(tmp_path, words, log), log)
