@@ -235,6 +235,8 @@ def test_a_task_that_never_ended_holds_its_slot(tmp_path: Path) -> None:
     assert document["totals"]["running"] == 1
     assert document["tasks_sample"]["state"].count("running") == 1
     assert document["totals"]["idle_slot_share"] < whole["totals"]["idle_slot_share"]
+    last = int(max(document["tasks_sample"]["end_s"]) / document["timeline"]["step_s"]) - 1
+    assert document["timeline"]["running_tasks"][last] >= 1
 
 
 def test_the_times_of_one_task_add_up_as_the_ui_adds_them() -> None:
