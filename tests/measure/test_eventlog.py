@@ -1,12 +1,13 @@
 """What the reader of event logs tells, held against Spark's own account of the same runs."""
 
 import json
-import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import lz4.block
 import pytest
+import zstandard
 
 from hearth.measure import taskrows
 from hearth.measure.analysis import analyse_event_log
@@ -50,8 +51,10 @@ def test_every_figure_of_a_stage_is_the_one_that_sparks_own_interface_gave(case:
     assert_as_spark_says(LOGS / f"{case}.jsonl", rest)
 
 
-def test_a_job_that_runs_now_is_told_as_spark_tells_it(tmp_path: Path) -> None:
-    sys.path.insert(0, str(LOGS))
+def test_a_job_that_runs_now_is_told_as_spark_tells_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(LOGS))
     import record
 
     logs, rest = tmp_path / "logs", tmp_path / "rest.json"
@@ -163,7 +166,6 @@ def test_a_foreign_file_an_empty_one_and_unknown_events_are_warnings(tmp_path: P
 
 
 def test_rolled_and_compressed_logs_tell_the_same_as_a_plain_one(tmp_path: Path) -> None:
-    zstandard = pytest.importorskip("zstandard")
     lines = (LOGS / "skew.jsonl").read_bytes().splitlines(keepends=True)
     rolled = tmp_path / "eventlog_v2_app"
     rolled.mkdir()
@@ -185,12 +187,11 @@ def test_rolled_and_compressed_logs_tell_the_same_as_a_plain_one(tmp_path: Path)
 
 
 def test_a_log_in_the_block_format_of_lz4_java_is_read(tmp_path: Path) -> None:
-    block = pytest.importorskip("lz4.block")
     data = (LOGS / "failure.jsonl").read_bytes()
     stream = b""
     for start in range(0, len(data), 32768):
         part = data[start : start + 32768]
-        packed = block.compress(part, store_size=False)
+        packed = lz4.block.compress(part, store_size=False)
         sizes = len(packed).to_bytes(4, "little") + len(part).to_bytes(4, "little")
         stream += b"LZ4Block" + bytes([0x25]) + sizes + bytes(4) + packed
     file = tmp_path / "app.lz4"
@@ -205,7 +206,7 @@ def test_a_log_in_the_block_format_of_lz4_java_is_read(tmp_path: Path) -> None:
 def test_ten_times_the_tasks_take_no_more_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     import eventlog
 
     # The rows for the Gantt chart are 64 bytes each and at most 100,000; here at most 2,000.

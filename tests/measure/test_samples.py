@@ -1,6 +1,7 @@
 """Samples made by hand, whose rates and shares are known by arithmetic."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hearth.measure.samples import (
     read_processes,
     read_system,
 )
+from support import ROOT
 
 NODE_OF_CPU = {"0": "0", "1": "0", "2": "8", "3": "8"}
 CPUS_OF_NODE = {"0": "0-1", "8": "2-3"}
@@ -158,6 +160,8 @@ def make_record(directory: Path) -> None:
             "policy": "bind:8"}  # fmt: skip
     gone = {"t": 9.5, "pid": 7, "start_ticks": 1, "event": "gone", "exit": None}
     write(directory / "processes.jsonl", [seen, gone], '{"t"')
+    (directory / "gc").mkdir()
+    shutil.copy(ROOT / "fixtures" / "gc" / "g1-17.log", directory / "gc" / "executor-7.log")
     rows = [process(t, 100 * t, involuntary=300 * t) for t in range(10)]
     write(directory / "samples" / "process.jsonl", rows, '{"t": 10')
 
@@ -169,6 +173,9 @@ def test_a_killed_run_with_most_probes_absent_tells_what_is_known(tmp_path: Path
     assert document["record"]["state"] == "killed"
     assert document["record"]["wall_s"] == 9.0
     (executor,) = document["executors"]
+    gc = executor["gc"]
+    assert gc["collector"] == "G1" and gc["pauses"] == 10
+    assert gc["share"] == pytest.approx(gc["pause_ms"] / 1000 / (9.5 - 0.1), abs=1e-5)
     assert (executor["id"], executor["nodes"], executor["removed_s"]) == ("0", ["8"], 9.5)
     assert executor["use"]["cpu_s"] == {"user": 9.0, "system": 0.0}
     assert executor["memory"] == {"absent": "no NUMA in this kernel"}

@@ -173,13 +173,14 @@ def _gc_of(evidence: Evidence, process: Process | None, told: Executor) -> dict[
     if isinstance(logs, Absent):
         return {"gc": logs.document()}
     log = logs.get(process.pid) if process else None
-    if log is None:
+    if process is None or log is None:
         return {"gc": Absent(f"there is no GC log of executor {told.id}").document()}
-    return {"gc": _gc(log)}
+    # Not to the log's last line: a JVM that does not collect for long logs nothing.
+    gone_s = evidence.span_s if process.gone_s is None else process.gone_s
+    return {"gc": _gc(log, gone_s - (process.seen_s or 0.0))}
 
 
-def _gc(log: GcLog) -> dict[str, Any]:
-    life_s = (log.last_s or 0.0) - (log.first_s or 0.0)
+def _gc(log: GcLog, life_s: float) -> dict[str, Any]:
     rounded = {kind: round(ms, 3) for kind, ms in log.pause_ms_by_kind.items()}
     return {
         "collector": log.collector,
