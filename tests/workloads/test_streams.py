@@ -8,7 +8,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from pyspark.java_gateway import launch_gateway
 from hearth.bench.checks import FinishedRun
 from hearth.bench.checks.streams import STREAMS
 from hearth.bench.source import DataServer, events_of
+from hearth.planner import places
 from support import ROOT
 
 MAIN = "io.hearth.workloads.Main"
@@ -63,7 +63,11 @@ def jar() -> str:
 
 
 def spark_words(folder: Path) -> list[str]:
-    settings = {"spark.ui.enabled": "false", "spark.sql.warehouse.dir": str(folder / "warehouse")}
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
     conf = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     return ["--master", "local[2]", *conf]
 
@@ -172,8 +176,10 @@ def spoil_the_last_number(answers: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize(("job", "api"), CASES)
 def test_no_event_is_lost_or_counted_twice(job: str, api: str, runs: Any) -> None:
     run = runs[job, api]
-    assert run.result["streaming"]["api"] == api
-    assert run.result["streaming"]["events_processed"] == 1200
+    streaming = run.result["streaming"]
+    assert streaming["api"] == api
+    # A machine that stands still for more than a second makes the server drop some: it says so.
+    assert streaming["events_processed"] + streaming["unsent"] == 1200
     verdict = STREAMS[job](run)
     assert verdict.status == "checked", verdict.detail
 
@@ -198,7 +204,8 @@ def test_a_lost_event_is_found(runs: Any, tmp_path: Path) -> None:
     log.write_text(run.data["stream"].read_text(encoding="utf-8") + "one more\n", encoding="utf-8")
     verdict = STREAMS[run.job](dataclasses.replace(run, data={"stream": log}))
     assert verdict.status == "wrong"
-    assert "1,200 events, the log holds 1,201" in verdict.detail
+    sent = run.result["streaming"]["events_sent"]
+    assert f"{sent:,} events, the log holds {sent + 1:,}" in verdict.detail
 
 
 @pytest.mark.parametrize("api", ["dstream", "structured"])
@@ -230,7 +237,7 @@ def test_times_of_the_batches_are_told_without_those_of_the_ramp_up(api: str, ru
 
 def test_a_job_whose_receiver_lags_did_not_keep_up(runs: Any) -> None:
     streaming = runs[SLOW].result["streaming"]
-    assert streaming["events_processed"] == 600
+    assert streaming["events_processed"] + streaming["unsent"] == 600
     assert not streaming["kept_up"]
     assert STREAMS[SLOW[0]](runs[SLOW]).status == "checked"
 
@@ -239,7 +246,7 @@ def test_a_job_whose_receiver_lags_did_not_keep_up(runs: Any) -> None:
 
 
 def submit(folder: Path, words: list[str], log: Path) -> "subprocess.Popen[str]":
-    spark_submit = str(Path(sys.executable).with_name("spark-submit"))
+    spark_submit = str(places.spark_home() / "bin" / "spark-submit")
     command = [spark_submit, *spark_words(folder), "--class", MAIN, jar(), *words]
     with log.open("w") as out:
         return subprocess.Popen(command, stdout=out, stderr=out, cwd=folder)

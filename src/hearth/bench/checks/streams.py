@@ -68,12 +68,17 @@ class _Recording:
         """Each batch with its one answer."""
         ids = Counter(answer["id"] for answer in self.answers)
         known = {answer["id"]: answer for answer in self.answers}
-        for batch in self.batches:
-            if ids[batch.id] > 1:
-                raise _DifferenceError(f"batch {batch.id} has {ids[batch.id]} answers")
-            if batch.events and batch.id not in known:
-                raise _DifferenceError(f"batch {batch.id} has no answer")
-        return [(batch, known[batch.id]) for batch in self.batches if batch.id in known]
+        twice = [batch for batch, answers in ids.items() if answers > 1]
+        if twice:
+            raise _DifferenceError(f"batch {twice[0]} has {ids[twice[0]]} answers")
+        missing = [batch.id for batch in self.batches if batch.events and batch.id not in known]
+        if missing:
+            raise _DifferenceError(f"batch {missing[0]} has no answer")
+        # Batches that ended after the run's last look had no events: they must count nothing.
+        listed = {batch.id for batch in self.batches}
+        later = [_Batch(batch, batch, []) for batch in sorted(known.keys() - listed)]
+        both = [*self.batches, *later]
+        return [(batch, known[batch.id]) for batch in both if batch.id in known]
 
     def windows(
         self, answers: list[dict[str, Any]], window_ms: int, slide_ms: int

@@ -23,7 +23,7 @@ final class SummedStream(to: OutputStream) extends PositionOutputStream {
   private var passed = 0L
 
   def getPos: Long = passed
-  def crc32: String = f"${sum.getValue}%08x"
+  def crc32: Long = sum.getValue
 
   override def write(byte: Int): Unit = write(Array(byte.toByte), 0, 1)
 
@@ -54,8 +54,15 @@ object PartWriter {
       val rows =
         try write(table, numbers, stream)
         finally stream.close()
+      val sum = table match {
+        case _: ByteTable => stream.crc32
+        case _: ColumnTable =>
+          ParquetFooter.sortEncodings(draft)
+          ParquetFooter.crc32(draft)
+      }
+      val bytes = Files.size(draft)
       Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE)
-      WrittenFile(path, rows, stream.getPos, stream.crc32)
+      WrittenFile(path, rows, bytes, f"$sum%08x")
     } finally {
       Files.deleteIfExists(draft)
       ()

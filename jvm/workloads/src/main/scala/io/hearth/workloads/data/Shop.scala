@@ -18,12 +18,12 @@ object Shop extends Generator {
       "items) with a density of 1 / (2 sqrt(x)); a good has one price (after the e-commerce tables " +
       "of BigDataBench: Wang et al. 2014)"
 
-  private val orders: MessageType = MessageTypeParser.parseMessageType(
+  private lazy val orders: MessageType = MessageTypeParser.parseMessageType(
     "message orders { required int64 order_id; required int64 buyer_id; " +
       "required int32 order_date (DATE); required binary status (STRING); }"
   )
 
-  private val items: MessageType = MessageTypeParser.parseMessageType(
+  private lazy val items: MessageType = MessageTypeParser.parseMessageType(
     "message items { required int64 item_id; required int64 order_id; required int64 goods_id; " +
       "required int32 quantity; required int64 price (DECIMAL(10,2)); " +
       "required int64 amount (DECIMAL(12,2)); }"

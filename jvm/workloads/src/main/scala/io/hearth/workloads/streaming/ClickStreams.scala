@@ -47,7 +47,7 @@ private[streaming] object Click {
 object ErrorRatePerZip extends StreamJob("streaming-click-error-rate-per-zip", "clicks") {
   val summary = "the share of failed page views by zip code, in a sliding window"
   val stresses = "a small shuffle for each slide over a whole window of blocks"
-  val published: String = s"windows of 30 s every 2 s (Spark's example); ${StreamJobs.Published}"
+  val published: String = s"windows of 30 s every 2 s (Spark's example); ${Published.protocol}"
   override val windowed = true
   override val own: Seq[Parameter] = StreamSettings.window(30, 2, "30 s every 2 s")
 
@@ -76,7 +76,7 @@ object ErrorRatePerZip extends StreamJob("streaming-click-error-rate-per-zip", "
 object PageCounts extends StreamJob("streaming-click-page-counts", "clicks") {
   val summary = "how often each page is viewed in each batch"
   val stresses = "task scheduling, a small shuffle"
-  val published: String = StreamJobs.Published
+  val published: String = Published.protocol
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit =
     lines.map(Click.of(_).page).countByValue().foreachRDD { (rdd, time) =>
@@ -99,7 +99,7 @@ object PageCounts extends StreamJob("streaming-click-page-counts", "clicks") {
 object SlidingPageCounts extends StreamJob("streaming-click-sliding-page-counts", "clicks") {
   val summary = "how often each page is viewed in a sliding window"
   val stresses = "a small shuffle for each slide over a window of blocks"
-  val published: String = s"windows of 10 s every 2 s (Spark's example); ${StreamJobs.Published}"
+  val published: String = s"windows of 10 s every 2 s (Spark's example); ${Published.protocol}"
   override val windowed = true
   override val own: Seq[Parameter] = StreamSettings.window(10, 2, "10 s every 2 s")
 
@@ -126,7 +126,7 @@ object SlidingPageCounts extends StreamJob("streaming-click-sliding-page-counts"
 object ActiveUserCount extends StreamJob("streaming-click-active-user-count", "clicks") {
   val summary = "how many users were active in a sliding window"
   val stresses = "a shuffle of the distinct users of each window"
-  val published: String = s"windows of 15 s every 2 s (Spark's example); ${StreamJobs.Published}"
+  val published: String = s"windows of 15 s every 2 s (Spark's example); ${Published.protocol}"
   override val windowed = true
   override val own: Seq[Parameter] = StreamSettings.window(15, 2, "15 s every 2 s")
 
@@ -146,7 +146,7 @@ object ActiveUserCount extends StreamJob("streaming-click-active-user-count", "c
 object PopularUsersSeen extends StreamJob("streaming-click-popular-users-seen", "clicks") {
   val summary = "which users of a table are seen in each batch, and how often"
   val stresses = "a join of each batch with a small table: two shuffles"
-  val published: String = StreamJobs.Published
+  val published: String = Published.protocol
   override val own: Seq[Parameter] = Seq(Parameter.whole("popular", 100, "users in the table"))
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {

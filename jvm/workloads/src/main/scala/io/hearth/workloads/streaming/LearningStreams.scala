@@ -27,7 +27,7 @@ private object Numbers {
 object StreamingClusters extends StreamJob("streaming-kmeans", "points") {
   val summary = "k-means whose centres move with each batch"
   val stresses = "floating point at large rates; task scheduling at small ones"
-  val published: String = StreamJobs.Published
+  val published: String = Published.protocol
   override val own: Seq[Parameter] = Seq(
     Parameter.whole("clusters", 8, "centres"),
     Parameter.real("decay", 1.0, "what former batches weigh against the next; 1: all the same"),
@@ -72,7 +72,8 @@ private object Descent {
     Parameter.whole("iterations", 50, "at most, for each batch", "50 (Spark's default)")
   )
 
-  val start: Vector = Vectors.zeros(Labelled.Dimensions)
+  /** Made on demand: who only lists the jobs loads nothing of MLlib. */
+  def start: Vector = Vectors.zeros(Labelled.Dimensions)
 
   /** @param label its place in a line: the class is first, the target second */
   def points(lines: DStream[String], label: Int): DStream[LabeledPoint] = lines.map { line =>
@@ -99,7 +100,7 @@ private object Descent {
 object StreamingLinear extends StreamJob("streaming-linear-regression", "labelled") {
   val summary = "a linear regression that learns from each batch"
   val stresses = "many small jobs for each batch: one for each iteration"
-  val published: String = StreamJobs.Published
+  val published: String = Published.protocol
   override val own: Seq[Parameter] = Descent.parameters(stepSize = 0.1)
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {
@@ -116,7 +117,7 @@ object StreamingLinear extends StreamJob("streaming-linear-regression", "labelle
 object StreamingLogistic extends StreamJob("streaming-logistic-regression", "labelled") {
   val summary = "a logistic regression that learns from each batch"
   val stresses = "many small jobs for each batch: one for each iteration"
-  val published: String = StreamJobs.Published
+  val published: String = Published.protocol
   override val own: Seq[Parameter] = Descent.parameters(stepSize = 1.0)
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {

@@ -19,7 +19,7 @@ import io.hearth.workloads.{Json, Parameter}
 object CountMinTopK extends StreamJob("streaming-count-min-top-k", "clicks") {
   val summary = "the most active users since the start, by a count-min sketch"
   val stresses = "hashing; a sketch from each partition to the driver in each batch"
-  val published: String = StreamJobs.Published
+  val published: String = Published.protocol
   override val own: Seq[Parameter] = Seq(
     Parameter.whole("top", 10, "users that are named", "10"),
     Parameter.real("epsilon", 0.001, "relative error of the sketch"),
@@ -71,7 +71,7 @@ object CountMinTopK extends StreamJob("streaming-count-min-top-k", "clicks") {
 object HllUniqueUsers extends StreamJob("streaming-hll-unique-users", "clicks") {
   val summary = "how many different users there were, by HyperLogLog"
   val stresses = "hashing; a sketch from each partition to the driver in each batch"
-  val published: String = StreamJobs.Published
+  val published: String = Published.protocol
   override val own: Seq[Parameter] = Seq(
     Parameter(
       "lg-k",

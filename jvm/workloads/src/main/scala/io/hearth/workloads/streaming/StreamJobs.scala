@@ -22,7 +22,10 @@ object StreamJobs {
     StreamingLinear,
     StreamingLogistic
   )
+}
+
+private[streaming] object Published {
 
   /** How S4 ran all of its streaming jobs. */
-  private[streaming] val Published = "batches of 2 s, 10 to 10,000 events/s, 180 s after 10 s (S4)"
+  val protocol = "batches of 2 s, 10 to 10,000 events/s, 180 s after 10 s (S4)"
 }

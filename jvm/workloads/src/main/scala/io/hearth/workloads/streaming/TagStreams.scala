@@ -17,7 +17,7 @@ import io.hearth.workloads.{Json, Parameter}
 object PopularTags extends StreamJob("streaming-popular-tags", "tags") {
   val summary = "the most frequent tags of two sliding windows, one long and one short"
   val stresses = "blocks kept for a minute; two shuffles and a sort for each slide"
-  val published: String = s"windows of 60 s and 10 s; ${StreamJobs.Published}"
+  val published: String = s"windows of 60 s and 10 s; ${Published.protocol}"
   override val windowed = true
   override val own: Seq[Parameter] = StreamSettings.window(60, 2, "60 s every 2 s") ++ Seq(
     Parameter.whole("short-window-s", 10, "length of the short window", "10"),
@@ -35,7 +35,7 @@ object PopularTags extends StreamJob("streaming-popular-tags", "tags") {
           Milliseconds(settings.slideMs)
         )
         .map { case (tag, count) => (-count, tag) }
-        .transform(_.sortByKey())
+        .transform(_.sortBy(identity))
         .foreachRDD { (rdd, time) =>
           val node = Json.obj().put("window_ms", windowMs)
           val pairs = node.putArray("top")

@@ -30,7 +30,7 @@ private object Words {
 object NetworkWordCount extends StreamJob("streaming-network-word-count", "text") {
   val summary = "how often each word occurs in each batch of lines"
   val stresses = "task scheduling at small rates; splitting and a small shuffle at large ones"
-  val published: String = StreamJobs.Published
+  val published: String = Published.protocol
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit =
     Words.pairs(lines).reduceByKey(_ + _).foreachRDD { (rdd, time) =>
@@ -50,7 +50,7 @@ object NetworkWordCount extends StreamJob("streaming-network-word-count", "text"
 object NetworkGrep extends StreamJob("streaming-network-grep", "text") {
   val summary = "the lines of each batch that hold a text"
   val stresses = "task scheduling; a scan of each line, no shuffle"
-  val published: String = StreamJobs.Published
+  val published: String = Published.protocol
   override val own: Seq[Parameter] = Seq(Parameter("pattern", "an", "text to look for"))
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {
@@ -88,7 +88,7 @@ object NetworkGrep extends StreamJob("streaming-network-grep", "text") {
 object WindowedWordCount extends StreamJob("streaming-windowed-word-count", "text") {
   val summary = "how often each word occurs in a sliding window"
   val stresses = "as the network word count, and blocks kept for the length of the window"
-  val published: String = s"windows of 30 s every 10 s; ${StreamJobs.Published}"
+  val published: String = s"windows of 30 s every 10 s; ${Published.protocol}"
   override val windowed = true
   override val own: Seq[Parameter] = StreamSettings.window(30, 10, "30 s every 10 s (S4)")
 
@@ -122,7 +122,7 @@ object WindowedWordCount extends StreamJob("streaming-windowed-word-count", "tex
 object StatefulWordCount extends StreamJob("streaming-stateful-word-count", "text") {
   val summary = "how often each word has occurred since the start"
   val stresses = "state that grows with the words seen, and its checkpoints"
-  val published: String = StreamJobs.Published
+  val published: String = Published.protocol
   override val stateful = true
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {
@@ -154,7 +154,7 @@ object StatefulWordCount extends StreamJob("streaming-stateful-word-count", "tex
 object SqlWordCount extends StreamJob("streaming-sql-word-count", "text") {
   val summary = "how often each word occurs in each batch, by a SQL query on a table of its words"
   val stresses = "as the network word count, and planning a query for each batch"
-  val published: String = StreamJobs.Published
+  val published: String = Published.protocol
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit =
     Words.of(lines).foreachRDD { (rdd, time) =>

@@ -9,10 +9,8 @@ class StreamReportTest extends AnyFunSuite {
 
   private def settings(chosen: (String, String)*): StreamSettings = {
     val addresses = Map("source" -> "localhost:1", "control" -> "localhost:2")
-    StreamSettings.of(
-      Settings.of("job", WindowedWordCount.parameters, addresses ++ chosen),
-      windowed = true
-    )
+    val known = StreamSettings.parameters(Seq("dstream")) ++ StreamSettings.window(30, 10, "")
+    StreamSettings.of(Settings.of("job", known, addresses ++ chosen), windowed = true)
   }
 
   private def batches(delaysMs: Long*): Seq[Batch] = delaysMs.zipWithIndex.map { case (delay, i) =>

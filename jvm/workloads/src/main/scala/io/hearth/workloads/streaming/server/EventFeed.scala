@@ -51,6 +51,9 @@ object FeedStatus {
   val Gone = "gone"
 }
 
+/** The reader closed the connection. Unlike a log that cannot be written, it is told and no fault. */
+final private class ReaderGone(cause: IOException) extends Exception(cause)
+
 /**
  * Sends events at their times to one reader. One thread owns the socket, which never blocks it: so
  * a slow reader delays no event beyond the buffer, and is seen in `unsent`.
@@ -93,7 +96,7 @@ final class EventFeed(
         selector.selectedKeys.clear()
       }
     } catch {
-      case _: IOException => status = status.copy(reader = FeedStatus.Gone)
+      case _: ReaderGone => status = status.copy(reader = FeedStatus.Gone)
     } finally {
       selector.close()
       giveUpRest()
@@ -130,11 +133,17 @@ final class EventFeed(
     var taking = true
     while (taking && pending.nonEmpty) {
       val chunk = pending.head
-      channel.write(chunk.bytes)
+      handOver(chunk.bytes)
       taking = !chunk.bytes.hasRemaining
       if (taking) sent(pending.dequeue(), chunk.events, chunk.bytes.limit())
     }
   }
+
+  private def handOver(bytes: ByteBuffer): Unit =
+    try {
+      channel.write(bytes)
+      ()
+    } catch { case e: IOException => throw new ReaderGone(e) }
 
   private def sent(chunk: Chunk, events: Long, length: Int): Unit = {
     log.foreach(_.write(chunk.bytes.array, 0, length))
