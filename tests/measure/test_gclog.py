@@ -112,3 +112,12 @@ def test_a_foreign_file_is_a_warning(tmp_path: Path) -> None:
     foreign = tmp_path / "foreign.log"
     foreign.write_bytes(bytes(range(256)) * 10 + b"\n")
     assert "no line of a JVM's log" in read_gc_log(foreign).warnings[0]
+
+
+@pytest.mark.parametrize("name", ["g1-17", "g1-25"])
+def test_the_parts_of_a_concurrent_cycle_of_g1_are_not_counted_twice(name: str) -> None:
+    log = read_gc_log(GC / f"{name}.log")
+    assert set(log.concurrent_ms_by_phase) == {"Mark Cycle"}
+    lines = (GC / f"{name}.log").read_text().splitlines()
+    cycles = [line.split()[-1] for line in lines if "Concurrent Mark Cycle " in line]
+    assert log.concurrent_ms == pytest.approx(sum(float(ms.removesuffix("ms")) for ms in cycles))

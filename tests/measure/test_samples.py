@@ -1,14 +1,23 @@
 """Samples made by hand, whose rates and shares are known by arithmetic."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hearth.measure.analysis import analyse
+from hearth.measure.counts import read_counts
 from hearth.measure.locality import cpu_share_by_node, local_share, read_memory, read_threads
-from hearth.measure.samples import SampleFile, last_time_s, read_processes, read_system
+from hearth.measure.samples import (
+    SampleFile,
+    last_time_s,
+    read_bandwidth,
+    read_processes,
+    read_system,
+)
+from support import ROOT
 
 NODE_OF_CPU = {"0": "0", "1": "0", "2": "8", "3": "8"}
 CPUS_OF_NODE = {"0": "0-1", "8": "2-3"}
@@ -107,6 +116,26 @@ def test_a_thread_that_changes_node_is_counted_and_one_that_changes_cpu_is_not(
     assert threads.ticks_by_node == {(7, 1): {"0": 30.0, "8": 20.0}}
 
 
+def test_counts_of_intervals_add_up_and_events_without_a_value_stay_absent(tmp_path: Path) -> None:
+    def row(event: str, value: float | None, share: float = 1.0) -> dict[str, Any]:
+        return {"t": 1, "pid": 7, "start_ticks": 1, "event": event, "value": value, "unit": "",
+                "running_share": share, "absent": "not supported"}  # fmt: skip
+
+    rows = [row("cycles", 10), row("cycles", 30, 0.5), row("cycles", None), row("llc", None)]
+    counts = read_counts(write(tmp_path / "counters.jsonl", rows))[7, 1]
+    assert counts["cycles"].document() == {
+        "value": 40, "unit": "", "intervals": 2, "least_running_share": 0.5
+    }  # fmt: skip
+    assert counts["llc"].document() == {"absent": "not supported"}
+
+
+def test_bandwidth_is_the_growth_of_the_machines_counters(tmp_path: Path) -> None:
+    totals = [7_000_000_000, 9_000_000_000, 9_500_000_000, 100, 1_000_000_100]
+    rows = [{"t": t, "domains": {"L3:0": {"total_bytes": b}}} for t, b in enumerate(totals)]
+    domains = read_bandwidth(write(tmp_path / "bandwidth.jsonl", rows), step_ms=1000)
+    assert domains["L3:0"].means() == [2_000_000, 500_000, 0, 1_000_000]
+
+
 def test_the_end_of_a_file_is_found_without_reading_it_all(tmp_path: Path) -> None:
     rows = [process(t, t) for t in range(100)]
     assert last_time_s(write(tmp_path / "p.jsonl", rows, '{"t": 1').path) == 99
@@ -131,6 +160,8 @@ def make_record(directory: Path) -> None:
             "policy": "bind:8"}  # fmt: skip
     gone = {"t": 9.5, "pid": 7, "start_ticks": 1, "event": "gone", "exit": None}
     write(directory / "processes.jsonl", [seen, gone], '{"t"')
+    (directory / "gc").mkdir()
+    shutil.copy(ROOT / "fixtures" / "gc" / "g1-17.log", directory / "gc" / "executor-7.log")
     rows = [process(t, 100 * t, involuntary=300 * t) for t in range(10)]
     write(directory / "samples" / "process.jsonl", rows, '{"t": 10')
 
@@ -142,6 +173,9 @@ def test_a_killed_run_with_most_probes_absent_tells_what_is_known(tmp_path: Path
     assert document["record"]["state"] == "killed"
     assert document["record"]["wall_s"] == 9.0
     (executor,) = document["executors"]
+    gc = executor["gc"]
+    assert gc["collector"] == "G1" and gc["pauses"] == 10
+    assert gc["share"] == pytest.approx(gc["pause_ms"] / 1000 / (9.5 - 0.1), abs=1e-5)
     assert (executor["id"], executor["nodes"], executor["removed_s"]) == ("0", ["8"], 9.5)
     assert executor["use"]["cpu_s"] == {"user": 9.0, "system": 0.0}
     assert executor["memory"] == {"absent": "no NUMA in this kernel"}

@@ -48,7 +48,7 @@ def compose(evidence: Evidence) -> dict[str, Any]:
         "timeline": timeline(evidence),
         "tasks_sample": _tasks(evidence),
         "threads": _threads(evidence),
-        "counters": Absent(_counters_reason(evidence)).document(),
+        "counters": _counters(evidence),
     }
     document["findings"] = findings(document)
     return document
@@ -100,11 +100,15 @@ def _probes(evidence: Evidence) -> list[dict[str, Any]]:
     return [] if evidence.record is None else list(evidence.record.head.get("probes") or [])
 
 
-def _counters_reason(evidence: Evidence) -> str:
-    for probe in _probes(evidence):
-        if probe.get("name") == "counters" and probe.get("reason"):
-            return str(probe["reason"])
-    return "no hardware counters were recorded"
+def _counters(evidence: Evidence) -> dict[str, Any]:
+    """Hardware events of each executor."""
+    if isinstance(evidence.counters, Absent):
+        return evidence.counters.document()
+    names = {p.key: p.executor_id or "driver" for p in evidence.processes}
+    return {
+        names.get(key, f"pid {key[0]}"): {name: count.document() for name, count in events.items()}
+        for key, events in evidence.counters.items()
+    }
 
 
 # Executors: what the log, the kernel's samples and the GC log each tell of one.
@@ -169,13 +173,14 @@ def _gc_of(evidence: Evidence, process: Process | None, told: Executor) -> dict[
     if isinstance(logs, Absent):
         return {"gc": logs.document()}
     log = logs.get(process.pid) if process else None
-    if log is None:
+    if process is None or log is None:
         return {"gc": Absent(f"there is no GC log of executor {told.id}").document()}
-    return {"gc": _gc(log)}
+    # Not to the log's last line: a JVM that does not collect for long logs nothing.
+    gone_s = evidence.span_s if process.gone_s is None else process.gone_s
+    return {"gc": _gc(log, gone_s - (process.seen_s or 0.0))}
 
 
-def _gc(log: GcLog) -> dict[str, Any]:
-    life_s = (log.last_s or 0.0) - (log.first_s or 0.0)
+def _gc(log: GcLog, life_s: float) -> dict[str, Any]:
     rounded = {kind: round(ms, 3) for kind, ms in log.pause_ms_by_kind.items()}
     return {
         "collector": log.collector,
@@ -210,12 +215,23 @@ def _use_of(evidence: Evidence, process: Process | None) -> dict[str, Any]:
             "disk_wait_s": _scaled(use.total("blkio_ticks"), ticks),
             "voluntary": use.total("voluntary"),
             "involuntary": use.total("involuntary"),
+            "migrations": _migrations(evidence, process),
             "faults": {"minor": use.total("minflt"), "major": use.total("majflt")},
             "io_bytes": {"read": use.total("read_bytes"), "write": use.total("write_bytes")},
             "rss_max_mb": use.rss_max_kb // 1024,
             "sampled_s": round((use.clock.last_s or 0.0) - (use.first_s or 0.0), 3),
         }
     }  # fmt: skip
+
+
+def _migrations(evidence: Evidence, process: Process | None) -> float | dict[str, Any]:
+    """How often the kernel moved a thread to another CPU, where perf counted it."""
+    if isinstance(evidence.scheduler, Absent):
+        return evidence.scheduler.document()
+    count = evidence.scheduler.get(process.key, {}).get("cpu-migrations") if process else None
+    if count is None:
+        return Absent("perf did not count it for this process").document()
+    return count.value if count.intervals else count.document()
 
 
 def _scaled(value: float | None, unit: float) -> float | None:
@@ -326,7 +342,10 @@ def _totals(evidence: Evidence) -> dict[str, Any]:
     sums = log.totals()
     slots = step_function(log)
     slot_ms = sum(count * (end - start) for start, end, count in slots)
-    idle = 1 - sums.duration_ms / slot_ms if slot_ms else None
+    held_ms = sums.duration_ms + sum(
+        (log.last_ms or 0) - launch_ms for _, _, launch_ms, _ in log.running.values()
+    )
+    idle = 1 - held_ms / slot_ms if slot_ms else None
     return {
         **_counts(sums),
         "running": len(log.running),

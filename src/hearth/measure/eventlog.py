@@ -190,6 +190,7 @@ class _Reader:
     def finish(self, path: Path) -> EventLog:
         """Judges the whole: what was missing, foreign or unknown."""
         log, warn = self.log, self.log.warnings.append
+        self._count_running()
         if log.events == 0:
             warn(f"{path.name} holds no event of Spark's: it is empty or another kind of file")
         elif log.start_ms is None:
@@ -207,6 +208,18 @@ class _Reader:
         if log.stages_dropped:
             warn(f"{log.stages_dropped} stages of little run time are in the sums only")
         return log
+
+    def _count_running(self) -> None:
+        """Tasks that started and never ended held their slots to the end of the log."""
+        for _, _, launch_ms, _ in self.log.running.values():
+            self._cover(launch_ms, self.log.last_ms or launch_ms)
+
+    def _cover(self, launch_ms: int, finish_ms: int) -> None:
+        log = self.log
+        if log.running_over_time is None:
+            origin = log.start_ms or launch_ms if self._origin_ms is None else self._origin_ms
+            log.running_over_time = Coverage(origin, self._step_ms)
+        log.running_over_time.add(launch_ms, finish_ms)
 
     def _take(self, line: bytes) -> bool:
         if not line.startswith(_PREFIX):
@@ -261,11 +274,8 @@ class _Reader:
         log.running.pop(info["Task ID"], None)
         log.rows.add(stage, attempt, info, state, log.executors[info["Executor ID"]].slots)
         launch, finish = info["Launch Time"], info["Finish Time"]
-        if log.running_over_time is None:
-            origin = log.start_ms or launch if self._origin_ms is None else self._origin_ms
-            log.running_over_time = Coverage(origin, self._step_ms)
         self._backwards += finish < launch
-        log.running_over_time.add(launch, finish)
+        self._cover(launch, finish)
         self._at(launch)
         self._at(finish)
 

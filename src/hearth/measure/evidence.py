@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hearth.measure.counts import Count, read_counts
+from hearth.measure.coverage import Coverage
 from hearth.measure.eventlog import EventLog, read_event_log
 from hearth.measure.gclog import GcLog, read_gc_log
 from hearth.measure.locality import (
@@ -26,6 +28,7 @@ from hearth.measure.samples import (
     SampleFile,
     SystemUse,
     last_time_s,
+    read_bandwidth,
     read_processes,
     read_system,
 )
@@ -82,6 +85,9 @@ class Evidence:
     memory: dict[Key, ProcessMemory] | Absent = field(default_factory=lambda: NO_RECORD)
     threads: Threads | Absent = field(default_factory=lambda: NO_RECORD)
     system: SystemUse | Absent = field(default_factory=lambda: NO_RECORD)
+    counters: dict[Key, dict[str, Count]] | Absent = field(default_factory=lambda: NO_RECORD)
+    scheduler: dict[Key, dict[str, Count]] | Absent = field(default_factory=lambda: NO_RECORD)
+    bandwidth: dict[str, Coverage] | Absent = field(default_factory=lambda: NO_RECORD)
     gc: dict[int, GcLog] | Absent = field(default_factory=lambda: NO_RECORD)
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
@@ -204,6 +210,9 @@ def _samples(evidence: Evidence) -> None:
     evidence.system = read(
         "system", lambda f: read_system(f, node_of_cpu, step, _period_s(evidence, f))
     )
+    evidence.counters = read("counters", read_counts)
+    evidence.scheduler = read("scheduler", read_counts)
+    evidence.bandwidth = read("bandwidth", lambda f: read_bandwidth(f, step))
     shares = _cpu_shares(evidence)
     evidence.memory = read("memory", lambda f: read_memory(f, shares, step))
 

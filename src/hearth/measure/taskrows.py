@@ -40,8 +40,8 @@ class Slots:
 class TaskRows:
     """Every n-th task that ended, n a power of two and as small as MOST_ROWS allows."""
 
-    def __init__(self, most: int = MOST_ROWS) -> None:
-        self._most = most
+    def __init__(self) -> None:
+        self._most = MOST_ROWS
         self.stride = 1
         self._seen = 0
         self._slots: dict[str, Slots] = {}

@@ -25,7 +25,7 @@ def timeline(evidence: Evidence) -> dict[str, Any]:
         "cpu_by_executor": _cpu_by_executor(evidence, count),
         "gc": _pauses(evidence),
         "local_share_by_executor": _local_shares(evidence, count),
-        "bandwidth": Absent("no probe of memory bandwidth was on").document(),
+        "bandwidth": _bandwidth(evidence, count),
     }
 
 
@@ -112,6 +112,16 @@ def _local_shares(evidence: Evidence, count: int) -> dict[str, Any]:
         name: _padded(evidence.memory[key].over_time(), count)
         for name, key in _names(evidence)
         if key in evidence.memory
+    }
+
+
+def _bandwidth(evidence: Evidence, count: int) -> dict[str, Any]:
+    """GB/s (10^9 bytes) of each domain, by whatever ran on the machine."""
+    if isinstance(evidence.bandwidth, Absent):
+        return evidence.bandwidth.document()
+    return {
+        name: _rounded([bytes_per_ms / 1e6 for bytes_per_ms in series.means()], count)
+        for name, series in sorted(evidence.bandwidth.items())
     }
 
 
