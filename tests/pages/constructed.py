@@ -1,0 +1,149 @@
+"""An analysis made up for the page's tests; every number in it is known. Not a measurement."""
+
+import random
+from typing import Any
+
+WALL_S = 60.0
+
+
+def analysis(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[str, Any]:
+    """A run of two executors on two nodes, with four stages."""
+    rows = _tasks(tasks, random.Random(seed))
+    return {
+        "format": 1,
+        "record": {
+            "id": "20260101-000000-shop-0001",
+            "application": "shop <window> & co",
+            "master": "local-numa[2x4]",
+            "arm": arm,
+            "state": "finished",
+            "wall_s": WALL_S,
+        },
+        "machine": {"nodes": [_node(0, [0, 1, 2, 3]), _node(8, [4, 5, 6, 7])]},
+        "probes": [
+            {"name": "process", "status": "on", "reason": None},
+            {"name": "counters", "status": "absent", "reason": "perf is not installed"},
+        ],
+        "warnings": ["the event log's last line was cut off"],
+        "executors": [_executor("0", 0, "0-3", 0.99), _executor("1", 8, "4-7", 0.61)],
+        "stages": [_stage(i, tasks // 4) for i in range(4)],
+        "totals": {"time": _time(4.0), "tasks": tasks, "wall_s": WALL_S, "idle_slot_share": 0.25},
+        "jobs": [],
+        "timeline": _timeline(),
+        "tasks_sample": rows,
+        "threads": _threads(random.Random(seed)),
+        "counters": {"absent": "perf is not installed"},
+        "findings": [
+            {
+                "id": "remote-memory",
+                "severity": "high",
+                "sentence": "Executor 1 has 39 % of its memory on another node.",
+                "evidence": ["/executors/1/local_share"],
+                "next_step": "Bind its memory: hearth submit.",
+            }
+        ],
+    }
+
+
+def _node(number: int, cpus: list[int]) -> dict[str, Any]:
+    text = f"{cpus[0]}-{cpus[-1]}"
+    return {"id": number, "cpus": text, "cpu_list": cpus, "memory_mb": 65536}
+
+
+def _executor(name: str, node: int, cpus: str, local: float) -> dict[str, Any]:
+    known = {"pid": 100 + int(name), "cpus": cpus, "nodes": [node], "tasks": 200, "reason": None}
+    return {"id": name, **known, "gc_share": 0.08, "local_share": local, "rss_max_mb": 8192.5}
+
+
+def _time(scale: float) -> dict[str, float]:
+    return {
+        "run": 40 * scale,
+        "compute": 30 * scale,
+        "gc": 4 * scale,
+        "deserialise": scale,
+        "shuffle_read_wait": 2 * scale,
+        "shuffle_write": 2 * scale,
+        "scheduler_delay": scale,
+        "result_serialise": 0.1 * scale,
+        "getting_result": 0.0,
+    }
+
+
+def _stage(number: int, tasks: int) -> dict[str, Any]:
+    return {
+        "id": number,
+        "attempt": 0,
+        "name": f"map at Shop.scala:{number}",
+        "submitted_s": number * 15.0,
+        "completed_s": number * 15.0 + 14.0,
+        "tasks": tasks,
+        "failed": 0,
+        "time": _time(1.0),
+        "duration": {"p50": 0.5, "max": 3.0},
+        "skew": 6.0,
+        "spill": {"memory": 0, "disk": 1 << 20},
+        "bytes": {
+            "shuffle_read_local": 1 << 30,
+            "shuffle_read_remote": 0,
+            "shuffle_write": 1 << 29,
+        },
+    }
+
+
+def _timeline() -> dict[str, Any]:
+    times = [float(second) for second in range(61)]
+    return {
+        "step_s": 1.0,
+        "t": times,
+        "running_tasks": [min(8, int(t) % 16) for t in times],
+        "slots": [8] * 61,
+        "cpu_by_node": {"0": [0.9] * 61, "8": [0.5] * 61},
+        "gc": [["0", 5.0 + i, 120.0, "young", "Allocation", 4000, 900] for i in range(20)],
+        "local_share_by_executor": {"0": [0.99] * 61, "1": [0.61] * 61},
+        "bandwidth": {"absent": "no uncore counters on this machine"},
+    }
+
+
+def _tasks(count: int, dice: random.Random) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("executor", "slot", "start_s", "end_s", "stage", "state", "straggler")
+    }
+    free = {(executor, slot): 0.0 for executor in "01" for slot in range(4)}
+    for number in range(count):
+        place = min(free, key=lambda place: free[place])
+        start, length = free[place], dice.uniform(0.5, 1.0) * WALL_S * 8 / count
+        free[place] = start + length
+        values = (*place, start, start + length, number * 4 // count, "success", number % 97 == 96)
+        for name, value in zip(columns, values, strict=True):
+            columns[name].append(value)
+    return columns
+
+
+def _threads(dice: random.Random) -> dict[str, Any]:
+    moments = [
+        (float(t), tid, (tid * 3 + dice.randrange(2)) % 8) for t in range(60) for tid in (1, 2, 3)
+    ]
+    t, tid, cpu = (list(column) for column in zip(*moments, strict=True))
+    return {"t": t, "tid": tid, "cpu": cpu, "node_transitions": 17}
+
+
+def comparison() -> dict[str, Any]:
+    """Three arms, one faster than native beyond doubt, one skipped by name."""
+    return {
+        "format": 1,
+        "baseline": "native",
+        "arms": [
+            {"name": "native", "seconds": [10.0, 10.5, 11.0], "median_s": 10.5},
+            {
+                "name": "bound",
+                "seconds": [8.0, 8.4, 8.8],
+                "median_s": 8.4,
+                "ratio": {"median": 0.8, "low": 0.75, "high": 0.86, "confidence": 0.95},
+            },
+            {"name": "balanced", "seconds": [], "reason": "the kernel has no numa_balancing"},
+        ],
+        "verdict": {
+            "sentence": "Bind: the plan takes 0.80 of native's time.",
+            "why": ["GC share fell from 20 % to 8 %"],
+        },
+    }
