@@ -19,15 +19,15 @@ def analysis(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[st
             "state": "finished",
             "wall_s": WALL_S,
         },
-        "machine": {"nodes": [_node(0, [0, 1, 2, 3]), _node(8, [4, 5, 6, 7])]},
+        "machine": {"nodes": [_node("0", "0-3"), _node("8", "4-7")]},
         "probes": [
             {"name": "process", "status": "on", "reason": None},
             {"name": "counters", "status": "absent", "reason": "perf is not installed"},
         ],
         "warnings": ["the event log's last line was cut off"],
-        "executors": [_executor("0", 0, "0-3", 0.99), _executor("1", 8, "4-7", 0.61)],
+        "executors": [_executor("0", "0", "0-3", 0.99), _executor("1", "8", "4-7", 0.61)],
         "stages": [_stage(i, tasks // 4) for i in range(4)],
-        "totals": {"time": _time(4.0), "tasks": tasks, "wall_s": WALL_S, "idle_slot_share": 0.25},
+        "totals": {"time": _time(4), "tasks": tasks, "wall_s": WALL_S, "idle_slot_share": 0.25},
         "jobs": [],
         "timeline": _timeline(),
         "tasks_sample": rows,
@@ -36,7 +36,7 @@ def analysis(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[st
         "findings": [
             {
                 "id": "remote-memory",
-                "severity": "high",
+                "severity": "error",
                 "sentence": "Executor 1 has 39 % of its memory on another node.",
                 "evidence": ["/executors/1/local_share"],
                 "next_step": "Bind its memory: hearth submit.",
@@ -45,27 +45,31 @@ def analysis(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[st
     }
 
 
-def _node(number: int, cpus: list[int]) -> dict[str, Any]:
-    text = f"{cpus[0]}-{cpus[-1]}"
-    return {"id": number, "cpus": text, "cpu_list": cpus, "memory_mb": 65536}
+def _node(number: str, cpus: str) -> dict[str, Any]:
+    return {"id": number, "cpus": cpus, "memory_bytes": 64 << 30}
 
 
-def _executor(name: str, node: int, cpus: str, local: float) -> dict[str, Any]:
+def _executor(name: str, node: str, cpus: str, local: float) -> dict[str, Any]:
     known = {"pid": 100 + int(name), "cpus": cpus, "nodes": [node], "tasks": 200, "reason": None}
-    return {"id": name, **known, "gc_share": 0.08, "local_share": local, "rss_max_mb": 8192.5}
+    measured = {
+        "gc": {"share": 0.08},
+        "memory": {"local_share": local},
+        "use": {"rss_max_mb": 8192},
+    }
+    return {"id": name, **known, **measured}
 
 
-def _time(scale: float) -> dict[str, float]:
+def _time(scale: int) -> dict[str, int]:
     return {
-        "run": 40 * scale,
-        "compute": 30 * scale,
-        "gc": 4 * scale,
-        "deserialise": scale,
-        "shuffle_read_wait": 2 * scale,
-        "shuffle_write": 2 * scale,
-        "scheduler_delay": scale,
-        "result_serialise": 0.1 * scale,
-        "getting_result": 0.0,
+        "run": 40_000 * scale,
+        "compute": 30_000 * scale,
+        "gc": 4_000 * scale,
+        "deserialise": 1_000 * scale,
+        "shuffle_read_wait": 2_000 * scale,
+        "shuffle_write": 2_000 * scale,
+        "scheduler_delay": 1_000 * scale,
+        "result_serialise": 100 * scale,
+        "getting_result": 0,
     }
 
 
@@ -78,8 +82,8 @@ def _stage(number: int, tasks: int) -> dict[str, Any]:
         "completed_s": number * 15.0 + 14.0,
         "tasks": tasks,
         "failed": 0,
-        "time": _time(1.0),
-        "duration": {"p50": 0.5, "max": 3.0},
+        "time": _time(1),
+        "duration": {"p50": 500, "max": 3000},
         "skew": 6.0,
         "spill": {"memory": 0, "disk": 1 << 20},
         "bytes": {
@@ -108,7 +112,7 @@ def _tasks(count: int, dice: random.Random) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {
         name: [] for name in ("executor", "slot", "start_s", "end_s", "stage", "state", "straggler")
     }
-    free = {(executor, slot): 0.0 for executor in "01" for slot in range(4)}
+    free = {(executor, slot): 0.0 for executor in (0, 1) for slot in range(4)}
     for number in range(count):
         place = min(free, key=lambda place: free[place])
         start, length = free[place], dice.uniform(0.5, 1.0) * WALL_S * 8 / count
@@ -116,7 +120,7 @@ def _tasks(count: int, dice: random.Random) -> dict[str, list[Any]]:
         values = (*place, start, start + length, number * 4 // count, "success", number % 97 == 96)
         for name, value in zip(columns, values, strict=True):
             columns[name].append(value)
-    return columns
+    return {"executors": ["0", "1"], "stride": 1, **columns}
 
 
 def _threads(dice: random.Random) -> dict[str, Any]:
@@ -124,7 +128,7 @@ def _threads(dice: random.Random) -> dict[str, Any]:
         (float(t), tid, (tid * 3 + dice.randrange(2)) % 8) for t in range(60) for tid in (1, 2, 3)
     ]
     t, tid, cpu = (list(column) for column in zip(*moments, strict=True))
-    return {"t": t, "tid": tid, "cpu": cpu, "node_transitions": 17}
+    return {"columns": {"t": t, "tid": tid, "cpu": cpu}, "node_transitions": {"0>8": 10, "8>0": 7}}
 
 
 def comparison() -> dict[str, Any]:

@@ -32,7 +32,7 @@ for (const figure of document.querySelectorAll("figure.gantt")) {
     }
     pen.globalAlpha = 1; pen.fillStyle = ink; pen.font = "11px system-ui, sans-serif"; pen.textAlign = "right";
     let lastName = null;
-    order.forEach((key, i) => { const name = rows.get(key)[0]; if (name !== lastName) { pen.fillText("exec. " + name, left - 6, i * rowHeight + 10); lastName = name; } });
+    order.forEach((key, i) => { const name = rows.get(key)[0]; if (name !== lastName) { pen.fillText("exec. " + data.executors[name], left - 6, i * rowHeight + 10); lastName = name; } });
     pen.textAlign = "center";
     for (let i = 0; i <= 4; i++) {
       const t = view[0] + (view[1] - view[0]) * i / 4;
@@ -66,7 +66,7 @@ for (const figure of document.querySelectorAll("figure.gantt")) {
     const t = timeAt(event.offsetX), wanted = Math.floor(event.offsetY / rowHeight);
     for (let i = row.length - 1; i >= 0; i--) {
       if (row[i] === wanted && data.start_s[i] <= t && t <= data.end_s[i]) {
-        said.textContent = `Task of stage ${data.stage[i]} on executor ${data.executor[i]}: ${data.start_s[i].toFixed(3)} to ${data.end_s[i].toFixed(3)} s, ${data.state[i]}${data.straggler[i] ? ", straggler" : ""}`;
+        said.textContent = `Task of stage ${data.stage[i]} on executor ${data.executors[data.executor[i]]}: ${data.start_s[i].toFixed(3)} to ${data.end_s[i].toFixed(3)} s, ${data.state[i]}${data.straggler[i] ? ", straggler" : ""}`;
         return;
       }
     }

@@ -4,6 +4,7 @@ import json
 from importlib import resources
 from typing import Any
 
+from hearth.model.ids import parse_ids
 from hearth.model.sizes import show_bytes, show_mb
 from hearth.report.html import pictures
 from hearth.report.html.absent import reason_absent, say_absent
@@ -11,7 +12,7 @@ from hearth.report.html.svg import element, table, text
 from hearth.report.html.timeline import draw_timeline
 
 Document = dict[str, Any]
-_SEVERITIES = {"high": "high", "warning": "", "medium": "", "info": "info"}
+_SEVERITIES = {"error": "high", "warning": "", "note": "info"}
 _MANY_STAGES = 40
 
 
@@ -89,8 +90,8 @@ def _facts(run: Document) -> str:
     facts = [
         ("state", record["state"]),
         ("wall time", f"{record['wall_s']:.1f} s"),
-        ("master", record["master"]),
-        ("executors", str(len(run["executors"]))),
+        ("master", record["master"] or "-"),
+        ("executors", str(sum(e["id"] != "driver" for e in run["executors"]))),
         ("tasks", f"{totals['tasks']:,}" if not reason_absent(totals.get("tasks")) else "-"),
         ("GC share of task time", _share(_gc_share(totals))),
         ("idle task slots", _share(totals.get("idle_slot_share"))),
@@ -112,8 +113,15 @@ def _gc_share(totals: Document) -> float | None:
 
 
 def _mean_local(executors: list[Document]) -> float | None:
-    shares = [e["local_share"] for e in executors if isinstance(e.get("local_share"), int | float)]
-    return sum(shares) / len(shares) if shares else None
+    shares = [_of(e, "memory", "local_share") for e in executors]
+    known = [share for share in shares if isinstance(share, int | float)]
+    return sum(known) / len(known) if known else None
+
+
+def _of(part: Document, group: str, key: str) -> Any:
+    """A value of a group that may itself be absent."""
+    inside = part.get(group)
+    return inside if reason_absent(inside) else inside.get(key)
 
 
 def _findings(run: Document, number: int) -> str:
@@ -140,20 +148,20 @@ def _evidence(pointer: str, number: int) -> str:
 
 
 def _machine(run: Document, number: int) -> str:
-    nodes = run["machine"].get("nodes")
-    if reason_absent(nodes):
-        return say_absent("the machine's nodes", reason_absent(nodes) or "") + _executors(run)
-    boxes = [_node(node, run["executors"]) for node in nodes]
+    reason = reason_absent(run["machine"])
+    if reason:
+        return say_absent("the machine", reason) + _executors(run)
+    boxes = [_node(node, run["executors"]) for node in run["machine"]["nodes"]]
     return element("div", *boxes, class_="machine") + _executors(run)
 
 
 def _node(node: Document, executors: list[Document]) -> str:
     here = [e for e in executors if str(node["id"]) in _ids(e.get("nodes"))]
-    memory = f", {show_mb(node['memory_mb'])}" if node.get("memory_mb") else ""
+    memory = f", {show_bytes(node['memory_bytes'])}" if node.get("memory_bytes") else ""
     inside = [
         element(
             "div",
-            text(f"executor {e['id']}"),
+            text(_name(e)),
             element("div", text(f"CPUs {e['cpus']}"), class_="quiet"),
             class_="executor",
             style=f"border-color:var(--c{number % 8})",
@@ -163,6 +171,10 @@ def _node(node: Document, executors: list[Document]) -> str:
     head = element("h4", text(f"Node {node['id']}"))
     about = element("div", text(f"CPUs {node.get('cpus') or 'none'}{memory}"), class_="quiet")
     return element("div", head, about, *inside, class_="node")
+
+
+def _name(executor: Document) -> str:
+    return "driver" if executor["id"] == "driver" else f"executor {executor['id']}"
 
 
 def _ids(nodes: Any) -> list[str]:
@@ -180,9 +192,9 @@ def _executors(run: Document) -> str:
             _plain(e.get("cpus")),
             ",".join(_ids(e.get("nodes"))) or "-",
             _plain(e.get("tasks")),
-            _share(e.get("gc_share")),
-            _share(e.get("local_share")),
-            _size_mb(e.get("rss_max_mb")),
+            _share(_of(e, "gc", "share")),
+            _share(_of(e, "memory", "local_share")),
+            _size_mb(_of(e, "use", "rss_max_mb")),
             _plain(e.get("reason")),
         ]
         for e in run["executors"]
@@ -224,8 +236,9 @@ def _time_axis(run: Document, number: int) -> str:
 
 def _stages(run: Document, number: int) -> str:
     stages = run["stages"]
-    if not stages:
-        return element("p", "The event log names no stage.")
+    reason = reason_absent(stages)
+    if reason or not stages:
+        return say_absent("stages", reason or "the event log names none")
     longest = sorted(stages, key=lambda s: -float(s["time"].get("run") or 0))[:_MANY_STAGES]
     shown = sorted(longest, key=lambda s: (s["id"], s["attempt"]))
     rows = [("all stages", run["totals"]["time"])]
@@ -268,10 +281,10 @@ def _stage_table(stages: list[Document]) -> str:
             s["name"],
             s["tasks"],
             s["failed"],
-            float(s["time"]["run"]),
-            float(s["time"]["gc"]),
-            _plain(s["duration"].get("p50")),
-            _plain(s["duration"].get("max")),
+            s["time"]["run"] / 1000,
+            s["time"]["gc"] / 1000,
+            _seconds(s["duration"].get("p50")),
+            _seconds(s["duration"].get("max")),
             _plain(s.get("skew")),
             show_bytes(int(s["spill"]["disk"])),
             show_bytes(int(s["bytes"]["shuffle_read_local"] + s["bytes"]["shuffle_read_remote"])),
@@ -281,6 +294,10 @@ def _stage_table(stages: list[Document]) -> str:
         for s in stages
     ]
     return pictures.data_table(head, rows, "stages")
+
+
+def _seconds(ms: Any) -> Any:
+    return "-" if ms is None else ms / 1000
 
 
 def _gantt(run: Document, number: int) -> str:
@@ -308,15 +325,15 @@ def _threads(run: Document, number: int) -> str:
     if reason_absent(threads):
         return say_absent("the thread trace", reason_absent(threads) or "")
     nodes = {
-        cpu: str(node["id"])
-        for node in (run["machine"].get("nodes") or [])
-        for cpu in node.get("cpu_list", [])
+        cpu: node["id"]
+        for node in run["machine"].get("nodes", [])
+        for cpu in parse_ids(node["cpus"])
     }
-    picture = pictures.draw_threads(threads, run["record"]["wall_s"], nodes)
+    picture = pictures.draw_threads(threads["columns"], run["record"]["wall_s"], nodes)
     moves = threads.get("node_transitions")
     caption = "Each colour is a thread; a thread that stays keeps its line."
-    if moves is not None and not reason_absent(moves):
-        caption += f" Threads were seen to change node {moves:,} times."
+    if moves is not None:
+        caption += f" Threads were seen to change node {sum(moves.values()):,} times."
     box = element(
         "div",
         picture,
@@ -345,9 +362,16 @@ def _counters(run: Document, number: int) -> str:
 def _unknown(run: Document, number: int) -> str:
     rows = [[p["name"], p["reason"]] for p in run["probes"] if p["status"] == "absent"]
     parts = table(["probe", "why not"], rows, "Not measured") if rows else ""
-    notes = [element("li", text(w["what"] if isinstance(w, dict) else w)) for w in run["warnings"]]
+    notes = [element("li", text(_warning(warning))) for warning in run["warnings"]]
     parts += element("ul", *notes) if notes else ""
     return parts or element("p", "Every probe ran, and nothing was warned of.")
+
+
+def _warning(warning: Any) -> str:
+    if isinstance(warning, str):
+        return warning
+    remedy = warning.get("remedy")
+    return f"{warning['what']}: {remedy}" if remedy else str(warning["what"])
 
 
 _SECTIONS = (

@@ -39,7 +39,7 @@ def legend(names: list[str]) -> str:
 
 
 def draw_parts(rows: list[tuple[str, Document]]) -> str:
-    """A bar for each row, of its seconds in each part; all bars on one scale."""
+    """A bar for each row, of its time in each part (milliseconds given), all on one scale."""
     largest = max((_total(times) for _, times in rows), default=0.0)
     scale = Scale(0, largest or 1, LEFT + 60, WIDTH - RIGHT)
     marks = []
@@ -50,7 +50,7 @@ def draw_parts(rows: list[tuple[str, Document]]) -> str:
         )
         start = 0.0
         for number, (key, words) in enumerate(PARTS):
-            seconds = float(times.get(key) or 0)
+            seconds = (times.get(key) or 0) / 1000
             title = element("title", text(f"{name}, {words}: {seconds:.2f} s"))
             if seconds > 0:
                 marks.append(_bar(title, scale, start, seconds, y, f"var(--c{number})"))
@@ -59,7 +59,7 @@ def draw_parts(rows: list[tuple[str, Document]]) -> str:
 
 
 def _total(times: Document) -> float:
-    return sum(float(times.get(key) or 0) for key, _ in PARTS)
+    return sum(times.get(key) or 0 for key, _ in PARTS) / 1000
 
 
 def _bar(title: str, scale: Scale, start: float, length: float, y: float, colour: str) -> str:

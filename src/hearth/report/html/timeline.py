@@ -55,14 +55,15 @@ def thin(values: Sequence[float], limit: int = _POINTS) -> list[tuple[int, float
 
 
 def _stages(stages: list[Document], scale: Scale):
-    shown = [stage for stage in stages if not reason_absent(stage.get("submitted_s"))]
+    shown = []
+    if not reason_absent(stages):
+        shown = [stage for stage in stages if stage["submitted_s"] is not None]
     if not shown:
         return None
     ends: list[float] = []
     places = []
     for stage in sorted(shown, key=lambda stage: stage["submitted_s"]):
-        end = stage.get("completed_s")
-        end = scale.high if end is None or reason_absent(end) else end
+        end = scale.high if stage["completed_s"] is None else stage["completed_s"]
         row = next((i for i, free in enumerate(ends) if free <= stage["submitted_s"]), len(ends))
         ends[row : row + 1] = [end]
         places.append((stage, row, end))

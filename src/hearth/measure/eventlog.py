@@ -1,0 +1,403 @@
+"""Reads a Spark event log, of any size, once and in bounded memory.
+
+The events are those of Spark 4.3's JsonProtocol. What no figure needs is skipped before it is
+parsed, by the event's name; of a task's end, its accumulables, most of the line, are cut out.
+Nothing in a log is fatal: what cannot be read is counted and told in `EventLog.warnings`.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from hearth.measure.coverage import Coverage
+from hearth.measure.logfile import LineSource, event_log_parts
+from hearth.measure.stages import StageTally, TaskSums
+from hearth.measure.taskrows import TaskRows
+
+#: Stages told one by one: those with the most run time. The sums cover all of them.
+MOST_STAGES = 5000
+MOST_JOBS = 10_000
+MOST_SQL = 10_000
+
+_PREFIX = b'{"Event":"'
+_SQL = "org.apache.spark.sql.execution.ui."
+_STREAMING = "org.apache.spark.sql.streaming.StreamingQueryListener$"
+_STARTED = re.compile(
+    rb'"Stage ID":(\d+),"Stage Attempt ID":(\d+),"Task Info":\{"Task ID":(\d+),'
+    rb'.*?"Launch Time":(\d+),"Executor ID":"([^"]*)"'
+)
+
+#: Known to Spark 4.3, and without anything that the analysis needs.
+_SKIPPED = frozenset(
+    (
+        "SparkListenerBlockManagerAdded", "SparkListenerBlockManagerRemoved",
+        "SparkListenerBlockUpdated", "SparkListenerExecutorMetricsUpdate",
+        "SparkListenerJobStartWithFullStages", "SparkListenerNodeExcluded",
+        "SparkListenerNodeUnexcluded", "SparkListenerResourceProfileAdded",
+        "SparkListenerSpeculativeTaskSubmitted", "SparkListenerTaskGettingResult",
+        "SparkListenerUnpersistRDD", "SparkListenerUnschedulableTaskSetAdded",
+        "SparkListenerUnschedulableTaskSetRemoved", "SparkListenerMiscellaneousProcessAdded",
+        "SparkListenerExecutorExcluded", "SparkListenerExecutorUnexcluded",
+        "SparkListenerExecutorExcludedForStage", "SparkListenerNodeExcludedForStage",
+        _SQL + "SparkListenerSQLAdaptiveExecutionUpdate",
+        _SQL + "SparkListenerSQLAdaptiveSQLMetricUpdates",
+        _SQL + "SparkListenerDriverAccumUpdates",
+        _STREAMING + "QueryIdleEvent",
+    )
+)  # fmt: skip
+
+
+@dataclass
+class Executor:
+    """One executor as the log tells of it; times are wall-clock milliseconds."""
+
+    id: str
+    host: str | None = None
+    slots: int | None = None
+    added_ms: int | None = None
+    removed_ms: int | None = None
+    reason: str | None = None
+    tasks: int = 0
+    failed: int = 0
+    run_ms: int = 0
+    cpu_ns: int = 0
+    gc_ms: int = 0
+    heap_peak_bytes: int = 0
+
+
+@dataclass
+class EventLog:
+    """What one log told. `end_ms` is absent where the application did not end in it."""
+
+    application_id: str | None = None
+    name: str | None = None
+    spark_version: str | None = None
+    start_ms: int | None = None
+    end_ms: int | None = None
+    first_ms: int | None = None
+    last_ms: int | None = None
+    properties: dict[str, str] = field(default_factory=dict)
+    executors: dict[str, Executor] = field(default_factory=dict)
+    stages: dict[tuple[int, int], StageTally] = field(default_factory=dict)
+    jobs: dict[int, dict[str, Any]] = field(default_factory=dict)
+    sql: dict[int, dict[str, Any]] = field(default_factory=dict)
+    streaming_batches: int = 0
+    totals: TaskSums = field(default_factory=TaskSums)
+    stages_dropped: int = 0
+    running: dict[int, tuple[int, int, int, str]] = field(default_factory=dict)
+    running_over_time: Coverage | None = None
+    rows: TaskRows = field(default_factory=TaskRows)
+    warnings: list[str] = field(default_factory=list)
+    events: int = 0
+    bytes_read: int = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether the log holds the application's end."""
+        return self.end_ms is not None
+
+
+def read_event_log(path: Path, origin_ms: int | None = None, step_ms: int = 100) -> EventLog:
+    """Reads a file, a rolled directory or a directory that holds one of them.
+
+    `origin_ms` (wall clock) and `step_ms` set the axis of `running_over_time`; without an origin
+    it is the application's start.
+    Raises UserError where there is no event log at that path, or in a compression that cannot be
+    read here. All else that is wrong with it becomes a warning.
+    """
+    reader = _Reader(origin_ms, step_ms)
+    for part in event_log_parts(path):
+        reader.read(part)
+    return reader.finish(path)
+
+
+def task_state(reason: str) -> str:
+    """What Spark's UI counts an ended task as (AppStatusListener.onTaskEnd)."""
+    if reason == "Success":
+        return "success"
+    return "killed" if reason in ("TaskKilled", "TaskCommitDenied") else "failed"
+
+
+def parse_task_end(line: bytes) -> dict[str, Any]:
+    """The event without its accumulables, which repeat the metrics and are most of its length.
+
+    A quote inside a JSON string is escaped, so the two keys cannot be matched inside of one.
+    """
+    cut = line.find(b'"Accumulables":[')
+    resume = line.find(b'"Task Metrics":', cut)
+    if cut < 0 or resume < 0:
+        return orjson.loads(line)
+    return orjson.loads(line[:cut] + b'"_":0},' + line[resume:])
+
+
+class _Reader:
+    def __init__(self, origin_ms: int | None, step_ms: int) -> None:
+        self.log = EventLog()
+        self._origin_ms, self._step_ms = origin_ms, step_ms
+        self._backwards = 0
+        self._malformed = 0
+        self._foreign = 0
+        self._unknown: dict[str, int] = {}
+        self._handlers: dict[str, Callable[[bytes], None]] = {
+            "SparkListenerTaskStart": self._task_start,
+            "SparkListenerTaskEnd": self._task_end,
+            "SparkListenerLogStart": self._parsed(self._log_start),
+            "SparkListenerApplicationStart": self._parsed(self._application_start),
+            "SparkListenerApplicationEnd": self._parsed(self._application_end),
+            "SparkListenerEnvironmentUpdate": self._parsed(self._environment),
+            "SparkListenerExecutorAdded": self._parsed(self._executor_added),
+            "SparkListenerExecutorRemoved": self._parsed(self._executor_removed),
+            "SparkListenerStageExecutorMetrics": self._parsed(self._executor_peaks),
+            "SparkListenerJobStart": self._parsed(self._job_start),
+            "SparkListenerJobEnd": self._parsed(self._job_end),
+            "SparkListenerStageSubmitted": self._parsed(self._stage),
+            "SparkListenerStageCompleted": self._parsed(self._stage_completed),
+            _SQL + "SparkListenerSQLExecutionStart": self._parsed(self._sql_start),
+            _SQL + "SparkListenerSQLExecutionEnd": self._parsed(self._sql_end),
+            _STREAMING + "QueryStartedEvent": _nothing,
+            _STREAMING + "QueryProgressEvent": self._batch,
+            _STREAMING + "QueryTerminatedEvent": _nothing,
+        }
+        self._handlers.update(dict.fromkeys(_SKIPPED, _nothing))
+
+    def read(self, part: Path) -> None:
+        """Takes in one file of the log."""
+        source = LineSource(part)
+        unreadable = b""
+        for line in source:
+            if not self._take(line):
+                unreadable = line
+                self._malformed += 1
+        if source.truncated:
+            self.log.warnings.append(f"{part.name} breaks off in the middle of an event")
+            self._malformed -= bool(unreadable) and not unreadable.endswith(b"\n")
+        if source.oversized:
+            self.log.warnings.append(f"{part.name}: {source.oversized} overlong lines skipped")
+        self.log.bytes_read += source.bytes_read
+
+    def finish(self, path: Path) -> EventLog:
+        """Judges the whole: what was missing, foreign or unknown."""
+        log, warn = self.log, self.log.warnings.append
+        if log.events == 0:
+            warn(f"{path.name} holds no event of Spark's: it is empty or another kind of file")
+        elif log.start_ms is None:
+            warn("the log lacks the application's start")
+        if log.events and not log.ended:
+            warn("the log lacks the application's end: it was killed, or still runs")
+        if self._foreign:
+            warn(f"{self._foreign} lines are no events of Spark's")
+        if self._malformed:
+            warn(f"{self._malformed} events could not be read and are not in the sums")
+        if self._backwards:
+            warn(f"{self._backwards} tasks end before they start: the clock was set back")
+        for name, count in sorted(self._unknown.items()):
+            warn(f"{count} events of the unknown kind {name} skipped")
+        if log.stages_dropped:
+            warn(f"{log.stages_dropped} stages of little run time are in the sums only")
+        return log
+
+    def _take(self, line: bytes) -> bool:
+        if not line.startswith(_PREFIX):
+            self._foreign += line.endswith(b"\n")
+            return True
+        name = line[10 : line.find(b'"', 10)].decode("utf-8", "replace")
+        handler = self._handlers.get(name)
+        if handler is None:
+            if line.endswith(b"\n"):
+                self._note_unknown(name)
+            return True
+        try:
+            handler(line)
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError):
+            return False
+        self.log.events += 1
+        return True
+
+    def _note_unknown(self, name: str) -> None:
+        known = name if name in self._unknown or len(self._unknown) < 20 else "(others)"
+        self._unknown[known[:120]] = self._unknown.get(known[:120], 0) + 1
+
+    def _parsed(self, handler: Callable[[dict[str, Any]], None]) -> Callable[[bytes], None]:
+        return lambda line: handler(orjson.loads(line))
+
+    def _at(self, time_ms: int) -> None:
+        log = self.log
+        if log.first_ms is None:
+            log.first_ms = log.last_ms = time_ms
+        elif time_ms > log.last_ms:
+            log.last_ms = time_ms
+
+    # Tasks: the events of which there are many.
+
+    def _task_start(self, line: bytes) -> None:
+        found = _STARTED.search(line)
+        if found is None:
+            raise ValueError("a task's start of another form")
+        stage, attempt, task, launch, executor = found.groups()
+        where = (int(stage), int(attempt), int(launch), executor.decode())
+        self.log.running[int(task)] = where
+        self._at(where[2])
+
+    def _task_end(self, line: bytes) -> None:
+        event = parse_task_end(line)
+        info, metrics = event["Task Info"], event.get("Task Metrics") or {}
+        stage, attempt = event["Stage ID"], event["Stage Attempt ID"]
+        state = task_state(event["Task End Reason"]["Reason"])
+        log = self.log
+        self._tally(stage, attempt).add(info, metrics, state)
+        self._credit(info, metrics, state)
+        log.running.pop(info["Task ID"], None)
+        log.rows.add(stage, attempt, info, state, log.executors[info["Executor ID"]].slots)
+        launch, finish = info["Launch Time"], info["Finish Time"]
+        if log.running_over_time is None:
+            origin = log.start_ms or launch if self._origin_ms is None else self._origin_ms
+            log.running_over_time = Coverage(origin, self._step_ms)
+        self._backwards += finish < launch
+        log.running_over_time.add(launch, finish)
+        self._at(launch)
+        self._at(finish)
+
+    def _credit(self, info: dict[str, Any], metrics: dict[str, Any], state: str) -> None:
+        executor = self._executor(info["Executor ID"])
+        executor.host = executor.host or info["Host"]
+        executor.tasks += 1
+        executor.failed += state == "failed"
+        if metrics:
+            executor.run_ms += metrics["Executor Run Time"]
+            executor.cpu_ns += metrics["Executor CPU Time"]
+            executor.gc_ms += metrics["JVM GC Time"]
+
+    def _tally(self, stage: int, attempt: int) -> StageTally:
+        key = (stage, attempt)
+        tally = self.log.stages.get(key)
+        if tally is None:
+            if len(self.log.stages) >= 2 * MOST_STAGES:
+                self._drop_small_stages()
+            tally = self.log.stages[key] = StageTally(stage, attempt)
+        return tally
+
+    def _drop_small_stages(self) -> None:
+        """Keeps the stages with the most run time, and those that still run."""
+        stages = self.log.stages
+        done = [key for key, tally in stages.items() if tally.completed_ms is not None]
+        done.sort(key=lambda key: stages[key].sums.run_ms)
+        for key in done[: max(len(stages) - MOST_STAGES, 0)]:
+            self.log.totals.merge(stages.pop(key).sums)
+            self.log.stages_dropped += 1
+
+    # The application, its executors, jobs and stages.
+
+    def _log_start(self, event: dict[str, Any]) -> None:
+        self.log.spark_version = event["Spark Version"]
+
+    def _application_start(self, event: dict[str, Any]) -> None:
+        self.log.name = event["App Name"]
+        self.log.application_id = event.get("App ID")
+        self.log.start_ms = event["Timestamp"]
+        self._at(event["Timestamp"])
+
+    def _application_end(self, event: dict[str, Any]) -> None:
+        self.log.end_ms = event["Timestamp"]
+        self._at(event["Timestamp"])
+
+    def _environment(self, event: dict[str, Any]) -> None:
+        self.log.properties = dict(event["Spark Properties"])
+
+    def _executor(self, name: str) -> Executor:
+        executor = self.log.executors.get(name)
+        if executor is None:
+            executor = self.log.executors[name] = Executor(name)
+        return executor
+
+    def _executor_added(self, event: dict[str, Any]) -> None:
+        executor = self._executor(event["Executor ID"])
+        executor.added_ms = event["Timestamp"]
+        executor.host = event["Executor Info"]["Host"]
+        cpus_per_task = int(self.log.properties.get("spark.task.cpus", 1))
+        executor.slots = event["Executor Info"]["Total Cores"] // cpus_per_task
+        self._at(event["Timestamp"])
+
+    def _executor_removed(self, event: dict[str, Any]) -> None:
+        executor = self._executor(event["Executor ID"])
+        executor.removed_ms = event["Timestamp"]
+        executor.reason = event["Removed Reason"]
+        self._at(event["Timestamp"])
+
+    def _executor_peaks(self, event: dict[str, Any]) -> None:
+        executor = self._executor(event["Executor ID"])
+        peak = event["Executor Metrics"].get("JVMHeapMemory", 0)
+        executor.heap_peak_bytes = max(executor.heap_peak_bytes, peak)
+
+    def _job_start(self, event: dict[str, Any]) -> None:
+        properties = event.get("Properties") or {}
+        job = event["Job ID"]
+        self.log.jobs[job] = {
+            "submitted_ms": event["Submission Time"],
+            "completed_ms": None,
+            "result": None,
+            "sql": _number(properties.get("spark.sql.execution.id")),
+            "description": properties.get("spark.job.description"),
+            "stages": event["Stage IDs"],
+        }
+        _drop_oldest(self.log.jobs, MOST_JOBS)
+        self._at(event["Submission Time"])
+
+    def _job_end(self, event: dict[str, Any]) -> None:
+        self._at(event["Completion Time"])
+        job = self.log.jobs.get(event["Job ID"])
+        if job is not None:
+            job["completed_ms"] = event["Completion Time"]
+            job["result"] = event["Job Result"]["Result"]
+
+    def _stage(self, event: dict[str, Any]) -> StageTally:
+        info = event["Stage Info"]
+        tally = self._tally(info["Stage ID"], info["Stage Attempt ID"])
+        tally.name = info["Stage Name"]
+        tally.planned_tasks = info["Number of Tasks"]
+        tally.submitted_ms = info.get("Submission Time") or tally.submitted_ms
+        return tally
+
+    def _stage_completed(self, event: dict[str, Any]) -> None:
+        info = event["Stage Info"]
+        tally = self._stage(event)
+        tally.completed_ms = info.get("Completion Time")
+        tally.failure = info.get("Failure Reason")
+        if tally.completed_ms is not None:
+            self._at(tally.completed_ms)
+
+    # SQL and streaming.
+
+    def _sql_start(self, event: dict[str, Any]) -> None:
+        self.log.sql[event["executionId"]] = {
+            "description": event["description"],
+            "submitted_ms": event["time"],
+            "completed_ms": None,
+        }
+        _drop_oldest(self.log.sql, MOST_SQL)
+
+    def _sql_end(self, event: dict[str, Any]) -> None:
+        execution = self.log.sql.get(event["executionId"])
+        if execution is not None:
+            execution["completed_ms"] = event["time"]
+
+    def _batch(self, line: bytes) -> None:
+        if not line.endswith(b"\n"):
+            raise ValueError("a streaming event that breaks off")
+        self.log.streaming_batches += 1
+
+
+def _nothing(line: bytes) -> None:
+    """For the events that no figure needs."""
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None
+
+
+def _drop_oldest(entries: dict[int, Any], most: int) -> None:
+    while len(entries) > most:
+        del entries[next(iter(entries))]

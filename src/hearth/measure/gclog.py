@@ -1,0 +1,186 @@
+"""Reads the unified logs (JEP 271) that a JVM writes with -Xlog:gc*,safepoint=info.
+
+Pauses of Serial, Parallel, G1, ZGC (generational or not) and Shenandoah all end in
+`GC(N) Pause WHAT [BEFORE->AFTER(CAPACITY)] MILLISECONDSms`; what runs beside the application is
+`Concurrent ...` and is counted apart. Needs the decorator `time` or `utctime`, which puts a pause
+on the wall clock.
+"""
+
+import heapq
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+#: So many of a log's longest pauses are told one by one; the sums cover all.
+MOST_PAUSES = 5000
+_LONGEST_LINE = 1 << 20
+
+_PAUSE = re.compile(
+    r"GC\((\d+)\) (?:[yYoO]: )?Pause (.+?)(?: (\d+)M->(\d+)M\((\d+)M\))? (\d+\.\d+)ms\s*$"
+)
+_CONCURRENT = re.compile(
+    r"GC\((\d+)\) (?:[yYoO]: )?Concurrent (.+?)(?: \d+M->\S+)? (\d+\.\d+)ms\s*$"
+)
+_CYCLE = re.compile(
+    r"GC\((\d+)\) (?:Garbage|Minor|Major) Collection \(([^)]*)\) (\d+)M\([^)]*\)->(\d+)M\([^)]*\)"
+)
+_SAFEPOINT = re.compile(
+    r'Safepoint "([^"]+)", .*?Reaching safepoint: +(\d+) ns, .*?At safepoint: +(\d+) ns'
+    r".*?Total: +(\d+) ns"
+)
+_STALL = re.compile(r"Allocation Stall \(.*\) (\d+\.\d+)ms\s*$")
+_CAUSE = re.compile(r"\(((?:[^()]|\(\))*)\)$")
+#: Shenandoah's note on a phase, which stands where other collectors have the cause.
+_NO_CAUSE = "unload classes"
+
+
+class Pause(NamedTuple):
+    """One stop of the application. Heap sizes in MB are None where the line has none (ZGC)."""
+
+    end_s: float | None
+    pause_ms: float
+    kind: str
+    cause: str | None
+    before_mb: int | None
+    after_mb: int | None
+
+
+@dataclass
+class GcLog:
+    """The sums of one JVM's log; times in milliseconds."""
+
+    collector: str | None = None
+    pauses: int = 0
+    pause_ms: float = 0.0
+    longest_pause_ms: float = 0.0
+    pause_ms_by_kind: dict[str, float] = field(default_factory=dict)
+    count_by_kind: dict[str, int] = field(default_factory=dict)
+    count_by_cause: dict[str, int] = field(default_factory=dict)
+    concurrent_ms: float = 0.0
+    concurrent_ms_by_phase: dict[str, float] = field(default_factory=dict)
+    cycles: int = 0
+    allocation_stalls: int = 0
+    allocation_stall_ms: float = 0.0
+    heap_after_max_mb: int | None = None
+    safepoints: int = 0
+    safepoint_ms: float = 0.0
+    safepoint_reaching_ms: float = 0.0
+    first_s: float | None = None
+    last_s: float | None = None
+    longest: list[Pause] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def read_gc_log(*files: Path) -> GcLog:
+    """Reads one JVM's log, which may be rotated over several files, the oldest first."""
+    log = GcLog()
+    for file in files:
+        _read_file(file, log)
+    log.longest.sort(key=lambda pause: pause.end_s or 0.0)
+    if log.first_s is None:
+        names = ", ".join(file.name for file in files)
+        log.warnings.append(f"{names} holds no line of a JVM's log with the decorator 'time'")
+    return log
+
+
+def _read_file(file: Path, log: GcLog) -> None:
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        while line := lines.readline(_LONGEST_LINE):
+            if not line.endswith("\n"):
+                log.warnings.append(f"{file.name} breaks off in the middle of a line")
+                return
+            _take(line, log)
+
+
+def _take(line: str, log: GcLog) -> None:
+    if not line.startswith("["):
+        return
+    if "Pause " in line and (found := _PAUSE.search(line)):
+        _pause(found, wall_seconds(line), log)
+    elif "Concurrent " in line and (found := _CONCURRENT.search(line)):
+        _concurrent(line, found, log)
+    elif "Safepoint" in line and (found := _SAFEPOINT.search(line)):
+        log.safepoints += 1
+        log.safepoint_reaching_ms += int(found[2]) / 1e6
+        log.safepoint_ms += int(found[4]) / 1e6
+    elif "Collection (" in line and (found := _CYCLE.search(line)):
+        log.cycles += 1
+        _count(log.count_by_cause, found[2])
+        log.heap_after_max_mb = max(log.heap_after_max_mb or 0, int(found[4]))
+    elif "Allocation Stall" in line and (found := _STALL.search(line)):
+        log.allocation_stalls += 1
+        log.allocation_stall_ms += float(found[1])
+    elif log.collector is None and "Using " in line:
+        log.collector = line.rpartition("Using ")[2].strip()
+    elif log.first_s is not None:
+        return
+    _seen_at(wall_seconds(line), log)
+
+
+def _pause(found: re.Match[str], end_s: float | None, log: GcLog) -> None:
+    _, what, before, after, _, duration = found.groups()
+    pause_ms = float(duration)
+    noted = _CAUSE.search(what)
+    cause = noted[1] if noted and noted[1] != _NO_CAUSE else None
+    kind = what.partition(" (")[0]
+    log.pauses += 1
+    log.pause_ms += pause_ms
+    log.longest_pause_ms = max(log.longest_pause_ms, pause_ms)
+    log.pause_ms_by_kind[kind] = log.pause_ms_by_kind.get(kind, 0.0) + pause_ms
+    _count(log.count_by_kind, kind)
+    if cause is not None:
+        _count(log.count_by_cause, cause)
+    if after is not None:
+        log.heap_after_max_mb = max(log.heap_after_max_mb or 0, int(after))
+    entry = Pause(end_s, pause_ms, kind, cause, _whole(before), _whole(after))
+    if len(log.longest) < MOST_PAUSES:
+        heapq.heappush(log.longest, _by_length(entry))
+    else:
+        heapq.heappushpop(log.longest, _by_length(entry))
+
+
+class _ByLength(Pause):
+    """A pause that orders by its length, for the heap."""
+
+    def __lt__(self, other: Pause) -> bool:
+        return self.pause_ms < other.pause_ms
+
+
+def _by_length(pause: Pause) -> _ByLength:
+    return _ByLength(*pause)
+
+
+def _concurrent(line: str, found: re.Match[str], log: GcLog) -> None:
+    # G1 logs the parts of a cycle with the tag `marking` and their sum with the tag `gc` alone.
+    if "marking" in line.partition("GC(")[0]:
+        return
+    phase = found[2].partition(" (")[0]
+    log.concurrent_ms += float(found[3])
+    log.concurrent_ms_by_phase[phase] = log.concurrent_ms_by_phase.get(phase, 0.0) + float(found[3])
+
+
+def wall_seconds(line: str) -> float | None:
+    """Seconds since the epoch of a line's `time` or `utctime` decorator; None without one."""
+    end = line.find("]")
+    if end < 20 or line[5:6] != "-":
+        return None
+    try:
+        return datetime.fromisoformat(line[1:end]).timestamp()
+    except ValueError:
+        return None
+
+
+def _seen_at(time_s: float | None, log: GcLog) -> None:
+    if time_s is not None:
+        log.first_s = time_s if log.first_s is None else log.first_s
+        log.last_s = time_s
+
+
+def _count(counts: dict[str, int], name: str) -> None:
+    counts[name] = counts.get(name, 0) + 1
+
+
+def _whole(text: str | None) -> int | None:
+    return None if text is None else int(text)

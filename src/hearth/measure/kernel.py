@@ -1,0 +1,170 @@
+"""Readers of the kernel's text files under /proc and /sys: text in, plain values out.
+
+Every function takes the text, so that captured trees and the live machine share one path.
+Formats: proc(5), Documentation/filesystems/proc.rst, Documentation/admin-guide/iostats.rst.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+#: Fields of /proc/stat's CPU lines that are kept; guest time is inside user time already.
+CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+_VMSTAT = re.compile(
+    r"(numa_\w+|pgmigrate_\w+|thp_fault_\w+|thp_collapse_alloc\w*|pgmajfault) (\d+)"
+)
+_NODE_MEMORY = ("MemTotal", "MemFree", "FilePages", "AnonPages", "AnonHugePages")
+_SECTOR_BYTES = 512
+
+
+@dataclass(frozen=True)
+class Stat:
+    """/proc/PID/stat or /proc/PID/task/TID/stat: times in clock ticks, memory in pages."""
+
+    comm: str
+    state: str
+    parent: int
+    minflt: int
+    majflt: int
+    utime: int
+    stime: int
+    threads: int
+    start_ticks: int
+    cpu: int
+    blkio_ticks: int
+
+
+def parse_stat(text: str) -> Stat:
+    """The command's name stands in brackets and may itself hold blanks and brackets."""
+    open_at, close_at = text.index("("), text.rindex(")")
+    rest = text[close_at + 2 :].split()
+    field = [int(word) for word in rest[1:]]  # from field 4 on; rest[0] is the state
+    return Stat(
+        comm=text[open_at + 1 : close_at],
+        state=rest[0],
+        parent=field[0],
+        minflt=field[10 - 4],
+        majflt=field[12 - 4],
+        utime=field[14 - 4],
+        stime=field[15 - 4],
+        threads=field[20 - 4],
+        start_ticks=field[22 - 4],
+        cpu=field[39 - 4],
+        blkio_ticks=field[42 - 4],
+    )
+
+
+def parse_status(text: str) -> dict[str, str]:
+    """/proc/PID/status as it stands: names to values, `VmRSS` to `1752 kB`."""
+    pairs = (line.partition(":") for line in text.splitlines())
+    return {name: value.strip() for name, _, value in pairs}
+
+
+def kilobytes(fields: dict[str, str], name: str) -> int | None:
+    """A memory field of /proc/PID/status in kB; None where the process has none (a zombie)."""
+    value = fields.get(name)
+    return int(value.split()[0]) if value else None
+
+
+def parse_numbers(text: str) -> dict[str, int]:
+    """`name: number` or `name number` lines, such as /proc/PID/io and numastat."""
+    pairs = (line.replace(":", " ").split() for line in text.splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) >= 2}
+
+
+def parse_cpus(text: str) -> dict[str, list[int]]:
+    """Per CPU of /proc/stat the ticks of CPU_FIELDS; the sum line `cpu` is left out."""
+    cpus = {}
+    for line in text.splitlines():
+        name, *values = line.split()
+        if name.startswith("cpu") and name != "cpu":
+            cpus[name[3:]] = [int(value) for value in values[: len(CPU_FIELDS)]]
+    return cpus
+
+
+def parse_vmstat(text: str) -> dict[str, int]:
+    """What /proc/vmstat tells of NUMA, migration and huge pages, in pages or events."""
+    return {name: int(value) for name, value in _VMSTAT.findall(text)}
+
+
+def parse_node_memory(text: str) -> dict[str, int]:
+    """/sys/devices/system/node/nodeN/meminfo, in kB, of the fields kept."""
+    pairs = re.findall(r"^Node \d+ (\w+):\s+(\d+) kB", text, re.MULTILINE)
+    return {f"{name}_kb": int(value) for name, value in pairs if name in _NODE_MEMORY}
+
+
+def parse_network(text: str) -> dict[str, dict[str, int]]:
+    """/proc/net/dev by interface."""
+    interfaces = {}
+    for line in text.splitlines()[2:]:
+        name, _, counts = line.partition(":")
+        values = [int(value) for value in counts.split()]
+        kinds = ("bytes", "packets", "errors", "dropped")
+        rx = {f"rx_{kind}": values[at] for at, kind in enumerate(kinds)}
+        tx = {f"tx_{kind}": values[8 + at] for at, kind in enumerate(kinds)}
+        interfaces[name.strip()] = {**rx, **tx}
+    return interfaces
+
+
+def parse_disks(text: str, whole: set[str]) -> dict[str, dict[str, int]]:
+    """/proc/diskstats of whole devices (`whole`: the names in /sys/block) that did anything."""
+    disks = {}
+    for line in text.splitlines():
+        words = line.split()
+        name, values = words[2], [int(value) for value in words[3:14]]
+        if name not in whole or not (values[0] or values[4]):
+            continue
+        disks[name] = {
+            "reads": values[0],
+            "read_bytes": values[2] * _SECTOR_BYTES,
+            "read_ms": values[3],
+            "writes": values[4],
+            "write_bytes": values[6] * _SECTOR_BYTES,
+            "write_ms": values[7],
+            "io_ms": values[9],
+        }
+    return disks
+
+
+def parse_numa_maps(text: str) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+    """(kB by node and kind, number of mappings by memory policy) of /proc/PID/numa_maps.
+
+    Kinds: `anon_kb`, mappings without a file (heap, stacks, what the JVM reserves); `file_kb`,
+    mappings of files, which lie where the page cache has them; `huge_kb`, hugetlbfs.
+    """
+    nodes: dict[str, dict[str, int]] = {}
+    policies: dict[str, int] = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) < 2:
+            continue
+        policies[words[1]] = policies.get(words[1], 0) + 1
+        kind, page_kb = _mapping_kind(words)
+        for word in words[2:]:
+            if word[0] == "N" and word[1:2].isdigit():
+                node, _, pages = word[1:].partition("=")
+                of_node = nodes.setdefault(node, {"anon_kb": 0, "file_kb": 0, "huge_kb": 0})
+                of_node[kind] += int(pages) * page_kb
+    return nodes, policies
+
+
+def _mapping_kind(words: list[str]) -> tuple[str, int]:
+    size = next((int(w[18:]) for w in words if w.startswith("kernelpagesize_kB=")), 4)
+    if "huge" in words:
+        return "huge_kb", size
+    has_file = any(word.startswith("file=") for word in words)
+    return ("file_kb" if has_file else "anon_kb"), size
+
+
+def node_ids(sys_root: Path) -> list[str]:
+    """The ids of online NUMA nodes, as the kernel numbers them."""
+    folder = sys_root / "devices" / "system" / "node"
+    names = (path.name[4:] for path in folder.glob("node[0-9]*"))
+    return sorted(names, key=int)
+
+
+def cpus_of_nodes(sys_root: Path) -> dict[str, str]:
+    """The kernel's list of the CPUs of each node."""
+    folder = sys_root / "devices" / "system" / "node"
+    ids = node_ids(sys_root)
+    return {n: (folder / f"node{n}" / "cpulist").read_text().strip() for n in ids}

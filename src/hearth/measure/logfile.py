@@ -1,0 +1,197 @@
+"""Finds the files of a Spark event log and yields their lines, in bounded memory.
+
+Layouts and names are those of Spark's EventLogFileWriters and EventLogFileReaders: a single file
+`APP[.CODEC][.inprogress]`, or a directory `eventlog_v2_APP` that holds `events_N_APP[.CODEC]`,
+of which one may be `.compact` and stands for all before it.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from hearth.model.errors import UserError
+
+#: A longer line is skipped with a warning: it cannot be an event that a driver could have held.
+LONGEST_LINE_BYTES = 256 << 20
+
+_ROLLED = re.compile(r"events_(\d+)_.+?(\.compact)?$")
+_CODECS = ("zstd", "lz4", "snappy", "lzf")
+
+
+def event_log_parts(path: Path) -> list[Path]:
+    """The files of one event log in the order to read them.
+
+    A directory may be a rolled log itself or hold exactly one log.
+    Raises UserError where there is none, or more than one to choose from.
+    """
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise UserError(f"event log {path}: there is no such file; give an event log of Spark's")
+    rolled = _rolled_parts(path)
+    if rolled:
+        return rolled
+    logs = [entry for entry in sorted(path.iterdir()) if not entry.name.startswith(".")]
+    if len(logs) != 1:
+        found = "no event log" if not logs else f"{len(logs)} entries, not one"
+        raise UserError(f"event log {path}: the directory holds {found}; name the log itself")
+    return event_log_parts(logs[0])
+
+
+def _rolled_parts(directory: Path) -> list[Path]:
+    numbered = []
+    for entry in directory.iterdir():
+        if match := _ROLLED.match(entry.name):
+            numbered.append((int(match[1]), match[2] is not None, entry))
+    numbered.sort()
+    # A compacted file replaces every file up to its own number, its uncompacted twin included.
+    start = max((n for n, compact, _ in numbered if compact), default=-1)
+    return [e for n, compact, e in numbered if n > start or (n == start and compact)]
+
+
+class LineSource:
+    """The lines of one file of an event log, decompressed; says how it ended.
+
+    `truncated` is set once the last line lacks its end or the compressed data breaks off.
+    """
+
+    def __init__(self, part: Path) -> None:
+        self.part = part
+        self.truncated = False
+        self.oversized = 0
+        self.bytes_read = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self.part.open("rb") as raw:
+            stream = _decompressed(raw, self.part)
+            while line := self._next(stream):
+                yield line
+
+    def _next(self, stream: IO[bytes]) -> bytes:
+        try:
+            line = stream.readline(LONGEST_LINE_BYTES)
+            while len(line) == LONGEST_LINE_BYTES and not line.endswith(b"\n"):
+                self.oversized += 1
+                line = _after_this_line(stream)
+        except (EOFError, OSError) as broken:
+            if isinstance(broken, OSError) and broken.errno is not None:
+                raise
+            self.truncated = True
+            return b""
+        self.bytes_read += len(line)
+        if line and not line.endswith(b"\n"):
+            self.truncated = True
+        return line
+
+
+def _after_this_line(stream: IO[bytes]) -> bytes:
+    while rest := stream.readline(1 << 20):
+        if rest.endswith(b"\n"):
+            break
+    return stream.readline(LONGEST_LINE_BYTES)
+
+
+def codec_of(part: Path) -> str | None:
+    """The compression codec that a file's name tells; None for plain text."""
+    name = part.name.removesuffix(".inprogress").removesuffix(".compact")
+    return next((codec for codec in _CODECS if name.endswith("." + codec)), None)
+
+
+def _decompressed(raw: IO[bytes], part: Path) -> IO[bytes]:
+    match codec_of(part):
+        case None:
+            return raw
+        case "zstd":
+            return _zstd(raw, part)
+        case "lz4":
+            return _lz4(raw, part)
+        case codec:
+            raise UserError(
+                f"event log {part}: hearth does not read {codec}; write it with"
+                " spark.eventLog.compress=false or spark.eventLog.compression.codec=zstd"
+            )
+
+
+def _zstd(raw: IO[bytes], part: Path) -> IO[bytes]:
+    try:
+        import zstandard
+    except ImportError as missing:
+        raise _not_installed(part, "zstandard") from missing
+    reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+    return io.BufferedReader(_ZstdErrors(reader, zstandard.ZstdError), 1 << 20)
+
+
+def _lz4(raw: IO[bytes], part: Path) -> IO[bytes]:
+    try:
+        import lz4.block
+    except ImportError as missing:
+        raise _not_installed(part, "lz4") from missing
+    return io.BufferedReader(Lz4Blocks(raw, lz4.block), 1 << 20)
+
+
+def _not_installed(part: Path, package: str) -> UserError:
+    return UserError(f"event log {part}: it needs {package}: run pip install 'hearth[measure]'")
+
+
+class _ZstdErrors(io.RawIOBase):
+    """Turns the library's own error into EOFError: the stream ends where it is broken."""
+
+    def __init__(self, reader: IO[bytes], error: type[Exception]) -> None:
+        self._reader = reader
+        self._error = error
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        try:
+            return self._reader.readinto(buffer)
+        except self._error as broken:
+            raise EOFError(str(broken)) from broken
+
+
+class Lz4Blocks(io.RawIOBase):
+    """The block stream of lz4-java (LZ4BlockOutputStream), which Spark writes; not LZ4 frames.
+
+    Each block: "LZ4Block", a token (its upper half tells the method), compressed length,
+    original length and checksum as little-endian 32-bit numbers, then the data.
+    """
+
+    _MAGIC = b"LZ4Block"
+    _RAW, _LZ4 = 0x10, 0x20
+
+    def __init__(self, raw: IO[bytes], codec) -> None:
+        self._raw = raw
+        self._codec = codec
+        self._block = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        while not self._block:
+            header = self._raw.read(21)
+            if not header:
+                return 0
+            self._block = memoryview(self._unpacked(header))
+        size = min(len(buffer), len(self._block))
+        buffer[:size] = self._block[:size]
+        self._block = self._block[size:]
+        return size
+
+    def _unpacked(self, header: bytes) -> bytes:
+        packed_size = int.from_bytes(header[9:13], "little")
+        size = int.from_bytes(header[13:17], "little")
+        if len(header) < 21 or header[:8] != self._MAGIC or max(packed_size, size) > 1 << 26:
+            raise EOFError("no block of lz4-java's")
+        packed = self._raw.read(packed_size)
+        if len(packed) < packed_size:
+            raise EOFError("the last block breaks off")
+        if header[8] & 0xF0 == self._RAW:
+            return packed
+        try:
+            return self._codec.decompress(packed, uncompressed_size=size) if size else b""
+        except Exception as broken:  # the library's own error type is private
+            raise EOFError(str(broken)) from broken

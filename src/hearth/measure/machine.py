@@ -1,0 +1,99 @@
+"""The settings of a machine that change how fast Spark runs, each with where it was read.
+
+What a machine does not tell is `{"absent": reason}`, so that two records can be held against
+each other by name.
+"""
+
+import os
+import platform
+import re
+from pathlib import Path
+from typing import Any
+
+_SYSFS = {
+    "transparent_huge_pages": "sys/kernel/mm/transparent_hugepage/enabled",
+    "transparent_huge_pages_defrag": "sys/kernel/mm/transparent_hugepage/defrag",
+    "transparent_huge_pages_shmem": "sys/kernel/mm/transparent_hugepage/shmem_enabled",
+    "numa_balancing": "proc/sys/kernel/numa_balancing",
+    "zone_reclaim_mode": "proc/sys/vm/zone_reclaim_mode",
+    "swappiness": "proc/sys/vm/swappiness",
+    "overcommit_memory": "proc/sys/vm/overcommit_memory",
+    "huge_pages": "proc/sys/vm/nr_hugepages",
+    "perf_event_paranoid": "proc/sys/kernel/perf_event_paranoid",
+    "smt": "sys/devices/system/cpu/smt/control",
+    "governor": "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+    "turbo_off": "sys/devices/system/cpu/intel_pstate/no_turbo",
+    "cpus_online": "sys/devices/system/cpu/online",
+    "nodes_online": "sys/devices/system/node/online",
+    "clock_source": "sys/devices/system/clocksource/clocksource0/current_clocksource",
+}
+_CHOSEN = re.compile(r"\[([^\]]+)\]")
+
+
+def machine_settings(root: Path = Path("/")) -> dict[str, dict[str, Any]]:
+    """{name: {value, source}} or {name: {absent: reason}}; `root` holds `proc` and `sys`."""
+    settings = {name: _read(root, path) for name, path in _SYSFS.items()}
+    return {**settings, **_cgroup_limits(root)}
+
+
+def _read(root: Path, path: str) -> dict[str, Any]:
+    try:
+        text = (root / path).read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return {"absent": f"this kernel has no /{path}"}
+    except OSError as error:
+        return {"absent": f"/{path} cannot be read: {error.strerror}"}
+    chosen = _CHOSEN.search(text)
+    return {"value": chosen[1] if chosen else text, "source": f"/{path}"}
+
+
+def _cgroup_limits(root: Path) -> dict[str, dict[str, Any]]:
+    """The limits of this process's own control group, version 2 or 1 (cgroups(7))."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        reason = {"absent": f"/proc/self/cgroup cannot be read: {error.strerror}"}
+        return {"cgroup_cpu": reason, "cgroup_memory": reason, "cgroup_cpuset": reason}
+    groups = {kind: path for _, kind, path in (line.split(":", 2) for line in lines)}
+    wanted = {
+        "cgroup_cpu": ("cpu", "cpu.max", "cpu.cfs_quota_us"),
+        "cgroup_memory": ("memory", "memory.max", "memory.limit_in_bytes"),
+        "cgroup_cpuset": ("cpuset", "cpuset.cpus.effective", "cpuset.effective_cpus"),
+    }
+    return {name: _limit(root, groups, *files) for name, files in wanted.items()}
+
+
+def _limit(root: Path, groups: dict[str, str], kind: str, v2: str, v1: str) -> dict[str, Any]:
+    controller = next((name for name in groups if kind in name.split(",")), None)
+    base = "sys/fs/cgroup"
+    candidates = [f"{base}{groups.get('', '/')}/{v2}".replace("//", "/")]
+    if controller is not None:
+        own = f"{base}/{controller}{groups[controller]}".rstrip("/")
+        candidates = [f"{own}/{v1}", f"{base}/{controller}/{v1}"]
+    read = [_read(root, path) for path in candidates]
+    return next((found for found in read if "value" in found), read[0])
+
+
+def versions(hearth: str, spark_home: Path, java: Path) -> dict[str, str]:
+    """Of hearth, Spark, Java, Python and the kernel; `unknown` where one does not tell."""
+    return {
+        "hearth": hearth,
+        "spark": _spark_version(spark_home),
+        "java": _java_version(java),
+        "python": platform.python_version(),
+        "kernel": os.uname().release,
+    }
+
+
+def _spark_version(home: Path) -> str:
+    names = sorted(path.name for path in (home / "jars").glob("spark-core_*.jar"))
+    match = re.search(r"spark-core_[\d.]+-(.+)\.jar", names[-1]) if names else None
+    return match[1] if match else "unknown"
+
+
+def _java_version(java: Path) -> str:
+    """From the JDK's `release` file: starting a JVM to ask costs a good part of a second."""
+    release = java.parent.parent / "release"
+    text = release.read_text(encoding="utf-8", errors="replace") if release.is_file() else ""
+    match = re.search(r'JAVA_VERSION="([^"]+)"', text)
+    return match[1] if match else "unknown"
