@@ -21,7 +21,7 @@ from support import Command
 _PARENT = """
 import sys, time
 from pathlib import Path
-from hearth.demo.children import run_child, working_directory
+from hearth.launch.children import run_child, working_directory
 with working_directory(False) as folder:
     (folder / "data").write_text("x")
     Path(sys.argv[1]).write_text(str(folder))

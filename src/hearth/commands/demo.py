@@ -30,11 +30,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Runs it all and tells it; 0 where every check holds, else 1."""
-    from hearth.demo.children import working_directory
+    from hearth.launch.children import working_directory
 
     _check(options)
     shape = _show_machine_and_plan(options.debug)
-    with working_directory(options.keep) as folder:
+    with working_directory(options.keep, "hearth-demo-") as folder:
         good = _demonstrate(folder, shape, options.scale)
         if options.keep:
             print(f"\nkept in {folder}")

@@ -4,7 +4,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from hearth.demo.children import run_child
+from hearth.launch.children import run_child
 from hearth.model.errors import UserError
 
 #: Present on every Debian and Debian-like system (package base-files).

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hearth.demo import children
+from hearth.launch import children
 from hearth.model.errors import UserError
 from hearth.planner import places
 

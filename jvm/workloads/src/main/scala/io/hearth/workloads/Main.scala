@@ -11,6 +11,7 @@ import org.apache.spark.sql.SparkSession
  * The one entry point:
  * {{{
  * catalogue                                   the jobs, as JSON (needs no Spark session)
+ * check JOB [--PARAMETER VALUE]               whether the values are within their limits
  * run JOB --data NAME=DIR --answer DIR --result FILE [--PARAMETER VALUE]
  * }}}
  * Exit code 2 is an error of the user's.
@@ -21,9 +22,12 @@ object Main {
     try
       words.toList match {
         case "catalogue" :: Nil => println(Json.pretty(Catalogue.json))
+        case "check" :: name :: rest => settings(Catalogue.job(name), Arguments.parse(rest))
         case "run" :: name :: rest => run(Catalogue.job(name), Arguments.parse(rest))
         case other =>
-          throw new UserError(s"'${other.mkString(" ")}' is unknown: use catalogue or run JOB")
+          throw new UserError(
+            s"'${other.mkString(" ")}' is unknown: use catalogue, check JOB or run JOB"
+          )
       }
     catch {
       case e: UserError =>
@@ -31,9 +35,11 @@ object Main {
         sys.exit(2)
     }
 
+  private def settings(job: Job, arguments: Arguments): Settings =
+    Settings.of(job.name, job.parameters, arguments.without("data", "answer", "result"))
+
   private def run(job: Job, arguments: Arguments): Unit = {
-    val settings =
-      Settings.of(job.name, job.parameters, arguments.without("data", "answer", "result"))
+    val chosen = settings(job, arguments)
     val data = inputs(job, arguments)
     val answer = Path.of(arguments.required("answer"))
     val result = Path.of(arguments.required("result"))
@@ -41,7 +47,7 @@ object Main {
     val started = Instant.now()
     val session = SparkSession.builder().appName(job.name).getOrCreate()
     try {
-      val run = new JobRun(session, settings, data, answer)
+      val run = new JobRun(session, chosen, data, answer)
       val found = job.run(run)
       write(result, Result.json(job, run, started, found))
     } finally session.stop()
@@ -75,7 +81,8 @@ private object Result {
 
   def json(job: Job, run: JobRun, started: Instant, answer: ObjectNode): ObjectNode = {
     val context = run.session.sparkContext
-    val node = Json.obj().put("format", 1).put("job", job.name).put("started", started.toString)
+    val node = Json.obj().put("schema", "hearth/workload-result/1")
+    node.put("job", job.name).put("started", started.toString)
     node.put("seconds", run.phases.map(_._2).sum)
     val phases = run.phases.map { case (name, seconds) =>
       Json.obj().put("name", name).put("seconds", seconds)

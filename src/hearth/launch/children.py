@@ -11,12 +11,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hearth.model.processes import die_with
 
 _GRACE_S = 15
+_WATCH_S = 0.2
 # Children may still be writing while they die: deletes until nothing is left, for 30 s at most.
 _KEEPER = """
 import shutil, sys, time, os
@@ -30,9 +31,11 @@ for _ in range(150):
 
 
 @contextlib.contextmanager
-def working_directory(keep: bool) -> Iterator[Path]:
-    """A new directory, deleted at the end unless `keep`."""
-    path = Path(tempfile.mkdtemp(prefix="hearth-demo-"))
+def working_directory(
+    keep: bool, prefix: str = "hearth-", parent: Path | None = None
+) -> Iterator[Path]:
+    """A new directory, deleted at the end unless `keep`; below `parent`, else where TMPDIR says."""
+    path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     if keep:
         yield path
         return
@@ -47,9 +50,16 @@ def working_directory(keep: bool) -> Iterator[Path]:
         keeper.communicate()
 
 
-def run_child(command: list[str], environment: dict[str, str], log: Path) -> int:
+def run_child(
+    command: list[str],
+    environment: dict[str, str],
+    log: Path,
+    watch: Callable[[], None] | None = None,
+    inherited: tuple[int, ...] = (),
+) -> int:
     """Runs a command to its end, its output in `log`; its exit code.
 
+    watch: called a few times a second meanwhile. inherited: file descriptors that it keeps open.
     On an interrupt the child is asked to end, then made to.
     """
     with log.open("wb") as output:
@@ -60,14 +70,23 @@ def run_child(command: list[str], environment: dict[str, str], log: Path) -> int
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            pass_fds=inherited,
             preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
         )
         try:
-            return child.wait()
+            return child.wait() if watch is None else _watched(child, watch)
         except BaseException:
             child.terminate()
             _end(child)
             raise
+
+
+def _watched(child: subprocess.Popen[bytes], watch: Callable[[], None]) -> int:
+    while True:
+        try:
+            return child.wait(_WATCH_S)
+        except subprocess.TimeoutExpired:
+            watch()
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

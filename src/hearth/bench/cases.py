@@ -1,0 +1,95 @@
+"""A case: a job with its settings, run once under a master from its data to its verdict."""
+
+import difflib
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hearth.bench import catalogue, datasets, runner
+from hearth.bench.masters import check_master
+from hearth.launch.children import working_directory
+from hearth.model.errors import UserError
+from hearth.planner import places
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the user asked for.
+
+    parameters: of the job, those that the user chose. size_bytes: of the data; None for the
+    default. data: the user's own directory of data.
+    """
+
+    job: catalogue.Job
+    parameters: dict[str, str] = field(default_factory=dict)
+    size_bytes: int | None = None
+    seed: int = 1
+    conf: dict[str, str] = field(default_factory=dict)
+    data: Path | None = None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The document of contract/workload-result.schema.json, and the directory where it was kept."""
+
+    document: dict[str, Any]
+    kept: Path | None
+
+
+def check(case: Case, master: str) -> None:
+    """Raises UserError for what cannot run, before any data are made for it."""
+    check_master(master)
+    if case.seed < 0:
+        raise UserError(f"--seed: {case.seed} is below 0: give a whole number from 0")
+    known = [parameter.name for parameter in case.job.parameters]
+    for name in case.parameters:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = (
+                f"did you mean --{near[0]}?" if near else "it has " + (", ".join(known) or "none")
+            )
+            raise UserError(f"--{name}: {case.job.name} has no such parameter: {hint}")
+    if case.parameters:  # the limits of their values are known to the jar alone
+        words = [word for key, value in case.parameters.items() for word in (f"--{key}", value)]
+        catalogue.ask("check", case.job.name, *words)
+
+
+def run(offer: catalogue.Catalogue, case: Case, master: str, *, keep: bool = False) -> Finished:
+    """Makes the data where they are missing, runs the job, checks its answer.
+
+    Raises UserError where the user can put it right, runner.RunError where the job fails.
+    """
+    wanted = datasets.wanted_by(offer, case.job, case.parameters, case.size_bytes, case.seed)
+    data = datasets.ensure_all(wanted, case.data)
+    manifests = {name: datasets.manifest(place) for name, place in data.items()}
+    size = sum(int(manifest["bytes"]) for manifest in manifests.values())
+    request = runner.Request(case.job, master, case.parameters, data, size, case.conf)
+    # Beside the data: an answer may be as large as they are, and /tmp is often small.
+    parent = datasets.data_home() / "runs"
+    parent.mkdir(parents=True, exist_ok=True)
+    with working_directory(keep, f"{case.job.name}-", parent) as folder:
+        try:
+            outcome = runner.run(request, folder)
+        except runner.RunError as failure:
+            raise failure.with_log(_keep_log(case.job.name, folder / "log")) from None
+        document = {
+            **outcome.result,
+            "asked_master": master,
+            "wall_s": round(outcome.wall_s, 3),
+            "data": {name: _facts(manifest) for name, manifest in manifests.items()},
+            "verdict": {"status": outcome.verdict.status, "detail": outcome.verdict.detail},
+        }
+        return Finished(document, folder if keep else None)
+
+
+def _facts(manifest: dict[str, Any]) -> dict[str, Any]:
+    return {key: manifest[key] for key in ("generator", "version", "seed", "size", "bytes")}
+
+
+def _keep_log(job: str, log: Path) -> Path:
+    """The last failed run's log of each job stays, so that there are never many."""
+    kept = places.state_home() / "logs" / f"{job}.log"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(log, kept)
+    return kept

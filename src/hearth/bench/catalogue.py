@@ -1,0 +1,167 @@
+"""What the workloads jar offers: asked of the jar itself, so that no list is kept twice."""
+
+import difflib
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import hearth
+from hearth.model.errors import UserError
+from hearth.model.processes import die_with
+from hearth.planner import archive, places
+
+MAIN = "io.hearth.workloads.Main"
+_USER_ERROR = 2
+_SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A setting of a job or a generator; `published` is what the study used, or empty."""
+
+    name: str
+    default: str
+    help: str
+    published: str
+
+
+@dataclass(frozen=True)
+class Input:
+    """A data set that a job reads; `shared` parameters of the job go to its generator too."""
+
+    name: str
+    generator: str
+    shared: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One workload; `stream` describes its source where it is a streaming job."""
+
+    name: str
+    family: str
+    summary: str
+    stresses: str
+    published: str
+    parameters: tuple[Parameter, ...]
+    inputs: tuple[Input, ...]
+    stream: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Generator:
+    """What makes a kind of data; a new version makes other bytes of the same seed."""
+
+    name: str
+    version: int
+    summary: str
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All jobs and generators, in the jar's order."""
+
+    jobs: tuple[Job, ...]
+    generators: tuple[Generator, ...]
+
+    def job(self, name: str) -> Job:
+        """Raises UserError with the nearest names for one that is unknown."""
+        for job in self.jobs:
+            if job.name == name:
+                return job
+        raise UserError(f"'{name}' is no job: {self._hint(name)}")
+
+    def generator(self, name: str) -> Generator:
+        for generator in self.generators:
+            if generator.name == name:
+                return generator
+        raise UserError(f"'{name}' is no generator of this jar: run 'make setup'")
+
+    def _hint(self, name: str) -> str:
+        names = [job.name for job in self.jobs]
+        near = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
+        near = near or [known for known in names if name.lower() in known][:3]
+        return f"did you mean {' or '.join(near)}?" if near else "'hearth run --list' shows them"
+
+
+def workloads_jar() -> Path:
+    """The jar of the workloads, shipped inside the Python package."""
+    folder = Path(hearth.__file__).parent / "jars"
+    jars = sorted(folder.glob("hearth-workloads_*.jar"))
+    if len(jars) != 1:
+        found = f"{len(jars)} jars" if jars else "no jar"
+        raise UserError(f"{found} of the workloads in {folder}: one is needed, run 'make setup'")
+    return jars[0]
+
+
+def load() -> Catalogue:
+    """The catalogue; the jar is asked once, and what it said kept until it changes."""
+    jar = workloads_jar()
+    file = places.cache_home() / f"catalogue-{archive.key([jar], [])}.json"
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        text = ask("catalogue")
+        _keep(file, text)
+    return parse(json.loads(text))
+
+
+def parse(document: dict[str, Any]) -> Catalogue:
+    """The catalogue of the jar's own document."""
+    jobs = tuple(_job(job) for job in document["jobs"])
+    return Catalogue(jobs, tuple(_generator(g) for g in document.get("generators", [])))
+
+
+def ask(*words: str) -> str:
+    """What the jar's main class says: plain Java, no Spark session.
+
+    Raises UserError with its own one-line message where the user can put it right.
+    """
+    # Spark's other jars come last: they are opened only for a class that a job's own class needs.
+    path = f"{workloads_jar()}:{places.spark_home() / 'jars'}/*"
+    done = subprocess.run(
+        [str(places.java()), *_SHORT_LIVED, "-cp", path, MAIN, *words],
+        capture_output=True,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+        check=False,
+        preexec_fn=die_with(os.getpid()),
+    )
+    if done.returncode == _USER_ERROR:
+        raise UserError(done.stderr.strip().splitlines()[-1].removeprefix("workloads: "))
+    if done.returncode:
+        raise RuntimeError(f"java ended with {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _keep(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_suffix(f".{os.getpid()}.part")
+    part.write_text(text, encoding="utf-8")
+    for old in file.parent.glob("catalogue-*.json"):
+        old.unlink(missing_ok=True)
+    part.replace(file)
+
+
+def _job(document: dict[str, Any]) -> Job:
+    inputs = tuple(
+        Input(item["name"], item["generator"], tuple(item.get("shared", [])))
+        for item in document["inputs"]
+    )
+    texts = (document[key] for key in ("name", "family", "summary", "stresses", "published"))
+    return Job(*texts, _parameters(document), inputs, document.get("stream"))
+
+
+def _generator(document: dict[str, Any]) -> Generator:
+    return Generator(
+        document["name"], document["version"], document["summary"], _parameters(document)
+    )
+
+
+def _parameters(document: dict[str, Any]) -> tuple[Parameter, ...]:
+    keys = ("name", "default", "help", "published")
+    return tuple(Parameter(*(p.get(key, "") for key in keys)) for p in document["parameters"])

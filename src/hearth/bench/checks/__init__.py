@@ -1,0 +1,28 @@
+"""Whether the answer of a run is right, by implementations that do not share a line with it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """What a check may look at.
+
+    data: the directory of each input by its name. answer: the directory of the answer's files.
+    result: the document that the job left (contract/workload-result.schema.json).
+    """
+
+    job: str
+    parameters: dict[str, str]
+    data: dict[str, Path]
+    answer: Path
+    result: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`detail` says in a few words what was compared, what differs, or why nothing was."""
+
+    status: Literal["checked", "wrong", "unchecked"]
+    detail: str

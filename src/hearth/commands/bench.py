@@ -1,0 +1,159 @@
+"""Runs a suite of workloads under several masters, interleaved, and compares the times.
+
+Each result is kept in a file as soon as it is there; after a kill the same command with
+--out FILE goes on where it was. The ratio is to the first master. Ends with 1 where an answer is
+wrong or a run failed; the others run all the same.
+
+suites: batch (Spark core, MLlib, GraphX, SQL), streaming, sql (TPC-H and the other SQL jobs),
+osu (the OSU benchmarks' GroupBy and SortBy), paper-numa (the jobs of the studies on NUMA).
+
+examples:
+  hearth bench --suite batch
+  hearth bench --suite osu --masters 'local[*],local-numa[2x4],local-numa[4x2]' --repeat 10
+  hearth bench --jobs word-count --size 2g --repeat 5 --warmup 1 --out results.jsonl
+"""
+
+import json
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hearth.model.errors import UserError
+
+if TYPE_CHECKING:
+    from hearth.bench import catalogue
+    from hearth.bench.series import Results, Series
+
+_MOST_RUNS = 1000
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    what = parser.add_mutually_exclusive_group()
+    suites = ("batch", "streaming", "sql", "osu", "paper-numa")
+    what.add_argument("--suite", choices=suites, help="default: batch")
+    what.add_argument("--jobs", metavar="A,B", help="these jobs instead of a suite")
+    masters_help = "default: local[*],local-numa; ratios are to the first"
+    parser.add_argument(
+        "--masters", default="local[*],local-numa", metavar="A,B", help=masters_help
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=1, metavar="N", help="runs of each that count (default: 1)"
+    )
+    parser.add_argument(
+        "--warmup", type=int, default=0, metavar="N", help="runs of each before them (default: 0)"
+    )
+    parser.add_argument("--size", metavar="SIZE", help="of each data set, such as 2g")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="of data and order (default: 1)"
+    )
+    parser.add_argument(
+        "--conf", metavar="KEY=VALUE", action="append", default=[], help="a Spark setting for all"
+    )
+    parser.add_argument("--out", metavar="FILE", help="where the results go, and are gone on with")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run(options: Namespace) -> int:
+    """Runs the series and shows its table; 0 where all is well."""
+    from hearth.bench import cases, catalogue
+    from hearth.bench.series import Results, machine_facts
+    from hearth.bench.summary import is_good
+    from hearth.planner import jvm
+
+    _check_numbers(options)
+    offer = catalogue.load()
+    series = _series(options, offer)
+    for entry in series.entries:
+        for master in series.masters:
+            cases.check(cases.Case(entry.job, entry.parameters, seed=series.seed), master)
+    machine = machine_facts(jvm.call("topology", debug=options.debug))
+    results = Results.begin(_file(options, series), series.described(machine))
+    _go(offer, series, results)
+    _show(results, options.json)
+    return 0 if is_good(results) else 1
+
+
+def _check_numbers(options: Namespace) -> None:
+    for name, least in (("repeat", 1), ("warmup", 0)):
+        value = getattr(options, name)
+        if not least <= value <= _MOST_RUNS:
+            raise UserError(f"--{name}: {value} is out of range: give {least} to {_MOST_RUNS}")
+
+
+def _series(options: Namespace, offer: "catalogue.Catalogue") -> "Series":
+    from hearth.bench import suites
+    from hearth.bench.masters import split_masters
+    from hearth.bench.series import Series
+    from hearth.model.sizes import parse_bytes
+    from hearth.planner.request import parse_conf
+
+    name = options.suite or ("jobs" if options.jobs else "batch")
+    entries = suites.named(options.jobs, offer) if options.jobs else suites.suite(name, offer)
+    return Series(
+        name=name,
+        entries=entries,
+        masters=split_masters(options.masters),
+        repeat=options.repeat,
+        warmup=options.warmup,
+        size_bytes=None if options.size is None else parse_bytes(options.size, "--size"),
+        seed=options.seed,
+        conf=parse_conf(options.conf),
+    )
+
+
+def _file(options: Namespace, series: "Series") -> Path:
+    from hearth.planner import places
+
+    if options.out is not None:
+        return Path(options.out).absolute()
+    stamp = time.strftime("%Y-%m-%d-%H%M%S")
+    return places.state_home() / "bench" / f"{series.name}-{stamp}.jsonl"
+
+
+def _go(offer: "catalogue.Catalogue", series: "Series", results: "Results") -> None:
+    from hearth.bench import series as running
+
+    total = len(series.plan())
+    kept = sum(results.done(planned) for planned in series.plan())
+    found = f", {kept} of them in the file already" if kept else ""
+    print(f"hearth: {total} runs{found}; results in {results.path}", file=sys.stderr, flush=True)
+    try:
+        running.run(offer, series, results, _tell)
+    except KeyboardInterrupt:
+        print(
+            f"hearth: the same command with --out {results.path} goes on from here",
+            file=sys.stderr,
+        )
+        raise
+
+
+def _tell(number: int, total: int, case: dict[str, Any]) -> None:
+    what = f"{number}/{total}  {case['label']}  {case['master']}"
+    if "reason" in case:
+        text = f"failed: {case['reason']}"
+    else:
+        result = case["result"]
+        text = f"{result['seconds']:.2f} s  answer: {result['verdict']['status']}"
+    warm = "  (warm-up)" if case["repetition"] < 0 else ""
+    print(f"hearth: {what}  {text}{warm}", file=sys.stderr, flush=True)
+
+
+def _show(results: "Results", as_json: bool) -> None:
+    from hearth.bench.summary import summarised
+    from hearth.report.bench import show_rows
+    from hearth.report.terminal import Screen
+
+    rows = summarised(results)
+    if as_json:
+        document = {
+            "schema": "hearth/bench-result/1",
+            "series": results.series,
+            "cases": results.cases,
+            "rows": rows,
+        }
+        print(json.dumps(document, indent=2))
+    else:
+        print("\n".join(show_rows(rows, results.series["settings"], Screen.of())))

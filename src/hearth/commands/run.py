@@ -1,0 +1,131 @@
+"""Runs one of the field's workloads: makes its data once, runs it, checks its answer.
+
+The data are seeded, made at the first run and used again; they lie in HEARTH_DATA, else in
+hearth's cache. The answer is held against another implementation: checked, wrong, or unchecked
+with the reason. Ends with 1 where the answer is wrong or the job fails.
+
+'hearth run --list' shows all jobs; 'hearth run NAME --help' one job's parameters, what it
+stresses, and the size and source of the published runs. A parameter is an option: --partitions 48.
+
+examples:
+  hearth run --list
+  hearth run word-count --size 2g
+  hearth run word-count --help
+  hearth run word-count --master 'local[*]' --partitions 48
+  hearth run word-count --master 'local-numa[2x4]' --conf spark.executor.memory=8g --json
+"""
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hearth.model.errors import UserError
+
+if TYPE_CHECKING:
+    from hearth.bench import catalogue
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's own options; a job's parameters are told apart in `parse`."""
+    parser.usage = "hearth run NAME [options] [--PARAMETER VALUE]..."
+    parser.add_argument("job", nargs="?", metavar="NAME", help="the job; none: list all")
+    parser.add_argument("--list", action="store_true", help="list the jobs by family")
+    parser.add_argument("--size", metavar="SIZE", help="size of the data, such as 2g")
+    parser.add_argument(
+        "--master", default="local-numa", metavar="M", help="default: local-numa, as planned"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the data (default: 1)")
+    parser.add_argument("--data", metavar="DIR", help="keep the data here, or use those here")
+    parser.add_argument(
+        "--conf", metavar="KEY=VALUE", action="append", default=[], help="a Spark setting"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("--keep", action="store_true", help="keep the answer's files and the log")
+    parser.add_argument("--markdown", action="store_true", help="with --list: docs/workloads.md")
+
+
+def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+    """The options; what is left over are parameters of the job, which stands first."""
+    named = bool(words) and not words[0].startswith("-")
+    wants_help = named and any(word in ("-h", "--help") for word in words[1:])
+    if wants_help:
+        words = [words[0]]
+    options, rest = parser.parse_known_args(words)
+    if rest and not named:
+        parser.error(f"'{rest[0]}' is not known here: the job's name comes first")
+    options.parameters = _pairs(rest)
+    options.job_help = wants_help
+    return options
+
+
+def _pairs(words: list[str]) -> dict[str, str]:
+    """`--name value` and `--name=value` words as parameters."""
+    pairs: dict[str, str] = {}
+    left = iter(words)
+    for word in left:
+        name, equals, value = word.partition("=")
+        if not name.startswith("--") or name == "--":
+            raise UserError(f"'{word}' is not understood: write a parameter as --NAME VALUE")
+        if not equals:
+            given = next(left, None)
+            if given is None:
+                raise UserError(f"{name}: its value is missing: write {name} VALUE")
+            value = given
+        if name[2:] in pairs:
+            raise UserError(f"{name}: given twice: give it once")
+        pairs[name[2:]] = value
+    return pairs
+
+
+def run(options: Namespace) -> int:
+    """Lists, explains, or runs; 0 where the answer is not wrong."""
+    from hearth.bench import catalogue
+    from hearth.report import workloads
+    from hearth.report.terminal import Screen
+
+    offer = catalogue.load()
+    if options.list or options.job is None:
+        if options.markdown:
+            lines = workloads.markdown(offer.jobs, offer.generators)
+        else:
+            lines = workloads.listed(offer.jobs, Screen.of())
+        print("\n".join(lines))
+        return 0
+    job = offer.job(options.job)
+    if options.job_help:
+        print("\n".join(workloads.explained(job, Screen.of())))
+        return 0
+    return _run(options, offer, job)
+
+
+def _run(options: Namespace, offer: "catalogue.Catalogue", job: "catalogue.Job") -> int:
+    from hearth.bench import cases, runner
+    from hearth.model.sizes import parse_bytes
+    from hearth.planner.request import parse_conf
+    from hearth.report import workloads
+
+    case = cases.Case(
+        job=job,
+        parameters=options.parameters,
+        size_bytes=None if options.size is None else parse_bytes(options.size, "--size"),
+        seed=options.seed,
+        conf=parse_conf(options.conf),
+        data=None if options.data is None else Path(options.data).absolute(),
+    )
+    cases.check(case, options.master)
+    try:
+        outcome = cases.run(offer, case, options.master, keep=options.keep)
+    except runner.RunError as failure:
+        for line in failure.tail:
+            print(f"    {line}", file=sys.stderr)
+        print(f"hearth: {job.name} on {options.master} {failure}", file=sys.stderr)
+        return 1
+    text = (
+        json.dumps(outcome.document, indent=2) if options.json else workloads.line(outcome.document)
+    )
+    print(text)
+    if outcome.kept is not None:
+        print(f"kept in {outcome.kept}", file=sys.stderr)
+    return 1 if outcome.document["verdict"]["status"] == "wrong" else 0
