@@ -1,11 +1,14 @@
 """What a comparison says, on runs whose answer is known by arithmetic."""
 
+import json
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from hearth.bench.statistics import Ratio
 from hearth.bench.verdict import EQUAL_WITHIN, against, certain, compared
+from support import ROOT
 
 _MEASURES = {"gc_share": 0.2, "remote_share": 0.5, "involuntary": 1000.0, "voluntary": 2000.0,
              "cpu_s": 50.0, "cpi": {"absent": "perf is not installed"}}  # fmt: skip
@@ -14,7 +17,10 @@ _MEASURES = {"gc_share": 0.2, "remote_share": 0.5, "involuntary": 1000.0, "volun
 def head(*names: str, **skipped: str) -> dict[str, Any]:
     arms: list[dict[str, Any]] = [{"name": name} for name in names]
     arms += [{"name": name, "skipped": reason} for name, reason in skipped.items()]
-    return {"id": "c", "application": "a", "baseline": names[0], "arms": arms, "settings": {}}
+    settings = {"warmup": 1, "seed": 1, "cold": False, "command": ["a.py"]}
+    started = "2026-01-01T00:00:00+00:00"
+    return {"id": "c", "application": "a", "started": started, "baseline": names[0],
+            "arms": arms, "settings": settings}  # fmt: skip
 
 
 def runs(arm: str, seconds: list[float], **measures: Any) -> list[dict[str, Any]]:
@@ -139,3 +145,12 @@ def test_until_certain_goes_on_while_any_arm_is_undecided():
     noisy = runs("unbound", [9.0, 11.2, 9.1, 10.9, 9.6])
     assert not certain(named, [*native, *clear, *noisy], 0.99)
     assert certain(named, [*native, *clear, *runs("unbound", _NATIVE)], 0.99)
+
+
+def test_what_it_says_holds_to_its_contract() -> None:
+    schema = json.loads((ROOT / "contract" / "comparison.schema.json").read_text())
+    failed = [{"arm": "bound", "repetition": 5, "failure": "ended with 1: out of memory"}]
+    for slow in ([12.0, 12.2, 11.8, 12.1, 11.9], [8.0, 8.0], []):
+        found = [*runs("native", _NATIVE), *runs("bound", slow), *failed]
+        said = compared(head("native", "bound", balanced="none here"), found)
+        Draft202012Validator(schema).validate(json.loads(json.dumps(said)))

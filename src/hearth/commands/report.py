@@ -25,9 +25,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Reads the runs, then shows or writes them."""
+    from hearth.planner import places
     from hearth.report.sources import read_sources
 
-    sources = read_sources(options.runs)
+    sources = read_sources(options.runs, places.state_home())
     if options.html:
         from hearth.report.html.page import page
 
@@ -41,6 +42,11 @@ def run(options: Namespace) -> int:
         from hearth.report.profile import show_profile
         from hearth.report.terminal import Screen
 
+        screen = Screen.of()
+        if sources.comparison is not None:
+            from hearth.report.compare import show_comparison
+
+            print("\n".join(show_comparison(sources.comparison, screen)), end="\n\n")
         for analysis in sources.analyses:
-            print("\n".join(show_profile(analysis, Screen.of())))
+            print("\n".join(show_profile(analysis, screen)))
     return 0
