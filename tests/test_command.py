@@ -9,7 +9,7 @@ import pytest
 from hearth.cli import command_names, command_parser
 from support import Command
 
-COMMANDS = ("bench", "demo", "gather", "jar", "plan", "profile", "run", "runs")
+COMMANDS = ("bench", "compare", "demo", "gather", "jar", "plan", "profile", "report", "run", "runs")
 COMMANDS += ("status", "submit", "topology")
 
 

@@ -74,6 +74,13 @@ test_tools() {
             say "the comparison with hwloc will skip; for it, as root: apt-get install hwloc-nox"
         fi
     fi
+    if ! command -v chromium >/dev/null; then
+        if can_install; then
+            apt_install chromium fonts-dejavu-core
+        else
+            say "the tests of the HTML report will skip; for them, as root: apt-get install chromium"
+        fi
+    fi
     [ ! -d numalab ] || .venv/bin/python -m numalab setup ||
         say "the tests inside an emulated NUMA machine will skip, for the reason above"
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 #: Below this an interval would be a guess: two pairs can only be drawn in three ways.
 FEWEST_PAIRS = 3
 _RESAMPLES = 10_000
-_CONFIDENCE = 0.95
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,12 @@ class Ratio:
         return self.interval is not None and not self.interval[0] <= 1.0 <= self.interval[1]
 
 
-def paired_ratio(values: Sequence[float], base: Sequence[float], seed: int = 0) -> Ratio:
+def paired_ratio(
+    values: Sequence[float], base: Sequence[float], seed: int = 0, confidence: float = CONFIDENCE
+) -> Ratio:
     """Ratio of the medians of two sides that were measured in pairs (same repetition).
 
-    The 95 % interval is a percentile bootstrap over pairs (Efron 1979): pairs are drawn again
+    The interval is a percentile bootstrap over pairs (Efron 1979): pairs are drawn again
     with replacement, so that what disturbed both sides of a repetition stays in both.
     Raises ValueError where the sides differ in length, are empty, or the base is not above zero.
     """
@@ -58,7 +60,7 @@ def paired_ratio(values: Sequence[float], base: Sequence[float], seed: int = 0) 
     draw = random.Random(seed)
     pairs = list(zip(values, base, strict=True))
     ratios = sorted(_resampled(pairs, draw) for _ in range(_RESAMPLES))
-    tail = int(_RESAMPLES * (1 - _CONFIDENCE) / 2)
+    tail = int(_RESAMPLES * (1 - confidence) / 2)
     return Ratio(value, (ratios[tail], ratios[-1 - tail]))
 
 

@@ -22,8 +22,9 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from hearth.launch.arguments import split_line
+from hearth.launch.arguments import Option, split_line
 from hearth.launch.submission import add_submit_arguments, prepare
+from hearth.planner import places
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -32,6 +33,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_submit_arguments(parser)
     parser.add_argument(
         "--dry-run", action="store_true", help="print the exact command, run nothing"
+    )
+    parser.add_argument(
+        "--no-kept", action="store_true", help="leave aside what hearth compare --keep found"
     )
 
 
@@ -45,6 +49,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 
 def run(options: Namespace) -> int:
     """Becomes spark-submit, whose exit code is the application's; a dry run comes back."""
+    _use_kept_choice(options)
     launch = prepare(options, options.line, show_plan).launch
     for note in launch.notes:
         print(f"hearth: {note}", file=sys.stderr)
@@ -53,6 +58,24 @@ def run(options: Namespace) -> int:
         os.execvpe(launch.command[0], launch.command, {**os.environ, **launch.environment})
     print(launch.shell_text())
     return 0
+
+
+def _use_kept_choice(options: Namespace) -> None:
+    """What `hearth compare --keep` found, where the user leaves the choice open."""
+    from hearth.launch.choices import kept_choice
+
+    choice = None if options.no_kept else kept_choice(places.state_home(), options.line)
+    if choice is None:
+        return
+    if choice["arm"] == "native":
+        options.line.options.append(Option("--master", "local[*]"))
+    elif choice["arm"] != "bound":
+        options.unbound = True
+    print(
+        f"hearth: kept choice '{choice['arm']}' of comparison {choice['comparison']}: "
+        f"{choice['sentence']} (--no-kept plans afresh)",
+        file=sys.stderr,
+    )
 
 
 def show_plan(plan: dict[str, Any]) -> None:

@@ -39,8 +39,22 @@ _PLANNING_OPTIONS = {
 }
 _RUNNING_OPTIONS = {**_PLANNING_OPTIONS, "--debug": False, "--help": False, "-h": False}
 #: Those of `hearth submit` and of `hearth profile`.
-HEARTH_OPTIONS = {**_RUNNING_OPTIONS, "--dry-run": False}
+HEARTH_OPTIONS = {**_RUNNING_OPTIONS, "--dry-run": False, "--no-kept": False}
 PROFILE_OPTIONS = {**_RUNNING_OPTIONS, "--arm": True, "--no-summary": False}
+#: Those of `hearth compare` that are not for the runs that it makes.
+COMPARE_OWN = {
+    "--arms": True,
+    "--repeat": True,
+    "--until-certain": False,
+    "--budget": True,
+    "--warmup": True,
+    "--seed": True,
+    "--cold": False,
+    "--keep": False,
+    "--forget": False,
+    "--json": False,
+}
+COMPARE_OPTIONS = {**_RUNNING_OPTIONS, **COMPARE_OWN}
 
 
 @dataclass(frozen=True)

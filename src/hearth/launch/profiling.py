@@ -137,7 +137,7 @@ class _Run:
         state = "finished" if code == 0 else "failed"
         state = "interrupted" if self._interrupted else state
         self._note_missing_event_log()
-        self._writer.finish(state, code)
+        self._writer.finish(state, code, wall_s)
         shown = 128 + self._interrupted if self._interrupted else code
         return Profiled(self._writer.directory, 128 - shown if shown < 0 else shown, state)
 

@@ -117,11 +117,14 @@ class RecordWriter:
     def warn(self, what: str, remedy: str) -> None:
         self.append("warnings.jsonl", {"what": what, "remedy": remedy})
 
-    def finish(self, state: str, exit_code: int) -> None:
-        """Writes `end.json`; a negative code is the signal that ended the application."""
+    def finish(self, state: str, exit_code: int, wall_s: float) -> None:
+        """Writes `end.json`; a negative code is the signal that ended the application.
+
+        wall_s: when the application had ended, on the record's axis.
+        """
         end = {"ended": datetime.now(UTC).isoformat(timespec="milliseconds")}
         told = {"signal": -exit_code} if exit_code < 0 else {"exit_code": exit_code}
-        wall = {"wall_s": round(self.now_s(), 3), "state": state}
+        wall = {"wall_s": round(wall_s, 3), "state": state}
         write_document(self.directory / "end.json", {**end, **told, **wall})
 
 

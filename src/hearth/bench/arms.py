@@ -1,0 +1,104 @@
+"""The arms of a comparison: the ways in which one application is run on one machine.
+
+native: `local[*]` with the user's own settings. unbound: the plan's executors, not bound.
+balanced: unbound, with the kernel's automatic NUMA balancing on (kernel.numa_balancing of
+sysctl/kernel.rst). bound: the plan.
+"""
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hearth.launch.arguments import SubmitLine
+from hearth.model.errors import UserError
+
+NAMES = ("native", "unbound", "balanced", "bound", "docker")
+DEFAULT = ("native", "unbound", "bound")
+BALANCING = Path("/proc/sys/kernel/numa_balancing")
+#: Writes a setting back when the pipe to it closes, however its owner ended.
+_RESTORER = """
+import pathlib, sys
+sys.stdin.read()
+pathlib.Path(sys.argv[1]).write_text(sys.argv[2])
+"""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One arm; `skipped` is the reason why it cannot be run here.
+
+    balancing: what the kernel's NUMA balancing is set to meanwhile; None leaves it alone.
+    """
+
+    name: str
+    words: tuple[str, ...] = ()
+    balancing: str | None = None
+    skipped: str | None = None
+
+
+def chosen(names: list[str], setting: Path = BALANCING) -> list[Arm]:
+    """The arms of these names; raises UserError for one that is unknown or named twice."""
+    for name in names:
+        if name not in NAMES:
+            raise UserError(f"--arms: '{name}' is no arm: use {', '.join(NAMES)}")
+    if len(set(names)) < len(names) or len(names) < 2:
+        raise UserError(f"--arms: '{','.join(names)}' needs two arms or more, each once")
+    return [_arm(name, names, setting) for name in names]
+
+
+def _arm(name: str, names: list[str], setting: Path) -> Arm:
+    if name == "docker":
+        return Arm(name, skipped="hearth does not start executors in containers yet")
+    if name == "balanced":
+        reason = cannot_switch(setting)
+        return Arm(name, ("--unbound",), balancing="1", skipped=reason)
+    if name == "unbound":
+        apart = "balanced" in names and cannot_switch(setting) is None
+        return Arm(name, ("--unbound",), balancing="0" if apart else None)
+    return Arm(name)
+
+
+def cannot_switch(setting: Path = BALANCING) -> str | None:
+    """Why the kernel's NUMA balancing cannot be switched here; None where it can."""
+    if not setting.exists():
+        return f"this kernel has no {setting}"
+    if not os.access(setting, os.W_OK):
+        return f"{setting} may be written by root only"
+    return None
+
+
+@contextlib.contextmanager
+def kernel_setting(value: str | None, setting: Path = BALANCING) -> Iterator[None]:
+    """Holds a setting at a value and puts the old one back, also after kill -9 of this process."""
+    if value is None:
+        yield
+        return
+    before = setting.read_text(encoding="ascii").strip()
+    restorer = subprocess.Popen(
+        [sys.executable, "-I", "-c", _RESTORER, str(setting), before],
+        stdin=subprocess.PIPE,
+        start_new_session=True,  # out of reach of the terminal's Ctrl-C
+    )
+    try:
+        setting.write_text(value, encoding="ascii")
+        yield
+    finally:
+        restorer.communicate()
+
+
+def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
+    """What follows `hearth profile` for an arm: the user's line, with what the arm changes.
+
+    native drops what only a plan takes: hearth's own options and the master.
+    """
+    kept = [option for option in line.options if option.name != "--master"]
+    options = [word for o in kept for word in (o.name, o.value) if word is not None]
+    if arm.name == "native":
+        return ["--master", "local[*]", *options, *line.application]
+    master = line.last("--master")
+    named = ["--master", master] if master is not None else []
+    return [*line.hearth, *arm.words, *named, *options, *line.application]

@@ -1,0 +1,197 @@
+"""Says with statistics whether a plan pays on this machine: an application run in several ways.
+
+The arms are native (local[*] with your own settings), unbound (the plan's executors, not bound),
+balanced (unbound, with the kernel's NUMA balancing switched on; root) and bound (the plan). They
+run in turn, in random order, after a warm-up; every run is on record (hearth runs). The answer may
+be: do not bind.
+
+examples:
+  hearth compare my_job.py
+  hearth compare --arms native,bound --repeat 10 --class org.example.Job job.jar
+  hearth compare --until-certain --budget 30m --executors 4 my_job.py --date 2026-11-21
+  hearth compare --keep my_job.py
+  hearth compare --forget my_job.py
+"""
+
+import json
+import os
+import re
+import sys
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hearth.launch.arguments import COMPARE_OPTIONS, COMPARE_OWN, split_line
+from hearth.launch.submission import add_submit_arguments
+from hearth.model.errors import UserError
+
+_MOST = 30
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smh])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's own options; those of spark-submit are told apart in `hearth.launch`."""
+    parser.usage = "hearth compare [options of hearth or spark-submit] APPLICATION [its arguments]"
+    add_submit_arguments(parser)
+    arms_help = "native, unbound, balanced, bound; the first is the baseline"
+    parser.add_argument("--arms", metavar="A,B,...", default="native,unbound,bound", help=arms_help)
+    how_long = parser.add_mutually_exclusive_group()
+    how_long.add_argument("--repeat", type=int, metavar="N", help="runs of each arm (default 5)")
+    how_long.add_argument(
+        "--until-certain", action="store_true", help="5 to 30 runs: until each arm is decided"
+    )
+    parser.add_argument("--budget", metavar="TIME", help="begin no repetition after, such as 30m")
+    parser.add_argument("--warmup", type=int, default=1, metavar="N", help="not counted (1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random order (1)")
+    parser.add_argument("--cold", action="store_true", help="drop the page cache each time (root)")
+    parser.add_argument("--keep", action="store_true", help="hearth submit then uses the winner")
+    parser.add_argument("--forget", action="store_true", help="forget what was kept; run nothing")
+    parser.add_argument("--json", action="store_true", help="the document of contract/")
+
+
+def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+    """The options, with the whole command line beside them."""
+    line = split_line(words, COMPARE_OPTIONS)
+    options = parser.parse_args(line.hearth)
+    # From here on the line is what an arm's own run is given.
+    options.line = replace(line, hearth=_without_own(line.hearth))
+    options.dry_run = True
+    return options
+
+
+def _without_own(words: list[str]) -> list[str]:
+    """hearth's options less those of this command."""
+    kept: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        takes_value = COMPARE_OWN.get(word.partition("=")[0])
+        if takes_value is None:
+            kept.append(word)
+        elif takes_value and "=" not in word:
+            next(rest)
+    return kept
+
+
+def run(options: Namespace) -> int:
+    """Compares and shows; 1 where an arm failed, so that a script notices."""
+    from hearth.bench import arms as ways
+    from hearth.launch.choices import forget_choice
+    from hearth.planner import places
+
+    if not options.line.application:
+        raise UserError("no application is given: name a jar or a Python file")
+    if options.forget:
+        there = forget_choice(places.state_home(), options.line)
+        print("hearth: forgotten" if there else "hearth: nothing was kept", file=sys.stderr)
+        return 0
+    arms = ways.chosen([name.strip() for name in options.arms.split(",")])
+    _check(options, arms)
+    if _plan_is_native(options, arms):
+        return 0
+    return _compare(options, arms)
+
+
+def _check(options: Namespace, arms: list[Any]) -> None:
+    for name, least in (("repeat", 1), ("warmup", 0)):
+        value = getattr(options, name)
+        if value is not None and value < least:
+            raise UserError(f"--{name}: {value} is below {least}: give at least {least}")
+    if arms[0].skipped or sum(arm.skipped is None for arm in arms) < 2:
+        reasons = "; ".join(f"{arm.name}: {arm.skipped}" for arm in arms if arm.skipped)
+        raise UserError(f"--arms: nothing is left to compare with: {reasons}")
+    drop = Path("/proc/sys/vm/drop_caches")
+    if options.cold and not os.access(drop, os.W_OK):
+        raise UserError(f"--cold: {drop} may be written by root only: leave it out")
+    master = options.line.last("--master")
+    if master is not None and not master.startswith("local-numa"):
+        raise UserError(
+            f"--master: '{master}' is fixed by you: leave it out, or give local-numa[NxM]"
+        )
+
+
+def _plan_is_native(options: Namespace, arms: list[Any]) -> bool:
+    """Where the plan itself is native, the plan's arms would be native too: nothing to compare."""
+    from hearth.launch.submission import prepare
+
+    if all(arm.name == "native" or arm.skipped for arm in arms):
+        return False
+    said: list[dict[str, Any]] = []
+    prepare(options, options.line, said.append)
+    if not said or said[0]["mode"] != "native":
+        return False
+    reasons = "; ".join(reason["text"] for reason in said[0].get("reasons", [])[:1])
+    print(
+        "Do not bind: the plan for this machine is native, so there is nothing to compare"
+        + (f" ({reasons})" if reasons else "")
+        + ". To compare all the same, fix executors: --executors 2 --cores 1."
+    )
+    return True
+
+
+def _compare(options: Namespace, arms: list[Any]) -> int:
+    from hearth.bench.comparison import Comparison, run, stop_rule
+    from hearth.bench.verdict import compared
+    from hearth.planner import places
+
+    line = options.line
+    settings = {
+        "warmup": options.warmup,
+        "seed": options.seed,
+        "cold": options.cold,
+        "command": [*line.hearth, *line.application],
+    }
+    name = Path(line.application[0]).name
+    comparison = Comparison.begin(places.state_home(), name, arms, settings)
+    repeat = options.repeat or (_MOST if options.until_certain else 5)
+    enough = stop_rule(comparison, repeat, options.until_certain, _seconds(options.budget))
+    run(comparison, arms, line, _tell, enough)
+    document = compared(comparison.head, comparison.runs)
+    _show(document, options.json)
+    if options.keep:
+        _keep(options, document)
+    return 1 if any("failure" in run for run in comparison.runs) else 0
+
+
+def _seconds(text: str | None) -> float | None:
+    if text is None:
+        return None
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise UserError(f"--budget: '{text}' is not a time: give a number and s, m or h: 30m")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def _tell(run: dict[str, Any]) -> None:
+    when = "warm-up" if run["repetition"] < 0 else f"run {run['repetition'] + 1}"
+    result = f"{run['seconds']:.2f} s" if "seconds" in run else f"failed: {run['failure']}"
+    print(f"hearth: {run['arm']}, {when}: {result}", file=sys.stderr, flush=True)
+
+
+def _show(document: dict[str, Any], as_json: bool) -> None:
+    from hearth.report.compare import show_comparison
+    from hearth.report.terminal import Screen
+
+    if as_json:
+        print(json.dumps(document, indent=2))
+        return
+    print("\n".join(show_comparison(document, Screen.of())))
+    print(f"hearth: comparison {document['id']}", file=sys.stderr)
+
+
+def _keep(options: Namespace, document: dict[str, Any]) -> None:
+    from hearth.launch.choices import keep_choice
+    from hearth.planner import places
+
+    verdict = document["verdict"]
+    if verdict["choice"] is None:
+        print("hearth: there is no winner to keep", file=sys.stderr)
+        return
+    choice = {
+        "arm": verdict["choice"],
+        "comparison": document["id"],
+        "sentence": verdict["sentence"],
+    }
+    keep_choice(places.state_home(), options.line, choice)
+    print(f"hearth: kept: hearth submit will run it {verdict['choice']}", file=sys.stderr)

@@ -1,0 +1,52 @@
+"""Shows where the time of recorded runs went, and why: in the terminal, as one HTML page, as JSON.
+
+A run is named by its id or its directory (`hearth runs` lists them), by a comparison's file, or by
+a Spark event log of any origin. Several runs stand side by side. The HTML file loads nothing from
+the network and may be sent to anyone.
+
+examples:
+  hearth report last
+  hearth report last --html report.html
+  hearth report 20261121-101500-shop-1a2b --json
+"""
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="a run's id or directory, or 'last'")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write the page to this file")
+    parser.add_argument("--json", action="store_true", help="the analysis, as contract/ says")
+
+
+def run(options: Namespace) -> int:
+    """Reads the runs, then shows or writes them."""
+    from hearth.planner import places
+    from hearth.report.sources import read_sources
+
+    sources = read_sources(options.runs, places.state_home())
+    if options.html:
+        from hearth.report.html.page import page
+
+        part = options.html.with_name(f".{options.html.name}.part")
+        part.write_text(page(sources.analyses, sources.comparison), encoding="utf-8")
+        part.replace(options.html)
+        print(f"hearth: wrote {options.html}", file=sys.stderr)
+    if options.json:
+        print(json.dumps(sources.document(), indent=2))
+    elif not options.html:
+        from hearth.report.profile import show_profile
+        from hearth.report.terminal import Screen
+
+        screen = Screen.of()
+        if sources.comparison is not None:
+            from hearth.report.compare import show_comparison
+
+            print("\n".join(show_comparison(sources.comparison, screen)), end="\n\n")
+        for analysis in sources.analyses:
+            print("\n".join(show_profile(analysis, screen)))
+    return 0

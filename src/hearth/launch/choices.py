@@ -1,0 +1,61 @@
+"""Choices kept by `hearth compare --keep`: how an application is best run on this machine."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from hearth.launch.arguments import SubmitLine
+
+Document = dict[str, Any]
+#: What the user fixes on the command line speaks for itself: a kept choice then has no part in it.
+_FIXING = ("--executors", "--cores", "--memory", "--unbound", "--hosts")
+
+
+def keep_choice(home: Path, line: SubmitLine, choice: Document, root: Path = Path("/")) -> Path:
+    """Writes the winner {arm, comparison, sentence} for this application on this machine."""
+    file = _file(home, line, root)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f".{file.name}.{os.getpid()}")
+    part.write_text(json.dumps({"application": application(line), **choice}, indent=1))
+    part.replace(file)
+    return file
+
+
+def kept_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> Document | None:
+    """The kept choice, where the user left the choice open: no master, nothing fixed."""
+    fixed = any(word.split("=")[0] in _FIXING for word in line.hearth)
+    if not line.application or line.has("--master") or fixed:
+        return None
+    file = _file(home, line, root)
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+
+
+def forget_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> bool:
+    """Whether there was one to forget."""
+    file = _file(home, line, root)
+    there = file.is_file()
+    file.unlink(missing_ok=True)
+    return there
+
+
+def application(line: SubmitLine) -> str:
+    """What is taken for the same application: the file, and the class of a jar."""
+    file = str(Path(line.application[0]).resolve())
+    name = line.last("--class")
+    return f"{file} {name}" if name else file
+
+
+def _file(home: Path, line: SubmitLine, root: Path) -> Path:
+    key = hashlib.sha256(f"{application(line)}\n{machine_key(root)}".encode()).hexdigest()[:24]
+    return home / "choices" / f"{key}.json"
+
+
+def machine_key(root: Path = Path("/")) -> str:
+    """Tells machines apart: the processor's name, and which CPUs each NUMA node has."""
+    info = (root / "proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    names = {line for line in info.splitlines() if line.startswith(("model name", "cpu\t", "CPU "))}
+    nodes = sorted((root / "sys/devices/system/node").glob("node[0-9]*/cpulist"))
+    cpus = [f"{file.parent.name}={file.read_text(encoding='ascii').strip()}" for file in nodes]
+    return hashlib.sha256("\n".join([*sorted(names), *cpus]).encode()).hexdigest()[:16]

@@ -1,0 +1,65 @@
+"""A comparison in the terminal: each arm's times and ratio, the verdict and why."""
+
+from typing import Any
+
+from hearth.report.terminal import Screen, table
+
+Document = dict[str, Any]
+_HEAD = ["arm", "runs", "median s", "min-max", "ratio", "interval", "GC share", "remote", ""]
+
+
+def show_comparison(comparison: Document, screen: Screen) -> list[str]:
+    """The table, then the verdict in one sentence, then why."""
+    arms = comparison["arms"]
+    lines = table(screen, _HEAD, [_row(arm) for arm in arms], "runs ratio")
+    verdict = comparison["verdict"]
+    lines += ["", screen.paragraph(screen.title(verdict["sentence"]), "  ")]
+    lines += [screen.paragraph(f"- {why}", "  ", "    ") for why in verdict["why"]]
+    absent = _absent(arms)
+    lines += [screen.paragraph(f"not measured: {text}", "  ", "    ") for text in absent]
+    settings = comparison["settings"]
+    warm = f"{settings['warmup']} warm-up of each dropped" if settings["warmup"] else "no warm-up"
+    cache = "dropped" if settings["cold"] else "warm"
+    note = (
+        f"Ratio of medians to {comparison['baseline']}, below 1 is faster; "
+        f"{comparison['confidence']:.0%} bootstrap interval over paired repetitions; arms in "
+        f"random order (seed {settings['seed']}), {warm}, page cache {cache}."
+    )
+    return [*lines, "", screen.paragraph(screen.paint(note, "dim"), "  ")]
+
+
+def _row(arm: Document) -> list[str]:
+    if not arm["seconds"]:
+        why = arm.get("skipped") or (arm.get("failures") or ["not run"])[-1]
+        word = "skipped" if arm.get("skipped") else "failed"
+        return [arm["name"], "0", "-", "-", "-", "-", "-", "-", f"{word}: {why}"]
+    ratio = arm.get("ratio", {})
+    interval = f"[{ratio['low']:.2f}, {ratio['high']:.2f}]" if "low" in ratio else "-"
+    measures = arm["measures"]
+    return [
+        arm["name"],
+        str(len(arm["seconds"])),
+        f"{arm['median_s']:.2f}",
+        f"{arm['min_s']:.2f}-{arm['max_s']:.2f}",
+        f"{ratio['median']:.2f}" if ratio else "1",
+        interval,
+        _share(measures["gc_share"]),
+        _share(measures["remote_share"]),
+        f"{len(arm['failures'])} failed" if arm.get("failures") else "",
+    ]
+
+
+def _share(value: Any) -> str:
+    return f"{value:.1%}" if isinstance(value, int | float) else "-"
+
+
+def _absent(arms: list[Document]) -> list[str]:
+    reasons: dict[str, str] = {}
+    for arm in arms:
+        for key, value in arm.get("measures", {}).items():
+            if isinstance(value, dict):
+                reasons.setdefault(f"{key.replace('_', ' ')} of {arm['name']}", value["absent"])
+    grouped: dict[str, list[str]] = {}
+    for what, why in reasons.items():
+        grouped.setdefault(why, []).append(what)
+    return [f"{', '.join(what)}: {why}" for why, what in grouped.items()]

@@ -1,0 +1,462 @@
+"""The page: its sections in order, each from a run's `contract/analysis.schema.json`."""
+
+import json
+from importlib import resources
+from typing import Any
+
+from hearth.model.ids import parse_ids
+from hearth.model.sizes import show_bytes, show_mb
+from hearth.report.html import pictures
+from hearth.report.html.absent import reason_absent, say_absent
+from hearth.report.html.svg import element, table, text
+from hearth.report.html.timeline import draw_timeline
+
+Document = dict[str, Any]
+_SEVERITIES = {"error": "high", "warning": "", "note": "info"}
+_MANY_STAGES = 40
+
+
+def page(
+    runs: list[Document], comparison: Document | None = None, sweep: Document | None = None
+) -> str:
+    """One HTML document of the runs, and of a comparison or a sweep where there is one.
+
+    It holds its own style and script and loads nothing.
+    """
+    names = [run["record"]["application"] for run in runs]
+    title = f"hearth: {', '.join(dict.fromkeys(names))}" if names else "hearth: comparison"
+    body = [_navigation(runs, comparison, sweep)]
+    if comparison is not None:
+        body.append(_comparison(comparison))
+    if sweep is not None:
+        body.append(_sweep(sweep))
+    if len(runs) > 1:
+        body.append(_side_by_side(runs))
+    body += [_run(run, number) for number, run in enumerate(runs)]
+    return _document(title, "".join(body))
+
+
+def _document(title: str, body: str) -> str:
+    return (
+        "<!doctype html>\n"
+        '<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">"
+        f"<title>{text(title)}</title><style>{_resource('style.css')}</style></head>"
+        '<body><a class="skip" href="#main">Skip to the content</a>'
+        f'<main id="main"><h1>{text(title)}</h1>{body}</main>'
+        f"<script>{_resource('gantt.js')}</script></body></html>\n"
+    )
+
+
+def _resource(name: str) -> str:
+    return (resources.files("hearth.report.html") / name).read_text(encoding="utf-8")
+
+
+def _navigation(runs: list[Document], comparison: Document | None, sweep: Document | None) -> str:
+    links = [("#comparison", "Comparison")] if comparison else []
+    links += [("#sweep", "Sweep")] if sweep else []
+    for number, run in enumerate(runs):
+        links.append((f"#run{number}", _label(run)))
+        if len(runs) == 1:
+            links += [(f"#{key}{number}", words) for key, words, _ in _SECTIONS]
+    items = [element("li", element("a", text(words), href=target)) for target, words in links]
+    return element("nav", element("ul", *items), aria_label="Sections")
+
+
+def _label(run: Document) -> str:
+    record = run["record"]
+    return f"{record['application']} on {record.get('arm') or record['master']}"
+
+
+def _run(run: Document, number: int) -> str:
+    sections = [
+        element(
+            "section",
+            element("h2", text(words)),
+            draw(run, number),
+            id=f"{key}{number}",
+            aria_label=words,
+        )
+        for key, words, draw in _SECTIONS
+    ]
+    heading = element("h2", text(_label(run)), id=f"run{number}")
+    return heading + _facts(run) + "".join(sections)
+
+
+def _facts(run: Document) -> str:
+    record, totals = run["record"], run["totals"]
+    facts = [
+        ("state", record["state"]),
+        ("wall time", f"{record['wall_s']:.1f} s"),
+        ("master", record["master"] or "-"),
+        ("executors", str(sum(e["id"] != "driver" for e in run["executors"]))),
+        ("tasks", f"{totals['tasks']:,}" if not reason_absent(totals.get("tasks")) else "-"),
+        ("GC share of task time", _share(_gc_share(totals))),
+        ("idle task slots", _share(totals.get("idle_slot_share"))),
+        ("local memory", _share(_mean_local(run["executors"]))),
+    ]
+    cells = [element("div", element("dt", text(a)), element("dd", text(b))) for a, b in facts]
+    return element("dl", *cells, class_="facts")
+
+
+def _share(value: Any) -> str:
+    return "-" if value is None or reason_absent(value) else f"{value:.1%}"
+
+
+def _gc_share(totals: Document) -> float | None:
+    time = totals.get("time")
+    if reason_absent(time) or not time.get("run"):
+        return None
+    return float(time["gc"]) / float(time["run"])
+
+
+def _mean_local(executors: list[Document]) -> float | None:
+    shares = [_of(e, "memory", "local_share") for e in executors]
+    known = [share for share in shares if isinstance(share, int | float)]
+    return sum(known) / len(known) if known else None
+
+
+def _of(part: Document, group: str, key: str) -> Any:
+    """A value of a group that may itself be absent."""
+    inside = part.get(group)
+    return inside if reason_absent(inside) else inside.get(key)
+
+
+def _findings(run: Document, number: int) -> str:
+    if not run["findings"]:
+        return element("p", "Nothing stood out against the thresholds.")
+    return "".join(_finding(finding, number) for finding in run["findings"])
+
+
+def _finding(finding: Document, number: int) -> str:
+    places = ", ".join(_evidence(pointer, number) for pointer in finding.get("evidence") or [])
+    return element(
+        "div",
+        element("p", element("strong", text(finding["sentence"]))),
+        element("p", f"Evidence: {places}", class_="quiet") if places else "",
+        element("p", text(finding["next_step"])) if finding.get("next_step") else "",
+        class_=f"finding {_SEVERITIES.get(finding['severity'], '')}".strip(),
+    )
+
+
+def _evidence(pointer: str, number: int) -> str:
+    """A link to the section that shows what a pointer into the analysis points to."""
+    section = _SHOWN_IN.get(pointer.split("/")[1] if "/" in pointer else pointer)
+    return element("a", text(pointer), href=f"#{section}{number}") if section else text(pointer)
+
+
+def _machine(run: Document, number: int) -> str:
+    reason = reason_absent(run["machine"])
+    if reason:
+        return say_absent("the machine", reason) + _executors(run)
+    boxes = [_node(node, run["executors"]) for node in run["machine"]["nodes"]]
+    return element("div", *boxes, class_="machine") + _executors(run)
+
+
+def _node(node: Document, executors: list[Document]) -> str:
+    here = [e for e in executors if str(node["id"]) in _ids(e.get("nodes"))]
+    memory = f", {show_bytes(node['memory_bytes'])}" if node.get("memory_bytes") else ""
+    inside = [
+        element(
+            "div",
+            text(_name(e)),
+            element("div", text(f"CPUs {e['cpus']}"), class_="quiet"),
+            class_="executor",
+            style=f"border-color:var(--c{number % 8})",
+        )
+        for number, e in enumerate(here)
+    ]
+    head = element("h4", text(f"Node {node['id']}"))
+    about = element("div", text(f"CPUs {node.get('cpus') or 'none'}{memory}"), class_="quiet")
+    return element("div", head, about, *inside, class_="node")
+
+
+def _name(executor: Document) -> str:
+    return "driver" if executor["id"] == "driver" else f"executor {executor['id']}"
+
+
+def _ids(nodes: Any) -> list[str]:
+    if nodes is None or reason_absent(nodes):
+        return []
+    return [str(node) for node in (nodes if isinstance(nodes, list) else str(nodes).split(","))]
+
+
+def _executors(run: Document) -> str:
+    head = ["executor", "pid", "CPUs", "nodes", "tasks", "GC share", "local memory", "RSS", "left"]
+    rows = [
+        [
+            e["id"],
+            _plain(e.get("pid")),
+            _plain(e.get("cpus")),
+            ",".join(_ids(e.get("nodes"))) or "-",
+            _plain(e.get("tasks")),
+            _share(_of(e, "gc", "share")),
+            _share(_of(e, "memory", "local_share")),
+            _size_mb(_of(e, "use", "rss_max_mb")),
+            _plain(e.get("reason")),
+        ]
+        for e in run["executors"]
+    ]
+    return table(head, rows, "Executors and where they ran") if rows else ""
+
+
+def _plain(value: Any) -> Any:
+    return "-" if value is None or reason_absent(value) else value
+
+
+def _size_mb(value: Any) -> str:
+    return "-" if value is None or reason_absent(value) else show_mb(round(value))
+
+
+def _time_axis(run: Document, number: int) -> str:
+    figure = element(
+        "figure",
+        element(
+            "div",
+            draw_timeline(run),
+            class_="scroll",
+            tabindex=0,
+            role="region",
+            aria_label="time axis, scrolls sideways on a narrow screen",
+        ),
+        element("figcaption", "All lanes share one time axis, from the start of the record."),
+    )
+    lanes = {
+        "running tasks": run["timeline"].get("running_tasks"),
+        "garbage-collection pauses": run["timeline"].get("gc"),
+        "CPU by node": run["timeline"].get("cpu_by_node"),
+        "local share of memory": run["timeline"].get("local_share_by_executor"),
+        "memory bandwidth": run["timeline"].get("bandwidth"),
+    }
+    reasons = {what: reason_absent(value) for what, value in lanes.items()}
+    return figure + "".join(say_absent(what, why) for what, why in reasons.items() if why)
+
+
+def _stages(run: Document, number: int) -> str:
+    stages = run["stages"]
+    reason = reason_absent(stages)
+    if reason or not stages:
+        return say_absent("stages", reason or "the event log names none")
+    longest = sorted(stages, key=lambda s: -float(s["time"].get("run") or 0))[:_MANY_STAGES]
+    shown = sorted(longest, key=lambda s: (s["id"], s["attempt"]))
+    rows = [("all stages", run["totals"]["time"])]
+    if len(shown) > 1:
+        rows = [(f"stage {s['id']}", s["time"]) for s in shown]
+    cut = ""
+    if len(stages) > len(shown):
+        cut = element("p", f"The {_MANY_STAGES} longest of {len(stages)} stages.", class_="quiet")
+    picture = element(
+        "div",
+        pictures.draw_parts(rows),
+        class_="scroll",
+        tabindex=0,
+        role="region",
+        aria_label="task time by part",
+    )
+    key = pictures.legend([words for _, words in pictures.PARTS])
+    return element("figure", picture, key) + cut + _stage_table(shown)
+
+
+def _stage_table(stages: list[Document]) -> str:
+    head = [
+        "stage",
+        "name",
+        "tasks",
+        "failed",
+        "run s",
+        "GC s",
+        "p50 s",
+        "max s",
+        "skew",
+        "spill",
+        "shuffle read",
+        "from other hosts",
+        "shuffle written",
+    ]
+    rows = [
+        [
+            f"{s['id']}.{s['attempt']}",
+            s["name"],
+            s["tasks"],
+            s["failed"],
+            s["time"]["run"] / 1000,
+            s["time"]["gc"] / 1000,
+            _seconds(s["duration"].get("p50")),
+            _seconds(s["duration"].get("max")),
+            _plain(s.get("skew")),
+            show_bytes(int(s["spill"]["disk"])),
+            show_bytes(int(s["bytes"]["shuffle_read_local"] + s["bytes"]["shuffle_read_remote"])),
+            show_bytes(int(s["bytes"]["shuffle_read_remote"])),
+            show_bytes(int(s["bytes"]["shuffle_write"])),
+        ]
+        for s in stages
+    ]
+    return pictures.data_table(head, rows, "stages")
+
+
+def _seconds(ms: Any) -> Any:
+    return "-" if ms is None else ms / 1000
+
+
+def _gantt(run: Document, number: int) -> str:
+    tasks = run.get("tasks_sample")
+    if reason_absent(tasks):
+        return say_absent("tasks", reason_absent(tasks) or "")
+    data = json.dumps({**tasks, "wall_s": run["record"]["wall_s"]}, separators=(",", ":"))
+    count, stragglers = len(tasks["start_s"]), sum(map(bool, tasks["straggler"]))
+    label = (
+        f"Task Gantt: {count:,} tasks, {stragglers:,} stragglers outlined. "
+        "Arrow keys move, plus and minus zoom, 0 shows all."
+    )
+    return element(
+        "figure",
+        element("script", data.replace("<", "\\u003c"), type="application/json"),
+        element("canvas", text(label), tabindex=0, role="img", aria_label=label),
+        element("output", "", class_="quiet"),
+        element("figcaption", text(label)),
+        class_="gantt",
+    )
+
+
+def _threads(run: Document, number: int) -> str:
+    threads = run.get("threads")
+    if reason_absent(threads):
+        return say_absent("the thread trace", reason_absent(threads) or "")
+    nodes = {
+        cpu: node["id"]
+        for node in run["machine"].get("nodes", [])
+        for cpu in parse_ids(node["cpus"])
+    }
+    picture = pictures.draw_threads(threads["columns"], run["record"]["wall_s"], nodes)
+    moves = threads.get("node_transitions")
+    caption = "Each colour is a thread; a thread that stays keeps its line."
+    if moves is not None:
+        caption += f" Threads were seen to change node {sum(moves.values()):,} times."
+    box = element(
+        "div",
+        picture,
+        class_="scroll",
+        tabindex=0,
+        role="region",
+        aria_label="threads over CPUs and time",
+    )
+    return element("figure", box, element("figcaption", text(caption)))
+
+
+def _counters(run: Document, number: int) -> str:
+    counters = run.get("counters")
+    if reason_absent(counters):
+        return say_absent("hardware counters", reason_absent(counters) or "")
+    parts = ""
+    topdown = counters.get("topdown")
+    if topdown and not reason_absent(topdown):
+        rows = [(name, list(shares.items())) for name, shares in topdown.items()]
+        parts = pictures.draw_shares(rows, "Top-down: share of pipeline slots")
+        parts += pictures.legend([words for words, _ in rows[0][1]])
+    rest = [[key, _plain(value)] for key, value in counters.items() if key != "topdown"]
+    return parts + table(["counter", "value"], [[k, str(v)] for k, v in rest], "Counters")
+
+
+def _unknown(run: Document, number: int) -> str:
+    rows = [[p["name"], p["reason"]] for p in run["probes"] if p["status"] == "absent"]
+    parts = table(["probe", "why not"], rows, "Not measured") if rows else ""
+    notes = [element("li", text(_warning(warning))) for warning in run["warnings"]]
+    parts += element("ul", *notes) if notes else ""
+    return parts or element("p", "Every probe ran, and nothing was warned of.")
+
+
+def _warning(warning: Any) -> str:
+    if isinstance(warning, str):
+        return warning
+    remedy = warning.get("remedy")
+    return f"{warning['what']}: {remedy}" if remedy else str(warning["what"])
+
+
+_SECTIONS = (
+    ("findings", "Findings", _findings),
+    ("machine", "The machine and its executors", _machine),
+    ("time", "Time axis", _time_axis),
+    ("stages", "Where the time went", _stages),
+    ("tasks", "Tasks", _gantt),
+    ("threads", "Threads and CPUs", _threads),
+    ("counters", "Hardware counters", _counters),
+    ("unknown", "Not measured, and warnings", _unknown),
+)
+
+#: Which section shows a part of the analysis.
+_SHOWN_IN = {
+    "executors": "machine",
+    "machine": "machine",
+    "timeline": "time",
+    "stages": "stages",
+    "totals": "stages",
+    "jobs": "stages",
+    "tasks_sample": "tasks",
+    "threads": "threads",
+    "counters": "counters",
+    "probes": "unknown",
+    "warnings": "unknown",
+}
+
+
+def _side_by_side(runs: list[Document]) -> str:
+    rows = [
+        [
+            _label(run),
+            float(run["record"]["wall_s"]),
+            _share(_gc_share(run["totals"])),
+            _share(run["totals"].get("idle_slot_share")),
+            _share(_mean_local(run["executors"])),
+        ]
+        for run in runs
+    ]
+    head = ["run", "wall s", "GC share", "idle slots", "local memory"]
+    return element("h2", "Side by side") + table(head, rows, "Runs side by side")
+
+
+def _comparison(comparison: Document) -> str:
+    verdict, arms = comparison["verdict"], comparison["arms"]
+    head = ["arm", "runs", "median s", "min s", "max s", "ratio [interval]", "note"]
+    figure = element(
+        "figure",
+        element(
+            "div",
+            pictures.draw_intervals(arms, comparison["baseline"]),
+            class_="scroll",
+            tabindex=0,
+            role="region",
+            aria_label="ratios with intervals",
+        ),
+        element("figcaption", text(f"Ratio of times to {comparison['baseline']}; left is faster.")),
+    )
+    reasons = element("ul", *(element("li", text(why)) for why in verdict["why"]))
+    return element(
+        "section",
+        element("h2", "Comparison"),
+        element("p", text(verdict["sentence"]), class_="verdict"),
+        reasons if verdict["why"] else "",
+        figure if any(arm.get("ratio") for arm in arms) else "",
+        table(head, [_arm_row(arm) for arm in arms], "Arms"),
+        id="comparison",
+    )
+
+
+def _arm_row(arm: Document) -> list[Any]:
+    seconds = arm.get("seconds") or []
+    if not seconds:
+        return [arm["name"], 0, "-", "-", "-", "-", arm.get("reason", "")]
+    ratio = arm.get("ratio")
+    shown = f"{ratio['median']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]" if ratio else "1"
+    numbers = [float(arm["median_s"]), float(min(seconds)), float(max(seconds))]
+    return [arm["name"], len(seconds), *numbers, shown, arm.get("reason") or ""]
+
+
+def _sweep(sweep: Document) -> str:
+    return element(
+        "section",
+        element("h2", "Sweep of executors and cores"),
+        pictures.heat_map(sweep["cells"]),
+        id="sweep",
+    )

@@ -1,0 +1,221 @@
+"""The run on one time axis: stages, tasks against slots, GC, CPU by node, locality, bandwidth."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hearth.report.html.absent import reason_absent
+from hearth.report.html.svg import (
+    LEFT,
+    Scale,
+    element,
+    lane_title,
+    picture,
+    steps,
+    text,
+    time_axis,
+    time_scale,
+    value_axis,
+)
+
+Document = dict[str, Any]
+#: No screen shows more; a day of samples is thinned to this many points.
+_POINTS = 1200
+_TITLE = 22
+_GAP = 14
+_BAR = 16
+_STAGE_ROWS = 14
+
+
+def draw_timeline(run: Document) -> str:
+    """All lanes that the run has data for, one above the other."""
+    scale = time_scale(run["record"]["wall_s"])
+    lanes = [
+        _stages(run["stages"], scale),
+        _tasks(run["timeline"], scale),
+        _pauses(run, scale),
+        *_cpu(run["timeline"], scale),
+        _locality(run["timeline"], scale),
+        _bandwidth(run["timeline"], scale),
+    ]
+    marks, y = [], 8.0
+    for title, height, draw in filter(None, lanes):
+        marks.append(lane_title(title, y + 10))
+        marks.append(draw(y + _TITLE, y + _TITLE + height))
+        y += _TITLE + height + _GAP
+    axis = time_axis(scale, 8, y)
+    words = f"Time axis of {run['record']['application']}: {run['record']['wall_s']:.1f} seconds"
+    return picture(words, y + 22, axis, *marks)
+
+
+def thin(values: Sequence[float], limit: int = _POINTS) -> list[tuple[int, float]]:
+    """At most `limit` pairs of index and mean of the values from there to the next index."""
+    size = max(1, -(-len(values) // limit))
+    groups = ((i, values[i : i + size]) for i in range(0, len(values), size))
+    return [(i, sum(group) / len(group)) for i, group in groups]
+
+
+def _stages(stages: list[Document], scale: Scale):
+    shown = []
+    if not reason_absent(stages):
+        shown = [stage for stage in stages if stage["submitted_s"] is not None]
+    if not shown:
+        return None
+    ends: list[float] = []
+    places = []
+    for stage in sorted(shown, key=lambda stage: stage["submitted_s"]):
+        end = scale.high if stage["completed_s"] is None else stage["completed_s"]
+        row = next((i for i, free in enumerate(ends) if free <= stage["submitted_s"]), len(ends))
+        ends[row : row + 1] = [end]
+        places.append((stage, row, end))
+    rows = min(len(ends), _STAGE_ROWS)
+
+    def draw(top: float, bottom: float) -> str:
+        return "".join(
+            _stage_bar(stage, scale, top + (row % _STAGE_ROWS) * _BAR, end)
+            for stage, row, end in places
+        )
+
+    return f"stages ({len(shown)})", rows * _BAR, draw
+
+
+def _stage_bar(stage: Document, scale: Scale, y: float, end: float) -> str:
+    x, width = scale(stage["submitted_s"]), max(scale(end) - scale(stage["submitted_s"]), 1.5)
+    name = f"stage {stage['id']}: {stage['name']}, {stage['tasks']} tasks"
+    bar = element(
+        "rect",
+        element("title", text(f"{name}, {end - stage['submitted_s']:.2f} s")),
+        x=x,
+        y=y,
+        width=width,
+        height=_BAR - 3,
+        rx=2,
+        fill=f"var(--c{stage['id'] % 8})",
+        class_="mark",
+    )
+    label = text(stage["id"])
+    inside = element("text", label, x=x + 3, y=y + 10.5, style="fill:#fff;font-size:10px")
+    return bar + (inside if width > 8 + 7 * len(str(stage["id"])) else "")
+
+
+def _tasks(timeline: Document, scale: Scale):
+    if reason_absent(timeline.get("running_tasks")):
+        return None
+    times, slots = timeline["t"], timeline["slots"]
+    high = max([*slots, *timeline["running_tasks"], 1])
+
+    def draw(top: float, bottom: float) -> str:
+        y = Scale(0, high, bottom, top)
+        busy = [(scale(times[i]), y(v)) for i, v in thin(timeline["running_tasks"])]
+        limit = [(scale(times[i]), y(v)) for i, v in thin(slots)]
+        return (
+            value_axis(y)
+            + element("path", d=steps(busy, bottom), fill="var(--c0)", fill_opacity=0.55)
+            + element("path", d=steps(limit), fill="none", stroke="var(--ink)", stroke_width=1.2)
+        )
+
+    return "running tasks (area) and task slots (line)", 64, draw
+
+
+def _pauses(run: Document, scale: Scale):
+    pauses = run["timeline"].get("gc")
+    if reason_absent(pauses) or not pauses:
+        return None
+    names = sorted({str(pause[0]) for pause in pauses}, key=_natural)
+
+    def draw(top: float, bottom: float) -> str:
+        marks = []
+        for row, name in enumerate(names):
+            y = top + row * 14
+            own = [pause for pause in pauses if str(pause[0]) == name]
+            label = text(name if name == "driver" else f"executor {name}")
+            marks.append(
+                element("text", label, x=LEFT - 6, y=y + 10, class_="tick", text_anchor="end")
+            )
+            marks.append(element("path", d=_ticks(own, scale, y), fill="var(--c1)"))
+        return "".join(marks)
+
+    return "garbage-collection pauses", 14 * len(names), draw
+
+
+def _ticks(pauses: list[list[Any]], scale: Scale, y: float) -> str:
+    """Every pause as a bar; those that fall on one pixel are drawn once."""
+    path, last = [], -1.0
+    for pause in sorted(pauses, key=lambda pause: pause[1]):
+        x = scale(pause[1])
+        width = max(scale(pause[1] + pause[2] / 1000) - x, 0.8)
+        if x + width > last + 0.3:
+            path.append(f"M{x:.1f} {y:.0f}h{width:.1f}v11h-{width:.1f}z")
+            last = x + width
+    return "".join(path)
+
+
+def _natural(name: str) -> tuple[bool, int, str]:
+    return (not name.isdigit(), int(name) if name.isdigit() else 0, name)
+
+
+def _cpu(timeline: Document, scale: Scale):
+    nodes = timeline.get("cpu_by_node")
+    if reason_absent(nodes):
+        return []
+    return [
+        (
+            f"CPU of node {node} (share busy)",
+            34,
+            _share_lane(scale, timeline["t"], [(f"node {node}", values)], filled=True),
+        )
+        for node, values in sorted(nodes.items(), key=lambda item: _natural(item[0]))
+    ]
+
+
+def _locality(timeline: Document, scale: Scale):
+    shares = timeline.get("local_share_by_executor")
+    if reason_absent(shares) or not shares:
+        return None
+    series = sorted(shares.items(), key=lambda item: _natural(item[0]))
+    return (
+        "share of anonymous memory on the executor's own node",
+        60,
+        _share_lane(scale, timeline["t"], series, filled=False),
+    )
+
+
+def _share_lane(scale: Scale, times: list[float], series: list[tuple[str, Any]], filled: bool):
+    def draw(top: float, bottom: float) -> str:
+        y = Scale(0, 1, bottom, top)
+        marks = [value_axis(y, "{:.0%}", about=1)]
+        for number, (name, values) in enumerate(series):
+            known = _known(times, values)
+            line = [(scale(known[i][0]), y(v)) for i, v in thin([value for _, value in known])]
+            colour = f"var(--c{number % 8})"
+            shape = {"fill": colour, "fill_opacity": 0.5} if filled else {"fill": "none"}
+            marks.append(
+                element(
+                    "path",
+                    element("title", text(name)),
+                    d=steps(line, bottom if filled else None),
+                    stroke=colour,
+                    stroke_width=1.4,
+                    **shape,
+                )
+            )
+        return "".join(marks)
+
+    return draw
+
+
+def _known(times: list[float], values: Any) -> list[tuple[float, float]]:
+    """Moments with a value: `values` is a column beside `times`, or columns of its own."""
+    if isinstance(values, dict):
+        times, values = values["t"], values["share"]
+    return [(t, v) for t, v in zip(times, values, strict=False) if v is not None]
+
+
+def _bandwidth(timeline: Document, scale: Scale):
+    bandwidth = timeline.get("bandwidth")
+    if reason_absent(bandwidth) or not bandwidth:
+        return None
+    return (
+        "share of sustained memory bandwidth",
+        60,
+        _share_lane(scale, timeline["t"], sorted(bandwidth["share_by_node"].items()), filled=False),
+    )

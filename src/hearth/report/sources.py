@@ -1,0 +1,76 @@
+"""What a report is of: runs on record, comparisons, Spark event logs of any origin."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hearth.bench.comparison import read_comparison
+from hearth.bench.verdict import compared
+from hearth.measure.analysis import analyse, analyse_event_log
+from hearth.measure.record import find_record
+from hearth.model.errors import UserError
+
+Document = dict[str, Any]
+
+
+@dataclass
+class Sources:
+    """The analyses of some runs, and of a comparison its document."""
+
+    analyses: list[Document] = field(default_factory=list)
+    comparison: Document | None = None
+
+    def document(self) -> Document:
+        """All of it, for machines: contract/report.schema.json."""
+        return {
+            "schema": "hearth/report/1",
+            "comparison": self.comparison,
+            "runs": self.analyses,
+        }
+
+
+def read_sources(names: list[str], state_home: Path) -> Sources:
+    """Reads each: a comparison's id or directory, a record's, or the path of an event log.
+
+    Of a comparison each arm's run with the median time stands for the arm. Raises UserError for a
+    name that is nothing of these, and for a second comparison.
+    """
+    sources = Sources()
+    for name in names:
+        directory = _directory(name, state_home)
+        if directory is not None and (directory / "comparison.json").is_file():
+            if sources.comparison is not None:
+                raise UserError(f"'{name}' is a second comparison: report one at a time")
+            found = read_comparison(directory)
+            sources.comparison = compared(found.head, found.runs)
+            for record in _median_runs(sources.comparison, found.runs):
+                sources.analyses.append(analyse(state_home / "records" / record))
+        elif directory is not None and (directory / "record.json").is_file():
+            sources.analyses.append(analyse(directory))
+        elif Path(name).exists():
+            sources.analyses.append(analyse_event_log(Path(name)))
+        else:
+            sources.analyses.append(analyse(find_record(state_home, name).directory))
+    return sources
+
+
+def _directory(name: str, state_home: Path) -> Path | None:
+    for place in (Path(name), state_home / "comparisons" / name, state_home / "records" / name):
+        if place.is_dir():
+            return place
+    return None
+
+
+def _median_runs(comparison: Document, runs: list[Document]) -> list[str]:
+    """The record of each arm's run whose time is nearest to the arm's median."""
+    records = []
+    for arm in comparison["arms"]:
+        own = [
+            run
+            for run in runs
+            if run["arm"] == arm["name"] and "seconds" in run and run["repetition"] >= 0
+        ]
+        if own:
+            middle = arm["median_s"]
+            records.append(min(own, key=lambda run: abs(run["seconds"] - middle))["record"])
+    return records

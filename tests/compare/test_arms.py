@@ -1,0 +1,119 @@
+"""The arms, the kernel's setting that one of them changes, and the choices that are kept."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hearth.bench.arms import chosen, kernel_setting, profile_words
+from hearth.launch.arguments import split_line
+from hearth.launch.choices import forget_choice, keep_choice, kept_choice
+from hearth.model.errors import UserError
+from support import ROOT
+
+
+def test_native_is_the_users_own_line_on_local_without_what_only_a_plan_takes() -> None:
+    line = split_line(["--executors", "2", "--master", "local-numa", "--conf", "a=b", "x.py", "7"])
+    native, bound = chosen(["native", "bound"])
+    assert profile_words(native, line) == [
+        "--master", "local[*]", "--conf", "a=b", "x.py", "7",
+    ]  # fmt: skip
+    assert profile_words(bound, line) == [
+        "--executors", "2", "--master", "local-numa", "--conf", "a=b", "x.py", "7",
+    ]  # fmt: skip
+
+
+def test_unbound_is_the_same_plan_with_one_word_more() -> None:
+    line = split_line(["--executors", "2", "x.py"])
+    unbound, _ = chosen(["unbound", "native"])
+    assert profile_words(unbound, line) == ["--executors", "2", "--unbound", "x.py"]
+
+
+def test_balanced_is_skipped_by_name_where_the_kernel_cannot_balance(tmp_path: Path) -> None:
+    _, balanced = chosen(["native", "balanced"], tmp_path / "numa_balancing")
+    assert balanced.skipped == f"this kernel has no {tmp_path / 'numa_balancing'}"
+
+
+def test_balanced_switches_it_on_and_unbound_off_where_the_kernel_can(tmp_path: Path) -> None:
+    setting = tmp_path / "numa_balancing"
+    setting.write_text("1\n")
+    arms = chosen(["native", "unbound", "balanced", "bound"], setting)
+    assert [arm.balancing for arm in arms] == [None, "0", "1", None]
+
+
+@pytest.mark.parametrize(
+    ("names", "word"),
+    [(["native", "nativ"], "'nativ' is no arm"), (["native"], "two arms"), (["bound"] * 2, "once")],
+)
+def test_arms_that_make_no_comparison_are_refused(names: list[str], word: str) -> None:
+    with pytest.raises(UserError, match=word):
+        chosen(names)
+
+
+def test_a_kernel_setting_is_put_back_after_an_error(tmp_path: Path) -> None:
+    setting = tmp_path / "numa_balancing"
+    setting.write_text("0\n")
+    with pytest.raises(ZeroDivisionError), kernel_setting("1", setting):
+        assert setting.read_text() == "1"
+        _ = 1 / 0
+    assert setting.read_text() == "0"
+
+
+def test_a_kernel_setting_is_put_back_after_kill_9(tmp_path: Path) -> None:
+    setting = tmp_path / "numa_balancing"
+    setting.write_text("0\n")
+    code = (
+        "import sys, time, pathlib; from hearth.bench.arms import kernel_setting\n"
+        f"with kernel_setting('1', pathlib.Path({str(setting)!r})): print('set', flush=True); "
+        "time.sleep(60)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"set\n"
+        assert setting.read_text() == "1"
+        holder.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 10
+    while setting.read_text() != "0" and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert setting.read_text() == "0"
+
+
+_CHOICE = {"arm": "native", "comparison": "c", "sentence": "Do not bind."}
+
+
+def test_a_kept_choice_is_found_for_the_same_application_and_forgotten(tmp_path: Path) -> None:
+    keep_choice(tmp_path, split_line(["job.py"]), _CHOICE)
+    found = kept_choice(tmp_path, split_line(["job.py", "--other", "arguments"]))
+    assert found is not None
+    assert found["arm"] == "native"
+    assert kept_choice(tmp_path, split_line(["other.py"])) is None
+    assert forget_choice(tmp_path, split_line(["job.py"]))
+    assert kept_choice(tmp_path, split_line(["job.py"])) is None
+
+
+@pytest.mark.parametrize(
+    "words", [["--master", "local-numa"], ["--executors", "2"], ["--executors=2"], ["--unbound"]]
+)
+def test_what_the_user_fixes_speaks_against_a_kept_choice(tmp_path: Path, words: list[str]) -> None:
+    keep_choice(tmp_path, split_line(["job.py"]), _CHOICE)
+    assert kept_choice(tmp_path, split_line([*words, "job.py"])) is None
+
+
+def test_a_choice_does_not_travel_to_another_machine(tmp_path: Path) -> None:
+    for name, cpus in (("here", "0-3"), ("there", "0-7")):
+        node = tmp_path / name / "sys/devices/system/node/node0"
+        node.mkdir(parents=True)
+        (node / "cpulist").write_text(cpus + "\n")
+        (tmp_path / name / "proc").mkdir()
+        (tmp_path / name / "proc/cpuinfo").write_text("processor: 0\nmodel name : X\n")
+    line = split_line(["job.py"])
+    keep_choice(tmp_path, line, _CHOICE, tmp_path / "here")
+    assert kept_choice(tmp_path, line, tmp_path / "here") is not None
+    assert kept_choice(tmp_path, line, tmp_path / "there") is None

@@ -1,0 +1,153 @@
+"""What a comparison says, on runs whose answer is known by arithmetic."""
+
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from hearth.bench.statistics import Ratio
+from hearth.bench.verdict import EQUAL_WITHIN, against, certain, compared
+from support import ROOT
+
+_MEASURES = {"gc_share": 0.2, "remote_share": 0.5, "involuntary": 1000.0, "voluntary": 2000.0,
+             "cpu_s": 50.0, "cpi": {"absent": "perf is not installed"}}  # fmt: skip
+
+
+def head(*names: str, **skipped: str) -> dict[str, Any]:
+    arms: list[dict[str, Any]] = [{"name": name} for name in names]
+    arms += [{"name": name, "skipped": reason} for name, reason in skipped.items()]
+    settings = {"warmup": 1, "seed": 1, "cold": False, "command": ["a.py"]}
+    started = "2026-01-01T00:00:00+00:00"
+    return {"id": "c", "application": "a", "started": started, "baseline": names[0],
+            "arms": arms, "settings": settings}  # fmt: skip
+
+
+def runs(arm: str, seconds: list[float], **measures: Any) -> list[dict[str, Any]]:
+    return [
+        {"arm": arm, "repetition": i, "seconds": s, "measures": {**_MEASURES, **measures}}
+        for i, s in enumerate(seconds)
+    ]
+
+
+_NATIVE = [10.0, 10.2, 9.8, 10.1, 9.9]
+
+
+def test_a_plan_that_is_faster_in_every_pair_is_to_be_bound_and_the_measure_that_moved_is_named():
+    bound = runs("bound", [8.0, 8.1, 7.9, 8.2, 7.8], gc_share=0.05)
+    said = compared(head("native", "bound"), [*runs("native", _NATIVE), *bound])
+    arm = said["arms"][1]
+    assert arm["ratio"]["median"] == pytest.approx(0.8)
+    assert arm["ratio"]["low"] >= 7.8 / 10.2
+    assert arm["ratio"]["high"] <= 8.2 / 9.8
+    assert said["verdict"]["choice"] == "bound"
+    assert said["verdict"]["sentence"].startswith("Bind: bound takes 0.80 of native's time")
+    moved = "GC share of task time fell from 20.0% to 5.0% (native to bound)"
+    assert moved in said["verdict"]["why"]
+    assert not any("remote" in why or "another node" in why for why in said["verdict"]["why"])
+
+
+def test_a_plan_that_is_slower_is_not_to_be_bound():
+    bound = runs("bound", [12.0, 12.2, 11.8, 12.1, 11.9], involuntary=9000.0)
+    said = compared(head("native", "bound"), [*runs("native", _NATIVE), *bound])
+    assert said["verdict"]["choice"] == "native"
+    assert said["verdict"]["sentence"].startswith("Do not bind")
+    rose = "involuntary context switches rose from 1,000 to 9,000 (native to bound)"
+    assert rose in said["verdict"]["why"]
+
+
+def test_a_difference_within_the_noise_is_no_reason_to_bind():
+    bound = runs("bound", [9.0, 11.2, 9.1, 10.9, 9.6])
+    said = compared(head("native", "bound"), [*runs("native", _NATIVE), *bound])
+    assert said["arms"][1]["against"] == "undecided"
+    assert said["verdict"]["choice"] == "native"
+    assert said["verdict"]["sentence"].startswith("Do not bind: no arm is shown to be faster")
+
+
+def test_partitioning_that_pays_without_binding_is_told_apart_from_binding():
+    unbound = runs("unbound", [8.0, 8.2, 7.9, 8.1, 8.0])
+    bound = runs("bound", [7.9, 8.3, 7.9, 8.2, 7.9])
+    said = compared(
+        head("native", "unbound", "bound"), [*runs("native", _NATIVE), *unbound, *bound]
+    )
+    assert said["verdict"]["choice"] == "bound"
+    shown = "it is the partitioning that pays; of the binding it is not shown"
+    assert shown in said["verdict"]["why"][0]
+
+
+def test_binding_that_pays_beside_partitioning_is_said():
+    unbound = runs("unbound", [9.0, 9.2, 8.9, 9.1, 9.0])
+    bound = runs("bound", [7.9, 8.1, 8.0, 8.0, 8.1])
+    said = compared(
+        head("native", "unbound", "bound"), [*runs("native", _NATIVE), *unbound, *bound]
+    )
+    assert said["verdict"]["choice"] == "bound"
+    assert "the binding itself pays" in said["verdict"]["why"][0]
+
+
+def test_warm_ups_and_failures_do_not_count_and_a_failure_is_told():
+    warm = [{"arm": "bound", "repetition": -1, "seconds": 99.0, "measures": _MEASURES}]
+    failed = [{"arm": "bound", "repetition": 5, "failure": "ended with 1: out of memory"}]
+    bound = runs("bound", [8.0, 8.1, 7.9, 8.2, 7.8])
+    said = compared(head("native", "bound"), [*runs("native", _NATIVE), *warm, *bound, *failed])
+    assert said["arms"][1]["seconds"] == [8.0, 8.1, 7.9, 8.2, 7.8]
+    assert "bound failed in 1 runs: ended with 1: out of memory" in said["verdict"]["why"]
+
+
+def test_a_baseline_that_never_finished_gives_no_verdict():
+    failed = [{"arm": "native", "repetition": 0, "failure": "ended with 1: full"}]
+    said = compared(head("native", "bound"), [*failed, *runs("bound", [8.0])])
+    assert said["verdict"]["choice"] is None
+    assert said["verdict"]["sentence"].startswith("No verdict: native never finished")
+
+
+def test_too_few_runs_give_a_ratio_without_an_interval_and_no_claim():
+    said = compared(
+        head("native", "bound"), [*runs("native", [10.0, 10.0]), *runs("bound", [5.0, 5.0])]
+    )
+    assert said["arms"][1]["ratio"] == {"median": 0.5}
+    assert said["arms"][1]["against"] == "undecided"
+    assert said["verdict"]["choice"] == "native"
+    assert "too few repetitions" in said["verdict"]["sentence"]
+
+
+def test_a_skipped_arm_stays_in_the_table_with_its_reason():
+    said = compared(
+        head("native", "bound", balanced="this kernel has none"),
+        [*runs("native", _NATIVE), *runs("bound", _NATIVE)],
+    )
+    assert said["arms"][2] == {
+        "name": "balanced", "seconds": [], "skipped": "this kernel has none",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("interval", "word"),
+    [
+        ((0.80, 0.95), "faster"),
+        ((1.05, 1.30), "slower"),
+        ((0.95, 1.20), "undecided"),
+        ((1 - EQUAL_WITHIN, 1 + EQUAL_WITHIN), "equal"),
+        (None, "undecided"),
+    ],
+)
+def test_an_interval_reads_as_one_word(interval: Any, word: str) -> None:
+    assert against(Ratio(1.0, interval)) == word
+
+
+def test_until_certain_goes_on_while_any_arm_is_undecided():
+    named = head("native", "unbound", "bound")
+    native = runs("native", _NATIVE)
+    clear = runs("bound", [8.0, 8.1, 7.9, 8.2, 7.8])
+    noisy = runs("unbound", [9.0, 11.2, 9.1, 10.9, 9.6])
+    assert not certain(named, [*native, *clear, *noisy], 0.99)
+    assert certain(named, [*native, *clear, *runs("unbound", _NATIVE)], 0.99)
+
+
+def test_what_it_says_holds_to_its_contract() -> None:
+    schema = json.loads((ROOT / "contract" / "comparison.schema.json").read_text())
+    failed = [{"arm": "bound", "repetition": 5, "failure": "ended with 1: out of memory"}]
+    for slow in ([12.0, 12.2, 11.8, 12.1, 11.9], [8.0, 8.0], []):
+        found = [*runs("native", _NATIVE), *runs("bound", slow), *failed]
+        said = compared(head("native", "bound", balanced="none here"), found)
+        Draft202012Validator(schema).validate(json.loads(json.dumps(said)))
