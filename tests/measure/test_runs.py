@@ -21,7 +21,7 @@ def made(state: Path, name: str, end: int | None = 0, owner: dict | None = None)
         file = writer.directory / "record.json"
         file.write_text(json.dumps({**json.loads(file.read_text()), "owner": owner}))
     if end is not None:
-        writer.finish("finished" if end == 0 else "failed", end)
+        writer.finish("finished" if end == 0 else "failed", end, wall_s=1.5)
     return writer
 
 

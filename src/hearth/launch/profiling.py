@@ -132,6 +132,7 @@ class _Run:
             driver = self._driver = self._start_driver()
             sampler = self._start_sampler(driver.pid)
             code = self._wait(driver)
+            wall_s = self._writer.now_s()
             self._look(driver.pid, final=True)
             self._end_sampler(sampler)
         state = "finished" if code == 0 else "failed"
