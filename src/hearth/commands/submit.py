@@ -25,6 +25,7 @@ from typing import Any
 
 from hearth.launch import compose
 from hearth.launch.arguments import SubmitLine, split_line
+from hearth.launch.local_dirs import check_local_dirs
 from hearth.launch.settings import check_spark, user_master, user_settings
 from hearth.model.errors import UserError
 from hearth.planner import places
@@ -78,6 +79,7 @@ def _launch(options: Namespace, line: SubmitLine) -> compose.Launch:
         return compose.passed_through(spark_submit, line, reason)
     check_spark(home)
     _check(line, settings)
+    check_local_dirs(settings, os.environ)
     plan = _plan(options, settings, master)
     additions, jar = _additions(options, plan)
     flags = _driver_flags(options, line, settings, jar)
