@@ -13,6 +13,7 @@ import pytest
 from hearth.launch.arguments import split_line
 from hearth.launch.compose import composed, fixed_by_master
 from hearth.launch.driver_archive import driver_flags
+from hearth.launch.local_dirs import check_local_dirs
 from hearth.launch.plan_file import KEPT_S, write_plan
 from hearth.launch.settings import user_master, user_settings
 from hearth.model.errors import UserError
@@ -263,6 +264,43 @@ def test_a_spark_of_another_version_is_refused(hearth: Command, tmp_path: Path) 
     done = hearth("submit", "x.py", environment={"SPARK_HOME": str(tmp_path / "spark")})
     assert done.returncode == 2
     assert "SPARK_HOME: spark-core_2.12-3.5.1.jar in" in done.stderr
+
+
+@pytest.mark.parametrize("variable", [False, True])
+def test_a_local_directory_that_cannot_be_used_is_refused_in_one_line(
+    hearth: Command, tmp_path: Path, variable: bool
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    both = f"{tmp_path},{file}/local"
+    source = "SPARK_LOCAL_DIRS" if variable else "spark.local.dir"
+    words = ["x.py"] if variable else ["--conf", f"spark.local.dir={both}", "x.py"]
+    done = hearth("submit", *words, environment={source: both} if variable else {})
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"hearth: {source}: '{file}/local' cannot be used: '{file}' is no directory; "
+        "name directories that can be written\n"
+    )
+
+
+def test_a_local_directory_that_spark_can_make_or_does_not_look_at_is_accepted(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    check_local_dirs({"spark.local.dir": f"{tmp_path}/new/deep,{tmp_path}"}, {})
+    assert list(tmp_path.iterdir()) == [file]
+    check_local_dirs({"spark.local.dir": str(file)}, {"SPARK_LOCAL_DIRS": str(tmp_path)})
+    check_local_dirs({}, {})
+
+
+def test_a_local_directory_that_cannot_be_written_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may write anywhere: what the kernel answers to others is given here."""
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK | os.X_OK)
+    with pytest.raises(UserError, match=f"'{tmp_path}' cannot be written"):
+        check_local_dirs({"spark.local.dir": f"{tmp_path}/new"}, {})
 
 
 def test_the_python_of_hearth_runs_the_workers_unless_the_user_chose_one(hearth: Command) -> None:

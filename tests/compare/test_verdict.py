@@ -91,7 +91,9 @@ def test_warm_ups_and_failures_do_not_count_and_a_failure_is_told():
     bound = runs("bound", [8.0, 8.1, 7.9, 8.2, 7.8])
     said = compared(head("native", "bound"), [*runs("native", _NATIVE), *warm, *bound, *failed])
     assert said["arms"][1]["seconds"] == [8.0, 8.1, 7.9, 8.2, 7.8]
-    assert "bound failed in 1 runs: ended with 1: out of memory" in said["verdict"]["why"]
+    assert (
+        "bound failed, and was run no more: ended with 1: out of memory" in said["verdict"]["why"]
+    )
 
 
 def test_a_baseline_that_never_finished_gives_no_verdict():

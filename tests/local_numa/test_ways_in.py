@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 from application import APPS, Outcome, Site, eventually
@@ -157,6 +158,9 @@ def listening(port: int) -> bool:
 
 def test_hearth_jar_prints_the_one_jar_that_is_needed(hearth):
     assert hearth("jar").stdout == f"{hearth_jar()}\n"
+    with zipfile.ZipFile(hearth_jar()) as jar:
+        service = "META-INF/services/org.apache.spark.scheduler.ExternalClusterManager"
+        assert b"LocalNumaClusterManager" in jar.read(service)
 
 
 def test_a_program_in_a_jar(site: Site, tmp_path: Path):

@@ -130,6 +130,11 @@ def run(
             comparison.keep(_run_arm(comparison, arm, line, repetition))
             tell(comparison.runs[-1])
         repetition += 1
+        # What cannot run need not be tried again and again; without its baseline nothing counts.
+        failed = {run["arm"] for run in comparison.runs if "failure" in run}
+        running = [arm for arm in running if arm.name not in failed]
+        if comparison.head["baseline"] in failed or len(running) < 2:
+            break
 
 
 def stop_rule(

@@ -41,7 +41,7 @@ def compared(head: Document, runs: Sequence[Document], confidence: float = CONFI
     repetition, seconds or failure, measures}; negative repetitions are warm-ups and do not count.
     """
     counted = [run for run in runs if run["repetition"] >= 0]
-    arms = [_arm(arm, head["baseline"], counted, confidence) for arm in head["arms"]]
+    arms = [_arm(arm, head["baseline"], counted, runs, confidence) for arm in head["arms"]]
     return {
         "schema": SCHEMA,
         **{key: value for key, value in head.items() if key not in ("schema", "arms")},
@@ -61,11 +61,18 @@ def certain(head: Document, runs: Sequence[Document], confidence: float) -> bool
 _CERTAIN = ("faster", "slower", "equal")
 
 
-def _arm(arm: Document, baseline: str, runs: Sequence[Document], confidence: float) -> Document:
+def _arm(
+    arm: Document,
+    baseline: str,
+    runs: Sequence[Document],
+    every: Sequence[Document],
+    confidence: float,
+) -> Document:
+    """One arm, of its counted runs; a failure counts in a warm-up too."""
     name = arm["name"]
     if arm.get("skipped"):
         return {"name": name, "seconds": [], "skipped": arm["skipped"]}
-    failures = [run["failure"] for run in runs if run["arm"] == name and "failure" in run]
+    failures = [run["failure"] for run in every if run["arm"] == name and "failure" in run]
     seconds = [run["seconds"] for run in runs if run["arm"] == name and "seconds" in run]
     found: Document = {"name": name, "seconds": seconds}
     if failures:
@@ -216,7 +223,7 @@ def moved(name: str, baseline: str, runs: Sequence[Document]) -> list[str]:
 
 def _failures(arms: list[Document]) -> list[str]:
     return [
-        f"{arm['name']} failed in {len(arm['failures'])} runs: {arm['failures'][-1]}"
+        f"{arm['name']} failed, and was run no more: {arm['failures'][-1]}"
         for arm in arms
         if arm.get("failures")
     ]

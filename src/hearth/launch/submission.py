@@ -13,6 +13,7 @@ from typing import Any
 
 from hearth.launch import compose
 from hearth.launch.arguments import SubmitLine
+from hearth.launch.local_dirs import check_local_dirs
 from hearth.launch.settings import check_spark, user_master, user_settings
 from hearth.model.errors import UserError
 from hearth.planner import places
@@ -62,6 +63,7 @@ def prepare(
         return Submission(passed, settings, master, None)
     check_spark(home)
     _check(line, settings)
+    check_local_dirs(settings, os.environ)
     plan = _plan(options, settings, master)
     show_plan(plan)
     additions, jar = _additions(options, plan)

@@ -1,0 +1,40 @@
+"""Refuses directories for shuffle files that cannot be used, before a JVM starts.
+
+With none that it can use Spark's own driver ends in stack traces.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from hearth.model.errors import UserError
+
+
+def check_local_dirs(settings: Mapping[str, str], environment: Mapping[str, str]) -> None:
+    """Raises UserError for the first directory that is not writable and cannot be made.
+
+    Spark takes SPARK_LOCAL_DIRS before spark.local.dir (Utils.getConfiguredLocalDirs of Spark 4.3).
+    """
+    for source, value in (
+        ("SPARK_LOCAL_DIRS", environment.get("SPARK_LOCAL_DIRS")),
+        ("spark.local.dir", settings.get("spark.local.dir")),
+    ):
+        if value:
+            for name in filter(None, value.split(",")):
+                _check(source, Path(name))
+            return
+
+
+def _check(source: str, wanted: Path) -> None:
+    """Nothing is made: the nearest that exists of the directory and those above it decides."""
+    path = Path.cwd() / wanted
+    nearest = next(one for one in (path, *path.parents) if os.path.lexists(one))
+    if not nearest.is_dir():
+        problem = f"'{nearest}' is no directory"
+    elif not os.access(nearest, os.W_OK | os.X_OK):
+        problem = f"'{nearest}' cannot be written"
+    else:
+        return
+    raise UserError(
+        f"{source}: '{wanted}' cannot be used: {problem}; name directories that can be written"
+    )
