@@ -143,9 +143,10 @@ def _compare(options: Namespace, arms: list[Any]) -> int:
         "command": [*line.hearth, *line.application],
     }
     name = Path(line.application[0]).name
+    budget_s = _seconds(options.budget)
     comparison = Comparison.begin(places.state_home(), name, arms, settings)
     repeat = options.repeat or (_MOST if options.until_certain else 5)
-    enough = stop_rule(comparison, repeat, options.until_certain, _seconds(options.budget))
+    enough = stop_rule(comparison, repeat, options.until_certain, budget_s)
     run(comparison, arms, line, _tell, enough)
     document = compared(comparison.head, comparison.runs)
     _show(document, options.json)

@@ -1,0 +1,189 @@
+"""`hearth compare` and `hearth report` as black boxes, on real Spark."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from hearth.bench.arms import BALANCING, cannot_switch
+from support import ROOT, Command
+
+APPS = ROOT / "tests" / "local_numa" / "apps"
+FORCED = ("--executors", "2", "--cores", "1", "--memory", "512m")
+LIMIT_S = 400.0
+
+
+def environment(state: Path) -> dict[str, str]:
+    return {**os.environ, "HEARTH_STATE": str(state), "NO_COLOR": "1"}
+
+
+def hearth(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "hearth", *words],
+        env=environment(state), cwd=state.parent, capture_output=True, text=True,
+        timeout=LIMIT_S, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict, str]:
+    """The state, the document and the errors of a comparison of two arms and a skipped one."""
+    state = tmp_path_factory.mktemp("compared") / "state"
+    words = ("--arms", "native,bound,docker", "--repeat", "1", "--warmup", "0", "--keep", "--json")
+    done = hearth(state, "compare", *words, *FORCED, str(APPS / "tiny.py"))
+    assert done.returncode == 0, done.stderr
+    return state, json.loads(done.stdout), done.stderr
+
+
+def test_a_comparison_holds_to_its_contract_and_ran_each_arm_on_record(compared) -> None:
+    state, document, _ = compared
+    schema = json.loads((ROOT / "contract" / "comparison.schema.json").read_text())
+    Draft202012Validator(schema).validate(document)
+    assert [len(arm["seconds"]) for arm in document["arms"]] == [1, 1, 0]
+    heads = [json.loads(f.read_text()) for f in sorted(state.glob("records/*/record.json"))]
+    assert {head["arm"]: head["master"] for head in heads} == {
+        "native": "local[*]", "bound": "local-numa[2x1]",
+    }  # fmt: skip
+    ends = {f.parent.name: json.loads(f.read_text()) for f in state.glob("records/*/end.json")}
+    seconds = sorted(arm["seconds"][0] for arm in document["arms"][:2])
+    assert seconds == sorted(end["wall_s"] for end in ends.values())
+
+
+def test_one_run_of_each_is_no_reason_to_bind(compared) -> None:
+    verdict = compared[1]["verdict"]
+    assert verdict["choice"] == "native"
+    assert verdict["sentence"].startswith("Do not bind")
+    assert "too few repetitions" in verdict["sentence"]
+
+
+def test_what_this_machine_cannot_tell_is_absent_with_a_reason(compared) -> None:
+    native, bound, docker = compared[1]["arms"]
+    assert docker["skipped"] == "hearth does not start executors in containers yet"
+    for arm in (native, bound):
+        assert 0 <= arm["measures"]["gc_share"] < 1
+        assert arm["measures"]["cpu_s"] > 1
+        cpi = arm["measures"]["cpi"]
+        assert isinstance(cpi, float) or len(cpi["absent"]) > 10
+
+
+def test_submit_uses_what_was_kept_and_says_so_unless_told_not_to(compared) -> None:
+    state, document, _ = compared
+    kept = hearth(state, "submit", "--dry-run", str(APPS / "tiny.py"))
+    assert f"kept choice 'native' of comparison {document['id']}" in kept.stderr
+    assert "--master 'local[*]'" in kept.stdout
+    fixed = hearth(state, "submit", "--dry-run", *FORCED, str(APPS / "tiny.py"))
+    assert "kept choice" not in fixed.stderr
+    assert "local-numa[2x1]" in fixed.stdout
+    afresh = hearth(state, "submit", "--dry-run", "--no-kept", str(APPS / "tiny.py"))
+    assert "kept choice" not in afresh.stderr
+
+
+def test_the_report_of_a_comparison_shows_it_with_a_run_of_each_arm(compared) -> None:
+    state, document, _ = compared
+    page = state.parent / "report.html"
+    made = hearth(state, "report", document["id"], "--html", str(page), "--json")
+    assert made.returncode == 0, made.stderr
+    told = json.loads(made.stdout)
+    assert told["comparison"]["id"] == document["id"]
+    assert [run["record"]["arm"] for run in told["runs"]] == ["native", "bound"]
+    assert document["verdict"]["sentence"].split(":")[0] in page.read_text()
+    shown = hearth(state, "report", document["id"])
+    assert document["verdict"]["sentence"][:40] in shown.stdout
+    assert "tiny" in shown.stdout
+
+
+def test_the_report_of_a_bare_event_log_needs_no_record(compared) -> None:
+    state, _, _ = compared
+    log = next(state.glob("records/*/eventlog/*"))
+    page = state.parent / "foreign.html"
+    made = hearth(state, "report", str(log), "--html", str(page), "--json")
+    assert made.returncode == 0, made.stderr
+    (run,) = json.loads(made.stdout)["runs"]
+    assert run["totals"]["tasks"] >= 8
+    assert "an event log does not tell the machine" in page.read_text()
+
+
+def test_a_killed_comparison_leaves_nothing_running(tmp_path: Path) -> None:
+    mark = f"pause-{os.getpid()}-mark"
+    words = ["compare", "--arms", "bound,native", *FORCED, str(APPS / "pause.py"), "60", "4", mark]
+    with subprocess.Popen(
+        [sys.executable, "-m", "hearth", *words],
+        env=environment(tmp_path / "state"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as command:  # fmt: skip
+        wait_for(lambda: (tmp_path / "state").glob("records/*/eventlog/*"), 120)
+        command.send_signal(signal.SIGKILL)
+    wait_for(lambda: not running(mark), 60)
+
+
+def running(mark: str) -> list[str]:
+    """The processes whose command line holds the mark."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if mark in words:
+            found.append(words)
+    return found
+
+
+def wait_for(what, limit_s: float) -> None:
+    deadline = time.monotonic() + limit_s
+    while time.monotonic() < deadline:
+        state = what()
+        if state if isinstance(state, bool) else any(state):
+            return
+        time.sleep(0.2)
+    pytest.fail(f"not within {limit_s:.0f} s")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--arms", "nativ,bound", "x.py"], "'nativ' is no arm"),
+        (["--arms", "native", "x.py"], "needs two arms or more"),
+        (["--arms", "native,docker", "x.py"], "nothing is left to compare with: docker:"),
+        (["--repeat", "0", "x.py"], "--repeat: 0 is below 1"),
+        (["--budget", "soon", "--executors", "2", "--cores", "1", "x.py"], "'soon' is not a time"),
+        (["--master", "yarn", "x.py"], "--master: 'yarn' is fixed by you"),
+        ([], "no application is given"),
+    ],
+)
+def test_bad_words_are_refused_by_name(tmp_path: Path, words: list[str], said: str) -> None:
+    done = hearth(tmp_path / "state", "compare", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not list((tmp_path / "state").glob("comparisons/*"))
+
+
+def test_balanced_is_refused_alone_where_the_kernel_cannot(tmp_path: Path) -> None:
+    reason = cannot_switch(BALANCING)
+    if reason is None:
+        pytest.skip("this kernel can switch NUMA balancing")
+    done = hearth(tmp_path / "state", "compare", "--arms", "native,balanced", "x.py")
+    assert reason in done.stderr
+
+
+def test_a_machine_whose_plan_is_native_needs_no_comparison(
+    hearth: Command, tmp_path: Path
+) -> None:
+    plan = json.loads(hearth("plan", "--json").stdout)
+    if plan["mode"] != "native":
+        pytest.skip("the plan for this machine partitions it")
+    done = hearth("compare", str(APPS / "tiny.py"))
+    assert done.returncode == 0
+    assert done.stdout.startswith("Do not bind: the plan for this machine is native")
+
+
+def test_a_report_of_something_unknown_is_refused_by_name(tmp_path: Path) -> None:
+    done = hearth(tmp_path / "state", "report", "no-such-run")
+    assert done.returncode == 2
+    assert "no run 'no-such-run' is on record" in done.stderr
