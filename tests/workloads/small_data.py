@@ -22,6 +22,12 @@ def text(folder: Path, lines: int = 3000) -> Path:
     return _texts(folder, made)
 
 
+def text_without_words(folder: Path, content: str) -> Path:
+    folder.mkdir()
+    (folder / "part-00000.txt").write_text(content)
+    return folder
+
+
 def reviews(folder: Path, count: int = 1200) -> Path:
     """Words that lean to one label or the other, in some capitals and with stops."""
     random = np.random.default_rng(2)

@@ -21,10 +21,14 @@ _FEW_KEYS = {"maps": "4", "pairs": "3000", "value_bytes": "20", "keys": "500", "
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     folder = tmp_path_factory.mktemp("core")
     text = {"text": small_data.text(folder / "text")}
+    blanks = {"text": small_data.text_without_words(folder / "blanks", "\n  \n")}
+    nothing = {"text": small_data.text_without_words(folder / "nothing", "")}
     records = {"records": small_data.records(folder / "records")}
     reviews = {"reviews": small_data.reviews(folder / "reviews")}
     jobs = {
         "word-count": ("word-count", text, {"partitions": "3"}),
+        "word-count-blanks": ("word-count", blanks, {}),
+        "word-count-nothing": ("word-count", nothing, {}),
         "grep": ("grep", text, {"pattern": "the4"}),
         "grep-nothing": ("grep", text, {"pattern": "nowhere"}),
         "sort": ("sort", records, {"partitions": "4"}),
@@ -40,7 +44,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 
 @pytest.mark.parametrize(
-    "name", ["word-count", "grep", "grep-nothing", "sort", "group-by", "sort-by", "naive-bayes"]
+    "name",
+    [
+        *("word-count", "word-count-blanks", "word-count-nothing", "grep", "grep-nothing"),
+        *("sort", "group-by", "sort-by", "naive-bayes"),
+    ],
 )
 def test_the_answer_of_each_job_is_found_right(runs: Runs, name: str) -> None:
     verdict = check(runs[name])
@@ -154,6 +162,12 @@ def test_a_number_with_a_fault_is_found_wrong(runs: Runs, name: str, value: str)
     assert check(with_answer(runs[name], **{value: changed})).status == "wrong"
 
 
+def test_words_lost_or_invented_altogether_are_found_wrong(runs: Runs) -> None:
+    some, none = runs["word-count"], runs["word-count-nothing"]
+    assert check(dataclasses.replace(none, data=some.data)).status == "wrong"
+    assert check(dataclasses.replace(some, data=none.data)).status == "wrong"
+
+
 def test_pairs_in_another_order_are_found_wrong(runs: Runs) -> None:
     partitions = runs["sort-by"].result["answer"]["partitions"]
     swapped = [partitions[1], partitions[0], *partitions[2:]]
@@ -202,6 +216,7 @@ def test_a_run_that_fails_is_told_and_does_not_stop_the_next(tmp_path: Path) -> 
     [
         (["run", "sort"], "--data records=DIR is missing"),
         (["run", "naive-bayes", "--train-percent", "100"], "is not a whole number from 1 to 99"),
+        (["run", "group-by", "--maps", "3000000000"], "'3000000000' is not a whole number"),
         (["run-all", "nowhere.jsonl"], "there is no file 'nowhere.jsonl'"),
         (["run-all", "broken.jsonl"], "broken.jsonl, line 1 is not a JSON object"),
         (["run", "group-by", "--answer", "full", "--result", "r.json"], "'full' is not empty"),

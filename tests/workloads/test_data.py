@@ -164,6 +164,12 @@ def test_a_graph_has_the_vertices_that_its_manifest_says(narrow: Path) -> None:
     assert found["rows"] / found["facts"]["vertices"] == pytest.approx(14.2, rel=0.001)
 
 
+def test_a_text_has_the_words_that_its_manifest_says(narrow: Path) -> None:
+    files = sorted((narrow / "text").glob("part-*"))
+    words = sum(len(file.read_text().split()) for file in files)
+    assert manifest(narrow / "text")["facts"] == {"words": words}
+
+
 def test_what_is_there_already_is_not_made_again(narrow: Path) -> None:
     file = narrow / "records" / "part-00000.bin"
     before = file.stat().st_mtime_ns

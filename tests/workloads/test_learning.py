@@ -17,16 +17,18 @@ Runs = dict[str, FinishedRun]
 
 
 def _jobs(folder: Path) -> dict[str, tuple[str, dict[str, Path], dict[str, str]]]:
-    apart = {"points": small_data.clusters(folder / "apart", 3000, 5, 8, spread=2.0)}
+    near = {"points": small_data.clusters(folder / "near", 3000, 5, 8, spread=5.0)}
     overlap = {"points": small_data.clusters(folder / "overlap", 2000, 3, 2, spread=3.0)}
+    many = {"points": small_data.clusters(folder / "many", 2000, 20, 2, spread=1.0)}
     dense = {"vectors": small_data.dense_vectors(folder / "dense")}
     sparse = {"vectors": small_data.sparse_vectors(folder / "sparse")}
     of_sparse = {"dimensions": "200", "classes": "3"}
     return {
-        "k-means": ("k-means", apart, {}),
-        "k-means-random": ("k-means", apart, {"initial": "random", "iterations": "10"}),
-        "k-means-rdd": ("k-means", apart, {"api": "rdd", "partitions": "2"}),
+        "k-means": ("k-means", near, {}),
+        "k-means-random": ("k-means", near, {"initial": "random", "iterations": "10"}),
+        "k-means-rdd": ("k-means", near, {"api": "rdd", "partitions": "2"}),
         "gaussian-mixture": ("gaussian-mixture", overlap, {}),
+        "gaussian-mixture-20-dimensions": ("gaussian-mixture", many, {}),
         "sparse-naive-bayes": ("sparse-naive-bayes", sparse, of_sparse),
         "sparse-naive-bayes-rdd": ("sparse-naive-bayes", sparse, {**of_sparse, "api": "rdd"}),
         "linear-svm": ("linear-svm", dense, {}),
@@ -53,6 +55,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
         "k-means-random",
         "k-means-rdd",
         "gaussian-mixture",
+        "gaussian-mixture-20-dimensions",
         "sparse-naive-bayes",
         "sparse-naive-bayes-rdd",
         "linear-svm",

@@ -31,8 +31,7 @@ _WORDS = f"""SELECT word, count(*)::BIGINT AS n
 _COUNTS = """SELECT word, sum(n)::BIGINT AS n FROM read_csv(?, columns={'word': 'VARCHAR',
     'n': 'BIGINT'}, delim='\t', quote='', escape='', header=false, auto_detect=false)
     GROUP BY word"""
-_DIFFERENT = f"""SELECT coalesce(a.word, b.word) AS w, a.n, b.n FROM ({_WORDS}) a
-    FULL JOIN ({_COUNTS}) b ON a.word = b.word WHERE a.n IS DISTINCT FROM b.n ORDER BY w"""
+_NO_WORDS = "SELECT '' AS word, 0::BIGINT AS n WHERE false"
 # Rows of equal lines with the number of each: two texts are equal as multisets if these are.
 _MATCHES = f"SELECT line, count(*) AS n FROM {_LINES} WHERE contains(line, ?) GROUP BY line"
 _ALL = f"SELECT line, count(*) AS n FROM {_LINES} GROUP BY line"
@@ -41,8 +40,9 @@ _ALL = f"SELECT line, count(*) AS n FROM {_LINES} GROUP BY line"
 def word_count(run: FinishedRun) -> Verdict:
     """Every word's count against DuckDB's; of a large text, their sum against the manifest's."""
     found, answer = _files(run.answer / "counts"), run.result["answer"]
-    total, distinct = _sql(f"SELECT sum(n)::BIGINT, count(*) FROM ({_COUNTS})", [found])[0]
-    if (total or 0, distinct) != (answer["words"], answer["distinct_words"]):
+    sums = f"SELECT coalesce(sum(n), 0)::BIGINT, count(*) FROM ({_COUNTS})"
+    total, distinct = _sql(sums, [found])[0] if found else (0, 0)
+    if (total, distinct) != (answer["words"], answer["distinct_words"]):
         return Verdict("wrong", f"the files hold {total} words, the answer says {answer['words']}")
     large = too_large(run.data["text"])
     if large is None:
@@ -56,7 +56,14 @@ def word_count(run: FinishedRun) -> Verdict:
 
 
 def _every_word(run: FinishedRun, found: list[str]) -> Verdict:
-    different = _sql(_DIFFERENT, [_files(run.data["text"]), found])
+    text = _files(run.data["text"])
+    # DuckDB reads no empty list of files.
+    different = _sql(
+        f"""SELECT coalesce(a.word, b.word) AS w, a.n, b.n FROM ({_WORDS if text else _NO_WORDS}) a
+        FULL JOIN ({_COUNTS if found else _NO_WORDS}) b ON a.word = b.word
+        WHERE a.n IS DISTINCT FROM b.n ORDER BY w""",
+        [files for files in (text, found) if files],
+    )
     if different:
         word, expected, actual = different[0]
         detail = f"'{word}' is counted {actual or 0} times, by DuckDB {expected or 0}"

@@ -17,13 +17,14 @@ final case class Parameter(
 
 object Parameter {
 
+  /** As large as `Settings.int` can give, unless `most` says more. */
   def whole(
       name: String,
       default: Long,
       help: String,
       published: String = "",
       least: Long = 1,
-      most: Long = Long.MaxValue
+      most: Long = Int.MaxValue
   ): Parameter = {
     val limit =
       if (most == Long.MaxValue) s"a whole number of at least $least"

@@ -15,10 +15,11 @@ private object Pairs {
   val parameters: Seq[Parameter] = Seq(
     Parameter.whole("maps", 8, "partitions in which the pairs are made", "480 (S2)"),
     Parameter.whole("reduces", 8, "partitions after the shuffle", "480 (S2)"),
-    Parameter.whole("pairs", 5000, "pairs of each map"),
+    Parameter.whole("pairs", 5000, "pairs of each map", most = Long.MaxValue),
     Parameter.whole("value-bytes", 1000, "bytes of each value", least = 0),
-    Parameter.whole("keys", Int.MaxValue, "keys are whole numbers below this one"),
-    Parameter.whole("seed", 1, "of keys and values", least = 0)
+    Parameter
+      .whole("keys", Int.MaxValue, "keys are whole numbers below this one", most = Long.MaxValue),
+    Parameter.whole("seed", 1, "of keys and values", least = 0, most = Long.MaxValue)
   )
 
   /** The pairs, in the cache as far as it holds them. */

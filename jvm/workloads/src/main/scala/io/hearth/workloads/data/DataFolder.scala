@@ -9,6 +9,7 @@ import java.security.MessageDigest
 import scala.jdk.CollectionConverters._
 import scala.util.{Try, Using}
 
+import com.fasterxml.jackson.databind.node.ObjectNode
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import io.hearth.workloads.{Json, UserError}
@@ -91,7 +92,7 @@ final class DataFolder(val path: Path) {
 
   def keep(part: Int, files: Seq[WrittenFile]): Unit = {
     val document = Json.obj()
-    document.set[JsonNode]("files", Json.array(files.map(DataFolder.json)))
+    document.set[JsonNode]("files", Json.array(files.map(DataFolder.note)))
     write(note(part), document)
   }
 
@@ -102,7 +103,8 @@ final class DataFolder(val path: Path) {
       .put("bytes", files.map(_.bytes).sum)
       .put("checksum", s"sha256:${DataFolder.sum(files)}")
     val known = document.putObject("facts")
-    facts.toSeq.sorted.foreach { case (name, value) => known.put(name, value) }
+    val counted = files.flatMap(_.counted).groupMapReduce(_._1)(_._2)(_ + _)
+    (facts ++ counted).toSeq.sorted.foreach { case (name, value) => known.put(name, value) }
     document.set[JsonNode]("files", Json.array(files.map(DataFolder.json)))
     write(manifest, document)
     removeNotes(parts)
@@ -128,7 +130,8 @@ final class DataFolder(val path: Path) {
         file.path("path").asText,
         file.path("rows").asLong,
         file.path("bytes").asLong,
-        file.path("crc32").asText
+        file.path("crc32").asText,
+        file.path("counted").properties.asScala.map(e => e.getKey -> e.getValue.asLong).toMap
       )
     }
 
@@ -176,12 +179,20 @@ object DataFolder {
     name.startsWith(".") && name.endsWith(".draft")
   }
 
-  private def json(file: WrittenFile): JsonNode = Json
+  private def json(file: WrittenFile): ObjectNode = Json
     .obj()
     .put("path", file.path)
     .put("rows", file.rows)
     .put("bytes", file.bytes)
     .put("crc32", file.crc32)
+
+  /** The same with what the manifest holds as a sum only. */
+  private def note(file: WrittenFile): JsonNode = {
+    val document = json(file)
+    val counted = document.putObject("counted")
+    file.counted.foreach { case (name, value) => counted.put(name, value) }
+    document
+  }
 
   /** SHA-256 of one line a file, in order: path, rows, bytes and checksum, by blanks. */
   private def sum(files: Seq[WrittenFile]): String = {

@@ -31,7 +31,9 @@ object Reviews extends Generator {
   val summary = "labelled reviews: positive or negative, a tab, words"
   val distribution =
     "labels even; words a review: log-normal, median 170, as film reviews; words: Zipf-Mandelbrot, " +
-      "where 15 % of those below rank 50 are 1.67 times as likely under one label as under the other"
+      "where 20 % of those below rank 50 are 2.33 times as likely under one label as under the " +
+      "other, so that naive Bayes is right for about 85 % (81 % of film reviews: Pang, Lee, " +
+      "Vaithyanathan 2002)"
   override val parameters: Seq[Parameter] = Text.parameters
 
   def tables(seed: Long, settings: Settings, numbers: Long): Seq[Table] =
@@ -68,9 +70,9 @@ object ReviewLines {
   /** How much likelier a word is under a label; the same words lean for every seed. */
   private def lean(rank: Int, label: Int): Double = {
     val fate = (Draws.mix(rank.toLong) >>> 1) % 200
-    if (rank < Neutral || fate >= 30) 1.0
-    else if (fate % 2 == label) 1.25
-    else 0.75
+    if (rank < Neutral || fate >= 40) 1.0
+    else if (fate % 2 == label) 1.4
+    else 0.6
   }
 }
 

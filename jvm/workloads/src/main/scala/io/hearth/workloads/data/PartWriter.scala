@@ -14,8 +14,19 @@ import org.apache.parquet.io.{OutputFile, PositionOutputStream}
 import org.apache.parquet.io.api.RecordConsumer
 import org.apache.parquet.schema.MessageType
 
-/** A file as it was written. `crc32` in 8 hexadecimal digits. */
-final case class WrittenFile(path: String, rows: Long, bytes: Long, crc32: String)
+/**
+ * A file as it was written.
+ *
+ * @param crc32 in 8 hexadecimal digits
+ * @param counted what its writer counted beside rows; the manifest holds the sums over all files
+ */
+final case class WrittenFile(
+    path: String,
+    rows: Long,
+    bytes: Long,
+    crc32: String,
+    counted: Map[String, Long]
+)
 
 /** Counts and sums up what passes through it on the way to `to`. */
 final class SummedStream(to: OutputStream) extends PositionOutputStream {
@@ -54,15 +65,15 @@ object PartWriter {
       val rows =
         try write(table, numbers, stream)
         finally stream.close()
-      val sum = table match {
-        case _: ByteTable => stream.crc32
+      val (sum, counted) = table match {
+        case lines: ByteTable => (stream.crc32, lines.rows.counted)
         case _: ColumnTable =>
           ParquetFooter.sortEncodings(draft)
-          ParquetFooter.crc32(draft)
+          (ParquetFooter.crc32(draft), Map.empty[String, Long])
       }
       val bytes = Files.size(draft)
       Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE)
-      WrittenFile(path, rows, bytes, f"$sum%08x")
+      WrittenFile(path, rows, bytes, f"$sum%08x", counted)
     } finally {
       Files.deleteIfExists(draft)
       ()

@@ -20,6 +20,9 @@ final class ColumnTable(folder: String, val schema: MessageType, val rows: Colum
 trait RowWriter {
   def write(number: Long, to: LineBuffer): Unit
 
+  /** What it has counted in all rows written so far, by the name of a fact. */
+  def counted: Map[String, Long] = Map.empty
+
   final def line(number: Long): String = {
     val buffer = new LineBuffer()
     write(number, buffer)

@@ -11,16 +11,20 @@ final class TextLines(vocabulary: Vocabulary) {
 
   def writer(seed: Long): RowWriter = new RowWriter {
     private val draws = Draws.of(seed, "text")
+    private var words = 0L
 
     def write(number: Long, to: LineBuffer): Unit = {
       draws.seat(number)
       var left = lengths.draw(draws.long())
+      words += left
       while (left > 0) {
         vocabulary.put(ranks.draw(draws.long()), to)
         left -= 1
       }
       to.endLine()
     }
+
+    override def counted: Map[String, Long] = Map("words" -> words)
   }
 }
 

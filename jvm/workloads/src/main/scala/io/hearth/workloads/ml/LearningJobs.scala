@@ -31,7 +31,8 @@ private[ml] trait LearningJob extends Job {
   protected def dimensions(default: Long): Parameter =
     Parameter.whole("dimensions", default, "numbers in each vector")
 
-  protected val seed: Parameter = Parameter.whole("seed", 1, "of the first guess", least = 0)
+  protected val seed: Parameter =
+    Parameter.whole("seed", 1, "of the first guess", least = 0, most = Long.MaxValue)
 
   protected def onRdds(run: JobRun): Boolean = run.settings.text("api") == "rdd"
 

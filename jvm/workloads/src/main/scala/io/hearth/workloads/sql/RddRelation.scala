@@ -24,7 +24,7 @@ object RddRelation extends Job {
       "192 (24 GB in splits of 128 MB)",
       least = 0
     ),
-    Parameter.whole("below", 10, "the filter keeps keys below this", "10", least = 0),
+    Parameter.whole("below", 10, "the filter keeps keys below this", "10", 0, Long.MaxValue),
     Parameter.choice(
       "storage",
       Seq("MEMORY_AND_DISK", "MEMORY_ONLY", "DISK_ONLY", "NONE"),

@@ -31,7 +31,7 @@ object StreamingClusters extends StreamJob("streaming-kmeans", "points") {
   override val own: Seq[Parameter] = Seq(
     Parameter.whole("clusters", 8, "centres"),
     Parameter.real("decay", 1.0, "what former batches weigh against the next; 1: all the same"),
-    Parameter.whole("seed", 1, "of the first centres", least = 0)
+    Parameter.whole("seed", 1, "of the first centres", least = 0, most = Long.MaxValue)
   )
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {

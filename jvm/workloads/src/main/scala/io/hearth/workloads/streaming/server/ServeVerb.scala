@@ -23,8 +23,8 @@ object ServeVerb {
 
   val parameters: Seq[Parameter] = Seq(
     Parameter.whole("rate", 10, "events a second"),
-    Parameter.whole("events", 100, "how many events in all"),
-    Parameter.whole("seed", 1, "of the events", least = 0),
+    Parameter.whole("events", 100, "how many events in all", most = Long.MaxValue),
+    Parameter.whole("seed", 1, "of the events", least = 0, most = Long.MaxValue),
     port("port", "of the data; 0: any free one"),
     port("control-port", "of the status; 0: any free one"),
     Parameter("log", "", "file that gets every event sent; empty: none"),
