@@ -295,9 +295,11 @@ class _SilentSource(http.server.BaseHTTPRequestHandler):
 
 
 def test_a_source_that_sends_nothing_ends_the_job_after_its_patience(tmp_path: Path) -> None:
-    control = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _SilentSource)
-    threading.Thread(target=control.serve_forever, daemon=True).start()
-    with socket.create_server(("127.0.0.1", 0)) as data, contextlib.closing(control):
+    with (
+        http.server.ThreadingHTTPServer(("127.0.0.1", 0), _SilentSource) as control,
+        socket.create_server(("127.0.0.1", 0)) as data,
+    ):
+        threading.Thread(target=control.serve_forever, daemon=True).start()
         server = DataServer("text", 1, 1, 1, None)
         server.port, server.control_port = data.getsockname()[1], control.server_address[1]
         words = run_words("streaming-network-word-count", server, tmp_path, {"patience-s": "2"})
