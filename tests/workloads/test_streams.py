@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import http.server
 import json
+import math
 import os
 import shutil
 import socket
@@ -18,11 +19,15 @@ from typing import Any
 import pytest
 from pyspark.java_gateway import launch_gateway
 
+from hearth.bench import catalogue
 from hearth.bench.checks import FinishedRun
 from hearth.bench.checks.streams import STREAMS
 from hearth.bench.source import DataServer, events_of
+from hearth.bench.suites import suite
 from hearth.planner import places
-from support import ROOT
+from hearth.report.workloads import line
+from support import ROOT, Command
+from test_contract import validate
 
 MAIN = "io.hearth.workloads.Main"
 SETTINGS = {"rate": "300", "duration-s": "3", "ramp-up-s": "1", "batch-ms": "500"}
@@ -295,9 +300,11 @@ class _SilentSource(http.server.BaseHTTPRequestHandler):
 
 
 def test_a_source_that_sends_nothing_ends_the_job_after_its_patience(tmp_path: Path) -> None:
-    control = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _SilentSource)
-    threading.Thread(target=control.serve_forever, daemon=True).start()
-    with socket.create_server(("127.0.0.1", 0)) as data, contextlib.closing(control):
+    with (
+        http.server.ThreadingHTTPServer(("127.0.0.1", 0), _SilentSource) as control,
+        socket.create_server(("127.0.0.1", 0)) as data,
+    ):
+        threading.Thread(target=control.serve_forever, daemon=True).start()
         server = DataServer("text", 1, 1, 1, None)
         server.port, server.control_port = data.getsockname()[1], control.server_address[1]
         words = run_words("streaming-network-word-count", server, tmp_path, {"patience-s": "2"})
@@ -310,3 +317,52 @@ def test_a_job_without_a_source_says_how_to_start_one(tmp_path: Path) -> None:
     words = ["run", "streaming-kmeans", "--answer", str(tmp_path / "a"), "--result", "r"]
     log = tmp_path / "log"
     assert "--source is missing" in end_of(submit(tmp_path, words, log), log)
+
+
+# As a user meets them: hearth run, hearth bench
+
+
+def test_a_run_tells_the_figures_of_its_batches(hearth: Command, tmp_path: Path) -> None:
+    settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
+    words = ["run", "streaming-network-grep", "--master", "local[2]", *settings, "--json"]
+    done = hearth(*words, environment={"HEARTH_DATA": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    validate("workload-result", document)
+    assert document["verdict"]["status"] == "checked"
+    streaming = document["streaming"]
+    measured = [batch for batch in streaming["batches"] if not batch["warm_up"]]
+    times = sorted(batch["processing_ms"] for batch in measured)
+    ranks = [math.ceil(part * len(times)) - 1 for part in (0.5, 0.95)]
+    events = sum(batch["events"] for batch in streaming["batches"])
+    delay = max(batch["scheduling_delay_ms"] for batch in measured)
+    told = line(document)
+    assert f"  {events:,} events, {streaming['unsent']:,} unsent  " in told
+    assert f"  batch: {times[ranks[0]]} ms, 95 % within {times[ranks[1]]} ms  " in told
+    kept = "kept up" if streaming["kept_up"] else "did not keep up"
+    assert f"  delay: at most {delay} ms  {kept}  answer: checked (" in told
+
+
+def test_a_taken_port_ends_a_run_in_one_line(hearth: Command, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        words = ["run", "streaming-network-grep", "--master", "local[2]", "--port", str(port)]
+        done = hearth(*words, environment={"HEARTH_DATA": str(tmp_path)})
+    assert done.returncode == 2
+    assert f"--port: {port} is taken by another process: choose another" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_a_window_of_no_whole_batches_is_refused_before_a_run(hearth: Command) -> None:
+    words = ["--batch-ms", "2000", "--short-window-s", "5"]
+    done = hearth("run", "streaming-popular-tags", "--master", "local[2]", *words)
+    assert done.returncode == 2
+    said = "--short-window-s: 5 is no multiple of the batch interval (2.0 s): choose one"
+    assert done.stderr.splitlines() == [f"hearth: {said}"]
+
+
+def test_the_streaming_suite_has_each_job_by_each_of_its_apis() -> None:
+    entries = suite("streaming", catalogue.load())
+    covered = [(entry.job.name, entry.parameters.get("api", "dstream")) for entry in entries]
+    assert sorted(covered) == sorted(CASES)

@@ -20,12 +20,16 @@ _SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """A setting of a job or a generator; `published` is what the study used, or empty."""
+    """A setting of a job or a generator.
+
+    published: what the study used, or empty. choices: all its values, where they are few.
+    """
 
     name: str
     default: str
     help: str
     published: str
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -172,4 +176,7 @@ def _generator(document: dict[str, Any]) -> Generator:
 
 def _parameters(document: dict[str, Any]) -> tuple[Parameter, ...]:
     keys = ("name", "default", "help", "published")
-    return tuple(Parameter(*(p.get(key, "") for key in keys)) for p in document["parameters"])
+    return tuple(
+        Parameter(*(p.get(key, "") for key in keys), choices=tuple(p.get("choices", [])))
+        for p in document["parameters"]
+    )

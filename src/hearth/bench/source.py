@@ -9,12 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import hearth
+from hearth.bench import catalogue
 from hearth.model.errors import UserError
 from hearth.model.processes import die_with
 from hearth.planner import places
 
-_MAIN = "io.hearth.workloads.Main"
 _USER_ERROR = 2
 _START_S = 60
 _STOP_S = 10
@@ -62,7 +61,15 @@ class DataServer:
         return f"127.0.0.1:{self.control_port}"
 
     def __enter__(self) -> "DataServer":
-        command = [str(places.java()), *_JVM, "-cp", _class_path(), _MAIN, "serve", *self._words]
+        command = [
+            str(places.java()),
+            *_JVM,
+            "-cp",
+            _class_path(),
+            catalogue.MAIN,
+            "serve",
+            *self._words,
+        ]
         self._process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -126,11 +133,8 @@ class DataServer:
 
 def _class_path() -> str:
     """The workloads' jar and the few of Spark's that the server needs."""
-    own = sorted((Path(hearth.__file__).parent / "jars").glob("hearth-workloads_*.jar"))
-    if len(own) != 1:
-        raise UserError(f"{len(own)} jars of the workloads are there: one is needed: 'make setup'")
     spark = places.spark_home() / "jars"
-    found = [*own]
+    found = [catalogue.workloads_jar()]
     for pattern in (*_JARS, _ANNOTATIONS):
         matches = sorted(spark.glob(pattern))
         if not matches:

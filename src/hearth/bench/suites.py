@@ -44,10 +44,23 @@ def suite(name: str, offer: Catalogue) -> list[Entry]:
     """The jobs of a suite; raises UserError where the jar lacks one of them."""
     if name in _STUDIES:
         return [Entry(offer.job(job), settings) for job, settings in _STUDIES[name]]
-    entries = [Entry(job) for job in offer.jobs if job.family in _FAMILIES[name]]
+    jobs = [job for job in offer.jobs if job.family in _FAMILIES[name]]
+    entries = [entry for job in jobs for entry in (Entry(job), *_other_apis(job))]
     if not entries:
         raise UserError(f"--suite: this jar has no job of the suite {name}: run 'make setup'")
     return entries
+
+
+def _other_apis(job: Job) -> list[Entry]:
+    """The same streaming job by those of Spark's interfaces that are not its default."""
+    streams = job.parameters if job.stream is not None else ()
+    offered = [parameter for parameter in streams if parameter.name == "api"]
+    return [
+        Entry(job, {"api": choice})
+        for parameter in offered
+        for choice in parameter.choices
+        if choice != parameter.default
+    ]
 
 
 def named(text: str, offer: Catalogue) -> list[Entry]:

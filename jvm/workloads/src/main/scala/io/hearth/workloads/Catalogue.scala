@@ -54,13 +54,16 @@ object Catalogue {
     node
   }
 
-  private def parameter(parameter: Parameter): JsonNode =
-    Json
+  private def parameter(parameter: Parameter): JsonNode = {
+    val node = Json
       .obj()
       .put("name", parameter.name)
       .put("default", parameter.default)
       .put("help", parameter.help)
       .put("published", parameter.published)
+    node.set[JsonNode]("choices", Json.strings(parameter.choices))
+    node
+  }
 
   private def input(input: Input): JsonNode = {
     val node = Json.obj().put("name", input.name).put("generator", input.generator)

@@ -35,6 +35,14 @@ trait Job {
   def published: String
 
   def parameters: Seq[Parameter]
+
+  /**
+   * Whether values that are each within their limits fit each other.
+   *
+   * @throws UserError where they do not
+   */
+  def fit(settings: Settings): Unit = ()
+
   def inputs: Seq[Input]
 
   /** What the job asks of Spark's configuration; a key that the user has set stays as it is. */

@@ -6,13 +6,15 @@ package io.hearth.workloads
  * @param default what runs unless the user says otherwise: small, seconds on two cores
  * @param published what the study used, for the help; empty where it says nothing
  * @param check the limit that a value breaks, if any: `Some("at least 1")`
+ * @param choices all values that it may have, the default first; empty where they are not listed
  */
 final case class Parameter(
     name: String,
     default: String,
     help: String,
     published: String = "",
-    check: String => Option[String] = _ => None
+    check: String => Option[String] = _ => None,
+    choices: Seq[String] = Nil
 )
 
 object Parameter {
@@ -63,7 +65,8 @@ object Parameter {
       among.head,
       help,
       published,
-      value => if (among.contains(value)) None else Some(among.mkString("one of ", ", ", ""))
+      value => if (among.contains(value)) None else Some(among.mkString("one of ", ", ", "")),
+      among
     )
 }
 

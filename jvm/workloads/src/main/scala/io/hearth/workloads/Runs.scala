@@ -30,8 +30,13 @@ object PlannedRun {
   }
 
   /** @throws UserError where a parameter will not do */
-  def settings(job: Job, arguments: Arguments): Settings =
-    Settings.of(job.name, job.parameters, chosen(arguments))
+  def settings(job: Job, arguments: Arguments): Settings = settings(job, chosen(arguments))
+
+  private def settings(job: Job, chosen: Map[String, String]): Settings = {
+    val settings = Settings.of(job.name, job.parameters, chosen)
+    job.fit(settings)
+    settings
+  }
 
   private def chosen(arguments: Arguments): Map[String, String] =
     arguments.without("data", "answer", "result")
@@ -69,13 +74,13 @@ object PlannedRun {
       answer: String,
       result: String
   ): PlannedRun = {
-    val settings = Settings.of(job.name, job.parameters, chosen)
+    val values = settings(job, chosen)
     job.inputs.foreach { input =>
       val folder =
         data.getOrElse(input.name, throw new UserError(s"--data ${input.name}=DIR is missing"))
       if (!Files.isDirectory(folder)) throw new UserError(s"--data: '$folder' is no directory")
     }
-    PlannedRun(job, settings, data, empty(Path.of(answer)), Path.of(result))
+    PlannedRun(job, values, data, empty(Path.of(answer)), Path.of(result))
   }
 
   private def empty(folder: Path): Path = {

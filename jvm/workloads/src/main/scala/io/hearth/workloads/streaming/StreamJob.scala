@@ -32,6 +32,12 @@ abstract private[streaming] class StreamJob(val name: String, source: String) ex
   /** Whether it works on windows; their length and slide are then among its settings. */
   def windowed: Boolean = false
 
+  /** Lengths of windows beside `window-s`, in whole batches; names of settings. */
+  def otherWindows: Seq[String] = Nil
+
+  final override def fit(settings: Settings): Unit =
+    if (windowed) StreamSettings.fit(settings, otherWindows)
+
   final def parameters: Seq[Parameter] =
     StreamSettings.parameters(
       if (structured.isEmpty) Seq("dstream") else Seq("dstream", "structured")
@@ -47,7 +53,7 @@ abstract private[streaming] class StreamJob(val name: String, source: String) ex
   def answer: Option[StreamSettings => ObjectNode] = None
 
   final def run(run: JobRun): ObjectNode = {
-    val settings = StreamSettings.of(run.settings, windowed)
+    val settings = StreamSettings.of(run.settings)
     StreamRun(this, settings, run)
     answer.fold(Json.obj())(_(settings))
   }
@@ -84,9 +90,9 @@ private[streaming] object StreamSettings {
   def parameters(apis: Seq[String]): Seq[Parameter] = Seq(
     Parameter.choice("api", apis, "of Spark: DStreams or Structured Streaming", "dstream (S4)"),
     Parameter.whole("rate", 100, "events a second from the source", "10 to 10000 (S4)"),
-    Parameter.whole("duration-s", 16, "seconds that are measured", "180 (S4)"),
-    Parameter.whole("ramp-up-s", 4, "seconds before that, not measured", "10 (S4)", least = 0),
-    Parameter.whole("batch-ms", 2000, "batch interval", "2000 (S4)", least = 100),
+    Parameter.whole("duration-s", 8, "seconds that are measured", "180 (S4)"),
+    Parameter.whole("ramp-up-s", 2, "seconds before that, not measured", "10 (S4)", least = 0),
+    Parameter.whole("batch-ms", 1000, "batch interval", "2000 (S4)", least = 100),
     Parameter.whole("patience-s", 60, "seconds without any progress that end the job"),
     address("source", "of the events' source; hearth starts one where none is given"),
     address("control", "where the source tells its status; as --source")
@@ -97,11 +103,16 @@ private[streaming] object StreamSettings {
     Parameter.whole("slide-s", slideS, "from a window to the next", published)
   )
 
-  /** @throws UserError where no source is given or the windows do not fit the batches */
-  def of(values: Settings, windowed: Boolean): StreamSettings = {
-    val settings = StreamSettings(values, stated(values, "source"), stated(values, "control"))
-    if (windowed) check(settings)
-    settings
+  /** @throws UserError where no source is given */
+  def of(values: Settings): StreamSettings =
+    StreamSettings(values, stated(values, "source"), stated(values, "control"))
+
+  /** @throws UserError where the windows do not fit the batches, or each other */
+  def fit(values: Settings, otherWindows: Seq[String]): Unit = {
+    val batchMs = if (values.text("api") == "dstream") values.long("batch-ms") else 1L
+    multiple(values, "slide-s", "the batch interval", batchMs)
+    multiple(values, "window-s", "--slide-s", values.long("slide-s") * 1000)
+    otherWindows.foreach(multiple(values, _, "the batch interval", batchMs))
   }
 
   private def address(name: String, help: String): Parameter =
@@ -121,16 +132,10 @@ private[streaming] object StreamSettings {
         )
       )
 
-  private def check(settings: StreamSettings): Unit = {
-    val unit = if (settings.api == "dstream") settings.batchMs else 1L
-    multiple("slide-s", settings.slideMs, "the batch interval", unit)
-    multiple("window-s", settings.windowMs, "--slide-s", settings.slideMs)
-  }
-
-  private def multiple(name: String, valueMs: Long, of: String, unitMs: Long): Unit =
-    if (valueMs % unitMs != 0)
+  private def multiple(values: Settings, name: String, of: String, unitMs: Long): Unit =
+    if (values.long(name) * 1000 % unitMs != 0)
       throw new UserError(
-        s"--$name: ${valueMs / 1000} is no multiple of $of (${unitMs / 1000.0} s): choose one"
+        s"--$name: ${values.long(name)} is no multiple of $of (${unitMs / 1000.0} s): choose one"
       )
 }
 

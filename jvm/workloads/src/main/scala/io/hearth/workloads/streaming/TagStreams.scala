@@ -19,6 +19,7 @@ object PopularTags extends StreamJob("streaming-popular-tags", "tags") {
   val stresses = "blocks kept for a minute; two shuffles and a sort for each slide"
   val published: String = s"windows of 60 s and 10 s; ${Published.protocol}"
   override val windowed = true
+  override val otherWindows: Seq[String] = Seq("short-window-s")
   override val own: Seq[Parameter] = StreamSettings.window(60, 2, "60 s every 2 s") ++ Seq(
     Parameter.whole("short-window-s", 10, "length of the short window", "10"),
     Parameter.whole("top", 10, "tags that are named", "10")

@@ -9,8 +9,11 @@ class StreamReportTest extends AnyFunSuite {
 
   private def settings(chosen: (String, String)*): StreamSettings = {
     val addresses = Map("source" -> "localhost:1", "control" -> "localhost:2")
-    val known = StreamSettings.parameters(Seq("dstream")) ++ StreamSettings.window(30, 10, "")
-    StreamSettings.of(Settings.of("job", known, addresses ++ chosen), windowed = true)
+    val protocol = Map("batch-ms" -> "2000", "ramp-up-s" -> "4")
+    val values =
+      Settings.of(PopularTags.name, PopularTags.parameters, addresses ++ protocol ++ chosen)
+    PopularTags.fit(values)
+    StreamSettings.of(values)
   }
 
   private def batches(delaysMs: Long*): Seq[Batch] = delaysMs.zipWithIndex.map { case (delay, i) =>
@@ -51,6 +54,12 @@ class StreamReportTest extends AnyFunSuite {
     assert(slide.getMessage.startsWith("--slide-s: 3 is no multiple of the batch interval (2.0 s)"))
     val window = intercept[UserError](settings("window-s" -> "15", "slide-s" -> "10"))
     assert(window.getMessage.startsWith("--window-s: 15 is no multiple of --slide-s (10.0 s)"))
+    val short = intercept[UserError](settings("short-window-s" -> "5"))
+    assert(
+      short.getMessage.startsWith(
+        "--short-window-s: 5 is no multiple of the batch interval (2.0 s)"
+      )
+    )
   }
 
   test("an event is due at its place in the rate, and none beyond the last") {
