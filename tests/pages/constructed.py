@@ -144,7 +144,7 @@ def comparison() -> dict[str, Any]:
                 "median_s": 8.4,
                 "ratio": {"median": 0.8, "low": 0.75, "high": 0.86, "confidence": 0.95},
             },
-            {"name": "balanced", "seconds": [], "reason": "the kernel has no numa_balancing"},
+            {"name": "balanced", "seconds": [], "skipped": "the kernel has no numa_balancing"},
         ],
         "verdict": {
             "sentence": "Bind: the plan takes 0.80 of native's time.",

@@ -169,3 +169,23 @@ def test_names_from_outside_cannot_become_markup() -> None:
     html = page([run])
     assert "<script>alert" not in html
     assert "<img" not in html
+
+
+def test_hardware_events_are_shown_for_each_process(browser: Any, tmp_path: Path) -> None:
+    run = constructed.analysis()
+    counted = {"value": 4e9, "unit": "", "intervals": 60, "least_running_share": 0.5}
+    run["counters"] = {"1": {"cycles": counted, "LLC-misses": {"absent": "<not supported>"}}}
+    shown, complaints = opened(browser, tmp_path / "r.html", page([run]))
+    assert complaints == []
+    words = shown.locator("#counters0").inner_text()
+    assert "4e+09" in words
+    assert "50% of the time" in words
+    assert "<not supported>" in words
+
+
+def test_a_comparison_of_too_few_runs_shows_its_ratio_without_an_interval() -> None:
+    comparison = constructed.comparison()
+    comparison["arms"][1]["ratio"] = {"median": 0.8}
+    html = page([], comparison)
+    assert "0.800" in html
+    assert "aria-label=\"Ratio of each arm's" not in html

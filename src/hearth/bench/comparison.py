@@ -21,6 +21,7 @@ from hearth.bench.verdict import certain
 from hearth.launch.arguments import SubmitLine
 from hearth.launch.children import run_child
 from hearth.measure.analysis import analyse
+from hearth.measure.counters import instructions_per_cycle
 from hearth.measure.record import Record, read_record, slug, write_document
 from hearth.model.errors import UserError
 
@@ -188,38 +189,44 @@ def measures(analysis: Document) -> Document:
     gc: Any = {"absent": "no event log"}
     if isinstance(time_s, dict) and time_s.get("run"):
         gc = time_s["gc"] / time_s["run"]
-    local = _sum(executors, "local_share", mean=True)
+    local = _known(executors, "memory", "local_share")
+    cpu = _known(executors, "use", "cpu_s")
     return {
         "gc_share": gc,
-        "remote_share": 1 - local if isinstance(local, float) else local,
-        "involuntary": _sum(executors, "involuntary"),
-        "voluntary": _sum(executors, "voluntary"),
-        "cpu_s": _cpu(executors),
-        "cpi": _cpi(analysis.get("counters")),
+        "remote_share": 1 - sum(local) / len(local) if isinstance(local, list) else local,
+        "involuntary": _total(executors, "involuntary"),
+        "voluntary": _total(executors, "voluntary"),
+        "cpu_s": sum(c["user"] + c["system"] for c in cpu) if isinstance(cpu, list) else cpu,
+        "cpi": _cpi(analysis["counters"]),
     }
 
 
-def _sum(executors: list[Document], key: str, mean: bool = False) -> Any:
-    values = [e.get(key) for e in executors]
-    known = [float(v) for v in values if isinstance(v, int | float)]
-    if not known:
-        reasons = [v["absent"] for v in values if isinstance(v, dict) and "absent" in v]
-        return {"absent": reasons[0] if reasons else "not recorded"}
-    return sum(known) / len(known) if mean else sum(known)
+def _total(executors: list[Document], key: str) -> Any:
+    known = _known(executors, "use", key)
+    return sum(known) if isinstance(known, list) else known
 
 
-def _cpu(executors: list[Document]) -> Any:
-    known = [e["cpu_s"] for e in executors if "user" in (e.get("cpu_s") or {})]
-    if not known:
-        return {"absent": "no process was sampled"}
-    return sum(cpu["user"] + cpu["system"] for cpu in known)
+def _known(executors: list[Document], group: str, key: str) -> Any:
+    """The values of those JVMs of which it is known; `{"absent": reason}` where of none."""
+    groups = [executor[group] for executor in executors]
+    values = [g[key] for g in groups if key in g and g[key] is not None]
+    told = [value for value in values if not (isinstance(value, dict) and "absent" in value)]
+    if told:
+        return told
+    reasons = [part["absent"] for part in (*groups, *values) if "absent" in part]
+    return {"absent": reasons[0] if reasons else "not recorded"}
 
 
-def _cpi(counters: Any) -> Any:
-    if isinstance(counters, dict) and isinstance(counters.get("cpi"), int | float):
-        return counters["cpi"]
-    reason = counters.get("absent") if isinstance(counters, dict) else None
-    return {"absent": reason or "not counted"}
+def _cpi(counters: Document) -> Any:
+    """Cycles per instruction, of the events summed over all processes."""
+    if "absent" in counters:
+        return counters
+    sums = {
+        name: sum(events.get(name, {}).get("value", 0.0) for events in counters.values())
+        for name in ("cycles", "instructions")
+    }
+    per_cycle = instructions_per_cycle(sums["instructions"], sums["cycles"])
+    return 1 / per_cycle if per_cycle else {"absent": "cycles and instructions were not counted"}
 
 
 def drop_caches() -> None:

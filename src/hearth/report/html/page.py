@@ -349,14 +349,20 @@ def _counters(run: Document, number: int) -> str:
     counters = run.get("counters")
     if reason_absent(counters):
         return say_absent("hardware counters", reason_absent(counters) or "")
-    parts = ""
-    topdown = counters.get("topdown")
-    if topdown and not reason_absent(topdown):
-        rows = [(name, list(shares.items())) for name, shares in topdown.items()]
-        parts = pictures.draw_shares(rows, "Top-down: share of pipeline slots")
-        parts += pictures.legend([words for words, _ in rows[0][1]])
-    rest = [[key, _plain(value)] for key, value in counters.items() if key != "topdown"]
-    return parts + table(["counter", "value"], [[k, str(v)] for k, v in rest], "Counters")
+    head = ["process", "event", "count", "counted for"]
+    rows = [
+        [name, event, *_count(count)]
+        for name, events in counters.items()
+        for event, count in events.items()
+    ]
+    return table(head, rows, "Hardware events of each process")
+
+
+def _count(count: Document) -> list[Any]:
+    reason = reason_absent(count)
+    if reason:
+        return [reason, "-"]
+    return [float(count["value"]), f"{count['least_running_share']:.0%} of the time"]
 
 
 def _unknown(run: Document, number: int) -> str:
@@ -437,7 +443,7 @@ def _comparison(comparison: Document) -> str:
         element("h2", "Comparison"),
         element("p", text(verdict["sentence"]), class_="verdict"),
         reasons if verdict["why"] else "",
-        figure if any(arm.get("ratio") for arm in arms) else "",
+        figure if any("low" in arm.get("ratio", {}) for arm in arms) else "",
         table(head, [_arm_row(arm) for arm in arms], "Arms"),
         id="comparison",
     )
@@ -446,11 +452,13 @@ def _comparison(comparison: Document) -> str:
 def _arm_row(arm: Document) -> list[Any]:
     seconds = arm.get("seconds") or []
     if not seconds:
-        return [arm["name"], 0, "-", "-", "-", "-", arm.get("reason", "")]
-    ratio = arm.get("ratio")
-    shown = f"{ratio['median']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]" if ratio else "1"
+        return [arm["name"], 0, "-", "-", "-", "-", arm.get("skipped", "")]
+    ratio = arm.get("ratio", {"median": 1.0})
+    interval = f" [{ratio['low']:.3f}, {ratio['high']:.3f}]" if "low" in ratio else ""
+    shown = f"{ratio['median']:.3f}{interval}"
     numbers = [float(arm["median_s"]), float(min(seconds)), float(max(seconds))]
-    return [arm["name"], len(seconds), *numbers, shown, arm.get("reason") or ""]
+    failed = "failed in some runs" if arm.get("failures") else ""
+    return [arm["name"], len(seconds), *numbers, shown, failed]
 
 
 def _sweep(sweep: Document) -> str:

@@ -71,7 +71,7 @@ def _bar(title: str, scale: Scale, start: float, length: float, y: float, colour
 
 def draw_intervals(arms: list[Document], baseline: str) -> str:
     """Each arm's ratio of times to the baseline with its interval: left of 1 is faster."""
-    shown = [arm for arm in arms if arm.get("ratio") and arm["name"] != baseline]
+    shown = [arm for arm in arms if "low" in arm.get("ratio", {})]
     ends = [1.0, *(arm["ratio"][key] for arm in shown for key in ("low", "high"))]
     margin = 0.08 * (max(ends) - min(ends) or 1)
     scale = Scale(min(ends) - margin, max(ends) + margin, LEFT + 60, WIDTH - RIGHT)
@@ -164,22 +164,6 @@ def draw_threads(threads: Document, wall_s: float, node_of_cpu: dict[int, str]) 
             )
         )
     return picture("The CPU that each thread was seen on, over time", height + 44, *marks)
-
-
-def draw_shares(rows: list[tuple[str, list[tuple[str, float]]]], label: str) -> str:
-    """Stacked bars of shares that each sum to at most one."""
-    scale = Scale(0, 1, LEFT + 60, WIDTH - RIGHT)
-    marks = []
-    for row, (name, parts) in enumerate(rows):
-        y, start = row * _ROW + 4, 0.0
-        marks.append(
-            element("text", text(name), x=LEFT + 54, y=y + 12, class_="tick", text_anchor="end")
-        )
-        for number, (words, share) in enumerate(parts):
-            title = element("title", text(f"{name}, {words}: {share:.1%}"))
-            marks.append(_bar(title, scale, start, share, y, f"var(--c{number})"))
-            start += share
-    return picture(label, len(rows) * _ROW + 8, *marks)
 
 
 def data_table(head: list[str], rows: list[list[Any]], caption: str) -> str:
