@@ -121,11 +121,10 @@ def _plan_is_native(options: Namespace, arms: list[Any]) -> bool:
     prepare(options, options.line, said.append)
     if not said or said[0]["mode"] != "native":
         return False
-    reasons = "; ".join(reason["text"] for reason in said[0].get("reasons", [])[:1])
+    because = next(r["because"] for r in said[0]["reasons"] if r["decision"] == "partition")
     print(
-        "Do not bind: the plan for this machine is native, so there is nothing to compare"
-        + (f" ({reasons})" if reasons else "")
-        + ". To compare all the same, fix executors: --executors 2 --cores 1."
+        "Do not bind: the plan for this machine is native, so there is nothing to compare "
+        f"({because}). To compare all the same, fix executors: --executors 2 --cores 1."
     )
     return True
 
