@@ -65,7 +65,7 @@ def test_a_job_that_runs_now_is_told_as_spark_tells_it(
 
 
 def assert_known_sleeps(stage: StageTally) -> None:
-    """The stage whose tasks sleep 0.25 s, twelve times, and 2 s once (application.SLEEPS_S)."""
+    """The stage whose tasks sleep 0.25 s, twelve times, and 2 s once (known_job.SLEEPS_S)."""
     assert stage.sums.tasks == 13
     assert stage.sums.run_ms >= 12 * 250 + 2000
     assert stage.durations.maximum >= 2000
