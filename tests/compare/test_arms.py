@@ -58,9 +58,9 @@ def test_a_kernel_setting_is_put_back_after_an_error(tmp_path: Path) -> None:
     setting = tmp_path / "numa_balancing"
     setting.write_text("0\n")
     with pytest.raises(ZeroDivisionError), kernel_setting("1", setting):
-        assert setting.read_text() == "1"
+        assert setting.read_text().strip() == "1"
         _ = 1 / 0
-    assert setting.read_text() == "0"
+    assert setting.read_text().strip() == "0"
 
 
 def test_a_kernel_setting_is_put_back_after_kill_9(tmp_path: Path) -> None:
@@ -77,12 +77,12 @@ def test_a_kernel_setting_is_put_back_after_kill_9(tmp_path: Path) -> None:
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"set\n"
-        assert setting.read_text() == "1"
+        assert setting.read_text().strip() == "1"
         holder.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + 10
     while setting.read_text() != "0" and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert setting.read_text() == "0"
+    assert setting.read_text().strip() == "0"
 
 
 _CHOICE = {"arm": "native", "comparison": "c", "sentence": "Do not bind."}

@@ -7,37 +7,38 @@ sysctl/kernel.rst). bound: the plan.
 
 import contextlib
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hearth.bench.restored import Cell, changed
 from hearth.launch.arguments import SubmitLine
 from hearth.model.errors import UserError
 
 NAMES = ("native", "unbound", "balanced", "bound", "docker")
 DEFAULT = ("native", "unbound", "bound")
 BALANCING = Path("/proc/sys/kernel/numa_balancing")
-#: Writes a setting back when the pipe to it closes, however its owner ended.
-_RESTORER = """
-import pathlib, sys
-sys.stdin.read()
-pathlib.Path(sys.argv[1]).write_text(sys.argv[2])
-"""
 
 
 @dataclass(frozen=True)
 class Arm:
     """One arm; `skipped` is the reason why it cannot be run here.
 
-    balancing: what the kernel's NUMA balancing is set to meanwhile; None leaves it alone.
+    words: hearth's own options that it adds. balancing: what the kernel's NUMA balancing is set to
+    meanwhile; None leaves it alone. master: in place of the user's. prefix: what the whole run is
+    started by, such as taskset. job, parameters: of a workload, in place of the user's.
+    prefetchers: those that are off meanwhile, all others on; None leaves them alone.
     """
 
     name: str
     words: tuple[str, ...] = ()
     balancing: str | None = None
     skipped: str | None = None
+    master: str | None = None
+    prefix: tuple[str, ...] = ()
+    job: str | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    prefetchers: tuple[str, ...] | None = None
 
 
 def chosen(names: list[str], setting: Path = BALANCING) -> list[Arm]:
@@ -59,7 +60,7 @@ def _arm(name: str, names: list[str], setting: Path) -> Arm:
     if name == "unbound":
         apart = "balanced" in names and cannot_switch(setting) is None
         return Arm(name, ("--unbound",), balancing="0" if apart else None)
-    return Arm(name)
+    return Arm(name, master="local[*]" if name == "native" else None)
 
 
 def cannot_switch(setting: Path = BALANCING) -> str | None:
@@ -77,28 +78,20 @@ def kernel_setting(value: str | None, setting: Path = BALANCING) -> Iterator[Non
     if value is None:
         yield
         return
-    before = setting.read_text(encoding="ascii").strip()
-    restorer = subprocess.Popen(
-        [sys.executable, "-I", "-c", _RESTORER, str(setting), before],
-        stdin=subprocess.PIPE,
-        start_new_session=True,  # out of reach of the terminal's Ctrl-C
-    )
-    try:
-        setting.write_text(value, encoding="ascii")
+    before = Cell(setting, 0, setting.read_bytes())
+    with changed([before], [Cell(setting, 0, value.encode("ascii"))]):
         yield
-    finally:
-        restorer.communicate()
 
 
 def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
     """What follows `hearth profile` for an arm: the user's line, with what the arm changes.
 
-    native drops what only a plan takes: hearth's own options and the master.
+    Under a master that hearth does not plan for, what only a plan takes is dropped.
     """
     kept = [option for option in line.options if option.name != "--master"]
     options = [word for o in kept for word in (o.name, o.value) if word is not None]
-    if arm.name == "native":
-        return ["--master", "local[*]", *options, *line.application]
-    master = line.last("--master")
+    master = arm.master or line.last("--master")
     named = ["--master", master] if master is not None else []
-    return [*line.hearth, *arm.words, *named, *options, *line.application]
+    planned = master is None or master.startswith("local-numa")
+    own = [*line.hearth, *arm.words] if planned else []
+    return [*own, *named, *options, *line.application]

@@ -34,10 +34,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Finished:
-    """The document of contract/workload-result.schema.json, and the directory where it was kept."""
+    """The document of contract/workload-result.schema.json, and the directory where it was kept.
+
+    record: of `hearth profile`, where that ran it.
+    """
 
     document: dict[str, Any]
     kept: Path | None
+    record: str | None = None
 
 
 def check(case: Case, master: str) -> None:
@@ -59,9 +63,17 @@ def check(case: Case, master: str) -> None:
         catalogue.ask("check", case.job.name, *words)
 
 
-def run(offer: catalogue.Catalogue, case: Case, master: str, *, keep: bool = False) -> Finished:
+def run(
+    offer: catalogue.Catalogue,
+    case: Case,
+    master: str,
+    *,
+    keep: bool = False,
+    program: tuple[str, ...] = (),
+) -> Finished:
     """Makes the data where they are missing, runs the job, checks its answer.
 
+    program: what runs it in place of spark-submit or `hearth submit`.
     Raises UserError where the user can put it right, runner.RunError where the job fails.
     """
     wanted = datasets.wanted_by(offer, case.job, case.parameters, case.size_bytes, case.seed)
@@ -72,7 +84,7 @@ def run(offer: catalogue.Catalogue, case: Case, master: str, *, keep: bool = Fal
     manifests = {name: datasets.manifest(place) for name, place in data.items()}
     size = sum(int(manifest["bytes"]) for manifest in manifests.values())
     request = runner.Request(
-        case.job, master, parameters, data, size, case.conf, case.seed, case.port
+        case.job, master, parameters, data, size, case.conf, case.seed, case.port, program
     )
     # Beside the data: an answer may be as large as they are, and /tmp is often small.
     parent = datasets.data_home() / "runs"
@@ -89,7 +101,7 @@ def run(offer: catalogue.Catalogue, case: Case, master: str, *, keep: bool = Fal
             "data": {name: _facts(manifest) for name, manifest in manifests.items()},
             "verdict": {"status": outcome.verdict.status, "detail": outcome.verdict.detail},
         }
-        return Finished(document, folder if keep else None)
+        return Finished(document, folder if keep else None, outcome.record)
 
 
 def _facts(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -4,32 +4,32 @@ A comparison is a directory: `comparison.json` says what is compared, `runs.json
 each run. The verdict is derived from both and stored in neither.
 """
 
+import contextlib
 import json
 import os
 import random
 import secrets
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hearth.bench.arms import Arm, kernel_setting, profile_words
+from hearth.bench.arms import Arm, kernel_setting
+from hearth.bench.prefetchers import switched_off
+from hearth.bench.subjects import Subject
 from hearth.bench.verdict import certain
-from hearth.launch.arguments import SubmitLine
-from hearth.launch.children import run_child
 from hearth.measure.analysis import analyse
-from hearth.measure.counters import instructions_per_cycle
+from hearth.measure.counters import share_of
 from hearth.measure.record import Record, read_record, slug, write_document
 from hearth.model.errors import UserError
+from hearth.model.ids import parse_ids
 
 Document = dict[str, Any]
 #: Looking after every repetition makes a chance finding likelier, so each look asks for more.
 LOOK_CONFIDENCE = 0.99
 _FEWEST = 5
-_MARK = "hearth: record "
 #: What must be the same for two runs to be held against each other.
 _ALIKE = ("machine_settings", "versions", "cpus_of_node")
 #: Settings that an arm changes on purpose.
@@ -115,7 +115,7 @@ def read_comparison(directory: Path) -> Comparison:
 def run(
     comparison: Comparison,
     arms: Sequence[Arm],
-    line: SubmitLine,
+    subject: Subject,
     tell: Callable[[Document], None],
     enough: Callable[[int], bool],
 ) -> None:
@@ -128,13 +128,13 @@ def run(
     repetition = -int(comparison.head["settings"]["warmup"])
     while repetition < 0 or not enough(repetition):
         for arm in draw.sample(running, len(running)):
-            comparison.keep(_run_arm(comparison, arm, line, repetition))
+            comparison.keep(_run_arm(comparison, arm, subject, repetition))
             tell(comparison.runs[-1])
         repetition += 1
         # What cannot run need not be tried again and again; without its baseline nothing counts.
         failed = {run["arm"] for run in comparison.runs if "failure" in run}
         running = [arm for arm in running if arm.name not in failed]
-        if comparison.head["baseline"] in failed or len(running) < 2:
+        if comparison.head["baseline"] in failed or len(running) < min(len(arms), 2):
             break
 
 
@@ -160,30 +160,41 @@ def stop_rule(
     return enough
 
 
-def _run_arm(comparison: Comparison, arm: Arm, line: SubmitLine, repetition: int) -> Document:
-    log = comparison.directory / f"{arm.name}-{repetition}.log"
-    words = ["--no-summary", "--arm", arm.name, *profile_words(arm, line)]
-    command = [sys.executable, "-m", "hearth", "profile", *words]
+def _run_arm(comparison: Comparison, arm: Arm, subject: Subject, repetition: int) -> Document:
+    log = comparison.directory / f"{slug(arm.name)}-{repetition}.log"
     if comparison.head["settings"]["cold"]:
         drop_caches()
-    with kernel_setting(arm.balancing):
-        code = run_child(command, {}, log)
-    found: Document = {"arm": arm.name, "repetition": repetition}
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    record = next((x.removeprefix(_MARK) for x in reversed(lines) if x.startswith(_MARK)), None)
-    if record is None or code:
-        last = next((x for x in reversed(lines) if x.strip() and not x.startswith(_MARK)), "")
-        reason = f"ended with {code}: {last.strip()[:200]} (log: {log})"
-        return {**found, "record": record, "failure": reason}
-    kept = read_record(comparison.directory.parent.parent / "records" / record)
+    with _machine_as_wanted(arm):
+        ended = subject.run(arm, log)
+    found: Document = {"arm": arm.name, "repetition": repetition, "record": ended.record}
+    if ended.failure is not None or ended.record is None:
+        return {**found, "failure": ended.failure or f"left no record (log: {log})"}
+    kept = read_record(comparison.directory.parent.parent / "records" / ended.record)
     comparison.check_alike(kept)
-    log.unlink()
-    analysis = analyse(kept.directory)
-    return {**found, "record": record, "seconds": kept.wall_s, "measures": measures(analysis)}
+    log.unlink(missing_ok=True)
+    seconds = kept.wall_s if ended.seconds is None else ended.seconds
+    return {**found, "seconds": seconds, **ended.told, "measures": measures(kept)}
 
 
-def measures(analysis: Document) -> Document:
+@contextlib.contextmanager
+def _machine_as_wanted(arm: Arm) -> Iterator[None]:
+    """Settings of the machine that an arm changes, for as long as it runs."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(kernel_setting(arm.balancing))
+        if arm.prefetchers is not None:
+            stack.enter_context(switched_off(arm.prefetchers, sorted(os.sched_getaffinity(0))))
+        yield
+
+
+def measures(record: Record) -> Document:
     """What may explain a difference, of one run: a number, or `{"absent": reason}`."""
+    analysis = analyse(record.directory)
+    cpus = len(parse_ids(record.head["machine"]["allowed"]["cpus"]))
+    return measured(analysis, cpus)
+
+
+def measured(analysis: Document, cpus: int) -> Document:
+    """The same, of an analysis; cpus: how many the run was allowed to use."""
     executors = analysis["executors"]
     time_s = analysis["totals"].get("time")
     gc: Any = {"absent": "no event log"}
@@ -191,13 +202,19 @@ def measures(analysis: Document) -> Document:
         gc = time_s["gc"] / time_s["run"]
     local = _known(executors, "memory", "local_share")
     cpu = _known(executors, "use", "cpu_s")
+    cpu_s = sum(c["user"] + c["system"] for c in cpu) if isinstance(cpu, list) else cpu
+    wall_s = analysis["record"]["wall_s"]
+    use = cpu_s if isinstance(cpu_s, dict) or not wall_s else cpu_s / (wall_s * cpus)
     return {
         "gc_share": gc,
         "remote_share": 1 - sum(local) / len(local) if isinstance(local, list) else local,
         "involuntary": _total(executors, "involuntary"),
         "voluntary": _total(executors, "voluntary"),
-        "cpu_s": sum(c["user"] + c["system"] for c in cpu) if isinstance(cpu, list) else cpu,
-        "cpi": _cpi(analysis["counters"]),
+        "cpu_s": cpu_s,
+        "cpu_use": use,
+        "cpi": _per(analysis["counters"], "cycles", "instructions"),
+        "l3_misses": _per(analysis["counters"], "LLC-load-misses", "instructions", 1000),
+        "bandwidth_gb_s": _bandwidth(analysis["timeline"]),
     }
 
 
@@ -217,16 +234,27 @@ def _known(executors: list[Document], group: str, key: str) -> Any:
     return {"absent": reasons[0] if reasons else "not recorded"}
 
 
-def _cpi(counters: Document) -> Any:
-    """Cycles per instruction, of the events summed over all processes."""
+def _per(counters: Document, event: str, other: str, scale: float = 1) -> Any:
+    """An event per `scale` others, of the events summed over all processes."""
     if "absent" in counters:
         return counters
     sums = {
         name: sum(events.get(name, {}).get("value", 0.0) for events in counters.values())
-        for name in ("cycles", "instructions")
+        for name in (event, other)
     }
-    per_cycle = instructions_per_cycle(sums["instructions"], sums["cycles"])
-    return 1 / per_cycle if per_cycle else {"absent": "cycles and instructions were not counted"}
+    share = share_of(sums[event], sums[other])
+    return scale * share if share else {"absent": f"{event} and {other} were not counted"}
+
+
+def _bandwidth(timeline: Document) -> Any:
+    """GB/s of the whole machine, mean over the run."""
+    domains = timeline.get("bandwidth") or {"absent": "not recorded"}
+    if "absent" in domains:
+        return domains
+    known = [[v for v in values if v is not None] for values in domains.values()]
+    if not all(known):
+        return {"absent": "no sample of the bandwidth"}
+    return sum(sum(values) / len(values) for values in known)
 
 
 def drop_caches() -> None:

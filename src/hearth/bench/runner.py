@@ -23,6 +23,8 @@ from hearth.planner import places
 _WORKLOADS = {"core": "etl", "ml": "ml", "graph": "graph", "sql": "sql", "streaming": "etl"}
 _LAST_LINES = 15
 _REASON_LENGTH = 300
+#: Begins the line with which `hearth profile` names the record of its run.
+RECORD = "hearth: record "
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Request:
     #: Of the events of a streaming job's source, and the port that they come from (0: any).
     seed: int = 1
     port: int = 0
+    #: What runs it in place of spark-submit or `hearth submit`, such as `hearth profile`.
+    program: tuple[str, ...] = ()
 
     def value(self, name: str) -> str:
         """Of a parameter: what the user chose, else the job's default."""
@@ -51,23 +55,32 @@ class Request:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished run: its document, the verdict on its answer, seconds from start to end."""
+    """A finished run: its document, the verdict on its answer, seconds from start to end.
+
+    record: of `hearth profile`, where that was the program.
+    """
 
     result: dict[str, Any]
     verdict: Verdict
     wall_s: float
+    record: str | None = None
 
 
 class RunError(Exception):
-    """The job did not end well: the message is its reason in one line; `tail` its last lines."""
+    """The job did not end well: the message is its reason in one line; `tail` its last lines.
 
-    def __init__(self, reason: str, tail: list[str], log: Path | None = None) -> None:
+    record: of `hearth profile`, where that was the program.
+    """
+
+    def __init__(
+        self, reason: str, tail: list[str], log: Path | None = None, record: str | None = None
+    ) -> None:
         super().__init__(reason if log is None else f"{reason} (log: {log})")
-        self.reason, self.tail = reason, tail
+        self.reason, self.tail, self.record = reason, tail, record
 
     def with_log(self, log: Path) -> "RunError":
         """The same, with the place where the whole log was kept."""
-        return RunError(self.reason, self.tail, log)
+        return RunError(self.reason, self.tail, log, self.record)
 
 
 def run(request: Request, folder: Path) -> Outcome:
@@ -83,9 +96,10 @@ def run(request: Request, folder: Path) -> Outcome:
     if code or not result.is_file():
         raise _failed(code, log)
     document = json.loads(result.read_text(encoding="utf-8"))
+    record = record_of(_lines(log))
     if request.job.stream is not None and not source.data:
         reason = "its events came from a source of your own"
-        return Outcome(document, Verdict("unchecked", reason), wall)
+        return Outcome(document, Verdict("unchecked", reason), wall, record)
     finished = FinishedRun(
         job=request.job.name,
         parameters=document["parameters"],
@@ -93,7 +107,7 @@ def run(request: Request, folder: Path) -> Outcome:
         answer=folder / "answer",
         result=document,
     )
-    return Outcome(document, check(finished), wall)
+    return Outcome(document, check(finished), wall, record)
 
 
 @dataclass(frozen=True)
@@ -138,18 +152,31 @@ def command(request: Request, folder: Path, extra: dict[str, str] | None = None)
 
 
 def _program(request: Request) -> list[str]:
+    master = ["--master", request.master]
     if not request.master.startswith("local-numa"):
-        return [str(places.spark_home() / "bin" / "spark-submit"), "--master", request.master]
+        plain = [str(places.spark_home() / "bin" / "spark-submit")]
+        return [*(request.program or plain), *master]
     workload = ["--workload", _WORKLOADS[request.job.family]]
     size = ["--input", f"{request.data_bytes}b"] if request.data_bytes else []
-    submit = [sys.executable, "-m", "hearth", "submit", "--master", request.master]
-    return [*submit, *workload, *size]
+    submit = [sys.executable, "-m", "hearth", "submit"]
+    return [*(request.program or submit), *master, *workload, *size]
 
 
 def _failed(code: int, log: Path) -> RunError:
-    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    lines = _lines(log)
     ended = f"ended with {code}" if code else "left no result"
-    return RunError(f"{ended}: {reason(lines)}", lines[-_LAST_LINES:])
+    said = [line for line in lines if not line.startswith(RECORD)]
+    return RunError(f"{ended}: {reason(said)}", lines[-_LAST_LINES:], record=record_of(lines))
+
+
+def _lines(log: Path) -> list[str]:
+    return log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+
+
+def record_of(lines: list[str]) -> str | None:
+    """The record that `hearth profile` named last in its output; None where it named none."""
+    found = [line.removeprefix(RECORD) for line in lines if line.startswith(RECORD)]
+    return found[-1] if found else None
 
 
 def reason(lines: list[str]) -> str:

@@ -30,7 +30,10 @@ MEASURES = (
     Measure("involuntary", "involuntary context switches", "{:,.0f}"),
     Measure("voluntary", "voluntary context switches", "{:,.0f}"),
     Measure("cpu_s", "CPU seconds", "{:,.1f}"),
+    Measure("cpu_use", "share of the CPUs' time used", "{:.1%}"),
     Measure("cpi", "cycles per instruction", "{:.2f}"),
+    Measure("l3_misses", "L3 load misses per 1,000 instructions", "{:.2f}"),
+    Measure("bandwidth_gb_s", "GB/s from and to memory", "{:.1f}"),
 )
 
 
@@ -150,7 +153,7 @@ def _verdict(
     faster = [arm for arm in arms if arm.get("against") == "faster"]
     if faster:
         best = min(faster, key=lambda arm: arm["ratio"]["median"])
-        sentence = f"{_advice(best['name'])}: {_claim(best, baseline, confidence)}."
+        sentence = f"{_advice(best['name'])}: {claim(best, baseline, confidence)}."
         binding = _binding(best, arms, runs, confidence)
         why = [binding] if binding else []
         why += moved(best["name"], baseline, runs)
@@ -159,7 +162,7 @@ def _verdict(
     if not judged:
         sentence = f"No verdict: no arm beside {baseline} finished in a repetition that it did."
         return {"choice": None, "sentence": sentence, "why": _failures(arms)}
-    claims = "; ".join(_claim(arm, baseline, confidence) for arm in judged)
+    claims = "; ".join(claim(arm, baseline, confidence) for arm in judged)
     sentence = f"Do not bind: no arm is shown to be faster than {baseline}: {claims}."
     why = [line for arm in judged if arm["against"] == "slower"
            for line in moved(arm["name"], baseline, runs)]  # fmt: skip
@@ -174,7 +177,8 @@ def _advice(name: str) -> str:
     }.get(name, f"Use {name}")
 
 
-def _claim(arm: Document, baseline: str, confidence: float) -> str:
+def claim(arm: Document, baseline: str, confidence: float) -> str:
+    """How an arm's time stands to the baseline's, with the interval."""
     ratio = arm["ratio"]
     if "low" not in ratio:
         few = "too few repetitions for an interval"

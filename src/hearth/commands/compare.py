@@ -15,20 +15,18 @@ examples:
 
 import json
 import os
-import re
 import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hearth.launch.arguments import COMPARE_OPTIONS, COMPARE_OWN, split_line
+from hearth.launch.arguments import COMPARE_OPTIONS, COMPARE_OWN, split_line, without
 from hearth.launch.submission import add_submit_arguments
+from hearth.model.durations import parse_seconds
 from hearth.model.errors import UserError
 
 _MOST = 30
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smh])")
-_SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -56,22 +54,9 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
     line = split_line(words, COMPARE_OPTIONS)
     options = parser.parse_args(line.hearth)
     # From here on the line is what an arm's own run is given.
-    options.line = replace(line, hearth=_without_own(line.hearth))
+    options.line = replace(line, hearth=without(line.hearth, COMPARE_OWN))
     options.dry_run = True
     return options
-
-
-def _without_own(words: list[str]) -> list[str]:
-    """hearth's options less those of this command."""
-    kept: list[str] = []
-    rest = iter(words)
-    for word in rest:
-        takes_value = COMPARE_OWN.get(word.partition("=")[0])
-        if takes_value is None:
-            kept.append(word)
-        elif takes_value and "=" not in word:
-            next(rest)
-    return kept
 
 
 def run(options: Namespace) -> int:
@@ -131,6 +116,7 @@ def _plan_is_native(options: Namespace, arms: list[Any]) -> bool:
 
 def _compare(options: Namespace, arms: list[Any]) -> int:
     from hearth.bench.comparison import Comparison, run, stop_rule
+    from hearth.bench.subjects import Application
     from hearth.bench.verdict import compared
     from hearth.planner import places
 
@@ -141,26 +127,18 @@ def _compare(options: Namespace, arms: list[Any]) -> int:
         "cold": options.cold,
         "command": [*line.hearth, *line.application],
     }
-    name = Path(line.application[0]).name
-    budget_s = _seconds(options.budget)
-    comparison = Comparison.begin(places.state_home(), name, arms, settings)
+    subject = Application(line)
+    budget = options.budget
+    budget_s = None if budget is None else parse_seconds(budget, "--budget")
+    comparison = Comparison.begin(places.state_home(), subject.name, arms, settings)
     repeat = options.repeat or (_MOST if options.until_certain else 5)
     enough = stop_rule(comparison, repeat, options.until_certain, budget_s)
-    run(comparison, arms, line, _tell, enough)
+    run(comparison, arms, subject, _tell, enough)
     document = compared(comparison.head, comparison.runs)
     _show(document, options.json)
     if options.keep:
         _keep(options, document)
     return 1 if any("failure" in run for run in comparison.runs) else 0
-
-
-def _seconds(text: str | None) -> float | None:
-    if text is None:
-        return None
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
-        raise UserError(f"--budget: '{text}' is not a time: give a number and s, m or h: 30m")
-    return float(match[1]) * _SECONDS[match[2]]
 
 
 def _tell(run: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
 """Shows where the time of recorded runs went, and why: in the terminal, as one HTML page, as JSON.
 
-A run is named by its id or its directory (`hearth runs` lists them), by a comparison's file, or by
-a Spark event log of any origin. Several runs stand side by side. The HTML file loads nothing from
-the network and may be sent to anyone.
+A run is named by its id or its directory (`hearth runs` lists them), a comparison or a
+characterisation by its id, a Spark event log of any origin by its path. Several runs stand side by
+side. The HTML file loads nothing from the network and may be sent to anyone.
 
 examples:
   hearth report last
@@ -30,11 +30,9 @@ def run(options: Namespace) -> int:
 
     sources = read_sources(options.runs, places.state_home())
     if options.html:
-        from hearth.report.html.page import page
+        from hearth.report.html.page import write_page
 
-        part = options.html.with_name(f".{options.html.name}.part")
-        part.write_text(page(sources.analyses, sources.comparison), encoding="utf-8")
-        part.replace(options.html)
+        write_page(options.html, sources.analyses, sources.comparison, sources.characterisation)
         print(f"hearth: wrote {options.html}", file=sys.stderr)
     if options.json:
         print(json.dumps(sources.document(), indent=2))
@@ -47,6 +45,10 @@ def run(options: Namespace) -> int:
             from hearth.report.compare import show_comparison
 
             print("\n".join(show_comparison(sources.comparison, screen)), end="\n\n")
+        if sources.characterisation is not None:
+            from hearth.report.characterisation import show_characterisation
+
+            print("\n".join(show_characterisation(sources.characterisation, screen)))
         for analysis in sources.analyses:
             print("\n".join(show_profile(analysis, screen)))
     return 0

@@ -21,7 +21,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hearth.model.errors import UserError
+from hearth.bench.parameters import pairs
 
 if TYPE_CHECKING:
     from hearth.bench import catalogue
@@ -60,28 +60,9 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
     options, rest = parser.parse_known_args(words)
     if rest and not named:
         parser.error(f"'{rest[0]}' is not known here: the job's name comes first")
-    options.parameters = _pairs(rest)
+    options.parameters = pairs(rest)
     options.job_help = wants_help
     return options
-
-
-def _pairs(words: list[str]) -> dict[str, str]:
-    """`--name value` and `--name=value` words as parameters."""
-    pairs: dict[str, str] = {}
-    left = iter(words)
-    for word in left:
-        name, equals, value = word.partition("=")
-        if not name.startswith("--") or name == "--":
-            raise UserError(f"'{word}' is not understood: write a parameter as --NAME VALUE")
-        if not equals:
-            given = next(left, None)
-            if given is None:
-                raise UserError(f"{name}: its value is missing: write {name} VALUE")
-            value = given
-        if name[2:] in pairs:
-            raise UserError(f"{name}: given twice: give it once")
-        pairs[name[2:]] = value
-    return pairs
 
 
 def run(options: Namespace) -> int:

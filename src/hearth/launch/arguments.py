@@ -55,6 +55,33 @@ COMPARE_OWN = {
     "--json": False,
 }
 COMPARE_OPTIONS = {**_RUNNING_OPTIONS, **COMPARE_OWN}
+#: Those of `hearth characterise` that are not for the runs that it makes.
+CHARACTERISE_OWN = {
+    "--questions": True,
+    "--repeat": True,
+    "--warmup": True,
+    "--seed": True,
+    "--budget": True,
+    "--sweep": True,
+    "--change-prefetchers": False,
+    "--dry-run": False,
+    "--html": True,
+    "--json": False,
+}
+CHARACTERISE_OPTIONS = {**_RUNNING_OPTIONS, **CHARACTERISE_OWN}
+
+
+def without(words: list[str], own: Mapping[str, bool]) -> list[str]:
+    """hearth's options less those of one command, with their values."""
+    kept: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        takes_value = own.get(word.partition("=")[0])
+        if takes_value is None:
+            kept.append(word)
+        elif takes_value and "=" not in word:
+            next(rest)
+    return kept
 
 
 @dataclass(frozen=True)

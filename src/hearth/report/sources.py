@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hearth.bench.characterisation import read_characterisation
 from hearth.bench.comparison import read_comparison
 from hearth.bench.verdict import compared
 from hearth.measure.analysis import analyse, analyse_event_log
@@ -15,22 +16,24 @@ Document = dict[str, Any]
 
 @dataclass
 class Sources:
-    """The analyses of some runs, and of a comparison its document."""
+    """The analyses of some runs, and the documents of a comparison and a characterisation."""
 
     analyses: list[Document] = field(default_factory=list)
     comparison: Document | None = None
+    characterisation: Document | None = None
 
     def document(self) -> Document:
         """All of it, for machines: contract/report.schema.json."""
         return {
             "schema": "hearth/report/1",
             "comparison": self.comparison,
+            "characterisation": self.characterisation,
             "runs": self.analyses,
         }
 
 
 def read_sources(names: list[str], state_home: Path) -> Sources:
-    """Reads each: a comparison's id or directory, a record's, or the path of an event log.
+    """Reads each: a comparison's, characterisation's or record's id or directory, or an event log.
 
     Of a comparison each arm's run with the median time stands for the arm. Raises UserError for a
     name that is nothing of these, and for a second comparison.
@@ -45,6 +48,10 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
             sources.comparison = compared(found.head, found.runs)
             for record in _median_runs(sources.comparison, found.runs):
                 sources.analyses.append(analyse(state_home / "records" / record))
+        elif directory is not None and (directory / "characterisation.json").is_file():
+            if sources.characterisation is not None:
+                raise UserError(f"'{name}' is a second characterisation: report one at a time")
+            sources.characterisation = read_characterisation(state_home, directory)
         elif directory is not None and (directory / "record.json").is_file():
             sources.analyses.append(analyse(directory))
         elif Path(name).exists():
@@ -55,7 +62,8 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
 
 
 def _directory(name: str, state_home: Path) -> Path | None:
-    for place in (Path(name), state_home / "comparisons" / name, state_home / "records" / name):
+    folders = ("comparisons", "characterisations", "records")
+    for place in (Path(name), *(state_home / folder / name for folder in folders)):
         if place.is_dir():
             return place
     return None

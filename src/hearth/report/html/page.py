@@ -2,12 +2,15 @@
 
 import json
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from hearth.model.ids import parse_ids
 from hearth.model.sizes import show_bytes, show_mb
 from hearth.report.html import pictures
 from hearth.report.html.absent import reason_absent, say_absent
+from hearth.report.html.arms import draw_arms
+from hearth.report.html.characterisation import characterisation_links, draw_characterisation
 from hearth.report.html.svg import element, table, text
 from hearth.report.html.timeline import draw_timeline
 
@@ -16,20 +19,36 @@ _SEVERITIES = {"error": "high", "warning": "", "note": "info"}
 _MANY_STAGES = 40
 
 
+def write_page(
+    file: Path,
+    runs: list[Document],
+    comparison: Document | None = None,
+    characterisation: Document | None = None,
+) -> None:
+    """Writes the page, whole or not at all."""
+    part = file.with_name(f".{file.name}.part")
+    part.write_text(page(runs, comparison, characterisation), encoding="utf-8")
+    part.replace(file)
+
+
 def page(
-    runs: list[Document], comparison: Document | None = None, sweep: Document | None = None
+    runs: list[Document],
+    comparison: Document | None = None,
+    characterisation: Document | None = None,
 ) -> str:
-    """One HTML document of the runs, and of a comparison or a sweep where there is one.
+    """One HTML document of runs, of a comparison or of a characterisation where there is one.
 
     It holds its own style and script and loads nothing.
     """
     names = [run["record"]["application"] for run in runs]
+    if characterisation is not None:
+        names += characterisation["subjects"]
     title = f"hearth: {', '.join(dict.fromkeys(names))}" if names else "hearth: comparison"
-    body = [_navigation(runs, comparison, sweep)]
+    body = [_navigation(runs, comparison, characterisation)]
     if comparison is not None:
         body.append(_comparison(comparison))
-    if sweep is not None:
-        body.append(_sweep(sweep))
+    if characterisation is not None:
+        body.append(draw_characterisation(characterisation))
     if len(runs) > 1:
         body.append(_side_by_side(runs))
     body += [_run(run, number) for number, run in enumerate(runs)]
@@ -54,9 +73,11 @@ def _resource(name: str) -> str:
     return (resources.files("hearth.report.html") / name).read_text(encoding="utf-8")
 
 
-def _navigation(runs: list[Document], comparison: Document | None, sweep: Document | None) -> str:
+def _navigation(
+    runs: list[Document], comparison: Document | None, characterisation: Document | None
+) -> str:
     links = [("#comparison", "Comparison")] if comparison else []
-    links += [("#sweep", "Sweep")] if sweep else []
+    links += characterisation_links(characterisation) if characterisation else []
     for number, run in enumerate(runs):
         links.append((f"#run{number}", _label(run)))
         if len(runs) == 1:
@@ -423,48 +444,13 @@ def _side_by_side(runs: list[Document]) -> str:
 
 
 def _comparison(comparison: Document) -> str:
-    verdict, arms = comparison["verdict"], comparison["arms"]
-    head = ["arm", "runs", "median s", "min s", "max s", "ratio [interval]", "note"]
-    figure = element(
-        "figure",
-        element(
-            "div",
-            pictures.draw_intervals(arms, comparison["baseline"]),
-            class_="scroll",
-            tabindex=0,
-            role="region",
-            aria_label="ratios with intervals",
-        ),
-        element("figcaption", text(f"Ratio of times to {comparison['baseline']}; left is faster.")),
-    )
+    verdict = comparison["verdict"]
     reasons = element("ul", *(element("li", text(why)) for why in verdict["why"]))
     return element(
         "section",
         element("h2", "Comparison"),
         element("p", text(verdict["sentence"]), class_="verdict"),
         reasons if verdict["why"] else "",
-        figure if any("low" in arm.get("ratio", {}) for arm in arms) else "",
-        table(head, [_arm_row(arm) for arm in arms], "Arms"),
+        draw_arms(comparison),
         id="comparison",
-    )
-
-
-def _arm_row(arm: Document) -> list[Any]:
-    seconds = arm.get("seconds") or []
-    if not seconds:
-        return [arm["name"], 0, "-", "-", "-", "-", arm.get("skipped", "")]
-    ratio = arm.get("ratio", {"median": 1.0})
-    interval = f" [{ratio['low']:.3f}, {ratio['high']:.3f}]" if "low" in ratio else ""
-    shown = f"{ratio['median']:.3f}{interval}"
-    numbers = [float(arm["median_s"]), float(min(seconds)), float(max(seconds))]
-    failed = "failed in some runs" if arm.get("failures") else ""
-    return [arm["name"], len(seconds), *numbers, shown, failed]
-
-
-def _sweep(sweep: Document) -> str:
-    return element(
-        "section",
-        element("h2", "Sweep of executors and cores"),
-        pictures.heat_map(sweep["cells"]),
-        id="sweep",
     )

@@ -1,0 +1,158 @@
+"""What the runs of a question say: pure, from a comparison to a sentence and its figures."""
+
+import statistics
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hearth.bench.losses import loss_class
+from hearth.bench.verdict import MEASURES, claim, moved
+from hearth.measure.counters import bandwidth_region, smt_effectiveness
+
+Document = dict[str, Any]
+#: Measures that do not grow with the length of a run.
+_OF_ANY_LENGTH = ("gc_share", "remote_share", "cpu_use", "cpi", "l3_misses")
+
+
+def answered(key: str, comparison: Document, runs: Sequence[Document]) -> Document:
+    """{"sentence", "why": [...], and of some questions "cells", "scaling" or "streams"}.
+
+    comparison: contract/comparison.schema.json. runs: its runs, warm-ups too.
+    """
+    counted = [run for run in runs if run["repetition"] >= 0 and "seconds" in run]
+    finished = [arm for arm in comparison["arms"] if arm["seconds"]]
+    failures = [f"{a['name']} failed: {a['failures'][-1]}" for a in comparison["arms"]
+                if a.get("failures")]  # fmt: skip
+    if not finished:
+        return {"sentence": "Nothing finished, so there is no answer.", "why": failures}
+    found = _ANSWERS.get(key, _fastest)(comparison, finished, counted)
+    return {**found, "why": [*found.get("why", ()), *failures]}
+
+
+def _fastest(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
+    """Which arm has the smallest median, and how each stands to the baseline."""
+    best = min(arms, key=lambda arm: arm["median_s"])
+    base = comparison["baseline"]
+    claims = [claim(arm, base, comparison["confidence"]) for arm in arms if arm.get("ratio")]
+    sentence = f"{best['name']} has the smallest median, {best['median_s']:.2f} s"
+    if claims:
+        sentence += f": {'; '.join(claims)}"
+    why = moved(best["name"], base, runs) if best["name"] != base else []
+    return {"sentence": f"{sentence}.", "why": why}
+
+
+def _sweep(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
+    """The fastest configuration, and the class of each other one."""
+    best = min(arms, key=lambda arm: arm["median_s"])
+    cells = [_cell(arm, best) for arm in arms]
+    near = sum(cell["class"].startswith("within") for cell in cells)
+    few = min(len(arm["seconds"]) for arm in arms)
+    sentence = (
+        f"{best['name']} (executors x cores) has the smallest median, {best['median_s']:.2f} s; "
+        f"{near} of {len(cells) - 1} others lie within 10 % of it ({few} runs of each)."
+    )
+    return {"sentence": sentence, "cells": cells}
+
+
+def _cell(arm: Document, best: Document) -> Document:
+    executors, cores = map(int, arm["name"].split("x"))
+    kind = loss_class(arm["median_s"], arm["measures"], best["median_s"], best["measures"])
+    return {"executors": executors, "cores": cores, "seconds": arm["median_s"], "class": kind}
+
+
+def _smt(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
+    """Whether the further threads pay, and S4's effectiveness of them."""
+    found = _fastest(comparison, arms, runs)
+    medians = {arm["name"]: arm["median_s"] for arm in arms}
+    half, both = "half the cores", "half the cores, all threads"
+    if not {half, both, "one thread"} <= medians.keys():
+        return found
+    smt = medians[half] / medians[both]
+    cores = medians[half] / medians["one thread"]
+    effectiveness = smt_effectiveness(smt, cores)
+    pays = "pay" if effectiveness > 1 else "do not pay"
+    found["sentence"] += (
+        f" On half the cores all threads scale by {smt:.2f}, twice the cores by {cores:.2f}: "
+        f"effectiveness {effectiveness:.2f} (S4, formula 3), the further threads {pays}."
+    )
+    scaling = {"smt_scaling": smt, "dp_scaling": cores, "effectiveness": effectiveness}
+    return {**found, "scaling": scaling}
+
+
+def _nodes(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
+    """Of each number of nodes, bound (1B, 2B, ...) against left to the kernel (1NB, 2NB, ...)."""
+    parts, why = [], []
+    for arm in arms:
+        number, kind = arm["name"].split(" ")[0].partition("B")[0], arm["name"].split(" ")[0]
+        if kind.endswith("NB"):
+            continue
+        other = next((a for a in arms if a["name"].startswith(f"{number}NB ")), None)
+        if other is not None:
+            speedup = other["median_s"] / arm["median_s"]
+            parts.append(f"{number} node{'s' if number != '1' else ''}: {speedup:.2f}x")
+            why += moved(arm["name"], other["name"], runs)
+    if not parts:
+        return _fastest(comparison, arms, runs)
+    few = min(len(arm["seconds"]) for arm in arms)
+    text = f"Speed-up of bound over unbound by medians of {few} runs: {', '.join(parts)}."
+    return {"sentence": text, "why": why}
+
+
+def _bandwidth(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
+    """The mean over the run, as a share of what this machine sustains, and S4's region."""
+    used = arms[0]["measures"].get("bandwidth_gb_s")
+    sustained = comparison["settings"].get("sustained_gb_s")
+    if not isinstance(used, int | float):
+        reason = used["absent"] if isinstance(used, dict) else "not recorded"
+        return {"sentence": f"The bandwidth was not measured: {reason}."}
+    if not sustained:
+        return {"sentence": f"{used:.1f} GB/s on average; what this machine sustains is unknown."}
+    region = bandwidth_region(used, sustained)
+    return {
+        "sentence": f"{used:.1f} GB/s on average, {used / sustained:.0%} of the {sustained:.1f} "
+        f"GB/s that this machine sustains: the region of {region} latency (S4)."
+    }
+
+
+def _kinds(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
+    """The measures of both side by side: their times mean different things."""
+    names = [arm["name"] for arm in arms]
+    if len(names) < 2:
+        return {"sentence": f"Only {names[0]} finished, so there is nothing to compare."}
+    sides = []
+    for measure in MEASURES:
+        values = [arm["measures"].get(measure.key) for arm in arms[:2]]
+        if measure.key in _OF_ANY_LENGTH and all(isinstance(v, int | float) for v in values):
+            batch, streaming = (measure.form.format(v) for v in values)
+            sides.append({"measure": measure.words, "batch": batch, "streaming": streaming})
+    told = "; ".join(f"{s['measure']} {s['batch']} and {s['streaming']}" for s in sides)
+    sentence = f"Batch and streaming: {told or 'no measure was taken of both'}."
+    return {"sentence": f"{sentence} Their times mean different things.", "sides": sides}
+
+
+def _rates(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
+    """Processing time of a batch, delay, and whether it kept up, by events a second."""
+    streams = []
+    for arm in arms:
+        told = [r["streaming"] for r in runs if r["arm"] == arm["name"] and "streaming" in r]
+        delays = [t["scheduling_delay_ms"].get("max") for t in told]
+        streams.append({
+            "rate": int(arm["name"].removesuffix("/s")),
+            "processing_ms": statistics.median(t["processing_ms"]["median"] for t in told),
+            "delay_ms": max((d for d in delays if d is not None), default=None),
+            "unsent": sum(t["unsent"] for t in told),
+            "kept_up": all(t["kept_up"] for t in told),
+        })  # fmt: skip
+    kept = [s["rate"] for s in streams if s["kept_up"]]
+    most = f"it kept up at {max(kept):,} events/s" if kept else "it kept up at no rate"
+    times = ", ".join(f"{s['processing_ms']:.0f} ms at {s['rate']:,}/s" for s in streams)
+    return {"sentence": f"A batch takes {times} (medians); {most}.", "streams": streams}
+
+
+_ANSWERS: dict[str, Callable[[Document, list[Document], list[Document]], Document]] = {
+    "sweep": _sweep,
+    "smt": _smt,
+    "nodes": _nodes,
+    "bandwidth": _bandwidth,
+    "kinds": _kinds,
+    "rates": _rates,
+}

@@ -1,0 +1,157 @@
+"""A characterisation: the questions of the studies, asked of this machine and kept as it goes.
+
+A directory: `characterisation.json` says what was asked, `questions.jsonl` gets a line when a
+question begins or cannot be answered. Each question's runs are a comparison of its own. What they
+say is derived from both and stored in neither, so that after kill -9 all finished runs count.
+"""
+
+import json
+import os
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hearth.bench.answers import answered
+from hearth.bench.comparison import Comparison, read_comparison, stop_rule
+from hearth.bench.comparison import run as run_comparison
+from hearth.bench.questions import Question
+from hearth.bench.subjects import Subject
+from hearth.bench.verdict import compared
+from hearth.measure.record import slug, write_document
+from hearth.model.errors import UserError
+
+Document = dict[str, Any]
+SCHEMA = "hearth/characterisation/1"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One subject with its questions."""
+
+    subject: Subject
+    questions: Sequence[Question]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """repeat: runs of each arm that count. warmup: before them. budget_s: begin nothing after."""
+
+    repeat: int
+    warmup: int
+    seed: int
+    budget_s: float | None = None
+    sustained_gb_s: float | None = None
+
+    def runs(self, asked: Sequence[Asked]) -> int:
+        """How many runs all the questions take."""
+        arms = sum(len(q.arms) for a in asked for q in a.questions if q.unanswerable is None)
+        return arms * (self.repeat + self.warmup)
+
+
+class Characterisation:
+    """One characterisation on disk."""
+
+    def __init__(self, home: Path, directory: Path) -> None:
+        self.home, self.directory = home, directory
+
+    @staticmethod
+    def begin(
+        home: Path, name: str, asked: Sequence[Asked], settings: Settings
+    ) -> "Characterisation":
+        """A new one below `home`."""
+        now = datetime.now(UTC)
+        number = f"{now:%Y%m%d-%H%M%S}-{slug(name)}-{secrets.token_hex(2)}"
+        directory = home / "characterisations" / number
+        directory.mkdir(parents=True)
+        head = {
+            "id": number,
+            "started": now.isoformat(timespec="seconds"),
+            "subjects": [a.subject.name for a in asked],
+            "settings": {k: getattr(settings, k) for k in ("repeat", "warmup", "seed")},
+        }
+        write_document(directory / "characterisation.json", head)
+        return Characterisation(home, directory)
+
+    def run(
+        self, asked: Sequence[Asked], settings: Settings, tell: Callable[[Document], None]
+    ) -> None:
+        """Asks all, one after the other; tell: called with each run that is over."""
+        start = time.monotonic()
+        for subject, question in ((a.subject, q) for a in asked for q in a.questions):
+            left = None
+            if settings.budget_s is not None:
+                left = settings.budget_s - (time.monotonic() - start)
+            self._ask(subject, question, settings, left, tell)
+
+    def _ask(
+        self,
+        subject: Subject,
+        question: Question,
+        settings: Settings,
+        left_s: float | None,
+        tell: Callable[[Document], None],
+    ) -> None:
+        line = {
+            "subject": subject.name,
+            "key": question.key,
+            "title": question.title,
+            "source": question.source,
+            "notes": list(question.notes),
+        }
+        reason = question.unanswerable
+        if reason is None and left_s is not None and left_s <= 0:
+            reason = "the budget was spent before it: give a longer --budget"
+        if reason is not None:
+            self._keep({**line, "reason": reason})
+            return
+        comparison = Comparison.begin(self.home, subject.name, question.arms, {
+            "warmup": settings.warmup, "seed": settings.seed, "cold": False,
+            "command": [subject.name], "timed": subject.timed,
+            "sustained_gb_s": settings.sustained_gb_s,
+        })  # fmt: skip
+        self._keep({**line, "comparison": comparison.head["id"]})
+        enough = stop_rule(comparison, settings.repeat, False, left_s)
+        try:
+            run_comparison(
+                comparison, question.arms, subject, lambda run: tell({**line, **run}), enough
+            )
+        except UserError as error:
+            self._keep({**line, "comparison": comparison.head["id"], "reason": str(error)})
+
+    def _keep(self, line: Document) -> None:
+        with (self.directory / "questions.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def read_characterisation(home: Path, directory: Path) -> Document:
+    """The document (contract/characterisation.schema.json); raises UserError where there is none.
+
+    Of a question told of twice the later line counts; a line cut short does not.
+    """
+    try:
+        head = json.loads((directory / "characterisation.json").read_text(encoding="utf-8"))
+        lines = directory / "questions.jsonl"
+        whole = lines.read_text(encoding="utf-8").rpartition("\n")[0] if lines.is_file() else ""
+        told = [json.loads(line) for line in whole.splitlines()]
+    except (OSError, ValueError) as error:
+        raise UserError(f"'{directory}' holds no characterisation: {error}") from error
+    last = {(line["subject"], line["key"]): line for line in told}
+    questions = [_question(home, line) for line in last.values()]
+    return {"schema": SCHEMA, **head, "questions": questions}
+
+
+def _question(home: Path, line: Document) -> Document:
+    """The line with its answer, or with the reason why there is none."""
+    if "comparison" not in line:
+        return line
+    found = read_comparison(home / "comparisons" / line["comparison"])
+    document = compared(found.head, found.runs)
+    if "reason" in line:
+        return {**line, "comparison": document}
+    return {**line, "comparison": document, **answered(line["key"], document, found.runs)}

@@ -1,0 +1,24 @@
+"""A workload's parameters, as they stand on a command line."""
+
+from collections.abc import Sequence
+
+from hearth.model.errors import UserError
+
+
+def pairs(words: Sequence[str]) -> dict[str, str]:
+    """`--name value` and `--name=value` words as parameters; raises UserError for other words."""
+    found: dict[str, str] = {}
+    left = iter(words)
+    for word in left:
+        name, equals, value = word.partition("=")
+        if not name.startswith("--") or name == "--":
+            raise UserError(f"'{word}' is not understood: write a parameter as --NAME VALUE")
+        if not equals:
+            given = next(left, None)
+            if given is None:
+                raise UserError(f"{name}: its value is missing: write {name} VALUE")
+            value = given
+        if name[2:] in found:
+            raise UserError(f"{name}: given twice: give it once")
+        found[name[2:]] = value
+    return found

@@ -1,0 +1,235 @@
+"""Asks the questions of the published studies of this machine, with your application or a workload.
+
+Each question is a set of ways in which it is run: 1, 2, 4 or 6 executors of the same cores and
+memory; executors x cores, and why the others lose; 1 to N nodes, bound and not; memory of another
+node; the further threads of a core; the prefetchers; the memory bandwidth used; batch against
+streaming; the rate of events. What this machine cannot answer is listed with the reason. Every run
+is on record (hearth runs), its ways interleaved in random order after a warm-up.
+
+examples:
+  hearth characterise my_job.py --date 2026-11-21
+  hearth characterise --dry-run my_job.py
+  hearth characterise --questions executors,sweep --repeat 5 word-count --size 2g
+  hearth characterise --questions rates streaming-network-word-count
+  hearth characterise --html machine.html batch
+"""
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hearth.launch.arguments import (
+    CHARACTERISE_OPTIONS,
+    CHARACTERISE_OWN,
+    SubmitLine,
+    split_line,
+    without,
+)
+from hearth.launch.submission import add_submit_arguments
+from hearth.model.durations import parse_seconds
+from hearth.model.errors import UserError
+
+if TYPE_CHECKING:
+    from hearth.bench.catalogue import Catalogue, Job
+    from hearth.bench.characterisation import Asked, Settings
+
+#: What the questions vary themselves.
+_VARIED = ("executors", "cores", "memory")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's own options; those of spark-submit are told apart in `hearth.launch`."""
+    parser.usage = (
+        "hearth characterise [options of hearth or spark-submit] "
+        "SUITE|WORKLOAD|APPLICATION [its parameters or arguments]"
+    )
+    add_submit_arguments(parser)
+    parser.add_argument("--questions", metavar="A,B,...", help="these alone; default: all")
+    parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs of each way (3)")
+    parser.add_argument("--warmup", type=int, default=1, metavar="N", help="not counted (1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random order (1)")
+    parser.add_argument("--budget", metavar="TIME", help="begin no run after, such as 2h")
+    parser.add_argument("--sweep", metavar="NxM,...", help="executors x cores to try")
+    parser.add_argument(
+        "--change-prefetchers",
+        action="store_true",
+        help="allow switching them by model-specific registers (root; restored)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="list the questions and the runs")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write a page to this file")
+    parser.add_argument("--json", action="store_true", help="the document of contract/")
+
+
+def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+    """The options, with the whole command line beside them."""
+    line = _with_options_behind(split_line(words, CHARACTERISE_OPTIONS))
+    options = parser.parse_args(line.hearth)
+    # From here on the line is what a run itself is given.
+    options.line = replace(line, hearth=without(line.hearth, CHARACTERISE_OWN))
+    return options
+
+
+def _with_options_behind(line: SubmitLine) -> SubmitLine:
+    """Behind a workload's name stand its parameters, and this command's own options too."""
+    if not line.application or _is_application(line.application[0]):
+        return line
+    own: list[str] = []
+    left: list[str] = []
+    rest = iter(line.application[1:])
+    for word in rest:
+        takes_value = CHARACTERISE_OWN.get(word.partition("=")[0])
+        (left if takes_value is None else own).append(word)
+        if takes_value and "=" not in word:
+            own += [value for value in [next(rest, None)] if value is not None]
+    return replace(line, hearth=[*line.hearth, *own], application=[line.application[0], *left])
+
+
+def _is_application(name: str) -> bool:
+    """Whether it is a file, there or not: no suite and no workload has such a name."""
+    return Path(name).exists() or "." in name or "/" in name
+
+
+def run(options: Namespace) -> int:
+    """Asks and shows; 1 where a run failed, so that a script notices."""
+    from hearth.bench.characterisation import Characterisation, read_characterisation
+    from hearth.planner import places
+
+    _check(options)
+    asked, settings = _asked(options)
+    if options.dry_run:
+        print("\n".join(_listed(asked, settings)))
+        return 0
+    home = places.state_home()
+    name = options.line.application[0]
+    kept = Characterisation.begin(home, Path(name).name, asked, settings)
+    tell = _Teller(settings.runs(asked))
+    try:
+        kept.run(asked, settings, tell)
+    finally:
+        print(f"hearth: characterisation {kept.directory.name}", file=sys.stderr)
+    document = read_characterisation(home, kept.directory)
+    _show(document, options)
+    return 1 if tell.failed else 0
+
+
+def _check(options: Namespace) -> None:
+    if not options.line.application:
+        raise UserError("nothing is named: give a suite, a workload, a jar or a Python file")
+    for name in _VARIED:
+        if getattr(options, name) is not None:
+            raise UserError(f"--{name}: the questions set it themselves: leave it out")
+    if options.unbound:
+        raise UserError("--unbound: the question 'nodes' compares with it: leave it out")
+    for name, least in (("repeat", 1), ("warmup", 0)):
+        value = getattr(options, name)
+        if value < least:
+            raise UserError(f"--{name}: {value} is below {least}: give at least {least}")
+    if options.line.has("--master"):
+        master = options.line.last("--master")
+        raise UserError(f"--master: the questions set it themselves: leave out '{master}'")
+
+
+def _asked(options: Namespace) -> tuple[list["Asked"], "Settings"]:
+    """What is asked of what, from the command line and this machine."""
+    from hearth.bench.characterisation import Asked, Settings
+    from hearth.bench.questions import KEYS, questions
+    from hearth.bench.surroundings import surroundings, sustained_gb_s
+
+    keys = KEYS if options.questions is None else [k.strip() for k in options.questions.split(",")]
+    here = surroundings(options, options.change_prefetchers, options.debug)
+    asked = [
+        Asked(subject, questions(replace(here, job=job), keys))
+        for subject, job in _subjects(options)
+    ]
+    all_questions = [q for a in asked for q in a.questions]
+    counts = any(q.key == "bandwidth" and q.unanswerable is None for q in all_questions)
+    settings = Settings(
+        repeat=options.repeat,
+        warmup=options.warmup,
+        seed=options.seed,
+        budget_s=None if options.budget is None else parse_seconds(options.budget, "--budget"),
+        sustained_gb_s=sustained_gb_s() if counts and not options.dry_run else None,
+    )
+    return asked, settings
+
+
+def _subjects(options: Namespace) -> list[tuple[Any, "Job | None"]]:
+    """The application, or the workloads of a suite or of a name."""
+    from hearth.bench import catalogue, suites
+    from hearth.bench.subjects import Application
+
+    name, rest = options.line.application[0], options.line.application[1:]
+    if _is_application(name):
+        return [(Application(options.line), None)]
+    offer = catalogue.load()
+    if name in suites.NAMES:
+        entries = suites.suite(name, offer)
+    else:
+        entries = [suites.Entry(offer.job(name))]
+    return [_workload(options, offer, entry.job, entry.parameters, rest) for entry in entries]
+
+
+def _workload(
+    options: Namespace, offer: "Catalogue", job: "Job", fixed: dict[str, str], rest: list[str]
+) -> tuple[Any, "Job"]:
+    from hearth.bench import cases
+    from hearth.bench.parameters import pairs
+    from hearth.bench.subjects import Workload
+    from hearth.model.sizes import parse_bytes
+
+    if options.line.options and any(o.name != "--conf" for o in options.line.options):
+        names = ", ".join(o.name for o in options.line.options if o.name != "--conf")
+        raise UserError(f"{names}: a workload takes --conf alone of spark-submit's options")
+    parameters = {**fixed, **pairs(rest)}
+    size = parameters.pop("size", None)
+    conf = dict((o.value or "").partition("=")[::2] for o in options.line.options)
+    case = cases.Case(
+        job, parameters, None if size is None else parse_bytes(size, "--size"), conf=conf
+    )
+    cases.check(case, "local-numa")
+    return Workload(offer, case), job
+
+
+def _listed(asked: list["Asked"], settings: "Settings") -> list[str]:
+    """What would be run, and what this machine cannot answer."""
+    from hearth.report.characterisation import show_questions
+    from hearth.report.terminal import Screen
+
+    lines = []
+    for one in asked:
+        lines += [one.subject.name, *show_questions(one.questions, Screen.of()), ""]
+    each = f"{settings.warmup} warm-up and {settings.repeat} counted"
+    return [*lines, f"{settings.runs(asked)} runs: of each way {each}"]
+
+
+class _Teller:
+    """Tells of each run when it is over, and whether one failed."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._number, self.failed = total, 0, False
+
+    def __call__(self, run: dict[str, Any]) -> None:
+        self._number += 1
+        self.failed = self.failed or "failure" in run
+        when = "warm-up" if run["repetition"] < 0 else f"run {run['repetition'] + 1}"
+        result = f"{run['seconds']:.2f} s" if "seconds" in run else f"failed: {run['failure']}"
+        where = f"{self._number}/{self._total}  {run['subject']}  {run['key']}"
+        print(f"hearth: {where}: {run['arm']}, {when}: {result}", file=sys.stderr, flush=True)
+
+
+def _show(document: dict[str, Any], options: Namespace) -> None:
+    from hearth.report.characterisation import show_characterisation
+    from hearth.report.terminal import Screen
+
+    if options.html:
+        from hearth.report.html.page import write_page
+
+        write_page(options.html, [], characterisation=document)
+        print(f"hearth: wrote {options.html}", file=sys.stderr)
+    if options.json:
+        print(json.dumps(document, indent=2))
+    else:
+        print("\n".join(show_characterisation(document, Screen.of())))

@@ -1,0 +1,16 @@
+"""Times as a person writes them: `90s`, `30m`, `2h`."""
+
+import re
+
+from hearth.model.errors import UserError
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smh])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+def parse_seconds(text: str, what: str) -> float:
+    """Seconds; raises UserError, with the name of the option, for what is no time."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise UserError(f"{what}: '{text}' is not a time: give a number and s, m or h: 30m")
+    return float(match[1]) * _SECONDS[match[2]]

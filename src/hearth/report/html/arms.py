@@ -1,0 +1,39 @@
+"""The arms of a comparison on the page: their intervals as a picture, their times as a table."""
+
+from typing import Any
+
+from hearth.report.html import pictures
+from hearth.report.html.svg import element, table, text
+
+Document = dict[str, Any]
+_HEAD = ["arm", "runs", "median s", "min s", "max s", "ratio [interval]", "note"]
+
+
+def draw_arms(comparison: Document) -> str:
+    """The picture where there are intervals, then the table."""
+    arms = comparison["arms"]
+    rows = table(_HEAD, [_row(arm) for arm in arms], "Arms")
+    if not any("low" in arm.get("ratio", {}) for arm in arms):
+        return rows
+    picture = element(
+        "div",
+        pictures.draw_intervals(arms, comparison["baseline"]),
+        class_="scroll",
+        tabindex=0,
+        role="region",
+        aria_label="ratios with intervals",
+    )
+    caption = f"Ratio of times to {comparison['baseline']}; left is faster."
+    return element("figure", picture, element("figcaption", text(caption))) + rows
+
+
+def _row(arm: Document) -> list[Any]:
+    seconds = arm.get("seconds") or []
+    if not seconds:
+        return [arm["name"], 0, "-", "-", "-", "-", arm.get("skipped", "")]
+    ratio = arm.get("ratio", {"median": 1.0})
+    interval = f" [{ratio['low']:.3f}, {ratio['high']:.3f}]" if "low" in ratio else ""
+    shown = f"{ratio['median']:.3f}{interval}"
+    numbers = [float(arm["median_s"]), float(min(seconds)), float(max(seconds))]
+    failed = "failed in some runs" if arm.get("failures") else ""
+    return [arm["name"], len(seconds), *numbers, shown, failed]

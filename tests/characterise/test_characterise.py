@@ -1,0 +1,211 @@
+"""`hearth characterise` as a black box, on real Spark."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from support import ROOT
+
+TINY = ROOT / "tests" / "local_numa" / "apps" / "tiny.py"
+LIMIT_S = 400.0
+CPUS = len(os.sched_getaffinity(0))
+
+
+def environment(state: Path) -> dict[str, str]:
+    home = {"HEARTH_STATE": str(state), "HEARTH_DATA": str(state.parent / "data")}
+    return {**os.environ, **home, "NO_COLOR": "1"}
+
+
+def hearth(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "hearth", *words],
+        env=environment(state), cwd=state.parent, capture_output=True, text=True,
+        timeout=LIMIT_S, check=False,
+    )  # fmt: skip
+
+
+ONCE = ("--repeat", "1", "--warmup", "0")
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict, str]:
+    """The state, the document and the errors of two questions asked of an application."""
+    if CPUS < 2:
+        pytest.skip("two executors need two CPUs")
+    state = tmp_path_factory.mktemp("characterised") / "state"
+    words = ("--questions", "sweep,rates", "--sweep", "1x2,2x1", "--json", *ONCE)
+    page = ("--html", str(state.parent / "page.html"))
+    done = hearth(state, "characterise", *words, *page, str(TINY))
+    assert done.returncode == 0, done.stderr
+    return state, json.loads(done.stdout), done.stderr
+
+
+def test_a_characterisation_holds_to_its_contract_and_each_run_is_on_record(asked) -> None:
+    state, document, _ = asked
+    schema = json.loads((ROOT / "contract" / "characterisation.schema.json").read_text())
+    Draft202012Validator(schema).validate(document)
+    compared = json.loads((ROOT / "contract" / "comparison.schema.json").read_text())
+    Draft202012Validator(compared).validate(document["questions"][0]["comparison"])
+    heads = [json.loads(f.read_text()) for f in sorted(state.glob("records/*/record.json"))]
+    assert sorted((head["arm"], head["master"]) for head in heads) == [
+        ("1x2", "local-numa[1x2]"), ("2x1", "local-numa[2x1]"),
+    ]  # fmt: skip
+
+
+def test_a_sweep_names_the_fastest_and_the_class_of_the_other(asked) -> None:
+    sweep = asked[1]["questions"][0]
+    times = {(c["executors"], c["cores"]): c for c in sweep["cells"]}
+    best = min(times.values(), key=lambda cell: cell["seconds"])
+    assert best["class"] == "best" and set(times) == {(1, 2), (2, 1)}
+    assert sweep["sentence"].startswith(f"{best['executors']}x{best['cores']} (executors x cores)")
+
+
+def test_a_question_that_cannot_be_answered_says_why_and_what_to_ask(asked) -> None:
+    rates = asked[1]["questions"][1]
+    assert rates["reason"].startswith("it asks for a streaming workload: hearth characterise")
+    assert "comparison" not in rates
+
+
+def test_progress_counts_the_runs_and_the_end_names_the_characterisation(asked) -> None:
+    _, document, errors = asked
+    assert "hearth: 2/2  tiny.py  sweep: " in errors
+    assert f"hearth: characterisation {document['id']}" in errors
+
+
+def test_it_is_shown_again_later_and_as_a_page(asked) -> None:
+    state, document, _ = asked
+    shown = hearth(state, "report", document["id"]).stdout
+    assert document["questions"][0]["sentence"].split(",")[0] in shown
+    assert "Not answered here" in shown
+    page = (state.parent / "page.html").read_text()
+    assert document["questions"][0]["title"] in page and "<td" in page
+    again = json.loads(hearth(state, "report", document["id"], "--json").stdout)
+    assert again["characterisation"] == document
+
+
+def test_a_workload_is_run_in_every_way_with_its_answer_checked(tmp_path: Path) -> None:
+    words = ("--questions", "executors", *ONCE, "--json", "word-count", "--size", "1m")
+    done = hearth(tmp_path / "state", "characterise", *words)
+    assert done.returncode == 0, done.stderr
+    (question,) = json.loads(done.stdout)["questions"]
+    timed = question["comparison"]["settings"]["timed"]
+    assert timed == "the job's own phases, without the start of Spark"
+    comparison = tmp_path / "state" / "comparisons" / question["comparison"]["id"]
+    runs = [json.loads(line) for line in (comparison / "runs.jsonl").read_text().splitlines()]
+    assert {run["arm"]: run["answer"] for run in runs} == {"1x2": "checked", "2x1": "checked"}
+    for run in runs:
+        record = tmp_path / "state" / "records" / run["record"]
+        assert run["seconds"] < json.loads((record / "end.json").read_text())["wall_s"]
+
+
+def test_a_dry_run_lists_the_ways_and_the_reasons_and_runs_nothing(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    done = hearth(state, "characterise", "--dry-run", *ONCE, str(TINY))
+    assert done.returncode == 0, done.stderr
+    assert "not here: it asks for a streaming workload" in done.stdout
+    assert "runs: of each way 0 warm-up and 1 counted" in done.stdout
+    assert not list(state.glob("records/*")) and not list(state.glob("characterisations/*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--executors", "2", str(TINY)], "--executors: the questions set it themselves"),
+        (["--master", "local[*]", str(TINY)], "--master: the questions set it themselves"),
+        (["--questions", "rate", str(TINY)], "'rate' is no question: use executors"),
+        (["--sweep", "2*2", str(TINY)], "--sweep: '2*2' is not executors x cores"),
+        (["--repeat", "0", str(TINY)], "--repeat: 0 is below 1"),
+        (["--budget", "soon", str(TINY)], "--budget: 'soon' is not a time"),
+        (["wordcount"], "'wordcount' is no job: did you mean word-count"),
+        (["word-count", "--iterations", "3"], "word-count has no such parameter"),
+        ([], "nothing is named"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line_with_what_to_do(
+    tmp_path: Path, words: list[str], said: str
+) -> None:
+    done = hearth(tmp_path / "state", "characterise", *words)
+    assert done.returncode == 2
+    assert said in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_an_application_that_fails_is_an_answer_too_and_the_exit_code_tells(
+    tmp_path: Path,
+) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("raise SystemExit('no such table')")
+    words = ("--questions", "sweep", "--sweep", "1x2,2x1", *ONCE)
+    done = hearth(tmp_path / "state", "characterise", *words, str(broken))
+    assert done.returncode == 1
+    assert "Nothing finished, so there is no answer." in done.stdout
+    assert "no such table" in " ".join(done.stdout.split())
+
+
+def test_what_ran_before_kill_9_is_reported_and_nothing_runs_on(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        "import os, time; open(f'{os.environ[\"MARKS\"]}/{os.getpid()}', 'w')\n"
+        "from pyspark.sql import SparkSession; spark = SparkSession.builder.getOrCreate()\n"
+        "spark.range(10).count()\n"
+        "time.sleep(600 if len(os.listdir(os.environ['MARKS'])) > 1 else 0)"
+    )
+    (tmp_path / "marks").mkdir()
+    words = ["--questions", "sweep", "--sweep", "1x2,2x1", "--repeat", "3", "--warmup", "0"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "hearth", "characterise", *words, str(slow)],
+        env={**environment(state), "MARKS": str(tmp_path / "marks")}, cwd=tmp_path,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    ) as running:  # fmt: skip
+        wait_for(lambda: len(list((tmp_path / "marks").iterdir())) > 1, LIMIT_S)
+        wait_for(lambda: len(children_of_tree(running.pid)) > 2, 60)
+        family = children_of_tree(running.pid)
+        running.send_signal(signal.SIGKILL)
+    wait_for(lambda: not any(alive(pid, start) for pid, start in family), 60)
+    (kept,) = (state / "characterisations").iterdir()
+    shown = hearth(state, "report", kept.name)
+    assert shown.returncode == 0, shown.stderr
+    assert "has the smallest median" in shown.stdout
+
+
+def wait_for(condition, limit_s: float) -> None:
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass in time"
+        time.sleep(0.2)
+
+
+def children_of_tree(pid: int) -> set[tuple[int, str]]:
+    """All processes below one, each with its start time: a number alone may be used again."""
+    parents = {int(stat[0]): (int(stat[1]), stat[2]) for stat in map(stat_of, pids()) if stat}
+    found: set[tuple[int, str]] = set()
+    below = {pid}
+    while below:
+        below = {child for child, (parent, _) in parents.items() if parent in below}
+        found |= {(child, parents[child][1]) for child in below}
+    return found
+
+
+def pids() -> list[str]:
+    return [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def stat_of(pid: str) -> tuple[str, str, str] | None:
+    """(pid, parent, start time), or None for one that is gone or only waited for."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[0] == "Z" else (pid, fields[1], fields[19])
+
+
+def alive(pid: int, start: str) -> bool:
+    stat = stat_of(str(pid))
+    return stat is not None and stat[2] == start

@@ -1,0 +1,92 @@
+"""Switching prefetchers: on files in place of the registers, which no machine of ours has.
+
+A processor's registers cannot be had in the emulator, which ignores writes to this one: files of
+the same layout stand in for /dev/cpu/N/msr.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hearth.bench.prefetchers import REGISTER, cannot_switch, switched_off
+from hearth.bench.restored import Cell, changed
+from hearth.model.errors import UserError
+from support import ROOT
+
+CPUS = (0, 3)
+#: A register with the next-line prefetcher off already and a bit that is not ours.
+BEFORE = (0b100 | 1 << 40).to_bytes(8, "little")
+
+
+@pytest.fixture
+def devices(tmp_path: Path) -> Path:
+    for cpu in CPUS:
+        (tmp_path / str(cpu)).mkdir()
+        (tmp_path / str(cpu) / "msr").write_bytes(bytes(REGISTER) + BEFORE)
+    (tmp_path / "cpuinfo").write_text("vendor_id : GenuineIntel\n")
+    return tmp_path
+
+
+def registers(devices: Path) -> set[bytes]:
+    return {(devices / str(cpu) / "msr").read_bytes()[REGISTER:] for cpu in CPUS}
+
+
+def test_those_named_are_off_on_every_cpu_all_others_on_and_other_bits_stay(devices: Path) -> None:
+    with switched_off(("l2-adjacent-line", "l1-ip"), CPUS, devices):
+        assert registers(devices) == {(0b1010 | 1 << 40).to_bytes(8, "little")}
+    assert registers(devices) == {BEFORE}
+
+
+def test_the_old_state_comes_back_after_an_error(devices: Path) -> None:
+    with pytest.raises(ZeroDivisionError), switched_off((), CPUS, devices):
+        _ = 1 / 0
+    assert registers(devices) == {BEFORE}
+
+
+def test_the_old_state_comes_back_after_kill_9(devices: Path) -> None:
+    code = (
+        "import sys, time, pathlib; from hearth.bench.prefetchers import switched_off\n"
+        f"with switched_off(('l1-ip',), {CPUS}, pathlib.Path({str(devices)!r})):\n"
+        "    print('off', flush=True); time.sleep(60)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment
+    ) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == b"off\n"
+        assert registers(devices) != {BEFORE}
+        holder.kill()
+    deadline = time.monotonic() + 10
+    while registers(devices) != {BEFORE} and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert registers(devices) == {BEFORE}
+
+
+def test_a_processor_that_does_not_keep_the_bits_is_an_error_and_all_is_put_back(
+    devices: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Cell, "write", lambda cell: None)
+    with pytest.raises(UserError, match="did not keep"), switched_off((), CPUS, devices):
+        pytest.fail("it ran all the same")
+    assert registers(devices) == {BEFORE}
+
+
+def test_a_value_that_cannot_be_put_back_is_said_and_not_hidden(tmp_path: Path) -> None:
+    file = tmp_path / "setting"
+    file.write_bytes(b"1")
+    before, wanted = Cell(file, 0, b"1"), Cell(file, 0, b"0")
+    with pytest.raises(UserError, match="could not be written back"), changed([before], [wanted]):
+        file.unlink()
+
+
+def test_why_they_cannot_be_switched_is_told(devices: Path) -> None:
+    info = devices / "cpuinfo"
+    assert cannot_switch(CPUS, devices, info) is None
+    assert "modprobe msr" in str(cannot_switch((7,), devices, info))
+    (devices / "3" / "msr").write_bytes(b"")
+    info.write_text("vendor_id : AuthenticAMD\n")
+    assert "Intel's processors only" in str(cannot_switch(CPUS, devices, info))

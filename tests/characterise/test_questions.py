@@ -1,0 +1,193 @@
+"""Which ways of running answer each question, on machines of every shape."""
+
+from typing import Any
+
+import pytest
+
+from hearth.bench.catalogue import Job
+from hearth.bench.questions import KEYS, RATES, Question, Surroundings, questions
+from hearth.bench.surroundings import sweep_cells
+from hearth.model.errors import UserError
+from hearth.model.ids import parse_ids, show_ids
+
+
+def machine(nodes: list[str], cores: list[str], allowed: str | None = None) -> dict[str, Any]:
+    """A topology document: the CPUs of each node, those of each core."""
+    cpus = show_ids(cpu for core in cores for cpu in parse_ids(core))
+    return {
+        "nodes": [
+            {"id": 8 * i, "cpus": own, "memory_bytes": 1 << 36,
+             "distances": {str(8 * j): 10 if i == j else 20 + abs(i - j)
+                           for j in range(len(nodes))}}
+            for i, own in enumerate(nodes)
+        ],
+        "cores": [{"id": i, "cpus": core} for i, core in enumerate(cores)],
+        "allowed": {"cpus": allowed or cpus, "nodes": show_ids(8 * i for i in range(len(nodes)))},
+    }  # fmt: skip
+
+
+POWER8 = machine(
+    [show_ids(range(48 * n, 48 * n + 48)) for n in range(4)],
+    [show_ids(range(8 * c, 8 * c + 8)) for c in range(24)],
+)
+LAPTOP = machine(["0-1"], ["0", "1"])
+
+
+def plan(executors: int | None, cores: int | None, occupied: str) -> dict[str, Any]:
+    """As the planner would answer on 192 CPUs in nodes of 48: an executor of 24 GB for each."""
+    free = (192 - len(parse_ids(occupied))) // 48
+    count, slots = executors or free, cores or 48
+    executor = {"heap_mb": 24_000 // max(1, count // 4), "task_slots": slots}
+    return {"mode": "partitioned", "executors": [executor] * count}
+
+
+def ask(key: str, topology: dict[str, Any] = POWER8, **given: Any) -> Question:
+    return questions(Surroundings(topology, plan, **given), [key])[0]
+
+
+def job(name: str, stream: str | None = None) -> Job:
+    return Job(name, "core", "", "", "", (), (), stream)
+
+
+def test_every_question_of_the_studies_is_asked_and_in_one_order() -> None:
+    here = Surroundings(POWER8, plan)
+    assert [q.key for q in questions(here, list(reversed(KEYS)))] == list(KEYS)
+    assert set(KEYS) == {
+        "kinds", "rates", "memory", "smt", "prefetchers", "bandwidth",
+        "executors", "sweep", "nodes",
+    }  # fmt: skip
+
+
+def test_executors_share_the_same_task_slots_and_the_same_heap() -> None:
+    arms = ask("executors").arms
+    assert [arm.name for arm in arms] == ["1x192", "2x96", "4x48", "6x32"]
+    # One executor of the plan has 24,000 MiB: no more than that is shared out.
+    assert [arm.words for arm in arms] == [
+        ("--memory", f"{24_000 // n}m") for n in (1, 2, 4, 6)
+    ]  # fmt: skip
+    assert arms[2].master == "local-numa[4x48]"
+
+
+@pytest.mark.parametrize(
+    ("cpus", "names", "left_out"),
+    [(2, ["1x2", "2x1"], "4 executors need 4 CPUs: 2 are allowed"),
+     (8, ["1x8", "2x4", "4x2"], "6 executors cannot share 8 CPUs as evenly as 1, 2, 4 can"),
+     (30, ["1x24", "2x12", "4x6", "6x4"], None)],
+)  # fmt: skip
+def test_executors_that_cannot_share_evenly_are_left_out_by_name(
+    cpus: int, names: list[str], left_out: str | None
+) -> None:
+    asked = ask("executors", machine([f"0-{cpus - 1}"], [str(cpu) for cpu in range(cpus)]))
+    assert [arm.name for arm in asked.arms] == names
+    assert left_out is None or left_out in asked.notes
+
+
+def test_a_sweep_tries_the_published_winners_and_nothing_that_idles_most_of_the_machine() -> None:
+    sizes = [tuple(map(int, arm.name.split("x"))) for arm in ask("sweep").arms]
+    assert {(24, 8), (12, 8), (4, 48), (192, 1), (1, 192)} <= set(sizes)
+    assert all(48 <= executors * cores <= 192 for executors, cores in sizes)
+    assert len(set(sizes)) == len(sizes)
+
+
+def test_a_sweep_of_ones_own_is_tried_as_it_was_written() -> None:
+    cells = sweep_cells("2x4, 4x2,2x4")
+    assert [arm.name for arm in ask("sweep", sweep=cells).arms] == ["2x4", "4x2"]
+    for wrong in ("2", "0x4", "2x", "axb", "2x4,"):
+        with pytest.raises(UserError, match="--sweep"):
+            sweep_cells(wrong)
+
+
+def test_a_configuration_that_has_no_plan_is_left_out_with_the_planners_reason() -> None:
+    def small(executors: int | None, cores: int | None, occupied: str) -> dict[str, Any]:
+        if executors and executors > 1:
+            raise UserError("--executors: 2 heaps do not fit")
+        return plan(executors, cores, occupied)
+
+    asked = questions(Surroundings(LAPTOP, small), ["sweep"])[0]
+    assert [arm.name for arm in asked.arms] == ["1x1", "1x2"]
+    assert asked.notes == ("2x1: --executors: 2 heaps do not fit",)
+
+
+def test_nodes_are_bound_one_more_at_a_time_each_beside_the_same_executors_unbound() -> None:
+    arms = ask("nodes").arms
+    assert [arm.name for arm in arms] == [
+        "1NB 1x48", "1B 1x48", "2NB 2x48", "2B 2x48", "3NB 3x48", "3B 3x48", "4NB 4x48", "4B 4x48",
+    ]  # fmt: skip
+    assert arms[2].words[-1] == "--unbound" and arms[2].prefix == ()
+    assert arms[3].prefix == ("taskset", "--cpu-list", "0-95")
+    assert arms[2].master == arms[3].master == "local-numa[2x48]"
+
+
+def test_memory_is_put_on_one_node_of_each_distance_and_the_cpus_stay() -> None:
+    arms = ask("memory").arms
+    assert [arm.name for arm in arms] == ["local", "node 8", "node 16", "node 24"]
+    assert {arm.prefix[1] for arm in arms} == {"--physcpubind=0-47"}
+    assert [arm.prefix[2] for arm in arms] == [
+        "--membind=0", "--membind=8", "--membind=16", "--membind=24",
+    ]  # fmt: skip
+    assert ask("memory", no_numactl="numactl is not installed").unanswerable
+
+
+def test_memory_without_cpus_is_remote_memory_too() -> None:
+    tree = machine(["0-3", ""], ["0", "1", "2", "3"])
+    assert [arm.name for arm in ask("memory", tree).arms] == ["local", "node 8"]
+
+
+def test_threads_are_compared_on_the_same_cores_and_with_twice_the_cores() -> None:
+    cpus = {arm.name: arm.prefix[-1] for arm in ask("smt").arms}
+    assert cpus["one thread"] == show_ids(range(0, 192, 8))
+    assert cpus["all threads"] == "0-191"
+    assert cpus["half the cores"] == show_ids(range(0, 96, 8))
+    assert cpus["half the cores, all threads"] == "0-95"
+
+
+def test_a_core_of_which_one_thread_is_allowed_has_no_further_thread() -> None:
+    tree = machine(["0-3"], ["0,2", "1,3"], allowed="0-1")
+    assert ask("smt", tree).unanswerable == (
+        "no core has a second hardware thread that may be used here"
+    )
+
+
+def test_prefetchers_are_switched_only_where_they_can_and_may_be() -> None:
+    assert [arm.prefetchers for arm in ask("prefetchers").arms] == [
+        (), ("l1-next-line",), ("l2-adjacent-line",),
+        ("l2-hardware", "l2-adjacent-line", "l1-next-line", "l1-ip"),
+    ]  # fmt: skip
+    refused = ask("prefetchers", no_prefetchers="allow it with --change-prefetchers")
+    assert refused.unanswerable == "allow it with --change-prefetchers" and not refused.arms
+
+
+def test_rates_are_those_of_the_study_and_asked_of_streams_alone() -> None:
+    stream = ask("rates", job=job("streaming-network-word-count", "text"))
+    assert [dict(arm.parameters)["rate"] for arm in stream.arms] == [str(rate) for rate in RATES]
+    assert "asks for a streaming workload" in str(ask("rates", job=job("sort")).unanswerable)
+    assert "asks for a streaming workload" in str(ask("rates").unanswerable)
+
+
+@pytest.mark.parametrize("name", ["word-count", "streaming-network-word-count"])
+def test_either_kind_of_a_workload_is_run_beside_the_other(name: str) -> None:
+    arms = ask("kinds", job=job(name)).arms
+    assert [(arm.name, arm.job) for arm in arms] == [
+        ("batch", "word-count"), ("streaming", "streaming-network-word-count"),
+    ]  # fmt: skip
+    assert "not made in both kinds" in str(ask("kinds", job=job("sort")).unanswerable)
+
+
+def test_a_machine_of_one_node_and_two_cores_says_of_each_question_what_it_lacks() -> None:
+    here = Surroundings(LAPTOP, plan, no_bandwidth="no resctrl", no_prefetchers="AMD")
+    reasons = {q.key: q.unanswerable for q in questions(here, KEYS) if q.unanswerable}
+    assert reasons.keys() == {
+        "nodes",
+        "memory",
+        "smt",
+        "prefetchers",
+        "bandwidth",
+        "kinds",
+        "rates",
+    }
+    assert "one NUMA node" in reasons["nodes"] and "one NUMA node" in reasons["memory"]
+
+
+def test_an_unknown_question_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(UserError, match="'executor' is no question: use executors, sweep"):
+        questions(Surroundings(LAPTOP, plan), ["executor"])
