@@ -1,6 +1,7 @@
 """The HTML report, in a real browser: what a person sees, hears and reaches by keyboard."""
 
 import importlib.util
+import json
 import re
 import shutil
 import time
@@ -12,7 +13,7 @@ import constructed
 import pytest
 
 from hearth.report.html.page import page
-from support import require
+from support import ROOT, require
 
 _SMALL = """[...document.querySelectorAll('p,td,th,li,dd')]
     .filter(e => parseFloat(getComputedStyle(e).fontSize) < 13).length"""
@@ -189,3 +190,22 @@ def test_a_comparison_of_too_few_runs_shows_its_ratio_without_an_interval() -> N
     html = page([], comparison)
     assert "0.800" in html
     assert "aria-label=\"Ratio of each arm's" not in html
+
+
+@pytest.mark.parametrize("viewport", [_LAPTOP, _PHONE], ids=["laptop", "phone"])
+def test_a_characterisation_shows_each_question_and_a_sweep_as_a_heat_map(
+    browser: Any, tmp_path: Path, viewport: dict[str, int]
+) -> None:
+    example = ROOT / "contract" / "examples" / "characterisation.json"
+    document = json.loads(example.read_text())
+    html = page([constructed.analysis()], characterisation=document)
+    shown, complaints = opened(browser, tmp_path / "c.html", html, viewport=viewport)
+    assert complaints == []
+    assert shown.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    assert shown.evaluate(_LOST) == [] and shown.evaluate(_TWICE) == 0
+    for question in document["questions"]:
+        assert shown.get_by_role("heading", name=question["title"]).count() == 1
+    cells = shown.locator("[aria-label='sweep heat map'] tbody td").all_inner_texts()
+    assert cells == ["", "5.1 s, best", "6.1 s, unexplained", ""]
+    said = shown.locator("#question1").inner_text()
+    assert "Not answered here: one NUMA node alone may be used here" in said

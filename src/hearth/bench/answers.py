@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hearth.bench.losses import loss_class
+from hearth.bench.losses import loss_class, not_told
 from hearth.bench.verdict import MEASURES, claim, moved
 from hearth.measure.counters import bandwidth_region, smt_effectiveness
 
@@ -50,7 +50,9 @@ def _sweep(comparison: Document, arms: list[Document], runs: list[Document]) -> 
         f"{best['name']} (executors x cores) has the smallest median, {best['median_s']:.2f} s; "
         f"{near} of {len(cells) - 1} others lie within 10 % of it ({few} runs of each)."
     )
-    return {"sentence": sentence, "cells": cells}
+    blind = not_told(best["measures"])
+    why = [f"not measured, so no configuration is put there: {', '.join(blind)}"] if blind else []
+    return {"sentence": sentence, "cells": cells, "why": why}
 
 
 def _cell(arm: Document, best: Document) -> Document:

@@ -42,7 +42,7 @@ _CLASSES = (
 
 
 def loss_class(seconds: float, measures: Document, best_s: float, best: Document) -> str:
-    """The class of a configuration; where counters are absent, what could not be looked at too.
+    """The class of a configuration; `not_told` says which classes could not be looked for.
 
     measures, best: of the comparison's measures, each a number or `{"absent": reason}`.
     """
@@ -51,12 +51,16 @@ def loss_class(seconds: float, measures: Document, best_s: float, best: Document
     if seconds <= best_s * NEAR_BEST:
         return NEAR
     ratios = _ratios(measures, best)
-    known = [kind for kind in _CLASSES if all(need in ratios for need in kind.needs)]
-    for kind in known:
-        if kind.holds(ratios):
+    for kind in _CLASSES:
+        if all(need in ratios for need in kind.needs) and kind.holds(ratios):
             return kind.name
-    blind = [kind.name for kind in _CLASSES if kind not in known]
-    return f"{UNEXPLAINED} (not measured: {', '.join(blind)})" if blind else UNEXPLAINED
+    return UNEXPLAINED
+
+
+def not_told(best: Document) -> list[str]:
+    """The classes that cannot be told, because a measure of the best configuration is absent."""
+    known = _with_switches(best)
+    return [kind.name for kind in _CLASSES if not all(known.get(need) for need in kind.needs)]
 
 
 def _ratios(measures: Document, best: Document) -> dict[str, float]:

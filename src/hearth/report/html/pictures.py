@@ -115,7 +115,8 @@ def heat_map(cells: list[Document]) -> str:
     best = min(cell["seconds"] for cell in cells)
     worst = max(cell["seconds"] for cell in cells)
     head = element("th", "executors", scope="col") + "".join(
-        element("th", text(f"{cores} cores"), scope="col") for cores in columns
+        element("th", text(f"{cores} core{'s' if cores > 1 else ''}"), scope="col")
+        for cores in columns
     )
     body = "".join(
         element(
