@@ -27,6 +27,8 @@ RUN_DELAY_SHARE = 0.10
 #: Ours: forced off a CPU this often per second of CPU time. CFS's slice is some milliseconds,
 #: so a thread that is forced off at the end of each slice is so 100 times and more.
 INVOLUNTARY_PER_CPU_S = 100.0
+#: Ours: this share of the sampled time in S4's region of exponential memory latency.
+EXPONENTIAL_SHARE = 0.10
 #: Below this much task time in all, nothing is said: it would be noise.
 LEAST_MS = 1000
 
@@ -37,7 +39,7 @@ def findings(document: dict[str, Any]) -> list[Finding]:
     """The findings of an analysis, the most severe first; `document` lacks only these."""
     rules = (
         _failure, _gc, _skew, _spill, _shuffle_wait, _scheduler_delay, _idle, _remote, _involuntary,
-        _run_delay, _lost_executors, _stalls,
+        _run_delay, _lost_executors, _stalls, _bandwidth,
     )  # fmt: skip
     found = [finding for rule in rules for finding in rule(document)]
     order = {"error": 0, "warning": 1, "note": 2}
@@ -243,4 +245,21 @@ def _stalls(document: dict[str, Any]) -> Iterator[Finding]:
                 " that ZGC had not freed yet.",
                 [f"/executors/{place}/gc/allocation_stall_ms"],
                 "give it a larger heap or another collector",
+            )  # fmt: skip
+
+
+def _bandwidth(document: dict[str, Any]) -> Iterator[Finding]:
+    bandwidth = document["timeline"]["bandwidth"]
+    nodes = {} if _is_absent(bandwidth) else bandwidth["nodes"]
+    for node, of in nodes.items():
+        seconds = {} if _is_absent(of["seconds"]) else of["seconds"]
+        total = sum(seconds.values())
+        if total and seconds["exponential"] > EXPONENTIAL_SHARE * total:
+            yield _finding(
+                f"memory-bandwidth-{node}", "warning",
+                f"Memory of node {node} was used above 80 % of its sustained bandwidth"
+                f" {seconds['exponential'] / total:.0%} of the time, where latency grows"
+                " exponentially (S4).",
+                [f"/timeline/bandwidth/nodes/{node}/seconds"],
+                "use fewer cores on that node, or spread the work over more nodes",
             )  # fmt: skip

@@ -283,24 +283,3 @@ def read_system(
             use.add(row)
     file.warnings.extend(_clock_warnings(file.path.name, use.clock))
     return use
-
-
-def read_bandwidth(file: SampleFile, step_ms: int) -> dict[str, Coverage]:
-    """Reads samples/bandwidth.jsonl: bytes per millisecond of each domain, such as `L3:0`.
-
-    The counters are those of the machine, not of the run: the first reading counts nothing.
-    """
-    domains: dict[str, Coverage] = {}
-    before: dict[str, tuple[float, int]] = {}
-    for row in file:
-        for name, told in (row.get("domains") or {}).items():
-            time_s, total = row["t"], told.get("total_bytes")
-            if total is None:
-                continue
-            last_s, last = before.get(name, (time_s, total))
-            before[name] = (time_s, total)
-            if time_s > last_s and total >= last:
-                series = domains.setdefault(name, Coverage(0, step_ms))
-                start_ms, end_ms = int(last_s * 1000), int(time_s * 1000)
-                series.add(start_ms, end_ms, (total - last) / max(end_ms - start_ms, 1))
-    return domains
