@@ -193,6 +193,18 @@ def test_use_is_told_by_node_as_a_share_of_what_the_node_sustains_with_the_study
     assert "33%" in finding["sentence"]
 
 
+def test_a_node_of_which_one_cache_is_unknown_has_no_sum(tmp_path: Path) -> None:
+    make_record(tmp_path / "run", **HEAD)
+    known = {"L3:00": {"total_bytes": 0}, "L3:01": {"total_bytes": 0}}
+    later = {"L3:00": {"total_bytes": 5 * GB}, "L3:01": {"local_bytes": 1}}
+    last = {name: {"total_bytes": 9 * GB} for name in known}
+    rows = [{"t": t, "domains": d} for t, d in ((0, known), (1, last), (2, later), (3, later))]
+    write(tmp_path / "run" / "samples" / "bandwidth.jsonl", rows)
+    node = analyse(tmp_path / "run")["timeline"]["bandwidth"]["nodes"]["0"]
+    assert node["gb_s"][5] == pytest.approx(18.0)
+    assert node["gb_s"][25] is None
+
+
 def test_without_a_sustained_rate_there_are_gb_s_and_a_reason_and_no_share(tmp_path: Path) -> None:
     node = counted_run(tmp_path / "run")["timeline"]["bandwidth"]["nodes"]["8"]
     known = [rate for rate in node["gb_s"] if rate is not None]

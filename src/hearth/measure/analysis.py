@@ -13,7 +13,9 @@ from hearth.measure.eventlog import EventLog, Executor
 from hearth.measure.evidence import Absent, Evidence, Process, gather, gather_event_log
 from hearth.measure.findings import findings
 from hearth.measure.gclog import GcLog
+from hearth.measure.kept_analysis import keep, kept, key_of
 from hearth.measure.locality import Threads
+from hearth.measure.record import read_record
 from hearth.measure.samples import Key
 from hearth.measure.stages import StageTally, TaskSums
 from hearth.measure.taskrows import STATES, Slots
@@ -24,8 +26,14 @@ SCHEMA = "hearth/analysis/1"
 
 
 def analyse(directory: Path) -> dict[str, Any]:
-    """The analysis of one record; raises UserError where the directory is none."""
-    return compose(gather(directory))
+    """The analysis of one record, kept beside it; raises UserError where the directory is none."""
+    record = read_record(directory.resolve())
+    key = key_of(record)
+    analysis = kept(record, key)
+    if analysis is None:
+        analysis = compose(gather(record.directory))
+        keep(record, key, analysis)
+    return analysis
 
 
 def analyse_event_log(path: Path) -> dict[str, Any]:
