@@ -1,6 +1,8 @@
 """Memory bandwidth, from constructed resctrl trees and perf output: known by arithmetic."""
 
 import json
+import re
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -16,8 +18,9 @@ from hearth.measure.counters import parse_perf_line
 from hearth.measure.probes import survey
 from hearth.measure.probes.bandwidth import BandwidthProbe, uncore_events
 from hearth.measure.probes.base import Roots, Target
+from hearth.measure.probes.perf import read_once
 from hearth.report.html.timeline import draw_timeline
-from support import ROOT
+from support import ROOT, require
 
 DRIVER = Target(1, 1, "driver")
 GB = 1_000_000_000
@@ -240,3 +243,14 @@ def test_this_machine_counts_its_bandwidth_or_says_why_not() -> None:
     probe = BandwidthProbe(Roots())
     first, last = sampled(probe, 2)
     assert set(first) == set(last), sys.platform
+
+
+def test_a_real_perfs_count_by_socket_is_read() -> None:
+    perf = shutil.which("perf")
+    if perf is None:
+        require("perf", "perf is not installed")
+    readings = read_once(str(perf), ["-a", "--per-socket", "-e", "cpu-clock"])
+    if not any(reading.value for reading in readings):
+        require("perf", "perf may not count the whole machine here")
+    assert all(re.fullmatch(r"S\d+", reading.domain or "") for reading in readings)
+    assert {reading.unit for reading in readings} == {"msec"}

@@ -223,15 +223,19 @@ def _run_delay(document: dict[str, Any]) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+#: How Spark words it where it gave an executor up on purpose (ExecutorLossReason.scala).
+_WISHED = ("Executor killed by driver", "Executor decommission")
+
+
 def _lost_executors(document: dict[str, Any]) -> Iterator[Finding]:
     for place, executor in enumerate(document["executors"]):
         reason = executor["reason"]
-        if reason and executor["failed"]:
+        if reason and (executor["failed"] or not reason.startswith(_WISHED)):
             yield _finding(
                 f"executor-lost-{executor['id']}", "warning",
                 f"Executor {executor['id']} was lost at {executor['removed_s']:.1f} s with"
                 f" {executor['failed']} tasks failed: {reason.partition(chr(10))[0][:300]}",
-                [f"/executors/{place}/reason"],
+                [f"/executors/{place}/reason", f"/executors/{place}/removed_s"],
                 "exit code 137 means killed, mostly for memory: lower the heap or the cores",
             )  # fmt: skip
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from hearth.report.html import pictures
 from hearth.report.html.absent import reason_absent, say_absent
-from hearth.report.html.svg import LEFT, RIGHT, WIDTH, Scale, element, picture, text
+from hearth.report.html.svg import LEFT, RIGHT, WIDTH, Scale, element, picture, table, text
 
 Document = dict[str, Any]
 #: Level 1 in the order of the bars; the last one is told on AMD alone.
@@ -103,27 +103,37 @@ def _part(
 
 
 def _table(rows: list[tuple[str, Document]]) -> str:
-    head = ["executor", "metric", "value", "confidence", "counted for", "events", "formula"]
-    lines = [
+    """The numbers, then what each metric was derived from, once for all executors."""
+    values = [
         [name, _WORDS.get(key, key), *_cells(key, metric)]
         for name, of in rows
         for key, metric in of.items()
     ]
-    return pictures.data_table(head, lines, "top-down and the study's formulas")
+    known: dict[str, Document] = {}
+    for _, of in rows:
+        known |= {key: metric for key, metric in of.items() if not reason_absent(metric)}
+    origins = [
+        [_WORDS.get(key, key), f"{metric['formula']} ({metric['source']})",
+         ", ".join(metric["events"])]
+        for key, metric in known.items()
+    ]  # fmt: skip
+    return element(
+        "details",
+        element("summary", "Numbers: top-down and the study's formulas"),
+        table(["executor", "metric", "value", "confidence", "counted for"], values, "Values"),
+        table(["metric", "formula", "events"], origins, "Formulas and their events"),
+    )
 
 
 def _cells(key: str, metric: Document) -> list[Any]:
     reason = reason_absent(metric)
     if reason:
-        return [f"not available: {reason}", "-", "-", "-", "-"]
-    share = metric["least_running_share"]
-    value = metric["value"]
+        return [f"not available: {reason}", "-", "-"]
+    share, value = metric["least_running_share"], metric["value"]
     return [
         f"{value:.2f}" if key == "instructions_per_cycle" else f"{value:.1%}",
         metric["confidence"],
         "not told" if share is None else f"{share:.0%} of the time",
-        ", ".join(metric["events"]),
-        f"{metric['formula']} ({metric['source']})",
     ]
 
 
