@@ -1,6 +1,7 @@
 """Top-down and the study's formulas, from counter files whose answer is known by arithmetic."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from hearth.measure import metrics
 from hearth.measure.analysis import analyse
 from hearth.measure.counters import parse_perf_line, topdown_metric
 from hearth.measure.counts import Count
+from hearth.measure.probes.base import Roots, Target
+from hearth.measure.probes.counters import CountersProbe
 from hearth.report.html.processor import draw_processor
 from hearth.report.profile import show_profile
 from hearth.report.terminal import Screen
@@ -247,3 +250,81 @@ def test_without_counters_the_metrics_are_absent_for_the_counters_reason(tmp_pat
     document = analyse(tmp_path / "run")
     assert document["metrics"] == {"absent": "perf is not installed"}
     assert "not available: perf is not installed" in draw_processor(document["metrics"])
+
+
+#: A perf that knows Ivy Bridge's events, or those of a processor that counts slots, and no more.
+KNOWS = {
+    "ivy": ("mem_load_uops_llc_miss_retired", "idq_uops_not_delivered.core,int_misc", "ldm_pend"),
+    "slots": ("{slots,topdown-retiring,topdown-bad-spec,topdown-fe-bound,topdown-be-bound}",),
+}
+
+
+def choosy_perf(folder: Path, knows: tuple[str, ...], metrics: str = "no such group") -> str:
+    """Answers each event that it is asked for with 1000 where it knows the list, else refuses."""
+    script = folder / "perf"
+    known = "|".join(f"*{word}*" for word in (*knows, "cycles,instructions", "context-switches"))
+    script.write_text(
+        "#!/bin/sh\n"
+        f'case "$*" in *-M*) [ "$6" = "{metrics}" ] && '
+        'echo "1.0,,,,,,40.0,%  tma_retiring" >&2; exit;; esac\n'
+        f'case "$6" in {known}) ;; *) echo "event syntax error" >&2; exit 1;; esac\n'
+        'for event in $(echo "$6" | tr -d "{}" | tr , " "); do\n'
+        '  echo "1.0,1000,,$event,9,100.00,," >&2\ndone\n'
+    )
+    script.chmod(0o755)
+    return str(script)
+
+
+@pytest.mark.parametrize(
+    ("knows", "counted", "not_counted"),
+    [
+        ("ivy", ["mem_load_uops_llc_miss_retired.local_dram", "int_misc.recovery_cycles"], "slots"),
+        ("slots", ["slots", "topdown-be-bound"], "uops_issued.any"),
+    ],
+)
+def test_the_first_generation_of_events_that_perf_knows_is_counted(
+    tmp_path: Path, knows: str, counted: list[str], not_counted: str
+) -> None:
+    probe = CountersProbe(Roots(), perf=choosy_perf(tmp_path, KNOWS[knows]))
+    assert probe.supported() is None
+    assert set(counted) <= set(probe.hardware.counted)
+    assert not_counted not in probe.hardware.counted
+    assert probe.metric_group is None
+
+
+def test_perfs_own_metrics_are_preferred_to_events_for_top_down(tmp_path: Path) -> None:
+    perf = choosy_perf(tmp_path, KNOWS["slots"], metrics="TopdownL1,TopdownL2")
+    probe = CountersProbe(Roots(), perf=perf)
+    assert probe.supported() is None
+    assert probe.metric_group == "TopdownL1,TopdownL2"
+    assert "slots" not in probe.hardware.counted
+    assert "cycles" in probe.hardware.counted
+
+
+def test_a_stream_with_metrics_counts_cycles_once_and_keeps_the_metrics_share(
+    tmp_path: Path,
+) -> None:
+    script = tmp_path / "perf"
+    lines = [
+        "1.0,1000,,cycles,9,100.00,,",
+        "1.0,1000,,cycles,9,70.00,,",
+        "1.0,300,,UOPS_RETIRED.SLOTS,9,70.00,30.0,%  tma_retiring",
+        "1.0,,,,,,20.0,%  tma_backend_bound",
+    ]
+    said = "".join(f"{line}\n" for line in lines)
+    script.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}END\nsleep 30\n")
+    script.chmod(0o755)
+    probe = CountersProbe(Roots(), perf=str(script))
+    probe.use(["cycles"], "TopdownL1")
+    found: list[dict[str, Any]] = []
+    deadline = time.monotonic() + 10
+    while len(found) < 4 and time.monotonic() < deadline:
+        found += [row for _, row in probe.sample([Target(1, 1, "driver")])]
+        time.sleep(0.05)
+    probe.close()
+    assert [row["value"] for row in found if row.get("event") == "cycles"] == [1000.0]
+    told = {row["metric"]: (row["value"], row["running_share"]) for row in found if "metric" in row}
+    assert told == {
+        "tma_retiring": (pytest.approx(0.3), 0.7),
+        "tma_backend_bound": (pytest.approx(0.2), 0.7),
+    }

@@ -95,6 +95,31 @@ def test_a_thread_that_changes_node_is_counted_and_one_that_changes_cpu_is_not(
     assert threads.ticks_by_node == {(7, 1): {"0": 30.0, "8": 20.0}}
 
 
+def test_a_long_trace_keeps_every_so_many_th_reading_from_the_first_to_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hearth.measure.locality.MOST_TRACE_ROWS", 10)
+    rows = [
+        {"t": t, "pid": 7, "start_ticks": 1, "ran": [[7 * t + i, 0, 1, 0] for i in range(7)]}
+        for t in range(9)
+    ]
+    threads = read_threads(write(tmp_path / "threads.jsonl", rows), NODE_OF_CPU)
+    assert (threads.observations, threads.stride) == (63, 8)
+    assert threads.columns["tid"] == list(range(0, 63, 8))
+    assert threads.columns["t"] == [number // 7 for number in range(0, 63, 8)]
+
+
+def test_a_cpu_that_goes_offline_does_not_count_in_that_interval(tmp_path: Path) -> None:
+    def cpu(busy: int, idle: int) -> list[int]:
+        return [busy, 0, 0, idle, 0, 0, 0, 0]
+
+    rows = [{"t": 0, "cpu": {"0": cpu(0, 0), "1": cpu(500, 500)}},
+            {"t": 1, "cpu": {"0": cpu(30, 70)}},
+            {"t": 2, "cpu": {"0": cpu(80, 120), "1": cpu(900, 900)}}]  # fmt: skip
+    use = read_system(write(tmp_path / "system.jsonl", rows), NODE_OF_CPU, step_ms=1000)
+    assert use.share_by_node() == {"0": [0.3, 0.5]}
+
+
 def test_counts_of_intervals_add_up_and_events_without_a_value_stay_absent(tmp_path: Path) -> None:
     def row(event: str, value: float | None, share: float = 1.0) -> dict[str, Any]:
         return {"t": 1, "pid": 7, "start_ticks": 1, "event": event, "value": value, "unit": "",

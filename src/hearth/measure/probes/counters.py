@@ -12,6 +12,7 @@ from hearth.measure.probes.base import Probe, Roots, Row, Target
 from hearth.measure.probes.perf import (
     Stream,
     Tried,
+    listed,
     plain,
     start_perf,
     try_events,
@@ -169,7 +170,7 @@ class CountersProbe(Probe):
     def _start(self, target: Target, events: Sequence[str]) -> Stream:
         assert self._perf is not None
         metrics = ["-M", self._metrics] if self._metrics else []
-        return start_perf(self._perf, ["-e", ",".join(events), *metrics, "-p", str(target.pid)])
+        return start_perf(self._perf, ["-e", listed(events), *metrics, "-p", str(target.pid)])
 
     def _rows(self, target: Target, stream: Stream, reading: Reading) -> Iterator[Row]:
         """A line's event, and its metric where that is one of top-down."""

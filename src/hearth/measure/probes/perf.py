@@ -67,7 +67,7 @@ def try_metrics(perf: str, groups: Sequence[str]) -> str | None:
 
 
 def _count(perf: str, events: list[str]) -> dict[str, Reading] | None:
-    readings = read_once(perf, ["-e", ",".join(events)])
+    readings = read_once(perf, ["-e", listed(events)])
     found = {plain(reading.event): reading for reading in readings if reading.event}
     return found or None
 
@@ -85,6 +85,14 @@ def read_once(perf: str, what: Sequence[str]) -> list[Reading]:
     )
     readings = (parse_perf_line(line) for line in done.stderr.splitlines())
     return [reading for reading in readings if reading is not None]
+
+
+def listed(events: Sequence[str]) -> str:
+    """For `-e`: the slots of top-down are one group that `slots` leads, as perf-stat(1) asks."""
+    slots = [event for event in events if event == "slots" or event.startswith("topdown-")]
+    others = [event for event in events if event not in slots]
+    group = ["{" + ",".join(slots) + "}"] if "slots" in slots else slots
+    return ",".join([*others, *group])
 
 
 def _busy() -> list[str]:
