@@ -109,15 +109,16 @@ def test_a_long_trace_keeps_every_so_many_th_reading_from_the_first_to_the_last(
     assert threads.columns["t"] == [number // 7 for number in range(0, 63, 8)]
 
 
-def test_a_cpu_that_goes_offline_does_not_count_in_that_interval(tmp_path: Path) -> None:
+def test_a_cpu_that_goes_offline_and_idle_time_that_falls_back_do_not_count(tmp_path: Path) -> None:
     def cpu(busy: int, idle: int) -> list[int]:
         return [busy, 0, 0, idle, 0, 0, 0, 0]
 
     rows = [{"t": 0, "cpu": {"0": cpu(0, 0), "1": cpu(500, 500)}},
             {"t": 1, "cpu": {"0": cpu(30, 70)}},
-            {"t": 2, "cpu": {"0": cpu(80, 120), "1": cpu(900, 900)}}]  # fmt: skip
+            {"t": 2, "cpu": {"0": cpu(80, 120), "1": cpu(900, 900)}},
+            {"t": 3, "cpu": {"0": cpu(130, 110), "1": cpu(900, 900)}}]  # fmt: skip
     use = read_system(write(tmp_path / "system.jsonl", rows), NODE_OF_CPU, step_ms=1000)
-    assert use.share_by_node() == {"0": [0.3, 0.5]}
+    assert use.share_by_node() == {"0": [0.3, 0.5, 1.0]}
 
 
 def test_counts_of_intervals_add_up_and_events_without_a_value_stay_absent(tmp_path: Path) -> None:
