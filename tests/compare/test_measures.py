@@ -66,9 +66,13 @@ def test_l3_misses_are_told_per_thousand_instructions() -> None:
     assert measured(analysis([], {"1": events}), 2)["l3_misses"] == 5.0
 
 
-def test_bandwidth_is_the_mean_of_each_domain_summed_over_the_machine() -> None:
-    domains = {"L3:0": [10.0, None, 20.0], "L3:1": [5.0, 5.0, 5.0]}
-    assert measured(analysis([], bandwidth=domains), 2)["bandwidth_gb_s"] == 20.0
+def by_node(**gb_s: list[float | None]) -> dict[str, Any]:
+    return {"source": "resctrl", "nodes": {node: {"gb_s": rates} for node, rates in gb_s.items()}}
+
+
+def test_bandwidth_is_the_mean_of_each_node_summed_over_the_machine() -> None:
+    both = by_node(**{"0": [10.0, None, 20.0], "8": [5.0, 5.0, 5.0]})
+    assert measured(analysis([], bandwidth=both), 2)["bandwidth_gb_s"] == 20.0
     assert measured(analysis([]), 2)["bandwidth_gb_s"] == _ABSENT
-    gone = {"L3:0": [None, None]}
+    gone = by_node(**{"0": [None, None]})
     assert "absent" in measured(analysis([], bandwidth=gone), 2)["bandwidth_gb_s"]

@@ -248,10 +248,11 @@ def _per(counters: Document, event: str, other: str, scale: float = 1) -> Any:
 
 def _bandwidth(timeline: Document) -> Any:
     """GB/s of the whole machine, mean over the run."""
-    domains = timeline.get("bandwidth") or {"absent": "not recorded"}
-    if "absent" in domains:
-        return domains
-    known = [[v for v in values if v is not None] for values in domains.values()]
+    bandwidth = timeline.get("bandwidth") or {"absent": "not recorded"}
+    if "absent" in bandwidth:
+        return bandwidth
+    series = [node["gb_s"] for node in bandwidth["nodes"].values()]
+    known = [[v for v in values if v is not None] for values in series]
     if not all(known):
         return {"absent": "no sample of the bandwidth"}
     return sum(sum(values) / len(values) for values in known)
