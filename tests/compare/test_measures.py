@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hearth.bench.comparison import measured
+from hearth.bench.measures import measured
 
 _ABSENT = {"absent": "it was never sampled"}
 
@@ -19,13 +19,16 @@ def use(user: float, voluntary: int | None) -> dict[str, Any]:
 
 
 def analysis(
-    executors: list[Any], counters: Any = _ABSENT, bandwidth: Any = _ABSENT
+    executors: list[Any],
+    counters: Any = _ABSENT,
+    bandwidth: Any = _ABSENT,
+    metrics: Any = _ABSENT,
 ) -> dict[str, Any]:
     totals = {"time": {"run": 2000, "gc": 500}}
     record = {"wall_s": 8.0}
     return {
         "executors": executors, "totals": totals, "counters": counters, "record": record,
-        "timeline": {"bandwidth": bandwidth},
+        "timeline": {"bandwidth": bandwidth}, "metrics": metrics,
     }  # fmt: skip
 
 
@@ -66,9 +69,21 @@ def test_l3_misses_are_told_per_thousand_instructions() -> None:
     assert measured(analysis([], {"1": events}), 2)["l3_misses"] == 5.0
 
 
-def test_bandwidth_is_the_mean_of_each_domain_summed_over_the_machine() -> None:
-    domains = {"L3:0": [10.0, None, 20.0], "L3:1": [5.0, 5.0, 5.0]}
-    assert measured(analysis([], bandwidth=domains), 2)["bandwidth_gb_s"] == 20.0
+def by_node(**gb_s: list[float | None]) -> dict[str, Any]:
+    return {"source": "resctrl", "nodes": {node: {"gb_s": rates} for node, rates in gb_s.items()}}
+
+
+def test_bandwidth_is_the_mean_of_each_node_summed_over_the_machine() -> None:
+    both = by_node(**{"0": [10.0, None, 20.0], "8": [5.0, 5.0, 5.0]})
+    assert measured(analysis([], bandwidth=both), 2)["bandwidth_gb_s"] == 20.0
     assert measured(analysis([]), 2)["bandwidth_gb_s"] == _ABSENT
-    gone = {"L3:0": [None, None]}
+    gone = by_node(**{"0": [None, None]})
     assert "absent" in measured(analysis([], bandwidth=gone), 2)["bandwidth_gb_s"]
+
+
+def test_the_front_ends_share_is_that_of_all_processes_together() -> None:
+    told = {"total": {"front_end_bound": {"value": 0.4}}}
+    assert measured(analysis([], metrics=told), 2)["front_end"] == 0.4
+    not_counted = {"total": {"front_end_bound": _ABSENT}}
+    assert measured(analysis([], metrics=not_counted), 2)["front_end"] == _ABSENT
+    assert measured(analysis([]), 2)["front_end"] == _ABSENT

@@ -20,9 +20,10 @@ from hearth.measure.discovery import ProcessFinder
 from hearth.measure.probes import survey
 from hearth.measure.probes.bandwidth import BandwidthProbe
 from hearth.measure.probes.base import Probe, Roots, Target
+from hearth.measure.probes.counters import CountersProbe
 from hearth.measure.probes.devices import DiskProbe, NetworkProbe
 from hearth.measure.probes.memory import MemoryProbe
-from hearth.measure.probes.perf import CountersProbe, try_events
+from hearth.measure.probes.perf import try_events
 from hearth.measure.probes.process import ProcessProbe
 from hearth.measure.probes.system import SystemProbe
 from hearth.measure.probes.threads import ThreadProbe, kind_of
@@ -454,7 +455,7 @@ def test_the_sampler_ends_what_the_driver_left_when_its_owner_is_gone(tmp_path: 
     grandchild = int(driver.stdout.readline())
     ticks = start_ticks(grandchild)
     head = {"probes": [row for row in survey(Roots()) if row["name"] == "process"], "master": "x"}
-    writer = RecordWriter.create(tmp_path / "records" / "r", "x", head)
+    writer = RecordWriter.create(tmp_path / "records" / f"r-{driver.pid}-{ticks}", "x", head)
     sampler = subprocess.Popen(
         [sys.executable, "-m", "hearth.measure.sampler", str(writer.directory), str(driver.pid)],
         stdin=subprocess.PIPE,

@@ -1,38 +1,17 @@
 """Samples made by hand, whose rates and shares are known by arithmetic."""
 
-import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made_record import CPUS_OF_NODE, make_record, process, write
 
 from hearth.measure.analysis import analyse
 from hearth.measure.counts import read_counts
 from hearth.measure.locality import cpu_share_by_node, local_share, read_memory, read_threads
-from hearth.measure.samples import (
-    SampleFile,
-    last_time_s,
-    read_bandwidth,
-    read_processes,
-    read_system,
-)
-from support import ROOT
+from hearth.measure.samples import last_time_s, read_processes, read_system
 
 NODE_OF_CPU = {"0": "0", "1": "0", "2": "8", "3": "8"}
-CPUS_OF_NODE = {"0": "0-1", "8": "2-3"}
-
-
-def write(file: Path, rows: list[dict[str, Any]], tail: str = "") -> SampleFile:
-    """A file of samples, with what a kill left of its last line."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows) + tail, encoding="utf-8")
-    return SampleFile(file)
-
-
-def process(t: float, utime: int, **more: Any) -> dict[str, Any]:
-    """A sample of process 7."""
-    return {"t": t, "pid": 7, "start_ticks": 1, "utime": utime, "stime": 0, **more}
 
 
 def test_cumulative_values_become_totals_and_rates(tmp_path: Path) -> None:
@@ -116,54 +95,49 @@ def test_a_thread_that_changes_node_is_counted_and_one_that_changes_cpu_is_not(
     assert threads.ticks_by_node == {(7, 1): {"0": 30.0, "8": 20.0}}
 
 
+def test_a_long_trace_keeps_every_so_many_th_reading_from_the_first_to_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hearth.measure.locality.MOST_TRACE_ROWS", 10)
+    rows = [
+        {"t": t, "pid": 7, "start_ticks": 1, "ran": [[7 * t + i, 0, 1, 0] for i in range(7)]}
+        for t in range(9)
+    ]
+    threads = read_threads(write(tmp_path / "threads.jsonl", rows), NODE_OF_CPU)
+    assert (threads.observations, threads.stride) == (63, 8)
+    assert threads.columns["tid"] == list(range(0, 63, 8))
+    assert threads.columns["t"] == [number // 7 for number in range(0, 63, 8)]
+
+
+def test_a_cpu_that_goes_offline_and_idle_time_that_falls_back_do_not_count(tmp_path: Path) -> None:
+    def cpu(busy: int, idle: int) -> list[int]:
+        return [busy, 0, 0, idle, 0, 0, 0, 0]
+
+    rows = [{"t": 0, "cpu": {"0": cpu(0, 0), "1": cpu(500, 500)}},
+            {"t": 1, "cpu": {"0": cpu(30, 70)}},
+            {"t": 2, "cpu": {"0": cpu(80, 120), "1": cpu(900, 900)}},
+            {"t": 3, "cpu": {"0": cpu(130, 110), "1": cpu(900, 900)}}]  # fmt: skip
+    use = read_system(write(tmp_path / "system.jsonl", rows), NODE_OF_CPU, step_ms=1000)
+    assert use.share_by_node() == {"0": [0.3, 0.5, 1.0]}
+
+
 def test_counts_of_intervals_add_up_and_events_without_a_value_stay_absent(tmp_path: Path) -> None:
     def row(event: str, value: float | None, share: float = 1.0) -> dict[str, Any]:
         return {"t": 1, "pid": 7, "start_ticks": 1, "event": event, "value": value, "unit": "",
                 "running_share": share, "absent": "not supported"}  # fmt: skip
 
     rows = [row("cycles", 10), row("cycles", 30, 0.5), row("cycles", None), row("llc", None)]
-    counts = read_counts(write(tmp_path / "counters.jsonl", rows))[7, 1]
+    counts = read_counts(write(tmp_path / "counters.jsonl", rows)).events[7, 1]
     assert counts["cycles"].document() == {
         "value": 40, "unit": "", "intervals": 2, "least_running_share": 0.5
     }  # fmt: skip
     assert counts["llc"].document() == {"absent": "not supported"}
 
 
-def test_bandwidth_is_the_growth_of_the_machines_counters(tmp_path: Path) -> None:
-    totals = [7_000_000_000, 9_000_000_000, 9_500_000_000, 100, 1_000_000_100]
-    rows = [{"t": t, "domains": {"L3:0": {"total_bytes": b}}} for t, b in enumerate(totals)]
-    domains = read_bandwidth(write(tmp_path / "bandwidth.jsonl", rows), step_ms=1000)
-    assert domains["L3:0"].means() == [2_000_000, 500_000, 0, 1_000_000]
-
-
 def test_the_end_of_a_file_is_found_without_reading_it_all(tmp_path: Path) -> None:
     rows = [process(t, t) for t in range(100)]
     assert last_time_s(write(tmp_path / "p.jsonl", rows, '{"t": 1').path) == 99
     assert last_time_s(write(tmp_path / "p.jsonl", []).path) is None
-
-
-def make_record(directory: Path) -> None:
-    """A record of a run that was killed: no end, a torn line, most probes absent."""
-    head = {
-        "schema": "hearth/record/1", "id": directory.name, "application": "app", "arm": None,
-        "started": "2026-11-21T09:00:00+00:00", "command": ["app"], "master": "local[2]",
-        "clock": {"wall_ns": 1_795_252_947_000_000_000, "monotonic_ns": 5},
-        "owner": {"pid": 999_999_999, "start_ticks": 1}, "clock_ticks_per_s": 100,
-        "cpus_of_node": CPUS_OF_NODE,
-        "probes": [{"name": "memory", "status": "absent", "reason": "no NUMA in this kernel"}],
-    }  # fmt: skip
-    directory.mkdir()
-    (directory / "record.json").write_text(json.dumps(head))
-    (directory / "eventlog").mkdir()
-    seen = {"t": 0.1, "pid": 7, "start_ticks": 1, "role": "executor", "executor_id": "0",
-            "event": "seen", "cpus_allowed": "2-3", "mems_allowed": "0,8",
-            "policy": "bind:8"}  # fmt: skip
-    gone = {"t": 9.5, "pid": 7, "start_ticks": 1, "event": "gone", "exit": None}
-    write(directory / "processes.jsonl", [seen, gone], '{"t"')
-    (directory / "gc").mkdir()
-    shutil.copy(ROOT / "fixtures" / "gc" / "g1-17.log", directory / "gc" / "executor-7.log")
-    rows = [process(t, 100 * t, involuntary=300 * t) for t in range(10)]
-    write(directory / "samples" / "process.jsonl", rows, '{"t": 10')
 
 
 def test_a_killed_run_with_most_probes_absent_tells_what_is_known(tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 import random
 from typing import Any
 
+from hearth.measure import metrics
+from hearth.measure.counts import Count
+
 WALL_S = 60.0
 
 
@@ -33,6 +36,7 @@ def analysis(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[st
         "tasks_sample": rows,
         "threads": _threads(random.Random(seed)),
         "counters": {"absent": "perf is not installed"},
+        "metrics": {"absent": "perf is not installed"},
         "findings": [
             {
                 "id": "remote-memory",
@@ -91,6 +95,27 @@ def _stage(number: int, tasks: int) -> dict[str, Any]:
             "shuffle_read_remote": 0,
             "shuffle_write": 1 << 29,
         },
+    }
+
+
+def counted(run: dict[str, Any]) -> dict[str, Any]:
+    """The same run on a machine that counts: top-down, S4's shares, and the memory's bandwidth."""
+    level_one = {"slots": 1000, "topdown-retiring": 250, "topdown-bad-spec": 50}
+    events = {"cycles": 4e9, "topdown-fe-bound": 150, "topdown-mem-bound": 400, **level_one}
+    events["mem_load_uops_llc_miss_retired.remote_dram"] = 2e6
+    counts = {name: Count(value, "", 60, 0.5) for name, value in events.items()}
+    derived = metrics.derive(counts, {})
+    shares = [abs(t % 40 - 20) / 20 for t in range(61)]
+    sustained = {"sustained_gb_s": 50.0, "seconds": {"constant": 1, "linear": 1, "exponential": 1}}
+    node = {"gb_s": [50.0 * share for share in shares], "share": shares, **sustained}
+    bandwidth = {"source": "resctrl", "nodes": {"0": node}}
+    documents = {name: count.document() for name, count in counts.items()}
+    documents["LLC-loads"] = {"absent": "<not supported>"}
+    return {
+        **run,
+        "counters": {"1": documents},
+        "metrics": {"total": derived, "by_executor": {"1": derived}},
+        "timeline": {**run["timeline"], "bandwidth": bandwidth},
     }
 
 

@@ -173,15 +173,31 @@ def test_names_from_outside_cannot_become_markup() -> None:
 
 
 def test_hardware_events_are_shown_for_each_process(browser: Any, tmp_path: Path) -> None:
-    run = constructed.analysis()
-    counted = {"value": 4e9, "unit": "", "intervals": 60, "least_running_share": 0.5}
-    run["counters"] = {"1": {"cycles": counted, "LLC-misses": {"absent": "<not supported>"}}}
+    run = constructed.counted(constructed.analysis())
     shown, complaints = opened(browser, tmp_path / "r.html", page([run]))
     assert complaints == []
     words = shown.locator("#counters0").inner_text()
     assert "4e+09" in words
     assert "50% of the time" in words
     assert "<not supported>" in words
+
+
+def test_top_down_bars_and_the_regions_of_bandwidth_are_drawn_in_a_browser(
+    browser: Any, tmp_path: Path
+) -> None:
+    run = constructed.counted(constructed.analysis())
+    shown, complaints = opened(browser, tmp_path / "r.html", page([run]))
+    assert complaints == []
+    bar = shown.locator("#counters0 rect", has_text="executor 1, retiring: 25.0%")
+    memory = shown.locator("#counters0 rect", has_text="executor 1, memory: 40.0%")
+    assert memory.bounding_box()["width"] == pytest.approx(1.6 * bar.bounding_box()["width"], 0.02)
+    assert shown.locator("#time0 rect.region").count() == 3
+    absent = shown.locator("#counters0 .absent").all_inner_texts()
+    assert absent == []
+    shown.locator("#counters0 details summary").click()
+    words = shown.locator("#counters0 details").inner_text()
+    assert "310 x loads from remote DRAM / cycles (S4, formula 2)" in words
+    assert "not available: loads from local DRAM: none of its events was tried" in words
 
 
 def test_a_comparison_of_too_few_runs_shows_its_ratio_without_an_interval() -> None:

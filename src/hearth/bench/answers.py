@@ -10,7 +10,7 @@ from hearth.measure.counters import bandwidth_region, smt_effectiveness
 
 Document = dict[str, Any]
 #: Measures that do not grow with the length of a run.
-_OF_ANY_LENGTH = ("gc_share", "remote_share", "cpu_use", "cpi", "l3_misses")
+_OF_ANY_LENGTH = ("gc_share", "remote_share", "cpu_use", "cpi", "l3_misses", "front_end")
 
 
 def answered(key: str, comparison: Document, runs: Sequence[Document]) -> Document:

@@ -33,6 +33,7 @@ MEASURES = (
     Measure("cpu_use", "share of the CPUs' time used", "{:.1%}"),
     Measure("cpi", "cycles per instruction", "{:.2f}"),
     Measure("l3_misses", "L3 load misses per 1,000 instructions", "{:.2f}"),
+    Measure("front_end", "share of slots bound by the front end", "{:.1%}"),
     Measure("bandwidth_gb_s", "GB/s from and to memory", "{:.1f}"),
 )
 

@@ -7,11 +7,16 @@ totals is in milliseconds. What was not measured is `{"absent": reason}`, never 
 from pathlib import Path
 from typing import Any
 
+from hearth.measure import metrics
+from hearth.measure.counts import Counts
 from hearth.measure.eventlog import EventLog, Executor
 from hearth.measure.evidence import Absent, Evidence, Process, gather, gather_event_log
 from hearth.measure.findings import findings
 from hearth.measure.gclog import GcLog
+from hearth.measure.kept_analysis import keep, kept, key_of
 from hearth.measure.locality import Threads
+from hearth.measure.record import read_record
+from hearth.measure.samples import Key
 from hearth.measure.stages import StageTally, TaskSums
 from hearth.measure.taskrows import STATES, Slots
 from hearth.measure.timeline import step_function, timeline
@@ -21,8 +26,14 @@ SCHEMA = "hearth/analysis/1"
 
 
 def analyse(directory: Path) -> dict[str, Any]:
-    """The analysis of one record; raises UserError where the directory is none."""
-    return compose(gather(directory))
+    """The analysis of one record, kept beside it; raises UserError where the directory is none."""
+    record = read_record(directory.resolve())
+    key = key_of(record)
+    analysis = kept(record, key)
+    if analysis is None:
+        analysis = compose(gather(record.directory))
+        keep(record, key, analysis)
+    return analysis
 
 
 def analyse_event_log(path: Path) -> dict[str, Any]:
@@ -49,6 +60,7 @@ def compose(evidence: Evidence) -> dict[str, Any]:
         "tasks_sample": _tasks(evidence),
         "threads": _threads(evidence),
         "counters": _counters(evidence),
+        "metrics": _metrics(evidence),
     }
     document["findings"] = findings(document)
     return document
@@ -104,11 +116,33 @@ def _counters(evidence: Evidence) -> dict[str, Any]:
     """Hardware events of each executor."""
     if isinstance(evidence.counters, Absent):
         return evidence.counters.document()
-    names = {p.key: p.executor_id or "driver" for p in evidence.processes}
     return {
-        names.get(key, f"pid {key[0]}"): {name: count.document() for name, count in events.items()}
-        for key, events in evidence.counters.items()
+        name: {event: count.document() for event, count in evidence.counters.events[key].items()}
+        for name, key in _counted(evidence, evidence.counters)
     }
+
+
+def _counted(evidence: Evidence, counts: Counts) -> list[tuple[str, Key]]:
+    """The JVMs of which perf counted anything, by name."""
+    names = {p.key: p.executor_id or "driver" for p in evidence.processes}
+    return [(names.get(key, f"pid {key[0]}"), key) for key in counts.events]
+
+
+def _metrics(evidence: Evidence) -> dict[str, Any]:
+    """Top-down and S4's formulas of each JVM, and of the executors (else the driver) in all."""
+    counts = evidence.counters
+    if isinstance(counts, Absent):
+        return counts.document()
+    named = _counted(evidence, counts)
+    of_total = [(name, key) for name, key in named if name != "driver"] or named
+    total = metrics.derive(
+        metrics.added((name, counts.events[key]) for name, key in of_total),
+        metrics.averaged(counts.metrics.get(key, {}) for _, key in of_total),
+    )
+    by_name = {
+        name: metrics.derive(counts.events[key], counts.metrics.get(key, {})) for name, key in named
+    }
+    return {"total": total, "by_executor": by_name}
 
 
 # Executors: what the log, the kernel's samples and the GC log each tell of one.
@@ -228,7 +262,8 @@ def _migrations(evidence: Evidence, process: Process | None) -> float | dict[str
     """How often the kernel moved a thread to another CPU, where perf counted it."""
     if isinstance(evidence.scheduler, Absent):
         return evidence.scheduler.document()
-    count = evidence.scheduler.get(process.key, {}).get("cpu-migrations") if process else None
+    counted = evidence.scheduler.events.get(process.key, {}) if process else {}
+    count = counted.get("cpu-migrations")
     if count is None:
         return Absent("perf did not count it for this process").document()
     return count.value if count.intervals else count.document()

@@ -6,7 +6,8 @@ processor has others, so each takes its latency as an argument. A share that is 
 
 import json
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 #: S4's latencies on Ivy Bridge, in cycles.
 LOCAL_DRAM_CYCLES = 130
@@ -18,6 +19,19 @@ LINEAR_FROM, EXPONENTIAL_FROM = 0.4, 0.8
 #: Below this share of the time an event was counted, its extrapolation says little (our judgement).
 LEAST_RUNNING_SHARE = 0.25
 _BYTES_PER_TRANSFER = 8
+_DOMAIN = re.compile(r"[SN]\d+")
+#: perf's own metrics of top-down, which are shares, in lower case: Intel; AMD (Zen 5, Zen 4); Arm.
+PERF_METRICS: dict[str, tuple[str, ...]] = {
+    "retiring": ("tma_retiring", "retiring"),
+    "bad_speculation": ("tma_bad_speculation", "bad_speculation"),
+    "front_end_bound": ("tma_frontend_bound", "frontend_bound"),
+    "back_end_bound": ("tma_backend_bound", "backend_bound"),
+    "smt_contention": ("smt_contention",),
+    "memory_bound": ("tma_memory_bound", "backend_bound_by_memory", "backend_bound_memory"),
+    "core_bound": ("tma_core_bound", "backend_bound_by_cpu", "backend_bound_cpu"),
+    "memory share of the back end's stalls": ("backend_mem_bound",),
+}
+_KNOWN_METRICS = frozenset(name for names in PERF_METRICS.values() for name in names)
 _NOT_COUNTED = {"<not counted>": "not counted", "<not supported>": "not supported"}
 
 
@@ -27,7 +41,8 @@ class Reading:
 
     value: None where it was not counted, `absent` says why. running_share: the part of the time for
     which the event had a counter; below 1 events took turns (multiplexing), and the value is perf's
-    extrapolation. metric: perf's own metric (name, value) where the line has one.
+    extrapolation. metric: perf's own metric (name, value) where the line has one. domain: `S0` or
+    `N0` of a count by socket or node.
     """
 
     t: float
@@ -37,6 +52,7 @@ class Reading:
     running_share: float | None
     absent: str | None = None
     metric: tuple[str, float] | None = None
+    domain: str | None = None
 
 
 def parse_perf_line(line: str) -> Reading | None:
@@ -53,13 +69,19 @@ def parse_perf_line(line: str) -> Reading | None:
 def _from_csv(text: str) -> Reading:
     """perf-stat(1), CSV FORMAT: time, value, unit, event, runtime, share, metric, metric's unit.
 
-    A further metric of the same event has blank fields before it.
+    A further metric of the same event has blank fields before it. A count by socket or node has
+    that and the number of counters behind the time.
     """
     fields = text.split(",")
+    domain = fields[1] if _DOMAIN.fullmatch(fields[1]) else None
+    if domain is not None:
+        del fields[1:3]
     shown, unit, event = fields[1].strip(), fields[2], fields[3]
     share = float(fields[5]) / 100 if fields[5].strip() else None
-    metric = (fields[7], float(fields[6])) if len(fields) > 7 and fields[6].strip() else None
-    return _reading(float(fields[0]), event, shown, unit, share, metric)
+    named = len(fields) > 7 and fields[6].strip() and fields[7].strip()
+    metric = (fields[7].strip(), float(fields[6])) if named else None
+    reading = _reading(float(fields[0]), event, shown, unit, share, metric)
+    return replace(reading, domain=domain)
 
 
 def _from_json(text: str) -> Reading:
@@ -67,7 +89,7 @@ def _from_json(text: str) -> Reading:
     named = row.get("metric-unit") and row.get("metric-value") is not None
     metric = (row["metric-unit"], float(row["metric-value"])) if named else None
     share = row.get("pcnt-running")
-    return _reading(
+    reading = _reading(
         float(row["interval"]),
         row.get("event", ""),
         str(row.get("counter-value", "")),
@@ -75,6 +97,7 @@ def _from_json(text: str) -> Reading:
         None if share is None else float(share) / 100,
         metric,
     )
+    return replace(reading, domain=row.get("socket") or row.get("node"))
 
 
 def _reading(
@@ -90,6 +113,20 @@ def _reading(
         return Reading(t, event, None, unit, None, absent)
     value = float(shown) if shown else None
     return Reading(t, event, value, unit, share, None if shown else "no value", metric)
+
+
+def topdown_metric(reading: Reading) -> tuple[str, float] | None:
+    """perf's own top-down metric of a line as (name, share); None where the line has another.
+
+    perf writes its scale before the name: `%  tma_retiring`, `percent of slots  retiring`.
+    """
+    if reading.metric is None:
+        return None
+    *scale, name = reading.metric[0].lower().split()
+    if name not in _KNOWN_METRICS or not math.isfinite(reading.metric[1]):
+        return None
+    per_cent = bool(scale) and scale[0].startswith(("%", "percent"))
+    return name, reading.metric[1] / 100 if per_cent else reading.metric[1]
 
 
 def trusted(reading: Reading) -> bool:

@@ -4,7 +4,7 @@ A count that perf took by turns (multiplexing) is already scaled; `running_share
 share of the time it was really counted. An event that the machine cannot count stays absent.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.measure.samples import Key, SampleFile
@@ -32,21 +32,72 @@ class Count:
         }
 
 
-def read_counts(file: SampleFile) -> dict[Key, dict[str, Count]]:
-    """Reads samples/counters.jsonl or samples/scheduler.jsonl."""
-    processes: dict[Key, dict[str, Count]] = {}
+@dataclass
+class Mean:
+    """One of perf's own metrics of one process: its mean, each interval weighed with its cycles."""
+
+    weighted: float = 0.0
+    cycles: float = 0.0
+    intervals: int = 0
+    least_running_share: float | None = 1.0
+
+    def add(self, value: float, cycles: float, running_share: float | None) -> None:
+        """Takes in one interval; a share that perf does not tell stays untold."""
+        self.join(Mean(value * cycles, cycles, 1, running_share))
+
+    def join(self, other: "Mean") -> None:
+        """Takes in what another process, or interval, gave."""
+        self.weighted += other.weighted
+        self.cycles += other.cycles
+        self.intervals += other.intervals
+        shares = (self.least_running_share, other.least_running_share)
+        known = [share for share in shares if share is not None]
+        self.least_running_share = min(known) if len(known) == len(shares) else None
+
+    @property
+    def value(self) -> float | None:
+        """None where no cycle was counted."""
+        return self.weighted / self.cycles if self.cycles else None
+
+
+@dataclass
+class Counts:
+    """What perf counted of each process, and its own metrics."""
+
+    events: dict[Key, dict[str, Count]] = field(default_factory=dict)
+    metrics: dict[Key, dict[str, Mean]] = field(default_factory=dict)
+
+
+def read_counts(file: SampleFile) -> Counts:
+    """Reads samples/counters.jsonl or samples/scheduler.jsonl.
+
+    A metric's row follows the row of the cycles of its interval, whose number is its weight.
+    """
+    found = Counts()
+    cycles: dict[Key, float | None] = {}
     for row in file:
-        pid, start, event = row.get("pid"), row.get("start_ticks"), row.get("event")
-        if not isinstance(pid, int) or not isinstance(start, int) or not isinstance(event, str):
+        pid, start = row.get("pid"), row.get("start_ticks")
+        if not isinstance(pid, int) or not isinstance(start, int):
             continue
-        count = processes.setdefault((pid, start), {}).setdefault(event, Count())
-        value = row.get("value")
-        if value is None:
-            count.absent = row.get("absent")
-            continue
-        count.value += value
-        count.unit = row.get("unit") or ""
-        count.intervals += 1
-        share = row.get("running_share")
-        count.least_running_share = min(count.least_running_share, 1.0 if share is None else share)
-    return processes
+        key, value, share = (pid, start), row.get("value"), row.get("running_share")
+        event, metric = row.get("event"), row.get("metric")
+        if isinstance(event, str):
+            count = found.events.setdefault(key, {}).setdefault(event, Count())
+            _take(count, row)
+            if event == "cycles":
+                cycles[key] = value
+        elif isinstance(metric, str) and value is not None and cycles.get(key):
+            mean = found.metrics.setdefault(key, {}).setdefault(metric, Mean())
+            mean.add(value, cycles[key] or 0.0, share)
+    return found
+
+
+def _take(count: Count, row: dict[str, Any]) -> None:
+    value, share = row.get("value"), row.get("running_share")
+    if value is None:
+        count.absent = row.get("absent")
+        return
+    count.value += value
+    count.unit = row.get("unit") or ""
+    count.intervals += 1
+    count.least_running_share = min(count.least_running_share, 1.0 if share is None else share)

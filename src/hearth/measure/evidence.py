@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hearth.measure.counts import Count, read_counts
-from hearth.measure.coverage import Coverage
+from hearth.measure.bandwidth import Traffic, read_bandwidth
+from hearth.measure.counts import Counts, read_counts
 from hearth.measure.eventlog import EventLog, read_event_log
 from hearth.measure.gclog import GcLog, read_gc_log
 from hearth.measure.locality import (
@@ -28,7 +28,6 @@ from hearth.measure.samples import (
     SampleFile,
     SystemUse,
     last_time_s,
-    read_bandwidth,
     read_processes,
     read_system,
 )
@@ -85,9 +84,9 @@ class Evidence:
     memory: dict[Key, ProcessMemory] | Absent = field(default_factory=lambda: NO_RECORD)
     threads: Threads | Absent = field(default_factory=lambda: NO_RECORD)
     system: SystemUse | Absent = field(default_factory=lambda: NO_RECORD)
-    counters: dict[Key, dict[str, Count]] | Absent = field(default_factory=lambda: NO_RECORD)
-    scheduler: dict[Key, dict[str, Count]] | Absent = field(default_factory=lambda: NO_RECORD)
-    bandwidth: dict[str, Coverage] | Absent = field(default_factory=lambda: NO_RECORD)
+    counters: Counts | Absent = field(default_factory=lambda: NO_RECORD)
+    scheduler: Counts | Absent = field(default_factory=lambda: NO_RECORD)
+    bandwidth: dict[str, Traffic] | Absent = field(default_factory=lambda: NO_RECORD)
     gc: dict[int, GcLog] | Absent = field(default_factory=lambda: NO_RECORD)
     warnings: list[dict[str, Any]] = field(default_factory=list)
 

@@ -27,6 +27,8 @@ RUN_DELAY_SHARE = 0.10
 #: Ours: forced off a CPU this often per second of CPU time. CFS's slice is some milliseconds,
 #: so a thread that is forced off at the end of each slice is so 100 times and more.
 INVOLUNTARY_PER_CPU_S = 100.0
+#: Ours: this share of the sampled time in S4's region of exponential memory latency.
+EXPONENTIAL_SHARE = 0.10
 #: Below this much task time in all, nothing is said: it would be noise.
 LEAST_MS = 1000
 
@@ -37,7 +39,7 @@ def findings(document: dict[str, Any]) -> list[Finding]:
     """The findings of an analysis, the most severe first; `document` lacks only these."""
     rules = (
         _failure, _gc, _skew, _spill, _shuffle_wait, _scheduler_delay, _idle, _remote, _involuntary,
-        _run_delay, _lost_executors, _stalls,
+        _run_delay, _lost_executors, _stalls, _bandwidth,
     )  # fmt: skip
     found = [finding for rule in rules for finding in rule(document)]
     order = {"error": 0, "warning": 1, "note": 2}
@@ -221,15 +223,19 @@ def _run_delay(document: dict[str, Any]) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+#: How Spark words it where it gave an executor up on purpose (ExecutorLossReason.scala).
+_WISHED = ("Executor killed by driver", "Executor decommission")
+
+
 def _lost_executors(document: dict[str, Any]) -> Iterator[Finding]:
     for place, executor in enumerate(document["executors"]):
         reason = executor["reason"]
-        if reason and executor["failed"]:
+        if reason and (executor["failed"] or not reason.startswith(_WISHED)):
             yield _finding(
                 f"executor-lost-{executor['id']}", "warning",
                 f"Executor {executor['id']} was lost at {executor['removed_s']:.1f} s with"
                 f" {executor['failed']} tasks failed: {reason.partition(chr(10))[0][:300]}",
-                [f"/executors/{place}/reason"],
+                [f"/executors/{place}/reason", f"/executors/{place}/removed_s"],
                 "exit code 137 means killed, mostly for memory: lower the heap or the cores",
             )  # fmt: skip
 
@@ -243,4 +249,21 @@ def _stalls(document: dict[str, Any]) -> Iterator[Finding]:
                 " that ZGC had not freed yet.",
                 [f"/executors/{place}/gc/allocation_stall_ms"],
                 "give it a larger heap or another collector",
+            )  # fmt: skip
+
+
+def _bandwidth(document: dict[str, Any]) -> Iterator[Finding]:
+    bandwidth = document["timeline"]["bandwidth"]
+    nodes = {} if _is_absent(bandwidth) else bandwidth["nodes"]
+    for node, of in nodes.items():
+        seconds = {} if _is_absent(of["seconds"]) else of["seconds"]
+        total = sum(seconds.values())
+        if total and seconds["exponential"] > EXPONENTIAL_SHARE * total:
+            yield _finding(
+                f"memory-bandwidth-{node}", "warning",
+                f"Memory of node {node} was used above 80 % of its sustained bandwidth"
+                f" {seconds['exponential'] / total:.0%} of the time, where latency grows"
+                " exponentially (S4).",
+                [f"/timeline/bandwidth/nodes/{node}/seconds"],
+                "use fewer cores on that node, or spread the work over more nodes",
             )  # fmt: skip

@@ -35,52 +35,57 @@ class Threads:
 
 
 class _Trace:
+    """Takes in the rows; of a day there are millions of readings, so the loop does little."""
+
     def __init__(self, node_of_cpu: dict[str, str]) -> None:
         self.threads = Threads()
-        self._node_of_cpu = node_of_cpu
-        self._last: dict[tuple[int, int], tuple[int, int]] = {}
+        self._node_of_cpu = {int(cpu): node for cpu, node in node_of_cpu.items()}
+        #: Of each process and thread: the CPU and the ticks of the last reading.
+        self._last: dict[Key, dict[int, tuple[int, int]]] = {}
 
     def add(self, row: dict[str, Any]) -> None:
-        pid, key = row["pid"], (row["pid"], row["start_ticks"])
-        threads = self.threads
+        pid, key, ran = row["pid"], (row["pid"], row["start_ticks"]), row.get("ran") or []
+        threads, node_of = self.threads, self._node_of_cpu
         for tid, (name, kind) in (row.get("names") or {}).items():
             if len(threads.names) < MOST_THREADS:
                 threads.names[pid, int(tid)] = (name, kind)
         nodes = threads.ticks_by_node.setdefault(key, {})
-        for tid, cpu, user, system in row.get("ran") or ():
-            node = self._node_of_cpu.get(str(cpu), "unknown")
-            ticks = user + system
-            before = self._last.get((pid, tid))
-            self._last[pid, tid] = (cpu, ticks)
-            if before is None:
-                nodes[node] = nodes.get(node, 0.0) + ticks
-            else:
-                nodes[node] = nodes.get(node, 0.0) + max(ticks - before[1], 0)
-                self._moved(pid, tid, before[0], cpu)
-            self._keep((row["t"], pid, tid, cpu))
-        if len(self._last) > 2 * MOST_THREADS:
-            for old in list(self._last)[:MOST_THREADS]:
-                del self._last[old]
+        last = self._last.setdefault(key, {})
+        for tid, cpu, user, system in ran:
+            ticks = grown = user + system
+            before = last.get(tid)
+            if before is not None:
+                grown = max(ticks - before[1], 0)
+                if before[0] != cpu:
+                    self._moved(pid, tid, before[0], cpu)
+            last[tid] = (cpu, ticks)
+            node = node_of.get(cpu, "unknown")
+            nodes[node] = nodes.get(node, 0.0) + grown
+        self._keep(row["t"], pid, ran)
+        if len(last) > 2 * MOST_THREADS:
+            for old in list(last)[:MOST_THREADS]:
+                del last[old]
 
     def _moved(self, pid: int, tid: int, before: int, cpu: int) -> None:
-        if before == cpu:
-            return
         self.threads.cpu_transitions += 1
-        if self._node_of_cpu.get(str(before)) != self._node_of_cpu.get(str(cpu)):
+        if self._node_of_cpu.get(before) != self._node_of_cpu.get(cpu):
             kind = self.threads.names.get((pid, tid), ("", "other"))[1]
             counts = self.threads.node_transitions
             counts[kind] = counts.get(kind, 0) + 1
 
-    def _keep(self, values: tuple[float, int, int, int]) -> None:
-        threads = self.threads
-        threads.observations += 1
-        if (threads.observations - 1) % threads.stride:
-            return
-        for column, value in zip(threads.columns.values(), values, strict=True):
-            column.append(value)
-        if len(threads.columns["t"]) > MOST_TRACE_ROWS:
+    def _keep(self, t: float, pid: int, ran: list[list[int]]) -> None:
+        """Those readings whose number, from the first one on, is a multiple of the stride."""
+        threads, columns = self.threads, self.threads.columns
+        kept = ran[-threads.observations % threads.stride :: threads.stride]
+        threads.observations += len(ran)
+        columns["t"] += [t] * len(kept)
+        columns["pid"] += [pid] * len(kept)
+        columns["tid"] += [reading[0] for reading in kept]
+        columns["cpu"] += [reading[1] for reading in kept]
+        while len(columns["t"]) > MOST_TRACE_ROWS:
             threads.stride *= 2
-            threads.columns = {name: column[::2] for name, column in threads.columns.items()}
+            for name, column in columns.items():
+                columns[name] = column[::2]
 
 
 def read_threads(file: SampleFile, node_of_cpu: dict[str, str]) -> Threads:

@@ -166,6 +166,11 @@ def read_record(directory: Path) -> Record:
     return record
 
 
+def analysis_file(directory: Path) -> Path:
+    """Where the analysis of a record is kept: beside it, for the record itself never changes."""
+    return directory.with_name(f".{directory.name}.analysis")
+
+
 def list_records(state_home: Path) -> tuple[list[Record], list[str]]:
     """The records, the oldest first, and a line for each directory that cannot be read."""
     records, problems = [], []
@@ -200,6 +205,7 @@ def delete_record(record: Record) -> None:
     # Out of the listing first, so that a deletion cut short leaves nothing half there.
     gone = record.directory.with_name(f".deleted-{record.id}")
     record.directory.rename(gone)
+    analysis_file(record.directory).unlink(missing_ok=True)
     shutil.rmtree(gone)
 
 

@@ -5,7 +5,7 @@ that falls back (a process of another start would have another key, so the kerne
 wrap) counts from zero again. Times are seconds since the record's start on the monotonic clock.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -73,15 +73,17 @@ class Counter:
     The first reading counts in full: the kernel's counters of a process begin at its start.
     """
 
-    __slots__ = ("_last", "resets", "total")
+    __slots__ = ("_last", "resets", "seen", "total")
 
     def __init__(self) -> None:
         self._last = 0.0
+        self.seen = False
         self.total = 0.0
         self.resets = 0
 
     def read(self, value: float) -> float:
         """The growth since the last reading."""
+        self.seen = True
         grown = value - self._last
         if grown < 0:
             self.resets += 1
@@ -131,7 +133,6 @@ class ProcessUse:
     def __init__(self, step_ms: int, period_s: float) -> None:
         self.clock = Clock(period_s)
         self.counters = {name: Counter() for name in PROCESS_COUNTERS}
-        self.seen: set[str] = set()
         self.rss_max_kb = 0
         self.first_s: float | None = None
         self.cpu_ticks_over_time = Coverage(0, step_ms)
@@ -144,14 +145,13 @@ class ProcessUse:
             return
         if self.first_s is None:
             self.first_s = row["t"]
-        ticks = 0.0
-        for name, counter in self.counters.items():
+        counters = self.counters
+        ticks = -counters["utime"].total - counters["stime"].total
+        for name, counter in counters.items():
             value = row.get(name)
             if value is not None:
-                self.seen.add(name)
-                grown = counter.read(value)
-                if name in ("utime", "stime"):
-                    ticks += grown
+                counter.read(value)
+        ticks += counters["utime"].total + counters["stime"].total
         self.rss_max_kb = max(self.rss_max_kb, row.get("rss_kb") or 0, row.get("rss_max_kb") or 0)
         if since_s is not None and before_s is not None:
             start_ms, end_ms = int(before_s * 1000), int(row["t"] * 1000)
@@ -159,7 +159,7 @@ class ProcessUse:
 
     def total(self, name: str) -> float | None:
         """The growth of one counter over the process's life; None where it was never read."""
-        return self.counters[name].total if name in self.seen else None
+        return self.counters[name].total if self.counters[name].seen else None
 
 
 def read_processes(file: SampleFile, step_ms: int, period_s: float = 1.0) -> dict[Key, ProcessUse]:
@@ -221,25 +221,31 @@ class SystemUse:
         self.last = kept
 
     def _spread(self, cpus: dict[str, list[int]], start_ms: int, end_ms: int) -> None:
-        busy: dict[str, float] = {}
-        every: dict[str, float] = {}
-        for cpu, ticks in cpus.items():
-            before = self._before.get(cpu)
-            if before is None:
-                continue
-            grown = [max(a - b, 0) for a, b in zip(ticks, before, strict=False)]
-            self.ticks_by_kind = [a + b for a, b in zip(self.ticks_by_kind, grown, strict=False)]
-            node = self.node_of_cpu.get(cpu, "unknown")
-            total = sum(grown[:_FIELDS])
-            every[node] = every.get(node, 0.0) + total
-            busy[node] = busy.get(node, 0.0) + total - grown[_IDLE] - grown[_IOWAIT]
+        """By sums over each node's CPUs; one that came or went in between does not count."""
+        both = cpus if cpus.keys() == self._before.keys() else cpus.keys() & self._before.keys()
+        now, before = self._sums(cpus, both), self._sums(self._before, both)
         span_ms = max(end_ms - start_ms, 1)
-        for node, total in every.items():
+        for node, ticks in now.items():
+            # A CPU's idle time may fall back by some ticks (proc(5)).
+            grown = [max(a - b, 0) for a, b in zip(ticks, before[node], strict=True)]
+            self.ticks_by_kind = [a + b for a, b in zip(self.ticks_by_kind, grown, strict=False)]
             if node not in self.all:
                 self.all[node] = Coverage(0, self._step_ms)
                 self.busy[node] = Coverage(0, self._step_ms)
+            total = sum(grown)
+            busy = total - grown[_IDLE] - grown[_IOWAIT]
             self.all[node].add(start_ms, end_ms, total / span_ms)
-            self.busy[node].add(start_ms, end_ms, busy[node] / span_ms)
+            self.busy[node].add(start_ms, end_ms, busy / span_ms)
+
+    def _sums(self, cpus: dict[str, list[int]], names: Collection[str]) -> dict[str, list[int]]:
+        """Ticks of each kind, added up over the CPUs of each node."""
+        of_node: dict[str, list[list[int]]] = {}
+        for cpu in names:
+            of_node.setdefault(self.node_of_cpu.get(cpu, "unknown"), []).append(cpus[cpu])
+        return {
+            node: [sum(kind) for kind in zip(*rows, strict=True)][:_FIELDS]
+            for node, rows in of_node.items()
+        }
 
     def share_by_node(self) -> dict[str, list[float | None]]:
         """Busy over all CPU time of each node in each step; None where nothing was sampled."""
@@ -283,24 +289,3 @@ def read_system(
             use.add(row)
     file.warnings.extend(_clock_warnings(file.path.name, use.clock))
     return use
-
-
-def read_bandwidth(file: SampleFile, step_ms: int) -> dict[str, Coverage]:
-    """Reads samples/bandwidth.jsonl: bytes per millisecond of each domain, such as `L3:0`.
-
-    The counters are those of the machine, not of the run: the first reading counts nothing.
-    """
-    domains: dict[str, Coverage] = {}
-    before: dict[str, tuple[float, int]] = {}
-    for row in file:
-        for name, told in (row.get("domains") or {}).items():
-            time_s, total = row["t"], told.get("total_bytes")
-            if total is None:
-                continue
-            last_s, last = before.get(name, (time_s, total))
-            before[name] = (time_s, total)
-            if time_s > last_s and total >= last:
-                series = domains.setdefault(name, Coverage(0, step_ms))
-                start_ms, end_ms = int(last_s * 1000), int(time_s * 1000)
-                series.add(start_ms, end_ms, (total - last) / max(end_ms - start_ms, 1))
-    return domains

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hearth.measure.bandwidth import by_node
 from hearth.measure.coverage import Coverage
 from hearth.measure.eventlog import EventLog
 from hearth.measure.evidence import Absent, Evidence
@@ -25,7 +26,7 @@ def timeline(evidence: Evidence) -> dict[str, Any]:
         "cpu_by_executor": _cpu_by_executor(evidence, count),
         "gc": _pauses(evidence),
         "local_share_by_executor": _local_shares(evidence, count),
-        "bandwidth": _bandwidth(evidence, count),
+        "bandwidth": _bandwidth(evidence, step_ms, count),
     }
 
 
@@ -115,14 +116,12 @@ def _local_shares(evidence: Evidence, count: int) -> dict[str, Any]:
     }
 
 
-def _bandwidth(evidence: Evidence, count: int) -> dict[str, Any]:
-    """GB/s (10^9 bytes) of each domain, by whatever ran on the machine."""
+def _bandwidth(evidence: Evidence, step_ms: int, count: int) -> dict[str, Any]:
+    """By whatever ran on the machine, not by the run alone."""
     if isinstance(evidence.bandwidth, Absent):
         return evidence.bandwidth.document()
-    return {
-        name: _rounded([bytes_per_ms / 1e6 for bytes_per_ms in series.means()], count)
-        for name, series in sorted(evidence.bandwidth.items())
-    }
+    head = evidence.record.head if evidence.record else {}
+    return by_node(evidence.bandwidth, head, step_ms / 1000, count)
 
 
 def _pauses(evidence: Evidence) -> list[list[Any]] | dict[str, str]:

@@ -22,10 +22,11 @@ _PARTS = {
 
 
 def show_profile(analysis: dict[str, Any], screen: Screen) -> list[str]:
-    """At most 24 lines of an analysis (contract/analysis.schema.json)."""
+    """At most 26 lines of an analysis (contract/analysis.schema.json)."""
     return [
         *_head(analysis, screen),
         *_executors(analysis["executors"], screen),
+        *_processor(analysis["metrics"], screen),
         *_stages(analysis["stages"], screen),
         *_findings(analysis["findings"], screen),
         *_gaps(analysis, screen),
@@ -79,6 +80,60 @@ def _executor(executor: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
+#: Of the top-down method, level 1; then what S4's formulas say of cycles.
+_TOP_DOWN = {
+    "retiring": "retiring",
+    "bad_speculation": "bad speculation",
+    "front_end_bound": "front end",
+    "back_end_bound": "back end",
+}
+_BACK_END = {"memory_bound": "memory", "core_bound": "core"}
+_OF_CYCLES = {
+    "local_dram_bound": "local DRAM",
+    "remote_dram_bound": "remote DRAM",
+    "l1_miss_impact": "L1 misses",
+    "l2_hit_impact": "L2 hits",
+}
+
+
+def _processor(metrics: dict[str, Any], screen: Screen) -> list[str]:
+    """Top-down of all executors, and S4's shares; where no counter ran, the gaps tell."""
+    if is_absent(metrics):
+        return []
+    total = metrics["total"]
+    level_one = _shares(total, _TOP_DOWN)
+    if not level_one:
+        line = f"top-down: not available: {total['retiring']['absent']}"
+        return [screen.paragraph(line, "  ", "    "), *_of_cycles(total, screen)]
+    level_two = _shares(total, _BACK_END)
+    inside = f" ({', '.join(level_two)})" if level_two else ""
+    line = f"top-down: {', '.join(level_one)}{inside}; confidence {_least(total, _TOP_DOWN)}"
+    return [screen.paragraph(line, "  ", "    "), *_of_cycles(total, screen)]
+
+
+def _of_cycles(total: dict[str, Any], screen: Screen) -> list[str]:
+    told = []
+    ipc = total["instructions_per_cycle"]
+    if not is_absent(ipc):
+        told.append(f"{ipc['value']:.2f} instructions per cycle")
+    shares = _shares(total, _OF_CYCLES)
+    if shares:
+        confidence = _least(total, _OF_CYCLES)
+        told.append(f"of the cycles: {', '.join(shares)}; confidence {confidence}")
+    return [screen.paragraph("; ".join(told), "  ", "    ")] if told else []
+
+
+def _shares(total: dict[str, Any], names: dict[str, str]) -> list[str]:
+    known = [(words, total[name]) for name, words in names.items() if not is_absent(total[name])]
+    return [f"{words} {metric['value']:.0%}" for words, metric in known]
+
+
+def _least(total: dict[str, Any], names: dict[str, str]) -> str:
+    """The least confidence of those that are known."""
+    told = [total[name]["confidence"] for name in names if not is_absent(total[name])]
+    return next(level for level in ("low", "medium", "high") if level in told)
+
+
 def _of(group: Any, name: str, show: Any) -> str:
     """A field of a group that may be absent, as may the field; `-` then."""
     if is_absent(group) or is_absent(group.get(name)):
@@ -86,8 +141,8 @@ def _of(group: Any, name: str, show: Any) -> str:
     return str(show(group[name]))
 
 
-def _stages(stages: list[dict[str, Any]], screen: Screen) -> list[str]:
-    if not stages:
+def _stages(stages: Any, screen: Screen) -> list[str]:
+    if is_absent(stages) or not stages:
         return []
     shown = sorted(stages, key=lambda stage: -stage["time"]["duration"])[:_STAGES]
     head = ("stage", "name", "tasks", "task time", "longest/median", "spilled")

@@ -4,9 +4,9 @@ from typing import Any
 
 from hearth.measure.probes.bandwidth import BandwidthProbe
 from hearth.measure.probes.base import Probe, Roots
+from hearth.measure.probes.counters import CountersProbe
 from hearth.measure.probes.devices import DiskProbe, NetworkProbe
 from hearth.measure.probes.memory import MemoryProbe
-from hearth.measure.probes.perf import CountersProbe
 from hearth.measure.probes.process import ProcessProbe
 from hearth.measure.probes.system import SystemProbe
 from hearth.measure.probes.threads import ThreadProbe
@@ -24,11 +24,24 @@ def survey(roots: Roots) -> list[dict[str, Any]]:
         if isinstance(probe, CountersProbe):
             scheduler = _row("scheduler", probe, probe.scheduler_supported())
             rows.append({**scheduler, "events": probe.software.counted})
-            events = {"events": probe.hardware.counted, "absent_events": probe.hardware.absent}
-            rows.append({**_row(probe.name, probe, probe.supported()), **events})
+            events: dict[str, Any] = {"events": probe.hardware.counted}
+            events["absent_events"] = probe.hardware.absent
+            reason = probe.supported()
+            events["metric_group"] = None if reason else probe.metric_group
+            rows.append({**_row(probe.name, probe, reason), **events})
+        elif isinstance(probe, BandwidthProbe):
+            rows.append(_bandwidth_row(probe))
         else:
             rows.append(_row(probe.name, probe, probe.supported()))
     return rows
+
+
+def _bandwidth_row(probe: BandwidthProbe) -> dict[str, Any]:
+    """With the CPUs of each domain, from which a report knows its NUMA nodes."""
+    row = _row(probe.name, probe, probe.supported())
+    if row["status"] == "absent":
+        return row
+    return {**row, "source": probe.source, "domains": probe.domains()}
 
 
 def _row(name: str, probe: Probe, reason: str | None) -> dict[str, Any]:
@@ -49,7 +62,8 @@ def surveyed_probes(roots: Roots, rows: list[dict[str, Any]]) -> list[Probe]:
     for probe in (kind(roots) for kind in _PROBES):
         if isinstance(probe, CountersProbe):
             kinds = [found[name]["events"] for name in ("scheduler", "counters") if name in found]
-            probe.use([event for events in kinds for event in events])
+            group = found.get("counters", {}).get("metric_group")
+            probe.use([event for events in kinds for event in events], group)
             if kinds:
                 probes.append(probe)
         elif probe.name in found:

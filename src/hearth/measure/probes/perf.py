@@ -1,38 +1,18 @@
-"""`perf stat` beside each process: one stream for each, read without waiting.
+"""Runs `perf stat`: tries what it counts here, and reads a running one without waiting.
 
 Each event is tried on a process of our own before it is used: which events count depends on
 processor, hypervisor, container and the kernel's perf_event_paranoid.
 """
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
-from typing import Any
 
-from hearth.measure.counters import Reading, parse_perf_line
-from hearth.measure.probes.base import Probe, Roots, Row, Target
+from hearth.measure.counters import Reading, parse_perf_line, topdown_metric
 from hearth.model.processes import die_with
 
-SOFTWARE = ("context-switches", "cpu-migrations", "page-faults")
 _IN_THE_KERNEL = ("context-switches", "cpu-migrations")
-HARDWARE = (
-    *("cycles", "instructions", "branches", "branch-misses", "LLC-loads", "LLC-load-misses"),
-    *("node-loads", "node-load-misses", "dTLB-loads", "dTLB-load-misses", "iTLB-load-misses"),
-)
-#: What the formulas of S4 read, by the names of Intel's processors since Skylake.
-OF_INTEL = (
-    *("l1d.replacement", "mem_load_retired.l2_hit", "mem_load_l3_miss_retired.local_dram"),
-    "mem_load_l3_miss_retired.remote_dram",
-)
-#: Slots of Ice Lake and later; the group must be read as a whole, led by `slots` (perf-stat(1)).
-TOPDOWN = (
-    *("slots", "topdown-retiring", "topdown-bad-spec", "topdown-fe-bound", "topdown-be-bound"),
-    "topdown-mem-bound",
-)
 _TRY_LIMIT_S = 20
 _INTERVAL_MS = 1000
 
@@ -65,20 +45,54 @@ def try_events(perf: str, events: Sequence[str]) -> Tried:
     return Tried(tuple(counted), absent)
 
 
+def try_generations(perf: str, generations: Sequence[Sequence[str]]) -> Tried:
+    """The first set of events whose names perf knows here; which of them count is tried too."""
+    for events in generations:
+        told = _count(perf, list(events))
+        if told is not None:
+            return try_events(perf, events)
+    return Tried((), {events[0]: "unknown to perf here" for events in generations})
+
+
+def try_metrics(perf: str, groups: Sequence[str]) -> str | None:
+    """The first of perf's groups of metrics that gives a share of top-down here.
+
+    A perf that has no such group counts its default events instead, and gives none.
+    """
+    for group in groups:
+        readings = read_once(perf, ["-M", group])
+        if any(topdown_metric(reading) for reading in readings):
+            return group
+    return None
+
+
 def _count(perf: str, events: list[str]) -> dict[str, Reading] | None:
+    readings = read_once(perf, ["-e", listed(events)])
+    found = {plain(reading.event): reading for reading in readings if reading.event}
+    return found or None
+
+
+def read_once(perf: str, what: Sequence[str]) -> list[Reading]:
+    """What one `perf stat` over a short program says."""
     # The interval is longer than the program, so there is one reading of each event.
-    command = [perf, "stat", "-x,", "-I", "60000", "-e", ",".join(events), "--", *_busy()]
     done = subprocess.run(
-        command,
+        [perf, "stat", "-x,", "-I", "60000", *what, "--", *_busy()],
         capture_output=True,
         text=True,
         timeout=_TRY_LIMIT_S,
         check=False,
         env={**os.environ, "LC_ALL": "C"},
     )
-    readings = [parse_perf_line(line) for line in done.stderr.splitlines()]
-    found = {plain(reading.event): reading for reading in readings if reading and reading.event}
-    return found or None
+    readings = (parse_perf_line(line) for line in done.stderr.splitlines())
+    return [reading for reading in readings if reading is not None]
+
+
+def listed(events: Sequence[str]) -> str:
+    """For `-e`: the slots of top-down are one group that `slots` leads, as perf-stat(1) asks."""
+    slots = [event for event in events if event == "slots" or event.startswith("topdown-")]
+    others = [event for event in events if event not in slots]
+    group = ["{" + ",".join(slots) + "}"] if "slots" in slots else slots
+    return ",".join([*others, *group])
 
 
 def _busy() -> list[str]:
@@ -91,13 +105,29 @@ def plain(event: str) -> str:
     return event.removesuffix(":u")
 
 
+def start_perf(perf: str, what: Sequence[str]) -> "Stream":
+    """Starts a `perf stat -I` that goes on until it is ended, or until this process dies."""
+    process = subprocess.Popen(
+        [perf, "stat", "-x,", "-I", str(_INTERVAL_MS), *what],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "LC_ALL": "C"},
+        preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - the sampler has one thread
+    )
+    assert process.stderr is not None
+    os.set_blocking(process.stderr.fileno(), False)
+    return Stream(process)
+
+
 @dataclass
-class _Stream:
-    """A running `perf stat` of one process and what it has said so far."""
+class Stream:
+    """A running `perf stat` and what it has said so far."""
 
     process: subprocess.Popen[bytes]
     torn: bytes = b""
     previous_t: dict[str, float] = field(default_factory=dict)
+    last_share: float | None = None
 
     def readings(self) -> Iterator[Reading]:
         """What has come since; never waits."""
@@ -116,133 +146,22 @@ class _Stream:
             if reading is not None:
                 yield reading
 
+    def interval_s(self, event: str, t: float) -> float:
+        """How long the interval was that ends at t, of this event."""
+        began = self.previous_t.get(event, 0.0)
+        if t > began:
+            self.previous_t[event] = t
+        return round(t - began, 3)
 
-class CountersProbe(Probe):
-    """Hardware and software events of each JVM through one `perf stat` for each.
+    def running_share(self, reading: Reading) -> float | None:
+        """Of a line's event; a metric's further lines leave it blank and mean the one before."""
+        if reading.event or reading.running_share is not None:
+            self.last_share = reading.running_share
+        return self.last_share
 
-    Software events go to `samples/scheduler.jsonl`, hardware events to `samples/counters.jsonl`; a
-    probe of either kind that cannot count is absent with the reason, never zero.
-    """
-
-    name = "counters"
-    cost = "one perf process for each JVM; the kernel saves counters at each switch of a thread"
-
-    def __init__(self, roots: Roots, perf: str | None = None) -> None:
-        super().__init__(roots)
-        self._perf = perf or shutil.which("perf")
-        self._events: Sequence[str] | None = None
-        self._streams: dict[Target, _Stream] = {}
-
-    def use(self, events: Sequence[str]) -> None:
-        """Takes events that were tried already, so that they are not tried twice."""
-        self._events = events
-
-    @cached_property
-    def hardware(self) -> Tried:
-        if self._perf is None:
-            return Tried((), {})
-        basic = try_events(self._perf, HARDWARE)
-        if "cycles" not in basic.counted:
-            return basic  # the processor's own events need the same counters
-        events = self.roots.sys / "bus" / "event_source" / "devices" / "cpu" / "events"
-        topdown = TOPDOWN if (events / "topdown-retiring").exists() else ()
-        more = try_events(self._perf, (*OF_INTEL, *topdown))
-        return Tried((*basic.counted, *more.counted), {**basic.absent, **more.absent})
-
-    @cached_property
-    def software(self) -> Tried:
-        return try_events(self._perf, SOFTWARE) if self._perf else Tried((), {})
-
-    def supported(self) -> str | None:
-        """Hardware events; see `scheduler_supported` for the software events."""
-        if self._perf is None:
-            return "perf is not installed (Debian: apt-get install linux-perf)"
-        if not self.hardware.counted:
-            reasons = sorted(set(self.hardware.absent.values()))
-            where = f"{self._perf} counts none of {len(HARDWARE)} hardware events here"
-            return f"{where} ({', '.join(reasons)}): {self._why_not()}"
-        return None
-
-    def scheduler_supported(self) -> str | None:
-        if self._perf is None:
-            return "perf is not installed (Debian: apt-get install linux-perf)"
-        if not self.software.counted:
-            return f"{self._perf} counts no software event here: {self._why_not()}"
-        return None
-
-    def _why_not(self) -> str:
-        info = self.roots.proc / "cpuinfo"
-        if info.is_file() and " hypervisor" in info.read_text(errors="replace"):
-            return "this is a virtual machine without a virtual performance counter unit"
-        paranoid = self.roots.proc / "sys" / "kernel" / "perf_event_paranoid"
-        level = paranoid.read_text().strip() if paranoid.is_file() else "unknown"
-        return (
-            f"kernel.perf_event_paranoid is {level}; 'sysctl kernel.perf_event_paranoid=1' allows"
-        )
-
-    def sample(self, targets: Sequence[Target]) -> Iterator[Row]:
-        if self._events is None:
-            self._events = (*self.software.counted, *self.hardware.counted)
-        events = self._events
-        jvms = {target for target in targets if target.role in ("driver", "executor")}
-        for target in jvms - self._streams.keys():
-            if events:
-                self._streams[target] = _Stream(self._start(target, events))
-        for target, stream in list(self._streams.items()):
-            yield from (self._row(target, stream, reading) for reading in stream.readings())
-            if target not in jvms:
-                _end(self._streams.pop(target).process)
-
-    def _start(self, target: Target, events: Sequence[str]) -> subprocess.Popen[bytes]:
-        assert self._perf is not None
-        counting = ["-I", str(_INTERVAL_MS), "-e", ",".join(events), "-p", str(target.pid)]
-        process = subprocess.Popen(
-            [self._perf, "stat", "-x,", *counting],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "LC_ALL": "C"},
-            preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - the sampler has one thread
-        )
-        assert process.stderr is not None
-        os.set_blocking(process.stderr.fileno(), False)
-        return process
-
-    def _row(self, target: Target, stream: _Stream, reading: Reading) -> Row:
-        event = plain(reading.event)
-        began = stream.previous_t.get(event, 0.0)
-        stream.previous_t[event] = reading.t
-        row: dict[str, Any] = {
-            **target.identity,
-            "interval_s": round(reading.t - began, 3),
-            "event": event,
-            "value": reading.value,
-            "unit": reading.unit,
-            "running_share": reading.running_share,
-        }
-        if reading.absent is not None:
-            row["absent"] = reading.absent
-        kind = "scheduler" if event in SOFTWARE else "counters"
-        return f"samples/{kind}.jsonl", row
-
-    def close(self) -> None:
-        for stream in self._streams.values():
-            _end(stream.process)
-        self._streams.clear()
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
-    if process.stderr is not None:
-        process.stderr.close()
-
-
-def uncore_events(sys: Path) -> tuple[str, ...]:
-    """Reads and writes of the memory controllers, where the kernel has their counters."""
-    devices = sys / "bus" / "event_source" / "devices"
-    found = []
-    for device in sorted(devices.glob("uncore_imc*")):
-        names = ("cas_count_read", "cas_count_write")
-        found += [f"{device.name}/{n}/" for n in names if (device / "events" / n).exists()]
-    return tuple(found)
+    def end(self) -> None:
+        """Ends perf, and waits until it has gone."""
+        self.process.kill()
+        self.process.wait()
+        if self.process.stderr is not None:
+            self.process.stderr.close()

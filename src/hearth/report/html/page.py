@@ -11,8 +11,9 @@ from hearth.report.html import pictures
 from hearth.report.html.absent import reason_absent, say_absent
 from hearth.report.html.arms import draw_arms
 from hearth.report.html.characterisation import characterisation_links, draw_characterisation
+from hearth.report.html.processor import draw_processor
 from hearth.report.html.svg import element, table, text
-from hearth.report.html.timeline import draw_timeline
+from hearth.report.html.timeline import bandwidth_parts, draw_timeline
 
 Document = dict[str, Any]
 _SEVERITIES = {"error": "high", "warning": "", "note": "info"}
@@ -249,7 +250,7 @@ def _time_axis(run: Document, number: int) -> str:
         "garbage-collection pauses": run["timeline"].get("gc"),
         "CPU by node": run["timeline"].get("cpu_by_node"),
         "local share of memory": run["timeline"].get("local_share_by_executor"),
-        "memory bandwidth": run["timeline"].get("bandwidth"),
+        **bandwidth_parts(run["timeline"].get("bandwidth")),
     }
     reasons = {what: reason_absent(value) for what, value in lanes.items()}
     return figure + "".join(say_absent(what, why) for what, why in reasons.items() if why)
@@ -370,13 +371,14 @@ def _counters(run: Document, number: int) -> str:
     counters = run.get("counters")
     if reason_absent(counters):
         return say_absent("hardware counters", reason_absent(counters) or "")
+    processor = draw_processor(run["metrics"])
     head = ["process", "event", "count", "counted for"]
     rows = [
         [name, event, *_count(count)]
         for name, events in counters.items()
         for event, count in events.items()
     ]
-    return table(head, rows, "Hardware events of each process")
+    return processor + table(head, rows, "Hardware events of each process")
 
 
 def _count(count: Document) -> list[Any]:
@@ -408,7 +410,7 @@ _SECTIONS = (
     ("stages", "Where the time went", _stages),
     ("tasks", "Tasks", _gantt),
     ("threads", "Threads and CPUs", _threads),
-    ("counters", "Hardware counters", _counters),
+    ("counters", "Processor", _counters),
     ("unknown", "Not measured, and warnings", _unknown),
 )
 
@@ -423,6 +425,7 @@ _SHOWN_IN = {
     "tasks_sample": "tasks",
     "threads": "threads",
     "counters": "counters",
+    "metrics": "counters",
     "probes": "unknown",
     "warnings": "unknown",
 }

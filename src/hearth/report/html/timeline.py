@@ -35,7 +35,7 @@ def draw_timeline(run: Document) -> str:
         _pauses(run, scale),
         *_cpu(run["timeline"], scale),
         _locality(run["timeline"], scale),
-        _bandwidth(run["timeline"], scale),
+        *_bandwidth(run["timeline"], scale),
     ]
     marks, y = [], 8.0
     for title, height, draw in filter(None, lanes):
@@ -210,12 +210,88 @@ def _known(times: list[float], values: Any) -> list[tuple[float, float]]:
     return [(t, v) for t, v in zip(times, values, strict=False) if v is not None]
 
 
-def _bandwidth(timeline: Document, scale: Scale):
+def bandwidth_parts(bandwidth: Any) -> Document:
+    """What of the bandwidth may be absent, each under its name."""
+    if reason_absent(bandwidth):
+        return {"memory bandwidth": bandwidth}
+    shares = {node: of["share"] for node, of in bandwidth["nodes"].items()}
+    return {f"share of node {node}'s sustained bandwidth": s for node, s in shares.items()}
+
+
+def _bandwidth(timeline: Document, scale: Scale) -> list[Any]:
+    """A lane of shares with S4's regions; one of GB/s for nodes whose sustained rate is unknown."""
     bandwidth = timeline.get("bandwidth")
     if reason_absent(bandwidth) or not bandwidth:
-        return None
-    return (
-        "share of sustained memory bandwidth",
-        60,
-        _share_lane(scale, timeline["t"], sorted(bandwidth["share_by_node"].items()), filled=False),
+        return []
+    nodes = sorted(bandwidth["nodes"].items(), key=lambda item: _natural(item[0]))
+    shares = [(f"node {n}", of["share"]) for n, of in nodes if not reason_absent(of["share"])]
+    rates = [(f"node {n}", of["gb_s"]) for n, of in nodes if reason_absent(of["share"])]
+    lanes: list[Any] = []
+    if shares:
+        title = "share of sustained memory bandwidth (latency: constant, linear, exponential)"
+        lanes.append((title, 72, _region_lane(scale, timeline["t"], shares)))
+    if rates:
+        lanes.append(("memory bandwidth, GB/s", 60, _rate_lane(scale, timeline["t"], rates)))
+    return lanes
+
+
+#: S4's regions of memory latency: name, from, to; the last one has no end.
+_REGIONS = (("constant", 0.0, 0.4), ("linear", 0.4, 0.8), ("exponential", 0.8, None))
+
+
+def _region_lane(scale: Scale, times: list[float], series: list[tuple[str, Any]]):
+    most = max([1.0, *(v for _, values in series for v in values if v is not None)])
+
+    def draw(top: float, bottom: float) -> str:
+        y = Scale(0, most, bottom, top)
+        bands = [_region(scale, y, *region) for region in _REGIONS]
+        return "".join(bands) + value_axis(y, "{:.0%}", about=2) + _lines(scale, y, times, series)
+
+    return draw
+
+
+def _region(scale: Scale, y: Scale, name: str, low: float, high: float | None) -> str:
+    top, bottom = y(y.high if high is None else high), y(low)
+    opacity = {"constant": 0.0, "linear": 0.10, "exponential": 0.25}[name]
+    band = element(
+        "rect",
+        element("title", text(f"{name} latency (S4), from {low:.0%} of sustained")),
+        x=scale(scale.low),
+        y=top,
+        width=scale(scale.high) - scale(scale.low),
+        height=bottom - top,
+        fill="var(--bad)",
+        fill_opacity=opacity,
+        class_="region",
     )
+    end = scale(scale.high) - 4
+    label = element("text", text(name), x=end, y=top + 11, class_="tick", text_anchor="end")
+    return band + label
+
+
+def _rate_lane(scale: Scale, times: list[float], series: list[tuple[str, Any]]):
+    most = max([1.0, *(v for _, values in series for v in values if v is not None)])
+
+    def draw(top: float, bottom: float) -> str:
+        y = Scale(0, most, bottom, top)
+        return value_axis(y) + _lines(scale, y, times, series)
+
+    return draw
+
+
+def _lines(scale: Scale, y: Scale, times: list[float], series: list[tuple[str, Any]]) -> str:
+    marks = []
+    for number, (name, values) in enumerate(series):
+        known = _known(times, values)
+        line = [(scale(known[i][0]), y(v)) for i, v in thin([value for _, value in known])]
+        marks.append(
+            element(
+                "path",
+                element("title", text(name)),
+                d=steps(line),
+                stroke=f"var(--c{number % 8})",
+                stroke_width=1.4,
+                fill="none",
+            )
+        )
+    return "".join(marks)

@@ -1,0 +1,69 @@
+"""Analyses that are kept: of a run that is over, derived once, beside its record and never in it.
+
+The file `.ID.analysis` next to the record's directory holds a key and a digest in its first line,
+then the document. The key is made of what the document is derived from: the files of the record by
+name, size and time, and the program that derives it. A file with another key, or whose document
+does not have its digest, is not used; it is derived anew and written again.
+"""
+
+import hashlib
+import os
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from hearth.measure.record import Record, analysis_file
+
+
+def key_of(record: Record) -> str:
+    """Of the raw files and the program; `state` too, for a killed run has no file that says so."""
+    parts = [_program(), record.state]
+    for file in sorted(record.directory.rglob("*")):
+        if file.is_file():
+            seen = file.stat()
+            name = file.relative_to(record.directory)
+            parts.append(f"{name} {seen.st_size} {seen.st_mtime_ns}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def kept(record: Record, key: str) -> dict[str, Any] | None:
+    """The analysis of this very record by this very program, where one is kept."""
+    file = analysis_file(record.directory)
+    if record.running or not file.is_file():
+        return None
+    head, _, document = file.read_bytes().partition(b"\n")
+    if head != _head(key, document):
+        return None
+    found = orjson.loads(document)
+    return found if isinstance(found, dict) else None
+
+
+def keep(record: Record, key: str, analysis: dict[str, Any]) -> None:
+    """Keeps it, where the run is over and the folder can be written; replaces the one before.
+
+    key: taken before the record was read, so that what was written meanwhile makes it stale.
+    """
+    file = analysis_file(record.directory)
+    if record.running or not os.access(file.parent, os.W_OK):
+        return  # it is derived again next time, which is all that is lost
+    document = orjson.dumps(analysis)
+    part = file.with_name(f"{file.name}.{os.getpid()}")
+    part.write_bytes(_head(key, document) + b"\n" + document)
+    part.chmod(0o600)
+    part.replace(file)
+
+
+def _head(key: str, document: bytes) -> bytes:
+    return f"{key} {hashlib.sha256(document).hexdigest()}".encode()
+
+
+@cache
+def _program() -> str:
+    """A digest of the sources that derive an analysis, and of what parses for them."""
+    digest = hashlib.sha256(f"{sys.version} {orjson.__version__}".encode())
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
