@@ -148,7 +148,19 @@ def test_an_application_that_fails_is_an_answer_too_and_the_exit_code_tells(
     assert "no such table" in " ".join(done.stdout.split())
 
 
-def test_what_ran_before_kill_9_is_reported_and_nothing_runs_on(tmp_path: Path) -> None:
+def test_what_no_longer_fits_into_the_budget_is_listed_and_not_run(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    words = ("--questions", "executors,sweep", "--budget", "1s", "--warmup", "0", "--json")
+    document = json.loads(hearth(state, "characterise", *words, str(TINY)).stdout)
+    executors, sweep = document["questions"]
+    assert {len(arm["seconds"]) for arm in executors["comparison"]["arms"]} == {1}
+    assert sweep["reason"] == "the budget was spent before it: give a longer --budget"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_what_ran_before_a_kill_or_ctrl_c_is_reported_and_nothing_runs_on(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     state = tmp_path / "state"
     slow = tmp_path / "slow.py"
     slow.write_text(
@@ -160,14 +172,19 @@ def test_what_ran_before_kill_9_is_reported_and_nothing_runs_on(tmp_path: Path) 
     (tmp_path / "marks").mkdir()
     words = ["--questions", "sweep", "--sweep", "1x2,2x1", "--repeat", "3", "--warmup", "0"]
     with subprocess.Popen(
-        [sys.executable, "-m", "hearth", "characterise", *words, str(slow)],
+        ["env", "--default-signal=INT", sys.executable, "-m", "hearth", "characterise", *words,
+         str(slow)],
         env={**environment(state), "MARKS": str(tmp_path / "marks")}, cwd=tmp_path,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     ) as running:  # fmt: skip
         wait_for(lambda: len(list((tmp_path / "marks").iterdir())) > 1, LIMIT_S)
         wait_for(lambda: len(children_of_tree(running.pid)) > 2, 60)
         family = children_of_tree(running.pid)
-        running.send_signal(signal.SIGKILL)
+        running.send_signal(number)
+        _, errors = running.communicate(timeout=60)
+    if number == signal.SIGINT:
+        assert running.returncode == 130
+        assert "hearth: characterisation " in errors
     wait_for(lambda: not any(alive(pid, start) for pid, start in family), 60)
     (kept,) = (state / "characterisations").iterdir()
     shown = hearth(state, "report", kept.name)
