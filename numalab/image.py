@@ -21,7 +21,7 @@ from pathlib import Path
 from numalab.setup import CACHE, PROJECT, LabUnavailableError, find_tool, kernel_directory
 
 PROGRAMS = ("bash", "busybox", "numactl", "lstopo-no-graphics")
-SITE_PACKAGES = ("pyspark", "py4j")
+SITE_PACKAGES = ("pyspark", "py4j", "orjson")
 LEFT_OUT = (  # of the JDK, of Python's library and of the virtual environment's programs
     *("jmods", "src.zip", "man", "legal", "include"),
     *("site-packages", "dist-packages", "config-3.*", "test", "idlelib", "ensurepip"),
@@ -127,7 +127,8 @@ def _stage(root: Path) -> None:
         _copy_link(link, root)
     for link in _links_outside(java_home()):
         _copy(link, root)
-    for library in _libraries([*programs, python, *_shared_objects([java_home(), stdlib])]):
+    objects = _shared_objects([java_home(), stdlib, site / "orjson"])
+    for library in _libraries([*programs, python, *objects]):
         _copy(library, root)
     _furnish(root)
     _unzip_pyspark(root, site)

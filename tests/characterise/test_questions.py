@@ -1,5 +1,7 @@
 """Which ways of running answer each question, on machines of every shape."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -191,3 +193,10 @@ def test_a_machine_of_one_node_and_two_cores_says_of_each_question_what_it_lacks
 def test_an_unknown_question_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(UserError, match="'executor' is no question: use executors, sweep"):
         questions(Surroundings(LAPTOP, plan), ["executor"])
+
+
+def test_an_application_needs_none_of_the_packages_that_check_workloads() -> None:
+    modules = "hearth.bench.characterisation, hearth.bench.surroundings, hearth.bench.subjects"
+    code = f"import sys, {modules}; print({{'numpy', 'duckdb', 'sklearn'}} & set(sys.modules))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "set()"

@@ -32,6 +32,11 @@ def spark_shapes() -> list[str]:
     return names() if os.environ.get(ALL_SPARK) == "all" else SPARK_SHAPES
 
 
+def characterises(name: str) -> bool:
+    """Two more Spark jobs, each of minutes: only when asked to, and in one shape."""
+    return os.environ.get(ALL_SPARK) == "all" and name == "two-nodes"
+
+
 def check_lab() -> None:
     missing = setup.missing_packages()
     if missing:
@@ -60,6 +65,7 @@ def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
         if name not in done:
             cases = ["topology", "controls", "memory_probe"]
             cases += ["local_numa"] if name in spark_shapes() else []
+            cases += ["characterise"] if characterises(name) else []
             say(request, f"\n{name}: boots for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
             try:
                 done[name] = machine.boot(shape, cases, EVIDENCE / name, LIMIT_SECONDS)
@@ -147,6 +153,22 @@ def test_the_memory_probe_tells_local_from_remote_pages(
     seen = judge.observe(evidence)
     assert {str(n): size >> 10 for n, size in seen.anonymous.items() if size} == anonymous
     assert seen.cpus == shape.usable(shape.nodes[1])
+
+
+def test_characterise_puts_memory_on_the_node_that_it_names(
+    boots: Callable[[str], Booted],
+) -> None:
+    if not characterises("two-nodes"):
+        pytest.skip(f"two more emulated Spark jobs: {ALL_SPARK}=all runs them")
+    _, done = boots("two-nodes")
+    evidence = done.evidence / "characterise"
+    assert (evidence / "status").read_text() == "0", (evidence / "log").read_text()
+    (question,) = json.loads((evidence / "answer.json").read_text())["questions"]
+    arms = {arm["name"]: arm["measures"] for arm in question["comparison"]["arms"]}
+    assert set(arms) == {"local", "node 1"}
+    # What is remote of the local run is shared pages of files that others mapped first.
+    assert arms["local"]["remote_share"] < 0.1
+    assert arms["node 1"]["remote_share"] > 0.8
 
 
 def control_faults(booted: Booted, name: str) -> list[str]:

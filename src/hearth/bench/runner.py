@@ -16,6 +16,7 @@ from typing import Any
 from hearth.bench import catalogue
 from hearth.bench.checks import FinishedRun, Verdict
 from hearth.bench.checks.registry import check
+from hearth.bench.subjects import RECORD, record_of
 from hearth.launch.children import run_child
 from hearth.planner import places
 
@@ -23,8 +24,6 @@ from hearth.planner import places
 _WORKLOADS = {"core": "etl", "ml": "ml", "graph": "graph", "sql": "sql", "streaming": "etl"}
 _LAST_LINES = 15
 _REASON_LENGTH = 300
-#: Begins the line with which `hearth profile` names the record of its run.
-RECORD = "hearth: record "
 
 
 @dataclass(frozen=True)
@@ -171,12 +170,6 @@ def _failed(code: int, log: Path) -> RunError:
 
 def _lines(log: Path) -> list[str]:
     return log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-
-
-def record_of(lines: list[str]) -> str | None:
-    """The record that `hearth profile` named last in its output; None where it named none."""
-    found = [line.removeprefix(RECORD) for line in lines if line.startswith(RECORD)]
-    return found[-1] if found else None
 
 
 def reason(lines: list[str]) -> str:

@@ -177,7 +177,7 @@ def _workload(
 ) -> tuple[Any, "Job"]:
     from hearth.bench import cases
     from hearth.bench.parameters import pairs
-    from hearth.bench.subjects import Workload
+    from hearth.bench.workload import Workload
     from hearth.model.sizes import parse_bytes
 
     if options.line.options and any(o.name != "--conf" for o in options.line.options):
