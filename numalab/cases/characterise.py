@@ -11,7 +11,7 @@ from pathlib import Path
 LIMIT_SECONDS = 1000
 STATE = Path("/tmp/hearth-characterised")
 # All of the heap is touched at once, so that it counts however little the job does.
-JAVA_OPTIONS = "-Xms384m -XX:+AlwaysPreTouch -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+JAVA_OPTIONS = "-Xms512m -XX:+AlwaysPreTouch -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 APPLICATION = """
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.getOrCreate()
@@ -25,7 +25,7 @@ def collect(job: dict[str, object], evidence: Path) -> None:
     application = Path("/tmp/application.py")
     application.write_text(APPLICATION, encoding="utf-8")
     words = ["--questions", "memory", "--repeat", "1", "--warmup", "0", "--json"]
-    words += ["--driver-memory", "384m", "--driver-java-options", JAVA_OPTIONS]
+    words += ["--driver-memory", "512m", "--driver-java-options", JAVA_OPTIONS]
     words += ["--conf", "spark.ui.enabled=false", str(application)]
     with (evidence / "answer.json").open("wb") as answer, (evidence / "log").open("wb") as log:
         done = subprocess.run(

@@ -10,8 +10,9 @@ from jsonschema import Draft202012Validator
 from hearth.bench import cases
 from hearth.bench import series as running
 from hearth.bench.catalogue import Catalogue, Job
+from hearth.bench.logs import reason
 from hearth.bench.masters import check_master, split_masters
-from hearth.bench.runner import RunError, reason
+from hearth.bench.runner import RunError
 from hearth.bench.series import Planned, Results, Series, read
 from hearth.bench.suites import Entry, named, suite
 from hearth.bench.summary import is_good, summarised
@@ -325,7 +326,12 @@ def test_a_suite_lacking_a_job_names_it() -> None:
          "Caused by: B: disk is full"),
         (["java.lang.OutOfMemoryError: Java heap space", "Caused by: C"],
          "java.lang.OutOfMemoryError: Java heap space"),
+        (["py4j.protocol.Py4JJavaError: An error occurred", ": a.b.IllegalStateException: small",
+          "\tat a.b.C"], "a.b.IllegalStateException: small"),
+        (["12:00 ERROR X: Error starting", "ValueError: no column a", "hearth: record r1"],
+         "ValueError: no column a"),
         (["strange"], "strange"),
+        (["strange", "hearth: record r1"], "strange"),
         ([], "it says nothing"),
     ],
 )  # fmt: skip

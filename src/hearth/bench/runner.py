@@ -13,17 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hearth.bench import catalogue
+from hearth.bench import catalogue, logs
 from hearth.bench.checks import FinishedRun, Verdict
 from hearth.bench.checks.registry import check
-from hearth.bench.subjects import RECORD, record_of
 from hearth.launch.children import run_child
 from hearth.planner import places
 
 #: What `hearth submit --workload` calls the families of jobs.
 _WORKLOADS = {"core": "etl", "ml": "ml", "graph": "graph", "sql": "sql", "streaming": "etl"}
 _LAST_LINES = 15
-_REASON_LENGTH = 300
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,7 @@ def run(request: Request, folder: Path) -> Outcome:
     if code or not result.is_file():
         raise _failed(code, log)
     document = json.loads(result.read_text(encoding="utf-8"))
-    record = record_of(_lines(log))
+    record = logs.record_of(logs.lines_of(log))
     if request.job.stream is not None and not source.data:
         reason = "its events came from a source of your own"
         return Outcome(document, Verdict("unchecked", reason), wall, record)
@@ -162,26 +160,8 @@ def _program(request: Request) -> list[str]:
 
 
 def _failed(code: int, log: Path) -> RunError:
-    lines = _lines(log)
+    lines = logs.lines_of(log)
     ended = f"ended with {code}" if code else "left no result"
-    said = [line for line in lines if not line.startswith(RECORD)]
-    return RunError(f"{ended}: {reason(said)}", lines[-_LAST_LINES:], record=record_of(lines))
-
-
-def _lines(log: Path) -> list[str]:
-    return log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-
-
-def reason(lines: list[str]) -> str:
-    """The line of a log that says best why a run failed."""
-    for mark in ("workloads: ", "hearth: "):
-        said = [line.removeprefix(mark) for line in lines if line.startswith(mark)]
-        if said and lines and lines[-1].startswith(mark):
-            return said[-1]
-    causes = [line for line in lines if line.startswith(("Caused by: ", "Exception in thread "))]
-    memory = [line for line in lines if "OutOfMemoryError" in line]
-    other = [line for line in lines if "Error" in line or "Exception" in line]
-    for found in (memory[:1], causes[-1:], other[:1], lines[-1:]):
-        if found:
-            return found[0].strip()[:_REASON_LENGTH]
-    return "it says nothing"
+    return RunError(
+        f"{ended}: {logs.reason(lines)}", lines[-_LAST_LINES:], record=logs.record_of(lines)
+    )

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from hearth.bench import logs
 from hearth.bench.arms import Arm, profile_words
 from hearth.launch.arguments import SubmitLine
 from hearth.launch.children import run_child
 
 Document = dict[str, Any]
-#: Begins the line with which `hearth profile` names the record of its run.
-RECORD = "hearth: record "
 PROFILE = (sys.executable, "-m", "hearth", "profile", "--no-summary", "--arm")
 
 
@@ -58,16 +57,8 @@ class Application:
     def run(self, arm: Arm, log: Path) -> Ended:
         command = [*arm.prefix, *PROFILE, arm.name, *profile_words(arm, self.line)]
         code = run_child(command, {}, log)
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-        record = record_of(lines)
+        lines = logs.lines_of(log)
+        record = logs.record_of(lines)
         if record is not None and not code:
             return Ended(record)
-        said = [line for line in lines if line.strip() and not line.startswith(RECORD)]
-        last = said[-1].strip()[:200] if said else ""
-        return Ended(record, failure=f"ended with {code}: {last} (log: {log})")
-
-
-def record_of(lines: list[str]) -> str | None:
-    """The record that `hearth profile` named last in its output; None where it named none."""
-    found = [line.removeprefix(RECORD) for line in lines if line.startswith(RECORD)]
-    return found[-1] if found else None
+        return Ended(record, failure=f"ended with {code}: {logs.reason(lines)} (log: {log})")

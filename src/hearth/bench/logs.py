@@ -1,0 +1,40 @@
+"""What the log of a run tells: its record, and why it failed."""
+
+import re
+from pathlib import Path
+
+#: Begins the line with which `hearth profile` names the record of its run.
+RECORD = "hearth: record "
+_REASON_LENGTH = 300
+#: The line of an exception: its class with its package, then what it says.
+_RAISED = re.compile(r"[\w.$]+(Error|Exception)(:|$)")
+
+
+def lines_of(log: Path) -> list[str]:
+    """The lines of a log, whatever bytes it holds."""
+    return log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+
+
+def record_of(lines: list[str]) -> str | None:
+    """The record that `hearth profile` named last in its output; None where it named none."""
+    found = [line.removeprefix(RECORD) for line in lines if line.startswith(RECORD)]
+    return found[-1] if found else None
+
+
+def reason(lines: list[str]) -> str:
+    """The line of a log that says best why a run failed."""
+    lines = [line for line in lines if line.strip() and not line.startswith(RECORD)]
+    for mark in ("workloads: ", "hearth: "):
+        said = [line.removeprefix(mark) for line in lines if line.startswith(mark)]
+        if said and lines and lines[-1].startswith(mark):
+            return said[-1]
+    causes = [line for line in lines if line.startswith(("Caused by: ", "Exception in thread "))]
+    memory = [line for line in lines if "OutOfMemoryError" in line]
+    # Py4J gives the JVM's own exception a line of its own, behind a colon.
+    of_py4j = [line for line in lines if line.startswith(": ") and _RAISED.match(line[2:])]
+    python = [line for line in lines if _RAISED.match(line)]
+    other = [line for line in lines if "Error" in line or "Exception" in line]
+    for found in (memory[:1], causes[-1:], of_py4j[-1:], python[-1:], other[:1], lines[-1:]):
+        if found:
+            return found[0].removeprefix(": ").strip()[:_REASON_LENGTH]
+    return "it says nothing"
