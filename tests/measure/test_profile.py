@@ -171,6 +171,45 @@ def test_kill_9_of_the_driver_is_on_record_as_the_signal(tmp_path: Path) -> None
     assert driver["pid"] in gone
 
 
+def test_kill_9_of_one_executor_is_told_with_its_time_and_the_run_goes_on(
+    hearth: Command, tmp_path: Path
+) -> None:
+    words = ["--master", "local-numa[2x1]", "--memory", "512m", "--no-summary"]
+    words += ["--conf", "spark.hearth.classDataArchive=false", "APP"]  # its making takes long
+    process = start_profile(tmp_path, *words)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "groups 100\n"
+    record = only_record(tmp_path)
+    victim = wait_for_executor(record, "1")
+    os.kill(victim["pid"], signal.SIGKILL)
+    killed_s = (time.monotonic_ns() - record.head["clock"]["monotonic_ns"]) / 1e9
+    _, errors = process.communicate(timeout=240)
+    assert process.returncode == 0, errors
+    state = {"HEARTH_STATE": str(tmp_path)}
+    (run,) = json.loads(hearth("report", "last", "--json", environment=state).stdout)["runs"]
+    (lost,) = [executor for executor in run["executors"] if executor["id"] == "1"]
+    assert lost["pid"] == victim["pid"]
+    assert lost["removed_s"] == pytest.approx(killed_s, abs=5)
+    assert "killed by SIGKILL" in lost["reason"]
+    shown = " ".join(hearth("report", "last", environment=state).stdout.split())
+    assert f"Executor 1 was lost at {lost['removed_s']:.1f} s" in shown
+    gone = {r["pid"]: r["t"] for r in rows(record, "processes.jsonl") if r["event"] == "gone"}
+    assert gone[victim["pid"]] == pytest.approx(killed_s, abs=5)
+    assert max(run["tasks_sample"]["start_s"]) > lost["removed_s"]
+    assert run["record"]["state"] == "finished"
+
+
+def wait_for_executor(record: Record, name: str) -> dict:
+    """The executor's row, once the sampler has seen it."""
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        for row in rows(record, "processes.jsonl"):
+            if (row.get("role"), row.get("executor_id")) == ("executor", name):
+                return row
+        time.sleep(0.2)
+    pytest.fail(f"executor {name} was not seen within {LIMIT_S:.0f} s")
+
+
 def launch(*options: Option) -> Launch:
     return Launch(Path("spark-submit"), list(options), ["app.py"], {}, [])
 

@@ -38,8 +38,8 @@ Finding = dict[str, Any]
 def findings(document: dict[str, Any]) -> list[Finding]:
     """The findings of an analysis, the most severe first; `document` lacks only these."""
     rules = (
-        _failure, _gc, _skew, _spill, _shuffle_wait, _scheduler_delay, _idle, _remote, _involuntary,
-        _run_delay, _lost_executors, _stalls, _bandwidth,
+        _failure, _lost_executors, _gc, _skew, _spill, _shuffle_wait, _scheduler_delay, _idle,
+        _remote, _involuntary, _run_delay, _stalls, _bandwidth,
     )  # fmt: skip
     found = [finding for rule in rules for finding in rule(document)]
     order = {"error": 0, "warning": 1, "note": 2}
