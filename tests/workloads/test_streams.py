@@ -109,8 +109,7 @@ class Spark:
         properties.clearProperty(key)
 
     def close(self) -> None:
-        if self._gateway.proc.poll() is None:
-            self._gateway.shutdown()
+        """Closes its standard input, at which it ends; one that does not is killed."""
         try:
             self._gateway.proc.communicate(timeout=30)
         except subprocess.TimeoutExpired:
