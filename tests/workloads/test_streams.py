@@ -233,6 +233,38 @@ def test_a_wrong_number_in_the_answer_is_found(
     assert verdict.status == "wrong"
 
 
+@pytest.mark.parametrize(("job", "api"), CASES)
+def test_a_missing_answer_is_found(job: str, api: str, runs: Runs, tmp_path: Path) -> None:
+    """Of a batch with many events; of a DStream's windows one in the middle."""
+    run = runs[job, api]
+    fullest = max(run.result["streaming"]["batches"], key=lambda batch: batch["events"])["id"]
+
+    def drop(answers: list[dict[str, Any]]) -> None:
+        ids = [answer["id"] for answer in answers]
+        middle = "window-s" in run.parameters and api == "dstream"
+        del answers[len(ids) // 2 if middle else ids.index(fullest)]
+
+    assert STREAMS[job](damaged(run, tmp_path, drop)).status == "wrong"
+
+
+@pytest.mark.parametrize(("name", "value"), [("top", [["0", 1]]), ("total", 1)])
+def test_a_sketch_that_forgets_is_found(name: str, value: Any, runs: Runs, tmp_path: Path) -> None:
+    run = runs["streaming-count-min-top-k", "dstream"]
+    forgets = damaged(run, tmp_path, lambda answers: answers[-1].update({name: value}))
+    assert STREAMS[run.job](forgets).status == "wrong"
+
+
+@pytest.mark.parametrize("shift_ms", [-20_000, 20_000])
+def test_windows_of_another_time_are_found(shift_ms: int, runs: Runs, tmp_path: Path) -> None:
+    def shift(answers: list[dict[str, Any]]) -> None:
+        for answer in answers:
+            spans = answer["windows"].items()
+            answer["windows"] = {str(int(start) + shift_ms): counts for start, counts in spans}
+
+    run = runs["streaming-click-sliding-page-counts", "structured"]
+    assert STREAMS[run.job](damaged(run, tmp_path, shift)).status == "wrong"
+
+
 def test_an_answer_given_twice_is_found(runs: Any, tmp_path: Path) -> None:
     run = runs["streaming-network-word-count", "dstream"]
     twice = damaged(run, tmp_path, lambda answers: answers.append(answers[-1]))
