@@ -119,6 +119,21 @@ def _value_changed(answer: Path) -> None:
     file.write_bytes(data[:99] + bytes([data[99] ^ 1]) + data[100:])
 
 
+def _record_lost(answer: Path) -> None:
+    file = _first(answer / "sorted")
+    file.write_bytes(file.read_bytes()[100:])
+
+
+def _no_file(answer: Path) -> None:
+    for file in (answer / "lines").glob("part-*"):
+        file.unlink()
+
+
+def _word_lost(answer: Path) -> None:
+    file = _first(answer / "model")
+    file.write_text(file.read_text().split("\n", 1)[1])
+
+
 def _surer_word(answer: Path) -> None:
     file = _first(answer / "model")
     word, negative, positive = file.read_text().splitlines()[0].split("\t")
@@ -131,9 +146,12 @@ def _surer_word(answer: Path) -> None:
     [
         ("word-count", _one_more),
         ("grep", _another_line),
+        ("grep", _no_file),
         ("sort", _swapped),
         ("sort", _doubled),
         ("sort", _value_changed),
+        ("sort", _record_lost),
+        ("naive-bayes", _word_lost),
         ("naive-bayes", _surer_word),
     ],
 )
@@ -150,6 +168,7 @@ def test_files_with_a_fault_are_found_wrong(
         ("grep", "lines"),
         ("group-by", "groups"),
         ("group-by", "checksum"),
+        ("group-by", "largest_group"),
         ("group-by", "value_bytes"),
         ("sort-by", "pairs"),
         ("naive-bayes", "tested"),
@@ -172,6 +191,7 @@ def test_pairs_in_another_order_are_found_wrong(runs: Runs) -> None:
     partitions = runs["sort-by"].result["answer"]["partitions"]
     swapped = [partitions[1], partitions[0], *partitions[2:]]
     assert check(with_answer(runs["sort-by"], partitions=swapped)).status == "wrong"
+    assert check(with_answer(runs["sort-by"], partitions=partitions[:-1])).status == "wrong"
 
 
 def test_a_large_text_is_held_against_the_words_of_its_manifest(

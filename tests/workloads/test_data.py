@@ -33,8 +33,10 @@ LIMIT_S = 240
 
 
 def command(master: str, *words: str) -> list[str]:
+    """The JVM sees no more CPUs than the master has: neither may decide a byte."""
     (jar,) = (Path(hearth.__file__).parent / "jars").glob("hearth-workloads_*.jar")
     quiet = ["--conf", "spark.ui.enabled=false", "--conf", "spark.log.level=ERROR"]
+    quiet += ["--driver-java-options", f"-XX:ActiveProcessorCount={master[6:-1]}"]
     submit = [str(spark_home() / "bin" / "spark-submit"), "--master", master, *quiet]
     return [*submit, "--class", "io.hearth.workloads.Main", str(jar), "generate", *words]
 
@@ -205,11 +207,19 @@ def test_a_generation_ended_by_kill_is_resumed_to_the_same_bytes(tmp_path: Path)
     assert not (torn / ".part-00003.json").exists()
     (torn / ".part-00003.parquet.1-1.draft").write_bytes(b"half")
     assert "holds vectors-dense of seed 5" in refused(*group("vectors-dense", torn, 6, "48m"))
-    said = made(*words, "+", *group("vectors-dense", whole, 5, "48m"))
+    short = tmp_path / "short"
+    shutil.copytree(torn, short)
+    os.truncate(short / "part-00000.parquet", 100)
+    others = [group("vectors-dense", folder, 5, "48m") for folder in (whole, short)]
+    said = made(*joined(words, *others))
     assert "0 of 4 parts were there already" not in said.splitlines()[0]
     assert (torn / "part-00000.parquet").stat().st_mtime_ns == kept
-    assert manifest(torn) == manifest(whole)
-    assert content(torn) == content(whole)
+    for folder in (torn, short):
+        assert manifest(folder) == manifest(whole)
+        assert content(folder) == content(whole)
+        for file in manifest(whole)["files"]:
+            bytes_there = (folder / file["path"]).read_bytes()
+            assert f"{zlib.crc32(bytes_there):08x}" == file["crc32"]
 
 
 def wait_for(file: Path, process: subprocess.Popen[bytes]) -> None:

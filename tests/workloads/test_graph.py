@@ -1,5 +1,7 @@
 """The jobs of GraphX on a small graph, held against scipy and networkx."""
 
+import dataclasses
+import json
 from pathlib import Path
 
 import networkx
@@ -7,7 +9,7 @@ import pytest
 import small_data
 from spark_runs import planned, run_all, with_answer
 
-from hearth.bench.checks import FinishedRun
+from hearth.bench.checks import FinishedRun, graph
 from hearth.bench.checks.registry import check
 
 Runs = dict[str, FinishedRun]
@@ -34,13 +36,13 @@ def test_ranks_sum_up_to_the_number_of_vertices(runs: Runs) -> None:
 
 
 def test_triangles_and_components_are_networkx_s(runs: Runs) -> None:
-    graph = networkx.Graph()
+    other = networkx.Graph()
     for file in runs["triangle-count"].data["graph"].glob("part-*"):
-        graph.add_edges_from(line.split("\t") for line in file.read_text().splitlines())
-    components = list(networkx.connected_components(graph))
-    graph.remove_edges_from(list(networkx.selfloop_edges(graph)))
+        other.add_edges_from(line.split("\t") for line in file.read_text().splitlines())
+    components = list(networkx.connected_components(other))
+    other.remove_edges_from(list(networkx.selfloop_edges(other)))
     answer = runs["triangle-count"].result["answer"]
-    assert answer["triangles"] == sum(networkx.triangles(graph).values()) // 3
+    assert answer["triangles"] == sum(networkx.triangles(other).values()) // 3
     assert runs["connected-components"].result["answer"]["components"] == len(components)
 
 
@@ -56,6 +58,8 @@ def test_one_vertex_with_another_value_is_found_wrong(runs: Runs, job: str) -> N
         assert check(runs[job]).status == "wrong"
         file.write_text(rest)
         assert check(runs[job]).status == "wrong"
+        file.write_text(f"{first}\n{text}")
+        assert check(runs[job]).status == "wrong", "a vertex that is listed twice"
     finally:
         file.write_text(text)
 
@@ -71,6 +75,27 @@ def test_one_vertex_with_another_value_is_found_wrong(runs: Runs, job: str) -> N
 def test_a_number_with_a_fault_is_found_wrong(runs: Runs, job: str, value: str) -> None:
     number = runs[job].result["answer"][value]
     assert check(with_answer(runs[job], **{value: number + 1})).status == "wrong"
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_of_a_large_graph_only_sums_are_compared(
+    runs: Runs, job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph, "too_large", lambda folder, limit: "the input is large")
+    run = dataclasses.replace(runs[job], data={"graph": tmp_path})
+    edges = run.result["answer"]["edges"]
+    for made, status in ((edges, "unchecked"), (edges + 1, "wrong")):
+        (tmp_path / "_manifest.json").write_text(json.dumps({"rows": made}))
+        assert check(run).status == status
+
+
+def test_ranks_of_a_large_graph_that_do_not_sum_up_are_wrong(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph, "too_large", lambda folder, limit: "the input is large")
+    run = runs["page-rank"]
+    assert check(run).status == "unchecked"
+    assert check(with_answer(run, sum=run.result["answer"]["sum"] * 1.001)).status == "wrong"
 
 
 @pytest.mark.parametrize("job", ["page-rank", "triangle-count"])

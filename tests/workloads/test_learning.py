@@ -104,6 +104,14 @@ def test_a_number_one_percent_off_is_found_wrong(runs: Runs, name: str, value: s
     assert check(damaged).status == "wrong"
 
 
+def test_classes_with_another_name_and_centres_that_fall_together_are_wrong(runs: Runs) -> None:
+    bayes, means = runs["sparse-naive-bayes"], runs["k-means"]
+    labels, centres = (r.result["answer"][n] for r, n in ((bayes, "labels"), (means, "centres")))
+    assert check(with_answer(bayes, labels=[*labels[:-1], 7.0])).status == "wrong"
+    verdict = check(with_answer(means, centres=[*centres[:-1], centres[0]]))
+    assert verdict.detail == f"{len(centres) - 1} different centres"
+
+
 @pytest.mark.parametrize("value", ["weights", "means", "covariances"])
 def test_a_mixture_one_percent_off_is_found_wrong(runs: Runs, value: str) -> None:
     run = runs["gaussian-mixture"]

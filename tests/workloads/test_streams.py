@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JError
 from pyspark.java_gateway import launch_gateway
 
 from hearth.bench import catalogue
 from hearth.bench.checks import FinishedRun
 from hearth.bench.checks.streams import STREAMS
+from hearth.bench.runner import reason
 from hearth.bench.source import DataServer, events_of
 from hearth.bench.suites import suite
 from hearth.planner import places
@@ -60,6 +62,8 @@ STRUCTURED = [
 ]
 CASES = [*((job, "dstream") for job in JOBS), *((job, "structured") for job in STRUCTURED)]
 SLOW = ("streaming-network-grep", "slow-reader")
+#: A job takes some 10 s; one that hangs is ended after this long.
+LIMIT_S = 120
 
 
 def jar() -> str:
@@ -80,19 +84,22 @@ def spark_words(folder: Path) -> list[str]:
 class Spark:
     """A JVM that runs one job after another, each in a Spark application of its own."""
 
-    def __init__(self, folder: Path, log: Any) -> None:
-        words = [*spark_words(folder), "--driver-class-path", jar(), "pyspark-shell"]
-        os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join(words)
-        try:
-            self._gateway = launch_gateway(popen_kwargs={"stdout": log, "stderr": log})
-        finally:
-            del os.environ["PYSPARK_SUBMIT_ARGS"]
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        with log.open("w") as out:
+            self._gateway = launch_gateway(popen_kwargs={"stdout": out, "stderr": out})
 
     def main(self, words: list[str]) -> None:
+        """Runs the main class; ends the JVM where that takes longer than LIMIT_S."""
         array = self._gateway.new_array(self._gateway.jvm.java.lang.String, len(words))
         for i, word in enumerate(words):
             array[i] = word
-        getattr(self._gateway.jvm, MAIN).main(array)
+        limit = threading.Timer(LIMIT_S, self._gateway.proc.kill)
+        limit.start()
+        try:
+            getattr(self._gateway.jvm, MAIN).main(array)
+        finally:
+            limit.cancel()
 
     @contextlib.contextmanager
     def setting(self, key: str, value: str) -> Iterator[None]:
@@ -102,9 +109,12 @@ class Spark:
         properties.clearProperty(key)
 
     def close(self) -> None:
-        self._gateway.shutdown()
-        self._gateway.proc.stdin.close()
-        self._gateway.proc.wait(30)
+        """Closes its standard input, at which it ends; one that does not is killed."""
+        try:
+            self._gateway.proc.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            self._gateway.proc.kill()
+            self._gateway.proc.communicate()
 
 
 def run_words(job: str, server: DataServer, folder: Path, settings: dict[str, str]) -> list[str]:
@@ -124,28 +134,54 @@ def run_job(spark: Spark, folder: Path, job: str, settings: dict[str, str]) -> F
     return FinishedRun(job, result["parameters"], {"stream": log}, folder / "answer", result)
 
 
+def run_case(spark: Spark, folder: Path, case: tuple[str, str]) -> FinishedRun:
+    job, api = case
+    if case != SLOW:
+        return run_job(spark, folder / f"{job}-{api}", job, {"api": api})
+    with spark.setting("spark.streaming.receiver.maxRate", "60"):
+        return run_job(spark, folder / "slow", job, {"duration-s": "1"})
+
+
+class Runs:
+    """What each case came to; one that ended otherwise fails only the tests that ask for it."""
+
+    def __init__(self) -> None:
+        self._outcomes: dict[tuple[str, str], FinishedRun | str] = {}
+
+    def __getitem__(self, case: tuple[str, str]) -> FinishedRun:
+        outcome = self._outcomes[case]
+        if isinstance(outcome, str):
+            pytest.fail(f"{' by '.join(case)} did not end well: {outcome}", pytrace=False)
+        return outcome
+
+    def add(self, folder: Path, cases: list[tuple[str, str]]) -> None:
+        """Runs the cases; in a JVM in which a job failed or hung runs no other."""
+        with contextlib.ExitStack() as alive:
+            spark = None
+            for job, api in cases:
+                spark = spark or alive.enter_context(
+                    contextlib.closing(Spark(folder / f"spark-{job}-{api}.log"))
+                )
+                try:
+                    self._outcomes[job, api] = run_case(spark, folder, (job, api))
+                except (Py4JError, OSError) as error:
+                    said = reason(spark.log.read_text(encoding="utf-8").splitlines())
+                    self._outcomes[job, api] = f"{said} ({type(error).__name__})"
+                    alive.close()
+                    spark = None
+
+
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], FinishedRun]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """Every job by every API, and one whose receiver takes 60 events a second at most."""
-    folder = tmp_path_factory.mktemp("streams")
-
-    def run_all(spark: Spark, cases: list[tuple[str, str]]) -> dict[tuple[str, str], FinishedRun]:
-        return {
-            (job, api): run_job(spark, folder / f"{job}-{api}", job, {"api": api})
-            for job, api in cases
-        }
-
-    with (
-        (folder / "spark.log").open("w") as log,
-        contextlib.closing(Spark(folder, log)) as one,
-        contextlib.closing(Spark(folder, log)) as two,
-        ThreadPoolExecutor(2) as pool,
-    ):
-        halves = [pool.submit(run_all, spark, CASES[i::2]) for i, spark in enumerate((one, two))]
-        finished = halves[0].result() | halves[1].result()
-        with one.setting("spark.streaming.receiver.maxRate", "60"):
-            finished[SLOW] = run_job(one, folder / "slow", SLOW[0], {"duration-s": "1"})
-    return finished
+    folder, found = tmp_path_factory.mktemp("streams"), Runs()
+    words = [*spark_words(folder), "--driver-class-path", jar(), "pyspark-shell"]
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as pool:
+        patch.setenv("PYSPARK_SUBMIT_ARGS", " ".join(words))
+        halves = [CASES[0::2], [*CASES[1::2], SLOW]]
+        for half in [pool.submit(found.add, folder, cases) for cases in halves]:
+            half.result()
+    return found
 
 
 def damaged(run: FinishedRun, folder: Path, damage: Any) -> FinishedRun:
@@ -195,6 +231,41 @@ def test_a_wrong_number_in_the_answer_is_found(
 ) -> None:
     verdict = STREAMS[job](damaged(runs[job, api], tmp_path, spoil_the_last_number))
     assert verdict.status == "wrong"
+
+
+# Of structured windows a later answer takes the place of an earlier one.
+@pytest.mark.parametrize(
+    ("job", "api"), [case for case in CASES if case[1] == "dstream" or JOBS[case[0]][1] != WINDOWS]
+)
+def test_a_missing_answer_is_found(job: str, api: str, runs: Runs, tmp_path: Path) -> None:
+    """Of a batch with many events; of a DStream's windows one in the middle."""
+    run = runs[job, api]
+    fullest = max(run.result["streaming"]["batches"], key=lambda batch: batch["events"])["id"]
+
+    def drop(answers: list[dict[str, Any]]) -> None:
+        ids = [answer["id"] for answer in answers]
+        middle = "window-s" in run.parameters and api == "dstream"
+        del answers[len(ids) // 2 if middle else ids.index(fullest)]
+
+    assert STREAMS[job](damaged(run, tmp_path, drop)).status == "wrong"
+
+
+@pytest.mark.parametrize(("name", "value"), [("top", [["0", 1]]), ("total", 1)])
+def test_a_sketch_that_forgets_is_found(name: str, value: Any, runs: Runs, tmp_path: Path) -> None:
+    run = runs["streaming-count-min-top-k", "dstream"]
+    forgets = damaged(run, tmp_path, lambda answers: answers[-1].update({name: value}))
+    assert STREAMS[run.job](forgets).status == "wrong"
+
+
+@pytest.mark.parametrize("shift_ms", [-20_000, 20_000])
+def test_windows_of_another_time_are_found(shift_ms: int, runs: Runs, tmp_path: Path) -> None:
+    def shift(answers: list[dict[str, Any]]) -> None:
+        for answer in answers:
+            spans = answer["windows"].items()
+            answer["windows"] = {str(int(start) + shift_ms): counts for start, counts in spans}
+
+    run = runs["streaming-click-sliding-page-counts", "structured"]
+    assert STREAMS[run.job](damaged(run, tmp_path, shift)).status == "wrong"
 
 
 def test_an_answer_given_twice_is_found(runs: Any, tmp_path: Path) -> None:

@@ -82,6 +82,8 @@ def grep(run: FinishedRun) -> Verdict:
     if run.result["answer"]["lines"] != expected:
         lines_found = run.result["answer"]["lines"]
         return Verdict("wrong", f"{lines_found:,} lines, DuckDB finds {expected:,}")
+    if not found and expected:
+        return Verdict("wrong", f"the files of {expected:,} lines are missing")
     if not found:
         return Verdict("checked", "no line holds it, by DuckDB neither")
     different = _sql(
@@ -229,6 +231,8 @@ def sort_by(run: FinishedRun) -> Verdict:
         if checksum != partition["checksum"] % (1 << 64):
             return Verdict("wrong", f"partition {number} does not hold its keys in order")
         start += count
+    if start != len(mixed):
+        return Verdict("wrong", f"the partitions hold {start:,} pairs, made were {len(mixed):,}")
     return Verdict("checked", f"{start:,} pairs in the order that numpy sorts them in")
 
 

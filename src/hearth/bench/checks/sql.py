@@ -41,10 +41,15 @@ TPCH_ORDER = {
     21: ("numwait", "s_name"),
     22: ("cntrycode",),
 }
-#: Rows of the standard's own answers at scale factor 1 (TPC-H 3.0.1, answer sets).
-TPCH_ROWS_AT_SCALE_1 = (
-    *(4, 100, 10, 5, 5, 1, 4, 2, 175, 20, 1048),
-    *(2, 42, 1, 1, 18314, 1, 57, 1, 186, 100, 7),
+#: Of the standard's own answers at scale factor 1 (TPC-H 3.0.1, answer sets): the number of rows,
+#: and a value of the first one, to the places that are known of it.
+TPCH_AT_SCALE_1 = (
+    *((4, "37734107.00"), (100, "9938.53"), (10, "406181.01"), (5, "10594"), (5, "55502041.17")),
+    *((1, "123141078.23"), (4, "54639732.73"), (2, "0.0344"), (175, "27136900.18")),
+    *((20, "734235.2455"), (1048, "17538456.86"), (2, "6202"), (42, "50005"), (1, "16.38")),
+    *((1, "1772627.2087"), (18314, "28"), (1, "348406.05"), (57, "544089.09")),
+    *((1, "3083843.0578"), (186, "Supplier#000000020"), (100, "Supplier#000002829")),
+    (7, "6737713.99"),
 )
 
 _GOODS = """
@@ -130,7 +135,10 @@ def _sorted(table: Table, inexact: set[int]) -> list[Row]:
 
 
 def tpch_queries(run: FinishedRun) -> Verdict:
-    """Every query's rows against DuckDB's, and at scale 1 their number against the standard's."""
+    """Every query's rows against DuckDB's, and at scale 1 against what the standard says of them.
+
+    DuckDB is given the same texts: only the standard's answers can tell that a text is wrong.
+    """
     unchecked = _too_large(run.data["tpch"])
     if unchecked is not None:
         return unchecked
@@ -159,10 +167,31 @@ def _query_difference(
         return actual
     expected = Table.of(connection.execute(tpch.query_text(number, scale)))
     found = difference(actual, expected, TPCH_ORDER.get(number, ()))
-    standard = TPCH_ROWS_AT_SCALE_1[number - 1]
-    if found is None and scale == 1 and len(actual.rows) != standard:
-        found = f"{len(actual.rows)} rows, the standard's answer has {standard}"
+    if found is None and scale == 1:
+        found = standard_amiss(number, actual.rows)
     return found or sum(any(value is not None for value in row) for row in actual.rows)
+
+
+def standard_amiss(number: int, rows: list[Row]) -> str | None:
+    """How the rows of a query at scale 1 differ from what the standard's answer has."""
+    count, known = TPCH_AT_SCALE_1[number - 1]
+    if len(rows) != count:
+        return f"{len(rows)} rows, the standard's answer has {count}"
+    if not any(_known(value, known) for value in rows[0]):
+        return f"the first row has no {known}, as the standard's answer has"
+    return None
+
+
+def _known(value: Any, known: str) -> bool:
+    if isinstance(value, str):
+        return value == known
+    try:
+        digits = Decimal(known)
+    except ArithmeticError:
+        return False
+    unit = Decimal(1).scaleb(int(digits.as_tuple().exponent))
+    # The standard's answers are rounded, or cut off.
+    return isinstance(value, (int, Decimal)) and abs(value - digits) < unit
 
 
 def aggregation(run: FinishedRun) -> Verdict:

@@ -24,6 +24,8 @@ LIMIT_BYTES = 256 << 20
 TOLERANCE = 1e-6
 #: MLlib's gradient descent ends when a step is shorter than this (relative to the weights, or 1).
 _CONVERGED = 0.001
+#: How long an event may have its time of arrival before a batch can read it, on a busy machine.
+_HANDED_OVER_MS = 200
 
 Counts = dict[str, Any]
 
@@ -43,6 +45,8 @@ class _Batch:
     id: int
     time_ms: int
     events: list[str]
+    began_ms: int = 0
+    ended_ms: int = 0
 
 
 class _Recording:
@@ -128,7 +132,9 @@ def _batches(events: list[str], streaming: dict[str, Any]) -> list[_Batch]:
     batches, start = [], 0
     for batch in streaming["batches"]:
         end = start + batch["events"]
-        batches.append(_Batch(batch["id"], batch["time_ms"], events[start:end]))
+        began = batch["time_ms"] + batch["scheduling_delay_ms"]
+        ended = began + batch["processing_ms"]
+        batches.append(_Batch(batch["id"], batch["time_ms"], events[start:end], began, ended))
         start = end
     return batches
 
@@ -203,7 +209,8 @@ def _each_window(
 
 def _arrival_windows(recording: _Recording, count: Callable[[Iterable[str]], Counts]) -> str:
     """Windows of arrival times. Arrival keeps the log's order, so each pane (the part between two
-    starts of windows) is a stretch of the log; its length follows from the windows' own totals.
+    starts of windows) is a stretch of the log; its length follows from the windows' own totals,
+    and its events were read by batches of its time.
     """
     final: dict[int, Counts] = {}
     for answer in recording.answers:
@@ -212,16 +219,31 @@ def _arrival_windows(recording: _Recording, count: Callable[[Iterable[str]], Cou
     window, slide = recording.milliseconds("window-s"), recording.milliseconds("slide-s")
     panes = _panes({start: _lines(counts) for start, counts in final.items()}, window, slide)
     _same("all panes together", len(recording.events), sum(panes.values()))
-    stretches, begin = {}, 0
+    arrived, stretches, begin = _arrivals(recording.batches), {}, 0
     for pane in sorted(panes):
-        stretches[pane] = recording.events[begin : begin + panes[pane]]
-        begin += panes[pane]
+        end = begin + panes[pane]
+        stretches[pane] = recording.events[begin:end]
+        other = sum(a >= pane + slide or b < pane for a, b in arrived[begin:end])
+        if other:
+            raise _DifferenceError(f"{other} events from {pane} on were read at another time")
+        begin = end
     for start, counts in final.items():
         inside = [stretches.get(pane, []) for pane in range(start, start + window, slide)]
         expected = dict(count([event for stretch in inside for event in stretch]))
         actual = {key: value for key, value in counts.items() if key != "\n"}
         _same(f"window from {start}", expected, actual)
     return f"{len(final)} windows of arrival times equal a recount"
+
+
+def _arrivals(batches: list[_Batch]) -> list[tuple[int, int]]:
+    """For each event the earliest and the latest time (ms) of its arrival: a batch reads what came
+    since the one before it had begun, or had its time but was not handed over yet.
+    """
+    times, before = [], 0
+    for batch in batches:
+        times += [(before, batch.ended_ms)] * len(batch.events)
+        before = batch.began_ms - _HANDED_OVER_MS
+    return times
 
 
 def _lines(counts: Counts) -> int:
