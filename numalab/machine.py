@@ -93,7 +93,7 @@ class _Disks:
         with output.open("wb") as file:
             file.truncate(EVIDENCE_MB * 2**20)
         job = scratch / "job.tar"
-        _pack_job(job, shape, cases, mode)
+        pack_job(job, shape, cases, mode)
         return cls(image.root_image(), image.boot_archive(scratch / "initrd"), job, output)
 
     def command(self, shape: Shape) -> list[str]:
@@ -146,7 +146,8 @@ def _cache() -> Path:
     return CACHE
 
 
-def _pack_job(target: Path, shape: Shape, cases: Sequence[str], mode: str) -> None:
+def pack_job(target: Path, shape: Shape, cases: Sequence[str], mode: str) -> None:
+    """Writes what the guest unpacks at its start: the job, hearth, the archives of its classes."""
     jar = hearth_jar()
     venv = image.virtual_environment()
     job = {
@@ -171,13 +172,20 @@ def _pack_job(target: Path, shape: Shape, cases: Sequence[str], mode: str) -> No
                 archive.add(path, f"numalab/archives/{path.name}")
         for part in ["numalab", "src", *([str(jar.relative_to(PROJECT))] if jar else [])]:
             if (PROJECT / part).exists():
-                archive.add(PROJECT / part, str(PROJECT / part).lstrip("/"), filter=_no_caches)
+                archive.add(PROJECT / part, str(PROJECT / part).lstrip("/"), filter=_as_here)
         if (PROJECT / ".venv").is_symlink():  # a directory stands in the root disk already
             archive.add(PROJECT / ".venv", str(PROJECT / ".venv").lstrip("/"))
 
 
-def _no_caches(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    return None if Path(member.name).name == "__pycache__" else member
+def _as_here(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """The file with the second of its time, or the JVM refuses an archive of its classes.
+
+    tar holds whole seconds and `tarfile` rounds: half of all files would come out a second younger.
+    """
+    if Path(member.name).name == "__pycache__":
+        return None
+    member.mtime = int(member.mtime)
+    return member
 
 
 def _add_text(archive: tarfile.TarFile, name: str, text: str) -> None:

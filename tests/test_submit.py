@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -17,7 +18,7 @@ from hearth.launch.local_dirs import check_local_dirs
 from hearth.launch.plan_file import KEPT_S, write_plan
 from hearth.launch.settings import user_master, user_settings
 from hearth.model.errors import UserError
-from hearth.planner.places import hearth_jar
+from hearth.planner.places import hearth_jar, spark_home
 from support import ROOT, Command, check_golden
 
 PLAN = {
@@ -214,6 +215,29 @@ def test_a_dry_run_prints_the_same_command_each_time_and_it_can_run(
     assert plan is not None
     assert json.loads(Path(plan[1]).read_text())["schema"] == "hearth/plan/1"
     assert first.stdout.endswith("x.py\n")
+
+
+def test_the_command_that_a_dry_run_prints_is_the_one_that_runs(
+    hearth: Command, tmp_path: Path
+) -> None:
+    """A stand-in for spark-submit tells its words, the workers' Python and the CPUs it may use."""
+    home = tmp_path / "spark"
+    (home / "bin").mkdir(parents=True)
+    (home / "jars").symlink_to(spark_home() / "jars")
+    stand_in = home / "bin" / "spark-submit"
+    tell = 'printf "%s\\n" "$@" "$PYSPARK_PYTHON" && exec grep Cpus_allowed_list /proc/self/status'
+    stand_in.write_text(f"#!/bin/sh\n{tell}\n")
+    stand_in.chmod(0o755)
+    words = ["--executors", "1", "--cores", "1", "--memory", "512m", "--name", "my job"]
+    words += ["--conf", "spark.hearth.classDataArchive=false", "job.py", "a b", "$HOME"]
+    environment = {"SPARK_HOME": str(home)}
+    printed = hearth("submit", "--dry-run", *words, environment=environment)
+    ran = hearth("submit", *words, environment=environment)
+    by_hand = subprocess.run(
+        ["sh", "-c", printed.stdout], capture_output=True, text=True, check=True
+    )
+    assert by_hand.stdout == ran.stdout
+    assert "job.py\na b\n$HOME\n" in ran.stdout
 
 
 def test_another_master_is_passed_through_untouched(hearth: Command) -> None:

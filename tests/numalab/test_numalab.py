@@ -6,6 +6,7 @@ One boot per shape; the guests collect, the tests judge. Evidence stays in build
 import json
 import os
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -103,6 +104,19 @@ def spark(request: pytest.FixtureRequest, boots: Callable[[str], Booted]) -> tup
 def last_words(evidence: Path) -> str:
     files = [evidence / name for name in ("error.txt", "output.txt")]
     return "\n".join(f.read_text(errors="replace")[-3000:] for f in files if f.is_file())
+
+
+def test_files_come_into_the_guest_with_the_second_of_their_time(tmp_path: Path) -> None:
+    """The JVM compares it: an archive of loaded classes is of no use with a younger jar."""
+    check_lab()
+    machine.pack_job(tmp_path / "job.tar", load("two-nodes"), [], "cases")
+    unpack = ["busybox", "tar", "-C", str(tmp_path), "-xf", str(tmp_path / "job.tar")]
+    subprocess.run(unpack, check=True)
+    inside = tmp_path / str(setup.PROJECT).lstrip("/")
+    names = [p.relative_to(inside) for p in inside.rglob("*") if p.is_file()]
+    assert machine.hearth_jar() in [setup.PROJECT / name for name in names]
+    for name in names:
+        assert (inside / name).stat().st_mtime == int((setup.PROJECT / name).stat().st_mtime), name
 
 
 @pytest.mark.parametrize("reader", [reading.hearth, reading.kernel, reading.hwloc])

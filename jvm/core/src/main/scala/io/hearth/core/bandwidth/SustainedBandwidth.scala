@@ -87,12 +87,16 @@ object SustainedBandwidth {
     val arrayBytes = elements.toLong * BytesOfElement * cpus.size
     NodeBandwidth(
       node.id,
-      seconds.map(arrayBytes * Arrays / _ / 1e9),
+      seconds.map(gbPerSecond(arrayBytes, _)),
       cpus.size,
       arrayBytes,
       cacheBytes
     )
   }
+
+  /** A triad reads two arrays and writes one: 24 bytes an element. */
+  private[bandwidth] def gbPerSecond(arrayBytes: Long, seconds: Double): Double =
+    arrayBytes * Arrays / seconds / 1e9
 
   /** Seconds of each repetition, from the common start to the end of the last thread. */
   private def run(node: Int, cpus: IdSet, elements: Int, repetitions: Int): Vector[Double] = {
@@ -115,8 +119,8 @@ object SustainedBandwidth {
   }
 
   /** One thread's part of the arrays. */
-  final private class Part(elements: Int) {
-    private val a = new Array[Double](elements)
+  final private[bandwidth] class Part(elements: Int) {
+    private[bandwidth] val a = new Array[Double](elements)
     private val b = Array.fill(elements)(1.0)
     private val c = Array.fill(elements)(2.0)
 

@@ -75,6 +75,11 @@ final case class MachineForm(
 }
 
 object GeneratedMachines {
+
+  /** Given or not by even odds; `Gen.option` nearly always gives, which leaves the plan no choice. */
+  private def maybe[A](gen: Gen[A]): Gen[Option[A]] =
+    Gen.oneOf(Gen.const(Option.empty[A]), gen.map(Option(_)))
+
   private val memory: Gen[Long] =
     Gen.frequency(6 -> Gen.choose(2048L, 300000L), 2 -> Gen.choose(100L, 4000L), 1 -> Gen.const(0L))
 
@@ -90,10 +95,10 @@ object GeneratedMachines {
       nodes <- Gen.listOfN(packages, Gen.listOfN(perPackage, if (alike) Gen.const(first) else node))
       threads <- Gen.oneOf(1, 2, 4, 8)
       step <- Gen.oneOf(1, 8)
-      cache <- Gen.option(Gen.choose(1, 8))
+      cache <- maybe(Gen.choose(1, 8))
       memoryOnly <- Gen.frequency(3 -> Gen.const(0), 1 -> Gen.choose(1, 2))
       onlyMb <- Gen.listOfN(memoryOnly, memory)
-      limit <- Gen.option(Gen.choose(500L, 600000L))
+      limit <- maybe(Gen.choose(500L, 600000L))
     } yield MachineForm(
       nodes.map(_.toVector).toVector,
       threads,
@@ -120,8 +125,8 @@ object GeneratedMachines {
 
   val workloads: Gen[Workload] =
     for {
-      kind <- Gen.option(Gen.oneOf(WorkloadKind.all))
-      bytes <- Gen.option(Gen.choose(0L, 1L << 41))
+      kind <- maybe(Gen.oneOf(WorkloadKind.all))
+      bytes <- maybe(Gen.oneOf(Gen.choose(0L, 1L << 33), Gen.choose(0L, 1L << 41)))
     } yield Workload(kind, bytes)
 
   private val confs: Gen[Map[String, String]] = {
@@ -134,14 +139,16 @@ object GeneratedMachines {
       Gen.choose(1, 9).map(n => "spark.dynamicAllocation.maxExecutors" -> s"$n"),
       Gen.choose(1, 9).map(n => "spark.executor.instances" -> s"$n")
     )
-    Gen.frequency(3 -> Gen.const(Map.empty), 1 -> Gen.mapOf(keys))
+    // Few at a time: of many, some contradict each other, and the plan is refused.
+    val few = Gen.choose(1, 3).flatMap(Gen.listOfN(_, keys)).map(_.toMap)
+    Gen.frequency(3 -> Gen.const(Map.empty[String, String]), 2 -> few)
   }
 
   val limits: Gen[Limits] =
     for {
-      executors <- Gen.option(Gen.choose(1, 40))
-      cores <- Gen.option(Gen.choose(1, 40))
-      memory <- Gen.option(Gen.choose(200L, 200000L))
+      executors <- maybe(Gen.choose(1, 40))
+      cores <- maybe(Gen.choose(1, 40))
+      memory <- maybe(Gen.oneOf(Gen.choose(200L, 4000L), Gen.choose(200L, 200000L)))
       conf <- confs
     } yield Limits(executors, cores, memory, conf)
 }

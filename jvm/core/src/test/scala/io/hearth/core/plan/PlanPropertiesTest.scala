@@ -95,6 +95,9 @@ class PlanPropertiesTest extends AnyFunSuite with ScalaCheckPropertyChecks {
           limits.conf.foreach { case (key, value) => assert(plan.conf.get(key).contains(value)) }
           val max = limits.conf.get("spark.cores.max").map(_.toInt)
           max.foreach(m => assert(plan.executors.map(_.taskSlots).sum <= m))
+          val most = limits.conf.get("spark.dynamicAllocation.maxExecutors").map(_.toInt)
+          if (limits.conf.contains("spark.dynamicAllocation.enabled") && limits.executors.isEmpty)
+            most.foreach(n => assert(plan.executors.size <= n))
       }
     }
   }

@@ -87,6 +87,11 @@ class PlannerTest extends AnyFunSuite {
     assert(nodes(got) == Vector("0", "1", "2", "3") && got.executors.forall(_.cpus.size == 48))
   }
 
+  test("an executor with more tasks than a package is worth spans packages") {
+    val got = plan(power8, shape(1, 96))
+    assert(slots(got) == Vector(96) && nodes(got) == Vector("0-3"))
+  }
+
   test("one executor for each hardware thread is possible, one more is refused") {
     assert(slots(plan(power8, shape(192, 1))) == Vector.fill(192)(1))
     val unfit = refused(power8, shape(193, 1))
@@ -98,6 +103,11 @@ class PlannerTest extends AnyFunSuite {
     assert(plan(xeon, Limits(None, Some(6), None, Map.empty)).master == "local-numa[8x6]")
     assert(plan(power8, Limits(None, Some(48), None, Map.empty)).master == "local-numa[2x48]")
     assert(refused(xeon, Limits(None, Some(49), None, Map.empty)).name == "--cores")
+  }
+
+  test("cores alone get fewer executors where memory holds no more") {
+    val got = plan("1 node of 4 GB, 8 cores", Limits(None, Some(1), None, Map.empty))
+    assert(slots(got) == Vector(1, 1, 1) && got.executors.forall(_.heapMb >= 512))
   }
 
   test("a heap that does not fit is refused with the largest that does, and that one fits") {

@@ -74,6 +74,15 @@ class TopologyReaderTest extends AnyFunSuite {
     assert(t.warnings.exists(_.contains("CPUs 4-7,12-15 belong to no NUMA node")))
   }
 
+  test("distances to a node that is left out do not shift those to the others") {
+    val t = Machines.sparse
+      .set(s"$Node/node2/cpumap", "00000f1c")
+      .set(s"$Node/node2/cpulist", "2-4,8-11")
+      .set(s"$Node/node1/distance", "10 21 31")
+      .read()
+    assert(t.nodes.map(_.id) == Vector(1, 5) && t.nodes.head.distances == Map(1 -> 10, 5 -> 31))
+  }
+
   test("a machine without NUMA is one node of everything, with a warning") {
     val t = Machines.noNuma.read()
     assert(t.nodes.map(_.cpus) == Vector(t.cpus))
