@@ -24,8 +24,6 @@ LIMIT_BYTES = 256 << 20
 TOLERANCE = 1e-6
 #: MLlib's gradient descent ends when a step is shorter than this (relative to the weights, or 1).
 _CONVERGED = 0.001
-#: How long an event may have its time of arrival before a batch can read it, on a busy machine.
-_HANDED_OVER_MS = 200
 
 Counts = dict[str, Any]
 
@@ -236,13 +234,15 @@ def _arrival_windows(recording: _Recording, count: Callable[[Iterable[str]], Cou
 
 
 def _arrivals(batches: list[_Batch]) -> list[tuple[int, int]]:
-    """For each event the earliest and the latest time (ms) of its arrival: a batch reads what came
-    since the one before it had begun, or had its time but was not handed over yet.
+    """For each event the earliest and the latest time (ms) of its arrival.
+
+    A batch reads what came since the one before it had begun; on a busy machine an event may have
+    its time and not be handed over yet, so that it misses one batch.
     """
-    times, before = [], 0
+    times, before_last, last = [], 0, 0
     for batch in batches:
-        times += [(before, batch.ended_ms)] * len(batch.events)
-        before = batch.began_ms - _HANDED_OVER_MS
+        times += [(before_last, batch.ended_ms)] * len(batch.events)
+        before_last, last = last, batch.began_ms
     return times
 
 
