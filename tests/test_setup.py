@@ -86,3 +86,19 @@ def test_the_archive_is_made_once_and_used(hearth: Command, tmp_path: Path) -> N
     assert archive.suffix == ".jsa"
     assert hearth("topology", environment=environment).returncode == 0
     assert archive.stat().st_mtime_ns == made
+
+
+def test_archives_of_other_checkouts_stay_until_there_are_too_many(
+    hearth: Command, tmp_path: Path
+) -> None:
+    kept = tmp_path / "cache" / "hearth"
+    kept.mkdir(parents=True)
+    for age in range(5):
+        (kept / f"cli-{age}.jsa").write_text("of another jar")
+        os.utime(kept / f"cli-{age}.jsa", (1e9 - age, 1e9 - age))
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    assert hearth("topology", environment=environment).returncode == 0
+    others = {f"cli-{age}.jsa" for age in range(5)}
+    left = {file.name for file in kept.iterdir()}
+    assert left & others == {"cli-0.jsa", "cli-1.jsa", "cli-2.jsa"}
+    assert len(left) == 4

@@ -3,6 +3,7 @@
 An archive is made once by a training run and reused until anything that it was made from changes.
 """
 
+import contextlib
 import hashlib
 import os
 import subprocess
@@ -14,6 +15,8 @@ from pathlib import Path
 from hearth.model.processes import die_with
 from hearth.planner import places
 
+#: Archives of a kind that stay: some 40 to 100 MB each.
+_KEPT = 4
 _REQUEST = b'{"machine": "2 packages, 2 nodes of 64 GB, 8 cores x 2 threads"}'
 
 
@@ -109,15 +112,21 @@ def _make(training: Training, archive: Path) -> str:
         if done.returncode or not part.is_file():
             said = done.stderr.decode(errors="replace").strip().splitlines()
             return said[-1] if said else f"java ended with {done.returncode} and made no archive"
-        for old in archive.parent.glob(f"{training.name}-*"):
-            if old != part and not old.name.endswith(".part"):
-                old.unlink(missing_ok=True)
         part.replace(archive)
+        _drop_oldest(archive.parent, training.name)
         return ""
     except subprocess.TimeoutExpired:
         return f"the training run took over {training.limit_s} s"
     finally:
         part.unlink(missing_ok=True)
+
+
+def _drop_oldest(folder: Path, name: str) -> None:
+    """The newest few stay: each jar and each JVM has its own, as have checkouts side by side."""
+    kept = [file for file in folder.glob(f"{name}-*") if not file.name.endswith(".part")]
+    with contextlib.suppress(FileNotFoundError):  # another process does the same
+        for old in sorted(kept, key=lambda file: -file.stat().st_mtime)[_KEPT:]:
+            old.unlink(missing_ok=True)
 
 
 def _note(debug: bool, text: str) -> None:
