@@ -109,9 +109,11 @@ private[streaming] object StreamSettings {
 
   /** @throws UserError where the windows do not fit the batches, or each other */
   def fit(values: Settings, otherWindows: Seq[String]): Unit = {
-    val batchMs = if (values.text("api") == "dstream") values.long("batch-ms") else 1L
+    val dstream = values.text("api") == "dstream"
+    val batchMs = if (dstream) values.long("batch-ms") else 1L
     multiple(values, "slide-s", "the batch interval", batchMs)
-    multiple(values, "window-s", "--slide-s", values.long("slide-s") * 1000)
+    if (dstream) multiple(values, "window-s", "the batch interval", batchMs)
+    else multiple(values, "window-s", "--slide-s", values.long("slide-s") * 1000)
     otherWindows.foreach(multiple(values, _, "the batch interval", batchMs))
   }
 
