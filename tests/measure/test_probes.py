@@ -472,3 +472,15 @@ def test_the_sampler_ends_what_the_driver_left_when_its_owner_is_gone(tmp_path: 
     assert start_ticks(grandchild) != ticks
     pids = {json.loads(line)["pid"] for line in samples.read_text().splitlines()}
     assert pids <= {driver.pid, grandchild}
+
+
+def test_a_driver_whose_launcher_takes_long_is_found_when_it_becomes_a_jvm(tmp_path: Path) -> None:
+    """bin/spark-class is a shell that runs a JVM first: seconds, on a busy or a slow machine."""
+    shell = ["bash", "bin/spark-class", "org.apache.spark.deploy.SparkSubmit"]
+    captured_process(tmp_path, 10, words=shell)
+    finder = ProcessFinder(tmp_path, driver=10, tag="REC1")
+    assert [row["role"] for _ in range(20) for row in finder.scan()] == ["other"]
+    java = ["/usr/bin/java", "-cp", "jars/*", "org.apache.spark.deploy.SparkSubmit"]
+    (tmp_path / "10" / "cmdline").write_text("\0".join(java) + "\0")
+    assert [row["role"] for row in finder.scan()] == ["driver"]
+    assert [target.role for target in finder.targets] == ["driver"]

@@ -49,7 +49,9 @@ class ProcessFinder:
         """The rows for `processes.jsonl` of what came and went since the last scan."""
         present = dict(self._entries())
         self._scans_of = present
-        young = [pid for (pid, _), count in present.items() if count <= _YOUNG_SCANS]
+        young = [
+            pid for (pid, _), n in present.items() if n <= _YOUNG_SCANS or self._may_become(pid)
+        ]
         alive = {pid for pid, _ in present}
         for pid in list(self.known):
             if pid not in alive or self._another_process(pid):
@@ -59,6 +61,10 @@ class ProcessFinder:
             if found is not None and self.known.get(pid) != found:
                 self.known[pid] = found
                 yield self._row(found)
+
+    def _may_become(self, pid: int) -> bool:
+        """A shell of ours may still become a JVM: bin/spark-class first runs another one."""
+        return pid in self.known and self.known[pid].target.role == "other"
 
     def _entries(self) -> Iterator[tuple[tuple[int, int], int]]:
         # The inode of /proc/PID is another one for another process of the same id.
