@@ -23,7 +23,7 @@ from pyspark.java_gateway import launch_gateway
 from hearth.bench import catalogue
 from hearth.bench.checks import FinishedRun
 from hearth.bench.checks.streams import STREAMS
-from hearth.bench.runner import reason
+from hearth.bench.logs import reason
 from hearth.bench.source import DataServer, events_of
 from hearth.bench.suites import suite
 from hearth.planner import places
