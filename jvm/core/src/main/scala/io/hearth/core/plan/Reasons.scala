@@ -292,7 +292,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   private def locality =
     Reason(
       "locality wait",
-      "node 100ms, rack 0s",
+      "process and node 100ms, rack 0s",
       "another node's memory costs about 10 %, a waiting task slot costs all of itself",
       "S4; Spark: spark.locality.wait"
     )

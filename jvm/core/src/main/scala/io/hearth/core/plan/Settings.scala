@@ -32,6 +32,7 @@ private[plan] object Settings {
       "spark.executor.cores" -> s"${layout.narrowest}",
       "spark.executor.memory" -> s"${heapMb}m",
       "spark.executor.memoryOverhead" -> s"${overheadMb}m",
+      "spark.locality.wait.process" -> "100ms",
       "spark.locality.wait.node" -> "100ms",
       "spark.locality.wait.rack" -> "0s"
     ) ++ offHeap(offHeapMb)
