@@ -50,11 +50,20 @@ class Quick:
         return Ended(directory.name, failure=failure, seconds=float(self.count))
 
 
-def quick_comparison(state: Path, subject: Quick, warmup: int, repeat: int) -> Comparison:
+def quick_comparison(
+    state: Path, subject: Quick, warmup: int, repeat: int, *, against_baseline: bool = True
+) -> Comparison:
     arms = [Arm("native"), Arm("bound")]
     settings = {"warmup": warmup, "seed": 1, "cold": False, "command": ["quick"]}
     comparison = Comparison.begin(state, "quick", arms, settings)
-    run(comparison, arms, subject, lambda _: None, lambda done: done >= repeat)
+    run(
+        comparison,
+        arms,
+        subject,
+        lambda _: None,
+        lambda done: done >= repeat,
+        against_baseline=against_baseline,
+    )
     return read_comparison(comparison.directory)
 
 
@@ -81,6 +90,17 @@ def test_an_arm_that_fails_is_run_no_more_and_its_failed_run_has_no_time(tmp_pat
     assert len(kept.runs) == 6
     verdict = compared(kept.head, kept.runs)["verdict"]
     assert "bound failed, and was run no more: ended with 1: out of memory" in verdict["why"]
+
+
+@pytest.mark.parametrize(("against_baseline", "later"), [(True, 0), (False, 2)])
+def test_without_its_first_arm_a_verdict_ends_and_a_question_goes_on(
+    tmp_path: Path, against_baseline: bool, later: int
+) -> None:
+    quick = Quick(tmp_path, failing="native")
+    done = quick_comparison(tmp_path, quick, 0, 5, against_baseline=against_baseline)
+    (failed,) = [r["repetition"] for r in done.runs if "failure" in r]
+    assert failed == 2
+    assert sum(r["repetition"] > failed for r in done.runs) == later
 
 
 def test_a_failing_application_gives_no_verdict_and_an_exit_code_that_tells(

@@ -117,7 +117,12 @@ class Characterisation:
         enough = stop_rule(comparison, settings.repeat, False, left_s)
         try:
             run_comparison(
-                comparison, question.arms, subject, lambda run: tell({**line, **run}), enough
+                comparison,
+                question.arms,
+                subject,
+                lambda run: tell({**line, **run}),
+                enough,
+                against_baseline=False,
             )
         except UserError as error:
             self._keep({**line, "comparison": comparison.head["id"], "reason": str(error)})

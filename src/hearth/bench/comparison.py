@@ -116,10 +116,13 @@ def run(
     subject: Subject,
     tell: Callable[[Document], None],
     enough: Callable[[int], bool],
+    *,
+    against_baseline: bool = True,
 ) -> None:
     """Warm-ups, then repetitions until `enough` says so of their number.
 
     Within a repetition the arms run in random order. tell: called with each run once it is kept.
+    against_baseline: whether runs count only beside those of the baseline, as in a verdict.
     """
     draw = random.Random(comparison.head["settings"]["seed"])
     running = [arm for arm in arms if arm.skipped is None]
@@ -129,10 +132,11 @@ def run(
             comparison.keep(_run_arm(comparison, arm, subject, repetition))
             tell(comparison.runs[-1])
         repetition += 1
-        # What cannot run need not be tried again and again; without its baseline nothing counts.
+        # What cannot run need not be tried again and again.
         failed = {run["arm"] for run in comparison.runs if "failure" in run}
         running = [arm for arm in running if arm.name not in failed]
-        if comparison.head["baseline"] in failed or len(running) < min(len(arms), 2):
+        lost = comparison.head["baseline"] in failed or len(running) < 2
+        if not running or (against_baseline and lost):
             break
 
 

@@ -89,7 +89,7 @@ def _with_options_behind(line: SubmitLine) -> SubmitLine:
 
 def _is_application(name: str) -> bool:
     """Whether it is a file, there or not: no suite and no workload has such a name."""
-    return Path(name).exists() or "." in name or "/" in name
+    return Path(name).is_file() or "." in name or "/" in name
 
 
 def run(options: Namespace) -> int:
