@@ -7,7 +7,6 @@ say is derived from both and stored in neither, so that after kill -9 all finish
 
 import json
 import os
-import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from hearth.bench.comparison import run as run_comparison
 from hearth.bench.questions import Question
 from hearth.bench.subjects import Subject
 from hearth.bench.verdict import compared
-from hearth.measure.record import slug, write_document
+from hearth.measure.record import new_name, write_document
 from hearth.model.errors import UserError
 
 Document = dict[str, Any]
@@ -64,7 +63,7 @@ class Characterisation:
     ) -> "Characterisation":
         """A new one below `home`."""
         now = datetime.now(UTC)
-        number = f"{now:%Y%m%d-%H%M%S}-{slug(name)}-{secrets.token_hex(2)}"
+        number = new_name(name)
         directory = home / "characterisations" / number
         directory.mkdir(parents=True)
         head = {

@@ -8,7 +8,6 @@ import contextlib
 import json
 import os
 import random
-import secrets
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +20,7 @@ from hearth.bench.measures import measures
 from hearth.bench.prefetchers import switched_off
 from hearth.bench.subjects import Subject
 from hearth.bench.verdict import certain
-from hearth.measure.record import Record, read_record, slug, write_document
+from hearth.measure.record import Record, new_name, read_record, slug, write_document
 from hearth.model.errors import UserError
 
 Document = dict[str, Any]
@@ -48,7 +47,7 @@ class Comparison:
     ) -> "Comparison":
         """A new, empty one below `home`; the first arm is the baseline."""
         now = datetime.now(UTC)
-        name = f"{now:%Y%m%d-%H%M%S}-{slug(application)}-{secrets.token_hex(2)}"
+        name = new_name(application)
         shown = [{"name": a.name, **({"skipped": a.skipped} if a.skipped else {})} for a in arms]
         head = {
             "id": name,

@@ -141,8 +141,12 @@ def records_home(state_home: Path) -> Path:
 
 def new_directory(state_home: Path, application: str) -> Path:
     """The path of a new record: `records/20261121-134500-word-count-3fa9`, in UTC; not yet made."""
-    name = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{slug(application)}-{secrets.token_hex(2)}"
-    return records_home(state_home) / name
+    return records_home(state_home) / new_name(application)
+
+
+def new_name(application: str) -> str:
+    """A name that sorts by time and that no other has: of a record, a comparison, and so on."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{slug(application)}-{secrets.token_hex(2)}"
 
 
 def slug(name: str) -> str:
