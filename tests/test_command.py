@@ -9,8 +9,8 @@ import pytest
 from hearth.cli import command_names, command_parser
 from support import Command
 
-COMMANDS = ("bench", "compare", "demo", "gather", "jar", "plan", "profile", "report", "run", "runs")
-COMMANDS += ("status", "submit", "topology")
+COMMANDS = ("bench", "characterise", "compare", "demo", "gather", "jar", "plan", "profile")
+COMMANDS += ("report", "run", "runs", "status", "submit", "topology")
 
 
 def test_every_command_is_listed_with_the_first_line_of_its_help(hearth: Command) -> None:

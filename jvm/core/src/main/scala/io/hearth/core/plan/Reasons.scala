@@ -12,7 +12,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
       overhead
     ) ++
       Vector(collector, collectorThreads, processors, numaFlag, driverPlace, driverHeap, scratch) ++
-      Vector(shuffle) ++ Option.unless(native)(locality) ++ hosts ++ users
+      Vector(shuffle) ++ locality ++ hosts ++ users
 
   private def partition =
     Reason("partition", if (native) "native" else "partitioned", choice.because, choice.source)
@@ -289,13 +289,15 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     )
   }
 
-  private def locality =
+  private def locality = Option.unless(native || Settings.waitsAsSet(fixed))(
     Reason(
       "locality wait",
       "process and node 100ms, rack 0s",
-      "another node's memory costs about 10 %, a waiting task slot costs all of itself",
-      "S4; Spark: spark.locality.wait"
+      "another node's memory costs about 10 %, a waiting task slot costs all of itself; Spark " +
+        "looks for tasks that waited long enough every 100 ms too, not every second",
+      "S4; Spark: spark.locality.wait, spark.scheduler.revive.interval"
     )
+  )
 
   private def hosts: Option[Reason] = Option.unless(native) {
     val perNode =

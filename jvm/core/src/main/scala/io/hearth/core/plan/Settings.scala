@@ -31,12 +31,19 @@ private[plan] object Settings {
       counted,
       "spark.executor.cores" -> s"${layout.narrowest}",
       "spark.executor.memory" -> s"${heapMb}m",
-      "spark.executor.memoryOverhead" -> s"${overheadMb}m",
-      "spark.locality.wait.process" -> "100ms",
-      "spark.locality.wait.node" -> "100ms",
-      "spark.locality.wait.rack" -> "0s"
-    ) ++ offHeap(offHeapMb)
+      "spark.executor.memoryOverhead" -> s"${overheadMb}m"
+    ) ++ offHeap(offHeapMb) ++ (if (waitsAsSet(fixed)) Map.empty else Waits)
   }
+
+  private val Waits = Map(
+    "spark.locality.wait.process" -> "100ms",
+    "spark.locality.wait.node" -> "100ms",
+    "spark.locality.wait.rack" -> "0s",
+    "spark.scheduler.revive.interval" -> "100ms"
+  )
+
+  /** The user's one wait for all levels would lose to a wait of each level. */
+  def waitsAsSet(fixed: Fixed): Boolean = fixed.conf.contains("spark.locality.wait")
 
   def offHeap(mb: Long): Map[String, String] =
     if (mb == 0) Map.empty

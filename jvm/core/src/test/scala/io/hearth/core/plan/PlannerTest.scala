@@ -267,6 +267,14 @@ class PlannerTest extends AnyFunSuite {
     assert(asked.conf("spark.sql.shuffle.partitions") == "7")
   }
 
+  test("one wait for locality that the user set holds at every level") {
+    def waits(got: Plan) = got.conf.filter { case (key, _) => key.startsWith("spark.locality") }
+    assert(waits(plan(power8))("spark.locality.wait.process") == "100ms")
+    val asked = plan(power8, conf("spark.locality.wait" -> "5s"))
+    assert(waits(asked) == Map("spark.locality.wait" -> "5s"))
+    assert(!asked.reasons.exists(_.decision == "locality wait"))
+  }
+
   test(
     "shuffle files stay in memory where the input is known and small, else the directory is left alone"
   ) {

@@ -49,7 +49,8 @@ private[streaming] object DStreamEngine {
     if (job.stateful) context.checkpoint(checkpoints.toUri.toString)
     val engine = new DStreamEngine(context, log)
     try {
-      val lines = context.receiverStream(new LineReceiver(settings.source))
+      val receiver = new LineReceiver(settings.source, replicated = !session.sparkContext.isLocal)
+      val lines = context.receiverStream(receiver)
       job.dstream(lines, settings, answers)
       // Spark reports only batches with an output; of windows, those between two slides have none.
       lines.foreachRDD(_ => ())

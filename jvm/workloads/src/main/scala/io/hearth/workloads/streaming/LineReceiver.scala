@@ -10,9 +10,14 @@ import org.apache.spark.streaming.receiver.Receiver
 /**
  * Receives the lines of a source. Unlike Spark's own socket receiver it does not connect again when
  * the connection ends: events would be missing. It reports the end to the driver, which stops.
+ *
+ * @param replicated whether another executor keeps a copy of what arrives, as Spark's own does: its
+ *   tasks then need not wait for the executor whose slot the receiver holds
  */
-final private[streaming] class LineReceiver(address: Address)
-    extends Receiver[String](StorageLevel.MEMORY_AND_DISK_SER) {
+final private[streaming] class LineReceiver(address: Address, replicated: Boolean)
+    extends Receiver[String](
+      if (replicated) StorageLevel.MEMORY_AND_DISK_SER_2 else StorageLevel.MEMORY_AND_DISK_SER
+    ) {
   @transient @volatile private var socket: Option[Socket] = None
 
   def onStart(): Unit = {

@@ -20,6 +20,7 @@ private[spark] object UserSettings {
     "spark.default.parallelism",
     "spark.dynamicAllocation.",
     "spark.locality.wait",
+    "spark.scheduler.revive.interval",
     "spark.driver.memory"
   )
 
