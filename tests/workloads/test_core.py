@@ -194,19 +194,58 @@ def test_pairs_in_another_order_are_found_wrong(runs: Runs) -> None:
     assert check(with_answer(runs["sort-by"], partitions=partitions[:-1])).status == "wrong"
 
 
-def test_a_large_text_is_held_against_the_words_of_its_manifest(
+def _likelier_word(answer: Path) -> None:
+    file = _first(answer / "model")
+    word, negative, positive = file.read_text().splitlines()[0].split("\t")
+    changed = f"{word}\t{float(negative) + 0.5}\t{positive}"
+    file.write_text(file.read_text().replace(f"{word}\t{negative}\t{positive}", changed))
+
+
+def test_of_many_reviews_what_holds_of_every_right_answer_is_looked_at(
     runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(core, "too_large", lambda folder: "the input is large")
-    run = runs["word-count"]
-    assert check(run).status == "unchecked"
-    text = tmp_path / "text"
-    shutil.copytree(run.data["text"], text)
-    run = dataclasses.replace(run, data={"text": text})
-    words = run.result["answer"]["words"]
-    for made, status in ((words, "checked"), (words + 1, "wrong")):
-        (text / "_manifest.json").write_text(json.dumps({"facts": {"words": made}}))
-        assert check(run).status == status
+    monkeypatch.setattr(core, "too_large", lambda folder: True)
+    run = runs["naive-bayes"]
+    assert check(run).detail.startswith("large: ")
+    (tmp_path / "_manifest.json").write_text(json.dumps({"rows": 1200}))
+    assert check(dataclasses.replace(run, data={"reviews": tmp_path})).status == "checked"
+    (tmp_path / "_manifest.json").write_text(json.dumps({"rows": 1700}))
+    assert check(dataclasses.replace(run, data={"reviews": tmp_path})).status == "wrong"
+    assert check(_damaged(run, tmp_path / "lost", _word_lost)).status == "wrong"
+    assert "not to 1" in check(_damaged(run, tmp_path / "likelier", _likelier_word)).detail
+    for value in ("tested", "accuracy"):
+        assert check(with_answer(run, **{value: 0.5})).status == "wrong"
+    guessed = with_answer(run, accuracy=0.5, tested=20, confusion=[[5, 5], [5, 5]])
+    assert "no better" in check(guessed).detail
+
+
+def test_of_many_records_the_order_of_some_stretches_is_looked_at(
+    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(core, "SORT_CHECK_BYTES", 1_000_000)
+    monkeypatch.setattr(core, "_CHUNK_RECORDS", 1000)
+    verdict = check(runs["sort"])
+    assert verdict.status == "checked"
+    assert "one stretch in 2 of 1,000 records" in verdict.detail
+    for number, damage in enumerate((_swapped, _record_lost)):
+        assert check(_damaged(runs["sort"], tmp_path / str(number), damage)).status == "wrong"
+
+
+def test_an_answer_for_which_duckdb_has_no_room_is_unchecked_and_says_so(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import duckdb
+
+    opened = duckdb.connect
+    tight = {"memory_limit": "1MB", "max_temp_directory_size": "0B"}
+    monkeypatch.setattr(duckdb, "connect", lambda config: opened(config={**config, **tight}))
+    many = {"pairs": 4_000_000, "value_bytes": 0, "partitions": [{"pairs": 4_000_000}]}
+    run = with_answer(runs["sort-by"], **many)
+    settings = {**run.parameters, "maps": "1", "pairs": "4000000", "value-bytes": "0"}
+    verdict = check(dataclasses.replace(run, parameters=settings))
+    assert verdict.status == "unchecked"
+    assert "DuckDB could not hold what it needed" in verdict.detail
+    assert not (runs["sort-by"].answer / "_spilled").exists()
 
 
 def test_a_run_that_fails_is_told_and_does_not_stop_the_next(tmp_path: Path) -> None:

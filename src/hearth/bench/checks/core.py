@@ -1,20 +1,24 @@
 """Checks of the jobs of Spark's core: DuckDB, numpy and scikit-learn on the same data."""
 
+import itertools
 import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hearth.bench.checks import FinishedRun, Verdict
-from hearth.bench.checks.files import lines, manifest, parts, size_bytes, too_large
+from hearth.bench.checks import FinishedRun, Verdict, large
+from hearth.bench.checks.duck import duck
+from hearth.bench.checks.files import lines, parts, size_bytes, too_large
 
-#: Sorting is checked in one pass over input and output, at some hundreds of MB a second.
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Sorting is checked in one pass over input and output, at some hundreds of MB a second; of larger
+#: data about as much is looked at.
 SORT_CHECK_BYTES = 32 << 30
-#: Pairs made in memory are made again by numpy up to this many.
-PAIRS_CHECK = 50_000_000
 #: The share of reviews that rounding may label otherwise: those whose two sums are equal.
 ACCURACY_TOLERANCE = 0.001
 LOG_PROBABILITY_TOLERANCE = 1e-9
@@ -22,6 +26,7 @@ LOG_PROBABILITY_TOLERANCE = 1e-9
 _RECORD_BYTES = 100
 _KEY_BYTES = 10
 _CHUNK_RECORDS = 1 << 18
+_CHUNK_KEYS = 1 << 20
 
 _LINES = """read_csv(?, columns={'line': 'VARCHAR'}, delim='\x01', quote='', escape='',
     header=false, auto_detect=false)"""
@@ -38,69 +43,53 @@ _ALL = f"SELECT line, count(*) AS n FROM {_LINES} GROUP BY line"
 
 
 def word_count(run: FinishedRun) -> Verdict:
-    """Every word's count against DuckDB's; of a large text, their sum against the manifest's."""
-    found, answer = _files(run.answer / "counts"), run.result["answer"]
-    sums = f"SELECT coalesce(sum(n), 0)::BIGINT, count(*) FROM ({_COUNTS})"
-    total, distinct = _sql(sums, [found])[0] if found else (0, 0)
-    if (total, distinct) != (answer["words"], answer["distinct_words"]):
-        return Verdict("wrong", f"the files hold {total} words, the answer says {answer['words']}")
-    large = too_large(run.data["text"])
-    if large is None:
-        return _every_word(run, found)
-    made = manifest(run.data["text"]).get("facts", {}).get("words")
-    if made is None:
-        return Verdict("unchecked", f"{large}, and its manifest does not say how many words it has")
-    if made != total:
-        return Verdict("wrong", f"the counts sum up to {total:,}, the text has {made:,} words")
-    return Verdict("checked", f"the counts sum up to the {total:,} words of the manifest")
-
-
-def _every_word(run: FinishedRun, found: list[str]) -> Verdict:
-    text = _files(run.data["text"])
-    # DuckDB reads no empty list of files.
-    different = _sql(
-        f"""SELECT coalesce(a.word, b.word) AS w, a.n, b.n FROM ({_WORDS if text else _NO_WORDS}) a
-        FULL JOIN ({_COUNTS if found else _NO_WORDS}) b ON a.word = b.word
-        WHERE a.n IS DISTINCT FROM b.n ORDER BY w""",
-        [files for files in (text, found) if files],
+    """Every word's count against DuckDB's."""
+    found, text, answer = (
+        _files(run.answer / "counts"),
+        _files(run.data["text"]),
+        run.result["answer"],
     )
+    with duck(run) as connection:
+        sums = f"SELECT coalesce(sum(n), 0)::BIGINT, count(*) FROM ({_COUNTS})"
+        total, distinct = connection.execute(sums, [found]).fetchall()[0] if found else (0, 0)
+        if (total, distinct) != (answer["words"], answer["distinct_words"]):
+            return Verdict("wrong", f"the files hold {total} words, the answer {answer['words']}")
+        # DuckDB reads no empty list of files.
+        different = connection.execute(
+            f"""SELECT coalesce(a.word, b.word) AS w, a.n, b.n
+            FROM ({_WORDS if text else _NO_WORDS}) a
+            FULL JOIN ({_COUNTS if found else _NO_WORDS}) b ON a.word = b.word
+            WHERE a.n IS DISTINCT FROM b.n ORDER BY w""",
+            [files for files in (text, found) if files],
+        ).fetchall()
     if different:
         word, expected, actual = different[0]
         detail = f"'{word}' is counted {actual or 0} times, by DuckDB {expected or 0}"
         return Verdict("wrong", f"{len(different)} words differ: {detail}")
-    words = run.result["answer"]["distinct_words"]
-    return Verdict("checked", f"the counts of {words:,} words equal DuckDB's")
+    return Verdict("checked", f"the counts of {distinct:,} words equal DuckDB's")
 
 
 def grep(run: FinishedRun) -> Verdict:
     """The lines found against DuckDB's: the same ones, each as often."""
-    if large := too_large(run.data["text"]):
-        return Verdict("unchecked", large)
     text, pattern = _files(run.data["text"]), run.parameters["pattern"]
-    found = _files(run.answer / "lines")
-    expected = _sql(f"SELECT coalesce(sum(n), 0)::BIGINT FROM ({_MATCHES})", [text, pattern])[0][0]
-    if run.result["answer"]["lines"] != expected:
-        lines_found = run.result["answer"]["lines"]
-        return Verdict("wrong", f"{lines_found:,} lines, DuckDB finds {expected:,}")
-    if not found and expected:
-        return Verdict("wrong", f"the files of {expected:,} lines are missing")
-    if not found:
-        return Verdict("checked", "no line holds it, by DuckDB neither")
-    different = _sql(
-        f"""SELECT count(*) FROM ({_MATCHES}) a FULL JOIN ({_ALL}) b ON a.line = b.line
-        WHERE a.n IS DISTINCT FROM b.n""",
-        [text, pattern, found],
-    )[0][0]
+    found, said = _files(run.answer / "lines"), run.result["answer"]["lines"]
+    with duck(run) as connection:
+        counted = f"SELECT coalesce(sum(n), 0)::BIGINT FROM ({_MATCHES})"
+        expected = connection.execute(counted, [text, pattern]).fetchall()[0][0]
+        if said != expected:
+            return Verdict("wrong", f"{said:,} lines, DuckDB finds {expected:,}")
+        if not found and expected:
+            return Verdict("wrong", f"the files of {expected:,} lines are missing")
+        if not found:
+            return Verdict("checked", "no line holds it, by DuckDB neither")
+        different = connection.execute(
+            f"""SELECT count(*) FROM ({_MATCHES}) a FULL JOIN ({_ALL}) b ON a.line = b.line
+            WHERE a.n IS DISTINCT FROM b.n""",
+            [text, pattern, found],
+        ).fetchall()[0][0]
     if different:
         return Verdict("wrong", f"{different:,} different lines are not those that DuckDB finds")
     return Verdict("checked", f"the {expected:,} lines are those that DuckDB finds")
-
-
-def _sql(query: str, values: list[Any]) -> list[tuple[Any, ...]]:
-    import duckdb
-
-    with duckdb.connect() as connection:
-        return connection.execute(query, values).fetchall()
 
 
 def _files(folder: Path) -> list[str]:
@@ -108,15 +97,20 @@ def _files(folder: Path) -> list[str]:
 
 
 def sort(run: FinishedRun) -> Verdict:
-    """Order over all files, and the same records as the input, by a sum over their hashes."""
+    """Order over all files, and the same records as the input, by a sum over their hashes.
+
+    Of large data, the order of some stretches and from each to the next.
+    """
     source, target = run.data["records"], run.answer / "sorted"
     if size_bytes(source) != size_bytes(target):
         sizes = f"{size_bytes(target):,} bytes, the input {size_bytes(source):,}"
         return Verdict("wrong", f"the output has {sizes}")
-    if large := too_large(source, SORT_CHECK_BYTES):
-        return Verdict("unchecked", f"{large}; only the number of bytes was compared")
-    if descent := _descent(target):
+    every = -(-size_bytes(target) // SORT_CHECK_BYTES)
+    if descent := _descent(target, max(1, every)):
         return Verdict("wrong", descent)
+    if every > 1:
+        looked = f"keys ascend over one stretch in {every} of {_CHUNK_RECORDS:,} records"
+        return Verdict("checked", f"large: as many bytes as the input, {looked}")
     if _multiset(source) != _multiset(target):
         return Verdict("wrong", "the output does not hold the same records as the input")
     records = size_bytes(source) // _RECORD_BYTES
@@ -131,10 +125,10 @@ def _chunks(folder: Path) -> Iterator[tuple[Path, np.ndarray]]:
             yield file, records[start : start + _CHUNK_RECORDS]
 
 
-def _descent(folder: Path) -> str | None:
-    """Where a key is smaller than the one before it."""
+def _descent(folder: Path, every: int) -> str | None:
+    """Where a key is smaller than the one before it, in one chunk of so many."""
     last = b""
-    for file, records in _chunks(folder):
+    for file, records in itertools.islice(_chunks(folder), 0, None, every):
         # Compared as unsigned bytes; that numpy drops trailing zeros changes no order here.
         keys = np.ascontiguousarray(records[:, :_KEY_BYTES]).view(f"S{_KEY_BYTES}").ravel()
         if keys[0] < last or bool((keys[1:] < keys[:-1]).any()):
@@ -165,19 +159,21 @@ def _mixed(numbers: np.ndarray) -> np.ndarray:
         return c ^ (c >> np.uint64(31))
 
 
-def _keys(parameters: dict[str, str]) -> np.ndarray:
-    """The keys of the pairs that the job makes, anew."""
+def _pairs(parameters: dict[str, str]) -> "pa.RecordBatchReader":
+    """The keys of the pairs that the job makes, anew, some at a time."""
+    import pyarrow as pa
+
     count = int(parameters["maps"]) * int(parameters["pairs"])
     seed = _mixed(np.array([int(parameters["seed"])], dtype=np.uint64))
-    mixed = _mixed(np.arange(count, dtype=np.uint64) + seed)
-    return (mixed >> np.uint64(1)) % np.uint64(parameters["keys"])
+    below = np.uint64(parameters["keys"])
 
+    def made() -> Iterator[pa.RecordBatch]:
+        for start in range(0, count, _CHUNK_KEYS):
+            indices = np.arange(start, min(start + _CHUNK_KEYS, count), dtype=np.uint64)
+            keys = (_mixed(indices + seed) >> np.uint64(1)) % below
+            yield pa.record_batch({"key": keys})
 
-def _too_many(parameters: dict[str, str]) -> str | None:
-    count = int(parameters["maps"]) * int(parameters["pairs"])
-    if count <= PAIRS_CHECK:
-        return None
-    return f"{count:,} pairs are over the {PAIRS_CHECK:,} that are made anew"
+    return pa.RecordBatchReader.from_batches(pa.schema([("key", pa.uint64())]), made())
 
 
 def _pairs_amiss(run: FinishedRun) -> str | None:
@@ -197,49 +193,52 @@ def group_by(run: FinishedRun) -> Verdict:
     """Groups by DuckDB over the same keys: their number, the largest, a sum over all of them."""
     if amiss := _pairs_amiss(run):
         return Verdict("wrong", amiss)
-    if many := _too_many(run.parameters):
-        return Verdict("unchecked", f"no pair is lost or invented; the groups: {many}")
-    import duckdb
-    import pyarrow as pa
-
-    with duckdb.connect() as connection:
-        connection.register("pairs", pa.table({"key": _keys(run.parameters)}))
-        grouped = connection.execute("SELECT key, count(*)::UBIGINT AS n FROM pairs GROUP BY key")
-        groups = grouped.fetchnumpy()
-    size = groups["n"].astype(np.uint64)
-    checksum = int((_mixed(groups["key"].astype(np.uint64)) * size * size).sum(dtype=np.uint64))
+    count, largest, checksum = 0, 0, 0
+    with duck(run) as connection:
+        connection.register("pairs", _pairs(run.parameters))
+        groups = connection.sql("SELECT key, count(*)::UBIGINT AS n FROM pairs GROUP BY key")
+        for some in groups.to_arrow_reader(_CHUNK_KEYS):
+            key, size = (some.column(name).to_numpy() for name in ("key", "n"))
+            count, largest = count + len(key), max(largest, int(size.max()))
+            checksum += int((_mixed(key) * size * size).sum(dtype=np.uint64))
     answer = run.result["answer"]
     actual = (answer["groups"], answer["largest_group"], answer["checksum"] % (1 << 64))
-    expected = (len(size), int(size.max()), checksum)
+    expected = (count, largest, checksum % (1 << 64))
     if actual != expected:
         return Verdict("wrong", f"groups, largest, checksum: {actual}, by DuckDB {expected}")
-    return Verdict("checked", f"{len(size):,} groups, the sizes of all equal DuckDB's")
+    return Verdict("checked", f"{count:,} groups, the sizes of all equal DuckDB's")
 
 
 def sort_by(run: FinishedRun) -> Verdict:
-    """Each partition's keys, in order, against the same keys sorted by numpy."""
+    """Each partition's keys, in order, against the same keys sorted by DuckDB."""
     if amiss := _pairs_amiss(run):
         return Verdict("wrong", amiss)
-    if many := _too_many(run.parameters):
-        return Verdict("unchecked", f"no pair is lost or invented; the order: {many}")
-    mixed = _mixed(np.sort(_keys(run.parameters)))
-    start = 0
-    for number, partition in enumerate(run.result["answer"]["partitions"]):
-        count = partition["pairs"]
-        places = np.arange(1, count + 1, dtype=np.uint64)
-        checksum = int((mixed[start : start + count] * places).sum(dtype=np.uint64))
-        if checksum != partition["checksum"] % (1 << 64):
+    partitions = run.result["answer"]["partitions"]
+    ends = np.cumsum([partition["pairs"] for partition in partitions], dtype=np.uint64)
+    made = int(run.parameters["maps"]) * int(run.parameters["pairs"])
+    if ends[-1] != made:
+        return Verdict("wrong", f"the partitions hold {ends[-1]:,} pairs, made were {made:,}")
+    begins = np.concatenate([np.zeros(1, dtype=np.uint64), ends[:-1]])
+    sums, start = np.zeros(len(ends), dtype=np.uint64), 0
+    with duck(run) as connection:
+        connection.register("pairs", _pairs(run.parameters))
+        ordered = connection.sql("SELECT key FROM pairs ORDER BY key")
+        for some in ordered.to_arrow_reader(_CHUNK_KEYS):
+            keys = some.column("key").to_numpy()
+            places = np.arange(start, start + len(keys), dtype=np.uint64)
+            which = np.searchsorted(ends, places, side="right")
+            np.add.at(sums, which, _mixed(keys) * (places - begins[which] + np.uint64(1)))
+            start += len(keys)
+    for number, partition in enumerate(partitions):
+        if int(sums[number]) != partition["checksum"] % (1 << 64):
             return Verdict("wrong", f"partition {number} does not hold its keys in order")
-        start += count
-    if start != len(mixed):
-        return Verdict("wrong", f"the partitions hold {start:,} pairs, made were {len(mixed):,}")
-    return Verdict("checked", f"{start:,} pairs in the order that numpy sorts them in")
+    return Verdict("checked", f"{made:,} pairs in the order that DuckDB sorts them in")
 
 
 def naive_bayes(run: FinishedRun) -> Verdict:
     """Model and accuracy against scikit-learn's on the same split of the reviews."""
-    if large := too_large(run.data["reviews"]):
-        return Verdict("unchecked", large)
+    if too_large(run.data["reviews"]):
+        return large.naive_bayes(run)
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.naive_bayes import MultinomialNB
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hearth.bench.checks import FinishedRun, Verdict
-
 #: Inputs up to this size are worked out anew in full by a second implementation.
 FULL_CHECK_BYTES = 256 << 20
+_STRETCH_ROWS = 1 << 16
 
 
 def parts(folder: Path) -> list[Path]:
@@ -22,31 +21,15 @@ def size_bytes(folder: Path) -> int:
     return sum(file.stat().st_size for file in parts(folder))
 
 
-def too_large(folder: Path, limit_bytes: int = FULL_CHECK_BYTES) -> str | None:
-    """Why the data is not worked out anew, if it is not."""
-    size = size_bytes(folder)
-    if size <= limit_bytes:
-        return None
-    return f"the input of {size >> 20} MiB is over the {limit_bytes >> 20} MiB that are recomputed"
+def too_large(folder: Path, limit_bytes: int = FULL_CHECK_BYTES) -> bool:
+    """Whether the data is not worked out anew in full."""
+    return size_bytes(folder) > limit_bytes
 
 
 def manifest(folder: Path) -> dict[str, Any]:
     """What the generator says that it wrote; empty for data that no generator made."""
     file = folder / "_manifest.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-
-
-def only_counted(run: FinishedRun, data: str, counted: str, large: str) -> Verdict:
-    """The verdict on a run over data that is too large: whether it read as many rows as were made.
-
-    data: the input's name; counted: that of the answer's number of rows.
-    """
-    made, read = manifest(run.data[data]).get("rows"), run.result["answer"][counted]
-    if made is None:
-        return Verdict("unchecked", large)
-    if made != read:
-        return Verdict("wrong", f"{read:,} {counted} were read, {made:,} were made")
-    return Verdict("unchecked", f"{large}; all {made:,} {counted} were read")
 
 
 def lines(folder: Path) -> Iterator[str]:
@@ -74,6 +57,15 @@ def vectors(folder: Path, *columns: str) -> list[np.ndarray]:
 
     read = pa.concat_tables(pq.read_table(file, columns=list(columns)) for file in parts(folder))
     return [_array(read.column(name).combine_chunks(), len(read)) for name in columns]
+
+
+def stretches(folder: Path, *columns: str) -> Iterator[list[np.ndarray]]:
+    """As `vectors`, some rows at a time."""
+    import pyarrow.parquet as pq
+
+    for file in parts(folder):
+        for batch in pq.ParquetFile(file).iter_batches(_STRETCH_ROWS, columns=list(columns)):
+            yield [_array(batch.column(name), len(batch)) for name in columns]
 
 
 def _array(column: Any, rows: int) -> np.ndarray:

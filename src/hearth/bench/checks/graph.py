@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from hearth.bench.checks import FinishedRun, Verdict
-from hearth.bench.checks.files import only_counted, parts, table, too_large
+from hearth.bench.checks import FinishedRun, Verdict, large
+from hearth.bench.checks.files import parts, table, too_large
 
 #: Edge files up to this size are worked out anew: some ten seconds.
 GRAPH_CHECK_BYTES = 64 << 20
@@ -69,8 +69,8 @@ def _top_amiss(run: FinishedRun, edges: Edges, values: np.ndarray) -> str | None
 
 def page_rank(run: FinishedRun) -> Verdict:
     """Ranks by scipy with the same definition, which is itself held against networkx's."""
-    if large := too_large(run.data["graph"], GRAPH_CHECK_BYTES):
-        return _rank_sum(run, large)
+    if too_large(run.data["graph"], GRAPH_CHECK_BYTES):
+        return large.page_rank(run)
     edges = _edges(run)
     ranks = _values(run, "ranks", edges, float)
     if isinstance(ranks, str):
@@ -120,17 +120,10 @@ def _converged(edges: Edges, reset: float) -> np.ndarray:
     return np.array([ranks[vertex] for vertex in range(len(edges.ids))])
 
 
-def _rank_sum(run: FinishedRun, large: str) -> Verdict:
-    answer = run.result["answer"]
-    if not abs(answer["sum"] - answer["vertices"]) <= 1e-6 * answer["vertices"]:
-        return Verdict("wrong", f"ranks sum up to {answer['sum']}, vertices: {answer['vertices']}")
-    return only_counted(run, "graph", "edges", f"the ranks sum up rightly, but {large}")
-
-
 def connected_components(run: FinishedRun) -> Verdict:
     """Each vertex's component, named by its smallest vertex, against scipy's."""
-    if large := too_large(run.data["graph"], GRAPH_CHECK_BYTES):
-        return only_counted(run, "graph", "edges", large)
+    if too_large(run.data["graph"], GRAPH_CHECK_BYTES):
+        return large.connected_components(run)
     from scipy.sparse.csgraph import connected_components as components
 
     edges = _edges(run)
@@ -152,8 +145,8 @@ def connected_components(run: FinishedRun) -> Verdict:
 
 def triangle_count(run: FinishedRun) -> Verdict:
     """The triangles through each vertex against a product of scipy's sparse matrices."""
-    if large := too_large(run.data["graph"], GRAPH_CHECK_BYTES):
-        return only_counted(run, "graph", "edges", large)
+    if too_large(run.data["graph"], GRAPH_CHECK_BYTES):
+        return large.triangle_count(run)
     edges = _edges(run)
     found = _values(run, "triangles", edges, int)
     if isinstance(found, str):

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hearth.bench.checks import FinishedRun, Verdict
-from hearth.bench.checks.files import lines, only_counted, parts, too_large, vectors
+from hearth.bench.checks import FinishedRun, Verdict, large
+from hearth.bench.checks.files import lines, parts, too_large, vectors
 
 #: Of numbers that two implementations reach by the same steps, relative to the largest of them.
 SAME_STEPS = 1e-6
@@ -24,8 +24,8 @@ _Weights = tuple[np.ndarray, float]
 
 def k_means(run: FinishedRun) -> Verdict:
     """Centres after as many iterations of scikit-learn's from the same first centres; the cost."""
-    if large := too_large(run.data["points"]):
-        return only_counted(run, "points", "points", large)
+    if too_large(run.data["points"]):
+        return large.k_means(run)
     from sklearn.cluster import KMeans
 
     answer = run.result["answer"]
@@ -67,8 +67,8 @@ def _differ(actual: Any, expected: Any, tolerance: float) -> str | None:
 
 def gaussian_mixture(run: FinishedRun) -> Verdict:
     """Weights, means and covariances after the same steps in numpy, with densities of scipy's."""
-    if large := too_large(run.data["points"]):
-        return only_counted(run, "points", "points", large)
+    if too_large(run.data["points"]):
+        return large.gaussian_mixture(run)
     answer = run.result["answer"]
     (points,) = vectors(run.data["points"], "features")
     expected = _mixture(points, answer["first"], int(run.parameters["iterations"]))
@@ -113,8 +113,8 @@ def _mixture(points: np.ndarray, first: dict[str, list], iterations: int) -> dic
 
 def sparse_naive_bayes(run: FinishedRun) -> Verdict:
     """Probabilities against scikit-learn's; priors, which Spark smooths too, by their formula."""
-    if large := too_large(run.data["vectors"]):
-        return only_counted(run, "vectors", "vectors", large)
+    if too_large(run.data["vectors"]):
+        return large.sparse_naive_bayes(run)
     from scipy.sparse import vstack
     from sklearn.datasets import load_svmlight_files
     from sklearn.naive_bayes import MultinomialNB
@@ -147,8 +147,8 @@ def sparse_naive_bayes(run: FinishedRun) -> Verdict:
 
 def linear_svm(run: FinishedRun) -> Verdict:
     """DataFrames: the minimum against scikit-learn's. RDDs: the same descent in numpy."""
-    if large := too_large(run.data["vectors"]):
-        return only_counted(run, "vectors", "vectors", large)
+    if too_large(run.data["vectors"]):
+        return large.plane(run, large.HINGE)
     labels, features = vectors(run.data["vectors"], "label", "features")
     sides = 2 * labels - 1
     if amiss := _accuracy_amiss(run, features, sides):
@@ -170,8 +170,8 @@ def linear_svm(run: FinishedRun) -> Verdict:
 
 def logistic_regression(run: FinishedRun) -> Verdict:
     """The minimum of the objective against scikit-learn's."""
-    if large := too_large(run.data["vectors"]):
-        return only_counted(run, "vectors", "vectors", large)
+    if too_large(run.data["vectors"]):
+        return large.plane(run, large.LOGISTIC)
     from sklearn.linear_model import LogisticRegression
 
     labels, features = vectors(run.data["vectors"], "label", "features")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from hearth.bench.checks import FinishedRun, Verdict
 from hearth.bench.checks.core import CORE
+from hearth.bench.checks.duck import DuckDbMemoryError
 from hearth.bench.checks.graph import GRAPH
 from hearth.bench.checks.learning import LEARNING
 from hearth.bench.checks.sql import SQL
@@ -21,5 +22,7 @@ def check(run: FinishedRun) -> Verdict:
         return Verdict("unchecked", f"{run.job} has no check")
     try:
         return found(run)
+    except DuckDbMemoryError as error:
+        return Verdict("unchecked", str(error))
     except ModuleNotFoundError as error:
         return Verdict("unchecked", f"{error.name} is not installed: pip install 'hearth[bench]'")
