@@ -112,6 +112,22 @@ class GeneratorTest extends AnyFunSuite {
     assert(busiest != 0, "numbers are shuffled")
   }
 
+  test("what all rows of a data set share is another for another seed") {
+    def shared(seed: Long): Seq[Seq[Double]] = {
+      val items = Shop.tables(seed, defaults(Shop), 70).collect {
+        case table: ColumnTable if table.folder == "items" => table.rows
+      }
+      Seq(
+        new ClusterRows(3, 2, seed).centres.toSeq.flatten,
+        new DenseRows(3, seed).normal.toSeq,
+        (0L until 9L).map(new Shuffle(1000, seed)(_).toDouble),
+        items.flatMap(rows => (0L until 70L).map(rows.count(_).toDouble))
+      )
+    }
+    for ((one, two) <- shared(1).zip(shared(2)))
+      assert(one.nonEmpty && one != two)
+  }
+
   test("a shuffle gives every number once") {
     for (count <- Seq(2L, 3L, 1000L, 4096L, 4097L)) {
       val shuffle = new Shuffle(count, 5)
