@@ -114,6 +114,13 @@ def test_a_dry_run_lists_the_ways_and_the_reasons_and_runs_nothing(tmp_path: Pat
     assert not list(state.glob("records/*")) and not list(state.glob("characterisations/*"))
 
 
+def test_a_folder_named_like_a_workload_is_not_taken_for_an_application(tmp_path: Path) -> None:
+    (tmp_path / "grep").mkdir()
+    done = hearth(tmp_path / "state", "characterise", "--dry-run", "--questions", "kinds", "grep")
+    assert done.returncode == 0, done.stderr
+    assert "batch, streaming" in done.stdout, done.stdout
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
