@@ -215,6 +215,7 @@ def test_of_many_reviews_what_holds_of_every_right_answer_is_looked_at(
     assert "not to 1" in check(_damaged(run, tmp_path / "likelier", _likelier_word)).detail
     for value in ("tested", "accuracy"):
         assert check(with_answer(run, **{value: 0.5})).status == "wrong"
+    assert "words in the files" in check(with_answer(run, vocabulary=7)).detail
     guessed = with_answer(run, accuracy=0.5, tested=20, confusion=[[5, 5], [5, 5]])
     assert "no better" in check(guessed).detail
 

@@ -57,10 +57,11 @@ def test_one_vertex_with_another_value_is_found_wrong(runs: Runs, job: str) -> N
     try:
         file.write_text(f"{vertex}\t{changed}\n{rest}")
         assert check(runs[job]).status == "wrong"
-        file.write_text(rest)
-        assert check(runs[job]).status == "wrong"
-        file.write_text(f"{first}\n{text}")
-        assert check(runs[job]).status == "wrong", "a vertex that is listed twice"
+        for listed in (rest, f"{first}\n{text}"):
+            file.write_text(listed)
+            verdict = check(runs[job])
+            assert verdict.status == "wrong"
+            assert "listed" in verdict.detail or "lists" in verdict.detail
     finally:
         file.write_text(text)
 
@@ -148,6 +149,16 @@ def test_values_that_change_places_are_found_wrong_in_a_large_graph(
             file.write_text("")
         files[0].write_text("".join(turned))
         assert check(dataclasses.replace(runs[job], answer=answer)).status == "wrong", job
+
+
+def test_a_formula_whose_limit_is_not_that_of_networkx_is_found_wrong(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = graph._converged
+    monkeypatch.setattr(graph, "_converged", lambda edges, reset: limit(edges, reset * 1.01))
+    verdict = check(runs["page-rank"])
+    assert verdict.status == "wrong"
+    assert "away from networkx's" in verdict.detail
 
 
 @pytest.mark.parametrize("job", ["page-rank", "triangle-count"])

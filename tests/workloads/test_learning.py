@@ -112,6 +112,14 @@ def test_a_mixture_one_percent_off_is_found_wrong(runs: Runs, value: str) -> Non
     assert check(with_answer(run, found=found)).status == "wrong"
 
 
+def test_a_mixture_of_fewer_clusters_is_found_wrong(runs: Runs) -> None:
+    run = runs["gaussian-mixture"]
+    found = {name: values[:1] for name, values in run.result["answer"]["found"].items()}
+    verdict = check(with_answer(run, found=found))
+    assert verdict.status == "wrong"
+    assert "shape" in verdict.detail
+
+
 @pytest.mark.parametrize("name", ["linear-svm", "logistic-regression"])
 def test_a_plane_beside_the_minimum_is_found_wrong(runs: Runs, name: str) -> None:
     """Scaled weights part the vectors alike, so that only the objective can tell."""
