@@ -151,6 +151,33 @@ def test_values_that_change_places_are_found_wrong_in_a_large_graph(
         assert check(dataclasses.replace(runs[job], answer=answer)).status == "wrong", job
 
 
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize(
+    ("of_all", "told"),
+    [
+        (True, "not named by their smallest vertex"),
+        (False, "edges lead from one component to another"),
+    ],
+)
+def test_a_component_of_a_large_graph_with_another_name_or_cut_in_two_is_found_wrong(
+    runs: Runs, tmp_path: Path, of_all: bool, told: str
+) -> None:
+    run = runs["connected-components"]
+    files = (run.answer / "components").glob("part-*")
+    rows = [line.split("\t") for file in files for line in file.read_text().splitlines()]
+    names = [name for _, name in rows]
+    largest = max(names, key=names.count)
+    last = max((vertex for vertex, name in rows if name == largest), key=int)
+    cut = {vertex for vertex, name in rows if name == largest} if of_all else {last}
+    answer = tmp_path / "answer" / "components"
+    answer.mkdir(parents=True)
+    renamed = [f"{vertex}\t{last if vertex in cut else name}\n" for vertex, name in rows]
+    (answer / "part-00000").write_text("".join(renamed))
+    verdict = check(dataclasses.replace(run, answer=answer.parent))
+    assert verdict.status == "wrong"
+    assert told in verdict.detail
+
+
 def test_a_formula_whose_limit_is_not_that_of_networkx_is_found_wrong(
     runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
