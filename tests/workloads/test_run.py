@@ -1,7 +1,9 @@
 """hearth run and hearth bench as a user meets them, on real Spark."""
 
+import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -185,6 +187,26 @@ def test_the_list_and_a_jobs_help_say_what_the_catalogue_knows(hearth: Command) 
         assert part in shown
 
 
+def test_on_a_terminal_it_says_what_it_does_and_how_long_and_nothing_of_that_stays(
+    home: Path, tmp_path: Path
+) -> None:
+    mine, terminal = pty.openpty()
+    run = started(home, tmp_path, "run", "word-count", *PLAIN, errors=terminal)
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError), os.fdopen(mine, "rb", buffering=0) as screen:
+        while some := screen.read(4096):  # an error tells that the other side is closed
+            shown += some
+    out, _ = run.communicate(timeout=60)
+    assert run.returncode == 0
+    drawn = shown.decode().split("\r\x1b[K")
+    seconds = [line for line in drawn if line.startswith("hearth: word-count runs on local[2], ")]
+    assert seconds[0].endswith(" 0 s") and not seconds[-1].endswith(" 0 s")
+    assert any(line.startswith("hearth: the answer is checked, ") for line in drawn)
+    assert drawn[-1] == ""
+    assert out.count(b"\n") == 1
+
+
 def test_parameters_are_told_from_options_in_either_form() -> None:
     _, parser = command_parser("run")
     options = run_command.parse(parser, ["k-means", "--clusters=8", "--size", "2g", "--a", "-1"])
@@ -194,7 +216,9 @@ def test_parameters_are_told_from_options_in_either_form() -> None:
         run_command.parse(parser, ["k-means", "--a"])
 
 
-def started(home: Path, tmp_path: Path, *words: str) -> subprocess.Popen[bytes]:
+def started(
+    home: Path, tmp_path: Path, *words: str, errors: int = subprocess.PIPE
+) -> subprocess.Popen[bytes]:
     """The command in the background, with the data home given, in its own session."""
     environment = {**os.environ, "HEARTH_DATA": str(home), "HEARTH_STATE": str(tmp_path / "state")}
     command = [sys.executable, str(Path(sys.executable).with_name("hearth")), *words]
@@ -203,7 +227,7 @@ def started(home: Path, tmp_path: Path, *words: str) -> subprocess.Popen[bytes]:
         env=environment,
         cwd=tmp_path,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=errors,
         start_new_session=True,
     )
 

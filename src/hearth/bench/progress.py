@@ -2,6 +2,8 @@
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 _WIDTH = 28
@@ -37,4 +39,25 @@ class Bar:
 
     def close(self) -> None:
         if self.terminal:
+            print(_CLEAR_LINE, end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def seconds_shown(title: str) -> Iterator[Callable[[], None]]:
+    """Work of unknown length: what it gives, called meanwhile, shows the seconds so far.
+
+    On a terminal only, and gone at the end.
+    """
+    started = time.monotonic()
+
+    def show() -> None:
+        if sys.stderr.isatty():
+            text = f"hearth: {title}, {time.monotonic() - started:.0f} s"
+            print(f"{_CLEAR_LINE}{text}", end="", file=sys.stderr, flush=True)
+
+    show()
+    try:
+        yield show
+    finally:
+        if sys.stderr.isatty():
             print(_CLEAR_LINE, end="", file=sys.stderr, flush=True)

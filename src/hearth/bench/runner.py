@@ -16,6 +16,7 @@ from typing import Any
 from hearth.bench import catalogue, logs
 from hearth.bench.checks import FinishedRun, Verdict
 from hearth.bench.checks.registry import check
+from hearth.bench.progress import seconds_shown
 from hearth.launch.children import run_child
 from hearth.planner import places
 
@@ -87,8 +88,9 @@ def run(request: Request, folder: Path) -> Outcome:
     """
     result, log = folder / "result.json", folder / "log"
     start = time.perf_counter()
-    with _source(request, folder) as source:
-        code = run_child(command(request, folder, source.parameters), {}, log)
+    running = f"{request.job.name} runs on {request.master}"
+    with _source(request, folder) as source, seconds_shown(running) as show:
+        code = run_child(command(request, folder, source.parameters), {}, log, watch=show)
     wall = time.perf_counter() - start
     if code or not result.is_file():
         raise _failed(code, log)
@@ -104,7 +106,8 @@ def run(request: Request, folder: Path) -> Outcome:
         answer=folder / "answer",
         result=document,
     )
-    return Outcome(document, check(finished), wall, record)
+    with seconds_shown("the answer is checked"):
+        return Outcome(document, check(finished), wall, record)
 
 
 @dataclass(frozen=True)
