@@ -8,12 +8,17 @@ was right is shown at the sizes that are worked out in full.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hearth.bench.checks import FinishedRun, Verdict
 from hearth.bench.checks.duck import duck
 from hearth.bench.checks.files import lines, manifest, parts, stretches
+
+if TYPE_CHECKING:
+    import duckdb
 
 #: Of sums over all rows, relative to the largest: the order of additions differs.
 SAME_SUMS = 1e-6
@@ -26,9 +31,10 @@ STANDARD_ERRORS = 6
 #: Vertices whose triangles are counted anew.
 SAMPLED_VERTICES = 100
 
-_EDGES = """read_csv(?, columns={'a': 'BIGINT', 'b': 'BIGINT'}, delim='\t', header=false,
+# The files come first; of values, their type too.
+_EDGES = """read_csv(%s, columns={'a': 'BIGINT', 'b': 'BIGINT'}, delim='\t', header=false,
     auto_detect=false)"""
-_VALUES = """read_csv(?, columns={'vertex': 'BIGINT', 'value': '%s'}, delim='\t', header=false,
+_VALUES = """read_csv(%s, columns={'vertex': 'BIGINT', 'value': '%s'}, delim='\t', header=false,
     auto_detect=false)"""
 
 
@@ -117,14 +123,13 @@ def gaussian_mixture(run: FinishedRun) -> Verdict:
     if amiss := _count_amiss(run.result["answer"]["points"], count):
         return Verdict("wrong", amiss)
     squares = found["covariances"] + means[:, :, None] * means[:, None, :]
-    for name, actual, expected in (
-        ("weights", weights.sum(), 1.0),
-        ("mean", weights @ means, mean / count),
-        ("second moments", np.tensordot(weights, squares, axes=1), second / count),
+    for name, actual, expected, largest in (
+        ("weights", weights.sum(), 1, weights),
+        ("mean", weights @ means, mean / count, means),
+        ("second moments", np.tensordot(weights, squares, axes=1), second / count, squares),
     ):
-        scale = np.abs(squares).max() if name == "second moments" else np.abs(means).max()
         away = float(np.abs(actual - expected).max())
-        if not away <= SAME_SUMS * max(1.0, float(scale)):
+        if not away <= SAME_SUMS * max(1.0, float(np.abs(largest).max())):
             return Verdict("wrong", f"the mixture's {name} are {away:.3g} away from the data's")
     return Verdict("checked", f"large: the mixture has the mean and moments of {count:,} points")
 
@@ -285,22 +290,24 @@ WHERE value <> coalesce(n, 0)
 """
 
 
-def _row(connection, query: str) -> tuple:
+def _row(connection: "duckdb.DuckDBPyConnection", query: str) -> tuple[Any, ...]:
     return connection.execute(query).fetchall()[0]
 
 
-def _graph(connection, run: FinishedRun, name: str, kind: str) -> None:
+def _graph(connection: "duckdb.DuckDBPyConnection", run: FinishedRun, name: str, kind: str) -> None:
     """Views `edges` (a, b) and `answer` (vertex, value)."""
-    for view, source, folder in (
-        ("edges", _EDGES, run.data["graph"]),
-        ("answer", _VALUES % kind, run.answer / name),
-    ):
-        quoted = [str(file).replace("'", "''") for file in parts(folder)]
-        files = "[" + ", ".join(f"'{file}'" for file in quoted) + "]"
-        connection.execute(f"CREATE VIEW {view} AS FROM {source.replace('?', files)}")
+    edges, values = (_list(folder) for folder in (run.data["graph"], run.answer / name))
+    connection.execute(f"CREATE VIEW edges AS FROM {_EDGES % edges}")
+    connection.execute(f"CREATE VIEW answer AS FROM {_VALUES % (values, kind)}")
 
 
-def _vertices_amiss(connection, run: FinishedRun) -> str | None:
+def _list(folder: Path) -> str:
+    """The folder's files as a list of SQL's."""
+    quoted = (str(file).replace("'", "''") for file in parts(folder))
+    return "[" + ", ".join(f"'{file}'" for file in quoted) + "]"
+
+
+def _vertices_amiss(connection: "duckdb.DuckDBPyConnection", run: FinishedRun) -> str | None:
     """Whether the answer lists other vertices than the graph has, or one of them twice."""
     if amiss := rows_amiss(run, "graph", "edges"):
         return amiss
