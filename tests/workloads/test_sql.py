@@ -23,7 +23,7 @@ import pytest
 
 from hearth.bench import tpch
 from hearth.bench.catalogue import MAIN, workloads_jar
-from hearth.bench.checks import FinishedRun, Verdict
+from hearth.bench.checks import FinishedRun, Verdict, sql
 from hearth.bench.checks.registry import check
 from hearth.bench.checks.sql import (
     TPCH_AT_SCALE_1,
@@ -211,13 +211,19 @@ def test_a_query_that_the_standard_lacks_is_refused_by_number(tables: Path, tmp_
     assert "there is no query 23" in done.stderr
 
 
-def test_sales_by_article_equal_duckdb(shop: Path, tmp_path: Path) -> None:
+def test_sales_by_article_equal_duckdb(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = submit("sql-aggregation", {"shop": shop}, tmp_path / "run")
     assert check(run) == Verdict("checked", "40 articles equal DuckDB's")
     fewer = "FROM {rows} WHERE goods_id <> 7"
     assert check(damaged(run, tmp_path / "a", "goods", fewer)).status == "wrong"
     more = "SELECT * REPLACE (revenue + 0.01 AS revenue) FROM {rows}"
     assert check(damaged(run, tmp_path / "b", "goods", more)).status == "wrong"
+    monkeypatch.setattr(sql, "_STRETCH_ROWS", 10)  # of 40: the last stretch is full
+    assert check(run) == Verdict("checked", "40 articles equal DuckDB's")
+    for number, rows in enumerate((fewer, more, "FROM {rows} UNION ALL FROM {rows} LIMIT 41")):
+        assert check(damaged(run, tmp_path / f"some-{number}", "goods", rows)).status == "wrong"
     twice = "SELECT * REPLACE (goods_id // 2 AS goods_id) FROM {rows}"
     assert check(damaged(run, tmp_path / "c", "goods", twice)).status == "wrong"
 
