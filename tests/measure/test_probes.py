@@ -154,6 +154,7 @@ def test_a_thread_is_told_again_only_when_it_has_run() -> None:
     ("comm", "kind"),
     [
         ("Executor task l", "task"),
+        ("Executor task i", "task"),
         ("shuffle-client-", "communication"),
         ("rpc-server-4-1", "communication"),
         ("GC Thread#0", "gc"),

@@ -1,7 +1,9 @@
 """On which CPU each thread last ran (field 39 of /proc/PID/task/TID/stat), and what it is for.
 
 The kernel keeps 15 characters of a thread's name, which is what tells its kind: `Executor task l`
-for `Executor task launch worker for task 3.0 in stage 1.0`.
+for `Executor task launch worker for task 3.0 in stage 1.0`. Between tasks Spark calls the same
+thread `Executor task idle worker`: told of are threads that ran since the last sample, so that one
+ran tasks too, shorter ones than the time between two samples.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +14,7 @@ from hearth.measure.probes.base import Probe, Row, Target, read_if_alive, unread
 
 #: Beginnings of names, of Spark 4.3, Netty, Hadoop and HotSpot; the first that fits decides.
 _KINDS = (
-    ("task", ("Executor task l",)),
+    ("task", ("Executor task ",)),
     (
         "communication",
         (
