@@ -181,6 +181,16 @@ def test_a_mixture_without_the_moments_of_large_data_is_found_wrong(runs: Runs, 
 
 
 @pytest.mark.usefixtures("large")
+def test_numbers_that_are_none_are_found_wrong_on_large_data(runs: Runs) -> None:
+    nan = float("nan")
+    centres = [[nan] * 5] * 8
+    assert check(with_answer(runs["k-means"], centres=centres, cost=nan)).status == "wrong"
+    for name in ("linear-svm", "logistic-regression"):
+        nowhere = with_answer(runs[name], coefficients=[nan] * 8, accuracy=0.0)
+        assert check(nowhere).status == "wrong"
+
+
+@pytest.mark.usefixtures("large")
 def test_centres_worse_than_the_first_ones_are_found_wrong_on_large_data(runs: Runs) -> None:
     run = runs["k-means"]
     answer = run.result["answer"]

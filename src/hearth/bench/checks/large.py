@@ -94,9 +94,9 @@ def k_means(run: FinishedRun) -> Verdict:
         before += _cost(points, first)
     if amiss := _count_amiss(answer["points"], count):
         return Verdict("wrong", amiss)
-    if abs(answer["cost"] - cost) > SAME_SUMS * cost:
+    if not abs(answer["cost"] - cost) <= SAME_SUMS * cost:  # NaN is not
         return Verdict("wrong", f"cost {answer['cost']:.6g}, that of the centres is {cost:.6g}")
-    if cost > before:
+    if not cost <= before:
         return Verdict("wrong", f"cost {cost:.6g}, that of the first centres was {before:.6g}")
     held = f"the cost of {len(found)} centres is numpy's, {cost:.6g}, at first {before:.6g}"
     return Verdict("checked", f"large: {held}")
@@ -188,15 +188,15 @@ def plane(run: FinishedRun, loss: Loss) -> Verdict:
     if amiss := _count_amiss(answer["vectors"], count):
         return Verdict("wrong", amiss)
     # Vectors on the plane itself belong to either side.
-    if abs(answer["accuracy"] * count - right) > 1.5:
+    if not abs(answer["accuracy"] * count - right) <= 1.5:
         return Verdict("wrong", f"accuracy {answer['accuracy']}, numpy's is {right / count}")
     objective = paid / count + strength / 2 * float(weights @ weights)
     values = f"objective {objective:.6g}, at the start {at_zero / count:.6g}"
-    if objective >= at_zero / count:
+    if not objective < at_zero / count:
         return Verdict("wrong", values)
     steep = np.linalg.norm(gradient / count + strength * weights) / np.linalg.norm(first / count)
     ended = answer["iterations"] < int(run.parameters["iterations"])
-    if loss.smooth and ended and steep > FLAT:
+    if loss.smooth and ended and not steep <= FLAT:
         return Verdict("wrong", f"{values}; the gradient is still {steep:.2g} of the first one")
     return Verdict("checked", f"large: accuracy {right / count:.4f} is numpy's, {values}")
 
@@ -218,7 +218,7 @@ def page_rank(run: FinishedRun) -> Verdict:
             max(value) FILTER (WHERE vertex NOT IN (SELECT b FROM edges)) FROM answer"""
         ).fetchall()[0]
     for name, value in (("files", total), ("answer", answer["sum"])):
-        if abs(value - answer["vertices"]) > SAME_RANKS * answer["vertices"]:
+        if not abs(value - answer["vertices"]) <= SAME_RANKS * answer["vertices"]:
             sums = f"the ranks of the {name} sum up to {value}"
             return Verdict("wrong", f"{sums}, not to the {answer['vertices']:,} vertices")
     if least <= 0 or (unsought is not None and not least == unsought == most):
