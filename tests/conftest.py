@@ -1,13 +1,16 @@
 """What every test may ask for: features of the machine, the command, the jar."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from docker_engine import NoEngineError, docker_engine
 from support import ROOT, Command, require
 
 
@@ -27,6 +30,17 @@ def lstopo() -> str:
     if found is None:
         require("hwloc", "lstopo is not installed: apt-get install hwloc")
     return str(found)
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[str]:
+    """The address of a Docker engine, for DOCKER_HOST."""
+    with contextlib.ExitStack() as stack:
+        try:
+            host = stack.enter_context(docker_engine())
+        except NoEngineError as problem:
+            require("docker", str(problem))
+        yield host
 
 
 @pytest.fixture

@@ -81,6 +81,13 @@ test_tools() {
             say "the tests of the HTML report will skip; for them, as root: apt-get install chromium"
         fi
     fi
+    if ! command -v docker >/dev/null || ! command -v dockerd >/dev/null; then
+        if can_install; then
+            apt_install docker.io
+        else
+            say "the tests of containers will skip where no engine answers; for them, as root: apt-get install docker.io"
+        fi
+    fi
     [ ! -d numalab ] || .venv/bin/python -m numalab setup ||
         say "the tests inside an emulated NUMA machine will skip, for the reason above"
 }

@@ -56,6 +56,27 @@ def test_a_plan_that_is_slower_is_not_to_be_bound():
     assert rose in said["verdict"]["why"]
 
 
+def test_the_advice_is_that_of_the_baseline_where_no_arm_is_faster():
+    native = runs("native", [12.0, 12.2, 11.8, 12.1, 11.9])
+    said = compared(head("bound", "native"), [*runs("bound", _NATIVE), *native])
+    assert said["verdict"]["choice"] == "bound"
+    assert said["verdict"]["sentence"].startswith("Bind: no arm is shown to be faster than bound")
+    faster = runs("native", [8.0, 8.2, 7.9, 8.1, 8.0])
+    said = compared(head("bound", "native"), [*runs("bound", _NATIVE), *faster])
+    assert said["verdict"]["sentence"].startswith("Do not bind: native takes 0.80 of bound's time")
+
+
+def test_containers_that_win_are_held_against_the_unbound_executors_too():
+    unbound = runs("unbound", [9.0, 9.2, 8.9, 9.1, 9.0])
+    docker = runs("docker", [8.0, 8.2, 7.9, 8.1, 8.0])
+    said = compared(
+        head("native", "unbound", "docker"), [*runs("native", _NATIVE), *unbound, *docker]
+    )
+    assert said["verdict"]["sentence"].startswith("Bind, by containers: docker takes 0.80")
+    assert said["verdict"]["why"][0].startswith("docker against unbound: 0.89 of its time")
+    assert said["verdict"]["why"][0].endswith("the binding itself pays, beside the partitioning")
+
+
 def test_a_difference_within_the_noise_is_no_reason_to_bind():
     bound = runs("bound", [9.0, 11.2, 9.1, 10.9, 9.6])
     said = compared(head("native", "bound"), [*runs("native", _NATIVE), *bound])

@@ -99,7 +99,8 @@ class Site:
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 words = read_words(entry / "cmdline")
-                if "--executor-id" in words and str(self.root) in "\n".join(words):
+                java = Path(words[0]).name == "java" if words else False
+                if java and "--executor-id" in words and str(self.root) in "\n".join(words):
                     tail = words[words.index("--driver-url") :]
                     found[int(entry.name)] = dict(zip(tail[::2], tail[1::2], strict=False))
         return found

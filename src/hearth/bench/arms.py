@@ -2,11 +2,13 @@
 
 native: `local[*]` with the user's own settings. unbound: the plan's executors, not bound.
 balanced: unbound, with the kernel's automatic NUMA balancing on (kernel.numa_balancing of
-sysctl/kernel.rst). bound: the plan.
+sysctl/kernel.rst). bound: the plan. docker: the plan, each executor in a container whose cpuset
+binds it (S5).
 """
 
 import contextlib
 import os
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,7 @@ from hearth.model.errors import UserError
 NAMES = ("native", "unbound", "balanced", "bound", "docker")
 DEFAULT = ("native", "unbound", "bound")
 BALANCING = Path("/proc/sys/kernel/numa_balancing")
+_ANSWER_S = 20
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ def chosen(names: list[str], setting: Path = BALANCING) -> list[Arm]:
 
 def _arm(name: str, names: list[str], setting: Path) -> Arm:
     if name == "docker":
-        return Arm(name, skipped="hearth does not start executors in containers yet")
+        return Arm(name, ("--docker",), skipped=no_docker())
     if name == "balanced":
         reason = cannot_switch(setting)
         return Arm(name, ("--unbound",), balancing="1", skipped=reason)
@@ -70,6 +73,19 @@ def cannot_switch(setting: Path = BALANCING) -> str | None:
     if not os.access(setting, os.W_OK):
         return f"{setting} may be written by root only"
     return None
+
+
+def no_docker() -> str | None:
+    """Why no container can be started here; None where the engine answers."""
+    try:
+        words = ["docker", "version", "--format", "{{.Server.Version}}"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=_ANSWER_S, check=False)
+    except FileNotFoundError:
+        return "there is no docker command here (Debian: apt-get install docker.io)"
+    except subprocess.TimeoutExpired:
+        return f"the Docker engine does not answer within {_ANSWER_S} s"
+    said = done.stderr.strip().splitlines()
+    return f"no Docker engine answers: {said[-1]}" if done.returncode else None
 
 
 @contextlib.contextmanager

@@ -24,6 +24,8 @@ class Measure:
     form: str
 
 
+#: The arms whose executors are bound, by mask and memory policy, or by a cpuset.
+_BINDING = ("bound", "docker")
 MEASURES = (
     Measure("gc_share", "GC share of task time", "{:.1%}"),
     Measure("remote_share", "share of memory on another node", "{:.1%}"),
@@ -164,7 +166,7 @@ def _verdict(
         sentence = f"No verdict: no arm beside {baseline} finished in a repetition that it did."
         return {"choice": None, "sentence": sentence, "why": _failures(arms)}
     claims = "; ".join(claim(arm, baseline, confidence) for arm in judged)
-    sentence = f"Do not bind: no arm is shown to be faster than {baseline}: {claims}."
+    sentence = f"{_advice(baseline)}: no arm is shown to be faster than {baseline}: {claims}."
     why = [line for arm in judged if arm["against"] == "slower"
            for line in moved(arm["name"], baseline, runs)]  # fmt: skip
     return {"choice": baseline, "sentence": sentence, "why": why + _failures(arms)}
@@ -172,9 +174,11 @@ def _verdict(
 
 def _advice(name: str) -> str:
     return {
+        "native": "Do not bind",
         "bound": "Bind",
         "unbound": "Partition, but do not bind",
         "balanced": "Partition, do not bind, and leave NUMA balancing on",
+        "docker": "Bind, by containers",
     }.get(name, f"Use {name}")
 
 
@@ -195,14 +199,14 @@ def _binding(
 ) -> str | None:
     """Whether the binding itself pays, or only the partitioning."""
     names = [arm["name"] for arm in arms if arm["seconds"]]
-    if best["name"] != "bound" or "unbound" not in names:
+    if best["name"] not in _BINDING or "unbound" not in names:
         return None
-    mine, base = pairs("bound", "unbound", runs)
+    mine, base = pairs(best["name"], "unbound", runs)
     if not base:
         return None
     ratio = paired_ratio(mine, base, confidence=confidence)
     kind = against(ratio)
-    words = f"bound against unbound: {ratio.value:.2f} of its time"
+    words = f"{best['name']} against unbound: {ratio.value:.2f} of its time"
     if ratio.interval is not None:
         words += f" ({ratio.interval[0]:.2f} to {ratio.interval[1]:.2f})"
     if kind == "faster":

@@ -1,9 +1,9 @@
 """Says with statistics whether a plan pays on this machine: an application run in several ways.
 
 The arms are native (local[*] with your own settings), unbound (the plan's executors, not bound),
-balanced (unbound, with the kernel's NUMA balancing switched on; root) and bound (the plan). They
-run in turn, in random order, after a warm-up; every run is on record (hearth runs). The answer may
-be: do not bind.
+balanced (unbound, with the kernel's NUMA balancing switched on; root), bound (the plan) and docker
+(the plan, each executor in a container with a cpuset). They run in turn, in random order, after a
+warm-up; every run is on record (hearth runs). The answer may be: do not bind.
 
 examples:
   hearth compare my_job.py
@@ -21,7 +21,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hearth.launch.arguments import COMPARE_OPTIONS, COMPARE_OWN, split_line, without
+from hearth.launch.arguments import (
+    COMPARE_OPTIONS,
+    COMPARE_OWN,
+    planning_words,
+    split_line,
+    without,
+)
 from hearth.launch.submission import add_submit_arguments
 from hearth.model.durations import parse_seconds
 from hearth.model.errors import UserError
@@ -33,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The command's own options; those of spark-submit are told apart in `hearth.launch`."""
     parser.usage = "hearth compare [options of hearth or spark-submit] APPLICATION [its arguments]"
     add_submit_arguments(parser)
-    arms_help = "native, unbound, balanced, bound; the first is the baseline"
+    arms_help = "native, unbound, balanced, bound, docker; the first is the baseline"
     parser.add_argument("--arms", metavar="A,B,...", default="native,unbound,bound", help=arms_help)
     how_long = parser.add_mutually_exclusive_group()
     how_long.add_argument("--repeat", type=int, metavar="N", help="runs of each arm (default 5)")
@@ -83,6 +89,9 @@ def _check(options: Namespace, arms: list[Any]) -> None:
         value = getattr(options, name)
         if value is not None and value < least:
             raise UserError(f"--{name}: {value} is below {least}: give at least {least}")
+    for name in ("unbound", "docker"):
+        if getattr(options, name):
+            raise UserError(f"--{name}: each arm says so itself: leave it out, see --arms")
     if arms[0].skipped or sum(arm.skipped is None for arm in arms) < 2:
         reasons = "; ".join(f"{arm.name}: {arm.skipped}" for arm in arms if arm.skipped)
         raise UserError(f"--arms: nothing is left to compare with: {reasons}")
@@ -137,7 +146,7 @@ def _compare(options: Namespace, arms: list[Any]) -> int:
     document = compared(comparison.head, comparison.runs)
     _show(document, options.json)
     if options.keep:
-        _keep(options, document)
+        _keep(options, document, arms)
     return 1 if any("failure" in run for run in comparison.runs) else 0
 
 
@@ -158,7 +167,7 @@ def _show(document: dict[str, Any], as_json: bool) -> None:
     print(f"hearth: comparison {document['id']}", file=sys.stderr)
 
 
-def _keep(options: Namespace, document: dict[str, Any]) -> None:
+def _keep(options: Namespace, document: dict[str, Any], arms: list[Any]) -> None:
     from hearth.launch.choices import keep_choice
     from hearth.planner import places
 
@@ -166,10 +175,13 @@ def _keep(options: Namespace, document: dict[str, Any]) -> None:
     if verdict["choice"] is None:
         print("hearth: there is no winner to keep", file=sys.stderr)
         return
+    (arm,) = (arm for arm in arms if arm.name == verdict["choice"])
     choice = {
-        "arm": verdict["choice"],
+        "arm": arm.name,
+        "master": arm.master or options.line.last("--master"),
+        "words": [] if arm.master else [*planning_words(options.line), *arm.words],
         "comparison": document["id"],
         "sentence": verdict["sentence"],
     }
     keep_choice(places.state_home(), options.line, choice)
-    print(f"hearth: kept: hearth submit will run it {verdict['choice']}", file=sys.stderr)
+    print(f"hearth: kept: hearth submit will run it {arm.name}", file=sys.stderr)

@@ -67,10 +67,12 @@ def _use_kept_choice(options: Namespace) -> None:
     choice = None if options.no_kept else kept_choice(places.state_home(), options.line)
     if choice is None:
         return
-    if choice["arm"] == "native":
-        options.line.options.append(Option("--master", "local[*]"))
-    elif choice["arm"] != "bound":
-        options.unbound = True
+    if choice["master"] is not None:
+        options.line.options.append(Option("--master", choice["master"]))
+    parser = ArgumentParser()
+    add_submit_arguments(parser)
+    for name, value in vars(parser.parse_args(choice["words"])).items():
+        setattr(options, name, getattr(options, name) or value)
     print(
         f"hearth: kept choice '{choice['arm']}' of comparison {choice['comparison']}: "
         f"{choice['sentence']} (--no-kept plans afresh)",

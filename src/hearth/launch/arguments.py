@@ -36,6 +36,7 @@ _PLANNING_OPTIONS = {
     "--memory": True,
     "--hosts": True,
     "--unbound": False,
+    "--docker": False,
 }
 _RUNNING_OPTIONS = {**_PLANNING_OPTIONS, "--debug": False, "--help": False, "-h": False}
 #: Those of `hearth submit` and of `hearth profile`.

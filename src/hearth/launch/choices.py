@@ -10,11 +10,14 @@ from hearth.launch.arguments import SubmitLine
 
 Document = dict[str, Any]
 #: What the user fixes on the command line speaks for itself: a kept choice then has no part in it.
-_FIXING = ("--executors", "--cores", "--memory", "--unbound", "--hosts")
+_FIXING = ("--executors", "--cores", "--memory", "--unbound", "--docker", "--hosts")
 
 
 def keep_choice(home: Path, line: SubmitLine, choice: Document, root: Path = Path("/")) -> Path:
-    """Writes the winner {arm, comparison, sentence} for this application on this machine."""
+    """Writes the winner for this application on this machine.
+
+    choice: {arm, comparison, sentence; master, words: with which `hearth submit` runs it so}.
+    """
     file = _file(home, line, root)
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f".{file.name}.{os.getpid()}")

@@ -44,6 +44,9 @@ def add_submit_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--unbound", action="store_true", help="start the executors unbound, for comparison"
     )
+    parser.add_argument(
+        "--docker", action="store_true", help="start each executor in a Docker container"
+    )
 
 
 def prepare(
@@ -121,6 +124,8 @@ def _additions(options: Namespace, plan: dict[str, Any]) -> tuple[dict[str, str]
         additions["spark.hearth.hosts"] = options.hosts
     if options.unbound:
         additions["spark.hearth.binding"] = "off"
+    if options.docker:
+        additions["spark.hearth.launcher"] = "docker"
     return additions, places.hearth_jar()
 
 

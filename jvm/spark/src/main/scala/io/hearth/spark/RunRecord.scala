@@ -31,6 +31,7 @@ final case class RunRecord(
     state: String,
     hosts: String,
     binding: String,
+    launcher: String,
     ui: Option[String],
     scratch: Vector[Path]
 ) {
@@ -40,7 +41,7 @@ final case class RunRecord(
     node.put("master", master).put("spark_version", sparkVersion).put("state", state)
     node.put("started_at", startedAt.toString).put("machine", machine)
     node.put("driver_pid", driverPid).put("driver_start_ticks", driverStartTicks)
-    node.put("hosts", hosts).put("binding", binding)
+    node.put("hosts", hosts).put("binding", binding).put("launcher", launcher)
     ui.foreach(node.put("ui", _))
     node.set[ObjectNode]("scratch", Json.array(scratch)((array, path) => array.add(path.toString)))
   }

@@ -22,7 +22,7 @@ object BoundLauncher {
    * @throws java.io.IOException when the program cannot be started
    */
   def start(spec: LaunchSpec): Process = spec.binding match {
-    case None => builder(spec).start()
+    case None => unbound(spec, spec.command)
     case Some(binding) => startBound(spec, binding)
   }
 
@@ -34,7 +34,7 @@ object BoundLauncher {
           try {
             LinuxScheduling.bindThreadToCpus(binding.cpus)
             LinuxScheduling.bindThreadToNodes(binding.memoryNodes)
-            Right(builder(spec).start())
+            Right(unbound(spec, spec.command))
           } catch {
             case NonFatal(e) => Left(e)
           }
@@ -46,14 +46,15 @@ object BoundLauncher {
     started.get().fold(e => throw e, identity)
   }
 
-  private def builder(spec: LaunchSpec): ProcessBuilder = {
+  /** Starts a command with a spec's directory, environment and output, where this thread may run. */
+  private[launch] def unbound(spec: LaunchSpec, command: Vector[String]): Process = {
     Files.createDirectories(spec.workDirectory)
-    val builder = new ProcessBuilder(("setsid" +: spec.command): _*)
+    val builder = new ProcessBuilder(("setsid" +: command): _*)
     builder.directory(spec.workDirectory.toFile)
     spec.environment.foreach { case (name, value) => builder.environment.put(name, value) }
     builder.redirectInput(new File("/dev/null"))
     builder.redirectOutput(ProcessBuilder.Redirect.appendTo(spec.stdout.toFile))
     builder.redirectError(ProcessBuilder.Redirect.appendTo(spec.stderr.toFile))
-    builder
+    builder.start()
   }
 }

@@ -2,6 +2,8 @@ package io.hearth.core.launch
 
 import java.nio.file.{Files, Path}
 
+import scala.sys.process.stringToProcess
+
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.affinity.{BindingRefused, LinuxScheduling}
@@ -88,6 +90,49 @@ class LaunchSuite extends AnyFunSuite {
       assert(intercept[BindingRefused](BoundLauncher.start(spec)).call == "set_mempolicy")
       assert(!Files.exists(directory.resolve("started")))
     }
+  }
+
+  test("a container's command line is exactly this, with no value of the environment in it") {
+    val spec = shell(Path.of("/w"), "true", Some(Binding(IdSet(2, 3), IdSet(1))))
+    def command(spec: LaunchSpec) = Docker
+      .command(
+        spec,
+        "hearth-app-0",
+        Vector("/home", "/usr"),
+        User("1000", Vector("1000", "27")),
+        Vector("HEARTH_TEST", "SECRET")
+      )
+      .mkString(" ")
+    assert(
+      command(spec) ==
+        "docker run --rm --name hearth-app-0 --log-driver none --pid host --network host --ipc host " +
+        "--user 1000:1000 --group-add 27 --cpuset-cpus 2-3 --cpuset-mems 1 --volume /home:/home " +
+        "--volume /usr:/usr --env HEARTH_TEST --env SECRET hearth-empty:1 " +
+        "sh -c cd \"$0\" && exec \"$@\" /w sh -c true -cp unused unused"
+    )
+    assert(!command(spec.copy(binding = None)).contains("cpuset"))
+  }
+
+  test("a container shares the machine's directories, and neither the kernel's nor plain files") {
+    inDirectory { root =>
+      Vector("usr", "data", "proc", "sys", "dev", "lost+found", "odd:name")
+        .foreach(name => Files.createDirectory(root.resolve(name)))
+      Files.createSymbolicLink(root.resolve("bin"), Path.of("usr"))
+      Files.writeString(root.resolve("swapfile"), "")
+      assert(Docker.shared(root) == Vector("bin", "data", "usr").map(name => s"$root/$name"))
+    }
+  }
+
+  test("any application id becomes a name that Docker takes") {
+    assert(Docker.containerName("hearth-nightly report/ä-3") == "hearth-nightly-report---3")
+  }
+
+  test("the own user has the own group first, once") {
+    val own = User.own()
+    assert(own.id == "id -u".!!.trim)
+    assert(own.groups.head == "id -g".!!.trim)
+    assert(own.groups.toSet == "id -G".!!.trim.split(' ').toSet)
+    assert(own.groups.distinct == own.groups)
   }
 
   test("a directory's jars become one wildcard, and only when all of them are there") {

@@ -34,6 +34,17 @@ class PlacementSuite extends AnyFunSuite {
     assert(PlacementCheck.drift(planned, right).isEmpty)
   }
 
+  test("a cpuset that holds the planned memory nodes alone binds without a memory policy") {
+    val policies = Map("default" -> 9)
+    val contained = right.copy(memsAllowed = IdSet(1), policies = policies)
+    assert(PlacementCheck.drift(planned, contained).isEmpty)
+    assert(PlacementCheck.drift(planned, right.copy(policies = policies)).nonEmpty)
+    assert(
+      PlacementCheck.drift(planned, contained.copy(anonymousBytes = Map(0 -> 20L, 1 -> 980L))) ==
+        Vector("has 2.0 % of its anonymous memory outside nodes 1")
+    )
+  }
+
   test("one CPU more, one less, another policy, memory elsewhere: each is drift, and says which") {
     def drift(actual: ProcessPlacement) = PlacementCheck.drift(planned, actual)
     assert(

@@ -34,6 +34,17 @@ private[spark] object HearthConfig {
     .checkValues(Set("required", "preferred", "off"))
     .createWithDefault("required")
 
+  val Launcher: ConfigEntry[String] = ConfigBuilder("spark.hearth.launcher")
+    .doc(
+      "How executors are started. `process`: as processes, bound by CPU mask and memory policy. `docker`: each " +
+        "in a Docker container of its own, whose cpuset holds its CPUs and memory nodes, with this machine's " +
+        "directories, user, network and process ids; the engine must run on this machine, and needs no image."
+    )
+    .version("0.1.0")
+    .stringConf
+    .checkValues(Set("process", "docker"))
+    .createWithDefault("process")
+
   val PlanFile: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.plan")
     .doc(
       "A plan (JSON, contract/plan.schema.json) to carry out instead of planning; `hearth submit` sets it."
@@ -97,6 +108,7 @@ private[spark] object HearthConfig {
   val all: Vector[ConfigEntry[_]] = Vector(
     Hosts,
     BindingMode,
+    Launcher,
     WorkloadKind,
     InputSize,
     PlanFile,

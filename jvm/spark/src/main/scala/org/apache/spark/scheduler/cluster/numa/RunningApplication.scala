@@ -19,7 +19,7 @@ import org.apache.spark.util.{ShutdownHookManager, Utils}
 
 import io.hearth.core.UserError
 import io.hearth.core.affinity.BindingRefused
-import io.hearth.core.launch.{ArchiveUse, BoundLauncher, ClassDataArchive, ClassPath}
+import io.hearth.core.launch._
 import io.hearth.core.placement.PlacementReport
 import io.hearth.core.plan.{ExecutorPlan, Plan, PlanJson}
 import io.hearth.spark._
@@ -33,6 +33,7 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
 
   private val conf: SparkConf = sc.conf
   private val binding = conf.get(HearthConfig.BindingMode)
+  private val launcher = conf.get(HearthConfig.Launcher)
   private val startedAt = Instant.now()
   private val runs = conf
     .get(HearthConfig.RunsDirectory)
@@ -53,6 +54,7 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
 
   /** Makes the record and the scratch directories; nothing is started yet. @throws UserError */
   def open(): Unit = {
+    if (launcher == "docker") Docker.prepare()
     RunSweep.sweep(runs, conf.get(HearthConfig.RunsKept), remove).foreach(line => logInfo(line))
     run.writePlan(PlanJson.write(plan))
     writeRecord("running")
@@ -74,7 +76,7 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
     val executor = describeExecutor(id, place)
     (executor.workDirectory +: executor.temporary +: executor.localDirs)
       .foreach(Files.createDirectories(_))
-    val (process, bound) = startBound(executor)
+    val (process, bound) = startProcess(executor)
     val ticks = PlacementReport.startTicks(Path.of("/proc"), process.pid).getOrElse(0L)
     reaper.watch(process.pid, ticks)
     val where =
@@ -179,8 +181,15 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
       ClassDataArchive.use(directory, launch.classPath, java, appId)
     }
 
-  private def startBound(executor: ExecutorLaunch): (Process, Boolean) = {
+  private def startProcess(executor: ExecutorLaunch): (Process, Boolean) = {
     val spec = ExecutorLaunch.compose(launch, executor, archiveOptions)
+    if (launcher == "docker") {
+      val container = Docker.containerName(s"hearth-$appId-${executor.id}")
+      (Docker.start(spec, container), spec.binding.isDefined)
+    } else startBound(spec, executor)
+  }
+
+  private def startBound(spec: LaunchSpec, executor: ExecutorLaunch): (Process, Boolean) =
     try (BoundLauncher.start(spec), spec.binding.isDefined)
     catch {
       case refused: BindingRefused if binding == "preferred" =>
@@ -192,7 +201,6 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
           Some(refused)
         )
     }
-  }
 
   private def describeExecutor(id: String, place: ExecutorPlan): ExecutorLaunch = ExecutorLaunch(
     id = id,
@@ -273,6 +281,7 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
         state = state,
         hosts = conf.get(HearthConfig.Hosts),
         binding = binding,
+        launcher = launcher,
         ui = sc.uiWebUrl,
         scratch = scratch ++ toldReaper.asScala.toVector.sorted
       ).toJson

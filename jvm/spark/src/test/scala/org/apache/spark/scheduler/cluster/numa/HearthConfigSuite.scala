@@ -16,6 +16,7 @@ class HearthConfigSuite extends AnyFunSuite {
   private val refused = Map(
     "spark.hearth.hosts" -> "rack",
     "spark.hearth.binding" -> "maybe",
+    "spark.hearth.launcher" -> "podman",
     "spark.hearth.workload" -> "poetry",
     "spark.hearth.input" -> "0",
     "spark.hearth.plan" -> " ",
