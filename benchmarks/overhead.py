@@ -1,6 +1,7 @@
 """What `hearth profile` costs: every job of the batch suite with all probes, and without.
 
     .venv/bin/python benchmarks/overhead.py --repeat 2
+    .venv/bin/python benchmarks/overhead.py --times 4
 
 Each job runs in pairs under one master, in random order within a pair (seeded), its answer checked,
 after one short pair that is dropped. Compared are the job's own phases, so that what profile does
@@ -15,14 +16,16 @@ import json
 import os
 import platform
 import random
+import signal
 import statistics
+import sys
 import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hearth.bench import cases, catalogue, suites
+from hearth.bench import cases, catalogue, datasets, suites
 from hearth.bench.subjects import PROFILE
 from hearth.planner import places
 
@@ -38,6 +41,7 @@ def main() -> None:
     )
     parser.add_argument("--repeat", type=int, default=2, help="pairs of each job")
     parser.add_argument("--master", default="local[*]", help="of every run")
+    parser.add_argument("--times", type=int, default=1, help="the default sizes of the data")
     parser.add_argument("--jobs", help="these alone, separated by commas; default: the suite")
     parser.add_argument("--seed", type=int, default=1, help="of the order")
     parser.add_argument("--output", type=Path, help="raw results (default: benchmarks/results/)")
@@ -45,6 +49,7 @@ def main() -> None:
     name = f"overhead-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
     output = options.output or ROOT / "benchmarks" / "results" / name
     output.parent.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leaves no temporary directory
     with tempfile.TemporaryDirectory(prefix="hearth-overhead-") as state:
         os.environ["HEARTH_STATE"] = state
         rows = measure(options, output)
@@ -64,7 +69,7 @@ def measure(options: argparse.Namespace, output: Path) -> list[Row]:
     for pair, (number, entry) in enumerate(planned):
         for arm in draw.sample(list(ARMS), len(ARMS)):
             row = {"arm": arm, "job": entry.job.name, "repetition": number, "pair": pair}
-            row |= one_run(offer, entry, options.master, arm)
+            row |= one_run(offer, entry, options, arm)
             with output.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
             rows.append(row)
@@ -74,13 +79,16 @@ def measure(options: argparse.Namespace, output: Path) -> list[Row]:
 
 
 def one_run(
-    offer: catalogue.Catalogue, entry: suites.Entry, master: str, arm: str
+    offer: catalogue.Catalogue, entry: suites.Entry, options: argparse.Namespace, arm: str
 ) -> dict[str, Any]:
-    case = cases.Case(entry.job, dict(entry.parameters))
+    sizes = [datasets.default_bytes(item.generator) for item in entry.job.inputs]
+    size = options.times * max(sizes) if sizes else None  # some make their data by parameters
+    case = cases.Case(entry.job, dict(entry.parameters), size)
     load = os.getloadavg()[0]
     begin = time.monotonic()
-    done = cases.run(offer, case, master, program=ARMS[arm])
+    done = cases.run(offer, case, options.master, program=ARMS[arm])
     row = {
+        "size_bytes": size,
         "seconds": done.document["seconds"],
         "wall_s": done.document["wall_s"],
         "checked_s": round(time.monotonic() - begin, 3),

@@ -12,6 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hearth.bench.arms import BALANCING, cannot_switch
+from hearth.launch.arguments import split_line
+from hearth.launch.choices import keep_choice
 from support import ROOT, Command
 
 APPS = ROOT / "tests" / "local_numa" / "apps"
@@ -83,6 +85,17 @@ def test_submit_uses_what_was_kept_and_says_so_unless_told_not_to(compared) -> N
     assert "local-numa[2x1]" in fixed.stdout
     afresh = hearth(state, "submit", "--dry-run", "--no-kept", str(APPS / "tiny.py"))
     assert "kept choice" not in afresh.stderr
+
+
+def test_a_kept_plan_is_run_as_it_was_compared(tmp_path: Path) -> None:
+    state, application = tmp_path / "state", str(APPS / "tiny.py")
+    choice = {"arm": "unbound", "comparison": "c", "sentence": "Partition."}
+    choice |= {"master": None, "words": ["--executors", "2", "--cores", "1", "--unbound"]}
+    keep_choice(state, split_line([application]), choice)
+    told = hearth(state, "submit", "--dry-run", application)
+    assert "kept choice 'unbound' of comparison c: Partition." in told.stderr
+    assert "--master 'local-numa[2x1]'" in told.stdout
+    assert "spark.hearth.binding=off" in told.stdout
 
 
 def test_the_report_of_a_comparison_shows_it_with_a_run_of_each_arm(compared) -> None:

@@ -71,6 +71,11 @@ def data_home() -> Path:
     return Path(chosen).absolute() if chosen else places.cache_home() / "data"
 
 
+def default_bytes(generator: str) -> int:
+    """The size of a generator's data where the user gives none."""
+    return DEFAULT_BYTES.get(generator, _DEFAULT_BYTES)
+
+
 def wanted_by(
     offer: catalogue.Catalogue,
     job: catalogue.Job,
@@ -86,7 +91,7 @@ def wanted_by(
     values = {p.name: p.default for p in job.parameters} | parameters
     wanted: dict[str, Wanted | WantedTpch] = {}
     for item in job.inputs:
-        size = size_bytes or DEFAULT_BYTES.get(item.generator, _DEFAULT_BYTES)
+        size = size_bytes or default_bytes(item.generator)
         if item.generator == "tpch":
             scale = float(values["scale"])  # 0: as the size says
             wanted[item.name] = WantedTpch(scale or tpch.scale_of(size))
