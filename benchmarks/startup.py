@@ -9,7 +9,8 @@ local-numa with a bootstrap interval. Raw values go to benchmarks/results/ as ea
 
 Arms: `local[2]`; `local-cluster[2,1,1024]`; `standalone`, a master and two workers of one core that
 run already (their own start is not counted); `local-numa[2x1]` by plain spark-submit; the same by
-`hearth submit`, which plans first and starts the driver from a class-data archive too.
+`hearth submit`, which plans first and starts the driver from a class-data archive too; and, where
+a Docker engine answers, by `hearth submit --docker`, each executor in a container.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hearth.bench.arms import no_docker
 from hearth.planner.places import hearth_jar, spark_home
 
 BIN = Path(sys.executable).parent
@@ -77,14 +79,19 @@ def arms(application: Path, standalone_master: str, folder: Path) -> dict[str, l
     def spark(master: str, *more: str) -> list[str]:
         return [submit, "--master", master, *more, *quiet, str(application)]
 
+    submitted = [str(BIN / "hearth"), "submit", "--master", NUMA]
+    docker = (
+        {}
+        if no_docker()
+        else {f"hearth submit --docker {NUMA}": [*submitted, "--docker", *quiet, str(application)]}
+    )
     return {
         "local[2]": spark("local[2]"),
         "local-cluster[2,1,1024]": spark("local-cluster[2,1,1024]"),
         "standalone": spark(standalone_master, "--executor-cores", "1"),
         NUMA: spark(NUMA, "--jars", jar, "--driver-class-path", jar),
-        f"hearth submit {NUMA}": [
-            *(str(BIN / "hearth"), "submit", "--master", NUMA, *quiet, str(application))
-        ],
+        f"hearth submit {NUMA}": [*submitted, *quiet, str(application)],
+        **docker,
     }
 
 

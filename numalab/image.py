@@ -21,6 +21,8 @@ from pathlib import Path
 from numalab.setup import CACHE, PROJECT, LabUnavailableError, find_tool, kernel_directory
 
 PROGRAMS = ("bash", "busybox", "numactl", "lstopo-no-graphics")
+#: Docker's engine and what it starts, where they are on this machine: for the case `containers`.
+ENGINE = ("docker", "dockerd", "containerd", "containerd-shim-runc-v2", "runc")
 SITE_PACKAGES = ("pyspark", "py4j", "orjson")
 LEFT_OUT = (  # of the JDK, of Python's library and of the virtual environment's programs
     *("jmods", "src.zip", "man", "legal", "include"),
@@ -99,7 +101,7 @@ def _fingerprint() -> str:
     packages = sorted(
         path.name for path in site_packages(virtual_environment()).glob("*.dist-info")
     )
-    programs = [f"{name} {Path(_require(name)).stat().st_mtime_ns}" for name in PROGRAMS]
+    programs = [f"{path} {path.stat().st_mtime_ns}" for path in _programs()]
     parts = [
         Path(__file__).read_text(encoding="utf-8"),
         java.read_text(encoding="utf-8"),
@@ -112,12 +114,22 @@ def _fingerprint() -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
+def has_engine() -> bool:
+    """Whether the guest gets Docker's engine."""
+    return all(find_tool(name) for name in ENGINE)
+
+
+def _programs() -> list[Path]:
+    names = (*PROGRAMS, *ENGINE) if has_engine() else PROGRAMS
+    return [Path(_require(name)) for name in names]
+
+
 def _stage(root: Path) -> None:
     venv = virtual_environment()
     site = site_packages(venv)
     stdlib = Path(sysconfig.get_path("stdlib"))
     python = Path(sys.executable).resolve()
-    programs = [Path(_require(name)) for name in PROGRAMS]
+    programs = _programs()
     files = [*programs, python, venv / "pyvenv.cfg"]
     trees = [java_home(), stdlib, venv / "bin", *(site / name for name in SITE_PACKAGES)]
     trees += [path for path in LOCALES if path.is_dir()]

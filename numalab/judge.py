@@ -34,6 +34,7 @@ class Observed:
 
     name: str
     cpus: frozenset[int]
+    memory_nodes: frozenset[int]
     policies: Counter[str]
     anonymous: Counter[int]
     threads: tuple[Thread, ...]
@@ -42,18 +43,23 @@ class Observed:
 def observe(directory: Path) -> Observed:
     """Reads one captured process."""
     status = (directory / "status").read_text(encoding="utf-8")
-    allowed = re.search(r"^Cpus_allowed_list:\s*(\S+)", status, re.MULTILINE)
-    if allowed is None:
-        raise ValueError(f"{directory}/status has no Cpus_allowed_list")
     maps = (directory / "numa_maps").read_text(encoding="utf-8").splitlines()
     threads = (directory / "threads").read_text(encoding="utf-8").splitlines()
     return Observed(
         name=str(directory),
-        cpus=parse_ids(allowed.group(1)),
+        cpus=_allowed(status, "Cpus_allowed_list"),
+        memory_nodes=_allowed(status, "Mems_allowed_list"),
         policies=Counter(line.split()[1] for line in maps),
         anonymous=sum((_anonymous(line) for line in maps), Counter()),
         threads=tuple(_thread(line) for line in threads),
     )
+
+
+def _allowed(status: str, name: str) -> frozenset[int]:
+    found = re.search(rf"^{name}:\s*(\S+)", status, re.MULTILINE)
+    if found is None:
+        raise ValueError(f"no {name} in a process's status")
+    return parse_ids(found.group(1))
 
 
 def _anonymous(line: str) -> Counter[int]:
@@ -73,8 +79,13 @@ def _thread(line: str) -> Thread:
     return Thread(parse_ids(allowed), int(fields[39 - 3]))
 
 
-def faults(seen: Observed, cpus: frozenset[int], node: int) -> list[str]:
-    """What is wrong with a process that should run on exactly these CPUs, memory on this node."""
+def faults(
+    seen: Observed, cpus: frozenset[int], node: int, *, by_cpuset: bool = False
+) -> list[str]:
+    """What is wrong with a process that should run on exactly these CPUs, memory on this node.
+
+    by_cpuset: whether a cpuset is to hold its memory there, in place of a memory policy.
+    """
     problems = []
     if seen.cpus != cpus:
         problems.append(f"allowed CPUs are {format_ids(seen.cpus)}, not {format_ids(cpus)}")
@@ -84,7 +95,9 @@ def faults(seen: Observed, cpus: frozenset[int], node: int) -> list[str]:
     ran = {thread.last_cpu for thread in seen.threads} - cpus
     if ran:
         problems.append(f"threads last ran on CPUs {format_ids(ran)}")
-    if set(seen.policies) != {f"bind:{node}"}:
+    if by_cpuset and seen.memory_nodes != {node}:
+        problems.append(f"its cpuset allows memory nodes {format_ids(seen.memory_nodes)}")
+    if not by_cpuset and set(seen.policies) != {f"bind:{node}"}:
         problems.append(f"memory policies are {dict(seen.policies)}, not bind:{node} alone")
     problems += _memory_faults(seen, node)
     return [f"{seen.name}: {problem}" for problem in problems]

@@ -27,11 +27,21 @@ CONFIGURATION = {
 
 def collect(job: dict[str, object], evidence: Path) -> None:
     """Submits the application; leaves its evidence, its output and hearth's own record of it."""
+    submit(job, evidence, {}, os.environ)
+
+
+def submit(
+    job: dict[str, object],
+    evidence: Path,
+    settings: dict[str, str],
+    environment: Mapping[str, str],
+) -> None:
+    """The same with further settings of Spark."""
     if not job["jar"]:
         raise FileNotFoundError("no hearth jar was built: run `make setup`")
-    state = Path("/tmp/hearth-state")
+    state = Path(f"/tmp/hearth-{evidence.name}")
     options = {name: archive_use(ARCHIVES / f"{name}.jsa") for name in ("driver", "executor")}
-    call = command(str(job["jar"]), str(job["master"]), options, os.environ)
+    call = command(str(job["jar"]), str(job["master"]), options, environment, settings)
     call += [str(evidence), str(job["executors"])]
     with (evidence / "output.txt").open("wb") as output:
         done = subprocess.run(
@@ -39,7 +49,7 @@ def collect(job: dict[str, object], evidence: Path) -> None:
             stderr=output,
             check=False,  # its progress is on the console
             timeout=LIMIT_SECONDS,
-            env={**os.environ, "HEARTH_STATE": str(state)},
+            env={**environment, "HEARTH_STATE": str(state)},
         )
     (evidence / "status").write_text(str(done.returncode), encoding="ascii")
     if state.is_dir():
@@ -52,7 +62,11 @@ def archive_use(archive: Path) -> str:
 
 
 def command(
-    jar: str, master: str, java_options: dict[str, str], environment: Mapping[str, str]
+    jar: str,
+    master: str,
+    java_options: dict[str, str],
+    environment: Mapping[str, str],
+    further: Mapping[str, str] | None = None,
 ) -> list[str]:
     """The application's command line, without its two arguments.
 
@@ -66,6 +80,7 @@ def command(
         **CONFIGURATION,
         "spark.executor.extraJavaOptions": java_options["executor"],
         "spark.executor.extraClassPath": class_path,
+        **(further or {}),
     }
     words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     java = f"{environment['JAVA_HOME']}/bin/java"

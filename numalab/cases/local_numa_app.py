@@ -142,7 +142,10 @@ def executor_processes(app_id: str) -> dict[str, int]:
             words = (directory / "cmdline").read_bytes().split(b"\0")
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if EXECUTOR in words and b"--executor-id" in words and app_id.encode() in words:
+        java = words[0].endswith(
+            b"/java"
+        )  # not the client of a container, which names all that too
+        if java and EXECUTOR in words and b"--executor-id" in words and app_id.encode() in words:
             found[words[words.index(b"--executor-id") + 1].decode()] = int(directory.name)
     return found
 

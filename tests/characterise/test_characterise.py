@@ -84,6 +84,8 @@ def test_it_is_shown_again_later_and_as_a_page(asked) -> None:
     shown = hearth(state, "report", document["id"]).stdout
     assert document["questions"][0]["sentence"].split(",")[0] in shown
     assert "Not answered here" in shown
+    classes = {cell["class"] for cell in document["questions"][0]["cells"]}
+    assert all(any(row.endswith(kind) for row in shown.splitlines()) for kind in classes)
     page = (state.parent / "page.html").read_text()
     assert document["questions"][0]["title"] in page and "<td" in page
     again = json.loads(hearth(state, "report", document["id"], "--json").stdout)

@@ -102,6 +102,14 @@ def test_shuffle_blocks_are_read_from_the_files_of_another_container(contained: 
     nothing_is_left(contained)
 
 
+def test_the_secret_that_executors_need_reaches_those_in_containers(contained: Site):
+    """By the environment: a command line is for all to read."""
+    secret = {"spark__authenticate": "true", "spark__authenticate__secret": "hush"}
+    outcome = run(contained, "escape.py", **secret)
+    assert outcome.report["tried"], outcome.log[-3000:]
+    nothing_is_left(contained)
+
+
 @pytest.mark.parametrize("victim", ["jvm", "container", "client"])
 def test_what_is_killed_is_replaced_in_the_same_place_and_the_job_completes(
     contained: Site, victim: str
@@ -114,9 +122,11 @@ def test_what_is_killed_is_replaced_in_the_same_place_and_the_job_completes(
     if victim == "container":
         docker("rm", "--force", name)
     else:
-        found = clients(name) if victim == "client" else first_executor(contained)
-        assert len(found) == 1
-        os.kill(found[0], signal.SIGKILL)
+        (executor,) = first_executor(contained)
+        (client,) = clients(name)
+        if victim == "client":  # its executor cannot end by itself then
+            os.kill(executor, signal.SIGSTOP)
+        os.kill(client if victim == "client" else executor, signal.SIGKILL)
     eventually("a replacement", lambda: name not in cpusets() and len(cpusets()) == 2, 30)
     assert sorted(cpusets().values()) == sorted(before.values()) == ["0", "1"]
     output, _ = process.communicate(timeout=180)

@@ -34,7 +34,7 @@ def spark_shapes() -> list[str]:
 
 
 def characterises(name: str) -> bool:
-    """Two more Spark jobs, each of minutes: only when asked to, and in one shape."""
+    """Three more Spark jobs, each of minutes: only when asked to, and in one shape."""
     return os.environ.get(ALL_SPARK) == "all" and name == "two-nodes"
 
 
@@ -67,6 +67,7 @@ def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
             cases = ["topology", "controls", "memory_probe"]
             cases += ["local_numa"] if name in spark_shapes() else []
             cases += ["characterise"] if characterises(name) else []
+            cases += ["containers"] if characterises(name) and image.has_engine() else []
             say(request, f"\n{name}: boots for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
             try:
                 done[name] = machine.boot(shape, cases, EVIDENCE / name, LIMIT_SECONDS)
@@ -183,6 +184,36 @@ def test_characterise_puts_memory_on_the_node_that_it_names(
     # What is remote of the local run is shared pages of files that others mapped first.
     assert arms["local"]["remote_share"] < 0.1
     assert arms["node 1"]["remote_share"] > 0.8
+
+
+def test_executors_in_containers_have_their_node_by_their_cpusets(
+    boots: Callable[[str], Booted],
+) -> None:
+    if not characterises("two-nodes"):
+        pytest.skip(f"one more emulated Spark job: {ALL_SPARK}=all runs it")
+    if not image.has_engine():
+        require("docker", "there is no engine to put into the guest: apt-get install docker.io")
+    shape, done = boots("two-nodes")
+    evidence = done.evidence / "containers"
+    assert (evidence / "result.json").is_file(), last_words(evidence)
+    result = json.loads((evidence / "result.json").read_text())
+    assert result["counts"] == [result["expected"]] * 3
+    for moment in ("before", "after"):
+        homes = []
+        for path in (evidence / moment / "executors").iterdir():
+            seen = judge.observe(path)
+            (node,) = {shape.node_of(cpu) for cpu in seen.cpus}
+            assert judge.faults(seen, seen.cpus, node, by_cpuset=True) == []
+            homes.append(node)
+        assert sorted(homes) == [node.id for node in shape.nodes]
+        workers = [judge.observe(path) for path in (evidence / moment / "workers").iterdir()]
+        assert workers
+        for seen in workers:
+            (node,) = {shape.node_of(cpu) for cpu in seen.cpus}
+            assert judge.faults(seen, seen.cpus, node, by_cpuset=True) == []
+    (report,) = (evidence / "state").rglob("placement.json")
+    executors = json.loads(report.read_text())["executors"]
+    assert [executor["verdict"] for executor in executors] == ["as planned"] * 2
 
 
 def control_faults(booted: Booted, name: str) -> list[str]:
