@@ -6,9 +6,9 @@
 Each job runs in pairs under one master, in random order within a pair (seeded), its answer checked,
 after one short pair that is dropped. Compared are the job's own phases, so that what profile does
 before and after (reading the machine, closing the record), which the wall time shows, does not hide
-in the ratio. Reported: the ratio of all seconds with profile to all without, with a bootstrap
-interval over the pairs, and the median of the pairs' ratios. Raw values go to benchmarks/results/
-as each run ends.
+in the ratio; and the CPU seconds of everything that was started, which depend less on other work.
+Reported: the ratio of all seconds with profile to all without, with a bootstrap interval over the
+pairs, and the median of the pairs' ratios. Raw values go to benchmarks/results/ as each run ends.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import random
+import resource
 import signal
 import statistics
 import sys
@@ -85,12 +86,13 @@ def one_run(
     size = options.times * max(sizes) if sizes else None  # some make their data by parameters
     case = cases.Case(entry.job, dict(entry.parameters), size)
     load = os.getloadavg()[0]
-    begin = time.monotonic()
+    begin, cpu_s = time.monotonic(), children_cpu_s()
     done = cases.run(offer, case, options.master, program=ARMS[arm])
     row = {
         "size_bytes": size,
         "seconds": done.document["seconds"],
         "wall_s": done.document["wall_s"],
+        "cpu_s": round(children_cpu_s() - cpu_s, 3),
         "checked_s": round(time.monotonic() - begin, 3),
         "answer": done.document["verdict"]["status"],
         "master": done.document["spark"]["master"],
@@ -99,6 +101,12 @@ def one_run(
         "kernel": platform.release(),
     }
     return row | (sampler_cpu_s(done.record) if done.record else {})
+
+
+def children_cpu_s() -> float:
+    """Of all processes that were started and have ended: Spark, and what profile runs beside it."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def sampler_cpu_s(record: str) -> dict[str, float]:
@@ -113,7 +121,8 @@ def report(rows: list[Row]) -> None:
     for row in rows:
         pairs.setdefault(row["pair"], {})[row["arm"]] = row
     whole = list(pairs.values())
-    for name, what in (("seconds", "the jobs' own phases"), ("wall_s", "from start to end")):
+    compared = {"seconds": "the jobs' own phases", "wall_s": "from start to end", "cpu_s": "CPU"}
+    for name, what in compared.items():
         seconds = [(pair["profile"][name], pair["plain"][name]) for pair in whole]
         low, high = bootstrap(seconds)
         totals = [sum(side) for side in zip(*seconds, strict=True)]

@@ -58,7 +58,8 @@ METRIC_GROUPS = (
     *("PipelineL1,PipelineL2", "PipelineL1"),
 )
 #: For a perf without these groups. Slots of Ice Lake and later are read as one group, led by
-#: `slots` (perf-stat(1)); Sandy Bridge to Skylake; POWER10, POWER9, POWER8.
+#: `slots` (perf-stat(1)); Sandy Bridge to Skylake; POWER10, POWER9, POWER8 (Linux names them in
+#: tools/perf/pmu-events/arch/powerpc).
 TOP_DOWN = (
     (
         *("slots", "topdown-retiring", "topdown-bad-spec", "topdown-fe-bound"),
