@@ -85,6 +85,8 @@ def one_run(
     sizes = [datasets.default_bytes(item.generator) for item in entry.job.inputs]
     size = options.times * max(sizes) if sizes else None  # some make their data by parameters
     case = cases.Case(entry.job, dict(entry.parameters), size)
+    # Made before anything is measured: a generator is a child too.
+    datasets.ensure_all(datasets.wanted_by(offer, case.job, case.parameters, size, case.seed))
     load = os.getloadavg()[0]
     begin, cpu_s = time.monotonic(), children_cpu_s()
     done = cases.run(offer, case, options.master, program=ARMS[arm])
