@@ -121,6 +121,17 @@ def test_the_jar_is_added_to_the_users_class_path_wherever_he_set_it(tmp_path: P
     assert "/mine.jar:/hearth.jar" in command("app.py", conf=tmp_path)
 
 
+@pytest.mark.parametrize("asked", ["docker", "unbound"])
+def test_what_is_asked_of_executors_is_said_to_be_idle_where_the_plan_has_none(
+    hearth: Command, asked: str
+) -> None:
+    plan = json.loads(hearth("plan", "--json").stdout)
+    done = hearth("submit", "--dry-run", f"--{asked}", "job.py")
+    assert done.returncode == 0
+    said = f"--{asked} has no effect, the plan is one JVM: fix executors" in done.stderr
+    assert said == (plan["mode"] == "native")
+
+
 def test_a_native_plan_is_plain_spark() -> None:
     assert command("--name n app.py", NATIVE) == [
         *("--master", "local[2]"),

@@ -13,7 +13,7 @@ from numalab.cases import local_numa
 
 # Where Debian and Docker's own packages put the engine's programs.
 FURTHER_PATH = "/usr/local/bin:/usr/sbin"
-# Emulated, the engine takes some ten seconds to answer.
+# Far more than the engine takes, emulated.
 START_SECONDS = 180.0
 
 

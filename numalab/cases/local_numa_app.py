@@ -142,9 +142,8 @@ def executor_processes(app_id: str) -> dict[str, int]:
             words = (directory / "cmdline").read_bytes().split(b"\0")
         except (FileNotFoundError, ProcessLookupError):
             continue
-        java = words[0].endswith(
-            b"/java"
-        )  # not the client of a container, which names all that too
+        # Not the client of a container, which names all that too.
+        java = words[0].endswith(b"/java")
         if java and EXECUTOR in words and b"--executor-id" in words and app_id.encode() in words:
             found[words[words.index(b"--executor-id") + 1].decode()] = int(directory.name)
     return found

@@ -142,3 +142,17 @@ def eventually(what: str, check: Callable[[], bool], seconds: float) -> None:
     while not check():
         assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
         time.sleep(0.05)
+
+
+def beyond(site: Site) -> str:
+    """A plan with a CPU that no machine here has."""
+    file = site.root / "plan.json"
+    file.write_text(
+        """{"schema": "hearth/plan/1", "mode": "partitioned", "master": "local-numa[1x1]",
+        "executors": [{"id": 0, "cpus": "4000", "memory_nodes": "0", "task_slots": 1,
+        "heap_mb": 600, "off_heap_mb": 0, "overhead_mb": 384, "java_options": [],
+        "host": "127.78.200.1"}],
+        "driver": {"cpus": "0", "memory_nodes": "0", "bound": false, "heap_mb": 512},
+        "conf": {}, "reasons": []}"""
+    )
+    return str(file)

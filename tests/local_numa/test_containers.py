@@ -5,11 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from application import APPS, Outcome, Site, eventually
+from application import APPS, Outcome, Site, beyond, eventually
 
 from hearth.measure.record import list_records
 
@@ -200,14 +199,8 @@ def test_without_the_command_the_application_ends_and_says_what_to_install(
 
 
 def test_cpus_that_the_engine_refuses_end_the_application_with_its_words(contained: Site):
-    plan = contained.root / "plan.json"
-    executor = {"id": 0, "cpus": "4000", "memory_nodes": "0", "task_slots": 1, "heap_mb": 600}
-    executor |= {"off_heap_mb": 0, "overhead_mb": 384, "java_options": [], "host": "127.78.200.1"}
-    driver = {"cpus": "0", "memory_nodes": "0", "bound": False, "heap_mb": 512}
-    document = {"schema": "hearth/plan/1", "mode": "partitioned", "master": "local-numa[1x1]"}
-    document |= {"executors": [executor], "driver": driver, "conf": {}, "reasons": []}
-    plan.write_text(json.dumps(document))
-    outcome = run(contained, "pause.py", "1", master="local-numa", spark__hearth__plan=str(plan))
+    plan = beyond(contained)
+    outcome = run(contained, "pause.py", "1", master="local-numa", spark__hearth__plan=plan)
     assert outcome.code != 0
     assert "docker run ended with 125: docker: Error response from daemon: Requested CPUs" in (
         outcome.log
@@ -268,14 +261,7 @@ def test_a_killed_comparison_leaves_no_container(contained: Site):
             start_new_session=True,
         )  # fmt: skip
     contained.started.append(process)
-    deadline = time.monotonic() + 120
-    while len(containers()) < 2 or len(contained.executors()) < 1:
-        assert time.monotonic() < deadline, (contained.root / "compare.log").read_text()
-        time.sleep(0.2)
-        if process.poll() is not None:
-            pytest.fail((contained.root / "compare.log").read_text())
-        if len(containers()) == 2:
-            break
+    eventually("two containers", lambda: len(containers()) == 2, 120)
     process.kill()
     process.wait(timeout=20)
     eventually("no container left", lambda: containers() == [], 40)

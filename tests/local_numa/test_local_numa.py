@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from application import Site, eventually
+from application import Site, beyond, eventually
 from jsonschema import Draft202012Validator
 
 CONTRACT = Path(__file__).resolve().parents[2] / "contract"
@@ -231,17 +231,3 @@ def read(site, name: str) -> str:
         return (site.only_run() / name).read_text()
     except (OSError, AssertionError):
         return ""
-
-
-def beyond(site: Site) -> str:
-    """A plan with a CPU that no machine here has."""
-    file = site.root / "plan.json"
-    file.write_text(
-        """{"schema": "hearth/plan/1", "mode": "partitioned", "master": "local-numa[1x1]",
-        "executors": [{"id": 0, "cpus": "4000", "memory_nodes": "0", "task_slots": 1,
-        "heap_mb": 600, "off_heap_mb": 0, "overhead_mb": 384, "java_options": [],
-        "host": "127.78.200.1"}],
-        "driver": {"cpus": "0", "memory_nodes": "0", "bound": false, "heap_mb": 512},
-        "conf": {}, "reasons": []}"""
-    )
-    return str(file)

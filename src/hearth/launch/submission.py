@@ -73,6 +73,7 @@ def prepare(
     flags = _driver_flags(options, line, settings, jar)
     launch = compose.composed(spark_submit, line, settings, plan, additions, jar, flags)
     launch.environment.update(_python(settings))
+    launch.notes.extend(_idle(options, plan))
     return Submission(launch, settings, plan["master"], plan)
 
 
@@ -111,6 +112,15 @@ def _from_settings(options: Namespace, settings: dict[str, str]) -> None:
     if options.workload not in (None, *KINDS):
         known = ", ".join(KINDS)
         raise UserError(f"spark.hearth.workload: '{options.workload}' is unknown: use {known}")
+
+
+def _idle(options: Namespace, plan: dict[str, Any]) -> list[str]:
+    """What the user asked of executors where the plan has none."""
+    if plan["mode"] != "native":
+        return []
+    asked = [f"--{name}" for name in ("unbound", "docker") if getattr(options, name)]
+    remedy = "the plan is one JVM: fix executors, such as --executors 2"
+    return [f"{name} has no effect, {remedy}" for name in asked]
 
 
 def _additions(options: Namespace, plan: dict[str, Any]) -> tuple[dict[str, str], Path | None]:
