@@ -5,10 +5,15 @@
 
 Each job runs in pairs under one master, in random order within a pair (seeded), its answer checked,
 after one short pair that is dropped. Compared are the job's own phases, so that what profile does
-before and after (reading the machine, closing the record), which the wall time shows, does not hide
+before and after (trying the probes, closing the record), which the wall time shows, does not hide
 in the ratio; and the CPU seconds of everything that was started, which depend less on other work.
 Reported: the ratio of all seconds with profile to all without, with a bootstrap interval over the
 pairs, and the median of the pairs' ratios. Raw values go to benchmarks/results/ as each run ends.
+
+Two runs of a job differ by more than what is asked here, so the parts that can be told apart are
+added up too, in CPU seconds: what profile takes of a program that does nothing (--fixed runs), the
+sampling process, and how much more Spark's listener threads take than without, one of which writes
+the event log. Not in that sum: what these parts do to the caches and the compiler of the job.
 """
 
 import argparse
@@ -19,20 +24,28 @@ import random
 import resource
 import signal
 import statistics
+import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from hearth.bench import cases, catalogue, datasets, suites
+from hearth.bench.runner import RunError
 from hearth.bench.subjects import PROFILE
+from hearth.model.errors import UserError
 from hearth.planner import places
 
 ROOT = Path(__file__).resolve().parents[1]
 ARMS: dict[str, tuple[str, ...]] = {"plain": (), "profile": (*PROFILE, "profile")}
 WARM_UP = "sort-by"
+LISTENERS = "spark-listener-"  # what the kernel keeps of spark-listener-group-eventLog and others
+LOOK_S = 1.0
 Row = dict[str, Any]
 
 
@@ -44,6 +57,7 @@ def main() -> None:
     parser.add_argument("--master", default="local[*]", help="of every run")
     parser.add_argument("--times", type=int, default=1, help="the default sizes of the data")
     parser.add_argument("--jobs", help="these alone, separated by commas; default: the suite")
+    parser.add_argument("--fixed", type=int, default=10, help="runs that do nothing")
     parser.add_argument("--seed", type=int, default=1, help="of the order")
     parser.add_argument("--output", type=Path, help="raw results (default: benchmarks/results/)")
     options = parser.parse_args()
@@ -53,8 +67,10 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leaves no temporary directory
     with tempfile.TemporaryDirectory(prefix="hearth-overhead-") as state:
         os.environ["HEARTH_STATE"] = state
+        fixed = [nothing(Path(state)) for _ in range(options.fixed)]
+        write(output, {"arm": "nothing", "runs": fixed})
         rows = measure(options, output)
-    report(rows)
+    report(rows, fixed)
     print(f"\nRaw results: {output}")
 
 
@@ -70,13 +86,74 @@ def measure(options: argparse.Namespace, output: Path) -> list[Row]:
     for pair, (number, entry) in enumerate(planned):
         for arm in draw.sample(list(ARMS), len(ARMS)):
             row = {"arm": arm, "job": entry.job.name, "repetition": number, "pair": pair}
-            row |= one_run(offer, entry, options, arm)
-            with output.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
+            try:
+                row |= one_run(offer, entry, options, arm)
+            except (UserError, RunError) as failure:
+                print(f"  {row['job']} {arm} failed, its pair does not count: {failure}")
+                continue
+            write(output, row)
             rows.append(row)
             place = f"{pair}/{len(planned) - 1}"
             print(f"  {place:6} {row['job']:22} {arm:8} {row['seconds']:7.2f} s", flush=True)
     return [row for row in rows if row["repetition"] >= 0]
+
+
+def write(output: Path, row: Row) -> None:
+    with output.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def nothing(folder: Path) -> Row:
+    """Profile of a second's sleep in place of Spark: CPU seconds, and seconds beyond that one."""
+    home = folder / "nothing"
+    (home / "bin").mkdir(parents=True, exist_ok=True)
+    if not (home / "jars").exists():
+        (home / "jars").symlink_to(places.spark_home() / "jars")
+        (home / "bin" / "spark-submit").write_text("#!/bin/sh\nexec sleep 1\n")
+        (home / "bin" / "spark-submit").chmod(0o755)
+    begin, cpu_s = time.monotonic(), children_cpu_s()
+    words = [*ARMS["profile"], "--master", "local[*]", "nothing.py"]
+    environment = {**os.environ, "SPARK_HOME": str(home)}
+    done = subprocess.run(words, env=environment, capture_output=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"profile of nothing failed: {done.stderr.decode()}")
+    row = {"cpu_s": children_cpu_s() - cpu_s, "added_s": time.monotonic() - begin - 1}
+    record = done.stderr.decode().split()[-1]
+    return {name: round(value, 3) for name, value in row.items()} | sampler_cpu_s(record)
+
+
+@contextmanager
+def listeners_cpu_s(told: Row) -> Iterator[None]:
+    """Into `told`: CPU seconds of the listener threads of the JVMs that run meanwhile."""
+    seen: dict[Path, int] = {}
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(LOOK_S):
+            for process in Path("/proc").glob("[0-9]*"):
+                seen.update(listeners_of(process))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        yield
+    finally:
+        over.set()
+        looking.join()
+        told["listeners_cpu_s"] = round(sum(seen.values()) / 1e9, 3)
+
+
+def listeners_of(process: Path) -> dict[Path, int]:
+    """Nanoseconds that each listener thread of a JVM has run; of another process none."""
+    found = {}
+    try:
+        if (process / "comm").read_text() == "java\n":
+            for thread in (process / "task").iterdir():
+                if (thread / "comm").read_text().startswith(LISTENERS):
+                    found[thread] = int((thread / "schedstat").read_text().split()[0])
+    except OSError:
+        pass  # it has ended; what was read before stays
+    return found
 
 
 def one_run(
@@ -89,8 +166,10 @@ def one_run(
     datasets.ensure_all(datasets.wanted_by(offer, case.job, case.parameters, size, case.seed))
     load = os.getloadavg()[0]
     begin, cpu_s = time.monotonic(), children_cpu_s()
-    done = cases.run(offer, case, options.master, program=ARMS[arm])
-    row = {
+    told: Row = {}
+    with listeners_cpu_s(told):
+        done = cases.run(offer, case, options.master, program=ARMS[arm])
+    row = told | {
         "size_bytes": size,
         "seconds": done.document["seconds"],
         "wall_s": done.document["wall_s"],
@@ -118,11 +197,11 @@ def sampler_cpu_s(record: str) -> dict[str, float]:
     return {"sampler_cpu_s": {row["probe"]: row["cpu_s"] for row in rows}["sampler"]}
 
 
-def report(rows: list[Row]) -> None:
+def report(rows: list[Row], fixed: list[Row]) -> None:
     pairs: dict[int, dict[str, Row]] = {}
     for row in rows:
         pairs.setdefault(row["pair"], {})[row["arm"]] = row
-    whole = list(pairs.values())
+    whole = [pair for pair in pairs.values() if len(pair) == len(ARMS)]
     compared = {"seconds": "the jobs' own phases", "wall_s": "from start to end", "cpu_s": "CPU"}
     for name, what in compared.items():
         seconds = [(pair["profile"][name], pair["plain"][name]) for pair in whole]
@@ -133,10 +212,36 @@ def report(rows: list[Row]) -> None:
             f"{what}: profile {totals[0]:.1f} s, plain {totals[1]:.1f} s; ratio "
             f"{totals[0] / totals[1]:.3f} [{low:.3f}, {high:.3f}]; median of pairs {middle:.3f}"
         )
-    cpu = sum(pair["profile"]["sampler_cpu_s"] for pair in whole)
-    wall = sum(pair["profile"]["wall_s"] for pair in whole)
-    print(f"CPU of the sampling process: {cpu / wall:.2%} of one CPU")
     print(f"{len(whole)} pairs on {os.cpu_count()} CPUs; answers: {sorted(answers(rows))}")
+    report_parts(whole, fixed)
+
+
+def report_parts(pairs: list[dict[str, Row]], fixed: list[Row]) -> None:
+    """CPU seconds that can be told apart, as shares of the CPU seconds of the plain runs."""
+    nothing_s = statistics.median(row["cpu_s"] for row in fixed)
+    added = [row["added_s"] for row in fixed]
+    print(
+        f"a program that does nothing: {nothing_s:.2f} CPU s, {statistics.median(added):.2f} s "
+        f"longer [{min(added):.2f}, {max(added):.2f}] ({len(fixed)} runs)"
+    )
+    start_s = min(row["sampler_cpu_s"] for row in fixed)  # is in nothing_s already
+    parts = {
+        "before and after": [nothing_s for _ in pairs],
+        "sampling": [max(0.0, pair["profile"]["sampler_cpu_s"] - start_s) for pair in pairs],
+        "event log": [
+            pair["profile"]["listeners_cpu_s"] - pair["plain"]["listeners_cpu_s"] for pair in pairs
+        ],
+    }
+    parts["together"] = [sum(each) for each in zip(*parts.values(), strict=True)]
+    base = [pair["plain"]["cpu_s"] for pair in pairs]
+    for name, costs in parts.items():
+        low, high = bootstrap([(b + c, b) for c, b in zip(costs, base, strict=True)])
+        share = sum(costs) / sum(base)
+        worst = max(c / b for c, b in zip(costs, base, strict=True))
+        print(
+            f"{name}: {share:.2%} of all CPU seconds [{low - 1:.2%}, {high - 1:.2%}], "
+            f"at most {worst:.2%} of a job's"
+        )
 
 
 def answers(rows: list[Row]) -> set[str]:

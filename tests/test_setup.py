@@ -84,6 +84,8 @@ def test_the_archive_is_made_once_and_used(hearth: Command, tmp_path: Path) -> N
     (archive,) = (tmp_path / "cache" / "hearth").iterdir()
     made = archive.stat().st_mtime_ns
     assert archive.suffix == ".jsa"
+    for needed in (b"io/hearth/core/topology/NodeReader", b"io/hearth/core/plan/Planner"):
+        assert needed in archive.read_bytes()  # of both: a live machine read, executors planned
     assert hearth("topology", environment=environment).returncode == 0
     assert archive.stat().st_mtime_ns == made
 
@@ -96,9 +98,14 @@ def test_archives_of_other_checkouts_stay_until_there_are_too_many(
     for age in range(5):
         (kept / f"cli-{age}.jsa").write_text("of another jar")
         os.utime(kept / f"cli-{age}.jsa", (1e9 - age, 1e9 - age))
+    for part in ("cli-7.1.part", "cli-8.2.part"):  # of a command killed long ago, of one that works
+        (kept / part).write_text("half of an archive")
+    os.utime(kept / "cli-7.1.part", (1e9, 1e9))
     environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert hearth("topology", environment=environment).returncode == 0
     others = {f"cli-{age}.jsa" for age in range(5)}
     left = {file.name for file in kept.iterdir()}
+    assert {name for name in left if name.endswith(".part")} == {"cli-8.2.part"}
+    left.remove("cli-8.2.part")
     assert left & others == {"cli-0.jsa", "cli-1.jsa", "cli-2.jsa"}
     assert len(left) == 4

@@ -43,6 +43,12 @@ def test_times_and_switches_are_summed_and_shares_averaged_over_jvms() -> None:
     assert found["remote_share"] == pytest.approx(0.3)
 
 
+def test_use_of_the_cpus_is_absent_where_the_machine_was_not_read() -> None:
+    found = measured(analysis([executor("1", use(10.0, 100), 0.9)]), cpus=None)
+    assert found["cpu_s"] == 11.0
+    assert "how many CPUs" in found["cpu_use"]["absent"]
+
+
 def test_a_jvm_of_which_nothing_is_known_does_not_count_as_zero() -> None:
     one = executor("1", use(10.0, None), 0.9)
     found = measured(analysis([one, executor("2", _ABSENT, _ABSENT)]), cpus=2)

@@ -96,6 +96,45 @@ def test_a_thread_that_ended_keeps_what_was_last_read_of_it(tmp_path: Path) -> N
     assert (second["voluntary"], second["involuntary"]) == (15, 3)
 
 
+def test_switches_of_a_thread_that_runs_again_are_added_at_the_next_sample() -> None:
+    """A thread that has not run since the last sample is not read again; one that has run is."""
+    sleeper = """
+import sys, threading, time
+def sleep():
+    while True:
+        time.sleep(0.002)
+        go.wait()
+go = threading.Event()
+threading.Thread(target=sleep, daemon=True).start()
+time.sleep(0.1)
+print('ready', flush=True)
+sys.stdin.readline()
+go.set()
+time.sleep(0.5)
+print('ran', flush=True)
+sys.stdin.read()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-c", sleeper], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        assert process.stdout is not None and process.stdin is not None
+        assert process.stdout.readline() == b"ready\n"
+        target = Target(process.pid, start_ticks(process.pid) or 0, "executor")
+        probe = ProcessProbe(Roots())
+        first, still = one(probe, target), one(probe, target)
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"ran\n"
+        ran = one(probe, target)
+    finally:
+        process.kill()
+        process.communicate()
+    assert (still["voluntary"], still["run_ns"]) == (first["voluntary"], first["run_ns"])
+    assert 80 <= ran["voluntary"] - first["voluntary"] <= 300  # 0.5 s of sleeps of 2 ms
+    assert ran["run_ns"] > first["run_ns"]
+
+
 def test_pages_that_a_process_touches_are_its_anonymous_memory_on_some_node() -> None:
     probe = MemoryProbe(Roots())
     reason = probe.supported()

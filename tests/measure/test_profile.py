@@ -147,6 +147,7 @@ def test_after_kill_9_of_profile_nothing_runs_on_and_the_record_is_readable(tmp_
     assert all_gone(processes)
     killed = only_record(tmp_path)
     assert killed.state == "killed"
+    assert killed.head["machine"]["schema"] == "hearth/topology/1"
     assert rows(killed, "samples/process.jsonl")
 
 

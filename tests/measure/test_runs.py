@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from hearth.measure.record import RecordWriter, find_record, list_records, new_directory, read_rows
+from hearth.launch.machine_reading import MachineReading
+from hearth.measure.record import (
+    RecordWriter,
+    find_record,
+    list_records,
+    new_directory,
+    read_record,
+    read_rows,
+)
 from hearth.model.errors import UserError
 from support import Command
 
@@ -23,6 +31,33 @@ def made(state: Path, name: str, end: int | None = 0, owner: dict | None = None)
     if end is not None:
         writer.finish("finished" if end == 0 else "failed", end, wall_s=1.5)
     return writer
+
+
+def test_a_machine_that_could_not_be_read_is_told_with_the_reason(tmp_path: Path) -> None:
+    writer = made(tmp_path, "unread")
+    reading = MachineReading(
+        writer, ["sh", "-c", "echo half; echo 'no CPU is allowed' >&2; exit 2"]
+    )
+    reading.look(final=True)
+    reading.look(final=True)  # what is done is not done again
+    reason = {"absent": "not read: no CPU is allowed"}
+    assert read_record(writer.directory).head["machine"] == reason
+    (warning,) = read_rows(writer.directory / "warnings.jsonl")
+    assert warning["what"] == "the machine could not be read: no CPU is allowed"
+    assert not list(writer.directory.glob(".machine*"))
+
+
+def test_a_machine_that_is_being_read_is_absent_until_it_is_whole(tmp_path: Path) -> None:
+    writer = made(tmp_path, "reading", end=None)
+    answer = "printf '{\"schema\": '; read -r _ < go; echo '\"whole\"}'"
+    os.mkfifo(writer.directory / "go")
+    command = ["sh", "-c", f"cd '{writer.directory}'; {answer}"]
+    reading = MachineReading(writer, command)
+    reading.look()
+    assert "absent" in read_record(writer.directory).head["machine"]
+    (writer.directory / "go").write_text("\n")
+    reading.look(final=True)
+    assert read_record(writer.directory).head["machine"] == {"schema": "whole"}
 
 
 def test_runs_are_listed_with_their_state(hearth: Command, tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ Document = dict[str, Any]
 def measures(record: Record) -> Document:
     """What may explain a difference, of one run: a number, or `{"absent": reason}`."""
     analysis = analyse(record.directory)
-    cpus = len(parse_ids(record.head["machine"]["allowed"]["cpus"]))
-    return measured(analysis, cpus)
+    allowed = record.head["machine"].get("allowed")
+    return measured(analysis, len(parse_ids(allowed["cpus"])) if allowed else None)
 
 
-def measured(analysis: Document, cpus: int) -> Document:
-    """The same, of an analysis; cpus: how many the run was allowed to use."""
+def measured(analysis: Document, cpus: int | None) -> Document:
+    """The same, of an analysis; cpus: how many the run was allowed to use, where that is known."""
     executors = analysis["executors"]
     time_s = analysis["totals"].get("time")
     gc: Any = {"absent": "no event log"}
@@ -28,7 +28,11 @@ def measured(analysis: Document, cpus: int) -> Document:
     cpu = _known(executors, "use", "cpu_s")
     cpu_s = sum(c["user"] + c["system"] for c in cpu) if isinstance(cpu, list) else cpu
     wall_s = analysis["record"]["wall_s"]
-    use = cpu_s if isinstance(cpu_s, dict) or not wall_s else cpu_s / (wall_s * cpus)
+    use = cpu_s
+    if cpus is None:
+        use = {"absent": "it is not known how many CPUs the run was allowed to use"}
+    elif not isinstance(cpu_s, dict) and wall_s:
+        use = cpu_s / (wall_s * cpus)
     return {
         "gc_share": gc,
         "remote_share": 1 - sum(local) / len(local) if isinstance(local, list) else local,

@@ -18,6 +18,7 @@ from typing import Any
 
 import hearth
 from hearth.launch.arguments import SubmitLine
+from hearth.launch.machine_reading import MachineReading
 from hearth.launch.observed import Observed, observed
 from hearth.launch.submission import Submission
 from hearth.measure import kernel
@@ -54,8 +55,8 @@ def profile(submission: Submission, line: SubmitLine, arm: str | None, debug: bo
     gc_log = local_log_name(directory.name, "%p")
     seen = observed(submission.launch, submission.settings, master, directory, gc_log)
     head = _head(seen, submission, line, arm, debug)
-    writer = RecordWriter.create(directory, name, head)
-    return _Run(writer, seen).to_its_end()
+    reading = jvm.command("topology", debug=debug)
+    return _Run(RecordWriter.create(directory, name, head), seen, reading).to_its_end()
 
 
 def application_name(line: SubmitLine, settings: dict[str, str]) -> str:
@@ -91,7 +92,6 @@ def _head(
         "configuration": seen.settings,
         "plan": submission.plan,
         "versions": versions(hearth.__version__, places.spark_home(), places.java()),
-        "machine": jvm.call("topology", debug=debug),
         "machine_settings": machine_settings(),
         "cpus_of_node": kernel.cpus_of_nodes(roots.sys),
         "clock_ticks_per_s": os.sysconf("SC_CLK_TCK"),
@@ -114,9 +114,11 @@ def _sustained_bandwidth(probes: list[dict[str, Any]], debug: bool) -> dict[str,
 class _Run:
     """One application with its sampler, from start to end."""
 
-    def __init__(self, writer: RecordWriter, seen: Observed) -> None:
+    def __init__(self, writer: RecordWriter, seen: Observed, reading: list[str]) -> None:
         self._writer = writer
         self._launch = seen.launch
+        self._reading = reading
+        self._machine: MachineReading | None = None
         self._driver: subprocess.Popen[bytes] | None = None
         self._interrupted = 0
         self._kill_at = float("inf")
@@ -131,6 +133,7 @@ class _Run:
         with self._signals():
             driver = self._driver = self._start_driver()
             sampler = self._start_sampler(driver.pid)
+            self._machine = MachineReading(self._writer, self._reading)
             code = self._wait(driver)
             wall_s = self._writer.now_s()
             self._look(driver.pid, final=True)
@@ -175,6 +178,8 @@ class _Run:
     def _look(self, driver_pid: int, *, final: bool) -> None:
         if self._event_log is not None:
             self._event_log.look(final=final)
+        if self._machine is not None:
+            self._machine.look(final=final)
         self._placement.look(driver_pid)
 
     def _end_sampler(self, sampler: subprocess.Popen[bytes]) -> None:

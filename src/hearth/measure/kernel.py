@@ -13,6 +13,7 @@ CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "ste
 _VMSTAT = re.compile(
     r"(numa_\w+|pgmigrate_\w+|thp_fault_\w+|thp_collapse_alloc\w*|pgmajfault) (\d+)"
 )
+_SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)", re.MULTILINE)
 _NODE_MEMORY = ("MemTotal", "MemFree", "FilePages", "AnonPages", "AnonHugePages")
 _SECTOR_BYTES = 512
 
@@ -38,19 +39,18 @@ def parse_stat(text: str) -> Stat:
     """The command's name stands in brackets and may itself hold blanks and brackets."""
     open_at, close_at = text.index("("), text.rindex(")")
     rest = text[close_at + 2 :].split()
-    field = [int(word) for word in rest[1:]]  # from field 4 on; rest[0] is the state
-    return Stat(
+    return Stat(  # rest[0] is field 3
         comm=text[open_at + 1 : close_at],
         state=rest[0],
-        parent=field[0],
-        minflt=field[10 - 4],
-        majflt=field[12 - 4],
-        utime=field[14 - 4],
-        stime=field[15 - 4],
-        threads=field[20 - 4],
-        start_ticks=field[22 - 4],
-        cpu=field[39 - 4],
-        blkio_ticks=field[42 - 4],
+        parent=int(rest[4 - 3]),
+        minflt=int(rest[10 - 3]),
+        majflt=int(rest[12 - 3]),
+        utime=int(rest[14 - 3]),
+        stime=int(rest[15 - 3]),
+        threads=int(rest[20 - 3]),
+        start_ticks=int(rest[22 - 3]),
+        cpu=int(rest[39 - 3]),
+        blkio_ticks=int(rest[42 - 3]),
     )
 
 
@@ -58,6 +58,12 @@ def parse_status(text: str) -> dict[str, str]:
     """/proc/PID/status as it stands: names to values, `VmRSS` to `1752 kB`."""
     pairs = (line.partition(":") for line in text.splitlines())
     return {name: value.strip() for name, _, value in pairs}
+
+
+def parse_switches(text: str) -> tuple[int, int]:
+    """(voluntary, involuntary) context switches of a thread's status: its last two lines."""
+    voluntary, involuntary = _SWITCHES.findall(text)
+    return int(voluntary), int(involuntary)
 
 
 def kilobytes(fields: dict[str, str], name: str) -> int | None:

@@ -1,14 +1,14 @@
 """The record of one run: a directory that is written as things happen and never rewritten.
 
-`record.json` stands from the start, `end.json` from the end; everything between is appended line
-by line. So a record is readable at any moment, also after `kill -9` of whoever writes it: a line
-that was being written then is torn, and readers pass over it.
+`record.json` stands from the start, `machine.json` from soon after it, `end.json` from the end;
+everything between is appended line by line. So a record is readable at any moment, also after
+`kill -9` of whoever writes it: a line that was being written then is torn, and readers pass over
+it.
 """
 
 import json
 import os
 import re
-import secrets
 import shutil
 import time
 from collections.abc import Iterator
@@ -21,12 +21,16 @@ from hearth.model.errors import UserError
 from hearth.model.processes import is_alive, start_ticks
 
 SCHEMA = "hearth/record/1"
+MACHINE = "machine.json"
 _SLUG_LENGTH = 40
 
 
 @dataclass(frozen=True)
 class Record:
-    """One record: its directory, its `record.json`, and its `end.json` where it has ended."""
+    """One record: its directory, its `record.json`, and its `end.json` where it has ended.
+
+    head["machine"] is `machine.json`, or `{"absent": reason}`.
+    """
 
     directory: Path
     head: dict[str, Any]
@@ -146,7 +150,7 @@ def new_directory(state_home: Path, application: str) -> Path:
 
 def new_name(application: str) -> str:
     """A name that sorts by time and that no other has: of a record, a comparison, and so on."""
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{slug(application)}-{secrets.token_hex(2)}"
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{slug(application)}-{os.urandom(2).hex()}"
 
 
 def slug(name: str) -> str:
@@ -159,6 +163,10 @@ def read_record(directory: Path) -> Record:
     """One record; raises UserError where the directory holds none that can be read."""
     try:
         head = json.loads((directory / "record.json").read_text(encoding="utf-8"))
+        machine = directory / MACHINE
+        if machine.is_file():
+            head["machine"] = json.loads(machine.read_text(encoding="utf-8"))
+        head.setdefault("machine", {"absent": "the machine was not read before the run ended"})
         end_file = directory / "end.json"
         end = json.loads(end_file.read_text(encoding="utf-8")) if end_file.is_file() else None
         record = Record(directory, head, end)

@@ -8,6 +8,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from hearth.planner import places
 
 #: Archives of a kind that stay: some 40 to 100 MB each.
 _KEPT = 4
+_LEFT_S = 3600
 _REQUEST = b'{"machine": "2 packages, 2 nodes of 64 GB, 8 cores x 2 threads"}'
 
 
@@ -38,11 +40,11 @@ class Training:
 
 
 def archive_flags(java: Path, jvm: list[str], debug: bool) -> list[str]:
-    """The flags by which hearth's own JVM side starts from its archive, made by a plan."""
+    """The flags by which hearth's own JVM side starts from its archive, made by a verb for it."""
     training = Training(
         name="cli",
         key=key([java, places.hearth_jar()], jvm),
-        command=lambda flag: [str(java), flag, "-Xlog:disable", *jvm, "plan"],
+        command=lambda flag: [str(java), flag, "-Xlog:disable", *jvm, "train"],
         request=_REQUEST,
     )
     made = prepared(training, debug)
@@ -122,10 +124,16 @@ def _make(training: Training, archive: Path) -> str:
 
 
 def _drop_oldest(folder: Path, name: str) -> None:
-    """The newest few stay: each jar and each JVM has its own, as have checkouts side by side."""
-    kept = [file for file in folder.glob(f"{name}-*") if not file.name.endswith(".part")]
+    """The newest few stay: each jar and each JVM has its own, as have checkouts side by side.
+
+    So does what is being made; a part of long ago is that of a command that was killed.
+    """
+    files = list(folder.glob(f"{name}-*"))
+    kept = [file for file in files if file.suffix != ".part"]
     with contextlib.suppress(FileNotFoundError):  # another process does the same
-        for old in sorted(kept, key=lambda file: -file.stat().st_mtime)[_KEPT:]:
+        parts = [file for file in files if file.suffix == ".part"]
+        left = [file for file in parts if time.time() - file.stat().st_mtime > _LEFT_S]
+        for old in [*sorted(kept, key=lambda file: -file.stat().st_mtime)[_KEPT:], *left]:
             old.unlink(missing_ok=True)
 
 

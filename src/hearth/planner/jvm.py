@@ -15,6 +15,7 @@ from hearth.planner import archive, places
 
 _MAIN = "io.hearth.core.cli.Main"
 _USER_ERROR = 2
+_BESIDE = 19  # the lowest priority, nice(2)
 # A short-lived program: little to compile, nothing to collect in parallel.
 _SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss8m"]
 _COMPUTING = ["-XX:+UseSerialGC", "-Xlog:disable"]
@@ -30,12 +31,9 @@ def call(
     compute: for a verb whose loops must be compiled well, which a short-lived JVM does without.
     Raises UserError with the JVM side's own one-line message where the user can put it right.
     """
-    java = places.java()
-    jvm = [*(_COMPUTING if compute else _SHORT_LIVED), "-cp", _class_path(), _MAIN]
-    flags = [] if compute else archive.archive_flags(java, jvm, debug)
     text = json.dumps(request) if request is not None else ""
     done = subprocess.run(
-        [str(java), *flags, *jvm, verb, *arguments],
+        command(verb, *arguments, debug=debug, compute=compute),
         input=text,
         capture_output=True,
         encoding="utf-8",
@@ -47,6 +45,36 @@ def call(
     if done.returncode:
         raise RuntimeError(f"java ended with {done.returncode}: {done.stderr.strip()}")
     return json.loads(done.stdout)
+
+
+def begin(command: list[str], answer: Path) -> subprocess.Popen[str]:
+    """Starts a `command` beside what the caller does; its document goes to the file `answer`.
+
+    It takes the CPU time that others leave, and ends with this process. Standard error is a pipe.
+    """
+    ask = die_with(os.getpid())
+
+    def prepare() -> None:
+        os.nice(_BESIDE)
+        ask()
+
+    with answer.open("wb") as file:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            preexec_fn=prepare,  # noqa: PLW1509 - this process has one thread
+        )
+
+
+def command(verb: str, *arguments: str, debug: bool = False, compute: bool = False) -> list[str]:
+    """What starts a verb; raises UserError where Java, Spark or hearth's jar is missing."""
+    java = places.java()
+    jvm = [*(_COMPUTING if compute else _SHORT_LIVED), "-cp", _class_path(), _MAIN]
+    flags = [] if compute else archive.archive_flags(java, jvm, debug)
+    return [str(java), *flags, *jvm, verb, *arguments]
 
 
 def _class_path() -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.measure import kernel
-from hearth.measure.probes.base import Probe, Row, Target, read_if_alive, unreadable
+from hearth.measure.probes.base import Probe, Row, Target, read_if_alive, thread_ids, unreadable
 
 #: voluntary, involuntary switches; ns run; ns waited for a CPU.
 _Counts = tuple[int, int, int, int]
@@ -66,33 +66,28 @@ class ProcessProbe(Probe):
 
     def _summed(self, target: Target, folder: Path) -> dict[str, int]:
         counts = self._threads.setdefault(target, {})
-        for thread in _entries(folder / "task"):
-            reading = _reading(thread)
+        for tid in thread_ids(folder):
+            before = counts.get(tid)
+            reading = _reading(f"{folder}/task/{tid}", before)
             if reading is not None:
                 # An id that starts again from little is a new thread: the old one keeps its sum.
-                before = counts.get(thread.name)
                 if before is not None and reading[2] < before[2]:
-                    counts[f"{thread.name} until {len(counts)}"] = before
-                counts[thread.name] = reading
+                    counts[f"{tid} until {len(counts)}"] = before
+                counts[tid] = reading
         sums = [sum(column) for column in zip(*counts.values(), strict=True)]
         return dict(zip(_SUMMED, sums, strict=False))
 
 
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return list(folder.iterdir())
-    except (FileNotFoundError, ProcessLookupError):
-        return []  # the process is gone
-
-
-def _reading(thread: Path) -> _Counts | None:
-    status, schedstat = read_if_alive(thread / "status"), read_if_alive(thread / "schedstat")
-    if status is None or schedstat is None:
+def _reading(thread: str, before: _Counts | None) -> _Counts | None:
+    """The thread's counts; those of `before` where it has not run since."""
+    schedstat = read_if_alive(f"{thread}/schedstat")
+    if schedstat is None:
         return None
-    fields = kernel.parse_status(status)
-    run_ns, delay_ns, _ = schedstat.split()
-    switches = fields["voluntary_ctxt_switches"], fields["nonvoluntary_ctxt_switches"]
-    return int(switches[0]), int(switches[1]), int(run_ns), int(delay_ns)
+    run_ns, delay_ns, _ = map(int, schedstat.split())
+    if before is not None and (run_ns, delay_ns) == before[2:]:
+        return before
+    status = read_if_alive(f"{thread}/status")
+    return None if status is None else (*kernel.parse_switches(status), run_ns, delay_ns)
 
 
 def _bytes(folder: Path) -> dict[str, int]:

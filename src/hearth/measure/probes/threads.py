@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hearth.measure import kernel
-from hearth.measure.probes.base import Probe, Row, Target, read_if_alive, unreadable
+from hearth.measure.probes.base import Probe, Row, Target, read_if_alive, thread_ids, unreadable
 
 #: Beginnings of names, of Spark 4.3, Netty, Hadoop and HotSpot; the first that fits decides.
 _KINDS = (
@@ -68,13 +68,12 @@ class ThreadProbe(Probe):
         before = self._seen.get(target, {})
         now: dict[int, tuple[str, int, int]] = {}
         ran, names = [], {}
-        folder = self.roots.proc / str(target.pid) / "task"
-        try:
-            threads = [int(path.name) for path in folder.iterdir()]
-        except (FileNotFoundError, ProcessLookupError):
+        folder = self.roots.proc / str(target.pid)
+        threads = [int(name) for name in thread_ids(folder)]
+        if not threads:
             return None
         for tid in threads:
-            text = read_if_alive(folder / str(tid) / "stat")
+            text = read_if_alive(f"{folder}/task/{tid}/stat")
             if text is None:
                 continue
             stat = kernel.parse_stat(text)

@@ -20,8 +20,13 @@ object Main {
     "plan" -> PlanVerb.plan,
     "placement" -> (PlacementVerb(_)),
     "gather" -> TopologyVerbs.gather,
-    "bandwidth" -> (BandwidthVerb(_))
+    "bandwidth" -> (BandwidthVerb(_)),
+    "train" -> train
   )
+
+  /** Goes through what other verbs need, so that a class-data archive made of this run holds it. */
+  private def train(args: Vector[String]): String =
+    TopologyVerbs.topology(Vector.empty) + PlanVerb.plan(args)
 
   def main(args: Array[String]): Unit = sys.exit(run(args.toVector))
 

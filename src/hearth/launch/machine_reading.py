@@ -1,0 +1,38 @@
+"""The machine of a run, read while its application starts: the record's `machine.json`.
+
+Reading takes a JVM of hearth's own, a quarter of a second that the application need not wait for.
+"""
+
+import subprocess
+
+from hearth.measure.record import MACHINE, RecordWriter, write_document
+from hearth.planner import jvm
+
+_GRACE_S = 20.0
+
+
+class MachineReading:
+    """A reading that goes on beside the application, from its start to `machine.json`."""
+
+    def __init__(self, writer: RecordWriter, command: list[str]) -> None:
+        self._writer = writer
+        self._part = writer.directory / f".{MACHINE}"
+        self._verb: subprocess.Popen[str] | None = jvm.begin(command, self._part)
+
+    def look(self, *, final: bool = False) -> None:
+        """Puts the document in its place once it is whole; `final` waits for it."""
+        if self._verb is None or (not final and self._verb.poll() is None):
+            return
+        try:
+            said = self._verb.communicate(timeout=_GRACE_S)[1]
+        except subprocess.TimeoutExpired:
+            self._verb.kill()
+            said = self._verb.communicate()[1] + f"no answer within {_GRACE_S:.0f} s"
+        code, self._verb = self._verb.returncode, None
+        if code == 0:
+            self._part.replace(self._writer.directory / MACHINE)
+            return
+        self._part.unlink(missing_ok=True)
+        last = "".join(said.strip().splitlines()[-1:]) or f"java ended with {code}"
+        write_document(self._writer.directory / MACHINE, {"absent": f"not read: {last}"})
+        self._writer.warn(f"the machine could not be read: {last}", "'hearth topology' tells more")
