@@ -128,6 +128,12 @@ def test_a_folder_named_like_a_workload_is_not_taken_for_an_application(tmp_path
     [
         (["--executors", "2", str(TINY)], "--executors: the questions set it themselves"),
         (["--master", "local[*]", str(TINY)], "--master: the questions set it themselves"),
+        (["--unbound", str(TINY)], "--unbound: the question 'nodes' compares with it"),
+        (["--docker", str(TINY)], "--docker: the questions are of processes: see hearth compare"),
+        (
+            ["--conf", "spark.hearth.launcher=docker", str(TINY)],
+            "spark.hearth.launcher: 'docker' would hold for every run",
+        ),
         (["--questions", "rate", str(TINY)], "'rate' is no question: use executors"),
         (["--sweep", "2*2", str(TINY)], "--sweep: '2*2' is not executors x cores"),
         (["--repeat", "0", str(TINY)], "--repeat: 0 is below 1"),

@@ -166,6 +166,10 @@ def wait_for(what, limit_s: float) -> None:
         (["--arms", "native,docker", "x.py"], "nothing is left to compare with: docker:"),
         (["--unbound", "x.py"], "--unbound: each arm says so itself: leave it out"),
         (["--docker", "x.py"], "--docker: each arm says so itself: leave it out"),
+        (
+            ["--conf", "spark.hearth.binding=off", "x.py"],
+            "spark.hearth.binding: 'off' would hold for every run",
+        ),
         (["--repeat", "0", "x.py"], "--repeat: 0 is below 1"),
         (["--budget", "soon", "--executors", "2", "--cores", "1", "x.py"], "'soon' is not a time"),
         (["--master", "yarn", "x.py"], "--master: 'yarn' is fixed by you"),

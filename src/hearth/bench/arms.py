@@ -15,10 +15,14 @@ from pathlib import Path
 
 from hearth.bench.restored import Cell, changed
 from hearth.launch.arguments import SubmitLine
+from hearth.launch.settings import user_settings
 from hearth.model.errors import UserError
+from hearth.planner import places
 
 NAMES = ("native", "unbound", "balanced", "bound", "docker")
 DEFAULT = ("native", "unbound", "bound")
+#: Settings that would make all ways of running alike, in silence.
+_LEVELLING = {"spark.hearth.binding": "off", "spark.hearth.launcher": "docker"}
 BALANCING = Path("/proc/sys/kernel/numa_balancing")
 _ANSWER_S = 20
 
@@ -52,6 +56,16 @@ def chosen(names: list[str], setting: Path = BALANCING) -> list[Arm]:
     if len(set(names)) < len(names) or len(names) < 2:
         raise UserError(f"--arms: '{','.join(names)}' needs two arms or more, each once")
     return [_arm(name, names, setting) for name in names]
+
+
+def refuse_levelling(line: SubmitLine) -> None:
+    """Raises UserError for a setting of the user's that would hold where an arm means otherwise."""
+    settings = user_settings(line, places.spark_home())
+    for key, value in _LEVELLING.items():
+        if settings.get(key, "").strip().lower() == value:
+            raise UserError(
+                f"{key}: '{value}' would hold for every run and nothing be compared: leave it out"
+            )
 
 
 def _arm(name: str, names: list[str], setting: Path) -> Arm:

@@ -116,6 +116,8 @@ def run(options: Namespace) -> int:
 
 
 def _check(options: Namespace) -> None:
+    from hearth.bench.arms import refuse_levelling
+
     if not options.line.application:
         raise UserError("nothing is named: give a suite, a workload, a jar or a Python file")
     for name in _VARIED:
@@ -123,6 +125,9 @@ def _check(options: Namespace) -> None:
             raise UserError(f"--{name}: the questions set it themselves: leave it out")
     if options.unbound:
         raise UserError("--unbound: the question 'nodes' compares with it: leave it out")
+    if options.docker:  # a question's numactl and taskset would not reach into containers
+        raise UserError("--docker: the questions are of processes: see hearth compare --arms")
+    refuse_levelling(options.line)
     for name, least in (("repeat", 1), ("warmup", 0)):
         value = getattr(options, name)
         if value < least:

@@ -85,6 +85,8 @@ def run(options: Namespace) -> int:
 
 
 def _check(options: Namespace, arms: list[Any]) -> None:
+    from hearth.bench.arms import refuse_levelling
+
     for name, least in (("repeat", 1), ("warmup", 0)):
         value = getattr(options, name)
         if value is not None and value < least:
@@ -92,6 +94,7 @@ def _check(options: Namespace, arms: list[Any]) -> None:
     for name in ("unbound", "docker"):
         if getattr(options, name):
             raise UserError(f"--{name}: each arm says so itself: leave it out, see --arms")
+    refuse_levelling(options.line)
     if arms[0].skipped or sum(arm.skipped is None for arm in arms) < 2:
         reasons = "; ".join(f"{arm.name}: {arm.skipped}" for arm in arms if arm.skipped)
         raise UserError(f"--arms: nothing is left to compare with: {reasons}")
