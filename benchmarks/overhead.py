@@ -225,14 +225,13 @@ def report_parts(pairs: list[dict[str, Row]], fixed: list[Row]) -> None:
         f"longer [{min(added):.2f}, {max(added):.2f}] ({len(fixed)} runs)"
     )
     start_s = min(row["sampler_cpu_s"] for row in fixed)  # is in nothing_s already
-    parts = {
-        "before and after": [nothing_s for _ in pairs],
-        "sampling": [max(0.0, pair["profile"]["sampler_cpu_s"] - start_s) for pair in pairs],
-        "event log": [
-            pair["profile"]["listeners_cpu_s"] - pair["plain"]["listeners_cpu_s"] for pair in pairs
-        ],
-    }
-    parts["together"] = [sum(each) for each in zip(*parts.values(), strict=True)]
+    sampling = [max(0.0, pair["profile"]["sampler_cpu_s"] - start_s) for pair in pairs]
+    event_log = [
+        pair["profile"]["listeners_cpu_s"] - pair["plain"]["listeners_cpu_s"] for pair in pairs
+    ]
+    both = [sum(each) for each in zip(sampling, event_log, strict=True)]
+    parts = {"sampling": sampling, "event log": event_log, "both, while a job runs": both}
+    parts["with what is before and after"] = [cost + nothing_s for cost in both]
     base = [pair["plain"]["cpu_s"] for pair in pairs]
     for name, costs in parts.items():
         low, high = bootstrap([(b + c, b) for c, b in zip(costs, base, strict=True)])
