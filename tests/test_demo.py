@@ -19,9 +19,10 @@ from hearth.model.processes import start_ticks
 from support import Command
 
 _PARENT = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from hearth.launch.children import run_child, working_directory
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in background
 with working_directory(False) as folder:
     (folder / "data").write_text("x")
     Path(sys.argv[1]).write_text(str(folder))
