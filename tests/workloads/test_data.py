@@ -49,7 +49,8 @@ def generate(*words: str, master: str = "local[2]") -> subprocess.CompletedProce
 
 def made(*words: str, master: str = "local[2]") -> str:
     done = generate(*words, master=master)
-    assert done.returncode == 0, done.stderr[-3000:]
+    # The exception's name stands first, what it was caused by last.
+    assert done.returncode == 0, f"{done.stderr[:3000]}\n...\n{done.stderr[-3000:]}"
     return done.stdout
 
 
