@@ -144,10 +144,11 @@ def listeners_cpu_s(told: Row) -> Iterator[None]:
 
 
 def listeners_of(process: Path) -> dict[Path, int]:
-    """Nanoseconds that each listener thread of a JVM has run; of another process none."""
+    """Nanoseconds that each listener thread of a JVM on our CPUs has run; else none."""
     found = {}
     try:
-        if (process / "comm").read_text() == "java\n":
+        ours = os.sched_getaffinity(int(process.name)) == os.sched_getaffinity(0)
+        if ours and (process / "comm").read_text() == "java\n":
             for thread in (process / "task").iterdir():
                 if (thread / "comm").read_text().startswith(LISTENERS):
                     found[thread] = int((thread / "schedstat").read_text().split()[0])
@@ -156,21 +157,28 @@ def listeners_of(process: Path) -> dict[Path, int]:
     return found
 
 
-def one_run(
-    offer: catalogue.Catalogue, entry: suites.Entry, options: argparse.Namespace, arm: str
-) -> dict[str, Any]:
+def make_data(
+    offer: catalogue.Catalogue, entry: suites.Entry, options: argparse.Namespace
+) -> cases.Case:
+    """The case of an entry, its data made before anything is measured: a generator is a child."""
     sizes = [datasets.default_bytes(item.generator) for item in entry.job.inputs]
     size = options.times * max(sizes) if sizes else None  # some make their data by parameters
     case = cases.Case(entry.job, dict(entry.parameters), size)
-    # Made before anything is measured: a generator is a child too.
     datasets.ensure_all(datasets.wanted_by(offer, case.job, case.parameters, size, case.seed))
+    return case
+
+
+def one_run(
+    offer: catalogue.Catalogue, entry: suites.Entry, options: argparse.Namespace, arm: str
+) -> dict[str, Any]:
+    case = make_data(offer, entry, options)
     load = os.getloadavg()[0]
     begin, cpu_s = time.monotonic(), children_cpu_s()
     told: Row = {}
     with listeners_cpu_s(told):
         done = cases.run(offer, case, options.master, program=ARMS[arm])
     row = told | {
-        "size_bytes": size,
+        "size_bytes": case.size_bytes,
         "seconds": done.document["seconds"],
         "wall_s": done.document["wall_s"],
         "cpu_s": round(children_cpu_s() - cpu_s, 3),
@@ -178,7 +186,7 @@ def one_run(
         "answer": done.document["verdict"]["status"],
         "master": done.document["spark"]["master"],
         "load": load,
-        "cpus": os.cpu_count(),
+        "cpus": len(os.sched_getaffinity(0)),
         "kernel": platform.release(),
     }
     return row | (sampler_cpu_s(done.record) if done.record else {})

@@ -29,7 +29,7 @@ def docker_engine() -> Iterator[str]:
         raise NoEngineError("no engine answers, and only root with dockerd can start one")
     with (
         tempfile.TemporaryDirectory(prefix="hearth-dockerd-") as folder,
-        _started(Path(folder)) as at,
+        started(Path(folder)) as at,
     ):
         yield at
 
@@ -41,8 +41,11 @@ def answers(host: str) -> bool:
 
 
 @contextlib.contextmanager
-def _started(folder: Path) -> Iterator[str]:
-    """dockerd without a network of its own and without rules in the firewall."""
+def started(folder: Path) -> Iterator[str]:
+    """dockerd without a network of its own and without rules in the firewall.
+
+    Its process id is in the folder's `pid`.
+    """
     host = f"unix://{folder}/docker.sock"
     places = ["--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec"]
     words = ["dockerd", "--host", host, "--pidfile", f"{folder}/pid", *places]
@@ -61,5 +64,9 @@ def _started(folder: Path) -> Iterator[str]:
     finally:
         engine.terminate()
         engine.wait(timeout=60)
-        # It leaves the network namespace that containers shared.
-        subprocess.run(["umount", folder / "exec/netns/default"], capture_output=True, check=False)
+        # It leaves the network namespace that containers shared; a killed one leaves its mounts and
+        # the process that held each container.
+        subprocess.run(["pkill", "--full", f"containerd-shim.*{folder}/"], check=False)
+        for mount in ("exec/netns/default", "data"):
+            words = ["umount", "--recursive", folder / mount]
+            subprocess.run(words, capture_output=True, check=False)

@@ -2,15 +2,19 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from application import APPS, Outcome, Site, beyond, eventually
 
+from docker_engine import started
 from hearth.measure.record import list_records
+from support import require
 
 FORCED = ("--executors", "2", "--cores", "1", "--memory", "512m")
 ABSENT = "unix:///nowhere/docker.sock"
@@ -164,6 +168,25 @@ def test_ctrl_c_ends_the_containers_in_order(contained: Site):
     nothing_is_left(contained)
     assert contained.document("run.json")["state"] == "finished"
     assert "Lost executor" not in contained.log
+
+
+def test_where_the_engine_dies_the_application_ends_and_no_executor_stays(
+    site: Site, engine: str, monkeypatch: pytest.MonkeyPatch
+):
+    assert engine  # that of the other tests lives on
+    if os.geteuid() != 0 or shutil.which("dockerd") is None:
+        require("docker", "only root with dockerd can start an engine to kill")
+    with tempfile.TemporaryDirectory(prefix="hearth-dockerd-") as name:
+        folder = Path(name)
+        with started(folder) as mortal:
+            monkeypatch.setenv("DOCKER_HOST", mortal)
+            process = start(site, "pause.py", "60")
+            eventually("tasks", lambda: "Starting task" in site.log, 120)
+            os.kill(int((folder / "pid").read_text()), signal.SIGKILL)
+            process.communicate(timeout=60)
+            eventually("nothing left behind", lambda: site.leftovers() == [], 30)
+    assert process.returncode != 0
+    assert "Cannot connect to the Docker daemon" in site.log
 
 
 def test_without_an_engine_the_application_ends_and_says_so(
