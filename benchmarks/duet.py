@@ -9,8 +9,9 @@ quicker than the other drops out as well.
 
 Reported are ratios of all seconds with profile to all without, with a bootstrap interval over the
 pairs: of the jobs' own phases, of the time from start to end, of CPU seconds; and of the last two
-less what profile takes of a program that does nothing, which no run is too long to pay. --control
-runs the same without a profile on either side, and shows the noise that is left.
+less what profile takes of a program that does nothing, which no run is too short to pay. --control
+runs the same without a profile on either side, and shows the noise that is left. --read reports raw
+results of before, also of a run that was stopped, or of several together.
 
 The JVM sees the CPUs of its side alone, and so do the probes: what they take is set against half of
 the machine. Where one arm takes longer, it ends without company: a difference is shown smaller than
@@ -18,6 +19,7 @@ it is by as much as one side slows the other, which of a small difference is lit
 """
 
 import argparse
+import json
 import os
 import random
 import signal
@@ -42,6 +44,9 @@ Sides = list[ProcessPoolExecutor]
 
 def main() -> None:
     options = asked()
+    if options.read:
+        report(*kept(options.read))
+        return
     name = f"duet-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
     output = options.output or overhead.ROOT / "benchmarks" / "results" / name
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -74,6 +79,7 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--fixed", type=int, default=5, help="runs that do nothing, of each side")
     parser.add_argument("--seed", type=int, default=1, help="of the order")
     parser.add_argument("--output", type=Path, help="raw results (default: benchmarks/results/)")
+    parser.add_argument("--read", type=Path, nargs="+", metavar="FILE", help="runs nothing")
     return parser.parse_args(namespace=argparse.Namespace(master="local[*]"))
 
 
@@ -123,8 +129,21 @@ def measure(options: argparse.Namespace, sides: Sides, output: Path) -> list[Row
     return [row for row in rows if row["repetition"] >= 0]
 
 
+def kept(files: list[Path]) -> tuple[list[Row], list[Row]]:
+    """The duets in these files, and the runs that do nothing; pairs of each file stay its own."""
+    rows, fixed = [], []
+    for file in files:
+        for line in file.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            if row.get("arm") == "nothing":
+                fixed += [run for both in row["runs"] for run in both]
+            elif row["repetition"] >= 0:
+                rows.append({**row, "pair": (file, row["pair"])})
+    return rows, fixed
+
+
 def report(rows: list[Row], fixed: list[Row]) -> None:
-    pairs: dict[int, list[Row]] = {}
+    pairs: dict[Any, list[Row]] = {}
     for row in rows:
         pairs.setdefault(row["pair"], []).append(row)
     whole = [pair for pair in pairs.values() if len(pair) == 2]

@@ -57,7 +57,10 @@ Booted = tuple[Shape, Boot]
 
 @pytest.fixture(scope="session")
 def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
-    """Boots a shape the first time it is asked for; a guest that failed is not booted again."""
+    """Boots a shape the first time it is asked for; a guest that failed is not booted again.
+
+    But one in which a JVM crashed, which emulation is suspected of, is, once, and that is told.
+    """
     check_lab()
     done: dict[str, Boot | machine.GuestFailedError] = {}
 
@@ -71,6 +74,9 @@ def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
             say(request, f"\n{name}: boots for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
             try:
                 done[name] = machine.boot(shape, cases, EVIDENCE / name, LIMIT_SECONDS)
+                if done[name].jvm_crashed():
+                    say(request, f"{name}: a JVM CRASHED in the guest; it boots once more")
+                    done[name] = machine.boot(shape, cases, EVIDENCE / name, LIMIT_SECONDS)
             except machine.GuestFailedError as problem:
                 done[name] = problem
             say(request, f"{name}: done; evidence in {EVIDENCE / name}")
@@ -105,6 +111,16 @@ def spark(request: pytest.FixtureRequest, boots: Callable[[str], Booted]) -> tup
 def last_words(evidence: Path) -> str:
     files = [evidence / name for name in ("error.txt", "output.txt")]
     return "\n".join(f.read_text(errors="replace")[-3000:] for f in files if f.is_file())
+
+
+@pytest.mark.parametrize("where", ["console", "executor", "nowhere"])
+def test_the_crash_of_a_jvm_is_told_from_a_job_that_failed(tmp_path: Path, where: str) -> None:
+    report = "#\n# A fatal error has been detected by the Java Runtime Environment:\n#\n"
+    output = tmp_path / "local_numa/state/runs/local-numa-1/executors/0/stdout"
+    output.parent.mkdir(parents=True)
+    output.write_text(report if where == "executor" else "")
+    console = f"numalab: up\n{report if where == 'console' else ''}reboot: Power down\n"
+    assert Boot(tmp_path, console, 1.0).jvm_crashed() == (where != "nowhere")
 
 
 def test_files_come_into_the_guest_with_the_second_of_their_time(tmp_path: Path) -> None:
