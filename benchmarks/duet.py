@@ -99,6 +99,15 @@ def duet(sides: Sides, what: Any, arguments: list[tuple[Any, ...]]) -> list[Row]
     return [each.result() for each in running]
 
 
+def one_run(
+    offer: catalogue.Catalogue, entry: suites.Entry, options: argparse.Namespace, arm: str
+) -> Row:
+    try:
+        return overhead.one_run(offer, entry, options, arm)
+    except (UserError, RunError) as failure:  # told in words: it does not pass between processes
+        return {"failure": str(failure)}
+
+
 def measure(options: argparse.Namespace, sides: Sides, output: Path) -> list[Row]:
     offer = catalogue.load()
     entries = suites.named(options.jobs, offer) if options.jobs else suites.suite("batch", offer)
@@ -114,10 +123,10 @@ def measure(options: argparse.Namespace, sides: Sides, output: Path) -> list[Row
             arms = [other, "plain"] if side == 0 else ["plain", other]
             row = {"job": entry.job.name, "repetition": number, "pair": pair, "arms": arms}
             words = [(offer, entry, options, arm) for arm in arms]
-            try:
-                runs = duet(sides, overhead.one_run, words)
-            except (UserError, RunError) as failure:
-                print(f"  {row['job']} failed, its pair does not count: {failure}")
+            runs = duet(sides, one_run, words)
+            failures = [run["failure"] for run in runs if "failure" in run]
+            if failures:
+                print(f"  {row['job']} failed, its pair does not count: {failures[0]}")
                 continue
             # As they were paired, not as they sat: without a profile first.
             row["runs"] = runs[::-1] if side == 0 else runs
@@ -147,6 +156,8 @@ def report(rows: list[Row], fixed: list[Row]) -> None:
     for row in rows:
         pairs.setdefault(row["pair"], []).append(row)
     whole = [pair for pair in pairs.values() if len(pair) == 2]
+    if not whole:
+        raise SystemExit("no pair of duets is whole, so there is nothing to report")
     show("the jobs' own phases", whole, "seconds")
     show("from start to end", whole, "wall_s")
     show("CPU seconds", whole, "cpu_s")
