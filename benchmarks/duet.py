@@ -128,7 +128,7 @@ def measure(options: argparse.Namespace, sides: Sides, output: Path) -> list[Row
             if failures:
                 print(f"  {row['job']} failed, its pair does not count: {failures[0]}")
                 continue
-            # As they were paired, not as they sat: without a profile first.
+            # `arms` as they sat; the runs as they are compared: without a profile first.
             row["runs"] = runs[::-1] if side == 0 else runs
             overhead.write(output, row)
             rows.append(row)

@@ -56,8 +56,8 @@ class Boot:
     def jvm_crashed(self) -> bool:
         """Whether a JVM died of a fault of its own; it then says so on its standard output.
 
-        Seen once in some twenty boots: SIGSEGV on the first instruction of a method that another
-        CPU had just compiled. Software emulation is the suspect, not what ran.
+        Seen once: SIGSEGV at the entry of a compiled method of the JDK. Software emulation is the
+        suspect, not what ran; that is not proven.
         """
         said = [self.console]
         for output in self.evidence.glob("*/state/runs/*/executors/*/stdout"):
