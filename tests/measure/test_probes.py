@@ -461,16 +461,28 @@ def test_an_executor_that_is_no_child_of_the_driver_is_found_by_its_records_tag(
     assert [(row["pid"], row["event"]) for row in finder.scan()] == [(20, "gone")]
 
 
+def test_what_ran_before_the_driver_is_no_process_of_the_application(tmp_path: Path) -> None:
+    """So that thousands of them are looked at once and not five times."""
+    executor = ["/usr/bin/java", "-Xlog:file=REC1", "a.CoarseGrainedExecutorBackend"]
+    captured_process(tmp_path, 10, words=["bash", "bin/spark-class"], start=50)
+    captured_process(tmp_path, 20, words=executor, start=49)
+    captured_process(tmp_path, 21, words=executor, start=50)
+    finder = ProcessFinder(tmp_path, driver=10, tag="REC1")
+    assert [row["pid"] for _ in range(2) for row in finder.scan()] == [10, 21]
+
+
 def captured_process(
     proc: Path,
     pid: int,
     parent: int = 1,
+    start: int = 22,
     words: list[str] | None = None,
     threads: dict[int, tuple[int, int]] | None = None,
 ) -> Target:
     """A process's files below a captured /proc; threads: voluntary and involuntary switches."""
     folder = proc / str(pid)
-    stat = f"{pid} (a (b) c) S {parent} " + " ".join(str(field) for field in range(5, 53))
+    fields = [start if field == 22 else field for field in range(5, 53)]
+    stat = f"{pid} (a (b) c) S {parent} {' '.join(map(str, fields))}"
     status = "Name:\tx\nVmRSS:\t8 kB\nVmHWM:\t9 kB\nRssAnon:\t4 kB\nRssFile:\t4 kB\n"
     for tid, (voluntary, involuntary) in (threads or {pid: (1, 1)}).items():
         task = folder / "task" / str(tid)

@@ -172,6 +172,30 @@ def test_kill_9_of_the_driver_is_on_record_as_the_signal(tmp_path: Path) -> None
     assert driver["pid"] in gone
 
 
+def test_kill_9_of_the_sampler_leaves_the_application_and_is_told_in_the_record(
+    tmp_path: Path,
+) -> None:
+    process, record, processes = busy_profile(tmp_path)
+    (sampler,) = [pid for pid in children(process.pid) if name_of(pid) == "hearth-sampler"]
+    os.kill(sampler, signal.SIGKILL)
+    time.sleep(1)
+    (driver,) = [row for row in processes if row["role"] == "driver"]
+    assert is_alive(driver["pid"], driver["start_ticks"])
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=LIMIT_S)
+    assert all_gone(processes)
+    (warning,) = rows(record, "warnings.jsonl")
+    assert warning["what"].startswith("the sampler ended with -9")
+
+
+def children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def name_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().strip()
+
+
 def test_kill_9_of_one_executor_is_told_with_its_time_and_the_run_goes_on(
     hearth: Command, tmp_path: Path
 ) -> None:

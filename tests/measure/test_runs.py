@@ -16,6 +16,7 @@ from hearth.measure.record import (
     read_rows,
 )
 from hearth.model.errors import UserError
+from hearth.planner.known_machine import KnownMachine
 from support import Command
 
 LONG_GONE = {"pid": 1, "start_ticks": 1}
@@ -33,11 +34,19 @@ def made(state: Path, name: str, end: int | None = 0, owner: dict | None = None)
     return writer
 
 
-def test_a_machine_that_could_not_be_read_is_told_with_the_reason(tmp_path: Path) -> None:
+@pytest.fixture
+def unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KnownMachine:
+    """No run before has read this machine."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return KnownMachine({})
+
+
+def test_a_machine_that_could_not_be_read_is_told_with_the_reason(
+    tmp_path: Path, unknown: KnownMachine
+) -> None:
     writer = made(tmp_path, "unread")
-    reading = MachineReading(
-        writer, ["sh", "-c", "echo half; echo 'no CPU is allowed' >&2; exit 2"]
-    )
+    command = ["sh", "-c", "echo half; echo 'no CPU is allowed' >&2; exit 2"]
+    reading = MachineReading(writer, command, unknown)
     reading.look(final=True)
     reading.look(final=True)  # what is done is not done again
     reason = {"absent": "not read: no CPU is allowed"}
@@ -47,12 +56,14 @@ def test_a_machine_that_could_not_be_read_is_told_with_the_reason(tmp_path: Path
     assert not list(writer.directory.glob(".machine*"))
 
 
-def test_a_machine_that_is_being_read_is_absent_until_it_is_whole(tmp_path: Path) -> None:
+def test_a_machine_that_is_being_read_is_absent_until_it_is_whole(
+    tmp_path: Path, unknown: KnownMachine
+) -> None:
     writer = made(tmp_path, "reading", end=None)
     answer = "printf '{\"schema\": '; read -r _ < go; echo '\"whole\"}'"
     os.mkfifo(writer.directory / "go")
     command = ["sh", "-c", f"cd '{writer.directory}'; {answer}"]
-    reading = MachineReading(writer, command)
+    reading = MachineReading(writer, command, unknown)
     reading.look()
     assert "absent" in read_record(writer.directory).head["machine"]
     (writer.directory / "go").write_text("\n")

@@ -9,7 +9,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import hearth
 from hearth.launch.arguments import SubmitLine
 from hearth.launch.machine_reading import MachineReading
 from hearth.launch.observed import Observed, observed
+from hearth.launch.sampling import SamplerProcess
 from hearth.launch.submission import Submission
 from hearth.measure import kernel
 from hearth.measure.gc_copy import local_log_name
@@ -32,6 +32,7 @@ from hearth.measure.users_event_log import UsersEventLog
 from hearth.model.errors import UserError
 from hearth.model.processes import die_with
 from hearth.planner import jvm, places
+from hearth.planner.known_machine import KnownMachine
 
 _LOOK_S = 1.0
 _GRACE_S = 20.0
@@ -132,8 +133,9 @@ class _Run:
     def to_its_end(self) -> Profiled:
         with self._signals():
             driver = self._driver = self._start_driver()
-            sampler = self._start_sampler(driver.pid)
-            self._machine = MachineReading(self._writer, self._reading)
+            sampler = SamplerProcess(self._writer.directory, driver.pid)
+            known = KnownMachine(self._writer.head["machine_settings"])
+            self._machine = MachineReading(self._writer, self._reading, known)
             code = self._wait(driver)
             wall_s = self._writer.now_s()
             self._look(driver.pid, final=True)
@@ -151,17 +153,6 @@ class _Run:
             env={**os.environ, **self._launch.environment},
             preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
         )
-
-    def _start_sampler(self, driver_pid: int) -> subprocess.Popen[bytes]:
-        folder, pid = str(self._writer.directory), str(driver_pid)
-        with (self._writer.directory / "sampler.log").open("wb") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", "hearth.measure.sampler", folder, pid],
-                env={**os.environ, "PYTHONPATH": _python_path()},
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-            )
 
     def _wait(self, driver: subprocess.Popen[bytes]) -> int:
         """The driver's exit code, negative for a signal; woken by its end, else each second."""
@@ -182,16 +173,8 @@ class _Run:
             self._machine.look(final=final)
         self._placement.look(driver_pid)
 
-    def _end_sampler(self, sampler: subprocess.Popen[bytes]) -> None:
-        assert sampler.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it ended before; its code tells
-            sampler.stdin.write(b"end\n")
-            sampler.stdin.close()
-        try:
-            code = sampler.wait(_SAMPLER_GRACE_S)
-        except subprocess.TimeoutExpired:
-            sampler.kill()
-            code = sampler.wait()
+    def _end_sampler(self, sampler: SamplerProcess) -> None:
+        code = sampler.end(_SAMPLER_GRACE_S)
         if code:
             log = self._writer.directory / "sampler.log"
             last = log.read_text(errors="replace").strip().splitlines()[-1:]
@@ -228,9 +211,3 @@ class _Run:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-def _python_path() -> str:
-    """The sampler finds the same hearth, also from a checkout that is not installed."""
-    own = str(Path(hearth.__file__).parent.parent)
-    return os.pathsep.join(filter(None, [own, os.environ.get("PYTHONPATH")]))

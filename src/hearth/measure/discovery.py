@@ -12,10 +12,12 @@ from typing import Any
 
 from hearth.measure import kernel
 from hearth.measure.probes.base import Target, read_if_alive
+from hearth.model.processes import start_ticks
 
 _EXECUTORS = ("CoarseGrainedExecutorBackend", "KubernetesExecutorBackend")
 _DRIVER = "org.apache.spark.deploy.SparkSubmit"
-# A process is another program between fork and exec: looked at anew for so many scans.
+# A process is another program between fork and exec: looked at anew for so many scans, unless it
+# was there before the driver: what the driver starts is younger.
 _YOUNG_SCANS = 5
 _COMMAND_LENGTH = 300
 
@@ -38,6 +40,7 @@ class ProcessFinder:
         self._driver = driver
         self._tag = tag
         self._scans_of: dict[tuple[int, int], int] = {}
+        self._driver_start = start_ticks(driver, proc) or 0
         self.known: dict[int, Found] = {}
 
     @property
@@ -50,16 +53,16 @@ class ProcessFinder:
         present = dict(self._entries())
         self._scans_of = present
         young = [
-            pid for (pid, _), n in present.items() if n <= _YOUNG_SCANS or self._may_become(pid)
+            entry for entry, n in present.items() if n <= _YOUNG_SCANS or self._may_become(entry[0])
         ]
         alive = {pid for pid, _ in present}
         for pid in list(self.known):
             if pid not in alive or self._another_process(pid):
                 yield {**self.known.pop(pid).target.identity, "event": "gone", "exit": None}
-        for pid in young:
-            found = self._look(pid)
-            if found is not None and self.known.get(pid) != found:
-                self.known[pid] = found
+        for entry in young:
+            found = self._look(entry)
+            if found is not None and self.known.get(found.target.pid) != found:
+                self.known[found.target.pid] = found
                 yield self._row(found)
 
     def _may_become(self, pid: int) -> bool:
@@ -80,15 +83,22 @@ class ProcessFinder:
         seen = kernel.parse_stat(stat)
         return seen.state == "Z" or seen.start_ticks != self.known[pid].target.start_ticks
 
-    def _look(self, pid: int) -> Found | None:
-        folder = self._proc / str(pid)
+    def _look(self, entry: tuple[int, int]) -> Found | None:
+        pid = entry[0]
+        folder = f"{self._proc}/{pid}"
         try:
-            stat_text, command = read_if_alive(folder / "stat"), read_if_alive(folder / "cmdline")
+            stat_text = read_if_alive(f"{folder}/stat")
+            if stat_text is None:
+                return None  # gone
+            stat = kernel.parse_stat(stat_text)
+            if stat.start_ticks < self._driver_start:
+                self._scans_of[entry] = _YOUNG_SCANS
+                return None
+            command = read_if_alive(f"{folder}/cmdline")
         except PermissionError:
             return None  # hidden from us, so no process of ours
-        if stat_text is None or not command:
+        if not command:
             return None  # gone, a zombie, or a thread of the kernel
-        stat = kernel.parse_stat(stat_text)
         words = command.rstrip("\0").split("\0")
         ours = pid == self._driver or pid in self.known or stat.parent in self.known
         if not ours and not (self._tag in command and _is_executor(words)):

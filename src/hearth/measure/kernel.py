@@ -5,21 +5,20 @@ Formats: proc(5), Documentation/filesystems/proc.rst, Documentation/admin-guide/
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 #: Fields of /proc/stat's CPU lines that are kept; guest time is inside user time already.
 CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _VMSTAT = re.compile(
     r"(numa_\w+|pgmigrate_\w+|thp_fault_\w+|thp_collapse_alloc\w*|pgmajfault) (\d+)"
 )
-_SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)", re.MULTILINE)
+_SWITCHES = "voluntary_ctxt_switches:"  # and, in the next line, nonvoluntary_ctxt_switches
 _NODE_MEMORY = ("MemTotal", "MemFree", "FilePages", "AnonPages", "AnonHugePages")
 _SECTOR_BYTES = 512
 
 
-@dataclass(frozen=True)
-class Stat:
+class Stat(NamedTuple):
     """/proc/PID/stat or /proc/PID/task/TID/stat: times in clock ticks, memory in pages."""
 
     comm: str
@@ -61,9 +60,9 @@ def parse_status(text: str) -> dict[str, str]:
 
 
 def parse_switches(text: str) -> tuple[int, int]:
-    """(voluntary, involuntary) context switches of a thread's status: its last two lines."""
-    voluntary, involuntary = _SWITCHES.findall(text)
-    return int(voluntary), int(involuntary)
+    """(voluntary, involuntary) context switches of a thread's status."""
+    words = text[text.index(_SWITCHES) :].split()
+    return int(words[1]), int(words[3])
 
 
 def kilobytes(fields: dict[str, str], name: str) -> int | None:

@@ -20,12 +20,14 @@ from hearth.measure.discovery import Found, ProcessFinder
 from hearth.measure.gc_copy import GcLogCopies
 from hearth.measure.probes import surveyed_probes
 from hearth.measure.probes.base import Probe, Roots, Target
+from hearth.measure.probes.schedstat import allow_many_files
 from hearth.measure.record import RecordWriter
 from hearth.model.processes import is_alive
 
 PERIOD_S = 1.0
 _DRIVER_GRACE_S = 20.0
 _ORPHAN_GRACE_S = 2.0
+_STANDARD_INPUT = 0
 
 
 @dataclass
@@ -117,6 +119,7 @@ class Sampler:
 def main(words: list[str]) -> int:
     """Samples until standard input says `end` or closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the application
+    allow_many_files()
     writer = RecordWriter.open(Path(words[0]))
     sampler = Sampler(writer, int(words[1]), Roots())
     said = b""
@@ -125,7 +128,7 @@ def main(words: list[str]) -> int:
         sampler.step()
         next_round = max(next_round + PERIOD_S, time.monotonic())
         if _hears(next_round):
-            said = os.read(sys.stdin.fileno(), 64)
+            said = os.read(_STANDARD_INPUT, 64)
             break
     # Before the last look, which forgets who is gone: the driver may be by now.
     tree = driver_tree(sampler.finder, int(words[1]))
@@ -137,7 +140,7 @@ def main(words: list[str]) -> int:
 
 def _hears(until: float) -> bool:
     wait = max(0.0, until - time.monotonic())
-    return bool(select.select([sys.stdin], [], [], wait)[0])
+    return bool(select.select([_STANDARD_INPUT], [], [], wait)[0])
 
 
 def driver_tree(finder: ProcessFinder, driver: int) -> list[Target]:

@@ -115,7 +115,7 @@ def _make(training: Training, archive: Path) -> str:
             said = done.stderr.decode(errors="replace").strip().splitlines()
             return said[-1] if said else f"java ended with {done.returncode} and made no archive"
         part.replace(archive)
-        _drop_oldest(archive.parent, training.name)
+        drop_oldest(archive.parent, training.name)
         return ""
     except subprocess.TimeoutExpired:
         return f"the training run took over {training.limit_s} s"
@@ -123,7 +123,7 @@ def _make(training: Training, archive: Path) -> str:
         part.unlink(missing_ok=True)
 
 
-def _drop_oldest(folder: Path, name: str) -> None:
+def drop_oldest(folder: Path, name: str) -> None:
     """The newest few stay: each jar and each JVM has its own, as have checkouts side by side.
 
     So does what is being made; a part of long ago is that of a command that was killed.

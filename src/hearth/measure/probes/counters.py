@@ -104,10 +104,15 @@ class CountersProbe(Probe):
         self._events, self._metrics = events, metric_group
 
     @cached_property
+    def _everywhere(self) -> Tried:
+        """The events that any perf knows, tried together: a trial takes 25 ms of CPU time."""
+        return try_events(self._perf, SOFTWARE + HARDWARE) if self._perf else Tried((), {})
+
+    @cached_property
     def hardware(self) -> Tried:
         if self._perf is None:
             return Tried((), {})
-        basic = try_events(self._perf, HARDWARE)
+        basic = self._everywhere.of(HARDWARE)
         if "cycles" not in basic.counted:
             return basic  # the processor's own events need the same counters
         of_s4 = try_generations(self._perf, OF_S4)
@@ -124,7 +129,7 @@ class CountersProbe(Probe):
 
     @cached_property
     def software(self) -> Tried:
-        return try_events(self._perf, SOFTWARE) if self._perf else Tried((), {})
+        return self._everywhere.of(SOFTWARE)
 
     def supported(self) -> str | None:
         """Hardware events; see `scheduler_supported` for the software events."""

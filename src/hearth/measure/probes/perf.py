@@ -24,6 +24,11 @@ class Tried:
     counted: tuple[str, ...]
     absent: dict[str, str]
 
+    def of(self, events: Sequence[str]) -> "Tried":
+        """What it says of these alone."""
+        counted = tuple(event for event in self.counted if event in events)
+        return Tried(counted, {e: why for e, why in self.absent.items() if e in events})
+
 
 def try_events(perf: str, events: Sequence[str]) -> Tried:
     """Counts each event over a short program; an event that perf does not know is absent too."""

@@ -6,11 +6,11 @@ what it did between its last sample and its end is not counted.
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from hearth.measure import kernel
-from hearth.measure.probes.base import Probe, Row, Target, read_if_alive, thread_ids, unreadable
+from hearth.measure.probes.base import Probe, Row, Target, read_if_alive, unreadable
+from hearth.measure.probes.schedstat import Schedstat
 
 #: voluntary, involuntary switches; ns run; ns waited for a CPU.
 _Counts = tuple[int, int, int, int]
@@ -23,11 +23,12 @@ class ProcessProbe(Probe):
 
     name = "process"
     budget_share = 0.006
-    cost = "three files for each process, and two for each of its threads"
+    cost = "three files for each process, one for each thread, another for each that has run"
 
     def __init__(self, roots: Any) -> None:
         super().__init__(roots)
         self._threads: dict[Target, dict[str, _Counts]] = {}
+        self._schedstat = Schedstat(roots.proc)
 
     def supported(self) -> str | None:
         return unreadable(self.roots.proc / "self" / "stat")
@@ -35,15 +36,16 @@ class ProcessProbe(Probe):
     def sample(self, targets: Sequence[Target]) -> Iterator[Row]:
         for gone in self._threads.keys() - set(targets):
             del self._threads[gone]
+        self._schedstat.keep_only(targets)
         for target in targets:
             row = self._row(target)
             if row is not None:
                 yield "samples/process.jsonl", {**target.identity, **row}
 
     def _row(self, target: Target) -> dict[str, Any] | None:
-        folder = self.roots.proc / str(target.pid)
-        stat_text = read_if_alive(folder / "stat")
-        status_text = read_if_alive(folder / "status")
+        folder = f"{self.roots.proc}/{target.pid}"
+        stat_text = read_if_alive(f"{folder}/stat")
+        status_text = read_if_alive(f"{folder}/status")
         if stat_text is None or status_text is None:
             return None
         stat, status = kernel.parse_stat(stat_text), kernel.parse_status(status_text)
@@ -64,24 +66,23 @@ class ProcessProbe(Probe):
             **_bytes(folder),
         }
 
-    def _summed(self, target: Target, folder: Path) -> dict[str, int]:
+    def _summed(self, target: Target, folder: str) -> dict[str, int]:
         counts = self._threads.setdefault(target, {})
-        for tid in thread_ids(folder):
-            before = counts.get(tid)
-            reading = _reading(f"{folder}/task/{tid}", before)
+        for thread, text in self._schedstat.of(target):
+            before = counts.get(thread)
+            reading = _reading(f"{folder}/task/{thread}", text, before)
             if reading is not None:
                 # An id that starts again from little is a new thread: the old one keeps its sum.
                 if before is not None and reading[2] < before[2]:
-                    counts[f"{tid} until {len(counts)}"] = before
-                counts[tid] = reading
+                    counts[f"{thread} until {len(counts)}"] = before
+                counts[thread] = reading
         sums = [sum(column) for column in zip(*counts.values(), strict=True)]
         return dict(zip(_SUMMED, sums, strict=False))
 
 
-def _reading(thread: str, before: _Counts | None) -> _Counts | None:
+def _reading(thread: str, schedstat: bytes, before: _Counts | None) -> _Counts | None:
     """The thread's counts; those of `before` where it has not run since."""
-    schedstat = read_if_alive(f"{thread}/schedstat")
-    if schedstat is None:
+    if not schedstat:
         return None
     run_ns, delay_ns, _ = map(int, schedstat.split())
     if before is not None and (run_ns, delay_ns) == before[2:]:
@@ -90,10 +91,10 @@ def _reading(thread: str, before: _Counts | None) -> _Counts | None:
     return None if status is None else (*kernel.parse_switches(status), run_ns, delay_ns)
 
 
-def _bytes(folder: Path) -> dict[str, int]:
+def _bytes(folder: str) -> dict[str, int]:
     """/proc/PID/io is for the owner alone (ptrace access, proc(5)): absent keys elsewhere."""
     try:
-        text = read_if_alive(folder / "io")
+        text = read_if_alive(f"{folder}/io")
     except PermissionError:
         return {}
     numbers = kernel.parse_numbers(text or "")

@@ -7,10 +7,11 @@ ran tasks too, shorter ones than the time between two samples.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from hearth.measure import kernel
-from hearth.measure.probes.base import Probe, Row, Target, read_if_alive, thread_ids, unreadable
+from hearth.measure.probes.base import Probe, Row, Target, read_if_alive, unreadable
+from hearth.measure.probes.schedstat import Schedstat
 
 #: Beginnings of names, of Spark 4.3, Netty, Hadoop and HotSpot; the first that fits decides.
 _KINDS = (
@@ -42,16 +43,29 @@ def kind_of(comm: str) -> str:
     return "other"
 
 
+class _Seen(NamedTuple):
+    """A thread as last read: its schedstat, name, and ticks in user and system mode."""
+
+    schedstat: bytes
+    comm: str
+    utime: int
+    stime: int
+
+
+_NEVER = _Seen(b"", "", 0, 0)
+
+
 class ThreadProbe(Probe):
     """Only threads that ran since the last sample are told of, each name once."""
 
     name = "threads"
     budget_share = 0.005
-    cost = "one file for each thread"
+    cost = "one file for each thread, another for each that has run"
 
     def __init__(self, roots: Any) -> None:
         super().__init__(roots)
-        self._seen: dict[Target, dict[int, tuple[str, int, int]]] = {}
+        self._seen: dict[Target, dict[int, _Seen]] = {}
+        self._schedstat = Schedstat(roots.proc)
 
     def supported(self) -> str | None:
         return unreadable(self.roots.proc / "self" / "stat")
@@ -59,6 +73,7 @@ class ThreadProbe(Probe):
     def sample(self, targets: Sequence[Target]) -> Iterator[Row]:
         for gone in self._seen.keys() - set(targets):
             del self._seen[gone]
+        self._schedstat.keep_only(targets)
         for target in targets:
             row = self._row(target)
             if row is not None:
@@ -66,22 +81,23 @@ class ThreadProbe(Probe):
 
     def _row(self, target: Target) -> dict[str, Any] | None:
         before = self._seen.get(target, {})
-        now: dict[int, tuple[str, int, int]] = {}
+        now: dict[int, _Seen] = {}
         ran, names = [], {}
-        folder = self.roots.proc / str(target.pid)
-        threads = [int(name) for name in thread_ids(folder)]
-        if not threads:
-            return None
-        for tid in threads:
-            text = read_if_alive(f"{folder}/task/{tid}/stat")
+        for thread, schedstat in self._schedstat.of(target):
+            tid = int(thread)
+            last = before.get(tid)
+            if last is not None and schedstat and schedstat == last.schedstat:
+                now[tid] = last
+                continue
+            text = read_if_alive(f"{self.roots.proc}/{target.pid}/task/{thread}/stat")
             if text is None:
                 continue
             stat = kernel.parse_stat(text)
-            now[tid] = (stat.comm, stat.utime, stat.stime)
-            comm, utime, stime = before.get(tid, ("", 0, 0))
-            if comm != stat.comm:
-                names[str(tid)] = [stat.comm, kind_of(stat.comm)]
-            if (utime, stime) != (stat.utime, stat.stime):
-                ran.append([tid, stat.cpu, stat.utime, stat.stime])
+            now[tid] = seen = _Seen(schedstat, stat.comm, stat.utime, stat.stime)
+            last = last or _NEVER
+            if last.comm != seen.comm:
+                names[thread] = [seen.comm, kind_of(seen.comm)]
+            if (last.utime, last.stime) != (seen.utime, seen.stime):
+                ran.append([tid, stat.cpu, seen.utime, seen.stime])
         self._seen[target] = now
-        return {"alive": len(now), "ran": ran, "names": names}
+        return {"alive": len(now), "ran": ran, "names": names} if now else None
