@@ -9,7 +9,8 @@ quicker than the other drops out as well.
 
 Reported are ratios of all seconds with profile to all without, with a bootstrap interval over the
 pairs: of the jobs' own phases, of the time from start to end, of CPU seconds; and of the last two
-less what profile takes of a program that does nothing, which no run is too short to pay. --control
+less what profile takes of a program that does nothing, which no run is too short to pay; and a line
+through the pairs, which tells what each run pays from what grows with its time. --control
 runs the same without a profile on either side, and shows the noise that is left. --read reports raw
 results of before, also of a run that was stopped, or of several together.
 
@@ -38,6 +39,7 @@ from hearth.bench import catalogue, suites
 from hearth.bench.runner import RunError
 from hearth.model.errors import UserError
 
+LEAST_POINTS = 10  # for a line: of fewer, a resample may hold one pair alone
 Row = dict[str, Any]
 Sides = list[ProcessPoolExecutor]
 
@@ -161,6 +163,8 @@ def report(rows: list[Row], fixed: list[Row]) -> None:
     show("the jobs' own phases", whole, "seconds")
     show("from start to end", whole, "wall_s")
     show("CPU seconds", whole, "cpu_s")
+    for what, name in (("from start to end", "wall_s"), ("CPU seconds", "cpu_s")):
+        show_line(what, whole, name)
     if not fixed:
         return
     added = {name: statistics.median(run[name] for run in fixed) for name in ("added_s", "cpu_s")}
@@ -188,6 +192,36 @@ def show(what: str, pairs: list[list[Row]], name: str, less: float = 0.0) -> Non
         f"{what}: ratio {mine / base:.4f} [{low:.4f}, {high:.4f}] of {base:.0f} s; of "
         f"{len(pairs)} pairs {statistics.median(ratios):.3f}, {min(ratios):.3f} to "
         f"{max(ratios):.3f}"
+    )
+
+
+def show_line(what: str, pairs: list[list[Row]], name: str, draws: int = 2000) -> None:
+    """What a run takes longer = a + b * what the plain run takes, by least squares over the pairs.
+
+    With 95 % percentile intervals of a and b from `draws` resamples of the pairs (seeded).
+    """
+    points = [
+        (
+            statistics.mean(row["runs"][0][name] for row in pair),
+            statistics.mean(row["runs"][1][name] - row["runs"][0][name] for row in pair),
+        )
+        for pair in pairs
+    ]
+    if len({plain for plain, _ in points}) < LEAST_POINTS:
+        print(f"{what}: {len(points)} pairs are too few for a line")
+        return
+    order = random.Random(0)
+    drawn = [order.choices(points, k=len(points)) for _ in range(draws)]
+    lines = [statistics.linear_regression(*zip(*some, strict=True)) for some in drawn]
+    slope, each_s = statistics.linear_regression(*zip(*points, strict=True))
+    ends = (int(0.025 * draws), int(0.975 * draws))
+    each, share = (
+        [sorted(values)[end] for end in ends]
+        for values in ([line.intercept for line in lines], [line.slope for line in lines])
+    )
+    print(
+        f"{what}, a line: {each_s:.2f} s [{each[0]:.2f}, {each[1]:.2f}] for each run and "
+        f"{slope:.2%} [{share[0]:.2%}, {share[1]:.2%}] of its time"
     )
 
 

@@ -4,11 +4,13 @@ It is forked and not started anew: a Python of its own takes 60 ms of CPU time t
 modules, which a short run would feel.
 """
 
+import contextlib
 import os
 import select
 import signal
 import traceback
 from pathlib import Path
+from typing import NoReturn
 
 from hearth.measure import sampler
 
@@ -44,8 +46,8 @@ class SamplerProcess:
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
-def _become_sampler(hears: int, record: Path, driver_pid: int) -> None:
-    """What the child does; it never returns."""
+def _become_sampler(hears: int, record: Path, driver_pid: int) -> NoReturn:
+    """What the child does."""
     code = 1
     try:
         for number in _SIGNALS:  # as a program that was started: not the parent's ways
@@ -53,7 +55,8 @@ def _become_sampler(hears: int, record: Path, driver_pid: int) -> None:
         log = os.open(record / "sampler.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         for ours, theirs in ((hears, 0), (log, 1), (log, 2)):
             os.dup2(ours, theirs)
-        Path("/proc/self/comm").write_text(_NAME, encoding="ascii")
+        with contextlib.suppress(OSError):  # a sandbox may not let a process name itself
+            Path("/proc/self/comm").write_text(_NAME, encoding="ascii")
         code = sampler.main([str(record), str(driver_pid)])
     except BaseException:
         traceback.print_exc()  # its last line goes to the record's warnings

@@ -214,8 +214,8 @@ def page_rank(run: FinishedRun) -> Verdict:
             return Verdict("wrong", amiss)
         total, least, unsought, most = connection.execute(
             """SELECT sum(value), min(value),
-            min(value) FILTER (WHERE vertex NOT IN (SELECT b FROM edges)),
-            max(value) FILTER (WHERE vertex NOT IN (SELECT b FROM edges)) FROM answer"""
+            min(value) FILTER (WHERE NOT sought), max(value) FILTER (WHERE NOT sought) FROM
+            (SELECT value, vertex IN (SELECT DISTINCT b FROM edges) AS sought FROM answer)"""
         ).fetchall()[0]
     for name, value in (("files", total), ("answer", answer["sum"])):
         if not abs(value - answer["vertices"]) <= SAME_RANKS * answer["vertices"]:

@@ -69,7 +69,7 @@ def read_if_alive(path: Path | str) -> str | None:
     Raises PermissionError for a process that is not ours to read.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY)
     except (FileNotFoundError, ProcessLookupError):
         return None
     parts = []
