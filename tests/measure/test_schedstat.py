@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,11 +21,16 @@ OURSELVES = Target(os.getpid(), start_ticks(os.getpid()) or 0, "driver")
 
 @contextmanager
 def waiting_thread() -> Iterator[str]:
-    """A thread of ours that waits, by its id."""
+    """A thread of ours that waits and has run its last before it does, by its id."""
     end, began = threading.Event(), threading.Event()
     thread = threading.Thread(target=lambda: (began.set(), end.wait()))
     thread.start()
     began.wait(10)
+    file = Path(f"/proc/self/task/{thread.native_id}/schedstat")
+    deadline, before = time.monotonic() + 10, b""
+    while file.read_bytes() != before and time.monotonic() < deadline:
+        before = file.read_bytes()
+        time.sleep(0.2)
     try:
         yield str(thread.native_id)
     finally:
