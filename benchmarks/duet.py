@@ -12,7 +12,7 @@ pairs: of the jobs' own phases, of the time from start to end, of CPU seconds; a
 less what profile takes of a program that does nothing, which no run is too short to pay; and a line
 through the pairs, which tells what each run pays from what grows with its time. --control
 runs the same without a profile on either side, and shows the noise that is left. --read reports raw
-results of before, also of a run that was stopped, or of several together.
+results of before, of all jobs or some, also of a run that was stopped, or of several together.
 
 The JVM sees the CPUs of its side alone, and so do the probes: what they take is set against half of
 the machine. Where one arm takes longer, it ends without company: a difference is shown smaller than
@@ -47,7 +47,7 @@ Sides = list[ProcessPoolExecutor]
 def main() -> None:
     options = asked()
     if options.read:
-        report(*kept(options.read))
+        report(*kept(options.read, options.jobs.split(",") if options.jobs else None))
         return
     name = f"duet-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
     output = options.output or overhead.ROOT / "benchmarks" / "results" / name
@@ -140,15 +140,18 @@ def measure(options: argparse.Namespace, sides: Sides, output: Path) -> list[Row
     return [row for row in rows if row["repetition"] >= 0]
 
 
-def kept(files: list[Path]) -> tuple[list[Row], list[Row]]:
-    """The duets in these files, and the runs that do nothing; pairs of each file stay its own."""
+def kept(files: list[Path], jobs: list[str] | None) -> tuple[list[Row], list[Row]]:
+    """The duets in these files, of these jobs or all, and the runs that do nothing.
+
+    Pairs of each file stay its own.
+    """
     rows, fixed = [], []
     for file in files:
         for line in file.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             if row.get("arm") == "nothing":
                 fixed += [run for both in row["runs"] for run in both]
-            elif row["repetition"] >= 0:
+            elif row["repetition"] >= 0 and (jobs is None or row["job"] in jobs):
                 rows.append({**row, "pair": (file, row["pair"])})
     return rows, fixed
 

@@ -189,6 +189,40 @@ def test_a_thread_is_told_again_only_when_it_has_run() -> None:
     assert (second["ran"], second["names"], second["alive"]) == ([], {}, 1)
 
 
+def test_a_thread_that_runs_again_is_told_again_with_more_ticks() -> None:
+    burner = """
+import threading, time
+def burn():
+    while True:
+        end = time.thread_time() + 0.05
+        while time.thread_time() < end: pass
+        time.sleep(0.05)
+threading.Thread(target=burn, daemon=True).start()
+time.sleep(0.3)
+"""
+    with workload(burner) as target:
+        probe = ThreadProbe(Roots())
+        first = one(probe, target)
+        time.sleep(1)
+        second = one(probe, target)
+    before, now = ({tid: ticks for tid, _, ticks, _ in row["ran"]} for row in (first, second))
+    (burning,) = now.keys() - {target.pid}
+    assert before[burning] < now[burning]
+
+
+def test_a_thread_whose_schedstat_stands_still_is_not_read_again(tmp_path: Path) -> None:
+    target = captured_process(tmp_path, 40)
+    probe, task = ThreadProbe(Roots(proc=tmp_path)), tmp_path / "40" / "task" / "40"
+    assert one(probe, target)["ran"] == [[40, 39, 14, 15]]
+    stat = (task / "stat").read_text().replace("(a (b) c)", "(GC Thread#0)")
+    (task / "stat").write_text(stat.replace(" 14 15 ", " 24 15 "))
+    assert (one(probe, target)["ran"], one(probe, target)["names"]) == ([], {})
+    (task / "schedstat").write_text("5000 2000 4\n")
+    again = one(probe, target)
+    assert again["ran"] == [[40, 39, 24, 15]]
+    assert again["names"] == {"40": ["GC Thread#0", "gc"]}
+
+
 @pytest.mark.parametrize(
     ("comm", "kind"),
     [
@@ -498,6 +532,14 @@ def captured_process(
     return Target(pid, 22, "executor")
 
 
+SAMPLER = """
+import sys
+from pathlib import Path
+from hearth.measure import sampler
+sys.exit(sampler.main(Path(sys.argv[1]), int(sys.argv[2])))
+"""
+
+
 def test_the_sampler_ends_what_the_driver_left_when_its_owner_is_gone(tmp_path: Path) -> None:
     child = "import subprocess, sys, time\n"
     child += "print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(120)']).pid)\n"
@@ -509,7 +551,7 @@ def test_the_sampler_ends_what_the_driver_left_when_its_owner_is_gone(tmp_path: 
     head = {"probes": [row for row in survey(Roots()) if row["name"] == "process"], "master": "x"}
     writer = RecordWriter.create(tmp_path / "records" / f"r-{driver.pid}-{ticks}", "x", head)
     sampler = subprocess.Popen(
-        [sys.executable, "-m", "hearth.measure.sampler", str(writer.directory), str(driver.pid)],
+        [sys.executable, "-c", SAMPLER, str(writer.directory), str(driver.pid)],
         stdin=subprocess.PIPE,
     )
     deadline = time.monotonic() + 20

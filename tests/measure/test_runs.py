@@ -41,18 +41,23 @@ def unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KnownMachine:
     return KnownMachine({})
 
 
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("echo half; echo 'no CPU is allowed' >&2; exit 2", "no CPU is allowed"),
+        ("echo '{\"schema\": '", "the answer is cut off: is the disk full?"),
+    ],
+)
 def test_a_machine_that_could_not_be_read_is_told_with_the_reason(
-    tmp_path: Path, unknown: KnownMachine
+    tmp_path: Path, unknown: KnownMachine, answer: str, reason: str
 ) -> None:
     writer = made(tmp_path, "unread")
-    command = ["sh", "-c", "echo half; echo 'no CPU is allowed' >&2; exit 2"]
-    reading = MachineReading(writer, command, unknown)
+    reading = MachineReading(writer, ["sh", "-c", answer], unknown)
     reading.look(final=True)
     reading.look(final=True)  # what is done is not done again
-    reason = {"absent": "not read: no CPU is allowed"}
-    assert read_record(writer.directory).head["machine"] == reason
+    assert read_record(writer.directory).head["machine"] == {"absent": f"not read: {reason}"}
     (warning,) = read_rows(writer.directory / "warnings.jsonl")
-    assert warning["what"] == "the machine could not be read: no CPU is allowed"
+    assert warning["what"] == f"the machine could not be read: {reason}"
     assert not list(writer.directory.glob(".machine*"))
 
 

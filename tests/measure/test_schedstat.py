@@ -64,6 +64,7 @@ def test_the_files_of_threads_and_processes_that_ended_are_closed() -> None:
     assert open_files() == at_first + len(told) - 1
     files.keep_only([])
     assert open_files() == at_first
+    assert not files._open
 
 
 def test_a_process_that_is_gone_has_no_threads() -> None:

@@ -34,11 +34,15 @@ class MachineReading:
             self._verb.kill()
             said = self._verb.communicate()[1] + f"no answer within {_GRACE_S:.0f} s"
         code, self._verb = self._verb.returncode, None
-        if code == 0:
-            self._known.keep(json.loads(self._part.read_text(encoding="utf-8")))
+        last = "".join(said.strip().splitlines()[-1:]) or f"java ended with {code}"
+        try:
+            machine = json.loads(self._part.read_bytes()) if code == 0 else None
+        except ValueError:  # a disk that is full, which java does not notice
+            machine, last = None, "the answer is cut off: is the disk full?"
+        if machine is not None:
+            self._known.keep(machine)
             self._part.replace(self._writer.directory / MACHINE)
             return
         self._part.unlink(missing_ok=True)
-        last = "".join(said.strip().splitlines()[-1:]) or f"java ended with {code}"
         write_document(self._writer.directory / MACHINE, {"absent": f"not read: {last}"})
         self._writer.warn(f"the machine could not be read: {last}", "'hearth topology' tells more")

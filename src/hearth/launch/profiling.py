@@ -119,6 +119,7 @@ class _Run:
         self._writer = writer
         self._launch = seen.launch
         self._reading = reading
+        self._known = KnownMachine(writer.head["machine_settings"])
         self._machine: MachineReading | None = None
         self._driver: subprocess.Popen[bytes] | None = None
         self._interrupted = 0
@@ -134,8 +135,7 @@ class _Run:
         with self._signals():
             driver = self._driver = self._start_driver()
             sampler = SamplerProcess(self._writer.directory, driver.pid)
-            known = KnownMachine(self._writer.head["machine_settings"])
-            self._machine = MachineReading(self._writer, self._reading, known)
+            self._machine = MachineReading(self._writer, self._reading, self._known)
             code = self._wait(driver)
             wall_s = self._writer.now_s()
             self._look(driver.pid, final=True)

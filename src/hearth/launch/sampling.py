@@ -57,7 +57,7 @@ def _become_sampler(hears: int, record: Path, driver_pid: int) -> NoReturn:
             os.dup2(ours, theirs)
         with contextlib.suppress(OSError):  # a sandbox may not let a process name itself
             Path("/proc/self/comm").write_text(_NAME, encoding="ascii")
-        code = sampler.main([str(record), str(driver_pid)])
+        code = sampler.main(record, driver_pid)
     except BaseException:
         traceback.print_exc()  # its last line goes to the record's warnings
     finally:

@@ -1,4 +1,4 @@
-"""The process that samples a run: `python -m hearth.measure.sampler RECORD DRIVER_PID`.
+"""The process that samples a run; `hearth.launch.sampling` starts it.
 
 One thread does everything. A probe whose samples cost much is asked less often, so that each stays
 within its budget of one CPU. Standard input is the owner's hold on it: `end` and the sampler takes
@@ -10,7 +10,6 @@ import contextlib
 import os
 import select
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -116,12 +115,12 @@ class Sampler:
         self._writer.append("samples/cost.jsonl", whole)
 
 
-def main(words: list[str]) -> int:
+def main(record: Path, driver_pid: int) -> int:
     """Samples until standard input says `end` or closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the application
     allow_many_files()
-    writer = RecordWriter.open(Path(words[0]))
-    sampler = Sampler(writer, int(words[1]), Roots())
+    writer = RecordWriter.open(record)
+    sampler = Sampler(writer, driver_pid, Roots())
     said = b""
     next_round = time.monotonic()
     while True:
@@ -131,10 +130,10 @@ def main(words: list[str]) -> int:
             said = os.read(_STANDARD_INPUT, 64)
             break
     # Before the last look, which forgets who is gone: the driver may be by now.
-    tree = driver_tree(sampler.finder, int(words[1]))
+    tree = driver_tree(sampler.finder, driver_pid)
     sampler.close()
     if said.strip() != b"end":
-        end_tree(tree, int(words[1]))
+        end_tree(tree, driver_pid)
     return 0
 
 
@@ -172,7 +171,3 @@ def _descends(finder: ProcessFinder, found: Found | None, driver: int) -> bool:
 
 def _alive(target: Target) -> bool:
     return is_alive(target.pid, target.start_ticks)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
