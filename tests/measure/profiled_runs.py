@@ -36,6 +36,8 @@ def start_profile(state: Path, *words: str) -> subprocess.Popen[str]:
     named = [str(application) if word == "APP" else word for word in words]
     program = [sys.executable, "-m", "hearth", "profile", *QUIET, *named]
     environment = {**os.environ, "HEARTH_STATE": str(state), "PYSPARK_PYTHON": sys.executable}
+    # Where a driver that is killed leaves what Spark deletes at its end only.
+    environment["SPARK_SUBMIT_OPTS"] = f"-Djava.io.tmpdir={state}"
     for name in ("SPARK_HOME", "SPARK_CONF_DIR", "MASTER"):
         environment.pop(name, None)
     return subprocess.Popen(
