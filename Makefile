@@ -27,5 +27,5 @@ lint: ## Check formatting, style and import directions only
 	@tools/lint.sh
 
 clean: ## Remove what was built; keeps the Python environment and the download caches
-	@rm -rf jvm/target jvm/*/target src/hearth/jars build dist .pytest_cache .ruff_cache .import_linter_cache
+	@rm -rf jvm/target jvm/*/target src/hearth/jars build dist .pytest_cache .ruff_cache .mypy_cache .import_linter_cache
 	@find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -123,7 +123,12 @@ def measure(options: argparse.Namespace, sides: Sides, output: Path) -> list[Row
         overhead.make_data(offer, entry, options)
         for side in draw.sample((0, 1), 2):
             arms = [other, "plain"] if side == 0 else ["plain", other]
-            row = {"job": entry.job.name, "repetition": number, "pair": pair, "arms": arms}
+            row: Row = {
+                "job": entry.job.name,
+                "repetition": number,
+                "pair": pair,
+                "arms": arms,
+            }
             words = [(offer, entry, options, arm) for arm in arms]
             runs = duet(sides, one_run, words)
             failures = [run["failure"] for run in runs if "failure" in run]

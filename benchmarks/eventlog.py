@@ -19,6 +19,7 @@ import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parent / "fixtures" / "eventlogs" / "skew.jsonl"
@@ -47,7 +48,7 @@ def make_log(target: Path, tasks: int) -> None:
         file.write(json.dumps(end, separators=(",", ":")) + "\n")
 
 
-def _moved(event: dict, task: int, later_ms: int) -> str:
+def _moved(event: dict[str, Any], task: int, later_ms: int) -> str:
     info = event["Task Info"]
     moved = {**info, "Task ID": task, "Launch Time": info["Launch Time"] + later_ms}
     if info["Finish Time"]:
@@ -56,7 +57,7 @@ def _moved(event: dict, task: int, later_ms: int) -> str:
     return json.dumps({**event, "Stage ID": stage, "Task Info": moved}, separators=(",", ":"))
 
 
-def measure(log: Path) -> dict:
+def measure(log: Path) -> dict[str, Any]:
     """Analyses one log in this process; seconds and peak resident megabytes."""
     from hearth.measure.analysis import analyse_event_log
 

@@ -27,6 +27,7 @@ import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import hearth
 from hearth.model.sizes import parse_bytes
@@ -37,7 +38,7 @@ BLOCK_BYTES = 256 << 10
 LINEITEM_BYTES_AT_SCALE_1 = 760_000_000
 LIMIT_S = 600
 ARMS = ("write", "tpchgen-cli", "text", "records")
-Row = dict[str, object]
+Row = dict[str, Any]
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 CPUS = 64
@@ -49,17 +50,17 @@ def make_record(directory: Path, seconds: int, executors: int) -> None:
                     file.write(json.dumps(make(t, executor), separators=(",", ":")) + "\n")
 
 
-def _of(t: int, executor: int) -> dict:
+def _of(t: int, executor: int) -> dict[str, Any]:
     return {"t": float(t), "pid": 100 + executor, "start_ticks": 5}
 
 
-def system_row(t: int, _: int) -> dict:
+def system_row(t: int, _: int) -> dict[str, Any]:
     ticks = [60 * t, 0, 10 * t, 25 * t, 5 * t, 0, 0, 0]
     return {"t": float(t), "cpu": {str(cpu): ticks for cpu in range(CPUS)}, "ctxt": 1000 * t,
             "running": 3, "blocked": 0}  # fmt: skip
 
 
-def process_row(t: int, executor: int) -> dict:
+def process_row(t: int, executor: int) -> dict[str, Any]:
     names = ("utime", "stime", "minflt", "majflt", "voluntary", "involuntary", "run_ns",
              "run_delay_ns", "blkio_ticks", "read_bytes", "write_bytes", "rchar",
              "wchar")  # fmt: skip
@@ -68,18 +69,18 @@ def process_row(t: int, executor: int) -> dict:
             "rss_max_kb": 9_500_000, "anon_kb": 8_900_000, "file_kb": 100_000}  # fmt: skip
 
 
-def threads_row(t: int, executor: int) -> dict:
+def threads_row(t: int, executor: int) -> dict[str, Any]:
     ran = [[1000 + i, (t + i) % CPUS, 90 * t, 5 * t] for i in range(BUSY_THREADS)]
     names = {str(1000 + i): ["Executor task l", "task"] for i in range(BUSY_THREADS)}
     return {**_of(t, executor), "alive": 80, "ran": ran, "names": names if t == 0 else {}}
 
 
-def memory_row(t: int, executor: int) -> dict:
+def memory_row(t: int, executor: int) -> dict[str, Any]:
     nodes = {str(n): {"anon_kb": 2_000_000 + t, "file_kb": 10, "huge_kb": 0} for n in range(4)}
     return {**_of(t, executor), "nodes": nodes, "policies": {"default": 900}}
 
 
-def measure(directory: Path) -> dict:
+def measure(directory: Path) -> dict[str, Any]:
     """Analyses one record in this process."""
     from hearth.measure.analysis import analyse
 

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from hearth.bench.arms import no_docker
 from hearth.planner.places import hearth_jar, spark_home
@@ -97,9 +98,9 @@ def arms(application: Path, standalone_master: str, folder: Path) -> dict[str, l
 
 def measure(
     commands: dict[str, list[str]], options: argparse.Namespace, output: Path
-) -> list[dict]:
+) -> list[dict[str, Any]]:
     order = random.Random(options.seed)
-    rows: list[dict] = []
+    rows: list[dict[str, Any]] = []
     print(f"{options.repeat} repetitions of {len(commands)} arms after one that is dropped")
     for repetition in range(options.repeat + 1):
         names = list(commands)
@@ -173,7 +174,7 @@ def wait_for(log: Path, text: str) -> str:
     sys.exit(f"'{text}' did not appear in {LIMIT_S} s:\n{log.read_text(errors='replace')[-2000:]}")
 
 
-def report(rows: list[dict]) -> None:
+def report(rows: list[dict[str, Any]]) -> None:
     by_arm: dict[str, dict[int, float]] = {}
     for row in rows:
         by_arm.setdefault(row["arm"], {})[row["repetition"]] = row["seconds"]

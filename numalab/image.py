@@ -175,7 +175,8 @@ def _furnish(root: Path) -> None:
     for applet in listing.stdout.split():
         if not (root / "usr/bin" / applet).exists():
             (root / "usr/bin" / applet).symlink_to("busybox")
-    (root / "usr/bin/env").exists() or (root / "usr/bin/env").symlink_to("busybox")
+    if not (root / "usr/bin/env").exists():
+        (root / "usr/bin/env").symlink_to("busybox")
 
 
 def _merge_into_usr(root: Path, name: str) -> None:

@@ -180,8 +180,8 @@ def pack_job(target: Path, shape: Shape, cases: Sequence[str], mode: str) -> Non
         _add_text(archive, "numalab/job.json", json.dumps(job))
         archive.add(PROJECT / "numalab" / "guest" / "start", "numalab/start")
         if jar and {"local_numa", "containers"} & set(cases):
-            for path in archives.archives(jar, environment()):
-                archive.add(path, f"numalab/archives/{path.name}")
+            for kept in archives.archives(jar, environment()):
+                archive.add(kept, f"numalab/archives/{kept.name}")
         for part in ["numalab", "src", *([str(jar.relative_to(PROJECT))] if jar else [])]:
             if (PROJECT / part).exists():
                 archive.add(PROJECT / part, str(PROJECT / part).lstrip("/"), filter=_as_here)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from pyspark import SparkContext, StorageLevel
@@ -92,7 +92,7 @@ class _Witness:
         self.app_id = app_id
         self.evidence = evidence
 
-    def __call__(self, numbers: Iterator[int]) -> Iterator[int]:
+    def __call__(self, numbers: Iterable[int]) -> Iterable[int]:
         held = bytearray(BLOCK_BYTES)
         for start in range(0, len(held), 4096):
             held[start] = 1
@@ -127,7 +127,7 @@ def _kill_while_busy(context: SparkContext, wanted: int) -> tuple[str, int]:
 
 
 def _slow_count(context: SparkContext, executors: int) -> int:
-    def slowly(numbers: Iterator[int]) -> Iterator[int]:
+    def slowly(numbers: Iterable[int]) -> Iterable[int]:
         time.sleep(3.0)
         return numbers
 

@@ -88,7 +88,8 @@ def _run(arguments: list[str]) -> int:
         raise UserError(_unknown(name))
     module, parser = command_parser(name)
     options = module.parse(parser, rest) if hasattr(module, "parse") else parser.parse_args(rest)
-    return module.run(options)
+    code: int = module.run(options)
+    return code
 
 
 def _failed(message: str, code: int, debug: bool) -> int:

@@ -160,8 +160,16 @@ def _job(document: dict[str, Any]) -> Job:
         Input(item["name"], item["generator"], tuple(item.get("shared", [])))
         for item in document["inputs"]
     )
-    texts = (document[key] for key in ("name", "family", "summary", "stresses", "published"))
-    return Job(*texts, _parameters(document), inputs, document.get("stream"))
+    return Job(
+        document["name"],
+        document["family"],
+        document["summary"],
+        document["stresses"],
+        document["published"],
+        _parameters(document),
+        inputs,
+        document.get("stream"),
+    )
 
 
 def _generator(document: dict[str, Any]) -> Generator:
@@ -175,8 +183,13 @@ def _generator(document: dict[str, Any]) -> Generator:
 
 
 def _parameters(document: dict[str, Any]) -> tuple[Parameter, ...]:
-    keys = ("name", "default", "help", "published")
     return tuple(
-        Parameter(*(p.get(key, "") for key in keys), choices=tuple(p.get("choices", [])))
+        Parameter(
+            p["name"],
+            p.get("default", ""),
+            p.get("help", ""),
+            p.get("published", ""),
+            choices=tuple(p.get("choices", [])),
+        )
         for p in document["parameters"]
     )

@@ -67,4 +67,4 @@ def paired_ratio(
 def _resampled(pairs: list[tuple[float, float]], draw: random.Random) -> float:
     chosen = draw.choices(pairs, k=len(pairs))
     mine, theirs = zip(*chosen, strict=True)
-    return statistics.median(mine) / statistics.median(theirs)
+    return float(statistics.median(mine) / statistics.median(theirs))

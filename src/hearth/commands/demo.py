@@ -192,4 +192,4 @@ def _warm(side: list[Any], name: str) -> str:
 
 
 def _median_wall(side: list[Any]) -> float:
-    return statistics.median(outcome.wall_s for outcome in side)
+    return float(statistics.median(outcome.wall_s for outcome in side))

@@ -7,6 +7,7 @@ job.py DATA QUERIES TEXTS PASSES OUTPUT
 import json
 import sys
 import time
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ def main(data: Path, queries: Path, texts: Path, passes: int, output: Path) -> N
     session = SparkSession.builder.appName("hearth demo").getOrCreate()
     for table in sorted(folder for folder in data.iterdir() if folder.is_dir()):
         session.read.parquet(str(table)).createOrReplaceTempView(table.name)
-    work = {file.stem: (run_query, file.read_text()) for file in sorted(queries.glob("*.sql"))}
+    work: dict[str, tuple[Callable[[SparkSession, str], list[list[Any]]], str]] = {
+        file.stem: (run_query, file.read_text()) for file in sorted(queries.glob("*.sql"))
+    }
     work["words"] = (count_words, str(texts))
     rows: dict[str, Any] = {}
     seconds: dict[str, list[float]] = {name: [] for name in work}

@@ -102,7 +102,10 @@ def _plan(options: Namespace, settings: dict[str, str], master: str | None) -> d
         setattr(options, name, fixed if fixed is not None else given)
     _from_settings(options, settings)
     conf = {key: value for key, value in settings.items() if key != "spark.master"}
-    return jvm.call("plan", request=plan_request(options, conf, None), debug=options.debug)
+    plan: dict[str, Any] = jvm.call(
+        "plan", request=plan_request(options, conf, None), debug=options.debug
+    )
+    return plan
 
 
 def _from_settings(options: Namespace, settings: dict[str, str]) -> None:

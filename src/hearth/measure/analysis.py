@@ -288,7 +288,7 @@ def _memory_of(evidence: Evidence, process: Process | None) -> dict[str, Any]:
     why = "its CPUs span several nodes, and no thread trace tells where it ran"
     return {
         "memory": {
-            "local_share": Absent(why).document() if share is None else round(share, 4),
+            "local_share": round(share, 4) if share is not None else Absent(why).document(),
             "pages_kb_by_node": memory.last_kb,
             "samples": memory.samples,
         }

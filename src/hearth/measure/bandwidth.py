@@ -65,7 +65,9 @@ def by_node(
 
     head: the record's. A domain of which the record tells no CPUs stands under its own name.
     """
-    probe = next((p for p in head.get("probes") or () if p.get("name") == "bandwidth"), {})
+    probe: Mapping[str, Any] = next(
+        (p for p in head.get("probes") or () if p.get("name") == "bandwidth"), {}
+    )
     groups: dict[str, list[str]] = {}
     for domain in sorted(domains):
         cpus = (probe.get("domains") or {}).get(domain)
@@ -117,7 +119,8 @@ def _sustained(nodes: str, sustained: Mapping[str, Any]) -> float | dict[str, st
     if "absent" in sustained:
         return {"absent": str(sustained["absent"])}
     of_node = sustained.get("nodes") or {}
-    best = [(of_node.get(node) or {}).get("best_gb_s") for node in nodes.split(",")]
-    if not all(isinstance(rate, int | float) and rate > 0 for rate in best):
+    rates = [(of_node.get(node) or {}).get("best_gb_s") for node in nodes.split(",")]
+    best = [float(rate) for rate in rates if isinstance(rate, int | float) and rate > 0]
+    if len(best) < len(rates):
         return {"absent": f"the sustained bandwidth of '{nodes}' was not measured"}
-    return float(sum(best))
+    return sum(best)

@@ -241,8 +241,9 @@ def topdown_one_of_slots(
     shares = [share_of(part, slots) for part in (retiring, bad_speculation, front_end)]
     if any(share is None for share in shares):
         return None
-    told = [float(share) for share in shares if share is not None]
-    return TopDownOne(*told, back_end_bound=max(0.0, 1.0 - sum(told)))
+    retired, wasted, starved = (float(share) for share in shares if share is not None)
+    rest = max(0.0, 1.0 - retired - wasted - starved)
+    return TopDownOne(retired, wasted, starved, back_end_bound=rest)
 
 
 def topdown_one_of_uops(

@@ -138,8 +138,13 @@ def parse_task_end(line: bytes) -> dict[str, Any]:
     cut = line.find(b'"Accumulables":[')
     resume = line.find(b'"Task Metrics":', cut)
     if cut < 0 or resume < 0:
-        return orjson.loads(line)
-    return orjson.loads(line[:cut] + b'"_":0},' + line[resume:])
+        return _loaded(line)
+    return _loaded(line[:cut] + b'"_":0},' + line[resume:])
+
+
+def _loaded(line: bytes) -> dict[str, Any]:
+    event: dict[str, Any] = orjson.loads(line)
+    return event
 
 
 class _Reader:
@@ -242,12 +247,15 @@ class _Reader:
         known = name if name in self._unknown or len(self._unknown) < 20 else "(others)"
         self._unknown[known[:120]] = self._unknown.get(known[:120], 0) + 1
 
-    def _parsed(self, handler: Callable[[dict[str, Any]], None]) -> Callable[[bytes], None]:
-        return lambda line: handler(orjson.loads(line))
+    def _parsed(self, handler: Callable[[dict[str, Any]], object]) -> Callable[[bytes], None]:
+        def parsed(line: bytes) -> None:
+            handler(orjson.loads(line))
+
+        return parsed
 
     def _at(self, time_ms: int) -> None:
         log = self.log
-        if log.first_ms is None:
+        if log.first_ms is None or log.last_ms is None:
             log.first_ms = log.last_ms = time_ms
         elif time_ms > log.last_ms:
             log.last_ms = time_ms

@@ -69,6 +69,9 @@ class Process:
         return (self.pid, self.start_ticks)
 
 
+NO_RECORD = Absent("only an event log was read; 'hearth profile' records this too")
+
+
 @dataclass
 class Evidence:
     """All that is known of one run."""
@@ -97,9 +100,6 @@ class Evidence:
     def warn(self, what: str, remedy: str | None = None) -> None:
         """Adds a warning to what the record itself holds."""
         self.warnings.append({"what": what, "remedy": remedy})
-
-
-NO_RECORD = Absent("only an event log was read; 'hearth profile' records this too")
 
 
 def gather_event_log(path: Path) -> Evidence:

@@ -65,7 +65,8 @@ def _write(file: Path, rows: Iterator[dict[str, Any]], form: str) -> Path | None
     """Two passes would need the rows twice, so the first batch sets the columns; a column that
     only appears later is kept in `more`, as JSON text."""
     arrow = _pyarrow()
-    writer = names = None
+    writer: Any = None
+    names: list[str] | None = None
     part = file.with_name(f".{file.name}.part")
     try:
         while batch := _batch(rows):

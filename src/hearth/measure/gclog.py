@@ -144,8 +144,8 @@ def _pause(found: re.Match[str], end_s: float | None, log: GcLog) -> None:
 class _ByLength(Pause):
     """A pause that orders by its length, for the heap."""
 
-    def __lt__(self, other: Pause) -> bool:
-        return self.pause_ms < other.pause_ms
+    def __lt__(self, other: object) -> bool:
+        return isinstance(other, Pause) and self.pause_ms < other.pause_ms
 
 
 def _by_length(pause: Pause) -> _ByLength:

@@ -172,9 +172,12 @@ def read_memory(
     """Reads samples/memory.jsonl: the pages of each process, named by (pid, start_ticks)."""
     processes: dict[Key, ProcessMemory] = {}
     for row in file:
-        key = (row.get("pid"), row.get("start_ticks"))
-        if not isinstance(key[0], int) or not isinstance(row.get("nodes"), dict):
+        pid, ticks = row.get("pid"), row.get("start_ticks")
+        if not isinstance(pid, int) or not isinstance(ticks, int):
             continue
+        if not isinstance(row.get("nodes"), dict):
+            continue
+        key = (pid, ticks)
         memory = processes.get(key)
         if memory is None:
             memory = processes[key] = ProcessMemory(cpu_shares.get(key), step_ms)

@@ -99,18 +99,18 @@ def _memory_bound_of_slots(slots: float, *rest: float) -> float | None:
 def _core_bound_of_slots(slots: float, *rest: float) -> float | None:
     *level_one, memory = rest
     found = counters.topdown_one_of_slots(slots, *level_one)
-    return found and max(0.0, found.back_end_bound - memory / slots)
+    return None if found is None else max(0.0, found.back_end_bound - memory / slots)
 
 
 def _of_uops(field: str) -> Callable[..., float | None]:
     def compute(*values: float) -> float | None:
-        *level_one, memory, stalls = values
-        found = counters.topdown_one_of_uops(*level_one)
+        cycles, issued, retired, starved, recovery, memory, stalls = values
+        found = counters.topdown_one_of_uops(cycles, issued, retired, starved, recovery)
         share = counters.share_of(memory, stalls)
         if found is None or share is None:
             return None
         two = counters.topdown_two(found.back_end_bound, min(share, 1.0))
-        return two and float(getattr(two, field))
+        return None if two is None else float(getattr(two, field))
 
     return compute
 
@@ -255,7 +255,9 @@ def _by_arm(name: str, means: Mapping[str, Mean]) -> dict[str, Any] | None:
     if back_end.value is None or share.value is None:
         return None
     two = counters.topdown_two(back_end.value, min(share.value, 1.0))
-    return two and _perfs_own(getattr(two, name), ["backend_bound", _ARM_MEMORY], means)
+    if two is None:
+        return None
+    return _perfs_own(getattr(two, name), ["backend_bound", _ARM_MEMORY], means)
 
 
 def _perfs_own(value: float, metrics: list[str], means: Mapping[str, Mean]) -> dict[str, Any]:

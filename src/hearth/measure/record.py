@@ -105,7 +105,7 @@ class RecordWriter:
         return cls(directory, head)
 
     def now_s(self) -> float:
-        return (time.monotonic_ns() - self._start_ns) / 1e9
+        return float((time.monotonic_ns() - self._start_ns) / 1e9)
 
     def append(self, file: str, row: dict[str, Any], t: float | None = None) -> None:
         """Adds a line to a `.jsonl` file by one write(2), so that lines do not mix."""

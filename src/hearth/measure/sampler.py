@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hearth.measure.discovery import Found, ProcessFinder
 from hearth.measure.gc_copy import GcLogCopies
@@ -83,7 +84,7 @@ class Sampler:
         if schedule.after(time.thread_time() - began, time.monotonic()):
             self._tell_cost(schedule)
 
-    def _answers(self, probe: Probe, targets: list[Target]) -> Iterator[tuple[str, dict]]:
+    def _answers(self, probe: Probe, targets: list[Target]) -> Iterator[tuple[str, dict[str, Any]]]:
         """One process at a time, so that one which is not ours to read does not hide the others."""
         groups = [[target] for target in targets] if probe.name == "memory" else [targets]
         for group in groups:

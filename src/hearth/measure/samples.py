@@ -216,7 +216,8 @@ class SystemUse:
         if before_s is not None:
             self._spread(row["cpu"], int(before_s * 1000), int(row["t"] * 1000))
         self._before = row["cpu"]
-        kept = {name: row[name] for name in ("t", "ctxt", "vmstat", "numastat") if name in row}
+        names = ("t", "ctxt", "vmstat", "numastat")
+        kept: dict[str, Any] = {name: row[name] for name in names if name in row}
         self.first = self.first or kept
         self.last = kept
 

@@ -33,6 +33,30 @@ class TaskSums:
 
     __slots__ = SUMS
 
+    run_ms: int
+    cpu_ns: int
+    gc_ms: int
+    deserialise_ms: int
+    deserialise_cpu_ns: int
+    result_serialise_ms: int
+    shuffle_read_wait_ms: int
+    shuffle_write_ns: int
+    scheduler_delay_ms: int
+    getting_result_ms: int
+    compute_ms: int
+    duration_ms: int
+    spill_memory_bytes: int
+    spill_disk_bytes: int
+    input_bytes: int
+    output_bytes: int
+    shuffle_read_local_bytes: int
+    shuffle_read_remote_bytes: int
+    shuffle_write_bytes: int
+    tasks: int
+    failed: int
+    killed: int
+    speculative: int
+
     def __init__(self) -> None:
         for name in SUMS:
             setattr(self, name, 0)
@@ -44,7 +68,7 @@ class TaskSums:
 
     def add(self, info: dict[str, Any], metrics: dict[str, Any], state: str) -> int:
         """Adds one ended task; returns launch to finish in milliseconds."""
-        duration = max(info["Finish Time"] - info["Launch Time"], 0)
+        duration: int = max(info["Finish Time"] - info["Launch Time"], 0)
         self.duration_ms += duration
         self.tasks += 1
         if info["Speculative"]:

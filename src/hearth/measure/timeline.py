@@ -129,7 +129,7 @@ def _pauses(evidence: Evidence) -> list[list[Any]] | dict[str, str]:
     if isinstance(evidence.gc, Absent):
         return evidence.gc.document()
     names = {key[0]: name for name, key in _names(evidence)}
-    pauses = []
+    pauses: list[list[Any]] = []
     for pid, log in evidence.gc.items():
         for pause in log.longest:
             if pause.end_s is not None:

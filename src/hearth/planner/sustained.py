@@ -40,7 +40,7 @@ def sustained_bandwidth(*, debug: bool = False) -> dict[str, Any]:
     if known is not None:
         return known
     print("hearth: measuring memory bandwidth, once for this machine ...", file=sys.stderr)
-    document = jvm.call("bandwidth", debug=debug, compute=True)
+    document: dict[str, Any] = jvm.call("bandwidth", debug=debug, compute=True)
     file = _place()
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_suffix(f".{os.getpid()}.part")

@@ -266,7 +266,8 @@ def naive_bayes(run: FinishedRun) -> Verdict:
 
 def _split(run: FinishedRun) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Reviews to learn from, and unseen ones: (label, text). The job's rule, written again."""
-    training, unseen = [], []
+    training: list[tuple[str, str]] = []
+    unseen: list[tuple[str, str]] = []
     for line in lines(run.data["reviews"]):
         label, _, text = line.partition("\t")
         learns = zlib.crc32(line.encode()) % 100 < int(run.parameters["train-percent"])

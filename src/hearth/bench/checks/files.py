@@ -70,5 +70,5 @@ def stretches(folder: Path, *columns: str) -> Iterator[list[np.ndarray]]:
 
 def _array(column: Any, rows: int) -> np.ndarray:
     values = column.flatten() if hasattr(column, "flatten") and column.type.num_fields else column
-    array = values.to_numpy(zero_copy_only=False)
+    array: np.ndarray = values.to_numpy(zero_copy_only=False)
     return array.reshape(rows, -1) if values is not column else array

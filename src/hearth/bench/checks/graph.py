@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class Edges:
     target: np.ndarray
 
     @cached_property
-    def matrix(self):
+    def matrix(self) -> Any:
         """Sparse, ids x ids: how many edges lead from row to column."""
         from scipy.sparse import coo_array
 
@@ -103,7 +104,8 @@ def _ranks(edges: Edges, reset: float, iterations: int) -> np.ndarray:
     ranks = np.ones(len(edges.ids))
     for _ in range(iterations):
         ranks = reset + (1 - reset) * (edges.matrix.T @ (ranks * share))
-    return ranks * len(ranks) / ranks.sum()
+    scaled: np.ndarray = ranks * len(ranks) / ranks.sum()
+    return scaled
 
 
 def _converged(edges: Edges, reset: float) -> np.ndarray:
@@ -186,7 +188,8 @@ def _triangles(edges: Edges) -> np.ndarray:
     ends = (upward @ upward).multiply(upward)
     # Of edge b -> c: the a with a -> b and a -> c. Once, at b.
     middles = (upward.T @ upward).multiply(upward)
-    return ends.sum(axis=1) + ends.sum(axis=0) + middles.sum(axis=1)
+    triangles: np.ndarray = ends.sum(axis=1) + ends.sum(axis=0) + middles.sum(axis=1)
+    return triangles
 
 
 GRAPH = {

@@ -79,7 +79,9 @@ def gaussian_mixture(run: FinishedRun) -> Verdict:
     return Verdict("checked", f"weights, means, covariances of {clusters} clusters equal numpy's")
 
 
-def _mixture(points: np.ndarray, first: dict[str, list], iterations: int) -> dict[str, np.ndarray]:
+def _mixture(
+    points: np.ndarray, first: dict[str, list[Any]], iterations: int
+) -> dict[str, np.ndarray]:
     """Expectation maximisation; means: clusters x dimensions.
 
     Spark adds the machine epsilon to each density, so that a point far from all clusters belongs

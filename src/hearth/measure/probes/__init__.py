@@ -58,7 +58,7 @@ def _row(name: str, probe: Probe, reason: str | None) -> dict[str, Any]:
 def surveyed_probes(roots: Roots, rows: list[dict[str, Any]]) -> list[Probe]:
     """The probes that the survey of this run found to work; nothing is tried again."""
     found = {row["name"]: row for row in rows if row["status"] == "on"}
-    probes = []
+    probes: list[Probe] = []
     for probe in (kind(roots) for kind in _PROBES):
         if isinstance(probe, CountersProbe):
             kinds = [found[name]["events"] for name in ("scheduler", "counters") if name in found]

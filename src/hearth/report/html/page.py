@@ -129,7 +129,7 @@ def _share(value: Any) -> str:
 
 def _gc_share(totals: Document) -> float | None:
     time = totals.get("time")
-    if reason_absent(time) or not time.get("run"):
+    if time is None or reason_absent(time) or not time.get("run"):
         return None
     return float(time["gc"]) / float(time["run"])
 
@@ -143,7 +143,7 @@ def _mean_local(executors: list[Document]) -> float | None:
 def _of(part: Document, group: str, key: str) -> Any:
     """A value of a group that may itself be absent."""
     inside = part.get(group)
-    return inside if reason_absent(inside) else inside.get(key)
+    return inside if inside is None or reason_absent(inside) else inside.get(key)
 
 
 def _findings(run: Document, number: int) -> str:
@@ -324,7 +324,7 @@ def _seconds(ms: Any) -> Any:
 
 def _gantt(run: Document, number: int) -> str:
     tasks = run.get("tasks_sample")
-    if reason_absent(tasks):
+    if tasks is None or reason_absent(tasks):
         return say_absent("tasks", reason_absent(tasks) or "")
     data = json.dumps({**tasks, "wall_s": run["record"]["wall_s"]}, separators=(",", ":"))
     count, stragglers = len(tasks["start_s"]), sum(map(bool, tasks["straggler"]))
@@ -344,7 +344,7 @@ def _gantt(run: Document, number: int) -> str:
 
 def _threads(run: Document, number: int) -> str:
     threads = run.get("threads")
-    if reason_absent(threads):
+    if threads is None or reason_absent(threads):
         return say_absent("the thread trace", reason_absent(threads) or "")
     nodes = {
         cpu: node["id"]
@@ -369,7 +369,7 @@ def _threads(run: Document, number: int) -> str:
 
 def _counters(run: Document, number: int) -> str:
     counters = run.get("counters")
-    if reason_absent(counters):
+    if counters is None or reason_absent(counters):
         return say_absent("hardware counters", reason_absent(counters) or "")
     processor = draw_processor(run["metrics"])
     head = ["process", "event", "count", "counted for"]

@@ -1,6 +1,6 @@
 """The run on one time axis: stages, tasks against slots, GC, CPU by node, locality, bandwidth."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hearth.report.html.absent import reason_absent
@@ -18,6 +18,10 @@ from hearth.report.html.svg import (
 )
 
 Document = dict[str, Any]
+#: Draws between two heights.
+Draw = Callable[[float, float], str]
+#: Title, height, and what draws it.
+Lane = tuple[str, int, Draw]
 #: No screen shows more; a day of samples is thinned to this many points.
 _POINTS = 1200
 _TITLE = 22
@@ -54,7 +58,7 @@ def thin(values: Sequence[float], limit: int = _POINTS) -> list[tuple[int, float
     return [(i, sum(group) / len(group)) for i, group in groups]
 
 
-def _stages(stages: list[Document], scale: Scale):
+def _stages(stages: list[Document], scale: Scale) -> Lane | None:
     shown = []
     if not reason_absent(stages):
         shown = [stage for stage in stages if stage["submitted_s"] is not None]
@@ -97,7 +101,7 @@ def _stage_bar(stage: Document, scale: Scale, y: float, end: float) -> str:
     return bar + (inside if width > 8 + 7 * len(str(stage["id"])) else "")
 
 
-def _tasks(timeline: Document, scale: Scale):
+def _tasks(timeline: Document, scale: Scale) -> Lane | None:
     if reason_absent(timeline.get("running_tasks")):
         return None
     times, slots = timeline["t"], timeline["slots"]
@@ -116,7 +120,7 @@ def _tasks(timeline: Document, scale: Scale):
     return "running tasks (area) and task slots (line)", 64, draw
 
 
-def _pauses(run: Document, scale: Scale):
+def _pauses(run: Document, scale: Scale) -> Lane | None:
     pauses = run["timeline"].get("gc")
     if reason_absent(pauses) or not pauses:
         return None
@@ -153,9 +157,9 @@ def _natural(name: str) -> tuple[bool, int, str]:
     return (not name.isdigit(), int(name) if name.isdigit() else 0, name)
 
 
-def _cpu(timeline: Document, scale: Scale):
+def _cpu(timeline: Document, scale: Scale) -> list[Lane]:
     nodes = timeline.get("cpu_by_node")
-    if reason_absent(nodes):
+    if nodes is None or reason_absent(nodes):
         return []
     return [
         (
@@ -167,7 +171,7 @@ def _cpu(timeline: Document, scale: Scale):
     ]
 
 
-def _locality(timeline: Document, scale: Scale):
+def _locality(timeline: Document, scale: Scale) -> Lane | None:
     shares = timeline.get("local_share_by_executor")
     if reason_absent(shares) or not shares:
         return None
@@ -179,7 +183,9 @@ def _locality(timeline: Document, scale: Scale):
     )
 
 
-def _share_lane(scale: Scale, times: list[float], series: list[tuple[str, Any]], filled: bool):
+def _share_lane(
+    scale: Scale, times: list[float], series: list[tuple[str, Any]], filled: bool
+) -> Draw:
     def draw(top: float, bottom: float) -> str:
         y = Scale(0, 1, bottom, top)
         marks = [value_axis(y, "{:.0%}", about=1)]
@@ -218,7 +224,7 @@ def bandwidth_parts(bandwidth: Any) -> Document:
     return {f"share of node {node}'s sustained bandwidth": s for node, s in shares.items()}
 
 
-def _bandwidth(timeline: Document, scale: Scale) -> list[Any]:
+def _bandwidth(timeline: Document, scale: Scale) -> list[Lane | None]:
     """A lane of shares with S4's regions; one of GB/s for nodes whose sustained rate is unknown."""
     bandwidth = timeline.get("bandwidth")
     if reason_absent(bandwidth) or not bandwidth:
@@ -239,7 +245,7 @@ def _bandwidth(timeline: Document, scale: Scale) -> list[Any]:
 _REGIONS = (("constant", 0.0, 0.4), ("linear", 0.4, 0.8), ("exponential", 0.8, None))
 
 
-def _region_lane(scale: Scale, times: list[float], series: list[tuple[str, Any]]):
+def _region_lane(scale: Scale, times: list[float], series: list[tuple[str, Any]]) -> Draw:
     most = max([1.0, *(v for _, values in series for v in values if v is not None)])
 
     def draw(top: float, bottom: float) -> str:
@@ -269,7 +275,7 @@ def _region(scale: Scale, y: Scale, name: str, low: float, high: float | None) -
     return band + label
 
 
-def _rate_lane(scale: Scale, times: list[float], series: list[tuple[str, Any]]):
+def _rate_lane(scale: Scale, times: list[float], series: list[tuple[str, Any]]) -> Draw:
     most = max([1.0, *(v for _, values in series for v in values if v is not None)])
 
     def draw(top: float, bottom: float) -> str:
