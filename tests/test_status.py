@@ -95,9 +95,13 @@ def test_an_unknown_application_is_an_error_that_says_where_to_look(hearth: Comm
     )
 
 
-def test_a_damaged_record_is_named(hearth: Command, tmp_path: Path) -> None:
+def test_a_damaged_record_is_named_and_the_others_are_shown(
+    hearth: Command, tmp_path: Path
+) -> None:
     folder = record(tmp_path / "state", "app-1", 1, 1)
     (folder / "run.json").write_text("{")
-    done = hearth("status")
-    assert done.returncode == 2
-    assert f"'{folder}/run.json' cannot be read" in done.stderr
+    record(tmp_path / "state", "app-whole", 1, 1, state="finished")
+    done = hearth("status", "--all")
+    assert done.returncode == 0
+    assert f"'{folder}/run.json' cannot be read: it is cut off; delete its directory" in done.stderr
+    assert "app-whole  test  finished" in done.stdout

@@ -85,7 +85,13 @@ def test_a_kernel_setting_is_put_back_after_kill_9(tmp_path: Path) -> None:
     assert setting.read_text().strip() == "0"
 
 
-_CHOICE = {"arm": "native", "comparison": "c", "sentence": "Do not bind."}
+_CHOICE = {
+    "arm": "native",
+    "comparison": "c",
+    "sentence": "Do not bind.",
+    "master": None,
+    "words": [],
+}
 
 
 def test_a_kept_choice_is_found_for_the_same_application_and_forgotten(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from profiled_runs import only_record, start_profile
 from hearth.launch.arguments import PROFILE_OPTIONS, Option, split_line
 from hearth.launch.compose import Launch
 from hearth.launch.observed import gc_log_option, observed
-from hearth.measure.record import Record, read_rows
+from hearth.measure.record import Record
+from hearth.model.documents import read_lines
 from hearth.model.processes import is_alive
 from support import ROOT, Command
 
@@ -32,7 +33,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, str, str
 
 
 def rows(record: Record, name: str) -> list[dict]:
-    return list(read_rows(record.directory / name))
+    return read_lines(record.directory / name, dict)[0]
 
 
 def test_a_run_keeps_its_output_and_exit_code_and_tells_its_records_id(finished) -> None:

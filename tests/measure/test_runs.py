@@ -13,8 +13,8 @@ from hearth.measure.record import (
     list_records,
     new_directory,
     read_record,
-    read_rows,
 )
+from hearth.model.documents import read_lines
 from hearth.model.errors import UserError
 from hearth.planner.known_machine import KnownMachine
 from support import Command
@@ -56,7 +56,7 @@ def test_a_machine_that_could_not_be_read_is_told_with_the_reason(
     reading.look(final=True)
     reading.look(final=True)  # what is done is not done again
     assert read_record(writer.directory).head["machine"] == {"absent": f"not read: {reason}"}
-    (warning,) = read_rows(writer.directory / "warnings.jsonl")
+    (warning,), _ = read_lines(writer.directory / "warnings.jsonl", dict)
     assert warning["what"] == f"the machine could not be read: {reason}"
     assert not list(writer.directory.glob(".machine*"))
 
@@ -110,7 +110,7 @@ def test_a_damaged_record_does_not_hide_the_others(hearth: Command, tmp_path: Pa
     done = hearth("runs")
     assert done.returncode == 0
     assert "whole" in done.stdout
-    assert "no readable record" in done.stderr
+    assert "record.json' cannot be read: it is cut off; 'hearth runs' lists" in done.stderr
 
 
 def test_a_run_is_deleted_by_id_and_a_running_one_is_not(hearth: Command, tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_line_that_was_torn_by_a_kill_is_passed_over(tmp_path: Path) -> None:
     writer.append("samples/x.jsonl", {"a": 1}, t=0.5)
     with (writer.directory / "samples/x.jsonl").open("a") as file:
         file.write('{"t": 1.0, "a"')
-    assert list(read_rows(writer.directory / "samples/x.jsonl")) == [{"t": 0.5, "a": 1}]
+    assert read_lines(writer.directory / "samples/x.jsonl", dict)[0] == [{"t": 0.5, "a": 1}]
 
 
 def test_a_record_that_cannot_be_written_is_named() -> None:

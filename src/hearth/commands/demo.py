@@ -137,8 +137,7 @@ def _runs(demonstration: Any) -> tuple[list[Any], list[Any]]:
 
 def _show_placement(state: Path, bound: list[Any]) -> bool:
     """The kernel's last reading of the first bound run; whether every executor was as planned."""
-    import json
-
+    from hearth.model.documents import read_document
     from hearth.report.placement import show_placement
     from hearth.report.terminal import Screen
 
@@ -148,7 +147,7 @@ def _show_placement(state: Path, bound: list[Any]) -> bool:
         record = state / "runs" / outcome.document["app_id"] / "placement.json"
         if not record.is_file():
             raise UserError(f"the run left no placement record at '{record}': see its log")
-        report = json.loads(record.read_text(encoding="utf-8"))
+        report = read_document(record, dict, "run it again")
         verdicts = {executor["verdict"] for executor in report["executors"]}
         good = good and verdicts == {"as planned"}
         if number == 0 or not good:

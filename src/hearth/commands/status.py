@@ -10,9 +10,11 @@ examples:
 """
 
 import json
+import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from hearth.model.errors import UserError
 from hearth.planner.runs import Run
 
 
@@ -28,7 +30,9 @@ def run(options: Namespace) -> int:
     from hearth.planner import places
     from hearth.planner.runs import find_run, read_runs
 
-    runs = read_runs(places.state_home())
+    runs, problems = read_runs(places.state_home())
+    for problem in problems:
+        print(f"hearth: {problem}", file=sys.stderr)
     if options.app is not None:
         runs = [find_run(runs, options.app)]
     elif not options.all:
@@ -46,9 +50,13 @@ def _application(run: Run, debug: bool) -> dict[str, Any]:
     """The record, the state, and for a running application a fresh reading."""
     from hearth.planner import jvm
 
-    application = {**run.record, "state": run.state, "directory": str(run.directory)}
+    directory = str(run.directory)
+    application = {**run.record, "state": run.state, "directory": directory}
     if run.alive and (run.directory / "placement.json").is_file():
-        application["placement"] = jvm.call("placement", "--run", str(run.directory), debug=debug)
+        try:
+            application["placement"] = jvm.call("placement", "--run", directory, debug=debug)
+        except UserError as problem:  # of this application alone
+            application["placement_absent"] = str(problem)
     return application
 
 
@@ -67,5 +75,7 @@ def _lines(applications: list[dict[str, Any]]) -> list[str]:
         )
         if "placement" in item:
             lines += show_placement(item["placement"], screen)
+        elif "placement_absent" in item:
+            lines.append(screen.paragraph(f"placement unknown: {item['placement_absent']}", "  "))
         lines.append("")
     return lines[:-1]

@@ -20,10 +20,11 @@ examples:
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from typing import Any
+from typing import Any, NoReturn
 
 from hearth.launch.arguments import Option, split_line
 from hearth.launch.submission import add_submit_arguments, prepare
+from hearth.model.errors import UserError
 from hearth.planner import places
 
 
@@ -64,20 +65,34 @@ def _use_kept_choice(options: Namespace) -> None:
     """What `hearth compare --keep` found, where the user leaves the choice open."""
     from hearth.launch.choices import kept_choice
 
-    choice = None if options.no_kept else kept_choice(places.state_home(), options.line)
+    if options.no_kept:
+        return
+    parser = _KeptWords()
+    add_submit_arguments(parser)
+    try:
+        choice = kept_choice(places.state_home(), options.line)
+        words = parser.parse_args(choice["words"]) if choice else Namespace()
+    except UserError as problem:
+        print(f"hearth: {problem}; it is planned afresh", file=sys.stderr)
+        return
     if choice is None:
         return
     if choice["master"] is not None:
         options.line.options.append(Option("--master", choice["master"]))
-    parser = ArgumentParser()
-    add_submit_arguments(parser)
-    for name, value in vars(parser.parse_args(choice["words"])).items():
+    for name, value in vars(words).items():
         setattr(options, name, getattr(options, name) or value)
     print(
         f"hearth: kept choice '{choice['arm']}' of comparison {choice['comparison']}: "
         f"{choice['sentence']} (--no-kept plans afresh)",
         file=sys.stderr,
     )
+
+
+class _KeptWords(ArgumentParser):
+    """Reads the words of a kept choice, which a damaged or older file may hold of any kind."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"kept choice: {message}; 'hearth compare --forget' removes it")
 
 
 def show_plan(plan: dict[str, Any]) -> None:

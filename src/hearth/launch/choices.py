@@ -1,16 +1,27 @@
 """Choices kept by `hearth compare --keep`: how an application is best run on this machine."""
 
 import hashlib
-import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from hearth.launch.arguments import SubmitLine
+from hearth.measure.record import write_document
+from hearth.model.documents import read_document
 
 Document = dict[str, Any]
 #: What the user fixes on the command line speaks for itself: a kept choice then has no part in it.
 _FIXING = ("--executors", "--cores", "--memory", "--unbound", "--docker", "--hosts")
+
+
+class Choice(TypedDict):
+    """What is kept; master: None where the words say all."""
+
+    arm: str
+    comparison: str
+    sentence: str
+    master: str | None
+    words: list[str]
 
 
 def keep_choice(home: Path, line: SubmitLine, choice: Document, root: Path = Path("/")) -> Path:
@@ -20,25 +31,28 @@ def keep_choice(home: Path, line: SubmitLine, choice: Document, root: Path = Pat
     """
     file = _file(home, line, root)
     file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f".{file.name}.{os.getpid()}")
-    part.write_text(json.dumps({"application": application(line), **choice}, indent=1))
-    part.replace(file)
+    write_document(file, {"application": application(line), **choice})
     return file
 
 
 def kept_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> Document | None:
-    """The kept choice, where the user left the choice open: no master, nothing fixed."""
+    """The kept choice, where the user left the choice open: no master, nothing fixed.
+
+    Raises UserError for one that is damaged.
+    """
     fixed = any(word.split("=")[0] in _FIXING for word in line.hearth)
     if not line.application or line.has("--master") or fixed:
         return None
     file = _file(home, line, root)
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+    if not os.path.lexists(file):
+        return None
+    return read_document(file, Choice, "delete it, or make it anew with 'hearth compare --keep'")
 
 
 def forget_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> bool:
     """Whether there was one to forget."""
     file = _file(home, line, root)
-    there = file.is_file()
+    there = os.path.lexists(file)
     file.unlink(missing_ok=True)
     return there
 

@@ -1,9 +1,10 @@
 """The machine of a run, known or read while its application starts: the record's `machine.json`."""
 
-import json
 import subprocess
 
 from hearth.measure.record import MACHINE, RecordWriter, write_document
+from hearth.measure.shapes import Machine
+from hearth.model.documents import load_document
 from hearth.planner import jvm
 from hearth.planner.known_machine import KnownMachine
 
@@ -36,8 +37,8 @@ class MachineReading:
         code, self._verb = self._verb.returncode, None
         last = "".join(said.strip().splitlines()[-1:]) or f"java ended with {code}"
         try:
-            machine = json.loads(self._part.read_bytes()) if code == 0 else None
-        except ValueError:  # a disk that is full, which java does not notice
+            machine = load_document(self._part, Machine) if code == 0 else None
+        except (OSError, ValueError):  # a disk that is full, which java does not notice
             machine, last = None, "the answer is cut off: is the disk full?"
         if machine is not None:
             self._known.keep(machine)

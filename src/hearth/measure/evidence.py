@@ -21,7 +21,7 @@ from hearth.measure.locality import (
     read_memory,
     read_threads,
 )
-from hearth.measure.record import Record, read_record, read_rows
+from hearth.measure.record import Record, read_record
 from hearth.measure.samples import (
     Key,
     ProcessUse,
@@ -31,6 +31,8 @@ from hearth.measure.samples import (
     read_processes,
     read_system,
 )
+from hearth.measure.shapes import ProcessRow, WarningRow
+from hearth.model.documents import read_lines, reason
 from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids
 
@@ -121,9 +123,9 @@ def gather(directory: Path) -> Evidence:
     step_ms = _step_ms(span_s)
     evidence = Evidence(record, origin_ms, step_ms, span_s, Absent("not read yet"))
     evidence.cpus_of_node = record.head.get("cpus_of_node") or {}
-    evidence.warnings = list(read_rows(directory / "warnings.jsonl"))
+    evidence.warnings += _lines(evidence, directory / "warnings.jsonl", WarningRow)
     evidence.log = _event_log(evidence, directory / "eventlog")
-    evidence.processes = _processes(directory / "processes.jsonl")
+    evidence.processes = _processes(_lines(evidence, directory / "processes.jsonl", ProcessRow))
     evidence.gc = _gc_logs(evidence, directory / "gc")
     _samples(evidence)
     return evidence
@@ -155,21 +157,30 @@ def _event_log(evidence: Evidence, directory: Path) -> EventLog | Absent:
     return log
 
 
-def _processes(file: Path) -> list[Process]:
+def _lines(evidence: Evidence, file: Path, shape: Any) -> list[dict[str, Any]]:
+    try:
+        rows, damaged = read_lines(file, shape)
+    except (OSError, ValueError) as error:
+        evidence.warn(f"{file.name} cannot be read: {reason(error)}")
+        return []
+    if damaged:
+        evidence.warn(f"{file.name}: {damaged} lines could not be read and were skipped")
+    return rows
+
+
+def _processes(rows: list[dict[str, Any]]) -> list[Process]:
     processes: dict[Key, Process] = {}
-    for row in read_rows(file):
-        pid, start = row.get("pid"), row.get("start_ticks")
-        if not isinstance(pid, int) or not isinstance(start, int):
-            continue
+    for row in rows:
+        pid, start = row["pid"], row["start_ticks"]
         if row.get("event") == "gone":
             if (pid, start) in processes:
-                processes[pid, start].gone_s = row.get("t")
+                processes[pid, start].gone_s = row["t"]
             continue
         known = processes.get((pid, start))
         processes[pid, start] = Process(
             pid, start, row.get("role", "other"), row.get("executor_id"),
             row.get("cpus_allowed"), row.get("mems_allowed"), row.get("policy"),
-            known.seen_s if known else row.get("t"),
+            known.seen_s if known else row["t"],
         )  # fmt: skip
     return list(processes.values())
 

@@ -1,8 +1,9 @@
 """The placement proof of a `local-numa` run, copied from the cluster manager's run directory."""
 
-import json
 import shutil
 from pathlib import Path
+
+from hearth.model.documents import load_document
 
 
 class PlacementCopy:
@@ -30,8 +31,8 @@ class PlacementCopy:
     def _find(self, driver_pid: int) -> Path | None:
         for file in self._runs.glob("*/run.json"):
             try:
-                record = json.loads(file.read_text(encoding="utf-8"))
-            except (FileNotFoundError, json.JSONDecodeError):
+                record = load_document(file, dict)
+            except (OSError, ValueError):
                 continue  # swept, or another run's damage: not ours to judge here
             if record.get("driver_pid") == driver_pid and record.get("state") == "running":
                 return file.parent

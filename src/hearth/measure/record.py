@@ -10,19 +10,22 @@ import json
 import os
 import re
 import shutil
+import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hearth.measure.shapes import End, Head, Machine
+from hearth.model.documents import load_document, read_document, reason
 from hearth.model.errors import UserError
 from hearth.model.processes import is_alive, start_ticks
 
 SCHEMA = "hearth/record/1"
 MACHINE = "machine.json"
 _SLUG_LENGTH = 40
+_NO_RECORD = "no run is on record: 'hearth profile APPLICATION' makes one"
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,8 @@ class Record:
 
     @property
     def size_bytes(self) -> int:
-        return sum(file.stat().st_size for file in self.directory.rglob("*") if file.is_file())
+        files = [file for file in self.directory.rglob("*") if file.is_file()]
+        return sum(file.lstat().st_size for file in files)
 
 
 class RecordWriter:
@@ -135,8 +139,11 @@ class RecordWriter:
 def write_document(file: Path, document: dict[str, Any]) -> None:
     """Writes a JSON document that is there as a whole or not at all."""
     part = file.with_name(f".{file.name}.{os.getpid()}")
-    part.write_text(json.dumps(document, indent=1), encoding="utf-8")
-    part.replace(file)
+    try:
+        part.write_text(json.dumps(document, indent=1), encoding="utf-8")
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def records_home(state_home: Path) -> Path:
@@ -160,22 +167,22 @@ def slug(name: str) -> str:
 
 
 def read_record(directory: Path) -> Record:
-    """One record; raises UserError where the directory holds none that can be read."""
+    """One record; raises UserError, with the file's name, where it cannot be read."""
+    remedy = "'hearth runs' lists those that can be read; delete the directory to be rid of it"
+    head = read_document(directory / "record.json", Head, remedy)
+    head["machine"] = _machine(directory / MACHINE)
+    end_file = directory / "end.json"
+    end = read_document(end_file, End, remedy) if os.path.lexists(end_file) else None
+    return Record(directory, head, end)
+
+
+def _machine(file: Path) -> dict[str, Any]:
+    if not os.path.lexists(file):
+        return {"absent": "the machine was not read before the run ended"}
     try:
-        head = json.loads((directory / "record.json").read_text(encoding="utf-8"))
-        machine = directory / MACHINE
-        if machine.is_file():
-            head["machine"] = json.loads(machine.read_text(encoding="utf-8"))
-        head.setdefault("machine", {"absent": "the machine was not read before the run ended"})
-        end_file = directory / "end.json"
-        end = json.loads(end_file.read_text(encoding="utf-8")) if end_file.is_file() else None
-        record = Record(directory, head, end)
-        _ = record.state  # what the listing needs is there
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"'{directory}' is no readable record: {error}; name one that 'hearth runs' lists"
-        ) from error
-    return record
+        return load_document(file, Machine)
+    except (OSError, ValueError) as error:
+        return {"absent": f"{file.name} cannot be read: {reason(error)}"}
 
 
 def analysis_file(directory: Path) -> Path:
@@ -184,29 +191,46 @@ def analysis_file(directory: Path) -> Path:
 
 
 def list_records(state_home: Path) -> tuple[list[Record], list[str]]:
-    """The records, the oldest first, and a line for each directory that cannot be read."""
+    """The records, the oldest first, and a line for each that cannot be read."""
     records, problems = [], []
-    for file in sorted(records_home(state_home).glob("*/record.json")):
+    for directory in _directories(state_home):
         try:
-            records.append(read_record(file.parent))
+            records.append(read_record(directory))
         except UserError as problem:
             problems.append(str(problem))
     return sorted(records, key=lambda record: str(record.head["started"])), problems
 
 
+def _directories(state_home: Path) -> list[Path]:
+    home = records_home(state_home)
+    found = sorted(home.iterdir()) if home.is_dir() else []
+    return [path for path in found if not path.name.startswith(".")]
+
+
 def find_record(state_home: Path, name: str) -> Record:
     """The record with this id, the beginning or end of an id, or `last` for the latest one."""
-    records, _ = list_records(state_home)
-    if name == "last" and records:
-        return records[-1]
-    matches = [record for record in records if record.id == name]
-    matches = matches or [r for r in records if r.id.startswith(name) or r.id.endswith(f"-{name}")]
+    if name == "last":
+        return _last(state_home)
+    ids = [path.name for path in _directories(state_home)]
+    matches = [found for found in ids if found == name]
+    matches = matches or [i for i in ids if i.startswith(name) or i.endswith(f"-{name}")]
     if len(matches) == 1:
-        return matches[0]
+        return read_record(records_home(state_home) / matches[0])
     if matches:
-        ids = ", ".join(record.id for record in matches[:5])
-        raise UserError(f"'{name}' means {len(matches)} records: choose from {ids}")
+        raise UserError(
+            f"'{name}' means {len(matches)} records: choose from {', '.join(matches[:5])}"
+        )
     raise UserError(f"no run '{name}' is on record: 'hearth runs' lists them")
+
+
+def _last(state_home: Path) -> Record:
+    """The latest that can be read; it is said where one may be later."""
+    records, problems = list_records(state_home)
+    if not records:
+        raise UserError(problems[-1] if problems else _NO_RECORD)
+    for problem in problems:
+        print(f"hearth: {problem}", file=sys.stderr)
+    return records[-1]
 
 
 def delete_record(record: Record) -> None:
@@ -219,17 +243,3 @@ def delete_record(record: Record) -> None:
     record.directory.rename(gone)
     analysis_file(record.directory).unlink(missing_ok=True)
     shutil.rmtree(gone)
-
-
-def read_rows(file: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a `.jsonl` file; a torn line, which `kill -9` leaves, is passed over."""
-    if not file.is_file():
-        return
-    with file.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue  # torn; the reader's caller counts rows, not lines
-            if isinstance(row, dict):
-                yield row

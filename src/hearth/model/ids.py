@@ -2,13 +2,22 @@
 
 from collections.abc import Iterable
 
+#: More than any kernel has CPUs: a list that names more is damaged.
+_MOST = 1 << 17
+
 
 def parse_ids(text: str) -> list[int]:
-    """The ids of a list that hearth's JVM side wrote; the empty text is the empty list."""
+    """The ids of a list that hearth's JVM side wrote; the empty text is the empty list.
+
+    Raises ValueError for a text that is none.
+    """
     ids: list[int] = []
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
-        ids.extend(range(int(first), int(last or first) + 1))
+        span = range(int(first), int(last or first) + 1)
+        if len(ids) + len(span) > _MOST:
+            raise ValueError(f"'{part[:40]}': no machine has over {_MOST} CPUs")
+        ids.extend(span)
     return ids
 
 

@@ -9,12 +9,14 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from hearth.model.documents import parse
 from hearth.model.errors import UserError
 from hearth.model.processes import die_with
 from hearth.planner import archive, places
 
 _MAIN = "io.hearth.core.cli.Main"
 _USER_ERROR = 2
+_OWN_FAULT = 70
 _BESIDE = 19  # the lowest priority, nice(2)
 # A short-lived program: little to compile, nothing to collect in parallel.
 _SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss8m"]
@@ -37,14 +39,31 @@ def call(
         input=text,
         capture_output=True,
         encoding="utf-8",
+        errors="replace",
         check=False,
         preexec_fn=die_with(os.getpid()),
     )
     if done.returncode == _USER_ERROR:
         raise UserError(done.stderr.strip())
-    if done.returncode:
+    if done.returncode == _OWN_FAULT:
         raise RuntimeError(f"java ended with {done.returncode}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
+    if done.returncode:
+        raise UserError(_no_answer(verb, done))
+    try:
+        return parse(done.stdout)
+    except ValueError as error:
+        raise UserError(
+            f"java's answer to '{verb}' cannot be read: {error}; run it again, and report it "
+            "where that does not help"
+        ) from error
+
+
+def _no_answer(verb: str, done: subprocess.CompletedProcess[str]) -> str:
+    """Of a JVM that did not start, or was killed: hearth's program in it ends with 2 or 70."""
+    said = "".join(done.stderr.strip().splitlines()[-1:]) or "it said nothing"
+    how = f"was killed by signal {-done.returncode}" if done.returncode < 0 else "failed"
+    code = f" with {done.returncode}" if done.returncode > 0 else ""
+    return f"java {how}{code} at '{verb}': {said}; is there memory for it, and is JAVA_HOME right?"
 
 
 def begin(command: list[str], answer: Path) -> subprocess.Popen[str]:
@@ -65,6 +84,7 @@ def begin(command: list[str], answer: Path) -> subprocess.Popen[str]:
             stdout=file,
             stderr=subprocess.PIPE,
             encoding="utf-8",
+            errors="replace",
             preexec_fn=prepare,  # noqa: PLW1509 - this process has one thread
         )
 

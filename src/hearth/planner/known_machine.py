@@ -9,14 +9,25 @@ import contextlib
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from hearth.measure import kernel
 from hearth.measure.record import write_document
+from hearth.measure.shapes import Node
+from hearth.model.documents import load_document
 from hearth.planner import archive, places
 
 _NAME = "machine"
 _DEVICES = ("class/net", "class/infiniband", "block")
+
+
+class _Topology(TypedDict):
+    nodes: list[Node]
+
+
+class _Kept(TypedDict):
+    boot_id: str
+    machine: _Topology
 
 
 class KnownMachine:
@@ -38,8 +49,8 @@ class KnownMachine:
     def document(self) -> dict[str, Any] | None:
         """What was read in this boot, with the memory that is free now; None where nothing was."""
         try:
-            kept = json.loads(self._file.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            kept = load_document(self._file, _Kept)
+        except (OSError, ValueError):  # not there, or damaged: it is read again
             return None
         if self._boot is None or kept["boot_id"] != self._boot:
             return None

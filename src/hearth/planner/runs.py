@@ -1,12 +1,27 @@
 """The records of applications that ran under `local-numa`, as the driver writes them."""
 
-import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NotRequired, TypedDict
 
+from hearth.model.documents import load_document, reason
 from hearth.model.errors import UserError
 from hearth.model.processes import is_alive
+
+
+class RunDocument(TypedDict):
+    """What is read of `run.json`; contract/run.schema.json has all of it."""
+
+    schema: Literal["hearth/run/1"]
+    app_id: str
+    name: str
+    master: str
+    state: str
+    started_at: str
+    driver_pid: int
+    driver_start_ticks: int
+    machine: NotRequired[str]
 
 
 @dataclass(frozen=True)
@@ -31,19 +46,25 @@ class Run:
         return "gone" if state == "running" and not self.alive else state
 
 
-def read_runs(state_home: Path) -> list[Run]:
-    """All runs on record, the oldest first; a directory without a record yet is left out."""
-    runs = []
-    for file in (state_home / "runs").glob("*/run.json"):
+def read_runs(state_home: Path) -> tuple[list[Run], list[str]]:
+    """All runs on record, the oldest first, and a line for each that cannot be read.
+
+    A directory without a record yet is left out.
+    """
+    runs, problems = [], []
+    for directory in sorted((state_home / "runs").glob("*")):
+        file = directory / "run.json"
+        if not os.path.lexists(file):
+            continue
         try:
-            runs.append(Run(file.parent, json.loads(file.read_text(encoding="utf-8"))))
+            runs.append(Run(directory, load_document(file, RunDocument)))
         except FileNotFoundError:
-            continue  # swept between listing and reading
-        except (json.JSONDecodeError, PermissionError) as error:
-            raise UserError(
-                f"'{file}' cannot be read: {error}; delete it if it is damaged"
-            ) from error
-    return sorted(runs, key=lambda run: str(run.record["started_at"]))
+            if os.path.lexists(file):
+                problems.append(f"'{file}' leads to no file; delete it")
+            # else swept between listing and reading
+        except (OSError, ValueError) as error:
+            problems.append(f"'{file}' cannot be read: {reason(error)}; delete its directory")
+    return sorted(runs, key=lambda run: str(run.record["started_at"])), problems
 
 
 def find_run(runs: list[Run], name: str) -> Run:

@@ -4,13 +4,15 @@ The answer is kept in the cache, by the machine, its settings and the jar that m
 """
 
 import hashlib
-import json
 import os
 import platform
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
+from hearth.measure.record import write_document
+from hearth.measure.shapes import Rate
+from hearth.model.documents import load_document
 from hearth.planner import jvm, places
 
 _SETTINGS = (
@@ -24,10 +26,16 @@ _SETTINGS = (
 _STEADY = ("model name", "cpu family", "stepping", "cache size", "CPU part", "cpu\t", "machine")
 
 
+class _Document(TypedDict):
+    nodes: dict[str, Rate]
+
+
 def known_bandwidth() -> dict[str, Any] | None:
     """What was measured before on this machine as it is set now; None where nothing was."""
-    file = _place()
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+    try:
+        return load_document(_place(), _Document)
+    except (OSError, ValueError):  # not there, or damaged: it is measured again where it is wanted
+        return None
 
 
 def sustained_bandwidth(*, debug: bool = False) -> dict[str, Any]:
@@ -41,11 +49,12 @@ def sustained_bandwidth(*, debug: bool = False) -> dict[str, Any]:
         return known
     print("hearth: measuring memory bandwidth, once for this machine ...", file=sys.stderr)
     document: dict[str, Any] = jvm.call("bandwidth", debug=debug, compute=True)
-    file = _place()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(f".{os.getpid()}.part")
-    part.write_text(json.dumps(document, indent=1), encoding="utf-8")
-    part.replace(file)
+    try:
+        file = _place()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_document(file, document)
+    except OSError as error:
+        print(f"hearth: the bandwidth is measured again next time: {error}", file=sys.stderr)
     return document
 
 
