@@ -1,14 +1,18 @@
 package org.apache.spark.scheduler.cluster.numa
 
 import java.util.concurrent.{CountDownLatch, TimeUnit}
-import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicReference}
 
 import scala.concurrent.Future
 
-import org.apache.spark.{SparkConf, SparkContext}
-import org.apache.spark.deploy.ExecutorFailureTracker
+import org.apache.spark.{SparkConf, SparkContext, Success}
 import org.apache.spark.executor.ExecutorExitCode
-import org.apache.spark.internal.config.SCHEDULER_MIN_REGISTERED_RESOURCES_RATIO
+import org.apache.spark.internal.config.{
+  EXECUTOR_ATTEMPT_FAILURE_VALIDITY_INTERVAL_MS,
+  MAX_EXECUTOR_FAILURES,
+  SCHEDULER_MIN_REGISTERED_RESOURCES_RATIO
+}
+import org.apache.spark.internal.config.Deploy.MAX_EXECUTOR_RETRIES
 import org.apache.spark.launcher.{LauncherBackend, SparkAppHandle}
 import org.apache.spark.resource.ResourceProfile
 import org.apache.spark.rpc.RpcAddress
@@ -17,7 +21,7 @@ import org.apache.spark.scheduler.cluster.{CoarseGrainedSchedulerBackend, Schedu
 import org.apache.spark.util.ShutdownHookManager
 
 import io.hearth.core.plan.{ExecutorPlan, Plan}
-import io.hearth.spark.{ExecutorPool, ExitStatus, Member, PoolListener}
+import io.hearth.spark.{ExecutorPool, ExitStatus, LossHistory, LossLimit, Member, PoolListener}
 
 /**
  * Runs the plan's executors as processes of this machine and keeps them running: Spark's scheduler asks
@@ -32,8 +36,7 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
     .getOrElse(s"local-numa-${System.currentTimeMillis}-${ProcessHandle.current.pid}")
   private val initialExecutors =
     SchedulerBackendUtils.getInitialTargetExecutorNumber(conf, plan.executors.size)
-  private val failures = new ExecutorFailureTracker(conf)
-  private val maxFailures = ExecutorFailureTracker.maxNumExecutorFailures(conf)
+  private val losses = new AtomicReference(LocalNumaBackend.lossHistory(conf))
 
   private lazy val application = new RunningApplication(sc, appId, plan)
   private lazy val pool = new ExecutorPool(plan.executors, application.startExecutor, Losses)
@@ -68,6 +71,7 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
       ShutdownHookManager.addShutdownHook(LocalNumaBackend.HookPriority)(() => awaitStop())
     )
     application.open()
+    sc.listenerBus.addToManagementQueue(FinishedTasks)
     pool.startInitial(initialExecutors)
     startFailure.foreach(cause => throw cause)
     started = true
@@ -132,6 +136,14 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
       addressToExecutorId.get(address).foreach(disableExecutor)
   }
 
+  private object FinishedTasks extends SparkListener {
+    override def onTaskEnd(end: SparkListenerTaskEnd): Unit =
+      if (end.reason == Success) {
+        losses.updateAndGet(_.finishedTask(end.taskInfo.executorId))
+        ()
+      }
+  }
+
   private object Losses extends PoolListener {
     override def exited(member: Member, code: Int, asked: Boolean): Unit = {
       val what = s"executor ${member.id} (place ${member.place.id}, process ${member.process.pid})"
@@ -157,12 +169,11 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
         member.id,
         ExecutorExited(code, exitCausedByApp = code != 143, s"$explained$quoted")
       )
-      failures.registerExecutorFailure()
-      if (failures.numFailedExecutors > maxFailures)
-        giveUp(
-          s"${failures.numFailedExecutors} executors were lost, more than the $maxFailures allowed by " +
-            s"spark.executor.maxNumFailures; the last was $what: $explained$quoted"
-        )
+      val now = System.currentTimeMillis
+      losses
+        .updateAndGet(_.lost(member.id, now))
+        .exhausted(pool.running.map(_.id).toSet)
+        .foreach(why => giveUp(s"$why; the last was $what: $explained$quoted"))
     }
   }
 
@@ -190,6 +201,14 @@ private[spark] object LocalNumaBackend {
 
   /** After SparkContext's own hook, which stops it unless somebody does already; before temporary files go. */
   val HookPriority: Int = ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY - 1
+
+  /** What the user set of `spark.executor.maxNumFailures` counts in all, otherwise as standalone does. */
+  def lossHistory(conf: SparkConf): LossHistory = LossHistory(
+    conf
+      .get(MAX_EXECUTOR_FAILURES)
+      .fold[LossLimit](LossLimit.InARow(conf.get(MAX_EXECUTOR_RETRIES)))(LossLimit.InAll(_)),
+    conf.get(EXECUTOR_ATTEMPT_FAILURE_VALIDITY_INTERVAL_MS).filter(_ > 0)
+  )
 
   /** Spark's own exit codes of executors (SparkExitCode, ExecutorExitCode). */
   val SparkExitCodes: Range = 50 to 57
