@@ -68,8 +68,10 @@ def test_a_running_application_is_read_afresh_from_the_kernel(
     shown = hearth("status").stdout
     assert "app-1  test  running" in shown
     allowed = sorted(os.sched_getaffinity(sleeper.pid))
-    assert f"executor 1 may run on CPUs {allowed[0]}" in shown
-    assert "planned 4000" in shown
+    words = " ".join(shown.split())
+    assert "executor 1 has 1 of 1 threads that may run outside CPUs 4000: 1 on CPUs" in words
+    assert f"{allowed[0]}" in words
+    assert f"(sleep {sleeper.pid})" in words
     assert "drift" in shown
     done = hearth("status", "test", "--json")
     (application,) = json.loads(done.stdout)["applications"]

@@ -11,15 +11,18 @@ _HEAD = ["executor", "place", "pid", "CPUs", "policy", "anonymous memory", "ran 
 
 
 def show_placement(report: Document, screen: Screen) -> list[str]:
-    """A table with a row for each executor, then a line for each deviation."""
+    """A table with a row for each executor, then a line for each deviation and each note."""
     executors = report["executors"]
     if not executors:
         return ["  no executor has registered yet"]
     lines = table(screen, _HEAD, [_row(executor, screen) for executor in executors], "pid")
     for executor in executors:
-        for sentence in executor["drift"]:
-            text = f"executor {executor['executor_id']} {sentence}"
-            lines.append(screen.paragraph(screen.paint("drift: ", "yellow") + text, "  ", "    "))
+        # A record of hearth 0.1 has no notes.
+        for word, sentences in (("drift", executor["drift"]), ("note", executor.get("notes", []))):
+            for sentence in sentences:
+                text = f"executor {executor['executor_id']} {sentence}"
+                head = screen.paint(f"{word}: ", "yellow" if word == "drift" else "dim")
+                lines.append(screen.paragraph(head + text, "  ", "    "))
     return lines
 
 

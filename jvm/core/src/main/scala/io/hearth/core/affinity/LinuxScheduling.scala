@@ -1,5 +1,9 @@
 package io.hearth.core.affinity
 
+import java.util.BitSet
+
+import scala.jdk.CollectionConverters._
+
 import com.sun.jna.{LastErrorException, Library, Native, NativeLong, Platform}
 
 import io.hearth.core.topology.IdSet
@@ -38,13 +42,22 @@ object LinuxScheduling {
   }
 
   /** CPUs that the calling thread may run on (sched_getaffinity(2)). */
-  def cpusOfThread(): IdSet = {
+  def cpusOfThread(): IdSet =
+    call("sched_getaffinity", "the calling thread", cpuRemedy)(affinity(0))
+
+  /** The same of any thread, without the CPUs that are offline; absent when it has ended. */
+  def cpusOf(tid: Int): Option[IdSet] =
+    try Some(affinity(tid))
+    catch { case e: LastErrorException if e.getErrorCode == NoSuchThread => None }
+
+  private def affinity(tid: Int): IdSet = {
     val mask = new Array[Byte](CpuMaskBytes)
-    call("sched_getaffinity", "the calling thread", cpuRemedy) {
-      libc.sched_getaffinity(0, new NativeLong(mask.length.toLong), mask)
-    }
-    IdSet.from((0 until mask.length * 8).filter(cpu => (mask(cpu / 8) & (1 << (cpu % 8))) != 0))
+    val _ = libc.sched_getaffinity(tid, new NativeLong(mask.length.toLong), mask)
+    IdSet.from(BitSet.valueOf(mask).stream.iterator.asScala.map(_.intValue))
   }
+
+  /** ESRCH of errno(3). */
+  private val NoSuchThread = 3
 
   private val MpolBind = new NativeLong(2)
 
@@ -97,10 +110,9 @@ object LinuxScheduling {
       )
   }
 
-  private def call(name: String, what: String, remedy: String)(body: => Int): Unit =
-    try {
-      val _ = body
-    } catch {
+  private def call[A](name: String, what: String, remedy: String)(body: => A): A =
+    try body
+    catch {
       case e: LastErrorException =>
         throw new BindingRefused(
           name,

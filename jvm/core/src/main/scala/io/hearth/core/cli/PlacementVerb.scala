@@ -10,7 +10,7 @@ import io.hearth.core.placement.PlacementReport
 object PlacementVerb {
   def apply(args: Vector[String]): String = args match {
     case Vector("--run", directory) =>
-      Json.pretty(PlacementReport.retake(Path.of("/proc"), Path.of(directory)).toJson)
+      Json.pretty(PlacementReport.retake(Path.of("/"), Path.of(directory)).toJson)
     case other =>
       throw new UserError(s"placement takes --run DIRECTORY, not '${other.mkString(" ")}'")
   }

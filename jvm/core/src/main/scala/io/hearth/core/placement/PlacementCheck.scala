@@ -1,6 +1,15 @@
 package io.hearth.core.placement
 
 import io.hearth.core.launch.Binding
+import io.hearth.core.topology.IdSet
+
+/**
+ * One way in which an executor is not where its plan says.
+ *
+ * @param kind the same for the same way, whatever the numbers in the sentence are
+ * @param sentence to be read behind the executor's name
+ */
+final case class Deviation(kind: String, sentence: String)
 
 /** Holds what the kernel says of an executor against its plan. */
 object PlacementCheck {
@@ -11,36 +20,154 @@ object PlacementCheck {
    */
   val AnonymousElsewhere: Double = 0.01
 
-  /** @return one sentence for each deviation; empty when every claim of the plan holds */
-  def drift(expected: Binding, actual: ProcessPlacement): Vector[String] =
-    Vector(
-      cpuDrift(expected, actual),
+  /**
+   * Part of its fair share of threads below which a planned CPU counts as given up. A thread counts on
+   * each CPU that it may use with one part in their number, so threads that the application itself has
+   * spread over the place, one on each CPU, leave no CPU short.
+   */
+  val FairShare: Double = 0.5
+
+  /** @return one for each way; empty when every claim of the plan holds */
+  def drift(expected: Binding, actual: ProcessPlacement): Vector[Deviation] =
+    cpuDrift(expected, actual) ++ Vector(
+      nodesDrift(expected, actual.memsAllowed),
       policyDrift(expected, actual),
       memoryDrift(expected, actual)
     ).flatten
 
-  private def cpuDrift(expected: Binding, actual: ProcessPlacement): Option[String] =
-    Option.when(actual.cpusAllowed != expected.cpus)(
-      s"may run on CPUs ${actual.cpusAllowed}, planned ${expected.cpus}"
-    )
+  /** What is worth knowing and no drift: threads that the application has pinned inside its place. */
+  def notes(expected: Binding, actual: ProcessPlacement): Vector[String] = {
+    val open = usable(expected, actual)
+    val pinned = inside(expected, actual.threads).filterNot(t => open.subsetOf(t.cpus))
+    Vector(
+      Option.when(pinned.nonEmpty && leftShort(open, masks(expected, actual)).isEmpty)(
+        s"keeps ${count(pinned, actual.threads)} to a part of its CPUs: ${ThreadNames.show(pinned)}"
+      )
+    ).flatten
+  }
 
-  /** A cpuset that holds the planned nodes alone binds whatever the policy is, as in a container. */
-  private def policyDrift(expected: Binding, actual: ProcessPlacement): Option[String] = {
-    val planned = s"bind:${expected.memoryNodes}"
-    val others = actual.policies.removed(planned)
-    val bound = actual.memsAllowed.subsetOf(expected.memoryNodes)
-    Option.when(others.nonEmpty && !bound)(
-      s"has anonymous mappings under policy ${others.keys.toVector.sorted.mkString(", ")}, planned $planned"
+  private[placement] def nodesDrift(expected: Binding, allowed: IdSet): Option[Deviation] = {
+    val missing = expected.memoryNodes &~ allowed
+    Option.when(missing.nonEmpty)(
+      Deviation(
+        "nodes",
+        s"may not use memory nodes $missing of its plan: its cpuset allows $allowed"
+      )
     )
   }
 
-  private def memoryDrift(expected: Binding, actual: ProcessPlacement): Option[String] = {
+  /**
+   * The planned CPUs that are left to too few threads, of those whose masks these are.
+   *
+   * @param masks of threads that may not leave `cpus`
+   */
+  private[placement] def leftShort(cpus: IdSet, masks: Map[IdSet, Int]): IdSet = {
+    val shares = for {
+      (mask, threads) <- masks.toVector
+      used = mask & cpus
+      cpu <- used.iterator
+    } yield cpu -> threads.toDouble / used.size
+    val share = shares.groupMapReduce(_._1)(_._2)(_ + _).withDefaultValue(0.0)
+    val fair = masks.valuesIterator.sum.toDouble / cpus.size
+    IdSet.from(cpus.iterator.filter(share(_) < FairShare * fair))
+  }
+
+  private def cpuDrift(expected: Binding, actual: ProcessPlacement): Vector[Deviation] =
+    Vector(
+      offline(expected, actual),
+      elsewhere(expected, actual.threads),
+      givenUp(expected, actual)
+    ).flatten
+
+  private def offline(expected: Binding, actual: ProcessPlacement): Option[Deviation] = {
+    val off = expected.cpus &~ actual.cpusOnline.getOrElse(expected.cpus)
+    Option.when(off.nonEmpty)(
+      Deviation("offline", s"has CPUs $off of its plan offline, planned ${expected.cpus}")
+    )
+  }
+
+  private def elsewhere(
+      expected: Binding,
+      threads: Vector[ThreadPlacement]
+  ): Option[Deviation] = {
+    val strays = threads.filterNot(_.cpus.subsetOf(expected.cpus))
+    Option.when(strays.nonEmpty)(
+      Deviation(
+        if (strays.size * 2 > threads.size) "most threads elsewhere" else "threads elsewhere",
+        s"has ${count(strays, threads)} that may run outside CPUs ${expected.cpus}: " +
+          ThreadNames.show(strays)
+      )
+    )
+  }
+
+  private def givenUp(expected: Binding, actual: ProcessPlacement): Option[Deviation] = {
+    val short = leftShort(usable(expected, actual), masks(expected, actual))
+    val kept = inside(expected, actual.threads).filterNot(t => short.subsetOf(t.cpus))
+    Option.when(short.nonEmpty)(
+      Deviation(
+        s"CPUs $short",
+        s"has ${count(kept, actual.threads)} that may not run on CPUs $short, planned " +
+          s"${expected.cpus}: ${ThreadNames.show(kept)}"
+      )
+    )
+  }
+
+  private def usable(expected: Binding, actual: ProcessPlacement): IdSet =
+    actual.cpusOnline.fold(expected.cpus)(expected.cpus & _)
+
+  private def inside(expected: Binding, threads: Vector[ThreadPlacement]) =
+    threads.filter(_.cpus.subsetOf(expected.cpus))
+
+  private def masks(expected: Binding, actual: ProcessPlacement): Map[IdSet, Int] =
+    inside(expected, actual.threads).groupMapReduce(_.cpus)(_ => 1)(_ + _)
+
+  private def count(some: Vector[ThreadPlacement], all: Vector[ThreadPlacement]): String =
+    s"${some.size} of ${all.size} threads"
+
+  /** A cpuset that holds the planned nodes alone binds whatever the policy is, as in a container. */
+  private def policyDrift(expected: Binding, actual: ProcessPlacement): Option[Deviation] = {
+    val planned = s"bind:${expected.memoryNodes}"
+    val others = actual.policies.removed(planned)
+    val bound = actual.memsAllowed.subsetOf(expected.memoryNodes)
+    val names = others.keys.toVector.sorted.mkString(", ")
+    Option.when(others.nonEmpty && !bound)(
+      Deviation("policy", s"has anonymous mappings under policy $names, planned $planned")
+    )
+  }
+
+  private def memoryDrift(expected: Binding, actual: ProcessPlacement): Option[Deviation] = {
     val elsewhere = actual.anonymousBytes.collect {
       case (node, bytes) if !expected.memoryNodes.contains(node) => bytes
     }.sum
     val share = if (actual.anonymousTotal == 0) 0.0 else elsewhere.toDouble / actual.anonymousTotal
     Option.when(share > AnonymousElsewhere)(
-      f"has ${share * 100}%.1f %% of its anonymous memory outside nodes ${expected.memoryNodes}"
+      Deviation(
+        "memory",
+        f"has ${share * 100}%.1f %% of its anonymous memory outside nodes ${expected.memoryNodes}"
+      )
     )
+  }
+}
+
+/** Names threads in a sentence of bounded length: by their masks, those of most threads first. */
+private object ThreadNames {
+  private val Masks = 3
+  private val Names = 3
+
+  /** Such as `60 on CPUs 4 (java 4711, GC Thread#0 4712, VM Thread 4713 and 57 more)`. */
+  def show(threads: Vector[ThreadPlacement]): String = {
+    val byMask = threads.groupBy(_.cpus).toVector.sortBy { case (mask, of) =>
+      (-of.size, mask.toString)
+    }
+    val shown = byMask.take(Masks).map { case (mask, of) =>
+      s"${of.size} on CPUs $mask (${names(of)})"
+    }
+    val rest = byMask.drop(Masks).map(_._2.size).sum
+    (shown ++ Option.when(rest > 0)(s"$rest on others")).mkString(", ")
+  }
+
+  private def names(threads: Vector[ThreadPlacement]): String = {
+    val first = threads.sortBy(_.tid).take(Names).map(t => s"${t.name} ${t.tid}").mkString(", ")
+    if (threads.size > Names) s"$first and ${threads.size - Names} more" else first
   }
 }

@@ -34,9 +34,22 @@ final case class Subject(
 /** @param reading absent when the process is gone; `Left` when the kernel did not let it be read */
 final case class Finding(subject: Subject, reading: Option[Either[String, ProcessPlacement]]) {
 
-  def drift: Vector[String] = reading match {
-    case Some(Right(actual)) if subject.bound => PlacementCheck.drift(subject.planned, actual)
-    case _ => Vector.empty
+  def drift: Vector[Deviation] =
+    boundReading.fold(Vector.empty[Deviation])(PlacementCheck.drift(subject.planned, _))
+
+  /** What is no drift and worth knowing, a sentence each. */
+  def notes: Vector[String] =
+    boundReading.fold(Vector.empty[String])(PlacementCheck.notes(subject.planned, _))
+
+  private def boundReading: Option[ProcessPlacement] =
+    reading.flatMap(_.toOption).filter(_ => subject.bound)
+
+  /** One line for a log: what deviates, and what puts threads back. */
+  def warning: String = {
+    val s = subject
+    s"Executor ${s.executorId} has drifted from place ${s.place}: it " +
+      s"${drift.map(_.sentence).mkString("; it ")}. `taskset -acp ${s.planned.cpus} ${s.pid}` puts threads " +
+      "back where they have been pinned elsewhere; `hearth status` reads it afresh"
   }
 
   def verdict: String = reading match {
@@ -75,13 +88,17 @@ final case class PlacementReport(appId: String, takenAt: Instant, findings: Vect
 }
 
 object PlacementReport {
-  val Schema = "hearth/placement/1"
+  val Schema = "hearth/placement/2"
 
-  def take(proc: Path, appId: String, subjects: Vector[Subject]): PlacementReport =
-    PlacementReport(appId, Instant.now(), subjects.map(s => Finding(s, read(proc, s))))
+  /** @param root where procfs and sysfs are: `/` on a live machine */
+  def take(root: Path, appId: String, subjects: Vector[Subject]): PlacementReport =
+    PlacementReport(appId, Instant.now(), subjects.map(s => Finding(s, read(root, s))))
 
-  /** Reads again where the executors of an earlier report are now. @throws UserError if there is none */
-  def retake(proc: Path, runDirectory: Path): PlacementReport = {
+  /**
+   * Reads again where the executors of an earlier report are now; one of an earlier version of hearth
+   * (hearth/placement/1) names them alike. @throws UserError if there is none
+   */
+  def retake(root: Path, runDirectory: Path): PlacementReport = {
     val file = runDirectory.resolve("placement.json")
     val text = Try(Files.readString(file)).getOrElse(
       throw new UserError(
@@ -90,7 +107,7 @@ object PlacementReport {
     )
     val document = Json.parse(text, file.toString)
     take(
-      proc,
+      root,
       document.path("app_id").asText,
       document.path("executors").elements.asScala.map(subject).toVector
     )
@@ -103,10 +120,10 @@ object PlacementReport {
       .filter(_(0) != "Z")
       .map(_(22 - 3).toLong)
 
-  private def read(proc: Path, subject: Subject): Option[Either[String, ProcessPlacement]] =
-    startTicks(proc, subject.pid)
+  private def read(root: Path, subject: Subject): Option[Either[String, ProcessPlacement]] =
+    startTicks(root.resolve("proc"), subject.pid)
       .filter(_ == subject.startTicks)
-      .flatMap(_ => ProcessPlacement.read(proc, subject.pid))
+      .flatMap(_ => ProcessPlacement.read(root, subject.pid))
 
   private def subject(node: JsonNode): Subject = Subject(
     node.path("executor_id").asText,
@@ -128,7 +145,8 @@ object PlacementReport {
     node.put("planned_cpus", s.planned.cpus.toString)
     node.put("planned_memory_nodes", s.planned.memoryNodes.toString)
     node.put("verdict", finding.verdict)
-    node.set[ObjectNode]("drift", Json.array(finding.drift)(_.add(_)))
+    node.set[ObjectNode]("drift", Json.array(finding.drift)((array, d) => array.add(d.sentence)))
+    node.set[ObjectNode]("notes", Json.array(finding.notes)(_.add(_)))
     finding.reading match {
       case Some(Right(actual)) => node.set[ObjectNode]("kernel", kernelJson(actual))
       case Some(Left(why)) => node.put("unreadable", why)
@@ -138,6 +156,8 @@ object PlacementReport {
 
   private def kernelJson(actual: ProcessPlacement): ObjectNode = {
     val node = Json.obj().put("cpus_allowed", actual.cpusAllowed.toString)
+    actual.cpusOnline.foreach(cpus => node.put("cpus_online", cpus.toString))
+    node.put("threads", actual.threads.size)
     node.put("mems_allowed", actual.memsAllowed.toString)
     node.set[ObjectNode]("policies", counts(actual.policies))
     node.set[ObjectNode](
@@ -166,7 +186,8 @@ object PlacementReport {
       kernel.fold("-")(_.cpusAllowed.toString),
       kernel.fold("-")(_.policies.keys.toVector.sorted.mkString(" ")),
       kernel.fold("-")(memoryCell),
-      if (finding.drift.isEmpty) finding.verdict else finding.drift.mkString("drift: ", "; ", "")
+      if (finding.drift.isEmpty) finding.verdict
+      else finding.drift.map(_.sentence).mkString("drift: ", "; ", "")
     )
   }
 

@@ -1,32 +1,47 @@
 package io.hearth.core.placement
 
+import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.nio.file.{Files, NoSuchFileException, Path}
 
 import scala.io.Source
 import scala.jdk.CollectionConverters._
 import scala.util.{Try, Using}
 
-import io.hearth.core.topology.IdSet
+import io.hearth.core.topology.{IdSet, SysTree}
+
+/**
+ * A thread as the kernel shows it.
+ *
+ * @param name at most 15 characters, those that a terminal would act on replaced by `?`
+ * @param cpus `Cpus_allowed_list`
+ * @param lastCpu the CPU that it last ran on
+ */
+final case class ThreadPlacement(tid: Int, name: String, cpus: IdSet, lastCpu: Int)
 
 /**
  * Where the kernel says a process is. Read from `/proc/PID` (proc(5), numa_maps of
  * Documentation/admin-guide/mm/numa_memory_policy.rst); never from what was asked for.
  *
- * @param cpusAllowed union over all threads of `Cpus_allowed_list`
+ * @param cpusOnline of the whole machine; absent where it cannot be read
  * @param memsAllowed `Mems_allowed_list`: the cpuset's nodes; a memory policy does not change it
  * @param policies mapping count of each memory policy in `numa_maps`, such as `bind:0` or `default`
  * @param anonymousBytes anonymous memory on each node, mappings of files left out: libraries and jars stay
  *                       where the page cache has them
- * @param threadsOnCpu number of threads that last ran on each CPU
  */
 final case class ProcessPlacement(
     pid: Long,
-    cpusAllowed: IdSet,
+    threads: Vector[ThreadPlacement],
+    cpusOnline: Option[IdSet],
     memsAllowed: IdSet,
     policies: Map[String, Int],
-    anonymousBytes: Map[Int, Long],
-    threadsOnCpu: Map[Int, Int]
+    anonymousBytes: Map[Int, Long]
 ) {
+
+  /** CPUs that at least one thread may use. */
+  def cpusAllowed: IdSet = IdSet.union(threads.map(_.cpus))
+
+  /** Number of threads that last ran on each CPU. */
+  def threadsOnCpu: Map[Int, Int] = threads.groupMapReduce(_.lastCpu)(_ => 1)(_ + _)
 
   def anonymousTotal: Long = anonymousBytes.valuesIterator.sum
 }
@@ -34,15 +49,15 @@ final case class ProcessPlacement(
 object ProcessPlacement {
 
   /**
-   * @param proc the root of procfs, `/proc` on a live machine
+   * @param root where procfs and sysfs are: `/` on a live machine
    * @return absent when the process is gone; `Left` says what could not be read, as after a refused
    *         ptrace access check for `numa_maps`
    */
-  def read(proc: Path, pid: Long): Option[Either[String, ProcessPlacement]] = {
-    val process = proc.resolve(pid.toString)
+  def read(root: Path, pid: Long): Option[Either[String, ProcessPlacement]] = {
+    val process = root.resolve(s"proc/$pid")
     if (!Files.isDirectory(process)) None
     else {
-      val reading = Try(readExisting(process, pid))
+      val reading = Try(readExisting(root, process, pid))
       reading.toEither match {
         case Right(placement) => Some(Right(placement))
         case Left(_: NoSuchFileException) => None
@@ -52,45 +67,50 @@ object ProcessPlacement {
     }
   }
 
-  private def readExisting(process: Path, pid: Long): ProcessPlacement = {
-    val status = fields(Files.readString(process.resolve("status")))
+  private def readExisting(root: Path, process: Path, pid: Long): ProcessPlacement = {
+    val status = Files.readString(process.resolve("status"), ISO_8859_1)
     val threads = threadDirectories(process).flatMap(readThread)
     val maps = Using.resource(Source.fromFile(process.resolve("numa_maps").toFile))(in =>
       NumaMaps.summarise(in.getLines())
     )
     ProcessPlacement(
       pid,
-      IdSet.union(threads.map(_._1)),
-      list(status, "Mems_allowed_list"),
+      threads,
+      new SysTree(root).list("sys/devices/system/cpu/online").filter(_.nonEmpty),
+      memsAllowed(status),
       maps.policies,
-      maps.anonymousBytes,
-      threads.groupMapReduce(_._2)(_ => 1)(_ + _)
+      maps.anonymousBytes
     )
   }
+
+  /** The memory nodes of a process's cpuset, from the text of its `status`. */
+  private[placement] def memsAllowed(status: String): IdSet =
+    list(status, "Mems_allowed_list")
 
   private def threadDirectories(process: Path): Vector[Path] =
     Using.resource(Files.list(process.resolve("task")))(_.iterator.asScala.toVector)
 
-  /** CPUs allowed and the CPU last run on; absent when the thread has ended meanwhile. */
-  private def readThread(task: Path): Option[(IdSet, Int)] =
+  /** Absent when the thread has ended meanwhile. */
+  private def readThread(task: Path): Option[ThreadPlacement] =
     Try {
-      val status = fields(Files.readString(task.resolve("status")))
-      (list(status, "Cpus_allowed_list"), lastCpu(Files.readString(task.resolve("stat"))))
+      val status = Files.readString(task.resolve("status"), ISO_8859_1)
+      ThreadPlacement(
+        task.getFileName.toString.toInt,
+        field(status, "Name").getOrElse("").map(c => if (c < ' ' || c > '~') '?' else c),
+        list(status, "Cpus_allowed_list"),
+        lastCpu(Files.readString(task.resolve("stat"), ISO_8859_1))
+      )
     }.toOption
 
   /** Field 39 of stat, counted from behind the command name, which may hold blanks and brackets. */
   private def lastCpu(stat: String): Int =
     stat.substring(stat.lastIndexOf(')') + 2).split(' ')(39 - 3).toInt
 
-  private def fields(status: String): Map[String, String] =
-    status.linesIterator
-      .map(_.split(":", 2))
-      .collect { case Array(name, value) => name -> value.trim }
-      .toMap
+  private def field(status: String, name: String): Option[String] =
+    status.linesIterator.find(_.startsWith(s"$name:")).map(_.drop(name.length + 1).trim)
 
-  private def list(status: Map[String, String], name: String): IdSet =
-    status
-      .get(name)
+  private def list(status: String, name: String): IdSet =
+    field(status, name)
       .toRight(s"no $name")
       .flatMap(IdSet.parse)
       .fold(e => throw new IllegalStateException(e), identity)

@@ -27,8 +27,22 @@ class PlacementSuite extends AnyFunSuite {
   }
 
   private val planned = Binding(IdSet(4, 5), IdSet(1))
-  private val right =
-    ProcessPlacement(1, IdSet(4, 5), IdSet(0, 1), Map("bind:1" -> 9), Map(1 -> 1000L), Map(4 -> 2))
+  private def thread(tid: Int, cpus: Int*) = ThreadPlacement(tid, s"t$tid", IdSet(cpus: _*), 4)
+  private val right = ProcessPlacement(
+    1,
+    (1 to 40).map(thread(_, 4, 5)).toVector,
+    Some(IdSet.from(0 to 7)),
+    IdSet(0, 1),
+    Map("bind:1" -> 9),
+    Map(1 -> 1000L)
+  )
+  private def drift(actual: ProcessPlacement) =
+    PlacementCheck.drift(planned, actual).map(_.sentence)
+
+  /** The first threads of `right` with other CPUs. */
+  private def moved(threads: Int, cpus: Int*) = right.copy(threads =
+    (1 to threads).map(thread(_, cpus: _*)).toVector ++ right.threads.drop(threads)
+  )
 
   test("an executor where the plan says has no drift, though its cpuset allows more memory nodes") {
     assert(PlacementCheck.drift(planned, right).isEmpty)
@@ -40,17 +54,12 @@ class PlacementSuite extends AnyFunSuite {
     assert(PlacementCheck.drift(planned, contained).isEmpty)
     assert(PlacementCheck.drift(planned, right.copy(policies = policies)).nonEmpty)
     assert(
-      PlacementCheck.drift(planned, contained.copy(anonymousBytes = Map(0 -> 20L, 1 -> 980L))) ==
+      drift(contained.copy(anonymousBytes = Map(0 -> 20L, 1 -> 980L))) ==
         Vector("has 2.0 % of its anonymous memory outside nodes 1")
     )
   }
 
-  test("one CPU more, one less, another policy, memory elsewhere: each is drift, and says which") {
-    def drift(actual: ProcessPlacement) = PlacementCheck.drift(planned, actual)
-    assert(
-      drift(right.copy(cpusAllowed = IdSet(4, 5, 6))) == Vector("may run on CPUs 4-6, planned 4-5")
-    )
-    assert(drift(right.copy(cpusAllowed = IdSet(4))) == Vector("may run on CPUs 4, planned 4-5"))
+  test("another policy, memory elsewhere, a cpuset without a planned node: each is drift") {
     assert(
       drift(right.copy(policies = Map("bind:1" -> 9, "default" -> 1))) ==
         Vector("has anonymous mappings under policy default, planned bind:1")
@@ -60,10 +69,75 @@ class PlacementSuite extends AnyFunSuite {
         Vector("has 2.0 % of its anonymous memory outside nodes 1")
     )
     assert(drift(right.copy(anonymousBytes = Map(0 -> 9L, 1 -> 991L))).isEmpty)
+    val both = Binding(planned.cpus, IdSet(0, 1))
+    val narrowed = right.copy(memsAllowed = IdSet(0), policies = Map("bind:0-1" -> 9))
+    assert(
+      PlacementCheck.drift(both, narrowed).map(_.sentence) ==
+        Vector("may not use memory nodes 1 of its plan: its cpuset allows 0")
+    )
+  }
+
+  test("one thread that may leave the place is drift and is named, whatever the others may do") {
+    assert(
+      drift(moved(1, 4, 5, 6)) == Vector(
+        "has 1 of 40 threads that may run outside CPUs 4-5: 1 on CPUs 4-6 (t1 1)"
+      )
+    )
+  }
+
+  test(
+    "all threads but one pinned elsewhere is drift, with names in a sentence of bounded length"
+  ) {
+    assert(
+      drift(moved(39, 7)) == Vector(
+        "has 39 of 40 threads that may run outside CPUs 4-5: 39 on CPUs 7 (t1 1, t2 2, t3 3 and 36 more)"
+      )
+    )
+    val many = right.copy(threads = (1 to 4000).map(n => thread(n, 8 + n % 50)).toVector)
+    assert(drift(many).head.length < 300)
+    assert(drift(many).head.contains("on others"))
+  }
+
+  test("all threads but one pinned to one CPU of the place is drift: the others are left short") {
+    assert(
+      drift(moved(39, 4)) == Vector(
+        "has 39 of 40 threads that may not run on CPUs 5, planned 4-5: 39 on CPUs 4 (t1 1, t2 2, t3 3 and 36 more)"
+      )
+    )
+    assert(drift(moved(40, 4)).nonEmpty)
+  }
+
+  test("threads that the application pins inside its place are a note, not drift") {
+    assert(drift(moved(6, 4)).isEmpty)
+    assert(
+      PlacementCheck.notes(planned, moved(6, 4)) == Vector(
+        "keeps 6 of 40 threads to a part of its CPUs: 6 on CPUs 4 (t1 1, t2 2, t3 3 and 3 more)"
+      )
+    )
+    val spread = right.copy(threads = (1 to 40).map(n => thread(n, 4 + n % 2)).toVector)
+    assert(drift(spread).isEmpty)
+    assert(PlacementCheck.notes(planned, right).isEmpty)
+  }
+
+  test("a planned CPU that is offline is drift, though every thread's mask still has it") {
+    val off = right.copy(cpusOnline = Some(IdSet(0, 1, 2, 3, 4, 6, 7)))
+    assert(drift(off) == Vector("has CPUs 5 of its plan offline, planned 4-5"))
+    assert(drift(right.copy(cpusOnline = None)).isEmpty)
+    assert(PlacementCheck.notes(planned, off).isEmpty)
+  }
+
+  test("a look finds the same ways to deviate as a reading, from masks alone") {
+    def ways(masks: (IdSet, Int)*) = Glance(masks.toMap, IdSet(0, 1)).deviations(planned)
+    assert(ways(IdSet(4, 5) -> 40).isEmpty)
+    assert(ways(IdSet(4, 5) -> 34, IdSet(4) -> 6).isEmpty)
+    assert(ways(IdSet(4, 5) -> 39, IdSet(6) -> 1) == Set("some threads elsewhere"))
+    assert(ways(IdSet(4, 5) -> 1, IdSet(6) -> 39) == Set("most threads elsewhere"))
+    assert(ways(IdSet(4) -> 40) == Set("CPUs 5 given up"))
+    assert(Glance(Map(IdSet(4, 5) -> 9), IdSet(0)).deviations(planned) == Set("nodes"))
   }
 
   test("this process is found where it is, with its threads and its memory") {
-    val mine = ProcessPlacement.read(Path.of("/proc"), ProcessHandle.current.pid)
+    val mine = ProcessPlacement.read(Path.of("/"), ProcessHandle.current.pid)
     mine match {
       case Some(Right(placement)) =>
         assert(placement.cpusAllowed.nonEmpty)
@@ -76,7 +150,7 @@ class PlacementSuite extends AnyFunSuite {
   test("a process that is gone is absent, not an error") {
     val process = new ProcessBuilder("true").start()
     process.waitFor()
-    assert(ProcessPlacement.read(Path.of("/proc"), process.pid).isEmpty)
+    assert(ProcessPlacement.read(Path.of("/"), process.pid).isEmpty)
     assert(PlacementReport.startTicks(Path.of("/proc"), process.pid).isEmpty)
   }
 
@@ -85,7 +159,7 @@ class PlacementSuite extends AnyFunSuite {
     val ticks = PlacementReport.startTicks(Path.of("/proc"), pid).get
     def verdict(startTicks: Long) = {
       val subject = Subject("3", 0, "127.78.0.1", pid, startTicks, planned, bound = true)
-      PlacementReport.take(Path.of("/proc"), "app", Vector(subject)).findings.head.verdict
+      PlacementReport.take(Path.of("/"), "app", Vector(subject)).findings.head.verdict
     }
     assert(verdict(ticks + 1) == "gone")
     assert(verdict(ticks) == "drift")
@@ -97,12 +171,12 @@ class PlacementSuite extends AnyFunSuite {
       val pid = ProcessHandle.current.pid
       val ticks = PlacementReport.startTicks(Path.of("/proc"), pid).get
       val subject = Subject("0", 2, "127.78.0.1", pid, ticks, planned, bound = false)
-      val report = PlacementReport.take(Path.of("/proc"), "app-1", Vector(subject))
+      val report = PlacementReport.take(Path.of("/"), "app-1", Vector(subject))
       Files.writeString(
         directory.resolve("placement.json"),
         io.hearth.core.json.Json.pretty(report.toJson)
       )
-      val again = PlacementReport.retake(Path.of("/proc"), directory)
+      val again = PlacementReport.retake(Path.of("/"), directory)
       assert(again.appId == "app-1")
       assert(again.findings.map(_.subject) == Vector(subject))
       assert(again.findings.head.verdict == "unbound")

@@ -8,12 +8,13 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.util.{ThreadUtils, Utils}
 
 import io.hearth.core.launch.Binding
-import io.hearth.core.placement.{PlacementReport, Subject}
-import io.hearth.spark.{ExecutorPool, Member}
+import io.hearth.core.placement.{Finding, Glance, PlacementReport, Subject}
+import io.hearth.spark.{ExecutorPool, Member, PlacementSchedule}
 
 /**
- * Reads back from the kernel where the executors are: whenever one has registered, at intervals, and once
- * more before they stop. The report goes into the run's record, a table into the log, drift into a warning.
+ * Reads back from the kernel where the executors are: whenever one has registered, when a look at their
+ * threads shows a change, seldom otherwise, and once more before they stop. The report goes into the run's
+ * record, a table into the log, drift into a warning.
  *
  * @param registered ids of the executors that the scheduler knows
  */
@@ -29,8 +30,10 @@ private[spark] class PlacementWatch(
     ThreadUtils.newDaemonSingleThreadScheduledExecutor("hearth-placement")
 
   // Owned by the clock's thread; close() takes over after that has ended.
+  private var schedule = PlacementSchedule.start(interval, System.nanoTime)
   private var reported = Set.empty[String]
-  private var lastTaken = System.nanoTime
+  private var drifted = Set.empty[String]
+  private var seen = Map.empty[String, Set[String]]
 
   def start(): Unit = {
     clock.scheduleWithFixedDelay(
@@ -56,25 +59,49 @@ private[spark] class PlacementWatch(
 
   private def tick(): Unit = {
     val now = members
-    val fresh = now.exists(m => !reported.contains(m.id))
-    val due = interval > 0 && System.nanoTime - lastTaken >= interval
-    if (now.nonEmpty && (fresh || due)) {
-      take(now, asTable = fresh)
-      application.tellReaperOfDriver()
+    if (now.exists(m => !reported.contains(m.id))) takeWithDriver(now, asTable = true)
+    else if (now.nonEmpty && schedule.lookDue(System.nanoTime)) look(now)
+  }
+
+  private def look(members: Vector[Member]): Unit = {
+    schedule = schedule.looked(System.nanoTime)
+    val found = deviations(members)
+    if (schedule.readingDue(System.nanoTime, changed = found != seen)) {
+      takeWithDriver(members, asTable = false)
+      seen = found
     }
   }
 
+  /** In which ways each bound executor deviates, from a look; no entry for one without. */
+  private def deviations(members: Vector[Member]): Map[String, Set[String]] = {
+    for {
+      member <- members if member.bound
+      glance <- Glance.at(member.process.pid)
+      ways = glance.deviations(subject(member).planned) if ways.nonEmpty
+    } yield member.id -> ways
+  }.toMap
+
+  private def takeWithDriver(members: Vector[Member], asTable: Boolean): Unit = {
+    take(members, asTable)
+    application.tellReaperOfDriver()
+  }
+
   private def take(members: Vector[Member], asTable: Boolean): Unit = if (members.nonEmpty) {
-    val report = PlacementReport.take(Path.of("/proc"), application.appId, members.map(subject))
-    application.record(report)
+    val start = System.nanoTime
+    val report = PlacementReport.take(Path.of("/"), application.appId, members.map(subject))
+    schedule = schedule.read(start, System.nanoTime)
     reported = members.map(_.id).toSet
-    lastTaken = System.nanoTime
     if (asTable) logInfo(report.table.mkString("Placement, from the kernel:\n", "\n", ""))
-    report.findings.filter(_.drift.nonEmpty).foreach { finding =>
-      logWarning(
-        s"Executor ${finding.subject.executorId} has drifted: it ${finding.drift.mkString("; it ")}"
-      )
-    }
+    report.findings.foreach(tell)
+    drifted = report.findings.filter(_.drift.nonEmpty).map(_.subject.executorId).toSet
+    application.record(report)
+  }
+
+  private def tell(finding: Finding): Unit = {
+    val id = finding.subject.executorId
+    if (finding.drift.nonEmpty) logWarning(finding.warning)
+    else if (drifted.contains(id) && finding.verdict == "as planned")
+      logInfo(s"Executor $id is where the plan says again")
   }
 
   private def subject(member: Member): Subject = {

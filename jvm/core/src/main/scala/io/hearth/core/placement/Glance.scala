@@ -1,0 +1,50 @@
+package io.hearth.core.placement
+
+import java.nio.file.{Files, NoSuchFileException, Path}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import io.hearth.core.affinity.LinuxScheduling
+import io.hearth.core.launch.Binding
+import io.hearth.core.topology.IdSet
+
+/**
+ * A cheap look at a process of this machine: a system call for each thread and one small file, where a
+ * whole [[ProcessPlacement]] reads two files for each thread and walks the page tables (`numa_maps`).
+ *
+ * @param masks number of threads under each mask of CPUs; the kernel leaves CPUs that are offline out
+ * @param memsAllowed the cpuset's memory nodes
+ */
+final case class Glance(masks: Map[IdSet, Int], memsAllowed: IdSet) {
+
+  /** In which ways the process is not where it should be; the same while nothing of it changes. */
+  def deviations(expected: Binding): Set[String] = {
+    val (inside, outside) = masks.partition { case (mask, _) => mask.subsetOf(expected.cpus) }
+    val strays = outside.valuesIterator.sum
+    val short = PlacementCheck.leftShort(expected.cpus, inside)
+    val most = if (strays * 2 > masks.valuesIterator.sum) "most" else "some"
+    Set.empty[String] ++
+      Option.when(strays > 0)(s"$most threads elsewhere") ++
+      Option.when(inside.nonEmpty && short.nonEmpty)(s"CPUs $short given up") ++
+      PlacementCheck.nodesDrift(expected, memsAllowed).map(_.kind)
+  }
+}
+
+object Glance {
+
+  /** @return absent when the process is gone */
+  def at(pid: Long): Option[Glance] = {
+    val process = Path.of(s"/proc/$pid")
+    try {
+      val masks = threads(process).flatMap(LinuxScheduling.cpusOf)
+      val mems = ProcessPlacement.memsAllowed(Files.readString(process.resolve("status")))
+      Option.when(masks.nonEmpty)(Glance(masks.groupMapReduce(identity)(_ => 1)(_ + _), mems))
+    } catch { case _: NoSuchFileException => None }
+  }
+
+  private def threads(process: Path): Vector[Int] =
+    Using.resource(Files.list(process.resolve("task")))(
+      _.iterator.asScala.map(_.getFileName.toString.toInt).toVector
+    )
+}
