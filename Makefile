@@ -1,9 +1,9 @@
 # Two commands matter: `make demo` and `make test`. Each sets up all that it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test format lint clean
+.PHONY: help setup demo check test test-spark test-lab format lint clean
 
 help: ## Show this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Prepare this checkout: JDK, Maven, Python environment, the jar; then use .venv/bin/hearth
 	@tools/setup.sh
@@ -12,9 +12,21 @@ demo: ## Show this machine, plan for it, run Spark jobs bound to it, prove the p
 	@tools/setup.sh
 	@.venv/bin/hearth demo
 
+check: ## Run the linters and the tests that start no Spark: what to run while you work
+	@tools/setup.sh
+	@tools/test.sh check
+
 test: ## Run all tests, formatters' checks and linters of both languages
 	@tools/setup.sh test
-	@tools/test.sh
+	@tools/test.sh all
+
+test-spark: ## Run the tests that start a real Spark
+	@tools/setup.sh test
+	@tools/test.sh spark
+
+test-lab: ## Run every case in emulated NUMA machines (the better part of an hour)
+	@tools/setup.sh test
+	@HEARTH_NUMALAB=all tools/test.sh lab
 
 format: ## Format the sources of both languages
 	@tools/setup.sh

@@ -11,7 +11,43 @@ from pathlib import Path
 import pytest
 
 from docker_engine import NoEngineError, docker_engine
+from numalab import passed
 from support import ROOT, Command, require
+
+
+def pytest_report_header() -> str:
+    """Whether the emulated machines boot is decided by what has changed: it is said."""
+    known = "are those" if passed.has_passed() else "are not those"
+    chosen = os.environ.get("HEARTH_NUMALAB") or "not set"
+    return (
+        f"numa-lab: placement code and lab {known} on which the emulated Spark jobs last passed; "
+        f"HEARTH_NUMALAB is {chosen} (numalab/README.md)"
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Each test is in one tier: `lab` by its folder; `spark` where it says so or asks for a site of
+    applications or a container engine; else `unit`.
+
+    With several workers (pytest-xdist) the emulated machines boot beside the Sparks, of which one
+    runs at a time; unit tests fill what is left.
+    """
+    for item in items:
+        tier = _tier(item)
+        item.add_marker(tier)
+        if tier != "unit":
+            item.add_marker(pytest.mark.xdist_group(tier))
+    items.sort(key=lambda item: _TIERS.index(_tier(item)))
+
+
+_TIERS = ("lab", "spark", "unit")
+
+
+def _tier(item: pytest.Item) -> str:
+    if item.path.is_relative_to(ROOT / "tests" / "numalab"):
+        return "lab"
+    asked = set(getattr(item, "fixturenames", ())) & {"site", "engine"}
+    return "spark" if asked or item.get_closest_marker("spark") else "unit"
 
 
 @pytest.fixture(scope="session")

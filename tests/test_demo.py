@@ -38,6 +38,7 @@ def wait_until(holds: Callable[[], bool], what: str, limit_s: float = 20) -> Non
         time.sleep(0.05)
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_however_the_command_ends(tmp_path: Path, number: int) -> None:
     told = tmp_path / "folder"
@@ -84,6 +85,7 @@ def test_a_scale_out_of_range_is_refused(hearth: Command, scale: str) -> None:
     assert done.stderr.startswith("hearth: --scale: ")
 
 
+@pytest.mark.spark
 def test_the_whole_demonstration_holds_and_leaves_nothing(hearth: Command, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()

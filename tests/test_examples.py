@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support import ROOT, Command
 
 EXAMPLES = ROOT / "examples"
@@ -16,6 +18,7 @@ def test_every_example_has_a_test() -> None:
     assert all(f'"{file.name}"' in here for file in EXAMPLES.glob("*.py"))
 
 
+@pytest.mark.spark
 def test_the_word_count_counts(hearth: Command, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("a b a\nc a b\n")
     done = hearth("submit", *SHAPE, str(EXAMPLES / "word_count.py"), "text")
@@ -27,6 +30,7 @@ def test_the_word_count_counts(hearth: Command, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.spark
 def test_the_notebook_runs_in_plain_python(tmp_path: Path) -> None:
     command = [sys.executable, str(EXAMPLES / "notebook.py")]
     environment = {"PATH": "/usr/bin:/bin", "HEARTH_STATE": str(tmp_path / "state")}

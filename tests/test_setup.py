@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from hearth.model.processes import start_ticks
+from numalab import passed
 from support import ROOT, Command
 
 _TOOLS = ("sh", "dirname", "id", "tr", "sed", "cat", "bash", "ps", "mkdir")
@@ -33,8 +34,28 @@ def test_without_apt_it_says_exactly_what_to_install_and_stops(tmp_path: Path) -
 
 def test_make_alone_lists_what_it_can_do() -> None:
     shown = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for target in ("setup", "demo", "test", "format", "lint", "clean"):
+    targets = "setup demo check test test-spark test-lab format lint clean"
+    for target in targets.split():
         assert f"make {target} " in shown
+
+
+def test_the_emulated_machines_run_again_after_a_change_of_the_placement_code(
+    tmp_path: Path,
+) -> None:
+    for name in passed.PATHS:
+        place = tmp_path / name
+        file = place if place.suffix == ".xml" else place / "File.scala"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("before")
+    before = passed.fingerprint(tmp_path)
+    (tmp_path / "numalab" / "README.md").write_text("words")
+    assert passed.fingerprint(tmp_path) == before
+    for name in passed.PATHS:
+        place = tmp_path / name
+        file = place if place.suffix == ".xml" else place / "File.scala"
+        file.write_text("after")
+        assert passed.fingerprint(tmp_path) != before, name
+        file.write_text("before")
 
 
 def fake_java(folder: Path, script: str) -> dict[str, str]:

@@ -228,6 +228,7 @@ def test_a_dry_run_prints_the_same_command_each_time_and_it_can_run(
     assert first.stdout.endswith("x.py\n")
 
 
+@pytest.mark.spark
 def test_the_command_that_a_dry_run_prints_is_the_one_that_runs(
     hearth: Command, tmp_path: Path
 ) -> None:
@@ -345,6 +346,7 @@ def test_the_python_of_hearth_runs_the_workers_unless_the_user_chose_one(hearth:
     assert "PYSPARK_PYTHON" not in own.stdout
 
 
+@pytest.mark.spark
 def test_the_exit_code_is_the_applications(hearth: Command, tmp_path: Path) -> None:
     (tmp_path / "seven.py").write_text("import sys; print('ran', *sys.argv[1:]); sys.exit(7)\n")
     done = hearth("submit", "--executors", "1", "--cores", "1", "seven.py", "--cores", "x y")

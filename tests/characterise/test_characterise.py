@@ -13,6 +13,8 @@ from jsonschema import Draft202012Validator
 
 from support import ROOT
 
+pytestmark = pytest.mark.spark
+
 TINY = ROOT / "tests" / "local_numa" / "apps" / "tiny.py"
 LIMIT_S = 400.0
 CPUS = len(os.sched_getaffinity(0))

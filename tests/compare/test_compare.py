@@ -16,6 +16,8 @@ from hearth.launch.arguments import split_line
 from hearth.launch.choices import keep_choice
 from support import ROOT, Command
 
+pytestmark = pytest.mark.spark
+
 APPS = ROOT / "tests" / "local_numa" / "apps"
 FORCED = ("--executors", "2", "--cores", "1", "--memory", "512m")
 LIMIT_S = 400.0

@@ -14,6 +14,8 @@ from application import Outcome, Site, eventually, read_words
 
 from support import require
 
+pytestmark = pytest.mark.spark
+
 SQUARES = sum(n * n for n in range(8))
 # A file system of a few megabytes, which nobody else sees and which goes with its last process.
 FULL_DISK = 'mount -t tmpfs -o size="$0" none local && "$@"; code=$?; ls -A local >left; exit $code'

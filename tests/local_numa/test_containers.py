@@ -16,6 +16,8 @@ from docker_engine import started
 from hearth.measure.record import list_records
 from support import require
 
+pytestmark = pytest.mark.spark
+
 FORCED = ("--executors", "2", "--cores", "1", "--memory", "512m")
 ABSENT = "unix:///nowhere/docker.sock"
 

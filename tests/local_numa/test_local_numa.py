@@ -9,6 +9,8 @@ import pytest
 from application import Site, beyond, eventually
 from jsonschema import Draft202012Validator
 
+pytestmark = pytest.mark.spark
+
 CONTRACT = Path(__file__).resolve().parents[2] / "contract"
 
 

@@ -11,10 +11,13 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
 from application import APPS, Outcome, Site, eventually
 
 from hearth.planner.places import hearth_jar, spark_home
 from support import ROOT, require
+
+pytestmark = pytest.mark.spark
 
 CONNECT_PORT = 15002
 SQUARES = sum(n * n for n in range(8))

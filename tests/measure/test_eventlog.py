@@ -51,6 +51,7 @@ def test_every_figure_of_a_stage_is_the_one_that_sparks_own_interface_gave(case:
     assert_as_spark_says(LOGS / f"{case}.jsonl", rest)
 
 
+@pytest.mark.spark
 def test_a_job_that_runs_now_is_told_as_spark_tells_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

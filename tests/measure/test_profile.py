@@ -20,6 +20,8 @@ from hearth.model.documents import read_lines
 from hearth.model.processes import is_alive
 from support import ROOT, Command
 
+pytestmark = pytest.mark.spark
+
 LIMIT_S = 90.0
 
 

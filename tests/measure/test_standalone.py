@@ -16,6 +16,8 @@ from hearth.model.documents import read_lines
 from hearth.model.processes import is_alive
 from hearth.planner import places
 
+pytestmark = pytest.mark.spark
+
 LIMIT_S = 90.0
 
 

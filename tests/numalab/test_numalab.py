@@ -1,6 +1,8 @@
 """What hearth promises on a NUMA machine, held against the kernel of an emulated one.
 
 One boot per shape; the guests collect, the tests judge. Evidence stays in build/numalab/SHAPE.
+Where nothing that they depend on has changed since all of this passed (numalab/passed.json), one
+shape boots, without a Spark; HEARTH_NUMALAB=changed or all boots the rest whatever has changed.
 """
 
 import json
@@ -16,26 +18,40 @@ from numalab.idset import parse_ids
 from numalab.machine import Boot
 from numalab.shape import Shape, load, names
 
-from numalab import image, judge, machine, reading, setup
+from numalab import image, judge, machine, passed, reading, setup
 from support import require
 
 # A boot is killed after this: several times what it takes on two idle cores.
 LIMIT_SECONDS = 1200
 # The kernel keeps a part of a node's memory for itself (3 to 6 % seen): what it reports is less.
 LEAST_MEMORY = 0.9
-# An emulated Spark job takes minutes: these shapes run it always, all of them when asked to.
+# An emulated Spark job takes minutes: these shapes run it after a change, all when asked to.
 SPARK_SHAPES = ["two-nodes", "partial-cpuset"]
-ALL_SPARK = "HEARTH_NUMALAB_SPARK"
+# This one boots always.
+FIRST_SHAPE = "two-nodes"
+WANTED = "HEARTH_NUMALAB"
 EVIDENCE = Path(__file__).resolve().parents[2] / "build" / "numalab"
 
 
+def wanted() -> str:
+    """`first` (one boot without a Spark), `changed` (what a change calls for) or `all`."""
+    chosen = os.environ.get(WANTED) or ("first" if passed.has_passed() else "changed")
+    if chosen not in ("first", "changed", "all"):
+        pytest.fail(f"{WANTED}: '{chosen}' is not first, changed or all", pytrace=False)
+    return chosen
+
+
 def spark_shapes() -> list[str]:
-    return names() if os.environ.get(ALL_SPARK) == "all" else SPARK_SHAPES
+    return {"first": [], "changed": SPARK_SHAPES, "all": names()}[wanted()]
 
 
 def characterises(name: str) -> bool:
     """Three more Spark jobs, each of minutes: only when asked to, and in one shape."""
-    return os.environ.get(ALL_SPARK) == "all" and name == "two-nodes"
+    return wanted() == "all" and name == "two-nodes"
+
+
+def skip_unchanged(name: str) -> None:
+    pytest.skip(f"{name}: what it depends on is as it was when it passed: {WANTED}=changed runs it")
 
 
 def check_lab() -> None:
@@ -90,6 +106,8 @@ def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
 
 @pytest.fixture(params=names())
 def booted(request: pytest.FixtureRequest, boots: Callable[[str], Booted]) -> Booted:
+    if wanted() == "first" and request.param != FIRST_SHAPE:
+        skip_unchanged(request.param)
     return boots(request.param)
 
 
@@ -99,8 +117,12 @@ def say(request: pytest.FixtureRequest, line: str) -> None:
         print(line, flush=True)
 
 
-@pytest.fixture(params=spark_shapes())
+@pytest.fixture(params=names())
 def spark(request: pytest.FixtureRequest, boots: Callable[[str], Booted]) -> tuple[Shape, Path]:
+    if request.param not in spark_shapes():
+        if wanted() == "first" and request.param in SPARK_SHAPES:
+            skip_unchanged(request.param)
+        pytest.skip(f"{request.param}: an emulated Spark job of minutes: {WANTED}=all runs it")
     shape, done = boots(request.param)
     evidence = done.evidence / "local_numa"
     if not (evidence / "result.json").is_file():
@@ -190,7 +212,7 @@ def test_characterise_puts_memory_on_the_node_that_it_names(
     boots: Callable[[str], Booted],
 ) -> None:
     if not characterises("two-nodes"):
-        pytest.skip(f"two more emulated Spark jobs: {ALL_SPARK}=all runs them")
+        pytest.skip(f"two more emulated Spark jobs: {WANTED}=all runs them")
     _, done = boots("two-nodes")
     evidence = done.evidence / "characterise"
     assert (evidence / "status").read_text() == "0", (evidence / "log").read_text()
@@ -206,7 +228,7 @@ def test_executors_in_containers_have_their_node_by_their_cpusets(
     boots: Callable[[str], Booted],
 ) -> None:
     if not characterises("two-nodes"):
-        pytest.skip(f"one more emulated Spark job: {ALL_SPARK}=all runs it")
+        pytest.skip(f"one more emulated Spark job: {WANTED}=all runs it")
     if not image.has_engine():
         require("docker", "there is no engine to put into the guest: apt-get install docker.io")
     shape, done = boots("two-nodes")

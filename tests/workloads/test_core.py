@@ -13,6 +13,8 @@ from spark_runs import plain_java, planned, run_all, submit, with_answer
 from hearth.bench.checks import FinishedRun, core
 from hearth.bench.checks.registry import check
 
+pytestmark = pytest.mark.spark
+
 Runs = dict[str, FinishedRun]
 _FEW_KEYS = {"maps": "4", "pairs": "3000", "value_bytes": "20", "keys": "500", "reduces": "5"}
 

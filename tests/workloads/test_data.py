@@ -24,6 +24,8 @@ from hearth.planner.places import spark_home
 from support import require
 from test_contract import validate
 
+pytestmark = pytest.mark.spark
+
 GENERATORS = (
     *("text", "reviews", "clusters", "vectors-dense", "vectors-sparse", "records"),
     *("pairs", "graph", "clicks", "tags", "shop"),

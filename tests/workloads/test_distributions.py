@@ -16,6 +16,8 @@ import pyarrow.parquet as parquet
 import pytest
 from test_data import GENERATORS, group, joined, made
 
+pytestmark = pytest.mark.spark
+
 SIZES = {"reviews": "4m", "clusters": "2m", "vectors-dense": "2m"}
 SEED = 3
 

@@ -13,6 +13,8 @@ from spark_runs import planned, run_all, with_answer
 from hearth.bench.checks import FinishedRun, graph
 from hearth.bench.checks.registry import check
 
+pytestmark = pytest.mark.spark
+
 Runs = dict[str, FinishedRun]
 JOBS = {"page-rank": "ranks", "connected-components": "components", "triangle-count": "triangles"}
 

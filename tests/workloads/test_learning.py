@@ -13,6 +13,8 @@ from hearth.bench.checks import FinishedRun, learning
 from hearth.bench.checks.files import vectors
 from hearth.bench.checks.registry import check
 
+pytestmark = pytest.mark.spark
+
 Runs = dict[str, FinishedRun]
 
 

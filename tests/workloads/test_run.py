@@ -19,6 +19,8 @@ from hearth.model.errors import UserError
 from support import ROOT, Command
 from test_contract import validate
 
+pytestmark = pytest.mark.spark
+
 SMALL = ["--size", "512k"]
 PLAIN = [*SMALL, "--master", "local[2]"]
 

@@ -37,6 +37,8 @@ from hearth.model.errors import UserError
 from hearth.planner import places
 from support import check_golden
 
+pytestmark = pytest.mark.spark
+
 SCALE = 0.1
 STATUSES = ["placed", "paid", "shipped", "delivered", "returned"]
 

@@ -31,6 +31,8 @@ from hearth.report.workloads import line
 from support import ROOT, Command
 from test_contract import validate
 
+pytestmark = pytest.mark.spark
+
 MAIN = "io.hearth.workloads.Main"
 SETTINGS = {"rate": "300", "duration-s": "3", "ramp-up-s": "1", "batch-ms": "500"}
 WINDOWS = {"window-s": "3", "slide-s": "1"}
