@@ -4,12 +4,14 @@ A subcommand is a module of `hearth.commands`; its docstring is its help. It is 
 it is asked for, so that starting costs little.
 """
 
+import errno
 import importlib
 import os
 import pkgutil
 import signal
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from io import TextIOWrapper
 from types import ModuleType
 from typing import NoReturn
 
@@ -20,6 +22,11 @@ _USAGE_ERROR = 2
 _INTERNAL = 70
 _INTERRUPTED = 128 + signal.SIGINT
 _BROKEN_PIPE = 128 + signal.SIGPIPE
+#: What is wrong with the machine or with rights there, not with hearth.
+_SURROUNDINGS = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR,
+     errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EMFILE, errno.ENFILE, errno.EIO)
+)  # fmt: skip
 
 
 class Parser(ArgumentParser):
@@ -37,6 +44,9 @@ def main(argv: list[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     # Only looked for here, wherever it stands: an application's own --debug is never taken away.
     debug = "--debug" in arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a name that is no text stops no output
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -49,9 +59,28 @@ def main(argv: list[str] | None = None) -> int:
         # The reader of our output went away (`hearth topology | head`): nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in _SURROUNDINGS:
+            return _fault(error, debug)
+        return _failed(_surroundings(error), _USAGE_ERROR, debug)
     except Exception as error:
-        what = f"{type(error).__name__}: {error}"
-        return _failed(f"a fault of hearth's own: {what} (--debug shows where)", _INTERNAL, debug)
+        return _fault(error, debug)
+
+
+def _fault(error: Exception, debug: bool) -> int:
+    what = f"{type(error).__name__}: {error}"
+    return _failed(f"a fault of hearth's own: {what} (--debug shows where)", _INTERNAL, debug)
+
+
+def _surroundings(error: OSError) -> str:
+    """Of a disk that is full or a place that may not be used, wherever hearth meets it."""
+    try:
+        sys.stdout.flush()
+    except OSError:  # it is the output itself that cannot be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    place = f"'{error.filename}': " if error.filename else ""
+    where = "HEARTH_STATE, XDG_CACHE_HOME, HEARTH_DATA and TMPDIR say where hearth writes"
+    return f"{place}{error.strerror}: make room, or name another place ({where})"
 
 
 def command_names() -> list[str]:

@@ -2,6 +2,7 @@
 
 import difflib
 import shutil
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,9 @@ def _facts(manifest: dict[str, Any]) -> dict[str, Any]:
 def _keep_log(job: str, log: Path) -> Path:
     """The last failed run's log of each job stays, so that there are never many."""
     kept = places.state_home() / "logs" / f"{job}.log"
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(log, kept)
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(log, kept)
+    except OSError as error:
+        print(f"hearth: the log could not be kept: {error}", file=sys.stderr)
     return kept

@@ -4,11 +4,13 @@ import difflib
 import json
 import os
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import hearth
+from hearth.model.documents import load_document
 from hearth.model.errors import UserError
 from hearth.model.processes import die_with
 from hearth.planner import archive, places
@@ -111,10 +113,13 @@ def load() -> Catalogue:
     jar = workloads_jar()
     file = places.cache_home() / f"catalogue-{archive.key([jar], [])}.json"
     try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        text = ask("catalogue")
+        return parse(load_document(file, dict))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        text = ask("catalogue")  # not kept yet, or damaged
+    try:
         _keep(file, text)
+    except OSError as error:
+        print(f"hearth: the jar is asked again each time: {error}", file=sys.stderr)
     return parse(json.loads(text))
 
 

@@ -5,8 +5,6 @@ question begins or cannot be answered. Each question's runs are a comparison of 
 say is derived from both and stored in neither, so that after kill -9 all finished runs count.
 """
 
-import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,14 +15,18 @@ from typing import Any
 from hearth.bench.answers import answered
 from hearth.bench.comparison import Comparison, read_comparison, stop_rule
 from hearth.bench.comparison import run as run_comparison
+from hearth.bench.journal import REMEDY, begin_directory, keep_line, read_journal
 from hearth.bench.questions import Question
+from hearth.bench.shapes import CharacterisationHead, QuestionLine
 from hearth.bench.subjects import Subject
 from hearth.bench.verdict import compared
-from hearth.measure.record import new_name, write_document
+from hearth.measure.record import new_name
+from hearth.model.documents import read_document
 from hearth.model.errors import UserError
 
 Document = dict[str, Any]
 SCHEMA = "hearth/characterisation/1"
+_HEAD, _LINES = "characterisation.json", "questions.jsonl"
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,11 @@ class Settings:
 class Characterisation:
     """One characterisation on disk."""
 
-    def __init__(self, home: Path, directory: Path) -> None:
+    def __init__(self, home: Path, directory: Path, head: Document) -> None:
         self.home, self.directory = home, directory
+        self._head = head
+        self._lines: list[Document] = []
+        self._comparisons: dict[str, Comparison] = {}
 
     @staticmethod
     def begin(
@@ -65,15 +70,14 @@ class Characterisation:
         now = datetime.now(UTC)
         number = new_name(name)
         directory = home / "characterisations" / number
-        directory.mkdir(parents=True)
         head = {
             "id": number,
             "started": now.isoformat(timespec="seconds"),
             "subjects": [a.subject.name for a in asked],
             "settings": {k: getattr(settings, k) for k in ("repeat", "warmup", "seed")},
         }
-        write_document(directory / "characterisation.json", head)
-        return Characterisation(home, directory)
+        begin_directory(directory, _HEAD, head)
+        return Characterisation(home, directory, head)
 
     def run(
         self, asked: Sequence[Asked], settings: Settings, tell: Callable[[Document], None]
@@ -112,6 +116,7 @@ class Characterisation:
             "command": [subject.name], "timed": subject.timed,
             "sustained_gb_s": settings.sustained_gb_s,
         })  # fmt: skip
+        self._comparisons[comparison.head["id"]] = comparison
         self._keep({**line, "comparison": comparison.head["id"]})
         enough = stop_rule(comparison, settings.repeat, False, left_s)
         try:
@@ -127,10 +132,12 @@ class Characterisation:
             self._keep({**line, "comparison": comparison.head["id"], "reason": str(error)})
 
     def _keep(self, line: Document) -> None:
-        with (self.directory / "questions.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        self._lines.append(line)
+        keep_line(self.directory / _LINES, line)
+
+    def document(self) -> Document:
+        """The document so far; raises UserError as `read_characterisation` does not."""
+        return _composed(self._head, self._lines, self._comparisons.__getitem__)
 
 
 def read_characterisation(home: Path, directory: Path) -> Document:
@@ -138,24 +145,31 @@ def read_characterisation(home: Path, directory: Path) -> Document:
 
     Of a question told of twice the later line counts; a line cut short does not.
     """
-    try:
-        head = json.loads((directory / "characterisation.json").read_text(encoding="utf-8"))
-        lines = directory / "questions.jsonl"
-        whole = lines.read_text(encoding="utf-8").rpartition("\n")[0] if lines.is_file() else ""
-        told = [json.loads(line) for line in whole.splitlines()]
-    except (OSError, ValueError) as error:
-        raise UserError(f"'{directory}' holds no characterisation: {error}") from error
-    last = {(line["subject"], line["key"]): line for line in told}
-    questions = [_question(home, line) for line in last.values()]
+    head = read_document(directory / _HEAD, CharacterisationHead, REMEDY)
+    lines = read_journal(directory / _LINES, QuestionLine)
+    return _composed(head, lines, lambda name: read_comparison(home / "comparisons" / name))
+
+
+def _composed(
+    head: Document, lines: Sequence[Document], comparison: Callable[[str], Comparison]
+) -> Document:
+    last = {(line["subject"], line["key"]): line for line in lines}
+    questions = [_question(line, comparison) for line in last.values()]
     return {"schema": SCHEMA, **head, "questions": questions}
 
 
-def _question(home: Path, line: Document) -> Document:
+def _question(line: Document, comparison: Callable[[str], Comparison]) -> Document:
     """The line with its answer, or with the reason why there is none."""
     if "comparison" not in line:
         return line
-    found = read_comparison(home / "comparisons" / line["comparison"])
-    document = compared(found.head, found.runs)
-    if "reason" in line:
-        return {**line, "comparison": document}
-    return {**line, "comparison": document, **answered(line["key"], document, found.runs)}
+    try:
+        found = comparison(line["comparison"])
+        document = compared(found.head, found.runs)
+        if "reason" in line:
+            return {**line, "comparison": document}
+        return {**line, "comparison": document, **answered(line["key"], document, found.runs)}
+    except UserError as problem:
+        why = str(problem)
+    except (ValueError, LookupError, TypeError) as problem:  # runs of another question
+        why = f"the runs of comparison {line['comparison']} do not answer it: {problem!r}"
+    return {**{key: line[key] for key in line if key != "comparison"}, "reason": why}

@@ -5,7 +5,6 @@ each run. The verdict is derived from both and stored in neither.
 """
 
 import contextlib
-import json
 import os
 import random
 import subprocess
@@ -16,11 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from hearth.bench.arms import Arm, kernel_setting
+from hearth.bench.journal import REMEDY, begin_directory, keep_line, read_journal
 from hearth.bench.measures import measures
 from hearth.bench.prefetchers import switched_off
+from hearth.bench.shapes import ComparisonHead, ComparisonRun
 from hearth.bench.subjects import Subject
 from hearth.bench.verdict import certain
-from hearth.measure.record import Record, new_name, read_record, slug, write_document
+from hearth.measure.record import Record, new_name, read_record, slug
+from hearth.model.documents import read_document
 from hearth.model.errors import UserError
 
 Document = dict[str, Any]
@@ -58,16 +60,12 @@ class Comparison:
             "settings": settings,
         }
         directory = home / "comparisons" / name
-        directory.mkdir(parents=True)
-        write_document(directory / "comparison.json", head)
+        begin_directory(directory, "comparison.json", head)
         return Comparison(directory, head)
 
     def keep(self, run: Document) -> None:
         """Written through to the disk before the next run begins."""
-        with (self.directory / "runs.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(run) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        keep_line(self.directory / "runs.jsonl", run)
         self.runs.append(run)
 
     def check_alike(self, record: Record) -> None:
@@ -98,14 +96,11 @@ def _shown(value: Any) -> str:
 
 def read_comparison(directory: Path) -> Comparison:
     """One from disk; raises UserError where there is none. A line cut short does not count."""
-    try:
-        head = json.loads((directory / "comparison.json").read_text(encoding="utf-8"))
-        found = Comparison(directory, head)
-        lines = directory / "runs.jsonl"
-        whole = lines.read_text(encoding="utf-8").rpartition("\n")[0] if lines.is_file() else ""
-        found.runs = [json.loads(line) for line in whole.splitlines()]
-    except (OSError, ValueError) as error:
-        raise UserError(f"'{directory}' holds no comparison: {error}") from error
+    head = read_document(directory / "comparison.json", ComparisonHead, REMEDY)
+    if head["baseline"] not in [arm["name"] for arm in head["arms"]]:
+        raise UserError(f"'{directory}': its baseline is none of its arms; {REMEDY}")
+    found = Comparison(directory, head)
+    found.runs = read_journal(directory / "runs.jsonl", ComparisonRun)
     return found
 
 

@@ -8,7 +8,6 @@ processes are gone, however they ended.
 
 import contextlib
 import fcntl
-import json
 import os
 import re
 import shutil
@@ -21,7 +20,9 @@ from typing import Any
 
 from hearth.bench import catalogue, tpch
 from hearth.bench.progress import Bar
+from hearth.bench.shapes import Generating, Manifest
 from hearth.launch.children import run_child, working_directory
+from hearth.model.documents import load_document, read_document
 from hearth.model.errors import UserError
 from hearth.model.sizes import show_bytes
 from hearth.planner import places
@@ -143,17 +144,11 @@ def _ensure_tpch(wanted: WantedTpch, place: Path) -> Path:
 def manifest(place: Path) -> dict[str, Any]:
     """What a finished data set says of itself; raises UserError for one that is damaged."""
     file = place / MANIFEST
-    try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"'{file}' cannot be read: {error}; delete the folder") from error
-    if not isinstance(document, dict):
-        raise UserError(f"'{file}' is no manifest of hearth's: delete the folder")
-    return document
+    return read_document(file, Manifest, "delete the folder")
 
 
 def _is_ready(wanted: Wanted, place: Path) -> bool:
-    if not (place / MANIFEST).exists():
+    if not os.path.lexists(place / MANIFEST):
         _check_ours(place)
         return False
     found = manifest(place)
@@ -248,10 +243,10 @@ def _command(wanted: Wanted, place: Path, scratch: Path) -> list[str]:
 def _parts(place: Path) -> tuple[int, int]:
     """Finished parts (each has a note) and their total; 0 of 0 before it is known."""
     try:
-        total = json.loads((place / _PLAN).read_text(encoding="utf-8"))["parts"]
-    except (FileNotFoundError, ValueError):
+        total = load_document(place / _PLAN, Generating)["parts"]
+    except (OSError, ValueError):
         return 0, 0  # not written yet, or renamed away at the end
-    return len(list(place.glob(".part-*.json"))), total
+    return len(list(place.glob(".part-*.json"))), int(total)
 
 
 def _failure(wanted: Wanted, code: int, log: Path) -> str:

@@ -5,7 +5,6 @@ spark-submit: what is measured is what a user would run.
 """
 
 import contextlib
-import json
 import sys
 import time
 from collections.abc import Iterator
@@ -17,7 +16,9 @@ from hearth.bench import catalogue, logs
 from hearth.bench.checks import FinishedRun, Verdict
 from hearth.bench.checks.registry import check
 from hearth.bench.progress import seconds_shown
+from hearth.bench.shapes import JobResult
 from hearth.launch.children import run_child
+from hearth.model.documents import load_document
 from hearth.planner import places
 
 #: What `hearth submit --workload` calls the families of jobs.
@@ -94,8 +95,12 @@ def run(request: Request, folder: Path) -> Outcome:
     wall = time.perf_counter() - start
     if code or not result.is_file():
         raise _failed(code, log)
-    document = json.loads(result.read_text(encoding="utf-8"))
     record = logs.record_of(logs.lines_of(log))
+    try:
+        document = load_document(result, JobResult)
+    except (OSError, ValueError) as error:
+        left = f"left a result that cannot be read: {error}"
+        raise RunError(left, logs.lines_of(log)[-_LAST_LINES:], record=record) from error
     if request.job.stream is not None and not source.data:
         reason = "its events came from a source of your own"
         return Outcome(document, Verdict("unchecked", reason), wall, record)

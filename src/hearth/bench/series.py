@@ -6,9 +6,9 @@ unless it failed. Lines: contract/bench-result.schema.json.
 """
 
 import json
-import os
 import platform
 import random
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,9 @@ from typing import Any
 
 import hearth
 from hearth.bench import cases, catalogue, runner, suites
+from hearth.bench.journal import keep_line
+from hearth.bench.shapes import SeriesCase, SeriesHead
+from hearth.model.documents import append_line, check, read_lines, reason
 from hearth.model.errors import UserError
 from hearth.planner import archive, places
 
@@ -119,8 +122,13 @@ class Results:
         if path.exists() and path.stat().st_size:
             return _continued(path, series)
         results = Results(path, series)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        results.append(series)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            append_line(path, series)
+        except OSError as error:
+            raise UserError(
+                f"'{path}' cannot be written: {error.strerror}; make room, or give another --out"
+            ) from error
         return results
 
     def done(self, planned: Planned) -> bool:
@@ -133,10 +141,7 @@ class Results:
 
     def append(self, line: Document) -> None:
         """Written through to the disk before the next case begins."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        keep_line(self.path, line)
 
 
 def read(path: Path) -> Results:
@@ -144,16 +149,23 @@ def read(path: Path) -> Results:
 
     Raises UserError for a file that is none.
     """
+    remedy = "give another file"
     try:
-        whole, _, _ = path.read_text(encoding="utf-8").rpartition("\n")
-        lines = [json.loads(line) for line in whole.splitlines()]
-        records = [line["record"] for line in lines]
-        if records[0] != "series" or lines[0]["schema"] != SCHEMA:
-            raise ValueError(f"its first line is no {SCHEMA}")
-    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
-        raise UserError(f"'{path}' holds no results of hearth bench: {error}") from error
-    results = Results(path, lines[0])
-    for case in lines[1:]:
+        first, *lines = read_lines(path, dict)[0]
+        check(first, SeriesHead)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"'{path}' holds no results of hearth bench: {reason(error)}; {remedy}"
+        ) from error
+    results = Results(path, first)
+    for number, case in enumerate(lines, start=2):
+        try:
+            check(case, SeriesCase)
+            if "result" not in case and "reason" not in case:
+                raise ValueError("it has neither a result nor a reason")
+        except ValueError as error:
+            print(f"hearth: '{path}': line {number} is left out: {error}", file=sys.stderr)
+            continue
         results.cases = [other for other in results.cases if _key(other) != _key(case)] + [case]
     return results
 

@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import json
 import math
+import os
 import shutil
 import sys
 import zipfile
@@ -18,10 +19,11 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from hearth.bench.catalogue import workloads_jar
 from hearth.launch.children import run_child
+from hearth.model.documents import read_document
 from hearth.model.errors import UserError
 from hearth.model.sizes import show_bytes
 
@@ -75,18 +77,31 @@ def _check_scale(scale: float, what: str) -> None:
         raise UserError(f"{what} scale factor {scale:g}: give one from {limits}")
 
 
+class _File(TypedDict):
+    name: str
+    bytes: int
+
+
+class _Parameters(TypedDict):
+    scale: Annotated[str, float]
+
+
+class _Manifest(TypedDict):
+    generator: str
+    version: int | str
+    parameters: _Parameters
+    files: list[_File]
+
+
 def _is_ready(scale: float, folder: Path) -> bool:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return False
     file = folder / MANIFEST
-    if not file.is_file():
+    if not os.path.lexists(file):
         raise UserError(f"'{folder}' holds no {MANIFEST}: give another folder, or delete this one")
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        same = (found["generator"], found["version"], float(found["parameters"]["scale"]))
-        sizes = {item["name"]: item["bytes"] for item in found["files"]}
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"'{file}' is no manifest of TPC-H's: delete the folder") from error
+    found = read_document(file, _Manifest, "delete the folder")
+    same = (found["generator"], found["version"], float(found["parameters"]["scale"]))
+    sizes = {item["name"]: item["bytes"] for item in found["files"]}
     wanted = ("tpch", _version(), scale)
     if same != wanted:
         holds, asked = (f"{g} {v} at scale {s:g}" for g, v, s in (same, wanted))

@@ -94,7 +94,7 @@ def _is_application(name: str) -> bool:
 
 def run(options: Namespace) -> int:
     """Asks and shows; 1 where a run failed, so that a script notices."""
-    from hearth.bench.characterisation import Characterisation, read_characterisation
+    from hearth.bench.characterisation import Characterisation
     from hearth.planner import places
 
     _check(options)
@@ -110,8 +110,7 @@ def run(options: Namespace) -> int:
         kept.run(asked, settings, tell)
     finally:
         print(f"hearth: characterisation {kept.directory.name}", file=sys.stderr)
-    document = read_characterisation(home, kept.directory)
-    _show(document, options)
+    _show(kept.document(), options)
     return 1 if tell.failed else 0
 
 

@@ -49,6 +49,8 @@ def run(options: Namespace) -> int:
         print(f"hearth: {note}", file=sys.stderr)
     sys.stderr.flush()
     done = profile(submission, options.line, options.arm, options.debug)
+    if done.problem is not None:
+        print(f"hearth: the record is not whole: {done.problem}; make room", file=sys.stderr)
     if not options.no_summary:
         print("\n".join(_summary(done.directory)), file=sys.stderr)
     print(f"hearth: record {done.directory.name}", file=sys.stderr)
@@ -60,5 +62,9 @@ def _summary(directory: Path) -> list[str]:
     from hearth.report.profile import show_profile
     from hearth.report.terminal import Screen
 
-    analysis: dict[str, Any] = analyse(directory)
-    return show_profile(analysis, Screen.of(sys.stderr))
+    try:
+        analysis: dict[str, Any] = analyse(directory)
+        return show_profile(analysis, Screen.of(sys.stderr))
+    except Exception as fault:  # whatever it is: the exit code is the application's
+        why = f"{type(fault).__name__}: {fault}"
+        return [f"hearth: no summary could be made: {why}; 'hearth report {directory.name}' tells"]

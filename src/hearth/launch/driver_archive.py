@@ -6,6 +6,7 @@ own archive too (by the cluster manager), so that both are there for the first r
 
 import os
 import shlex
+import sys
 import tempfile
 from pathlib import Path
 
@@ -33,6 +34,16 @@ def driver_flags(
     conf = Path(os.environ.get("SPARK_CONF_DIR") or spark_home / "conf")
     if class_path != str(jar) or (conf.is_dir() and any(conf.iterdir())):
         return []
+    try:
+        made = _archive(spark_home, jar, conf, make=make, debug=debug)
+    except OSError as error:
+        print(f"hearth: no class-data archive, so Spark starts slower: {error}", file=sys.stderr)
+        made = None
+    # What the JVM has to say of an archive goes to standard error: the output is the application's.
+    return [*archive.using(made), "-Xlog:disable", "-Xlog:all=warning:stderr"] if made else []
+
+
+def _archive(spark_home: Path, jar: Path, conf: Path, *, make: bool, debug: bool) -> Path | None:
     java = places.java()
     jars = sorted((spark_home / "jars").glob("*.jar"))
     with tempfile.TemporaryDirectory(prefix="hearth-training-") as folder:
@@ -45,9 +56,7 @@ def driver_flags(
             limit_s=_LIMIT_S,
             announcement="making class-data archives for Spark, once (10 to 30 s) ...",
         )
-        made = archive.prepared(training, debug) if make else archive.existing(training)
-    # What the JVM has to say of an archive goes to standard error: the output is the application's.
-    return [*archive.using(made), "-Xlog:disable", "-Xlog:all=warning:stderr"] if made else []
+        return archive.prepared(training, debug) if make else archive.existing(training)
 
 
 def _command(spark_home: Path, jar: Path, application: Path, flag: str) -> list[str]:

@@ -5,6 +5,7 @@ sampler, which then hears nothing more from here, sees to the driver's own child
 """
 
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -28,6 +29,7 @@ from hearth.measure.placement import PlacementCopy
 from hearth.measure.probes import survey
 from hearth.measure.probes.base import Roots
 from hearth.measure.record import RecordWriter, new_directory
+from hearth.measure.sampler import ROWS_LOST
 from hearth.measure.users_event_log import UsersEventLog
 from hearth.model.errors import UserError
 from hearth.model.processes import die_with
@@ -41,11 +43,15 @@ _SAMPLER_GRACE_S = 20.0
 
 @dataclass(frozen=True)
 class Profiled:
-    """A run that is over: its record, the application's exit code, and how it ended."""
+    """A run that is over: its record, the application's exit code, and how it ended.
+
+    problem: why parts of the record are missing, where any are.
+    """
 
     directory: Path
     exit_code: int
     state: str
+    problem: str | None
 
 
 def profile(submission: Submission, line: SubmitLine, arm: str | None, debug: bool) -> Profiled:
@@ -135,17 +141,29 @@ class _Run:
         with self._signals():
             driver = self._driver = self._start_driver()
             sampler = SamplerProcess(self._writer.directory, driver.pid)
-            self._machine = MachineReading(self._writer, self._reading, self._known)
+            with self._keeping():
+                self._machine = MachineReading(self._writer, self._reading, self._known)
             code = self._wait(driver)
             wall_s = self._writer.now_s()
             self._look(driver.pid, final=True)
-            self._end_sampler(sampler)
+            with self._keeping():
+                self._end_sampler(sampler)
         state = "finished" if code == 0 else "failed"
         state = "interrupted" if self._interrupted else state
-        self._note_missing_event_log()
+        with self._keeping():
+            self._note_missing_event_log()
         self._writer.finish(state, code, wall_s)
         shown = 128 + self._interrupted if self._interrupted else code
-        return Profiled(self._writer.directory, 128 - shown if shown < 0 else shown, state)
+        exit_code = 128 - shown if shown < 0 else shown
+        return Profiled(self._writer.directory, exit_code, state, self._writer.problem)
+
+    @contextlib.contextmanager
+    def _keeping(self) -> Iterator[None]:
+        """Around what hearth keeps for itself: the application does not depend on it."""
+        try:
+            yield
+        except OSError as error:
+            self._writer.lose(error)
 
     def _start_driver(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -168,14 +186,19 @@ class _Run:
 
     def _look(self, driver_pid: int, *, final: bool) -> None:
         if self._event_log is not None:
-            self._event_log.look(final=final)
+            with self._keeping():
+                self._event_log.look(final=final)
         if self._machine is not None:
-            self._machine.look(final=final)
-        self._placement.look(driver_pid)
+            with self._keeping():
+                self._machine.look(final=final)
+        with self._keeping():
+            self._placement.look(driver_pid)
 
     def _end_sampler(self, sampler: SamplerProcess) -> None:
         code = sampler.end(_SAMPLER_GRACE_S)
-        if code:
+        if code == ROWS_LOST:
+            self._writer.lose(OSError(errno.ENOSPC, "samples could not be written"))
+        elif code:
             log = self._writer.directory / "sampler.log"
             last = log.read_text(errors="replace").strip().splitlines()[-1:]
             what = f"the sampler ended with {code}: {''.join(last)}"

@@ -46,13 +46,21 @@ class SamplerProcess:
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
+def _log(record: Path) -> int:
+    """Of what goes wrong in the sampler; nowhere, where the record takes no more files."""
+    try:
+        return os.open(record / "sampler.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError:
+        return os.open(os.devnull, os.O_WRONLY)
+
+
 def _become_sampler(hears: int, record: Path, driver_pid: int) -> NoReturn:
     """What the child does."""
     code = 1
     try:
         for number in _SIGNALS:  # as a program that was started: not the parent's ways
             signal.signal(number, signal.SIG_DFL)
-        log = os.open(record / "sampler.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        log = _log(record)
         for ours, theirs in ((hears, 0), (log, 1), (log, 2)):
             os.dup2(ours, theirs)
         with contextlib.suppress(OSError):  # a sandbox may not let a process name itself

@@ -13,7 +13,7 @@ from hearth.measure.eventlog import EventLog, Executor
 from hearth.measure.evidence import Absent, Evidence, Process, gather, gather_event_log
 from hearth.measure.findings import findings
 from hearth.measure.gclog import GcLog
-from hearth.measure.kept_analysis import keep, kept, key_of
+from hearth.measure.kept_analysis import SCHEMA, keep, kept, key_of
 from hearth.measure.locality import Threads
 from hearth.measure.record import read_record
 from hearth.measure.samples import Key
@@ -21,8 +21,6 @@ from hearth.measure.stages import StageTally, TaskSums
 from hearth.measure.taskrows import STATES, Slots
 from hearth.measure.timeline import step_function, timeline
 from hearth.model.ids import parse_ids
-
-SCHEMA = "hearth/analysis/1"
 
 
 def analyse(directory: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ bytes are fetched through /proc/PID/cwd while it lives.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from hearth.measure import kernel
@@ -22,11 +22,15 @@ def local_log_name(record_id: str, pid: str) -> str:
 
 
 class GcLogCopies:
-    """Keeps each log open, so that what is written is read also after its directory is gone."""
+    """Keeps each log open, so that what is written is read also after its directory is gone.
 
-    def __init__(self, proc: Path, record: Path) -> None:
+    lose: called with the reason where something cannot be copied.
+    """
+
+    def __init__(self, proc: Path, record: Path, lose: Callable[[OSError], None]) -> None:
         self._proc = proc
         self._record = record
+        self._lose = lose
         self._open: dict[Target, int] = {}
 
     def follow(self, processes: Iterable[Found]) -> None:
@@ -49,6 +53,9 @@ class GcLogCopies:
         return self._proc / str(pid) / "cwd" / local_log_name(self._record.name, own_pid)
 
     def _fetch(self, pid: int, descriptor: int) -> None:
-        with (self._record / "gc" / f"executor-{pid}.log").open("ab") as copy:
-            while part := os.read(descriptor, _PART_BYTES):
-                copy.write(part)
+        while part := os.read(descriptor, _PART_BYTES):
+            try:
+                with (self._record / "gc" / f"executor-{pid}.log").open("ab") as copy:
+                    copy.write(part)
+            except OSError as error:
+                self._lose(error)

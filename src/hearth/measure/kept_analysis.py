@@ -17,6 +17,8 @@ import orjson
 
 from hearth.measure.record import Record, analysis_file
 
+SCHEMA = "hearth/analysis/1"
+
 
 def key_of(record: Record) -> str:
     """Of the raw files and the program; `state` too, for a killed run has no file that says so."""
@@ -32,13 +34,13 @@ def key_of(record: Record) -> str:
 def kept(record: Record, key: str) -> dict[str, Any] | None:
     """The analysis of this very record by this very program, where one is kept."""
     file = analysis_file(record.directory)
-    if record.running or not file.is_file():
+    if record.running or not file.is_file() or not os.access(file, os.R_OK):
         return None
     head, _, document = file.read_bytes().partition(b"\n")
     if head != _head(key, document):
         return None
     found = orjson.loads(document)
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, dict) and found.get("schema") == SCHEMA else None
 
 
 def keep(record: Record, key: str, analysis: dict[str, Any]) -> None:
@@ -51,9 +53,12 @@ def keep(record: Record, key: str, analysis: dict[str, Any]) -> None:
         return  # it is derived again next time, which is all that is lost
     document = orjson.dumps(analysis)
     part = file.with_name(f"{file.name}.{os.getpid()}")
-    part.write_bytes(_head(key, document) + b"\n" + document)
-    part.chmod(0o600)
-    part.replace(file)
+    try:
+        part.write_bytes(_head(key, document) + b"\n" + document)
+        part.chmod(0o600)
+        part.replace(file)
+    except OSError:
+        part.unlink(missing_ok=True)  # a full disk: as above
 
 
 def _head(key: str, document: bytes) -> bytes:

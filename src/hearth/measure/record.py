@@ -6,6 +6,7 @@ everything between is appended line by line. So a record is readable at any mome
 it.
 """
 
+import errno
 import json
 import os
 import re
@@ -25,6 +26,10 @@ from hearth.model.processes import is_alive, start_ticks
 SCHEMA = "hearth/record/1"
 MACHINE = "machine.json"
 _SLUG_LENGTH = 40
+#: Held free for the end of a record: an application may fill the disk meanwhile.
+_RESERVE = ".reserve"
+_RESERVE_BYTES = 32 << 10
+_MAKE_ROOM = "make room, or set HEARTH_STATE to a directory that can be written"
 _NO_RECORD = "no run is on record: 'hearth profile APPLICATION' makes one"
 
 
@@ -67,11 +72,18 @@ class Record:
 
 
 class RecordWriter:
-    """Writes a new record; `t` of each row is seconds of CLOCK_MONOTONIC since its start."""
+    """Writes a new record; `t` of each row is seconds of CLOCK_MONOTONIC since its start.
+
+    Once it has begun, what cannot be written is lost and counted, never an error: the application
+    goes on. `problem` says why, where anything was lost.
+    """
 
     def __init__(self, directory: Path, head: dict[str, Any]) -> None:
         self.directory = directory
         self.head = head
+        self.lost = 0
+        self.problem: str | None = None
+        self._torn: set[str] = set()
         self._start_ns = head["clock"]["monotonic_ns"]
 
     @classmethod
@@ -95,10 +107,10 @@ class RecordWriter:
             for folder in ("eventlog", "gc", "samples"):
                 (directory / folder).mkdir(mode=0o700, parents=True)
             write_document(directory / "record.json", document)
+            _reserve(directory / _RESERVE)
         except OSError as error:
             raise UserError(
-                f"the record cannot be written to '{directory}': {error.strerror}; "
-                "make room, or set HEARTH_STATE to a directory that can be written"
+                f"the record cannot be written to '{directory}': {error.strerror}; {_MAKE_ROOM}"
             ) from error
         return cls(directory, document)
 
@@ -114,13 +126,28 @@ class RecordWriter:
     def append(self, file: str, row: dict[str, Any], t: float | None = None) -> None:
         """Adds a line to a `.jsonl` file by one write(2), so that lines do not mix."""
         stamped = {"t": round(self.now_s() if t is None else t, 3), **row}
-        line = json.dumps(stamped, separators=(",", ":")) + "\n"
+        line = json.dumps(stamped, separators=(",", ":")).encode() + b"\n"
+        try:
+            self._write(file, b"\n" + line if file in self._torn else line)
+        except OSError as error:
+            self.lose(error)
+
+    def _write(self, file: str, line: bytes) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         descriptor = os.open(self.directory / file, flags, 0o600)
         try:
-            os.write(descriptor, line.encode())
+            written = os.write(descriptor, line)
         finally:
             os.close(descriptor)
+        if written < len(line):
+            self._torn.add(file)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._torn.discard(file)
+
+    def lose(self, error: OSError) -> None:
+        """Counts something that could not be written; the first reason is kept."""
+        self.lost += 1
+        self.problem = self.problem or (error.strerror or str(error))
 
     def warn(self, what: str, remedy: str) -> None:
         self.append("warnings.jsonl", {"what": what, "remedy": remedy})
@@ -130,10 +157,24 @@ class RecordWriter:
 
         wall_s: when the application had ended, on the record's axis.
         """
+        (self.directory / _RESERVE).unlink(missing_ok=True)
+        if self.problem is not None:
+            self.warn(f"parts of the record could not be written: {self.problem}", _MAKE_ROOM)
         end = {"ended": datetime.now(UTC).isoformat(timespec="milliseconds")}
         told = {"signal": -exit_code} if exit_code < 0 else {"exit_code": exit_code}
         wall = {"wall_s": round(wall_s, 3), "state": state}
-        write_document(self.directory / "end.json", {**end, **told, **wall})
+        try:
+            write_document(self.directory / "end.json", {**end, **told, **wall})
+        except OSError as error:
+            self.lose(error)
+
+
+def _reserve(file: Path) -> None:
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.posix_fallocate(descriptor, 0, _RESERVE_BYTES)
+    finally:
+        os.close(descriptor)
 
 
 def write_document(file: Path, document: dict[str, Any]) -> None:

@@ -25,6 +25,8 @@ from hearth.measure.record import RecordWriter
 from hearth.model.processes import is_alive
 
 PERIOD_S = 1.0
+#: The exit code of a sampler that could not write all that it saw.
+ROWS_LOST = 74
 _DRIVER_GRACE_S = 20.0
 _ORPHAN_GRACE_S = 2.0
 _STANDARD_INPUT = 0
@@ -61,7 +63,7 @@ class Sampler:
         probes = surveyed_probes(roots, writer.head["probes"])
         self._schedules = [Schedule(probe, probe.least_period_s) for probe in probes]
         self._finding = 0.0
-        self._copies = GcLogCopies(roots.proc, writer.directory)
+        self._copies = GcLogCopies(roots.proc, writer.directory, writer.lose)
         self._refused: set[tuple[str, int]] = set()
 
     def step(self, *, all_of_them: bool = False) -> None:
@@ -135,7 +137,7 @@ def main(record: Path, driver_pid: int) -> int:
     sampler.close()
     if said.strip() != b"end":
         end_tree(tree, driver_pid)
-    return 0
+    return ROWS_LOST if writer.lost else 0
 
 
 def _hears(until: float) -> bool:

@@ -61,7 +61,8 @@ def prepared(training: Training, debug: bool) -> Path | None:
     if archive.is_file():
         return archive
     if refusal.is_file():
-        _note(debug, f"no class-data archive: {refusal.read_text().strip()} (delete {refusal})")
+        why = refusal.read_text(errors="replace").strip()
+        _note(debug, f"no class-data archive: {why} (delete {refusal})")
         return None
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,197 @@
+"""What readers count on in the documents of comparisons, characterisations, series and data sets.
+
+More may stand in each; contract/ describes them.
+"""
+
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+
+def above_zero(number: float) -> None:
+    """Raises ValueError for a time that no run takes."""
+    if number <= 0:
+        raise ValueError("give a number above zero")
+
+
+Seconds = Annotated[float, above_zero]
+
+
+class Absent(TypedDict):
+    """Why there is no figure."""
+
+    absent: str
+
+
+class Arm(TypedDict):
+    """A way of running, as a comparison lists it."""
+
+    name: str
+    skipped: NotRequired[str]
+
+
+class ComparisonSettings(TypedDict):
+    """How a comparison runs its arms."""
+
+    warmup: int
+    seed: int
+    cold: bool
+    sustained_gb_s: NotRequired[float | None]
+
+
+class ComparisonHead(TypedDict):
+    """`comparison.json`."""
+
+    id: str
+    application: str
+    started: str
+    baseline: str
+    arms: list[Arm]
+    settings: ComparisonSettings
+
+
+class Median(TypedDict):
+    """Of the times of batches; empty where none was measured."""
+
+    median: NotRequired[float]
+    p95: NotRequired[float]
+
+
+class Most(TypedDict):
+    """Of delays; empty where none was measured."""
+
+    max: NotRequired[float]
+
+
+class Streaming(TypedDict):
+    """What a streaming job says of its batches."""
+
+    processing_ms: Median
+    scheduling_delay_ms: Most
+    events_processed: int
+    unsent: int
+    kept_up: bool
+
+
+class ComparisonRun(TypedDict):
+    """A line of `runs.jsonl`: of a run that counts its seconds, else its failure."""
+
+    arm: str
+    repetition: int
+    record: str | None
+    seconds: NotRequired[Seconds]
+    failure: NotRequired[str]
+    answer: NotRequired[str]
+    measures: NotRequired[dict[str, float | Absent]]
+    streaming: NotRequired[Streaming]
+
+
+class CharacterisationSettings(TypedDict):
+    """How often each way is run."""
+
+    repeat: int
+    warmup: int
+    seed: int
+
+
+class CharacterisationHead(TypedDict):
+    """`characterisation.json`."""
+
+    id: str
+    started: str
+    subjects: list[str]
+    settings: CharacterisationSettings
+
+
+class QuestionLine(TypedDict):
+    """A line of `questions.jsonl`."""
+
+    subject: str
+    key: str
+    title: str
+    source: str
+    notes: list[str]
+    comparison: NotRequired[str]
+    reason: NotRequired[str]
+
+
+class SeriesEntry(TypedDict):
+    """A job of a series."""
+
+    label: str
+    job: str
+    set: dict[str, str]
+
+
+class SeriesHead(TypedDict):
+    """The first line of a series' results."""
+
+    schema: Literal["hearth/bench-result/1"]
+    record: Literal["series"]
+    suite: str
+    entries: list[SeriesEntry]
+    masters: list[str]
+    settings: dict[str, Any]
+    machine: dict[str, Any]
+    versions: dict[str, Any]
+
+
+class Spark(TypedDict):
+    """The Spark that ran a job."""
+
+    master: str
+
+
+class Verdict(TypedDict):
+    """What the check of an answer says."""
+
+    status: Literal["checked", "unchecked", "wrong"]
+    detail: str
+
+
+class Timed(TypedDict):
+    """What every table reads of a finished job."""
+
+    seconds: Seconds
+    spark: Spark
+    streaming: NotRequired[Streaming]
+
+
+class JobResult(Timed):
+    """The document that a job leaves."""
+
+    job: str
+    parameters: dict[str, str]
+    answer: dict[str, Any]
+
+
+class CaseResult(Timed):
+    """The same, as it is kept: with the verdict on the answer."""
+
+    verdict: Verdict
+
+
+class SeriesCase(TypedDict):
+    """A finished case of a series: its result, or the reason why it failed."""
+
+    record: Literal["case"]
+    label: str
+    master: str
+    repetition: int
+    result: NotRequired[CaseResult]
+    reason: NotRequired[str]
+
+
+class Manifest(TypedDict):
+    """What a data set says of itself."""
+
+    generator: str
+    version: int | str
+    bytes: int
+    seed: NotRequired[int]
+    size_bytes: NotRequired[int]
+    parameters: NotRequired[dict[str, Any]]
+
+
+class Generating(TypedDict):
+    """What a generator notes while it makes a data set."""
+
+    parts: int
