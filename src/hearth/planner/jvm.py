@@ -23,6 +23,9 @@ _SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss8m"]
 _COMPUTING = ["-XX:+UseSerialGC", "-Xlog:disable"]
 _LIBRARIES = ("scala-library-2.13*.jar", "jackson-core-2*.jar", "jackson-databind-2*.jar")
 _ANNOTATIONS = "jackson-annotations-2*.jar"
+#: What reads the archives of captures.
+_COMPRESSION = ("commons-compress-1*.jar", "commons-io-2*.jar", "commons-lang3-3*.jar")
+_COMPRESSION += ("commons-codec-1*.jar", "xz-1*.jar")
 
 
 def call(
@@ -99,7 +102,7 @@ def command(verb: str, *arguments: str, debug: bool = False, compute: bool = Fal
 
 def _class_path() -> str:
     jars = places.spark_home() / "jars"
-    found = [_one(jars, pattern) for pattern in (*_LIBRARIES, _ANNOTATIONS)]
+    found = [_one(jars, pattern) for pattern in (*_LIBRARIES, _ANNOTATIONS, *_COMPRESSION)]
     return ":".join(str(path) for path in [places.hearth_jar(), *found])
 
 

@@ -2,7 +2,7 @@ package io.hearth.core.cli
 
 import scala.util.control.NonFatal
 
-import io.hearth.core.UserError
+import io.hearth.core.{Brief, UserError}
 
 /**
  * The seam to the Python command line: `Main VERB ARGS`, one JSON document on standard output.
@@ -28,6 +28,9 @@ object Main {
   private def train(args: Vector[String]): String =
     TopologyVerbs.topology(Vector.empty) + PlanVerb.plan(args)
 
+  /** Characters of an error line, whatever a file that is quoted in it holds. */
+  private val LongestError = 1500
+
   def main(args: Array[String]): Unit = sys.exit(run(args.toVector))
 
   private[core] def run(args: Vector[String]): Int =
@@ -43,7 +46,7 @@ object Main {
       0
     } catch {
       case e: UserError =>
-        System.err.println(e.getMessage)
+        System.err.println(Brief(e.getMessage, LongestError))
         2
       case NonFatal(e) =>
         e.printStackTrace()

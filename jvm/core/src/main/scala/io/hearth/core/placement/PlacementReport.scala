@@ -106,6 +106,8 @@ object PlacementReport {
       )
     )
     val document = Json.parse(text, file.toString)
+    if (document.path("schema").asText != Schema)
+      throw new UserError(s"$file is no placement report ($Schema): it is damaged, or another file")
     take(
       root,
       document.path("app_id").asText,

@@ -4,7 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.JsonNode
 
-import io.hearth.core.UserError
+import io.hearth.core.{Brief, UserError}
 import io.hearth.core.topology.IdSet
 
 /**
@@ -38,6 +38,10 @@ final private[plan] class PlanField(val value: JsonNode, where: String, schema: 
       new PlanField(item, s"$where.$name[$at]", schema)
     }.toVector
 
+  /** A list of texts. */
+  def texts(name: String): Vector[String] =
+    items(name).map(i => if (i.value.isTextual) i.value.asText else refuse(name, "is not of texts"))
+
   /** An object whose values are texts. */
   def texts: Map[String, String] =
     PlanJson
@@ -51,7 +55,9 @@ final private[plan] class PlanField(val value: JsonNode, where: String, schema: 
     val word = text(name)
     choices
       .find(named(_) == word)
-      .getOrElse(refuse(name, s"is '$word', not one of ${choices.map(named).mkString(", ")}"))
+      .getOrElse(
+        refuse(name, s"is '${Brief(word)}', not one of ${choices.map(named).mkString(", ")}")
+      )
   }
 
   /** Refuses what the document's schema does not know, so that a typing error is not ignored. */
@@ -61,7 +67,7 @@ final private[plan] class PlanField(val value: JsonNode, where: String, schema: 
     }
 
   def refuse(name: String, problem: String): Nothing =
-    throw new UserError(s"$where has no usable '$name': it $problem ($schema)")
+    throw new UserError(s"$where has no usable '${Brief(name)}': it $problem ($schema)")
 
   private def typed(name: String, problem: String)(ok: JsonNode => Boolean): JsonNode = {
     val node = child(name).value

@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.hearth.core.UserError
+import io.hearth.core.{Brief, UserError}
 import io.hearth.core.json.Json
 
 /** The document of `contract/plan.schema.json`. */
@@ -60,8 +60,8 @@ object PlanJson {
     val root = new PlanField(document, "the plan", "contract/plan.schema.json")
     val schema = root.text("schema")
     if (schema != Schema)
-      throw new UserError(s"the document's schema is '$schema': a plan has '$Schema'")
-    Plan(
+      throw new UserError(s"the document's schema is '${Brief(schema)}': a plan has '$Schema'")
+    val plan = Plan(
       root.oneOf("mode", Vector(PlanMode.Native, PlanMode.Partitioned))(_.name),
       root.text("master"),
       root.items("executors").map(readExecutor),
@@ -69,6 +69,28 @@ object PlanJson {
       root.child("conf").texts,
       root.items("reasons").map(readReason)
     )
+    problemOf(plan).foreach(problem =>
+      throw new UserError(s"the plan cannot be carried out: $problem")
+    )
+    plan
+  }
+
+  /** What the cluster manager relies on. */
+  private def problemOf(plan: Plan): Option[String] = {
+    val executors = plan.executors
+    def wrong(e: ExecutorPlan): Option[String] =
+      if (e.taskSlots < 1) Some(s"${e.taskSlots} task slots, where 1 is needed")
+      else if (e.heapMb < 1) Some(s"a heap of ${e.heapMb} MB")
+      else if (e.cpus.isEmpty || e.memoryNodes.isEmpty) Some("no CPU or no memory node")
+      else None
+    if (executors.isEmpty) Some("it has no executor")
+    else if (executors.map(_.id).distinct.size != executors.size) Some("two executors have one id")
+    else if (plan.mode == PlanMode.Native && executors.size > 1)
+      Some(s"mode native is one JVM, and it has ${executors.size}")
+    else
+      executors.iterator
+        .flatMap(e => wrong(e).map(what => s"executor ${e.id} has $what"))
+        .nextOption()
   }
 
   private def readExecutor(field: PlanField): ExecutorPlan = ExecutorPlan(
@@ -79,7 +101,7 @@ object PlanJson {
     field.long("heap_mb"),
     field.long("off_heap_mb"),
     field.long("overhead_mb"),
-    field.items("java_options").map(_.value.asText),
+    field.texts("java_options"),
     field.text("host")
   )
 

@@ -1,6 +1,6 @@
 package io.hearth.core.topology
 
-import io.hearth.core.UserError
+import io.hearth.core.{Brief, UserError}
 
 /** What this process may use: scheduler affinity, cpuset, memory limit. */
 final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
@@ -35,17 +35,16 @@ final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
 
   /** A set of `/proc/self/status`, in its list form or, on older kernels, as a mask. */
   private def status(name: String): Option[IdSet] = {
-    def field(label: String) = statusLines.collectFirst {
-      case line if line.startsWith(label) => line.drop(label.length)
-    }
-    field(s"${name}_list:")
-      .flatMap(IdSet.parse(_).toOption)
-      .orElse(field(s"$name:").flatMap(IdSet.parseMask(_).toOption))
+    def field(label: String, parse: String => Either[String, IdSet]) = statusLines
+      .collectFirst { case line if line.startsWith(label) => line.drop(label.length) }
+      .flatMap(text => tree.told(s"${AllowedReader.Status} ($label)", parse(text)))
+    field(s"${name}_list:", IdSet.parse)
+      .orElse(field(s"$name:", IdSet.parseMask))
       .filter(_.nonEmpty)
   }
 
   private lazy val statusLines: Vector[String] =
-    tree.text("proc/self/status").fold(Vector.empty[String])(_.linesIterator.toVector)
+    tree.text(AllowedReader.Status).fold(Vector.empty[String])(_.linesIterator.toVector)
 
   /** The nearest group that has a set of its own: groups without the controller use their parent's. */
   private def cpusetIds(what: String): Option[IdSet] = cpuset.flatMap { group =>
@@ -60,18 +59,29 @@ final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
   }
 
   private def memoryLimit: Option[Long] = cgroups.of("memory").flatMap { group =>
-    group.directories
-      .flatMap(directory => tree.line(s"$directory/${AllowedReader.limitFile(group)}"))
-      .flatMap(_.toLongOption)
-      .filter(limit => limit > 0 && limit < AllowedReader.Unlimited)
-      .minOption
+    val limits = for {
+      directory <- group.directories
+      file = s"$directory/${AllowedReader.limitFile(group)}"
+      text <- tree.line(file)
+      if text != "max"
+      limit <- tree.told(file, AllowedReader.limitBytes(text))
+      if limit < AllowedReader.Unlimited
+    } yield limit.toLong
+    limits.minOption
   }
 }
 
 private[topology] object AllowedReader {
 
   /** Version 1 writes the largest multiple of the page size that fits 63 bits for "no limit". */
-  private val Unlimited: Long = 1L << 60
+  private val Unlimited = BigInt(1L << 60)
+
+  /** Twenty digits hold 2^64, which old kernels write for "no limit". */
+  private def limitBytes(text: String): Either[String, BigInt] =
+    if (text.matches("[0-9]{1,20}") && BigInt(text) > 0) Right(BigInt(text))
+    else Left(s"'${Brief(text)}' is no memory limit in bytes")
+
+  private val Status = "proc/self/status"
 
   def cpusetFiles(group: Cgroup, what: String): Vector[String] =
     if (group.unified) Vector(s"cpuset.$what.effective", s"cpuset.$what")

@@ -1,118 +1,238 @@
 package io.hearth.core.topology
 
-import java.io.{IOException, RandomAccessFile}
-import java.nio.charset.StandardCharsets.US_ASCII
-import java.nio.file.attribute.{BasicFileAttributes, PosixFilePermissions}
-import java.nio.file.{FileVisitResult, Files, Path, SimpleFileVisitor}
-import java.util.concurrent.TimeUnit
+import java.io.{BufferedInputStream, BufferedOutputStream, IOException, InputStream}
+import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
+import java.nio.file.{Files, Path}
+import java.util.zip.GZIPOutputStream
 
-import scala.jdk.CollectionConverters._
+import scala.annotation.tailrec
 import scala.util.Using
 
-import io.hearth.core.UserError
+import org.apache.commons.compress.archivers.tar.{
+  TarArchiveEntry,
+  TarArchiveInputStream,
+  TarArchiveOutputStream
+}
+import org.apache.commons.compress.compressors.{CompressorException, CompressorStreamFactory}
 
-/** Tar archives, through the system's `tar`, which knows every compression. */
+import io.hearth.core.{Brief, UserError}
+
+/**
+ * Tar archives of captures. They are read as a stream into memory, and nothing is unpacked to a disk:
+ * an archive comes from somebody else, so how much it may hold has limits.
+ */
 private[topology] object Archive {
 
-  /** Seconds that one archive may take: captures of the largest machines take about one. */
-  private val TimeLimitSeconds = 120L
+  /**
+   * @param unpacked bytes that the archive unpacks to: captures of the largest machines have some 500 MB
+   * @param kept bytes of memory for what of it is kept
+   */
+  final case class Limits(unpacked: Long, kept: Long)
+
+  val Usual: Limits = Limits(unpacked = 1L << 30, kept = 256L << 20)
+
+  /** @throws UserError where `file` is not a whole tar archive, or beyond the limits */
+  def read(file: Path, source: String, limits: Limits = Usual): TreeFiles =
+    try
+      Using.resource(new BufferedInputStream(Files.newInputStream(file)))(in =>
+        new ArchiveReader(new Metered(uncompressed(in), limits.unpacked), limits).read()
+      )
+    catch {
+      case damage: Damage => refuse(source, damage.getMessage)
+      // What the library throws of damaged archives is not these two kinds alone by its documentation.
+      case e @ (_: IOException | _: RuntimeException) => refuse(source, reasonOf(e))
+    }
+
+  private def refuse(source: String, reason: String): Nothing = throw new UserError(
+    s"machine '${Brief(source)}' is not a whole capture: ${Brief(reason)}; give a directory, a tar " +
+      "archive (plain, gzip, bzip2, xz) or a topology document, or gather it again"
+  )
+
+  private def reasonOf(e: Throwable): String = {
+    val said = Option(e.getMessage).flatMap(_.linesIterator.map(_.trim).find(_.nonEmpty))
+    said.getOrElse(s"it is damaged (${e.getClass.getSimpleName})")
+  }
+
+  private val Compressions = Set(
+    CompressorStreamFactory.GZIP,
+    CompressorStreamFactory.BZIP2,
+    CompressorStreamFactory.XZ
+  )
+
+  private def uncompressed(in: BufferedInputStream): InputStream = {
+    val kind =
+      try Some(CompressorStreamFactory.detect(in))
+      catch { case _: CompressorException => None }
+    kind match {
+      case None => in
+      case Some(name) if Compressions(name) =>
+        new CompressorStreamFactory(true, DecoderKb).createCompressorInputStream(name, in)
+      case Some(name) => throw new Damage(s"it is compressed by $name, which is not read here")
+    }
+  }
+
+  /** Memory for a decoder's dictionary: that of `xz -9` is 65 MB. */
+  private val DecoderKb = 80 * 1024
+
+  /** Packs files and directories below `top`, without anything of the user who does it. */
+  def write(
+      file: Path,
+      top: String,
+      files: Vector[(String, String)],
+      directories: Vector[String]
+  ): Unit = {
+    def entry(name: String, bytes: Long): TarArchiveEntry = {
+      val entry = new TarArchiveEntry(name)
+      entry.setUserName("")
+      entry.setIds(0, 0)
+      entry.setModTime(0L)
+      entry.setSize(bytes)
+      entry
+    }
+    val stream = new BufferedOutputStream(Files.newOutputStream(file))
+    Using.resource(new TarArchiveOutputStream(new GZIPOutputStream(stream), UTF_8.name)) { out =>
+      out.setLongFileMode(TarArchiveOutputStream.LONGFILE_POSIX)
+      directories.distinct.sorted.foreach { path =>
+        out.putArchiveEntry(entry(s"$top/$path/", 0))
+        out.closeArchiveEntry()
+      }
+      files.toMap.toVector.sortBy(_._1).foreach { case (path, text) =>
+        val bytes = text.getBytes(ISO_8859_1)
+        out.putArchiveEntry(entry(s"$top/$path", bytes.length.toLong))
+        out.write(bytes)
+        out.closeArchiveEntry()
+      }
+    }
+  }
+}
+
+/** What is wrong with an archive, in a few words. */
+final private[topology] class Damage(reason: String, cause: Option[Throwable] = None)
+    extends IOException(reason, cause.orNull)
+
+/** Reads one archive from its beginning to its end. */
+final private class ArchiveReader(in: Metered, limits: Archive.Limits) {
+  import ArchiveReader._
+
+  private val tar = new TarArchiveInputStream(in, UTF_8.name)
+  private val tree = new MemoryFiles.Builder
+
+  def read(): TreeFiles = {
+    @tailrec def loop(last: Long): Unit = {
+      // The library holds whole what the headers before an entry say: only this keeps it small.
+      in.allow(last + MostHeaderBytes)
+      next() match {
+        case None => ()
+        case Some(entry) =>
+          in.allow(entry.getSize + BlockBytes)
+          take(entry)
+          if (tree.size > limits.kept)
+            throw new Damage(s"what it holds takes more than ${limits.kept >> 20} MB of memory")
+          loop(entry.getSize + BlockBytes)
+      }
+    }
+    loop(0)
+    // Where the file merely ends, the library takes that for the end of the archive.
+    if (in.zeros < BlockBytes) throw new Damage("its end is missing")
+    in.drain() // so that the checksum of the compression is seen
+    tree.result
+  }
+
+  private def next(): Option[TarArchiveEntry] = {
+    val first = in.count == 0
+    val entry =
+      try Option(tar.getNextEntry)
+      catch { case e: Exception if first && !in.failed => throw new Damage(NoTar, Some(e)) }
+    if (first && entry.isEmpty) throw new Damage(if (in.count == 0) "it is empty" else NoTar)
+    entry.filterNot(_.isCheckSumOK).foreach { damaged =>
+      throw new Damage(if (first) NoTar else s"the header of '${damaged.getName}' is damaged")
+    }
+    entry
+  }
+
+  private def take(entry: TarArchiveEntry): Unit = {
+    val name = entry.getName
+    if (Unread.findFirstIn(name).isEmpty) {
+      if (entry.isDirectory) tree.directory(name)
+      else if (entry.isSymbolicLink) tree.link(name, entry.getLinkName)
+      else if (entry.isLink) tree.hardLink(name, entry.getLinkName)
+      else if (entry.isFile) tree.file(name, content(name))
+    }
+  }
+
+  private def content(name: String): Array[Byte] = {
+    val bytes = tar.readNBytes(SysTree.LargestFile + 1)
+    if (bytes.length > SysTree.LargestFile)
+      throw new Damage(s"its file '$name' is larger than ${SysTree.LargestFile >> 20} MB")
+    bytes
+  }
+}
+
+private object ArchiveReader {
+  private val NoTar = "it is no tar archive"
+  private val BlockBytes = 512L
+
+  /** For the header of an entry, with all its extensions (names of any length, pax records). */
+  private val MostHeaderBytes = 1L << 20
 
   /** What captures hold by the thousand and nothing here reads. */
-  private val Unread = Vector("sys/bus/*", "sys/firmware/*", "sys/module/*") ++
-    Vector("system/memory/*", "system/node/node*/memory[0-9]*", "cpufreq/*", "cpuidle/*") ++
-    Vector("thermal_throttle/*", "power/*", "hugepages/*")
+  private val Unread =
+    ("(^|/)(sys/(bus|firmware|module)|system/memory|node/node[0-9]+/memory[0-9]+|" +
+      "cpufreq|cpuidle|thermal_throttle|power|hugepages)/.").r
+}
 
-  private val BlockBytes = 512
-  private val MagicAt = 257L
+/**
+ * Counts what is read, and reads no more than is allowed.
+ *
+ * @param most bytes in all
+ */
+final private class Metered(in: InputStream, most: Long) extends InputStream {
+  private var allowed = 0L
+  private var read_ = 0L
+  private var zeroRun = 0L
+  private var broken = false
 
-  /**
-   * Unpacks into a temporary directory, which is gone when this returns or throws.
-   *
-   * @throws UserError where `file` is not a whole tar archive
-   */
-  def unpacked[A](file: Path)(use: Path => A): A = inTemporary { directory =>
-    val from = Vector("-xf", file.toAbsolutePath.toString, "-C", directory.toString)
-    tar((from :+ "--no-same-owner") ++ Unread.map(name => s"--exclude=*/$name"))
-      .orElse(cutOff(file))
-      .foreach { problem =>
-        throw new UserError(
-          s"machine '$file' is not a whole capture (tar: $problem): give a directory, a tar archive or " +
-            "a topology document, or gather it again"
-        )
-      }
-    use(directory)
+  def count: Long = read_
+
+  /** How many of the last bytes read are zeros. */
+  def zeros: Long = zeroRun
+
+  /** Whether reading itself has failed, for damage to the compression or because of the limits. */
+  def failed: Boolean = broken
+
+  /** From now on, `more` bytes may be read. */
+  def allow(more: Long): Unit = allowed = read_ + more
+
+  /** Reads to the end. */
+  def drain(): Unit = {
+    allow(most)
+    val buffer = new Array[Byte](1 << 16)
+    while (read(buffer, 0, buffer.length) >= 0) {}
   }
 
-  /** `tar` itself does not mind an archive, not compressed, that is cut off between two members. */
-  private def cutOff(file: Path): Option[String] =
-    Using.resource(new RandomAccessFile(file.toFile, "r")) { in =>
-      def bytes(at: Long, count: Int): Array[Byte] = {
-        val buffer = new Array[Byte](count)
-        in.seek(at)
-        in.readFully(buffer)
-        buffer
-      }
-      val plain = in.length > BlockBytes && new String(bytes(MagicAt, 5), US_ASCII) == "ustar"
-      val ended = plain && bytes(in.length - BlockBytes, BlockBytes).forall(_ == 0)
-      Option.when(plain && !ended)("the end of the archive is missing")
-    }
-
-  /** Packs the directory `name` of `parent`, without anything of the user who does it. */
-  def pack(parent: Path, name: String, file: Path): Unit =
-    tar(
-      Vector("-czf", file.toAbsolutePath.toString, "-C", parent.toString, "--sort=name") ++
-        Vector("--owner=0", "--group=0", "--numeric-owner", "--mtime=@0", name)
-    ).foreach(problem => throw new IOException(s"tar could not write $file: $problem"))
-
-  /** Runs `use` with a new directory, which is removed afterwards with all that it holds. */
-  def inTemporary[A](use: Path => A): A = {
-    val directory = Files.createTempDirectory("hearth-capture")
-    try use(directory)
-    finally remove(directory)
+  override def read(): Int = {
+    val one = new Array[Byte](1)
+    if (read(one, 0, 1) < 0) -1 else one(0) & 0xff
   }
 
-  def directories(parent: Path): Vector[Path] =
-    if (!Files.isDirectory(parent)) Vector.empty
-    else
-      Using.resource(Files.newDirectoryStream(parent)) {
-        _.iterator.asScala.filter(Files.isDirectory(_)).toVector.sorted
+  override def read(buffer: Array[Byte], from: Int, length: Int): Int = {
+    val n =
+      try in.read(buffer, from, length)
+      catch {
+        case e: Exception =>
+          broken = true
+          throw e
       }
-
-  /** What tar complains of, where it fails. */
-  private def tar(arguments: Vector[String]): Option[String] = {
-    val builder = new ProcessBuilder(("tar" +: arguments).asJava)
-    builder.environment.put("LC_ALL", "C")
-    val process = builder.redirectErrorStream(true).start()
-    process.getOutputStream.close()
-    val watch = process.onExit.orTimeout(TimeLimitSeconds, TimeUnit.SECONDS)
-    watch.exceptionally { _ =>
-      process.destroyForcibly()
-      process
-    }
-    val said = new String(process.getInputStream.readAllBytes()).linesIterator.nextOption()
-    val status = process.waitFor()
-    Option.when(status != 0)(said.fold(s"exit $status")(_.stripPrefix("tar: ")))
+    if (n > 0) count(buffer, from, n)
+    n
   }
 
-  /** Captures may hold directories that their owner cannot write: they are opened up first. */
-  private def remove(root: Path): Unit = {
-    Files.walkFileTree(
-      root,
-      new SimpleFileVisitor[Path] {
-        override def preVisitDirectory(dir: Path, attributes: BasicFileAttributes) = {
-          Files.setPosixFilePermissions(dir, PosixFilePermissions.fromString("rwx------"))
-          FileVisitResult.CONTINUE
-        }
-        override def visitFile(file: Path, attributes: BasicFileAttributes) = {
-          Files.delete(file)
-          FileVisitResult.CONTINUE
-        }
-        override def postVisitDirectory(dir: Path, problem: IOException) = {
-          Files.delete(dir)
-          FileVisitResult.CONTINUE
-        }
-      }
-    )
-    ()
+  private def count(buffer: Array[Byte], from: Int, n: Int): Unit = {
+    read_ += n
+    val trailing = (1 to n).iterator.takeWhile(i => buffer(from + n - i) == 0).size
+    zeroRun = if (trailing == n) zeroRun + n else trailing.toLong
+    broken = read_ > math.min(most, allowed)
+    if (read_ > most) throw new Damage(s"it unpacks to more than ${most >> 20} MB")
+    if (read_ > allowed) throw new Damage("the header of an entry takes more than 1 MB")
   }
 }

@@ -1,7 +1,6 @@
 package io.hearth.core.topology
 
 import java.io.IOException
-import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.nio.file.{Files, Path, StandardCopyOption}
 
 import io.hearth.core.UserError
@@ -33,27 +32,17 @@ final class Gatherer(root: Path) {
     if (!Files.isDirectory(target.getParent)) fail(target, s"${target.getParent} is no directory")
     val partial =
       target.resolveSibling(s".${target.getFileName}.${ProcessHandle.current.pid}.partial")
-    try
-      Archive.inTemporary { stage =>
-        val files = contents.files
-        files.foreach { case (path, text) => put(stage.resolve(Gatherer.Top).resolve(path), text) }
-        contents.directories
-          .foreach(path => Files.createDirectories(stage.resolve(Gatherer.Top).resolve(path)))
-        Archive.pack(stage, Gatherer.Top, partial)
-        Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE)
-        Gathered(target, files.size, Files.size(target))
-      }
-    catch { case e: IOException => fail(target, Option(e.getMessage).getOrElse(e.toString)) }
+    partial.toFile.deleteOnExit() // Ctrl-C and SIGTERM too
+    try {
+      val files = contents.files
+      Archive.write(partial, Gatherer.Top, files, contents.directories)
+      Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE)
+      Gathered(target, files.size, Files.size(target))
+    } catch { case e: IOException => fail(target, Option(e.getMessage).getOrElse(e.toString)) }
     finally {
       Files.deleteIfExists(partial)
       ()
     }
-  }
-
-  private def put(file: Path, text: String): Unit = {
-    Files.createDirectories(file.getParent)
-    Files.writeString(file, text, ISO_8859_1)
-    ()
   }
 
   private def fail(target: Path, problem: String): Nothing =

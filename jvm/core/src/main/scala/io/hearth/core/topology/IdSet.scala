@@ -2,6 +2,8 @@ package io.hearth.core.topology
 
 import scala.collection.immutable.BitSet
 
+import io.hearth.core.Brief
+
 /**
  * An immutable set of kernel ids (CPUs or NUMA nodes), written as the kernel writes it: `0-3,8,10-11`.
  *
@@ -21,7 +23,7 @@ final class IdSet private (private val bits: BitSet) {
   def &(other: IdSet): IdSet = new IdSet(bits & other.bits)
   def &~(other: IdSet): IdSet = new IdSet(bits &~ other.bits)
   def subsetOf(other: IdSet): Boolean = bits.subsetOf(other.bits)
-  def intersects(other: IdSet): Boolean = bits.exists(other.bits.contains)
+  def intersects(other: IdSet): Boolean = (bits & other.bits).nonEmpty
 
   override def equals(other: Any): Boolean = other match {
     case that: IdSet => bits == that.bits
@@ -55,8 +57,11 @@ object IdSet {
   /** Parses the kernel's list format (`0-3,8`, also the strided `0-14:2/4`); blank text is the empty set. */
   def parse(text: String): Either[String, IdSet] = {
     val parts = text.trim.split(',').iterator.map(_.trim).filter(_.nonEmpty).toVector
-    parts.foldLeft[Either[String, IdSet]](Right(empty)) { (sum, part) =>
-      for (set <- sum; ids <- parsePart(part)) yield set | ids
+    if (parts.size > MaxId + 1) Left(s"a list of ${parts.size} parts is longer than any of ids")
+    else {
+      val bits = new java.util.BitSet
+      val problem = parts.iterator.flatMap(addPart(_, bits)).nextOption()
+      problem.toLeft(new IdSet(BitSet.fromBitMaskNoCopy(bits.toLongArray)))
     }
   }
 
@@ -67,7 +72,7 @@ object IdSet {
   def parseMask(text: String): Either[String, IdSet] = {
     val digits = text.filter(c => c != ',' && !c.isWhitespace)
     if (digits.isEmpty || !digits.forall(Character.digit(_, 16) >= 0))
-      Left(s"'${text.trim.take(40)}' is not a hexadecimal mask such as 0000000f")
+      Left(s"'${Brief(text.trim, 40)}' is not a hexadecimal mask such as 0000000f")
     else {
       val words = new Array[Long]((digits.length + 15) / 16)
       for (at <- digits.indices) {
@@ -81,8 +86,8 @@ object IdSet {
     }
   }
 
-  /** One id, or `first-last`, or `first-last:used/group`. */
-  private def parsePart(part: String): Either[String, IdSet] = {
+  /** One id, or `first-last`, or `first-last:used/group`. @return what is wrong with it */
+  private def addPart(part: String, bits: java.util.BitSet): Option[String] = {
     val (range, stride) = splitAt(part, ':')
     val (first, last) = splitAt(range, '-')
     val numbers = Vector(Some(first), last).flatten.map(number)
@@ -90,11 +95,11 @@ object IdSet {
       (number(used), group.flatMap(number))
     }
     (numbers, strides) match {
-      case (Vector(Some(id)), None) => checked(part, id, id, _ => true)
-      case (Vector(Some(from), Some(to)), None) => checked(part, from, to, _ => true)
+      case (Vector(Some(id)), None) => add(part, id, id, 1, 1, bits)
+      case (Vector(Some(from), Some(to)), None) => add(part, from, to, 1, 1, bits)
       case (Vector(Some(from), Some(to)), Some((Some(used), Some(group)))) if group > 0 =>
-        checked(part, from, to, id => (id - from) % group < used)
-      case _ => Left(s"'$part' is not a list of ids such as 0-3,8")
+        add(part, from, to, used, group, bits)
+      case _ => Some(s"'${Brief(part)}' is not a list of ids such as 0-3,8")
     }
   }
 
@@ -109,8 +114,20 @@ object IdSet {
       text.toInt
     )
 
-  private def checked(part: String, first: Int, last: Int, keep: Int => Boolean) =
-    if (last < first) Left(s"'$part' ends before it begins")
-    else if (last > MaxId) Left(s"'$part' goes beyond the largest id accepted, $MaxId")
-    else Right(from((first to last).iterator.filter(keep)))
+  /** Adds the first `used` of each `group` ids. */
+  private def add(
+      part: String,
+      first: Int,
+      last: Int,
+      used: Int,
+      group: Int,
+      bits: java.util.BitSet
+  ): Option[String] =
+    if (last < first) Some(s"'${Brief(part)}' ends before it begins")
+    else if (last > MaxId) Some(s"'${Brief(part)}' goes beyond the largest id accepted, $MaxId")
+    else {
+      if (used >= group) bits.set(first, last + 1)
+      else (first to last by group).foreach(at => bits.set(at, math.min(at + used, last + 1)))
+      None
+    }
 }

@@ -1,6 +1,6 @@
 package io.hearth.core.topology
 
-import io.hearth.core.UserError
+import io.hearth.core.{Brief, UserError}
 
 /**
  * A machine described in one line: `2 packages, 4 nodes of 128 GB, 6 cores x 8 threads`.
@@ -37,7 +37,9 @@ object MachineSpec {
     build(new SpecParser(text).parse().concluded(problem => refuse(text, problem)), text)
 
   private[topology] def refuse(text: String, problem: String): Nothing =
-    throw new UserError(s"machine description '$text' does not fit: $problem; write $Grammar")
+    throw new UserError(
+      s"machine description '${Brief(text)}' does not fit: ${Brief(problem, 300)}; write $Grammar"
+    )
 
   private def build(shape: Shape, text: String): Topology = {
     val cores = shape.coreCpus
@@ -136,6 +138,9 @@ final private[topology] case class Clauses(
     val total = nodeCount.toLong * coreCount * threadCount
     if (total > IdSet.MaxId + 1L)
       refuse(s"$total CPUs are more than the ${IdSet.MaxId + 1} that are understood")
+    val allNodes = nodeCount.toLong + memoryOnly.fold(0)(_._1)
+    if (allNodes > NodeReader.MostNodes)
+      refuse(s"$allNodes NUMA nodes are more than the ${NodeReader.MostNodes} that Linux knows")
     if (packageBytes.nonEmpty && nodes.nonEmpty)
       refuse("the memory stands at the packages: with nodes given, say 'nodes of SIZE'")
     if (nodeCount * coreCount % packageCount != 0 || !dividing(nodeCount, packageCount))
@@ -179,6 +184,10 @@ final private[topology] case class Clauses(
             s"the distances have ${rows.size} rows of ${rows.map(_.size).distinct.mkString(", ")} " +
               s"values: $all rows of $all values are needed, one for each node"
           )
+        rows.zipWithIndex.foreach { case (row, id) =>
+          if (row(id) != NodeReader.LocalDistance)
+            refuse(s"node $id is at ${row(id)} from itself: ${NodeReader.LocalDistance} is needed")
+        }
         rows
     }
   }

@@ -1,5 +1,7 @@
 package io.hearth.core.topology
 
+import io.hearth.core.{Brief, UserError}
+
 /** NUMA nodes with their memory and distances. */
 final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings: Warnings) {
   private val base = "sys/devices/system/node"
@@ -22,7 +24,13 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
     val listed = tree.list(s"$base/online").filter(_.nonEmpty)
     val missing = listed.getOrElse(IdSet.empty) &~ present
     if (missing.nonEmpty) warnings.add(s"NUMA nodes $missing are online but not described")
-    listed.getOrElse(present)
+    val all = listed.getOrElse(present)
+    if (all.size > NodeReader.MostNodes)
+      throw new UserError(
+        s"$base has ${all.size} nodes, and Linux knows ${NodeReader.MostNodes} at most: give the capture of " +
+          "a machine"
+      )
+    all
   }
 
   /**
@@ -66,8 +74,11 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
       _.split(' ').iterator.filter(_.nonEmpty).map(_.toIntOption).toVector
     }
     if (values.isEmpty && ids.size == 1) Map(id -> NodeReader.LocalDistance)
-    else if (values.size < ids.size || values.exists(_.forall(_ < 0))) {
-      warnings.add(s"NUMA node $id has no readable distances to the ${ids.size} nodes")
+    else if (values.size < ids.size || values.exists(_.forall(_ < NodeReader.LocalDistance))) {
+      val low = values.flatten.filter(_ < NodeReader.LocalDistance).headOption
+      val why =
+        low.fold("")(d => s": $d is below ${NodeReader.LocalDistance}, a node's own (ACPI SLIT)")
+      warnings.add(s"NUMA node $id has no readable distances to the ${ids.size} nodes$why")
       Map.empty
     } else {
       val all = ids.zip(values.flatten).toMap
@@ -115,8 +126,11 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
 
 private[topology] object NodeReader {
 
-  /** ACPI's distance of a node to itself. */
+  /** ACPI's distance of a node to itself; smaller ones are reserved (System Locality Information Table). */
   val LocalDistance = 10
+
+  /** The largest CONFIG_NODES_SHIFT of Linux is 10, on every architecture. */
+  val MostNodes = 1024
 }
 
 /** Bytes in total and free, of `/proc/meminfo` or of a node's `meminfo`. */
@@ -126,12 +140,20 @@ private[topology] object MemInfo {
 
   def read(tree: SysTree, path: String): MemInfo = {
     val lines = tree.text(path).fold(Vector.empty[String])(_.linesIterator.toVector)
-    MemInfo(bytes(lines, "MemTotal:"), bytes(lines, "MemFree:"))
+    def bytes(name: String) = lines
+      .find(_.contains(name))
+      .flatMap(line => tree.told(path, fromKb(name, line.drop(line.indexOf(name) + name.length))))
+    MemInfo(bytes("MemTotal:"), bytes("MemFree:"))
   }
 
-  private def bytes(lines: Vector[String], name: String): Option[Long] =
-    lines.find(_.contains(name)).flatMap { line =>
-      val value = line.drop(line.indexOf(name) + name.length).trim.takeWhile(_.isDigit)
-      value.toLongOption.map(_ * 1024)
-    }
+  private def fromKb(name: String, value: String): Either[String, Long] =
+    value.trim
+      .takeWhile(_.isDigit)
+      .toLongOption
+      .filter(_ <= MostBytes / 1024)
+      .map(_ * 1024)
+      .toRight(s"'${Brief(name + value)}' is no memory size")
+
+  /** What 52 bits address, more than any processor of today; sums over all nodes fit into 64 bits. */
+  val MostBytes: Long = 1L << 52
 }

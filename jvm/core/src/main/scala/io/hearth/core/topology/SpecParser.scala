@@ -2,6 +2,8 @@ package io.hearth.core.topology
 
 import scala.annotation.tailrec
 
+import io.hearth.core.Brief
+
 /** Reads the words of a machine description from left to right; the grammar is at [[MachineSpec]]. */
 final private[topology] class SpecParser(text: String) {
   import SpecParser._
@@ -88,7 +90,7 @@ final private[topology] class SpecParser(text: String) {
   private def withinAcross(at: Int): (Int, Int) = {
     if (!Set("package", "socket")(singular(word(at + 1)))) expected("package", at + 1)
     val value = if (Separators(word(at + 2))) at + 3 else at + 2
-    val across = count(value, MostDistance)
+    val across = distanceAt(value)
     if (word(value + 1) != "across") expected("across", value + 1)
     (across, value + 2)
   }
@@ -101,7 +103,7 @@ final private[topology] class SpecParser(text: String) {
         case i => i
       }
       if (end == from) expected("a distance", from)
-      val row = Vector.range(from, end).map(count(_, MostDistance))
+      val row = Vector.range(from, end).map(distanceAt)
       if (word(end) == "/") rows(done :+ row, end + 1) else (done :+ row, end)
     }
     rows(Vector.empty, at)
@@ -113,10 +115,17 @@ final private[topology] class SpecParser(text: String) {
       val unit = Units.getOrElse(word(at + 2), expected("MB, GB or TB", at + 2))
       val amount = Option(word(at + 1)).filter(isDecimal).flatMap(_.toDoubleOption)
       amount.map(a => (a * unit.toDouble).toLong) match {
-        case Some(bytes) if bytes > 0 && bytes <= MostBytes => (Some(bytes), at + 3)
+        case Some(bytes) if bytes > 0 && bytes <= MemInfo.MostBytes => (Some(bytes), at + 3)
         case _ => expected("a size such as 128 GB", at + 1)
       }
     }
+
+  private def distanceAt(at: Int): Int = {
+    val distance = count(at, MostDistance)
+    if (distance >= NodeReader.LocalDistance) distance
+    else
+      expected(s"a distance from ${NodeReader.LocalDistance} (a node's own) to $MostDistance", at)
+  }
 
   private def count(at: Int, most: Int): Int = bounded(at, word(at), most)
 
@@ -128,20 +137,22 @@ final private[topology] class SpecParser(text: String) {
 
   private def word(at: Int): String = words.lift(at).getOrElse("")
 
+  private def shown(at: Int): String = Brief(word(at))
+
   private def once(at: Int, earlier: Option[Any]): Unit =
-    if (earlier.nonEmpty) MachineSpec.refuse(text, s"'${word(at)}' is said twice")
+    if (earlier.nonEmpty) MachineSpec.refuse(text, s"'${shown(at)}' is said twice")
 
   private def unknown(at: Int): Nothing =
     MachineSpec.refuse(
       text,
-      if (at >= words.size) s"it ends too early, after '${words.lastOption.getOrElse("")}'"
-      else s"the word '${word(at)}' is not understood"
+      if (at >= words.size) s"it ends too early, after '${shown(words.size - 1)}'"
+      else s"the word '${shown(at)}' is not understood"
     )
 
   private def expected(what: String, at: Int): Nothing = MachineSpec.refuse(
     text,
     if (at >= words.size) s"it ends where $what is expected"
-    else s"the word '${word(at)}' stands where $what is expected"
+    else s"the word '${shown(at)}' stands where $what is expected"
   )
 }
 
@@ -151,7 +162,6 @@ private[topology] object SpecParser {
   private val Largest = 65536
   private val MostThreads = 64
   private val MostDistance = 255
-  private val MostBytes = 1L << 56
 
   private val Units: Map[String, Long] =
     Map("m" -> 20, "g" -> 30, "t" -> 40).flatMap { case (letter, shift) =>

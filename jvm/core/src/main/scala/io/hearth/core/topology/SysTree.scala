@@ -1,79 +1,74 @@
 package io.hearth.core.topology
 
-import java.io.IOException
 import java.nio.charset.StandardCharsets.ISO_8859_1
-import java.nio.file.{Files, Path}
+import java.nio.file.Path
 
-import scala.jdk.CollectionConverters._
-import scala.util.Using
+import io.hearth.core.Brief
 
 /**
- * The files of sysfs and procfs under a root: `/`, or an unpacked capture. Paths are relative to it.
+ * The files of sysfs and procfs under a root: `/`, or a capture. Paths are relative to it.
  *
  * A file that is absent, or that the kernel refuses to read (as it does for what does not apply to a
- * device), is `None`. A link that leads out of the root is treated as absent, so a capture can never
- * show files of the machine that reads it.
+ * device), is `None`. So is one that holds something else than it should, with a warning. A link that
+ * leads out of the root is treated as absent, so a capture can never show files of the machine that
+ * reads it.
  */
-final class SysTree(root: Path) {
-  private val real: Path = root.toRealPath()
+final class SysTree private[topology] (files: TreeFiles, warnings: Warnings) {
+
+  def this(root: Path) = this(new DirectoryFiles(root), new Warnings)
 
   /** Whether this is the running machine itself, not a capture. */
-  val isLive: Boolean = Option(real.getParent).isEmpty
+  def isLive: Boolean = files.isLive
 
   def text(path: String): Option[String] =
-    inside(path).filter(Files.isRegularFile(_)).flatMap { file =>
-      try
-        Using.resource(Files.newInputStream(file)) { in =>
-          Some(new String(in.readNBytes(SysTree.LargestFile), ISO_8859_1))
-        }
-      catch { case _: IOException => None }
-    }
+    files.bytes(path, SysTree.LargestFile).map(new String(_, ISO_8859_1))
 
   /** The file's text without surrounding blanks; an empty file is `None`. */
   def line(path: String): Option[String] = text(path).map(_.trim).filter(_.nonEmpty)
 
-  def int(path: String): Option[Int] = line(path).flatMap(_.toIntOption)
+  def int(path: String): Option[Int] =
+    line(path).flatMap(text =>
+      told(path, text.toIntOption.toRight(s"'${Brief(text)}' is no number"))
+    )
 
   /** A set in the kernel's list format; an empty file is the empty set, a malformed one `None`. */
-  def list(path: String): Option[IdSet] = text(path).flatMap(IdSet.parse(_).toOption)
+  def list(path: String): Option[IdSet] =
+    text(path).flatMap(text => told(path, IdSet.parse(text)))
 
   /** A set in the kernel's mask format. */
-  def mask(path: String): Option[IdSet] = text(path).flatMap(IdSet.parseMask(_).toOption)
+  def mask(path: String): Option[IdSet] =
+    line(path).flatMap(text => told(path, IdSet.parseMask(text)))
 
-  def exists(path: String): Boolean = inside(path).exists(Files.exists(_))
+  /** What was understood of a file; what was not is a warning. */
+  private[topology] def told[A](path: String, value: Either[String, A]): Option[A] = {
+    value.left.foreach(problem => warnings.add(s"${path.stripPrefix("/")} is left aside: $problem"))
+    value.toOption
+  }
+
+  def exists(path: String): Boolean = files.exists(path)
 
   /** The names in a directory, sorted. */
-  def names(directory: String): Vector[String] =
-    inside(directory).filter(Files.isDirectory(_)).fold(Vector.empty[String]) { dir =>
-      try
-        Using.resource(Files.newDirectoryStream(dir)) { entries =>
-          entries.iterator.asScala.map(_.getFileName.toString).toVector.sorted
-        }
-      catch { case _: IOException => Vector.empty }
-    }
+  def names(directory: String): Vector[String] = files.names(directory)
 
   /** The ids of the entries `prefixN` of a directory. */
-  def ids(directory: String, prefix: String): IdSet = IdSet.from(
-    names(directory)
-      .filter(_.startsWith(prefix))
-      .flatMap(_.drop(prefix.length).toIntOption)
-      .filter(id => id >= 0 && id <= IdSet.MaxId)
-  )
+  def ids(directory: String, prefix: String): IdSet = {
+    val all = names(directory).filter(_.startsWith(prefix)).map(_.drop(prefix.length))
+    val numbers = all.filter(name => name.nonEmpty && name.forall(c => c >= '0' && c <= '9'))
+    val (known, beyond) = numbers.partition(_.toIntOption.exists(_ <= IdSet.MaxId))
+    if (beyond.nonEmpty)
+      warnings.add(
+        s"$directory has ${beyond.size} entries above $prefix${IdSet.MaxId}, the largest id that hearth " +
+          "reads: they are left out"
+      )
+    IdSet.from(known.map(_.toInt))
+  }
 
   /** Where a path leads when its links are followed, relative to the root. */
-  def resolved(path: String): Option[String] = inside(path).map(real.relativize(_).toString)
-
-  private def inside(path: String): Option[Path] = {
-    val file = real.resolve(path.dropWhile(_ == '/'))
-    if (isLive) Some(file.normalize)
-    else
-      try Some(file.toRealPath()).filter(_.startsWith(real))
-      catch { case _: IOException => None }
-  }
+  def resolved(path: String): Option[String] = files.resolved(path)
 }
 
-object SysTree {
+private[topology] object SysTree {
 
   /** Bytes read of one file at most: `/proc/cpuinfo` of 8192 CPUs is 12 MB. */
-  private val LargestFile = 32 * 1024 * 1024
+  val LargestFile: Int = 32 * 1024 * 1024
 }

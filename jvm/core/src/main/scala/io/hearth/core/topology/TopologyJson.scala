@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.hearth.core.UserError
+import io.hearth.core.{Brief, UserError}
 import io.hearth.core.json.Json
 
 /** The document of `contract/topology.schema.json`. */
@@ -31,7 +31,7 @@ object TopologyJson {
     val root = new Field(document, "the topology")
     val schema = root.text("schema")
     if (schema != Schema)
-      throw new UserError(s"the document's schema is '$schema': a topology has '$Schema'")
+      throw new UserError(s"the document's schema is '${Brief(schema)}': a topology has '$Schema'")
     val topology = Topology(
       root.text("source"),
       root.optional("architecture").map(_.asText),
@@ -53,6 +53,9 @@ object TopologyJson {
       if (sets.iterator.map(_.size).sum != IdSet.union(sets).size) refuse(s"two $what share a CPU")
     if (topology.cpus.isEmpty) refuse("its cores hold no CPU")
     if (topology.nodes.isEmpty) refuse("it has no NUMA node")
+    if (topology.nodes.size > NodeReader.MostNodes)
+      refuse(s"${topology.nodes.size} nodes, and Linux knows ${NodeReader.MostNodes} at most")
+    topology.nodes.foreach(node => problemOf(node).foreach(refuse))
     if (topology.nodes.map(_.id).distinct.size != topology.nodes.size) refuse("a node comes twice")
     disjoint(topology.cores.map(_.cpus), "cores")
     disjoint(topology.nodes.map(_.cpus), "nodes")
@@ -69,6 +72,16 @@ object TopologyJson {
     if (nodes.isEmpty)
       refuse(s"no memory node is allowed: '${topology.allowed.nodes}' are not known")
     topology.copy(allowed = topology.allowed.copy(cpus = cpus, nodes = nodes))
+  }
+
+  private def problemOf(node: NumaNode): Option[String] = {
+    def bytes(n: Long) = n >= 0 && n <= MemInfo.MostBytes
+    val distance = node.distances.values.find(_ < NodeReader.LocalDistance)
+    if (node.id < 0 || node.id > IdSet.MaxId) Some(s"there is no node ${node.id}")
+    else if (!bytes(node.memoryBytes) || !node.freeBytes.forall(bytes))
+      Some(s"the memory of node ${node.id} is below 0 or above ${MemInfo.MostBytes} bytes")
+    else
+      distance.map(d => s"node ${node.id} has a distance of $d, below ${NodeReader.LocalDistance}")
   }
 
   private def writePackage(p: CpuPackage): ObjectNode = {
@@ -146,7 +159,10 @@ object TopologyJson {
         .find(_.name == kind)
         .getOrElse(
           field
-            .refuse("kind", s"is '$kind', not one of ${DeviceKind.all.map(_.name).mkString(", ")}")
+            .refuse(
+              "kind",
+              s"is '${Brief(kind)}', not one of ${DeviceKind.all.map(_.name).mkString(", ")}"
+            )
         ),
       field.optional("node").map(_ => field.int("node")),
       field.optional("local_cpus").map(_ => field.ids("local_cpus"))
@@ -208,13 +224,13 @@ object TopologyJson {
         val key = entry.getKey.toIntOption
         key.filter(_ => entry.getValue.canConvertToInt).map(_ -> entry.getValue.asInt) match {
           case Some(pair) => pair
-          case None => refuse(name, s"has the wrong entry '${entry.getKey}'")
+          case None => refuse(name, s"has the wrong entry '${Brief(entry.getKey)}'")
         }
       }.toMap
 
     def refuse(name: String, problem: String): Nothing =
       throw new UserError(
-        s"$where has no usable '$name': it $problem (contract/topology.schema.json)"
+        s"$where has no usable '${Brief(name)}': it $problem (contract/topology.schema.json)"
       )
 
     private def required(name: String): JsonNode =

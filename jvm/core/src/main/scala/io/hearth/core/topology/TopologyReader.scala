@@ -6,11 +6,14 @@ import java.nio.file.{Files, InvalidPathException, Path}
 
 import scala.util.Using
 
-import io.hearth.core.UserError
+import io.hearth.core.{Brief, UserError}
 import io.hearth.core.json.Json
 
 /** Reads machines: the running one, a captured one, a described one. */
 object TopologyReader {
+
+  /** That of 1,024 nodes, with a million distances, has 24 MB. */
+  private val LargestDocument = 128L << 20
 
   /** The running machine, as this process (or its container) sees it. */
   def live(): Topology = read(Path.of("/"), "live")
@@ -31,9 +34,11 @@ object TopologyReader {
    * @param root `/`, or a directory that holds copies of `sys` and `proc`, or one directory that does
    * @throws UserError where there is no sysfs, or no CPU that may be used
    */
-  def read(root: Path, source: String): Topology = {
-    val tree = new SysTree(captureRoot(root, source))
+  def read(root: Path, source: String): Topology = read(new DirectoryFiles(root), source)
+
+  private[topology] def read(files: TreeFiles, source: String): Topology = {
     val warnings = new Warnings
+    val tree = new SysTree(captureRoot(files, source), warnings)
     val cpus = new CpuReader(tree, warnings)
     val packages = cpus.packages
     val nodes = new NodeReader(tree, cpus.online, warnings).read()
@@ -60,7 +65,7 @@ object TopologyReader {
     catch {
       case e: UserError =>
         throw new UserError(
-          s"no file or directory has the name '$text', and as a ${e.getMessage}",
+          s"no file or directory has the name '${Brief(text)}', and as a ${e.getMessage}",
           Some(e)
         )
     }
@@ -68,23 +73,31 @@ object TopologyReader {
   private def fromPath(path: Path, source: String): Topology =
     if (Files.isDirectory(path)) read(path, source)
     else if (!Files.isRegularFile(path))
-      throw new UserError(s"machine '$source' is neither a file nor a directory: give a capture")
+      throw new UserError(
+        s"machine '${Brief(source)}' is neither a file nor a directory: give a capture"
+      )
     else
       try
-        if (beginsAsJson(path)) fromJson(path, source) else Archive.unpacked(path)(read(_, source))
+        if (beginsAsJson(path)) fromJson(path, source)
+        else read(Archive.read(path, source), source)
       catch {
         case e: IOException =>
-          throw new UserError(s"machine '$source' cannot be read: ${e.getMessage}", Some(e))
+          throw new UserError(
+            s"machine '${Brief(source)}' cannot be read: ${Brief(String.valueOf(e.getMessage))}",
+            Some(e)
+          )
       }
 
   private def fromJson(path: Path, source: String): Topology =
     try {
+      if (Files.size(path) > TopologyReader.LargestDocument)
+        throw new UserError(s"it is larger than ${TopologyReader.LargestDocument >> 20} MB")
       val text = new String(Files.readAllBytes(path), UTF_8)
       TopologyJson.read(Json.parse(text, "it")).copy(source = source)
     } catch {
       case e: UserError =>
         throw new UserError(
-          s"machine '$source' is not a topology document: ${e.getMessage}",
+          s"machine '${Brief(source)}' is not a topology document: ${Brief(e.getMessage, 400)}",
           Some(e)
         )
     }
@@ -95,19 +108,24 @@ object TopologyReader {
     }
 
   /** Archives hold one top directory as a rule: the capture is there or one level below. */
-  private def captureRoot(root: Path, source: String): Path = {
-    def isRoot(dir: Path) = Files.isDirectory(dir.resolve("sys/devices/system/cpu"))
-    val candidates = if (isRoot(root)) Vector(root) else Archive.directories(root).filter(isRoot)
+  private def captureRoot(files: TreeFiles, source: String): TreeFiles = {
+    def isRoot(tree: TreeFiles) = tree.isDirectory("sys/devices/system/cpu")
+    val candidates =
+      if (isRoot(files)) Vector(files -> ".")
+      else
+        files.names("").flatMap(name => files.below(name).map(_ -> name)).filter(c => isRoot(c._1))
     candidates match {
-      case Vector(one) => one
+      case Vector((one, _)) => one
       case Vector() =>
         throw new UserError(
-          s"machine '$source' holds no sysfs (sys/devices/system/cpu is absent): give a capture made " +
-            "by hearth gather, or by hwloc-gather-topology"
+          s"machine '${Brief(source)}' holds no sysfs (sys/devices/system/cpu is absent): give a capture " +
+            "made by hearth gather, or by hwloc-gather-topology"
         )
       case several =>
-        val names = several.map(_.getFileName).mkString(", ")
-        throw new UserError(s"machine '$source' holds several captures ($names): give one of them")
+        val names = Brief(several.map(_._2).mkString(", "))
+        throw new UserError(
+          s"machine '${Brief(source)}' holds several captures ($names): give one of them"
+        )
     }
   }
 }

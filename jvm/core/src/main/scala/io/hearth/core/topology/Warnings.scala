@@ -2,10 +2,27 @@ package io.hearth.core.topology
 
 import scala.collection.mutable
 
-/** Collects, while one machine is read, what was contradictory; each sentence once, in order. */
+import io.hearth.core.Brief
+
+/**
+ * Collects, while one machine is read, what was contradictory; each sentence once, in order, the first
+ * ones of many.
+ */
 final private[topology] class Warnings {
   private val sentences = mutable.LinkedHashSet.empty[String]
+  private var more = 0
 
-  def add(sentence: String): Unit = sentences += sentence
-  def toVector: Vector[String] = sentences.toVector
+  def add(sentence: String): Unit = {
+    val brief = Brief(sentence, Warnings.Longest)
+    if (sentences.size < Warnings.Most) sentences += brief
+    else if (!sentences(brief)) more += 1
+  }
+
+  def toVector: Vector[String] =
+    sentences.toVector ++ Option.when(more > 0)(s"$more more warnings of this machine are left out")
+}
+
+private object Warnings {
+  private val Most = 50
+  private val Longest = 500
 }

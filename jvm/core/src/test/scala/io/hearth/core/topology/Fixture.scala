@@ -2,6 +2,8 @@ package io.hearth.core.topology
 
 import java.nio.file.{Files, Path}
 
+import io.hearth.core.testing.Temporary
+
 /**
  * A machine as files of sysfs and procfs, to be changed as a test needs it and then written to a
  * temporary directory.
@@ -37,7 +39,7 @@ final case class Fixture(files: Map[String, String]) {
   }
 
   /** Writes the files, runs `use` with their root, and removes them. */
-  def in[A](use: Path => A): A = Archive.inTemporary { root =>
+  def in[A](use: Path => A): A = Temporary.directory { root =>
     files.foreach { case (path, text) =>
       val file = root.resolve(path)
       Files.createDirectories(file.getParent)

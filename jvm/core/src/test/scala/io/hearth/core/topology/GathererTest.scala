@@ -5,12 +5,12 @@ import java.nio.file.{Files, Path}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.UserError
-import io.hearth.core.testing.Child
+import io.hearth.core.testing.{Child, Temporary}
 import io.hearth.core.topology.Fixture.Cpu
 
 class GathererTest extends AnyFunSuite {
 
-  private def captured[A](root: Path)(use: Path => A): A = Archive.inTemporary { directory =>
+  private def captured[A](root: Path)(use: Path => A): A = Temporary.directory { directory =>
     use(new Gatherer(root).write(directory.resolve("machine.tar.gz"), force = false).output)
   }
 
@@ -74,7 +74,7 @@ class GathererTest extends AnyFunSuite {
 
   test("a place that cannot be written is one clear error and leaves nothing behind") {
     Machines.twoNodes.in { root =>
-      Archive.inTemporary { directory =>
+      Temporary.directory { directory =>
         val gatherer = new Gatherer(root)
         def message(path: Path) =
           intercept[UserError](gatherer.write(path, force = true)).getMessage
@@ -84,7 +84,6 @@ class GathererTest extends AnyFunSuite {
           message(Path.of("/proc/hearth.tar.gz")).contains("cannot be written to /proc/hearth")
         )
         Files.createDirectories(directory.resolve("x.tar.gz"))
-        assert(Archive.directories(directory).size == 1)
         assert(directory.toFile.list.toVector == Vector("x.tar.gz"))
       }
     }

@@ -1,0 +1,12 @@
+package io.hearth.core
+
+/** Text of somebody else's in a message of hearth's: one line of bounded length. */
+object Brief {
+  private val Most = 120
+
+  /** `text` where it is short and one line; else its beginning and how long it is. */
+  def apply(text: String, most: Int = Most): String = {
+    val line = text.map(c => if (c.isControl) ' ' else c)
+    if (line.length <= most) line else s"${line.take(most)}... (${text.length} characters)"
+  }
+}
