@@ -24,8 +24,13 @@ _COMPUTING = ["-XX:+UseSerialGC", "-Xlog:disable"]
 _LIBRARIES = ("scala-library-2.13*.jar", "jackson-core-2*.jar", "jackson-databind-2*.jar")
 _ANNOTATIONS = "jackson-annotations-2*.jar"
 #: What reads the archives of captures.
-_COMPRESSION = ("commons-compress-1*.jar", "commons-io-2*.jar", "commons-lang3-3*.jar")
-_COMPRESSION += ("commons-codec-1*.jar", "xz-1*.jar")
+_COMPRESSION = (
+    "commons-compress-1*.jar",
+    "commons-io-2*.jar",
+    "commons-lang3-3*.jar",
+    "commons-codec-1*.jar",
+    "xz-1*.jar",
+)
 
 
 def call(
