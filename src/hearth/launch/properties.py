@@ -16,6 +16,8 @@ def read_properties(path: Path, what: str) -> dict[str, str]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{what}: cannot read '{path}': {error}") from error
+    if "\0" in text or "\\u0000" in text:  # which no command line can hold
+        raise UserError(f"{what}: '{path}' holds a NUL character: is it a properties file?")
     settings = {}
     for line in _logical_lines(text):
         match = _KEY.fullmatch(line)
@@ -46,4 +48,5 @@ def _unescape(text: str) -> str:
         code = match[1]
         return chr(int(code[1:], 16)) if len(code) == 5 else _NAMED.get(code, code)
 
-    return _ESCAPE.sub(plain, text)
+    # Two escapes may be the halves of one character, as Java writes those above U+FFFF.
+    return _ESCAPE.sub(plain, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")

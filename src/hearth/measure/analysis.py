@@ -155,7 +155,8 @@ def _executors(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def _executor_order(name: str) -> tuple[bool, int, str]:
-    return (name != "driver", int(name) if name.isdigit() else 1 << 31, name)
+    number = int(name) if name.isascii() and name.isdigit() and len(name) < 10 else 1 << 31
+    return (name != "driver", number, name)
 
 
 def _executor(

@@ -11,6 +11,7 @@ from typing import Any
 from hearth.measure.counters import bandwidth_region
 from hearth.measure.coverage import Coverage
 from hearth.measure.samples import SampleFile
+from hearth.measure.typed import numbers
 from hearth.model.ids import parse_ids
 
 REGIONS = ("constant", "linear", "exponential")
@@ -44,8 +45,11 @@ def read_bandwidth(file: SampleFile, step_ms: int) -> dict[str, Traffic]:
     """
     domains: dict[str, Traffic] = {}
     before: dict[str, tuple[float, int]] = {}
-    for row in file:
-        for name, told in (row.get("domains") or {}).items():
+
+    def take(row: dict[str, Any]) -> None:
+        told_of = row.get("domains") or {}
+        numbers(told.get("total_bytes") for told in told_of.values())
+        for name, told in told_of.items():
             time_s, total = row["t"], told.get("total_bytes")
             if total is None:
                 if "total_bytes" in told:
@@ -55,6 +59,8 @@ def read_bandwidth(file: SampleFile, step_ms: int) -> dict[str, Traffic]:
             before[name] = (time_s, total)
             if time_s > last_s and total >= last:
                 domains.setdefault(name, Traffic(step_ms)).add(last_s, time_s, total - last)
+
+    file.each(take)
     return domains
 
 

@@ -4,10 +4,11 @@ Pure functions. Latencies of the formulas of S4 are those of Ivy Bridge, in cycl
 processor has others, so each takes its latency as an argument. A share that is not known is None.
 """
 
-import json
 import math
 import re
 from dataclasses import dataclass, replace
+
+from hearth.model.documents import parse
 
 #: S4's latencies on Ivy Bridge, in cycles.
 LOCAL_DRAM_CYCLES = 130
@@ -62,7 +63,7 @@ def parse_perf_line(line: str) -> Reading | None:
         return None
     try:
         return _from_json(text) if text.startswith("{") else _from_csv(text)
-    except (ValueError, KeyError, IndexError):
+    except (ValueError, KeyError, IndexError, TypeError):
         return None
 
 
@@ -85,15 +86,15 @@ def _from_csv(text: str) -> Reading:
 
 
 def _from_json(text: str) -> Reading:
-    row = json.loads(text)
+    row = parse(text)
     named = row.get("metric-unit") and row.get("metric-value") is not None
-    metric = (row["metric-unit"], float(row["metric-value"])) if named else None
+    metric = (str(row["metric-unit"]), float(row["metric-value"])) if named else None
     share = row.get("pcnt-running")
     reading = _reading(
         float(row["interval"]),
-        row.get("event", ""),
+        str(row.get("event", "")),
         str(row.get("counter-value", "")),
-        row.get("unit", ""),
+        str(row.get("unit", "")),
         None if share is None else float(share) / 100,
         metric,
     )
@@ -112,6 +113,8 @@ def _reading(
     if absent is not None:
         return Reading(t, event, None, unit, None, absent)
     value = float(shown) if shown else None
+    if not all(math.isfinite(number) for number in (t, value or 0.0, share or 0.0)):
+        raise ValueError(f"{shown} is no number")
     return Reading(t, event, value, unit, share, None if shown else "no value", metric)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.measure.samples import Key, SampleFile
+from hearth.measure.typed import maybe, numbers, text, whole
 
 
 @dataclass
@@ -75,11 +76,11 @@ def read_counts(file: SampleFile) -> Counts:
     """
     found = Counts()
     cycles: dict[Key, float | None] = {}
-    for row in file:
-        pid, start = row.get("pid"), row.get("start_ticks")
-        if not isinstance(pid, int) or not isinstance(start, int):
-            continue
-        key, value, share = (pid, start), row.get("value"), row.get("running_share")
+
+    def take(row: dict[str, Any]) -> None:
+        key = (whole(row, "pid"), whole(row, "start_ticks"))
+        value, share = row.get("value"), row.get("running_share")
+        numbers((value, share))
         event, metric = row.get("event"), row.get("metric")
         if isinstance(event, str):
             count = found.events.setdefault(key, {}).setdefault(event, Count())
@@ -89,15 +90,17 @@ def read_counts(file: SampleFile) -> Counts:
         elif isinstance(metric, str) and value is not None and cycles.get(key):
             mean = found.metrics.setdefault(key, {}).setdefault(metric, Mean())
             mean.add(value, cycles[key] or 0.0, share)
+
+    file.each(take)
     return found
 
 
 def _take(count: Count, row: dict[str, Any]) -> None:
     value, share = row.get("value"), row.get("running_share")
     if value is None:
-        count.absent = row.get("absent")
+        count.absent = maybe(text, row, "absent")
         return
+    count.unit = maybe(text, row, "unit") or ""
     count.value += value
-    count.unit = row.get("unit") or ""
     count.intervals += 1
     count.least_running_share = min(count.least_running_share, 1.0 if share is None else share)

@@ -24,8 +24,7 @@ class Coverage:
         end = end_ms - self.origin_ms
         if end <= start:
             return
-        while end >= self.step_ms * MOST_BINS:
-            self._widen()
+        self.reach(end_ms)
         self._last_ms = max(self._last_ms, end)
         step = self.step_ms
         first, last = start // step, end // step
@@ -36,6 +35,11 @@ class Coverage:
         self._ends[last] += (end - last * step) * weight
         self._whole[first + 1] += weight
         self._whole[last] -= weight
+
+    def reach(self, end_ms: int) -> None:
+        """Widens the bins until they hold a time."""
+        while end_ms - self.origin_ms >= self.step_ms * MOST_BINS:
+            self._widen()
 
     def covered_ms(self) -> list[float]:
         """Weighted milliseconds covered in each bin up to the last span's end."""

@@ -15,8 +15,9 @@ import orjson
 
 from hearth.measure.coverage import Coverage
 from hearth.measure.logfile import LineSource, event_log_parts
-from hearth.measure.stages import StageTally, TaskSums
+from hearth.measure.stages import StageTally, TaskSums, check_task
 from hearth.measure.taskrows import TaskRows
+from hearth.measure.typed import LATEST_MS, maybe, moment, text, whole, wholes
 
 #: Stages told one by one: those with the most run time. The sums cover all of them.
 MOST_STAGES = 5000
@@ -26,9 +27,11 @@ MOST_SQL = 10_000
 _PREFIX = b'{"Event":"'
 _SQL = "org.apache.spark.sql.execution.ui."
 _STREAMING = "org.apache.spark.sql.streaming.StreamingQueryListener$"
+_HEAP = "JVMHeapMemory"
+_DIGITS = re.compile(r"[0-9]{1,18}")
 _STARTED = re.compile(
-    rb'"Stage ID":(\d+),"Stage Attempt ID":(\d+),"Task Info":\{"Task ID":(\d+),'
-    rb'.*?"Launch Time":(\d+),"Executor ID":"([^"]*)"'
+    rb'"Stage ID":(\d{1,18}),"Stage Attempt ID":(\d{1,18}),"Task Info":\{"Task ID":(\d{1,18}),'
+    rb'.*?"Launch Time":(\d{1,13}),"Executor ID":"([^"]*)"'
 )
 
 #: Known to Spark 4.3, and without anything that the analysis needs.
@@ -196,6 +199,8 @@ class _Reader:
         """Judges the whole: what was missing, foreign or unknown."""
         log, warn = self.log, self.log.warnings.append
         self._count_running()
+        if log.running_over_time is not None:
+            log.running_over_time.reach(log.last_ms or 0)
         if log.events == 0:
             warn(f"{path.name} holds no event of Spark's: it is empty or another kind of file")
         elif log.start_ms is None:
@@ -238,7 +243,7 @@ class _Reader:
             return True
         try:
             handler(line)
-        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError):
+        except (KeyError, TypeError, AttributeError, ValueError):  # of which JSON's is one
             return False
         self.log.events += 1
         return True
@@ -267,29 +272,33 @@ class _Reader:
         if found is None:
             raise ValueError("a task's start of another form")
         stage, attempt, task, launch, executor = found.groups()
-        where = (int(stage), int(attempt), int(launch), executor.decode())
+        where = (int(stage), int(attempt), int(launch), executor.decode("utf-8", "replace"))
+        if where[2] > LATEST_MS:
+            raise ValueError("no time")
         self.log.running[int(task)] = where
         self._at(where[2])
 
     def _task_end(self, line: bytes) -> None:
         event = parse_task_end(line)
         info, metrics = event["Task Info"], event.get("Task Metrics") or {}
-        stage, attempt = event["Stage ID"], event["Stage Attempt ID"]
-        state = task_state(event["Task End Reason"]["Reason"])
+        stage, attempt = whole(event, "Stage ID"), whole(event, "Stage Attempt ID")
+        state = task_state(text(event["Task End Reason"], "Reason"))
+        name, host, _ = text(info, "Executor ID"), text(info, "Host"), text(info, "Locality")
+        check_task(info, metrics)
         log = self.log
         self._tally(stage, attempt).add(info, metrics, state)
-        self._credit(info, metrics, state)
+        self._credit(name, host, metrics, state)
         log.running.pop(info["Task ID"], None)
-        log.rows.add(stage, attempt, info, state, log.executors[info["Executor ID"]].slots)
+        log.rows.add(stage, attempt, info, state, log.executors[name].slots)
         launch, finish = info["Launch Time"], info["Finish Time"]
         self._backwards += finish < launch
         self._cover(launch, finish)
         self._at(launch)
         self._at(finish)
 
-    def _credit(self, info: dict[str, Any], metrics: dict[str, Any], state: str) -> None:
-        executor = self._executor(info["Executor ID"])
-        executor.host = executor.host or info["Host"]
+    def _credit(self, name: str, host: str, metrics: dict[str, Any], state: str) -> None:
+        executor = self._executor(name)
+        executor.host = executor.host or host
         executor.tasks += 1
         executor.failed += state == "failed"
         if metrics:
@@ -307,31 +316,33 @@ class _Reader:
         return tally
 
     def _drop_small_stages(self) -> None:
-        """Keeps the stages with the most run time, and those that still run."""
+        """Keeps the stages with the most run time, and before all those that still run."""
         stages = self.log.stages
-        done = [key for key, tally in stages.items() if tally.completed_ms is not None]
-        done.sort(key=lambda key: stages[key].sums.run_ms)
-        for key in done[: max(len(stages) - MOST_STAGES, 0)]:
+        order = sorted(
+            stages, key=lambda k: (stages[k].completed_ms is None, stages[k].sums.run_ms)
+        )
+        for key in order[: max(len(stages) - MOST_STAGES, 0)]:
             self.log.dropped.merge(stages.pop(key).sums)
             self.log.stages_dropped += 1
 
     # The application, its executors, jobs and stages.
 
     def _log_start(self, event: dict[str, Any]) -> None:
-        self.log.spark_version = event["Spark Version"]
+        self.log.spark_version = text(event, "Spark Version")
 
     def _application_start(self, event: dict[str, Any]) -> None:
-        self.log.name = event["App Name"]
-        self.log.application_id = event.get("App ID")
-        self.log.start_ms = event["Timestamp"]
-        self._at(event["Timestamp"])
+        name, application = text(event, "App Name"), maybe(text, event, "App ID")
+        self.log.start_ms = moment(event, "Timestamp")
+        self.log.name, self.log.application_id = name, application
+        self._at(self.log.start_ms)
 
     def _application_end(self, event: dict[str, Any]) -> None:
-        self.log.end_ms = event["Timestamp"]
-        self._at(event["Timestamp"])
+        self.log.end_ms = moment(event, "Timestamp")
+        self._at(self.log.end_ms)
 
     def _environment(self, event: dict[str, Any]) -> None:
-        self.log.properties = dict(event["Spark Properties"])
+        properties = event["Spark Properties"]
+        self.log.properties = {name: text(properties, name) for name in properties}
 
     def _executor(self, name: str) -> Executor:
         executor = self.log.executors.get(name)
@@ -340,75 +351,85 @@ class _Reader:
         return executor
 
     def _executor_added(self, event: dict[str, Any]) -> None:
-        executor = self._executor(event["Executor ID"])
-        executor.added_ms = event["Timestamp"]
-        executor.host = event["Executor Info"]["Host"]
-        cpus_per_task = int(self.log.properties.get("spark.task.cpus", 1))
-        executor.slots = event["Executor Info"]["Total Cores"] // cpus_per_task
-        self._at(event["Timestamp"])
+        name, added_ms = text(event, "Executor ID"), moment(event, "Timestamp")
+        host, cores = (
+            text(event["Executor Info"], "Host"),
+            whole(event["Executor Info"], "Total Cores"),
+        )
+        executor = self._executor(name)
+        executor.added_ms, executor.host = added_ms, host
+        executor.slots = cores // (_number(self.log.properties.get("spark.task.cpus")) or 1)
+        self._at(added_ms)
 
     def _executor_removed(self, event: dict[str, Any]) -> None:
-        executor = self._executor(event["Executor ID"])
-        executor.removed_ms = event["Timestamp"]
-        executor.reason = event["Removed Reason"]
-        self._at(event["Timestamp"])
+        name, removed_ms = text(event, "Executor ID"), moment(event, "Timestamp")
+        reason = text(event, "Removed Reason")
+        executor = self._executor(name)
+        executor.removed_ms, executor.reason = removed_ms, reason
+        self._at(removed_ms)
 
     def _executor_peaks(self, event: dict[str, Any]) -> None:
-        executor = self._executor(event["Executor ID"])
-        peak = event["Executor Metrics"].get("JVMHeapMemory", 0)
-        executor.heap_peak_bytes = max(executor.heap_peak_bytes, peak)
+        name, peak = text(event, "Executor ID"), maybe(whole, event["Executor Metrics"], _HEAP)
+        executor = self._executor(name)
+        executor.heap_peak_bytes = max(executor.heap_peak_bytes, peak or 0)
 
     def _job_start(self, event: dict[str, Any]) -> None:
         properties = event.get("Properties") or {}
-        job = event["Job ID"]
+        job, submitted_ms = whole(event, "Job ID"), moment(event, "Submission Time")
+        wholes(event["Stage IDs"])
         self.log.jobs[job] = {
-            "submitted_ms": event["Submission Time"],
+            "submitted_ms": submitted_ms,
             "completed_ms": None,
             "result": None,
-            "sql": _number(properties.get("spark.sql.execution.id")),
-            "description": properties.get("spark.job.description"),
+            "sql": _number(maybe(text, properties, "spark.sql.execution.id")),
+            "description": maybe(text, properties, "spark.job.description"),
             "stages": event["Stage IDs"],
         }
         _drop_oldest(self.log.jobs, MOST_JOBS)
-        self._at(event["Submission Time"])
+        self._at(submitted_ms)
 
     def _job_end(self, event: dict[str, Any]) -> None:
-        self._at(event["Completion Time"])
-        job = self.log.jobs.get(event["Job ID"])
+        completed_ms, result = moment(event, "Completion Time"), text(event["Job Result"], "Result")
+        job = self.log.jobs.get(whole(event, "Job ID"))
+        self._at(completed_ms)
         if job is not None:
-            job["completed_ms"] = event["Completion Time"]
-            job["result"] = event["Job Result"]["Result"]
+            job["completed_ms"], job["result"] = completed_ms, result
 
     def _stage(self, event: dict[str, Any]) -> StageTally:
         info = event["Stage Info"]
-        tally = self._tally(info["Stage ID"], info["Stage Attempt ID"])
-        tally.name = info["Stage Name"]
-        tally.planned_tasks = info["Number of Tasks"]
-        tally.submitted_ms = info.get("Submission Time") or tally.submitted_ms
+        stage, attempt = whole(info, "Stage ID"), whole(info, "Stage Attempt ID")
+        name, tasks = text(info, "Stage Name"), whole(info, "Number of Tasks")
+        submitted_ms = maybe(moment, info, "Submission Time")
+        tally = self._tally(stage, attempt)
+        tally.name, tally.planned_tasks = name, tasks
+        tally.submitted_ms = submitted_ms or tally.submitted_ms
         return tally
 
     def _stage_completed(self, event: dict[str, Any]) -> None:
         info = event["Stage Info"]
+        completed_ms = maybe(moment, info, "Completion Time")
+        failure = maybe(text, info, "Failure Reason")
         tally = self._stage(event)
-        tally.completed_ms = info.get("Completion Time")
-        tally.failure = info.get("Failure Reason")
-        if tally.completed_ms is not None:
-            self._at(tally.completed_ms)
+        tally.completed_ms, tally.failure = completed_ms, failure
+        if completed_ms is not None:
+            self._at(completed_ms)
 
     # SQL and streaming.
 
     def _sql_start(self, event: dict[str, Any]) -> None:
-        self.log.sql[event["executionId"]] = {
-            "description": event["description"],
-            "submitted_ms": event["time"],
+        description, submitted_ms = text(event, "description"), moment(event, "time")
+        self.log.sql[whole(event, "executionId")] = {
+            "description": description,
+            "submitted_ms": submitted_ms,
             "completed_ms": None,
         }
         _drop_oldest(self.log.sql, MOST_SQL)
 
     def _sql_end(self, event: dict[str, Any]) -> None:
-        execution = self.log.sql.get(event["executionId"])
+        execution = self.log.sql.get(whole(event, "executionId"))
+        completed_ms = moment(event, "time")
         if execution is not None:
-            execution["completed_ms"] = event["time"]
+            execution["completed_ms"] = completed_ms
 
     def _batch(self, line: bytes) -> None:
         if not line.endswith(b"\n"):
@@ -420,8 +441,8 @@ def _nothing(line: bytes) -> None:
     """For the events that no figure needs."""
 
 
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdigit() else None
+def _number(told: str | None) -> int | None:
+    return int(told) if told is not None and _DIGITS.fullmatch(told) else None
 
 
 def _drop_oldest(entries: dict[int, Any], most: int) -> None:

@@ -108,8 +108,10 @@ def gather_event_log(path: Path) -> Evidence:
     """The evidence that a bare event log gives; raises UserError as read_event_log does."""
     log = read_event_log(path)
     origin = log.start_ms or log.first_ms or 0
-    step = log.running_over_time.step_ms if log.running_over_time else 1000
-    evidence = Evidence(None, origin, step, ((log.last_ms or origin) - origin) / 1000, log)
+    log.name = log.name or path.name
+    span_s = max((log.last_ms or origin) - origin, 0) / 1000
+    step = log.running_over_time.step_ms if log.running_over_time else max(_step_ms(span_s), 1000)
+    evidence = Evidence(None, origin, step, span_s, log)
     for warning in log.warnings:
         evidence.warn(f"event log: {warning}")
     return evidence

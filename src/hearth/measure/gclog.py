@@ -15,22 +15,26 @@ from typing import NamedTuple
 
 #: So many of a log's longest pauses are told one by one; the sums cover all.
 MOST_PAUSES = 5000
-_LONGEST_LINE = 1 << 20
+_LONGEST_LINE = 1 << 12
+#: Kinds and causes told one by one: more than any collector has.
+_MOST_KINDS = 200
 
 _PAUSE = re.compile(
-    r"GC\((\d+)\) (?:[yYoO]: )?Pause (.+?)(?: (\d+)M->(\d+)M\((\d+)M\))? (\d+\.\d+)ms\s*$"
+    r"GC\((\d{1,18})\) (?:[yYoO]: )?Pause (.+?)"
+    r"(?: (\d{1,12})M->(\d{1,12})M\((\d{1,12})M\))? (\d{1,12}\.\d+)ms\s*$"
 )
 _CONCURRENT = re.compile(
-    r"GC\((\d+)\) (?:[yYoO]: )?Concurrent (.+?)(?: \d+M->\S+)? (\d+\.\d+)ms\s*$"
+    r"GC\((\d{1,18})\) (?:[yYoO]: )?Concurrent (.+?)(?: \d+M->\S+)? (\d{1,12}\.\d+)ms\s*$"
 )
 _CYCLE = re.compile(
-    r"GC\((\d+)\) (?:Garbage|Minor|Major) Collection \((.*?)\) (\d+)M\([^)]*\)->(\d+)M\([^)]*\)"
+    r"GC\((\d{1,18})\) (?:Garbage|Minor|Major) Collection \((.*?)\) "
+    r"(\d{1,12})M\([^)]*\)->(\d{1,12})M\([^)]*\)"
 )
 _SAFEPOINT = re.compile(
-    r'Safepoint "([^"]+)", .*?Reaching safepoint: +(\d+) ns, .*?At safepoint: +(\d+) ns'
-    r".*?Total: +(\d+) ns"
+    r'Safepoint "([^"]+)", .*?Reaching safepoint: +(\d{1,18}) ns, .*?At safepoint: +(\d{1,18}) ns'
+    r".*?Total: +(\d{1,18}) ns"
 )
-_STALL = re.compile(r"Allocation Stall \(.*\) (\d+\.\d+)ms\s*$")
+_STALL = re.compile(r"Allocation Stall \(.*\) (\d{1,12}\.\d+)ms\s*$")
 _CAUSE = re.compile(r"\(((?:[^()]|\(\))*)\)$")
 #: Shenandoah's and ZGC's notes on a phase, which stand where other collectors have the cause.
 _NO_CAUSE = ("unload classes", "Major")
@@ -88,6 +92,8 @@ def read_gc_log(*files: Path) -> GcLog:
 def _read_file(file: Path, log: GcLog) -> None:
     with file.open(encoding="utf-8", errors="replace") as lines:
         while line := lines.readline(_LONGEST_LINE):
+            if len(line) == _LONGEST_LINE:
+                continue  # no line of a JVM's: what follows of it begins with no decorator
             if not line.endswith("\n"):
                 log.warnings.append(f"{file.name} breaks off in the middle of a line")
                 return
@@ -128,7 +134,7 @@ def _pause(found: re.Match[str], end_s: float | None, log: GcLog) -> None:
     log.pauses += 1
     log.pause_ms += pause_ms
     log.longest_pause_ms = max(log.longest_pause_ms, pause_ms)
-    log.pause_ms_by_kind[kind] = log.pause_ms_by_kind.get(kind, 0.0) + pause_ms
+    _sum(log.pause_ms_by_kind, kind, pause_ms)
     _count(log.count_by_kind, kind)
     if cause is not None:
         _count(log.count_by_cause, cause)
@@ -158,7 +164,7 @@ def _concurrent(line: str, found: re.Match[str], log: GcLog) -> None:
         return
     phase = found[2].partition(" (")[0]
     log.concurrent_ms += float(found[3])
-    log.concurrent_ms_by_phase[phase] = log.concurrent_ms_by_phase.get(phase, 0.0) + float(found[3])
+    _sum(log.concurrent_ms_by_phase, phase, float(found[3]))
 
 
 def wall_seconds(line: str) -> float | None:
@@ -168,7 +174,7 @@ def wall_seconds(line: str) -> float | None:
         return None
     try:
         return datetime.fromisoformat(line[1:end]).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
@@ -179,7 +185,13 @@ def _seen_at(time_s: float | None, log: GcLog) -> None:
 
 
 def _count(counts: dict[str, int], name: str) -> None:
-    counts[name] = counts.get(name, 0) + 1
+    known = name if name in counts or len(counts) < _MOST_KINDS else "other"
+    counts[known] = counts.get(known, 0) + 1
+
+
+def _sum(sums: dict[str, float], name: str, number: float) -> None:
+    known = name if name in sums or len(sums) < _MOST_KINDS else "other"
+    sums[known] = sums.get(known, 0.0) + number
 
 
 def _whole(text: str | None) -> int | None:

@@ -8,10 +8,13 @@ them from anyone.
 """
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from hearth.measure.coverage import Coverage
 from hearth.measure.samples import Key, SampleFile
+from hearth.measure.typed import whole, wholes
+from hearth.model.documents import check
 from hearth.model.ids import parse_ids
 
 #: Rows of the thread trace that are kept; of more, every second, fourth, eighth ... one.
@@ -44,9 +47,13 @@ class _Trace:
         self._last: dict[Key, dict[int, tuple[int, int]]] = {}
 
     def add(self, row: dict[str, Any]) -> None:
-        pid, key, ran = row["pid"], (row["pid"], row["start_ticks"]), row.get("ran") or []
+        pid, ran = whole(row, "pid"), row.get("ran") or []
+        key = (pid, whole(row, "start_ticks"))
+        wholes(chain.from_iterable(ran))
+        names = row.get("names") or {}
+        check(names, dict[str, list[str]])
         threads, node_of = self.threads, self._node_of_cpu
-        for tid, (name, kind) in (row.get("names") or {}).items():
+        for tid, (name, kind) in names.items():
             if len(threads.names) < MOST_THREADS:
                 threads.names[pid, int(tid)] = (name, kind)
         nodes = threads.ticks_by_node.setdefault(key, {})
@@ -91,9 +98,7 @@ class _Trace:
 def read_threads(file: SampleFile, node_of_cpu: dict[str, str]) -> Threads:
     """Reads samples/threads.jsonl."""
     trace = _Trace(node_of_cpu)
-    for row in file:
-        if isinstance(row.get("pid"), int) and isinstance(row.get("start_ticks"), int):
-            trace.add(row)
+    file.each(trace.add)
     return trace.threads
 
 
@@ -130,6 +135,7 @@ class ProcessMemory:
 
     def add(self, row: dict[str, Any]) -> None:
         """Takes in one sample; its share holds from the sample before to this one."""
+        check(row["nodes"], dict[str, dict[str, int]])
         self.last_kb = row["nodes"]
         self.samples += 1
         share = local_share(self.last_kb, self.cpu_share)
@@ -171,15 +177,12 @@ def read_memory(
 ) -> dict[Key, ProcessMemory]:
     """Reads samples/memory.jsonl: the pages of each process, named by (pid, start_ticks)."""
     processes: dict[Key, ProcessMemory] = {}
-    for row in file:
-        pid, ticks = row.get("pid"), row.get("start_ticks")
-        if not isinstance(pid, int) or not isinstance(ticks, int):
-            continue
-        if not isinstance(row.get("nodes"), dict):
-            continue
-        key = (pid, ticks)
-        memory = processes.get(key)
-        if memory is None:
-            memory = processes[key] = ProcessMemory(cpu_shares.get(key), step_ms)
+
+    def take(row: dict[str, Any]) -> None:
+        key = (whole(row, "pid"), whole(row, "start_ticks"))
+        memory = processes.get(key) or ProcessMemory(cpu_shares.get(key), step_ms)
         memory.add(row)
+        processes[key] = memory
+
+    file.each(take)
     return processes

@@ -5,7 +5,7 @@ that falls back (a process of another start would have another key, so the kerne
 wrap) counts from zero again. Times are seconds since the record's start on the monotonic clock.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,12 @@ from typing import Any
 import orjson
 
 from hearth.measure.coverage import Coverage
+from hearth.measure.typed import numbers, whole
 
 #: A silence of more than this many periods is told as a gap.
 GAP_PERIODS = 5
 _LONGEST_LINE = 16 << 20
+_LATEST_S = 1e9
 
 Key = tuple[int, int]
 
@@ -27,6 +29,17 @@ class SampleFile:
 
     path: Path
     warnings: list[str] = field(default_factory=list)
+
+    def each(self, take: Callable[[dict[str, Any]], None]) -> None:
+        """Gives each row to `take`, which raises where values are not of their kind."""
+        damaged = 0
+        for row in self:
+            try:
+                take(row)
+            except (ValueError, TypeError, KeyError, AttributeError):
+                damaged += 1
+        if damaged:
+            self.warnings.append(f"{self.path.name}: {damaged} lines are damaged and were skipped")
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         torn = unreadable = 0
@@ -52,7 +65,8 @@ def _row(line: bytes) -> dict[str, Any] | None:
         row = orjson.loads(line)
     except orjson.JSONDecodeError:
         return None
-    return row if isinstance(row, dict) and isinstance(row.get("t"), (int, float)) else None
+    t = row.get("t") if isinstance(row, dict) else None
+    return row if isinstance(t, int | float) and abs(t) < _LATEST_S else None
 
 
 def last_time_s(path: Path) -> float | None:
@@ -139,6 +153,7 @@ class ProcessUse:
 
     def add(self, row: dict[str, Any]) -> None:
         """Takes in one sample."""
+        numbers(map(row.get, (*PROCESS_COUNTERS, "rss_kb", "rss_max_kb")))
         before_s = self.clock.last_s
         since_s = self.clock.advance(row["t"])
         if since_s is None and before_s is not None:
@@ -165,14 +180,15 @@ class ProcessUse:
 def read_processes(file: SampleFile, step_ms: int, period_s: float = 1.0) -> dict[Key, ProcessUse]:
     """Reads samples/process.jsonl: what each process, named by (pid, start_ticks), used."""
     processes: dict[Key, ProcessUse] = {}
-    for row in file:
-        pid, start = row.get("pid"), row.get("start_ticks")
-        if not isinstance(pid, int) or not isinstance(start, int):
-            continue
-        use = processes.get((pid, start))
+
+    def take(row: dict[str, Any]) -> None:
+        key = (whole(row, "pid"), whole(row, "start_ticks"))
+        use = processes.get(key)
         if use is None:
-            use = processes[pid, start] = ProcessUse(step_ms, period_s)
+            use = processes[key] = ProcessUse(step_ms, period_s)
         use.add(row)
+
+    file.each(take)
     for (pid, _), use in processes.items():
         file.warnings.extend(_clock_warnings(f"{file.path.name}: process {pid}", use.clock))
         resets = sum(counter.resets for counter in use.counters.values())
@@ -213,18 +229,25 @@ class SystemUse:
         before_s = self.clock.last_s
         if self.clock.advance(row["t"]) is None and before_s is not None:
             return
+        # What is read of this row stands, whole or not, for the next one to be held against.
+        before, self._before = self._before, row["cpu"]
         if before_s is not None:
-            self._spread(row["cpu"], int(before_s * 1000), int(row["t"] * 1000))
-        self._before = row["cpu"]
+            self._spread(before, row["cpu"], int(before_s * 1000), int(row["t"] * 1000))
         names = ("t", "ctxt", "vmstat", "numastat")
         kept: dict[str, Any] = {name: row[name] for name in names if name in row}
         self.first = self.first or kept
         self.last = kept
 
-    def _spread(self, cpus: dict[str, list[int]], start_ms: int, end_ms: int) -> None:
+    def _spread(
+        self, earlier: dict[str, list[int]], cpus: dict[str, list[int]], start_ms: int, end_ms: int
+    ) -> None:
         """By sums over each node's CPUs; one that came or went in between does not count."""
-        both = cpus if cpus.keys() == self._before.keys() else cpus.keys() & self._before.keys()
-        now, before = self._sums(cpus, both), self._sums(self._before, both)
+        both = cpus if cpus.keys() == earlier.keys() else cpus.keys() & earlier.keys()
+        now, before = self._sums(cpus, both), self._sums(earlier, both)
+        for node, ticks in now.items():
+            numbers((*ticks, *before[node]))
+            if not _IOWAIT < len(ticks) == len(before[node]):
+                raise ValueError("other columns than /proc/stat has")
         span_ms = max(end_ms - start_ms, 1)
         for node, ticks in now.items():
             # A CPU's idle time may fall back by some ticks (proc(5)).
@@ -266,7 +289,8 @@ class SystemUse:
 
     def grown(self, group: str) -> dict[str, Any]:
         """By how much the values of `vmstat`, or of each node in `numastat`, grew."""
-        return _growth(self.first.get(group) or {}, self.last.get(group) or {})
+        first, last = self.first.get(group), self.last.get(group)
+        return _growth(first, last) if isinstance(first, dict) and isinstance(last, dict) else {}
 
 
 def _growth(first: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
@@ -274,10 +298,14 @@ def _growth(first: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
     for name, value in last.items():
         before = first.get(name)
         if isinstance(value, dict):
-            grown[name] = _growth(before or {}, value)
-        elif before is not None:
+            grown[name] = _growth(before if isinstance(before, dict) else {}, value)
+        elif _is_number(value) and _is_number(before):
             grown[name] = value - before if value >= before else value
     return grown
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
 
 
 def read_system(
@@ -285,8 +313,6 @@ def read_system(
 ) -> SystemUse:
     """Reads samples/system.jsonl; `node_of_cpu` maps CPU to node, both as text."""
     use = SystemUse(node_of_cpu, step_ms, period_s)
-    for row in file:
-        if isinstance(row.get("cpu"), dict):
-            use.add(row)
+    file.each(use.add)
     file.warnings.extend(_clock_warnings(file.path.name, use.clock))
     return use

@@ -7,9 +7,11 @@ deserialisation, result serialisation and fetching the result (AppStatusUtils.sc
 """
 
 import heapq
+from operator import itemgetter
 from typing import Any
 
 from hearth.measure.histogram import Histogram
+from hearth.measure.typed import LATEST_MS, wholes
 
 #: A straggler takes over 1.5 times the stage's median (Ananthanarayanan et al., Reining in the
 #: Outliers in Map-Reduce Clusters using Mantri, OSDI 2010) and at least a second more than it:
@@ -26,6 +28,28 @@ SUMS = (
     "output_bytes", "shuffle_read_local_bytes", "shuffle_read_remote_bytes",
     "shuffle_write_bytes", "tasks", "failed", "killed", "speculative",
 )  # fmt: skip
+
+
+_INFO = itemgetter("Task ID", "Getting Result Time", "Launch Time", "Finish Time")
+_METRICS = itemgetter(
+    "Executor Run Time", "JVM GC Time", "Executor Deserialize Time", "Result Serialization Time",
+    "Executor CPU Time", "Executor Deserialize CPU Time", "Memory Bytes Spilled",
+    "Disk Bytes Spilled",
+)  # fmt: skip
+_READ = itemgetter("Fetch Wait Time", "Local Bytes Read", "Remote Bytes Read")
+_WRITE = itemgetter("Shuffle Write Time", "Shuffle Bytes Written")
+
+
+def check_task(info: dict[str, Any], metrics: dict[str, Any]) -> None:
+    """Raises ValueError, KeyError or TypeError where a number of an ended task is none."""
+    values = told = _INFO(info)
+    if metrics:
+        told += _METRICS(metrics) + _READ(metrics["Shuffle Read Metrics"])
+        told += _WRITE(metrics["Shuffle Write Metrics"])
+        told += (metrics["Input Metrics"]["Bytes Read"], metrics["Output Metrics"]["Bytes Written"])
+    wholes(told)
+    if min(values[2:]) < 0 or max(values[2:]) > LATEST_MS:
+        raise ValueError("no time")
 
 
 class TaskSums:

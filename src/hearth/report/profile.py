@@ -149,7 +149,7 @@ def _stages(stages: Any, screen: Screen) -> list[str]:
     rows = [
         (
             str(stage["id"]),
-            stage["name"][:_NAME_WIDTH],
+            (stage["name"] or "-")[:_NAME_WIDTH],
             str(stage["tasks"]),
             show_seconds(stage["time"]["duration"] / 1000),
             "-" if is_absent(stage["skew"]) else f"{stage['skew']:.1f}",

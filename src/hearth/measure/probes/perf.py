@@ -15,6 +15,7 @@ from hearth.model.processes import die_with
 _IN_THE_KERNEL = ("context-switches", "cpu-migrations")
 _TRY_LIMIT_S = 20
 _INTERVAL_MS = 1000
+_LONGEST = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class Stream:
             if not part:
                 break
             self.torn += part
-        *lines, self.torn = self.torn.split(b"\n")
+        *lines, self.torn = self.torn[-_LONGEST:].split(b"\n")
         for line in lines:
             reading = parse_perf_line(line.decode(errors="replace"))
             if reading is not None:

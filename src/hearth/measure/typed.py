@@ -1,0 +1,55 @@
+"""Values of events and samples, one by one: of their type and within what can be, or ValueError.
+
+So an event whose values are damaged is counted as such before any of it is in a sum.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+#: In the year 2248, in milliseconds since the epoch.
+LATEST_MS = 1 << 43
+_MOST = 1 << 62
+_WHOLE = {int}
+_NUMBERS = {int, float}
+
+
+def wholes(values: Iterable[Any]) -> None:
+    """Raises ValueError unless all are whole numbers that a sum can take."""
+    every = tuple(values)
+    if set(map(type, every)) - _WHOLE or any(abs(value) > _MOST for value in every):
+        raise ValueError("no whole number")
+
+
+def numbers(values: Iterable[Any]) -> None:
+    """Raises ValueError unless all are numbers that a sum can take; None stands for none."""
+    known = [value for value in values if value is not None]
+    if set(map(type, known)) - _NUMBERS or any(abs(value) > _MOST for value in known):
+        raise ValueError("no number")
+
+
+def whole(holder: Mapping[str, Any], name: str) -> int:
+    """A whole number."""
+    value = holder[name]
+    wholes((value,))
+    return int(value)
+
+
+def moment(holder: Mapping[str, Any], name: str) -> int:
+    """A time of day in milliseconds since the epoch."""
+    value = whole(holder, name)
+    if not 0 <= value <= LATEST_MS:
+        raise ValueError(f"{name} {value} is no time")
+    return value
+
+
+def text(holder: Mapping[str, Any], name: str) -> str:
+    """A text."""
+    value = holder[name]
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is no text")
+    return value
+
+
+def maybe(read: Any, holder: Mapping[str, Any], name: str) -> Any:
+    """What `read` gives; None where there is none."""
+    return None if holder.get(name) is None else read(holder, name)
