@@ -18,6 +18,7 @@ from hearth.launch.local_dirs import check_local_dirs
 from hearth.launch.plan_file import KEPT_S, write_plan
 from hearth.launch.settings import user_master, user_settings
 from hearth.model.errors import UserError
+from hearth.model.redaction import Redaction
 from hearth.planner.places import hearth_jar, spark_home
 from support import ROOT, Command, check_golden
 
@@ -358,7 +359,7 @@ def test_a_driver_with_a_place_of_its_own_is_bound_to_it() -> None:
     plan = {**PLAN, "driver": {"bound": True, "cpus": "6-7"}}
     launch = composed(Path("spark-submit"), split_line(["a.py"]), {}, plan, {}, Path("/h.jar"))
     assert launch.command[:4] == ["taskset", "--cpu-list", "6-7", "spark-submit"]
-    assert "taskset --cpu-list 6-7 spark-submit" in launch.shell_text()
+    assert "taskset --cpu-list 6-7 spark-submit" in launch.shell_text(Redaction.of({}))
 
 
 def test_the_flags_of_the_drivers_archive_stand_before_the_users_own() -> None:

@@ -17,6 +17,7 @@ from typing import NoReturn
 
 import hearth
 from hearth.model.errors import UserError
+from hearth.model.terminal import escaping_output
 
 _USAGE_ERROR = 2
 _INTERNAL = 70
@@ -42,6 +43,11 @@ def main(argv: list[str] | None = None) -> int:
     2 is an error of the user's, 70 a fault of hearth's, 130 an interrupt (Ctrl-C).
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    with escaping_output():
+        return _main(arguments)
+
+
+def _main(arguments: list[str]) -> int:
     # Only looked for here, wherever it stands: an application's own --debug is never taken away.
     debug = "--debug" in arguments
     for stream in (sys.stdout, sys.stderr):

@@ -1,7 +1,6 @@
 """A case: a job with its settings, run once under a master from its data to its verdict."""
 
 import difflib
-import shutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from hearth.bench import catalogue, datasets, runner
 from hearth.bench.masters import check_master
 from hearth.launch.children import working_directory
 from hearth.model.errors import UserError
+from hearth.model.private import private_directory, write_private
 from hearth.planner import places
 
 _LAST_PORT = 65535
@@ -113,8 +113,8 @@ def _keep_log(job: str, log: Path) -> Path:
     """The last failed run's log of each job stays, so that there are never many."""
     kept = places.state_home() / "logs" / f"{job}.log"
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(log, kept)
+        private_directory(kept.parent)
+        write_private(kept, log.read_bytes())
     except OSError as error:
         print(f"hearth: the log could not be kept: {error}", file=sys.stderr)
     return kept

@@ -12,6 +12,7 @@ from typing import Any
 import hearth
 from hearth.model.documents import load_document
 from hearth.model.errors import UserError
+from hearth.model.private import private_directory, write_private
 from hearth.model.processes import die_with
 from hearth.planner import archive, places
 
@@ -152,12 +153,10 @@ def ask(*words: str) -> str:
 
 
 def _keep(file: Path, text: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(f".{os.getpid()}.part")
-    part.write_text(text, encoding="utf-8")
+    private_directory(file.parent)
     for old in file.parent.glob("catalogue-*.json"):
         old.unlink(missing_ok=True)
-    part.replace(file)
+    write_private(file, text)
 
 
 def _job(document: dict[str, Any]) -> Job:

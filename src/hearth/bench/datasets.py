@@ -24,6 +24,7 @@ from hearth.bench.shapes import Generating, Manifest
 from hearth.launch.children import run_child, working_directory
 from hearth.model.documents import load_document, read_document
 from hearth.model.errors import UserError
+from hearth.model.private import open_private
 from hearth.model.sizes import show_bytes
 from hearth.planner import places
 
@@ -197,7 +198,7 @@ def _lock(place: Path) -> Iterator[int]:
     """Holds the lock beside a directory; says so once where it has to wait."""
     place.parent.mkdir(parents=True, exist_ok=True)
     file = place.with_name(f".{place.name}.lock")
-    with file.open("a") as lock:
+    with open(file, "a", opener=open_private) as lock:
         told = False
         while True:
             try:

@@ -10,6 +10,7 @@ from typing import Any
 from hearth.measure.record import write_document
 from hearth.model.documents import append_line, read_lines, reason
 from hearth.model.errors import UserError
+from hearth.model.private import private_directory
 
 Document = dict[str, Any]
 REMEDY = "name another, or delete its directory"
@@ -21,7 +22,8 @@ def begin_directory(directory: Path, name: str, head: Document) -> None:
     Raises UserError where it cannot be written: nothing has run yet.
     """
     try:
-        directory.mkdir(parents=True)
+        private_directory(directory.parent)
+        directory.mkdir(mode=0o700)
         write_document(directory / name, head)
     except OSError as error:
         raise UserError(

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from hearth.model.terminal import redraw
+
 _WIDTH = 28
-_CLEAR_LINE = "\r\x1b[K"
 
 
 @dataclass
@@ -27,7 +28,7 @@ class Bar:
     def show(self, done: int, total: int) -> None:
         """Draws the bar; nothing where the total is not known yet."""
         if self.terminal and total > 0:
-            print(f"{_CLEAR_LINE}{self.text(done, total)}", end="", file=sys.stderr, flush=True)
+            redraw(self.text(done, total))
 
     def text(self, done: int, total: int) -> str:
         """`[#######.....]  25 %  12 of 48 parts, 30 s left`."""
@@ -39,7 +40,7 @@ class Bar:
 
     def close(self) -> None:
         if self.terminal:
-            print(_CLEAR_LINE, end="", file=sys.stderr, flush=True)
+            redraw("")
 
 
 @contextmanager
@@ -52,12 +53,11 @@ def seconds_shown(title: str) -> Iterator[Callable[[], None]]:
 
     def show() -> None:
         if sys.stderr.isatty():
-            text = f"hearth: {title}, {time.monotonic() - started:.0f} s"
-            print(f"{_CLEAR_LINE}{text}", end="", file=sys.stderr, flush=True)
+            redraw(f"hearth: {title}, {time.monotonic() - started:.0f} s")
 
     show()
     try:
         yield show
     finally:
         if sys.stderr.isatty():
-            print(_CLEAR_LINE, end="", file=sys.stderr, flush=True)
+            redraw("")

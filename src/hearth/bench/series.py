@@ -20,6 +20,8 @@ from hearth.bench.journal import keep_line
 from hearth.bench.shapes import SeriesCase, SeriesHead
 from hearth.model.documents import append_line, check, read_lines, reason
 from hearth.model.errors import UserError
+from hearth.model.private import private_directory
+from hearth.model.redaction import Redaction
 from hearth.planner import archive, places
 
 SCHEMA = "hearth/bench-result/1"
@@ -57,13 +59,14 @@ class Series:
         """The first line of the results: what must be the same for the series to go on."""
         entries = [{"label": e.label, "job": e.job.name, "set": e.parameters} for e in self.entries]
         settings = {"repeat": self.repeat, "warmup": self.warmup, "seed": self.seed}
+        conf = Redaction.of(self.conf).settings(self.conf)
         return {
             "schema": SCHEMA,
             "record": "series",
             "suite": self.name,
             "entries": entries,
             "masters": self.masters,
-            "settings": {**settings, "size_bytes": self.size_bytes, "conf": self.conf},
+            "settings": {**settings, "size_bytes": self.size_bytes, "conf": conf},
             "machine": machine,
             "versions": _versions(),
         }
@@ -123,7 +126,8 @@ class Results:
             return _continued(path, series)
         results = Results(path, series)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.parent.exists():
+                private_directory(path.parent)
             append_line(path, series)
         except OSError as error:
             raise UserError(

@@ -25,6 +25,7 @@ from hearth.bench.catalogue import workloads_jar
 from hearth.launch.children import run_child
 from hearth.model.documents import read_document
 from hearth.model.errors import UserError
+from hearth.model.private import open_private
 from hearth.model.sizes import show_bytes
 
 MANIFEST = "_manifest.json"
@@ -115,7 +116,8 @@ def _is_ready(scale: float, folder: Path) -> bool:
 @contextlib.contextmanager
 def _lock(folder: Path) -> Iterator[int]:
     """Held by this process and the generator: free when both are gone, however they ended."""
-    with folder.with_name(f".{folder.name}.tpch-lock").open("a") as lock:
+    lock_file = folder.with_name(f".{folder.name}.tpch-lock")
+    with open(lock_file, "a", opener=open_private) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield lock.fileno()
 

@@ -130,14 +130,17 @@ def _compare(options: Namespace, arms: list[Any]) -> int:
     from hearth.bench.comparison import Comparison, run, stop_rule
     from hearth.bench.subjects import Application
     from hearth.bench.verdict import compared
+    from hearth.launch.settings import user_settings
+    from hearth.model.redaction import Redaction
     from hearth.planner import places
 
     line = options.line
+    redaction = Redaction.of(user_settings(line, places.spark_home()))
     settings = {
         "warmup": options.warmup,
         "seed": options.seed,
         "cold": options.cold,
-        "command": [*line.hearth, *line.application],
+        "command": redaction.words([*line.hearth, *line.application]),
     }
     subject = Application(line)
     budget = options.budget

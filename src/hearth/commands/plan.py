@@ -12,9 +12,11 @@ examples:
 """
 
 import json
+import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from hearth.model.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
 from hearth.planner.request import add_workload_arguments, parse_conf, plan_request
 
 
@@ -53,7 +55,11 @@ def run(options: Namespace) -> int:
     elif options.format == "text":
         request["with_topology"] = True
     plan = jvm.call("plan", request=request, debug=options.debug)
-    print(_text(plan, options.format))
+    text = _text(Redaction.of(request["limits"]["conf"]).plan(plan), options.format)
+    print(text)
+    if is_redacted([text]):
+        what = f"'{REDACTED}' stands for values that are hidden ({KEY_PATTERN}): put them back"
+        print(f"hearth: {what} before you use this", file=sys.stderr)
     return 0
 
 

@@ -25,7 +25,13 @@ from typing import Any, NoReturn
 from hearth.launch.arguments import Option, split_line
 from hearth.launch.submission import add_submit_arguments, prepare
 from hearth.model.errors import UserError
+from hearth.model.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
 from hearth.planner import places
+
+_REDACTED_NOTE = (
+    f"'{REDACTED}' stands for values that are hidden ({KEY_PATTERN}): the command above does not "
+    "run before they are put back; without --dry-run they are used as you gave them"
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -51,13 +57,17 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 def run(options: Namespace) -> int:
     """Becomes spark-submit, whose exit code is the application's; a dry run comes back."""
     _use_kept_choice(options)
-    launch = prepare(options, options.line, show_plan).launch
+    submission = prepare(options, options.line, show_plan)
+    launch = submission.launch
     for note in launch.notes:
         print(f"hearth: {note}", file=sys.stderr)
     if not options.dry_run:
         sys.stderr.flush()
         os.execvpe(launch.command[0], launch.command, {**os.environ, **launch.environment})
-    print(launch.shell_text())
+    text = launch.shell_text(Redaction.of(submission.settings))
+    print(text)
+    if is_redacted([text]):
+        print(f"hearth: {_REDACTED_NOTE}", file=sys.stderr)
     return 0
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hearth.model.errors import UserError
+from hearth.model.redaction import Redaction
 
 # fmt: off
 _WITH_VALUE = frozenset((
@@ -176,4 +177,5 @@ def _unknown(word: str, hearth_options: Mapping[str, bool]) -> str:
 
     near = difflib.get_close_matches(word, [*hearth_options, *_WITH_VALUE, *_SWITCHES], n=1)
     hint = f"did you mean '{near[0]}'?" if near else "see 'hearth submit --help'"
-    return f"'{word}' is an option neither of hearth nor of spark-submit: {hint}"
+    shown = Redaction.of({}).words([word])[0]
+    return f"'{shown}' is an option neither of hearth nor of spark-submit: {hint}"

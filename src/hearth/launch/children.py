@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from hearth.model.private import open_private
 from hearth.model.processes import die_with
 
 _GRACE_S = 15
@@ -62,7 +63,7 @@ def run_child(
     watch: called a few times a second meanwhile. inherited: file descriptors that it keeps open.
     On an interrupt the child is asked to end, then made to.
     """
-    with log.open("wb") as output:
+    with open(log, "wb", opener=open_private) as output:
         child = subprocess.Popen(
             command,
             env={**os.environ, **environment},

@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 from hearth.launch.arguments import SubmitLine
 from hearth.measure.record import write_document
 from hearth.model.documents import read_document
+from hearth.model.private import private_directory
 
 Document = dict[str, Any]
 #: What the user fixes on the command line speaks for itself: a kept choice then has no part in it.
@@ -30,7 +31,7 @@ def keep_choice(home: Path, line: SubmitLine, choice: Document, root: Path = Pat
     choice: {arm, comparison, sentence; master, words: with which `hearth submit` runs it so}.
     """
     file = _file(home, line, root)
-    file.parent.mkdir(parents=True, exist_ok=True)
+    private_directory(file.parent)
     write_document(file, {"application": application(line), **choice})
     return file
 

@@ -9,6 +9,7 @@ from typing import Any
 from hearth.launch.arguments import Option, SubmitLine, planning_words
 from hearth.launch.settings import DROPPED_BY_SPARK, OPTION_KEYS
 from hearth.model.errors import UserError
+from hearth.model.redaction import Redaction
 
 _LOCAL_NUMA = re.compile(r"local-numa(?:\[(\d+)(?:x(\d+))?\])?")
 #: Options that start nothing: hearth has no part in them.
@@ -32,12 +33,21 @@ class Launch:
         program = [*self.prefix, str(self.spark_submit)]
         return [*program, *_words(self.options), *self.application]
 
-    def shell_text(self) -> str:
-        """The command as a shell takes it, an option to a line."""
-        variables = [f"{name}={value}" for name, value in self.environment.items()]
+    def shown_command(self, redaction: Redaction) -> list[str]:
+        """The command without its secrets."""
+        options = [word for option in self.options for word in _shown(option, redaction)]
+        program = [*self.prefix, str(self.spark_submit)]
+        return [*program, *options, *redaction.words(self.application)]
+
+    def shell_text(self, redaction: Redaction) -> str:
+        """The command as a shell takes it, an option to a line, without its secrets."""
+        variables = [
+            f"{name}={redaction.setting(name, value)}" for name, value in self.environment.items()
+        ]
         start = ["env", *variables] if variables else []
-        groups = [_words([option]) for option in self.options]
-        lines = [[*start, *self.prefix, str(self.spark_submit)], *groups, self.application]
+        groups = [_shown(option, redaction) for option in self.options]
+        application = redaction.words(self.application)
+        lines = [[*start, *self.prefix, str(self.spark_submit)], *groups, application]
         return " \\\n  ".join(shlex.join(line) for line in lines if line)
 
 
@@ -127,6 +137,18 @@ def _kept(option: Option, changed: dict[str, str], notes: list[str]) -> list[Opt
         )
         return [] if key in changed else [Option("--conf", f"{key}={option.value}")]
     return [] if key in changed else [option]
+
+
+def _shown(option: Option, redaction: Redaction) -> list[str]:
+    """The words of an option without its secrets: its value is a setting's, or a file's name."""
+    if option.value is None:
+        return [option.name]
+    key = OPTION_KEYS.get(option.name)
+    if key is not None:
+        return [option.name, redaction.setting(key, option.value)]
+    if option.name == "--conf":
+        return [option.name, redaction.assignment(option.value)]
+    return [option.name, redaction.text(option.value)]
 
 
 def _words(options: list[Option]) -> list[str]:

@@ -16,24 +16,32 @@ from pathlib import Path
 from typing import Any
 
 from hearth.model.errors import UserError
+from hearth.model.private import private_directory, write_private
 
 KEPT_S = 7 * 24 * 3600
 _TEMPORARY = "hearth-plan-"
 
 
 def write_plan(plan: dict[str, Any], state: Path) -> Path:
-    """The path of the plan's file below the state directory; sweeps old ones.
+    """The path of the plan's file below the state directory (see `write_for_runs`)."""
+    text = json.dumps(plan, indent=1, sort_keys=True)
+    name = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return write_for_runs(f"{name}.json", text, state)
+
+
+def write_for_runs(name: str, text: str, state: Path) -> Path:
+    """The path of a private file that a run needs while it starts; sweeps old ones.
 
     Where that cannot be written, with a warning, in a private temporary directory: the application
     does not depend on hearth's state. Raises UserError where neither can be.
     """
     folder = state / "plans"
     try:
-        return _written(plan, folder)
+        return _written(name, text, folder)
     except OSError as error:
         problem = f"the plan cannot be written to '{folder}': {error.strerror}"
     try:
-        instead = _written(plan, _temporary())
+        instead = _written(name, text, _temporary())
     except OSError as error:
         raise UserError(
             f"{problem}, nor to '{tempfile.gettempdir()}': {error.strerror}; "
@@ -43,19 +51,11 @@ def write_plan(plan: dict[str, Any], state: Path) -> Path:
     return instead
 
 
-def _written(plan: dict[str, Any], folder: Path) -> Path:
-    text = json.dumps(plan, indent=1, sort_keys=True)
-    name = hashlib.sha256(text.encode()).hexdigest()[:16]
-    file = folder / f"{name}.json"
-    part = folder / f".{name}.{os.getpid()}"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+def _written(name: str, text: str, folder: Path) -> Path:
+    private_directory(folder)
     _sweep(folder, time.time() - KEPT_S)
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
-    return file
+    write_private(folder / name, text)
+    return folder / name
 
 
 def _temporary() -> Path:

@@ -12,12 +12,13 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import hearth
 from hearth.launch.arguments import SubmitLine
+from hearth.launch.handed import handed_over
 from hearth.launch.machine_reading import MachineReading
 from hearth.launch.observed import Observed, observed
 from hearth.launch.sampling import SamplerProcess
@@ -33,6 +34,7 @@ from hearth.measure.sampler import ROWS_LOST
 from hearth.measure.users_event_log import UsersEventLog
 from hearth.model.errors import UserError
 from hearth.model.processes import die_with
+from hearth.model.redaction import Redaction
 from hearth.planner import jvm, places
 from hearth.planner.known_machine import KnownMachine
 
@@ -61,6 +63,7 @@ def profile(submission: Submission, line: SubmitLine, arm: str | None, debug: bo
     directory = new_directory(places.state_home(), name)
     gc_log = local_log_name(directory.name, "%p")
     seen = observed(submission.launch, submission.settings, master, directory, gc_log)
+    seen = replace(seen, launch=handed_over(seen.launch, line, places.state_home()))
     head = _head(seen, submission, line, arm, debug)
     reading = jvm.command("topology", debug=debug)
     return _Run(RecordWriter.create(directory, name, head), seen, reading).to_its_end()
@@ -90,14 +93,15 @@ def _head(
     seen: Observed, submission: Submission, line: SubmitLine, arm: str | None, debug: bool
 ) -> dict[str, Any]:
     roots = Roots()
+    redaction = Redaction.of(seen.settings)
     probes = survey(roots)
     return {
-        "command": seen.launch.command,
-        "arguments": line.application,
+        "command": seen.launch.shown_command(redaction),
+        "arguments": redaction.words(line.application),
         "master": seen.settings["spark.master"],
         "arm": arm,
-        "configuration": seen.settings,
-        "plan": submission.plan,
+        "configuration": redaction.settings(seen.settings),
+        "plan": redaction.plan(submission.plan) if submission.plan else None,
         "versions": versions(hearth.__version__, places.spark_home(), places.java()),
         "machine_settings": machine_settings(),
         "cpus_of_node": kernel.cpus_of_nodes(roots.sys),

@@ -13,6 +13,7 @@ from typing import Any
 
 from hearth.launch import compose
 from hearth.launch.arguments import SubmitLine
+from hearth.launch.handed import handed_over
 from hearth.launch.local_dirs import check_local_dirs
 from hearth.launch.settings import check_spark, user_master, user_settings
 from hearth.model.errors import UserError
@@ -72,6 +73,7 @@ def prepare(
     additions, jar = _additions(options, plan)
     flags = _driver_flags(options, line, settings, jar)
     launch = compose.composed(spark_submit, line, settings, plan, additions, jar, flags)
+    launch = handed_over(launch, line, places.state_home())
     launch.environment.update(_python(settings))
     launch.notes.extend(_idle(options, plan))
     return Submission(launch, settings, plan["master"], plan)

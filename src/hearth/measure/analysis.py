@@ -21,6 +21,10 @@ from hearth.measure.stages import StageTally, TaskSums
 from hearth.measure.taskrows import STATES, Slots
 from hearth.measure.timeline import step_function, timeline
 from hearth.model.ids import parse_ids
+from hearth.model.redaction import Redaction
+
+#: Parts that hold no text of the user's, and much else.
+_NUMBERS = ("timeline", "tasks_sample", "counters", "metrics")
 
 
 def analyse(directory: Path) -> dict[str, Any]:
@@ -61,7 +65,17 @@ def compose(evidence: Evidence) -> dict[str, Any]:
         "metrics": _metrics(evidence),
     }
     document["findings"] = findings(document)
-    return document
+    redaction = Redaction.of(_settings(evidence))
+    return {
+        name: part if name in _NUMBERS else redaction.document(part)
+        for name, part in document.items()
+    }
+
+
+def _settings(evidence: Evidence) -> dict[str, str]:
+    if evidence.record is not None:
+        return dict(evidence.record.head.get("configuration") or {})
+    return evidence.log.properties if isinstance(evidence.log, EventLog) else {}
 
 
 def _record(evidence: Evidence) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 from hearth.measure import kernel
 from hearth.measure.probes.base import Target, read_if_alive
 from hearth.model.processes import start_ticks
+from hearth.model.redaction import Redaction
 
 _EXECUTORS = ("CoarseGrainedExecutorBackend", "KubernetesExecutorBackend")
 _DRIVER = "org.apache.spark.deploy.SparkSubmit"
@@ -35,8 +36,11 @@ class Found:
 class ProcessFinder:
     """Scans /proc; a process that was looked at and is not ours is not read again."""
 
-    def __init__(self, proc: Path, driver: int, tag: str) -> None:
+    def __init__(
+        self, proc: Path, driver: int, tag: str, redaction: Redaction | None = None
+    ) -> None:
         self._proc = proc
+        self._redaction = redaction or Redaction.of({})
         self._driver = driver
         self._tag = tag
         self._scans_of: dict[tuple[int, int], int] = {}
@@ -105,7 +109,7 @@ class ProcessFinder:
             return None
         role = self._role(pid, words)
         target = Target(pid, stat.start_ticks, role)
-        brief = " ".join(words)[:_COMMAND_LENGTH]
+        brief = " ".join(self._redaction.words(words))[:_COMMAND_LENGTH]
         found = Found(target, stat.parent, None, brief)
         return replace(found, executor_id=self._executor_id(found, words))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from hearth.measure.samples import SampleFile
 from hearth.model.errors import UserError
+from hearth.model.private import private_directory
 
 FORMATS = ("parquet", "csv")
 #: Rows that are turned into columns and written at a time.
@@ -24,7 +25,8 @@ def export(
     """
     if form not in FORMATS:
         raise UserError(f"export: '{form}' is no format: choose {' or '.join(FORMATS)}")
-    target.mkdir(parents=True, exist_ok=True)
+    if not target.exists():
+        private_directory(target)
     tables: dict[str, Iterator[dict[str, Any]]] = {
         "tasks": _task_rows(analysis["tasks_sample"]),
         "stages": iter(_rows(analysis["stages"])),
@@ -73,6 +75,8 @@ def _write(file: Path, rows: Iterator[dict[str, Any]], form: str) -> Path | None
             if names is None:
                 names = list(dict.fromkeys(name for row in batch for name in row))
                 schema = _schema(arrow, batch, names)
+                part.unlink(missing_ok=True)  # of an export that was cut short
+                part.touch(0o600, exist_ok=False)
                 writer = _writer(part, schema, form)
             writer.write_table(arrow.Table.from_pylist(_fitted(batch, schema), schema=schema))
     finally:

@@ -12,6 +12,7 @@ from pathlib import Path
 from hearth.measure import kernel
 from hearth.measure.discovery import Found
 from hearth.measure.probes.base import Target, read_if_alive
+from hearth.model.private import open_private
 
 _PART_BYTES = 1 << 20
 
@@ -39,7 +40,7 @@ class GcLogCopies:
         for target in executors - self._open.keys():
             log = self._log(target.pid)
             if log is not None and os.access(log, os.R_OK):
-                self._open[target] = os.open(log, os.O_RDONLY | os.O_CLOEXEC)
+                self._open[target] = open_private(str(log), os.O_RDONLY)
         for target, descriptor in list(self._open.items()):
             self._fetch(target.pid, descriptor)
             if target not in executors:
@@ -53,9 +54,10 @@ class GcLogCopies:
         return self._proc / str(pid) / "cwd" / local_log_name(self._record.name, own_pid)
 
     def _fetch(self, pid: int, descriptor: int) -> None:
+        log = self._record / "gc" / f"executor-{pid}.log"
         while part := os.read(descriptor, _PART_BYTES):
             try:
-                with (self._record / "gc" / f"executor-{pid}.log").open("ab") as copy:
+                with open(log, "ab", opener=open_private) as copy:
                     copy.write(part)
             except OSError as error:
                 self._lose(error)

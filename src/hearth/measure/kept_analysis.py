@@ -6,6 +6,7 @@ name, size and time, and the program that derives it. A file with another key, o
 does not have its digest, is not used; it is derived anew and written again.
 """
 
+import contextlib
 import hashlib
 import os
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 import orjson
 
 from hearth.measure.record import Record, analysis_file
+from hearth.model.private import write_private
 
 SCHEMA = "hearth/analysis/1"
 
@@ -52,13 +54,8 @@ def keep(record: Record, key: str, analysis: dict[str, Any]) -> None:
     if record.running or not os.access(file.parent, os.W_OK):
         return  # it is derived again next time, which is all that is lost
     document = orjson.dumps(analysis)
-    part = file.with_name(f"{file.name}.{os.getpid()}")
-    try:
-        part.write_bytes(_head(key, document) + b"\n" + document)
-        part.chmod(0o600)
-        part.replace(file)
-    except OSError:
-        part.unlink(missing_ok=True)  # a full disk: as above
+    with contextlib.suppress(OSError):  # a full disk: as above
+        write_private(file, _head(key, document) + b"\n" + document)
 
 
 def _head(key: str, document: bytes) -> bytes:

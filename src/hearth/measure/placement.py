@@ -1,9 +1,9 @@
 """The placement proof of a `local-numa` run, copied from the cluster manager's run directory."""
 
-import shutil
 from pathlib import Path
 
 from hearth.model.documents import load_document
+from hearth.model.private import write_private
 
 
 class PlacementCopy:
@@ -23,9 +23,7 @@ class PlacementCopy:
             return
         changed_ns = source.stat().st_mtime_ns
         if changed_ns != self._copied_ns:
-            part = self._target.with_name(".placement.json")
-            shutil.copyfile(source, part)
-            part.replace(self._target)
+            write_private(self._target, source.read_bytes())
             self._copied_ns = changed_ns
 
     def _find(self, driver_pid: int) -> Path | None:

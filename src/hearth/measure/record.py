@@ -21,6 +21,7 @@ from typing import Any
 from hearth.measure.shapes import End, Head, Machine
 from hearth.model.documents import load_document, read_document, reason
 from hearth.model.errors import UserError
+from hearth.model.private import open_private, private_directory, write_private
 from hearth.model.processes import is_alive, start_ticks
 
 SCHEMA = "hearth/record/1"
@@ -104,8 +105,10 @@ class RecordWriter:
             **head,
         }
         try:
+            private_directory(directory.parent)
+            directory.mkdir(mode=0o700)
             for folder in ("eventlog", "gc", "samples"):
-                (directory / folder).mkdir(mode=0o700, parents=True)
+                (directory / folder).mkdir(mode=0o700)
             write_document(directory / "record.json", document)
             _reserve(directory / _RESERVE)
         except OSError as error:
@@ -133,8 +136,8 @@ class RecordWriter:
             self.lose(error)
 
     def _write(self, file: str, line: bytes) -> None:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        descriptor = os.open(self.directory / file, flags, 0o600)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        descriptor = open_private(str(self.directory / file), flags)
         try:
             written = os.write(descriptor, line)
         finally:
@@ -179,12 +182,7 @@ def _reserve(file: Path) -> None:
 
 def write_document(file: Path, document: dict[str, Any]) -> None:
     """Writes a JSON document that is there as a whole or not at all."""
-    part = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        part.write_text(json.dumps(document, indent=1), encoding="utf-8")
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
+    write_private(file, json.dumps(document, indent=1))
 
 
 def records_home(state_home: Path) -> Path:

@@ -23,6 +23,7 @@ from hearth.measure.probes.base import Probe, Roots, Target
 from hearth.measure.probes.schedstat import allow_many_files
 from hearth.measure.record import RecordWriter
 from hearth.model.processes import is_alive
+from hearth.model.redaction import Redaction
 
 PERIOD_S = 1.0
 #: The exit code of a sampler that could not write all that it saw.
@@ -59,7 +60,8 @@ class Sampler:
 
     def __init__(self, writer: RecordWriter, driver: int, roots: Roots) -> None:
         self._writer = writer
-        self.finder = ProcessFinder(roots.proc, driver, writer.directory.name)
+        redaction = Redaction.of(writer.head.get("configuration") or {})
+        self.finder = ProcessFinder(roots.proc, driver, writer.directory.name, redaction)
         probes = surveyed_probes(roots, writer.head["probes"])
         self._schedules = [Schedule(probe, probe.least_period_s) for probe in probes]
         self._finding = 0.0

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from hearth.measure.record import RecordWriter
+from hearth.model.private import open_private
 
 _START_BYTES = 1 << 20
 
@@ -56,15 +57,21 @@ class UsersEventLog:
     def _take(self, path: Path, final: bool) -> None:
         target = self._target / path.name.removesuffix(".inprogress")
         if path.is_dir():
-            shutil.copytree(path, target)
+            shutil.copytree(path, target, copy_function=_copy)
+            target.chmod(0o700)
         else:
             try:
                 os.link(path, target)
             except OSError:
                 if not final:
                     return  # another file system: copied when it is whole
-                shutil.copy2(path, target)
+                _copy(path, target)
         self._linked = target
+
+
+def _copy(source: str | Path, target: str | Path) -> None:
+    with Path(source).open("rb") as log, open(target, "wb", opener=open_private) as copy:
+        shutil.copyfileobj(log, copy)
 
 
 def _local(directory: str) -> Path | None:

@@ -26,6 +26,7 @@ from typing import (
 )
 
 from hearth.model.errors import UserError
+from hearth.model.private import open_private
 
 Document = dict[str, Any]
 #: Deeper than any document of hearth's, and far from where Python's own recursion ends.
@@ -79,7 +80,7 @@ def append_line(file: Path, document: Document) -> None:
     Raises OSError; of a line that did not fit nothing stays behind.
     """
     line = json.dumps(document).encode() + b"\n"
-    with file.open("ab", buffering=0) as lines:
+    with open(file, "ab", buffering=0, opener=open_private) as lines:
         end = lines.seek(0, os.SEEK_END)
         try:
             if lines.write(line) != len(line):

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from hearth.model.private import ours, private_directory, write_private
 from hearth.model.processes import die_with
 from hearth.planner import places
 
@@ -58,17 +59,17 @@ def prepared(training: Training, debug: bool) -> Path | None:
     """
     archive = _place(training)
     refusal = archive.with_suffix(".failed")
-    if archive.is_file():
+    if ours(archive):
         return archive
     if refusal.is_file():
         why = refusal.read_text(errors="replace").strip()
         _note(debug, f"no class-data archive: {why} (delete {refusal})")
         return None
     try:
-        archive.parent.mkdir(parents=True, exist_ok=True)
+        private_directory(archive.parent)
         reason = _make(training, archive)
         if reason:
-            refusal.write_text(reason + "\n")
+            write_private(refusal, reason + "\n")
     except OSError as error:
         reason = str(error)
     if reason:
@@ -80,7 +81,7 @@ def prepared(training: Training, debug: bool) -> Path | None:
 def existing(training: Training) -> Path | None:
     """The archive where it has been made already."""
     archive = _place(training)
-    return archive if archive.is_file() else None
+    return archive if ours(archive) else None
 
 
 def using(archive: Path) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from hearth.model.documents import parse
 from hearth.model.errors import UserError
+from hearth.model.private import open_private
 from hearth.model.processes import die_with
 from hearth.planner import archive, places
 
@@ -85,7 +86,7 @@ def begin(command: list[str], answer: Path) -> subprocess.Popen[str]:
         os.nice(_BESIDE)
         ask()
 
-    with answer.open("wb") as file:
+    with open(answer, "wb", opener=open_private) as file:
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

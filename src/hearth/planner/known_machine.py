@@ -15,6 +15,7 @@ from hearth.measure import kernel
 from hearth.measure.record import write_document
 from hearth.measure.shapes import Node
 from hearth.model.documents import load_document
+from hearth.model.private import private_directory
 from hearth.planner import archive, places
 
 _NAME = "machine"
@@ -65,6 +66,6 @@ class KnownMachine:
     def keep(self, machine: dict[str, Any]) -> None:
         """Keeps what was read just now; where that cannot be, it is read again the next time."""
         with contextlib.suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
+            private_directory(self._file.parent)
             write_document(self._file, {"boot_id": self._boot, "machine": machine})
             archive.drop_oldest(self._file.parent, _NAME)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import pwd
 import shutil
 from pathlib import Path
 
@@ -48,13 +49,28 @@ def java() -> Path:
 def state_home() -> Path:
     """Plans and the records of runs: `HEARTH_STATE`, else `~/.local/state/hearth` (XDG)."""
     chosen = os.environ.get("HEARTH_STATE")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "state") / "hearth"
+    return Path(chosen).absolute() if chosen else _base("XDG_STATE_HOME", ".local/state") / "hearth"
 
 
 def cache_home() -> Path:
     """What can be made again at any time: `~/.cache/hearth` (XDG)."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "hearth"
+    return _base("XDG_CACHE_HOME", ".cache") / "hearth"
+
+
+def home() -> Path:
+    """`HOME`, else the home directory of the user database, as the JVM side has it (`Homes`)."""
+    chosen = os.environ.get("HOME", "")
+    if chosen.startswith("/"):
+        return Path(chosen)
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError as unknown:
+        raise UserError(
+            f"HOME: not set, and user {os.getuid()} has no entry in the user database: set HOME"
+        ) from unknown
+
+
+def _base(variable: str, below_home: str) -> Path:
+    """A base directory; a path that is not absolute does not count (XDG Base Directory 0.8)."""
+    chosen = os.environ.get(variable, "")
+    return Path(chosen) if chosen.startswith("/") else home() / below_home

@@ -4,6 +4,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from hearth.model.errors import UserError
+from hearth.model.redaction import REDACTED, Redaction
 from hearth.model.sizes import parse_bytes, parse_mb
 
 KINDS = ("sql", "ml", "graph", "etl")
@@ -47,6 +48,16 @@ def parse_conf(settings: list[str], what: str = "--conf") -> dict[str, str]:
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key.strip():
-            raise UserError(f"{what}: '{setting}' is not key=value: write it as spark.key=value")
+            shown = _shown(setting)
+            raise UserError(f"{what}: '{shown}' is not key=value: write it as spark.key=value")
         conf[key.strip()] = value.strip()
     return conf
+
+
+def _shown(setting: str) -> str:
+    """A setting that is none, such as `spark.some.password hush`: no more of it than its key."""
+    redaction = Redaction.of({})
+    key, blank, _ = setting.partition(" ")
+    return (
+        f"{key} {REDACTED}" if blank and redaction.secret.search(key) else redaction.text(setting)
+    )

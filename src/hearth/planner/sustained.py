@@ -13,6 +13,7 @@ from typing import Any, TypedDict
 from hearth.measure.record import write_document
 from hearth.measure.shapes import Rate
 from hearth.model.documents import load_document
+from hearth.model.private import private_directory
 from hearth.planner import jvm, places
 
 _SETTINGS = (
@@ -51,7 +52,7 @@ def sustained_bandwidth(*, debug: bool = False) -> dict[str, Any]:
     document: dict[str, Any] = jvm.call("bandwidth", debug=debug, compute=True)
     try:
         file = _place()
-        file.parent.mkdir(parents=True, exist_ok=True)
+        private_directory(file.parent)
         write_document(file, document)
     except OSError as error:
         print(f"hearth: the bandwidth is measured again next time: {error}", file=sys.stderr)

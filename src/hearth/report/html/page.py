@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.model.ids import parse_ids
+from hearth.model.private import write_private
 from hearth.model.sizes import show_bytes, show_mb
 from hearth.report.html import pictures
 from hearth.report.html.absent import reason_absent, say_absent
@@ -26,10 +27,8 @@ def write_page(
     comparison: Document | None = None,
     characterisation: Document | None = None,
 ) -> None:
-    """Writes the page, whole or not at all."""
-    part = file.with_name(f".{file.name}.part")
-    part.write_text(page(runs, comparison, characterisation), encoding="utf-8")
-    part.replace(file)
+    """Writes the page, private, whole or not at all."""
+    write_private(file, page(runs, comparison, characterisation))
 
 
 def page(

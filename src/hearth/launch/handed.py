@@ -1,0 +1,77 @@
+"""Hands JVM options of the user's files over in files: a command line is for all to read.
+
+The driver's go into an argument file of the JVM (`@file`, java(1)), those of executors into a
+properties file behind the user's own (`--extra-properties-file`), which only `--conf` overrides.
+Both are named by a hash of their content, private, and swept with the plans.
+"""
+
+import hashlib
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+from hearth.launch.arguments import Option, SubmitLine
+from hearth.launch.compose import Launch
+from hearth.launch.plan_file import write_for_runs
+from hearth.launch.settings import OPTION_KEYS
+
+DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
+EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
+
+
+def handed_over(launch: Launch, line: SubmitLine, state: Path) -> Launch:
+    """The launch with options of the user's files in files; those typed stay where they are.
+
+    state: the directory below which the files are written.
+    """
+    typed = {key_of(option) for option in line.options}
+    options: list[Option] = []
+    private: dict[str, str] = {}
+    for option in launch.options:
+        key = key_of(option)
+        value = (option.value or "").partition("=")[2]
+        if key in typed or option.name != "--conf":
+            options.append(option)
+        elif key == DRIVER_OPTIONS:
+            options.append(Option("--conf", f"{key}={_with_argument_file(value, state)}"))
+        elif key == EXECUTOR_OPTIONS:
+            private[key] = value
+        else:
+            options.append(option)
+    if private:
+        text = "".join(f"{key}={_escaped(value)}\n" for key, value in private.items())
+        options.append(Option("--extra-properties-file", str(_file(text, "properties", state))))
+    return replace(launch, options=options)
+
+
+def key_of(option: Option) -> str | None:
+    """The setting that an option makes."""
+    if option.name == "--conf":
+        return (option.value or "").partition("=")[0].strip()
+    return OPTION_KEYS.get(option.name)
+
+
+def _with_argument_file(value: str, state: Path) -> str:
+    """JVM flags (-X) stay; system properties and agents may hold anything, and go into the file."""
+    words = shlex.split(value)
+    moved = [word for word in words if not word.startswith(("-X", "@"))]
+    if not moved:
+        return value
+    text = "".join(f'"{_quoted(word)}"\n' for word in moved)
+    file = _file(text, "args", state)
+    return shlex.join([*(word for word in words if word not in moved), f"@{file}"])
+
+
+def _file(text: str, suffix: str, state: Path) -> Path:
+    name = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return write_for_runs(f"{name}.{suffix}", text, state)
+
+
+def _quoted(word: str) -> str:
+    """Within the quotes of an argument file of java(1)."""
+    return word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _escaped(value: str) -> str:
+    """As java.util.Properties reads it."""
+    return value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")

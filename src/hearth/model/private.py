@@ -1,0 +1,84 @@
+"""Files and directories that only their owner can read, from the first moment, whatever the umask.
+
+Records, plans and logs hold command lines and settings. A directory that is there already must be
+this user's own: in a place that others can write to, one made beforehand could lead anywhere.
+"""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+_FILE = 0o600
+_DIRECTORY = 0o700
+
+
+def private_directory(path: Path) -> Path:
+    """Makes a directory, with all above it that are missing; tightens an open one of this user's.
+
+    Raises PermissionError, with the reason, where it or a link to it is somebody else's.
+    """
+    path = path.absolute()
+    if not path.parent.exists():
+        _make(path.parent)
+    try:
+        path.mkdir(_DIRECTORY)
+        return path
+    except FileExistsError:
+        _check_owner(path)
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if os.fstat(directory).st_uid != os.geteuid():
+            raise _not_ours(path, os.fstat(directory).st_uid)
+        if os.fstat(directory).st_mode & 0o077:
+            os.fchmod(directory, _DIRECTORY)
+    finally:
+        os.close(directory)
+    return path
+
+
+def ours(file: Path) -> bool:
+    """Whether a file is there that nobody but this user or root can have written or replaced."""
+    try:
+        seen, folder = file.lstat(), file.parent.stat()
+    except OSError:
+        return False
+    trusted = {seen.st_uid, folder.st_uid} <= {os.geteuid(), 0}
+    closed = not folder.st_mode & 0o077 or not (seen.st_mode | folder.st_mode) & 0o022
+    return trusted and closed and stat.S_ISREG(seen.st_mode)
+
+
+def open_private(path: str, flags: int) -> int:
+    """For `open(..., opener=open_private)`: a new file is private, a link is not followed."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, _FILE)
+
+
+def write_private(file: Path, content: str | bytes) -> None:
+    """Writes a file that is there as a whole or not at all; replaces the one before."""
+    part = file.with_name(f".{file.name}.{os.getpid()}")
+    part.unlink(missing_ok=True)  # of an earlier process of this id
+    try:
+        with open(part, "xb", opener=open_private) as output:
+            output.write(content.encode() if isinstance(content, str) else content)
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _make(path: Path) -> None:
+    """Like mkdir -p, each directory private (pathlib gives the mode to the last one only)."""
+    if not path.parent.exists():
+        _make(path.parent)
+    path.mkdir(_DIRECTORY, exist_ok=True)
+
+
+def _check_owner(path: Path) -> None:
+    """Of the link itself, where it is one: a user may move his directories to another disk."""
+    owner = path.lstat().st_uid
+    if owner != os.geteuid():
+        raise _not_ours(path, owner)
+
+
+def _not_ours(path: Path, owner: int) -> PermissionError:
+    reason = f"it belongs to user {owner}, not to {os.geteuid()}"
+    return PermissionError(errno.EPERM, reason, str(path))

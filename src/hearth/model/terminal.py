@@ -1,0 +1,72 @@
+"""What reaches a terminal: text alone, no command to it.
+
+Names, settings, logs and captures come from anywhere. A control character in them could colour,
+move, rename or answer for the user (ESC, C1; ECMA-48), a bidirectional override could show a text
+in another order than it has (Boucher and Anderson 2023, "Trojan Source"). All are shown as escapes.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+#: hearth's own colours, of `Screen.paint` and `Screen.hue`: from anywhere else they only colour.
+_OWN = r"\x1b\[(?:0|1|2|7|3[123]|38;5;\d{1,3})m"
+_CLEAR_LINE = "\r\x1b[K"
+_CONTROLS = (
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_ESCAPED = re.compile(_CONTROLS)
+_ESCAPED_BUT_OWN = re.compile(f"({_OWN})|{_CONTROLS}")
+
+
+def escaped(text: str) -> str:
+    """The text with control characters as escapes; line breaks and tabs stay."""
+    return _ESCAPED.sub(lambda match: _shown(match[0]), text)
+
+
+class TerminalStream:
+    """A stream that escapes what it is given; on a terminal, hearth's own colours pass."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._pattern = _ESCAPED_BUT_OWN if stream.isatty() else _ESCAPED
+
+    def write(self, text: str) -> int:
+        own = self._pattern.groups > 0
+        self._stream.write(
+            self._pattern.sub(lambda m: m[1] if own and m[1] else _shown(m[0]), text)
+        )
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def redraw(self, text: str) -> None:
+        """Puts a text in place of the terminal's last line."""
+        self._stream.write(_CLEAR_LINE + escaped(text))
+        self._stream.flush()
+
+
+def redraw(text: str) -> None:
+    """Puts a text in place of the last line of standard error, a terminal."""
+    stream = sys.stderr
+    wrapped = stream if isinstance(stream, TerminalStream) else TerminalStream(stream)
+    wrapped.redraw(text)
+
+
+@contextmanager
+def escaping_output() -> Iterator[None]:
+    """Everything that this process prints meanwhile, on both streams."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = TerminalStream(before[0]), TerminalStream(before[1])
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def _shown(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"

@@ -1,0 +1,132 @@
+"""Everything kept is for its owner alone, whatever the umask; nobody else's directory is used."""
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hearth.bench.arms import Arm
+from hearth.bench.comparison import Comparison
+from hearth.launch.arguments import split_line
+from hearth.launch.choices import keep_choice
+from hearth.launch.plan_file import write_plan
+from hearth.measure.export import export
+from hearth.measure.record import RecordWriter, new_directory, write_document
+from hearth.model.private import open_private, private_directory, write_private
+from hearth.planner import archive
+from hearth.report.html.page import write_page
+from support import require
+
+OTHER = 65534  # nobody
+
+
+@pytest.fixture(params=[0o000, 0o022])
+def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+def open_to_others(root: Path) -> list[str]:
+    modes = {path: stat.S_IMODE(path.lstat().st_mode) for path in [root, *root.rglob("*")]}
+    return [f"{path} {mode:o}" for path, mode in modes.items() if mode & 0o077]
+
+
+def test_records_plans_choices_comparisons_and_pages_are_private_under_any_umask(
+    tmp_path: Path, umask: int
+) -> None:
+    state = tmp_path / "not" / "there" / "state"
+    writer = RecordWriter.create(new_directory(state, "app"), "app", {"machine_settings": {}})
+    writer.append("samples/process.jsonl", {"pid": 1})
+    writer.warn("what", "remedy")
+    writer.finish("finished", 0, 1.0)
+    write_plan({"mode": "native"}, state)
+    keep_choice(state, split_line(["job.py"]), {"arm": "bound"})
+    comparison = Comparison.begin(state, "app", [Arm("native")], {})
+    comparison.keep({"arm": "native"})
+    write_page(state / "page.html", [])
+    assert len(list(state.rglob("*"))) > 15
+    assert open_to_others(tmp_path / "not") == []
+    assert umask in (0, 0o022)
+
+
+def test_directories_that_an_earlier_hearth_left_open_are_closed(tmp_path: Path) -> None:
+    records = tmp_path / "records"
+    (records / "old").mkdir(parents=True)
+    records.chmod(0o755)
+    RecordWriter.create(new_directory(tmp_path, "app"), "app", {})
+    assert stat.S_IMODE(records.stat().st_mode) == 0o700
+
+
+def test_a_file_is_replaced_and_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_text("theirs")
+    for name in ("document.json", f".other.json.{os.getpid()}", "lines.jsonl"):
+        (tmp_path / name).symlink_to(target)
+    write_document(tmp_path / "document.json", {"a": 1})
+    write_private(tmp_path / "other.json", "{}")
+    with pytest.raises(OSError, match="symbolic links"):
+        open(tmp_path / "lines.jsonl", "a", opener=open_private)  # noqa: SIM115
+    assert target.read_text() == "theirs"
+    assert json.loads((tmp_path / "document.json").read_text()) == {"a": 1}
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_directory_that_somebody_else_made_is_refused(
+    tmp_path: Path, linked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if os.geteuid() != 0:
+        require("root", "only root can make a directory of another user's")
+    mine = tmp_path / "mine"
+    mine.mkdir(0o700)
+    place = tmp_path / "plans"
+    if linked:  # their link to a directory of mine
+        place.symlink_to(mine)
+        os.lchown(place, OTHER, OTHER)
+    else:
+        place.mkdir(0o777)
+        os.chown(place, OTHER, OTHER)
+    with pytest.raises(PermissionError, match="belongs to user 65534"):
+        private_directory(place)
+    monkeypatch.setenv("TMPDIR", str(mine))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    assert write_plan({"mode": "native"}, tmp_path).is_relative_to(mine)
+
+
+def test_a_directory_may_be_moved_to_another_disk_by_its_owner(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir(0o755)
+    (tmp_path / "records").symlink_to(tmp_path / "disk")
+    private_directory(tmp_path / "records")
+    assert stat.S_IMODE((tmp_path / "disk").stat().st_mode) == 0o700
+
+
+def test_no_jvm_starts_from_an_archive_that_somebody_else_put_into_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if os.geteuid() != 0:
+        require("root", "only root can make a directory of another user's")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    training = archive.Training("cli", "key", lambda flag: [sys.executable, "-c", ""])
+    planted = tmp_path / "hearth" / "cli-key.jsa"
+    planted.parent.mkdir(0o755)
+    planted.write_bytes(b"theirs")
+    os.chown(planted, OTHER, OTHER)
+    assert archive.existing(training) is None
+    assert archive.prepared(training, False) is None
+    os.chown(planted, 0, 0)
+    assert archive.existing(training) == planted
+    os.chown(planted.parent, OTHER, OTHER)
+    assert archive.existing(training) is None
+    assert archive.prepared(training, False) is None
+
+
+def test_an_export_is_private(tmp_path: Path, umask: int) -> None:
+    analysis = {"tasks_sample": {"absent": "x"}, "stages": [{"id": 1}], "executors": []}
+    (file,) = export(analysis, None, tmp_path / "tables", "csv")
+    assert "id" in file.read_text()
+    assert open_to_others(tmp_path / "tables") == []
+    assert umask in (0, 0o022)
