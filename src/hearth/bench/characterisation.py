@@ -161,7 +161,7 @@ def _composed(
 def _question(line: Document, comparison: Callable[[str], Comparison]) -> Document:
     """The line with its answer, or with the reason why there is none."""
     if "comparison" not in line:
-        return line
+        return {"reason": "its line is damaged: neither runs nor a reason are told", **line}
     try:
         found = comparison(line["comparison"])
         document = compared(found.head, found.runs)

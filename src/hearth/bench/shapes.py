@@ -121,6 +121,16 @@ class SeriesEntry(TypedDict):
     set: dict[str, str]
 
 
+class SeriesSettings(TypedDict):
+    """How a series runs its cases."""
+
+    repeat: int
+    warmup: int
+    seed: int
+    size_bytes: int | None
+    conf: dict[str, str]
+
+
 class SeriesHead(TypedDict):
     """The first line of a series' results."""
 
@@ -129,7 +139,7 @@ class SeriesHead(TypedDict):
     suite: str
     entries: list[SeriesEntry]
     masters: list[str]
-    settings: dict[str, Any]
+    settings: SeriesSettings
     machine: dict[str, Any]
     versions: dict[str, Any]
 

@@ -110,11 +110,12 @@ def _reading(
     metric: tuple[str, float] | None,
 ) -> Reading:
     absent = _NOT_COUNTED.get(shown)
+    value = float(shown) if shown and absent is None else None
+    told = metric[1] if metric is not None else 0.0
+    if not all(math.isfinite(number) for number in (t, value or 0.0, share or 0.0, told)):
+        raise ValueError(f"{shown} is no number")
     if absent is not None:
         return Reading(t, event, None, unit, None, absent)
-    value = float(shown) if shown else None
-    if not all(math.isfinite(number) for number in (t, value or 0.0, share or 0.0)):
-        raise ValueError(f"{shown} is no number")
     return Reading(t, event, value, unit, share, None if shown else "no value", metric)
 
 
@@ -125,7 +126,7 @@ def topdown_metric(reading: Reading) -> tuple[str, float] | None:
     """
     if reading.metric is None:
         return None
-    *scale, name = reading.metric[0].lower().split()
+    *scale, name = reading.metric[0].lower().split() or [""]
     if name not in _KNOWN_METRICS or not math.isfinite(reading.metric[1]):
         return None
     per_cent = bool(scale) and scale[0].startswith(("%", "percent"))

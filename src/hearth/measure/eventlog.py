@@ -199,8 +199,6 @@ class _Reader:
         """Judges the whole: what was missing, foreign or unknown."""
         log, warn = self.log, self.log.warnings.append
         self._count_running()
-        if log.running_over_time is not None:
-            log.running_over_time.reach(log.last_ms or 0)
         if log.events == 0:
             warn(f"{path.name} holds no event of Spark's: it is empty or another kind of file")
         elif log.start_ms is None:

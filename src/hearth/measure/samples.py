@@ -154,6 +154,7 @@ class ProcessUse:
     def add(self, row: dict[str, Any]) -> None:
         """Takes in one sample."""
         numbers(map(row.get, (*PROCESS_COUNTERS, "rss_kb", "rss_max_kb")))
+        numbers((row["utime"] + 0, row["stime"] + 0))  # no process is without
         before_s = self.clock.last_s
         since_s = self.clock.advance(row["t"])
         if since_s is None and before_s is not None:
@@ -183,10 +184,9 @@ def read_processes(file: SampleFile, step_ms: int, period_s: float = 1.0) -> dic
 
     def take(row: dict[str, Any]) -> None:
         key = (whole(row, "pid"), whole(row, "start_ticks"))
-        use = processes.get(key)
-        if use is None:
-            use = processes[key] = ProcessUse(step_ms, period_s)
+        use = processes.get(key) or ProcessUse(step_ms, period_s)
         use.add(row)
+        processes[key] = use
 
     file.each(take)
     for (pid, _), use in processes.items():

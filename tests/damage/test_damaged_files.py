@@ -1,0 +1,489 @@
+"""Whatever is in a file that hearth reads, the user is told in a sentence: never a stack trace."""
+
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from damaged import Damage, of_bytes, of_json, of_lines, of_text
+
+from hearth.bench import datasets, series, tpch
+from hearth.bench.characterisation import read_characterisation
+from hearth.bench.comparison import read_comparison
+from hearth.bench.shapes import JobResult
+from hearth.bench.summary import is_good, summarised
+from hearth.bench.verdict import compared
+from hearth.launch.arguments import split_line
+from hearth.launch.choices import keep_choice, kept_choice
+from hearth.launch.properties import read_properties
+from hearth.measure.analysis import analyse, analyse_event_log, compose
+from hearth.measure.counters import parse_perf_line, topdown_metric
+from hearth.measure.evidence import gather
+from hearth.measure.export import flat
+from hearth.measure.gclog import read_gc_log
+from hearth.measure.placement import PlacementCopy
+from hearth.measure.record import find_record, list_records
+from hearth.measure.samples import SampleFile
+from hearth.model.documents import read_document
+from hearth.model.errors import UserError
+from hearth.planner import jvm
+from hearth.planner.known_machine import KnownMachine
+from hearth.planner.runs import read_runs
+from hearth.planner.sustained import known_bandwidth
+from hearth.report.bench import show_rows
+from hearth.report.characterisation import show_characterisation
+from hearth.report.compare import show_comparison
+from hearth.report.html.page import page
+from hearth.report.profile import show_profile
+from hearth.report.terminal import Screen
+from support import ROOT
+
+#: Damaged files of each kind; HEARTH_FUZZ asks for more of them.
+ROUNDS = int(os.environ.get("HEARTH_FUZZ", "25"))
+LIMIT_S = 20
+LIMIT_BYTES = 2 << 30
+FIXTURES, EXAMPLES = ROOT / "fixtures", ROOT / "contract" / "examples"
+SCREEN = Screen(width=100, colour=False)
+OF = {"pid": 7, "start_ticks": 1}
+
+
+class TookTooLongError(BaseException):
+    """No reader may catch it."""
+
+
+@pytest.fixture(autouse=True)
+def bounded() -> Iterator[None]:
+    """So much memory and time for all the files of one kind."""
+
+    def late(*_: object) -> None:
+        raise TookTooLongError
+
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (held + LIMIT_BYTES, before[1]))
+    handler = signal.signal(signal.SIGALRM, late)
+    signal.alarm(LIMIT_S * max(ROUNDS // 25, 1))
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, handler)
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def try_all(file: Path, whole: bytes, damage: Damage, read: Callable[[], Any], **of: int) -> None:
+    """Reads a file in each of its damaged forms; what is wrong with it is one line, if anything."""
+    for seed in range(ROUNDS):
+        damaged = damage(whole, random.Random(f"{file.name} {seed}"))
+        file.unlink(missing_ok=True)
+        file.write_bytes(damaged)
+        try:
+            read()
+        except UserError as problem:
+            assert "\n" not in str(problem)
+            assert len(str(problem)) < 1000
+        except Exception as fault:
+            kept = Path(os.environ.get("HEARTH_FUZZ_KEEP", file.parent)) / f"bad-{file.name}"
+            kept.write_bytes(damaged)
+            raise AssertionError(f"seed {seed} of {file.name}: {fault!r} ({kept})") from fault
+    file.write_bytes(whole)
+    read()
+
+
+def shown(analysis: dict[str, Any]) -> None:
+    """All that is made of an analysis."""
+    json.dumps(analysis, allow_nan=False)
+    "\n".join(show_profile(analysis, SCREEN)).encode()
+    page([analysis]).encode()
+
+
+# Event logs and logs of the garbage collectors.
+
+
+@pytest.mark.parametrize("name", ["failure", "killed", "skew", "speculation", "streaming"])
+def test_a_damaged_event_log_is_reported_with_what_could_be_read(tmp_path: Path, name: str) -> None:
+    lines = (FIXTURES / "eventlogs" / f"{name}.jsonl").read_bytes().splitlines(keepends=True)
+    log = tmp_path / name
+    try_all(log, b"".join(lines[:150]), of_lines, lambda: shown(analyse_event_log(log)))
+
+
+@pytest.mark.parametrize("codec", ["zstd", "lz4"])
+def test_a_damaged_compressed_event_log_is_reported(tmp_path: Path, codec: str) -> None:
+    plain = (FIXTURES / "eventlogs" / "failure.jsonl").read_bytes()
+    if codec == "zstd":
+        import zstandard
+
+        packed = zstandard.ZstdCompressor().compress(plain)
+    else:
+        packed = lz4_blocks(plain)
+    log = tmp_path / f"app.{codec}"
+    try_all(log, packed, of_bytes, lambda: shown(analyse_event_log(log)))
+
+
+def lz4_blocks(plain: bytes) -> bytes:
+    """The block stream of lz4-java, without its checksums."""
+    import lz4.block
+
+    packed = lz4.block.compress(plain, store_size=False)
+    sizes = len(packed).to_bytes(4, "little") + len(plain).to_bytes(4, "little")
+    return b"LZ4Block\x25" + sizes + bytes(4) + packed + b"LZ4Block\x15" + bytes(12)
+
+
+def test_a_damaged_part_of_a_rolling_event_log_is_reported(tmp_path: Path) -> None:
+    lines = (FIXTURES / "eventlogs" / "skew.jsonl").read_bytes().splitlines(keepends=True)
+    folder = tmp_path / "eventlog_v2_app"
+    folder.mkdir()
+    (folder / "events_1_app").write_bytes(b"".join(lines[:20]))
+    part = folder / "events_2_app"
+    try_all(part, b"".join(lines[20:]), of_lines, lambda: shown(analyse_event_log(folder)))
+
+
+def test_what_a_log_leaves_out_is_said(tmp_path: Path) -> None:
+    events = (FIXTURES / "eventlogs" / "failure.jsonl").read_text().splitlines()
+    started = [event for event in events if "ApplicationStart" not in event]
+    (tmp_path / "headless").write_text("\n".join(started) + "\n")
+    analysis = analyse_event_log(tmp_path / "headless")
+    assert analysis["record"]["application"] == "headless"
+    shown(analysis)
+    ends = [event for event in events if "SparkListenerTaskEnd" in event]
+    damaged = [
+        e.replace('"Stage ID":0', '"Stage ID":"zero"', 1) if e in ends else e for e in events
+    ]
+    count = sum(a != b for a, b in zip(damaged, events, strict=True))
+    assert count > 0
+    (tmp_path / "typed").write_text("\n".join(damaged) + "\n")
+    warnings = [w["what"] for w in analyse_event_log(tmp_path / "typed")["warnings"]]
+    assert f"event log: {count} events could not be read and are not in the sums" in warnings
+
+
+def test_a_stage_that_was_never_submitted_is_shown(tmp_path: Path) -> None:
+    lines = (FIXTURES / "eventlogs" / "failure.jsonl").read_bytes().splitlines(keepends=True)
+    kept = [line for line in lines if b"StageSubmitted" not in line and b"StageCompl" not in line]
+    (tmp_path / "bare").write_bytes(b"".join(kept))
+    shown(analyse_event_log(tmp_path / "bare"))
+
+
+@pytest.mark.parametrize("log", sorted((FIXTURES / "gc").glob("*.log")), ids=lambda log: log.stem)
+def test_a_damaged_log_of_a_garbage_collector_is_read_as_far_as_it_goes(
+    tmp_path: Path, log: Path
+) -> None:
+    file = tmp_path / log.name
+    try_all(file, log.read_bytes(), of_text, lambda: json.dumps(read_gc_log(file).__dict__))
+
+
+# Records.
+
+
+def rows(make: Callable[[int], dict[str, Any]]) -> bytes:
+    """Ten lines of samples."""
+    return b"".join(json.dumps({"t": t, **make(t)}).encode() + b"\n" for t in range(10))
+
+
+SAMPLES: dict[str, bytes] = {
+    "process": rows(lambda t: {**OF, "utime": 90 * t, "stime": 9 * t, "rss_kb": 10, "run_ns": t}),
+    "memory": rows(lambda t: {**OF, "nodes": {"0": {"anon_kb": 900 + t, "huge_kb": 0}}}),
+    "threads": rows(
+        lambda t: {**OF, "alive": 1, "ran": [[8, t % 4, 90 * t, t]], "names": {"8": ["GC", "gc"]}}
+    ),
+    "system": rows(
+        lambda t: {
+            "cpu": {"0": [t, 0, t, 9 * t, 0, 0, 0, 0], "2": [t, 0, 0, t, 0, 0, 0, 0]},
+            "vmstat": {"numa_hit": 5 * t},
+            "numastat": {"0": {"numa_hit": t}},
+        }
+    ),
+    "counters": rows(
+        lambda t: (
+            {**OF, "event": "cycles", "value": 1e9 + t, "unit": "", "running_share": 0.9}
+            if t % 2
+            else {**OF, "metric": "tma_retiring", "value": 0.4, "running_share": 0.9}
+        )
+    ),
+    "scheduler": rows(
+        lambda t: {**OF, "event": "cpu-migrations", "value": 3.0, "running_share": 1.0}
+    ),
+    "bandwidth": rows(lambda t: {"domains": {"S0": {"total_bytes": t << 30}}}),
+}
+HEAD = {
+    **json.loads((EXAMPLES / "record.json").read_text()),
+    "owner": {"pid": 999_999_999, "start_ticks": 1},
+    "clock_ticks_per_s": 100,
+    "cpus_of_node": {"0": "0-1", "8": "2-3"},
+    "sustained_bandwidth": {"nodes": {"0": {"best_gb_s": 20.0}}},
+    "probes": [{"name": name, "status": "on", "reason": None, "period_s": 1.0} for name in SAMPLES],
+}
+PROCESSES = [
+    {"t": 0.1, **OF, "role": "executor", "executor_id": "1", "event": "seen",
+     "cpus_allowed": "2-3", "mems_allowed": "0,8", "policy": "bind:8"},
+    {"t": 9.5, **OF, "event": "gone", "exit": None},
+]  # fmt: skip
+FILES: dict[str, tuple[bytes, Damage]] = {
+    "record.json": (json.dumps(HEAD).encode(), of_json),
+    "end.json": (b'{"ended": "2026-11-21", "exit_code": 0, "wall_s": 10.5, "state": "finished"}',
+                 of_json),
+    "machine.json": ((EXAMPLES / "topology.json").read_bytes(), of_json),
+    "warnings.jsonl": (b'{"t": 1.0, "what": "a", "remedy": "b"}\n' * 3, of_lines),
+    "processes.jsonl": (b"".join(json.dumps(row).encode() + b"\n" for row in PROCESSES), of_lines),
+    "gc/executor-7.log": ((FIXTURES / "gc" / "g1-17.log").read_bytes(), of_text),
+    "eventlog/app": ((FIXTURES / "eventlogs" / "failure.jsonl").read_bytes(), of_lines),
+    **{f"samples/{name}.jsonl": (lines, of_lines) for name, lines in SAMPLES.items()},
+}  # fmt: skip
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    """A record in a state directory, with a file of each kind."""
+    directory = tmp_path / "records" / HEAD["id"]
+    for name, (whole, _) in FILES.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_bytes(whole)
+    return directory
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_damaged_file_of_a_record_is_told_and_the_rest_is_shown(record: Path, name: str) -> None:
+    def read() -> None:
+        found, problems = list_records(record.parent.parent)
+        assert len(found) + len(problems) == 1
+        shown(compose(gather(record)))
+        if name.startswith("samples"):
+            for row in SampleFile(record / name):
+                json.dumps(flat(row))
+
+    try_all(record / name, *FILES[name], read)
+
+
+def test_a_damaged_kept_analysis_is_derived_again(record: Path) -> None:
+    analyse(record)
+    file = record.with_name(f".{record.name}.analysis")
+    try_all(file, file.read_bytes(), of_bytes, lambda: shown(analyse(record)))
+
+
+IN_ITS_PLACE: dict[str, Callable[[Path], Any]] = {
+    "a directory": lambda file: file.mkdir(),
+    "a dangling link": lambda file: file.symlink_to("nowhere"),
+    "a link to itself": lambda file: file.symlink_to(file.name),
+    "a pipe": os.mkfifo,
+}
+
+
+@pytest.mark.parametrize("kind", IN_ITS_PLACE)
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith("json")])
+def test_what_is_no_file_is_named_and_not_waited_for(record: Path, name: str, kind: str) -> None:
+    (record / name).unlink()
+    IN_ITS_PLACE[kind](record / name)
+    found, problems = list_records(record.parent.parent)
+    if name == "machine.json":
+        assert "machine.json cannot be read" in found[0].head["machine"]["absent"]
+    else:
+        assert found == []
+        assert f"'{record / name}' cannot be read" in problems[0]
+
+
+def test_last_is_the_latest_record_that_can_be_read_and_the_damaged_one_is_said(
+    record: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = record.with_name("20991231-000000-later-0001")
+    shutil.copytree(record, other)
+    (other / "record.json").write_text("{}")
+    assert find_record(record.parent.parent, "last").id == record.name
+    assert f"'{other}/record.json' cannot be read: 'schema' is missing" in capsys.readouterr().err
+    with pytest.raises(UserError, match="'schema' is missing"):
+        find_record(record.parent.parent, other.name)
+
+
+# What hearth keeps: runs, choices, caches, journals.
+
+
+def test_a_damaged_run_of_local_numa_does_not_hide_the_others(tmp_path: Path) -> None:
+    whole = (EXAMPLES / "run.json").read_bytes()
+    for name in ("good", "bad"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "run.json").write_bytes(whole)
+    file = tmp_path / "runs" / "bad" / "run.json"
+    copy = PlacementCopy(tmp_path / "runs", tmp_path)
+
+    def read() -> None:
+        found, problems = read_runs(tmp_path)
+        assert len(found) + len(problems) == 2
+        assert [run.state for run in found]
+        copy.look(1)
+
+    try_all(file, whole, of_json, read)
+
+
+def test_a_damaged_choice_is_named(tmp_path: Path) -> None:
+    line = split_line(["job.py"])
+    kept = {"arm": "bound", "comparison": "c", "sentence": "s", "master": None, "words": ["a"]}
+    file = keep_choice(tmp_path, line, kept)
+
+    def read() -> None:
+        choice = kept_choice(tmp_path, line)
+        assert choice is not None
+        assert all(isinstance(word, str) for word in choice["words"])
+
+    try_all(file, file.read_bytes(), of_json, read)
+
+
+def test_damaged_caches_are_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    topology = json.loads((EXAMPLES / "topology.json").read_text())
+    KnownMachine({}).keep(topology)
+    (file,) = tmp_path.rglob("machine-*.json")
+    try_all(file, file.read_bytes(), of_json, lambda: KnownMachine({}).document())
+    whole = (EXAMPLES / "bandwidth.json").read_bytes()
+    monkeypatch.setattr("hearth.planner.sustained._place", lambda: tmp_path / "bandwidth")
+    try_all(tmp_path / "bandwidth", whole, of_json, known_bandwidth)
+
+
+COMPARISON = json.loads((EXAMPLES / "comparison.json").read_text())
+COMPARISON_RUNS = [
+    {"arm": arm["name"], "repetition": number - 1, "record": "r", "seconds": seconds,
+     "measures": arm["measures"]}
+    for arm in COMPARISON["arms"]
+    for number, seconds in enumerate(arm["seconds"])
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["comparison.json", "runs.jsonl"])
+def test_a_damaged_comparison_is_named_or_read_without_the_damaged_runs(
+    tmp_path: Path, name: str
+) -> None:
+    files = {
+        "comparison.json": json.dumps(COMPARISON).encode(),
+        "runs.jsonl": b"".join(json.dumps(run).encode() + b"\n" for run in COMPARISON_RUNS),
+    }
+    for other, whole in files.items():
+        (tmp_path / other).write_bytes(whole)
+
+    def read() -> None:
+        found = read_comparison(tmp_path)
+        document = compared(found.head, found.runs)
+        show_comparison(document, SCREEN)
+        page([], document)
+
+    try_all(tmp_path / name, files[name], of_lines if name == "runs.jsonl" else of_json, read)
+
+
+@pytest.mark.parametrize("name", ["characterisation.json", "questions.jsonl", "runs.jsonl"])
+def test_a_damaged_characterisation_is_named_or_read_without_the_damaged_lines(
+    tmp_path: Path, name: str
+) -> None:
+    whole = json.loads((EXAMPLES / "characterisation.json").read_text())
+    files: dict[Path, bytes] = {}
+    keys = ("subject", "key", "title", "source", "notes", "reason")
+    lines = []
+    for question in whole["questions"]:
+        told = {key: question[key] for key in keys if key in question}
+        if "comparison" in question:
+            of = question["comparison"]
+            told["comparison"] = of["id"]
+            place = tmp_path / "comparisons" / of["id"]
+            runs = [
+                {"arm": arm["name"], "repetition": number, "record": "r", "seconds": seconds,
+                 "measures": arm.get("measures", {})}
+                for arm in of["arms"]
+                for number, seconds in enumerate(arm["seconds"])
+            ]  # fmt: skip
+            files[place / "comparison.json"] = json.dumps(of).encode()
+            files[place / "runs.jsonl"] = b"".join(json.dumps(r).encode() + b"\n" for r in runs)
+        lines.append(json.dumps(told).encode() + b"\n")
+    here = tmp_path / "characterisations" / "c"
+    files[here / "characterisation.json"] = json.dumps(whole).encode()
+    files[here / "questions.jsonl"] = b"".join(lines)
+    for file, content in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    file = next(file for file in files if file.name == name)
+
+    def read() -> None:
+        document = read_characterisation(tmp_path, here)
+        show_characterisation(document, SCREEN)
+        page([], None, document)
+
+    try_all(file, files[file], of_lines if name.endswith("l") else of_json, read)
+
+
+def test_a_damaged_series_is_named_or_read_without_the_damaged_cases(tmp_path: Path) -> None:
+    whole = json.loads((EXAMPLES / "bench-result.json").read_text())
+    lines = [whole["series"], *whole["cases"]]
+    file = tmp_path / "r.jsonl"
+
+    def read() -> None:
+        results = series.read(file)
+        show_rows(summarised(results), results.series["settings"], SCREEN)
+        is_good(results)
+
+    try_all(file, b"".join(json.dumps(line).encode() + b"\n" for line in lines), of_lines, read)
+
+
+def test_a_damaged_manifest_or_result_is_named(tmp_path: Path) -> None:
+    whole = (EXAMPLES / "dataset.json").read_bytes()
+    file = tmp_path / datasets.MANIFEST
+    try_all(file, whole, of_json, lambda: int(datasets.manifest(tmp_path)["bytes"]))
+    made = {"generator": "tpch", "version": "1", "parameters": {"scale": "1.0"},
+            "files": [{"name": "a", "bytes": 1}]}  # fmt: skip
+    (tmp_path / "tpch").mkdir()
+    file = tmp_path / "tpch" / datasets.MANIFEST
+
+    def is_refused() -> None:
+        with pytest.raises(UserError):
+            tpch._is_ready(1.0, tmp_path / "tpch")
+
+    try_all(file, json.dumps(made).encode(), of_json, is_refused)
+    whole = (EXAMPLES / "workload-result.json").read_bytes()
+    result = tmp_path / "result.json"
+    try_all(result, whole, of_json, lambda: read_document(result, JobResult, "run it again"))
+
+
+# What comes from other programs.
+
+
+def test_damaged_lines_of_perf_are_passed_over(tmp_path: Path) -> None:
+    lines = (
+        b"1.001,120000,,cycles,1000000,95.00,0.4,insn per cycle\n"
+        b"1.001,S0,1,<not counted>,,cycles,0,0.00,,\n"
+        b'{"interval": 1.0, "counter-value": "12.0", "unit": "", "event": "cycles",'
+        b' "pcnt-running": 90.0, "metric-value": "3.0", "metric-unit": "%  tma_retiring"}\n'
+    )
+    file = tmp_path / "perf"
+
+    def read() -> None:
+        for line in file.read_text(errors="replace").splitlines():
+            reading = parse_perf_line(line)
+            if reading is not None:
+                topdown_metric(reading)
+                json.dumps(reading.__dict__, allow_nan=False)
+
+    try_all(file, lines, of_text, read)
+    document = json.loads(lines.splitlines()[2])
+    try_all(file, json.dumps(document).encode(), of_json, read)
+
+
+def test_a_damaged_properties_file_is_read_or_named(tmp_path: Path) -> None:
+    whole = b"# Spark\nspark.app.name = a\\u00e9\\ud83d\\ude00 \\\n  b\nspark.x:1\n\nspark.y z\n"
+    file = tmp_path / "p.conf"
+
+    def read() -> None:
+        for key, value in read_properties(file, "--properties-file").items():
+            os.fsencode(f"{key}={value}")
+            assert "\0" not in key + value
+
+    try_all(file, whole, of_bytes, read)
+
+
+def test_an_answer_of_java_that_is_cut_off_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = (EXAMPLES / "topology.json").read_bytes()
+    file = tmp_path / "answer"
+    monkeypatch.setattr(jvm, "command", lambda *_, **__: ["cat", str(file)])
+    try_all(file, whole, of_json, lambda: jvm.call("topology"))
+    for script, said in (("kill -9 $$", "killed by signal 9"), ("echo no >&2; exit 1", "no; is")):
+        monkeypatch.setattr(jvm, "command", lambda *_, s=script, **__: ["sh", "-c", s])
+        with pytest.raises(UserError, match=said):
+            jvm.call("topology")
