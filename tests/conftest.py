@@ -29,18 +29,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Each test is in one tier: `lab` by its folder; `spark` where it says so or asks for a site of
     applications or a container engine; else `unit`.
 
-    With several workers (pytest-xdist) the emulated machines boot beside the Sparks, of which one
-    runs at a time; unit tests fill what is left.
+    With several workers (pytest-xdist) each group runs one test at a time: emulated machines,
+    Sparks that may be bound to CPUs, plain Sparks. Unit tests fill what is left.
     """
     for item in items:
-        tier = _tier(item)
-        item.add_marker(tier)
-        if tier != "unit":
-            item.add_marker(pytest.mark.xdist_group(tier))
-    items.sort(key=lambda item: _TIERS.index(_tier(item)))
+        item.add_marker(_tier(item))
+        if (group := _group(item)) != "unit":
+            item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: _GROUPS.index(_group(item)))
 
 
-_TIERS = ("lab", "spark", "unit")
+_GROUPS = ("lab", "bound", "plain", "unit")
 
 
 def _tier(item: pytest.Item) -> str:
@@ -48,6 +47,14 @@ def _tier(item: pytest.Item) -> str:
         return "lab"
     asked = set(getattr(item, "fixturenames", ())) & {"site", "engine"}
     return "spark" if asked or item.get_closest_marker("spark") else "unit"
+
+
+def _group(item: pytest.Item) -> str:
+    """Applications of local-numa would take each other's CPUs into account: one at a time."""
+    if _tier(item) != "spark":
+        return _tier(item)
+    plain = item.path.parent == ROOT / "tests" / "workloads" and item.path.name != "test_run.py"
+    return "plain" if plain else "bound"
 
 
 @pytest.fixture(scope="session")
