@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -142,6 +143,16 @@ def eventually(what: str, check: Callable[[], bool], seconds: float) -> None:
     while not check():
         assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
         time.sleep(0.05)
+
+
+def end_all(site: Site) -> None:
+    """Ends what a test has left running."""
+    for process in site.started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(timeout=10)
+    for pid in site.executors():
+        os.kill(pid, signal.SIGKILL)
 
 
 def beyond(site: Site) -> str:

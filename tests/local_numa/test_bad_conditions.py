@@ -107,6 +107,7 @@ def test_a_taken_port_that_may_not_be_left_ends_the_application_and_is_named(sit
         )
     assert "spark.blockManager.port" in outcome.log
     assert "Address already in use" in outcome.log
+    assert "2 executors were lost, more than the 1 allowed by spark.executor.maxNum" in outcome.log
     assert failed_in_order(site, outcome)
 
 

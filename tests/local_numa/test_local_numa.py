@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from application import Site, beyond, eventually
+from application import APPS, Site, beyond, eventually
 from jsonschema import Draft202012Validator
 
 pytestmark = pytest.mark.spark
@@ -204,6 +204,13 @@ def test_a_refused_binding_goes_on_unbound_when_the_user_says_so_and_it_is_repor
     assert [e["verdict"] for e in site.document("placement.json")["executors"]] == ["unbound"]
 
 
+GPU = {
+    "spark__executor__resource__gpu__amount": "1",
+    "spark__executor__resource__gpu__discoveryScript": str(APPS / "one_gpu.sh"),
+    "spark__task__resource__gpu__amount": "1",
+}
+
+
 @pytest.mark.parametrize(
     ("master", "conf", "message"),
     [
@@ -213,6 +220,8 @@ def test_a_refused_binding_goes_on_unbound_when_the_user_says_so_and_it_is_repor
         ("local-numa[2x1]", {"spark__executor__memory": "4t"}, "spark.executor.memory"),
         ("local-numa[2x1]", {"spark__hearth__hosts": "rack"}, "spark.hearth.hosts"),
         ("local-numa", {"spark__hearth__plan": "/no/such/plan"}, "/no/such/plan cannot be read"),
+        ("local-numa", GPU, "spark.task.resource.gpu.amount: the plan is one JVM"),
+        ("local-numa[2x1]", GPU, "2 executors of 1 each need 2, and this machine has 1 (0)"),
     ],
 )
 def test_what_cannot_be_done_is_refused_by_name(site: Site, master, conf, message):

@@ -46,10 +46,15 @@ object ExecutorLaunch {
 
   val MainClass: String = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
+  /**
+   * @param archive JVM options of the class-data archive
+   * @param resources file that names its share of custom resources, where there are any
+   */
   def compose(
       app: ApplicationLaunch,
       executor: ExecutorLaunch,
-      archive: Vector[String]
+      archive: Vector[String],
+      resources: Option[Path]
   ): LaunchSpec =
     Seq(
       memory(executor),
@@ -57,7 +62,7 @@ object ExecutorLaunch {
       options(executor.place.javaOptions),
       userOptions(app.userOptions),
       options(archive),
-      arguments(app, executor),
+      arguments(app, executor, resources),
       environment(app.environment),
       executorEnvironment(executor),
       binding(executor)
@@ -86,7 +91,11 @@ object ExecutorLaunch {
   private def userOptions(users: Vector[String]): Step = spec =>
     if (spec.javaOptions.containsSlice(users)) spec else options(users)(spec)
 
-  private def arguments(app: ApplicationLaunch, executor: ExecutorLaunch): Step = spec =>
+  private def arguments(
+      app: ApplicationLaunch,
+      executor: ExecutorLaunch,
+      resources: Option[Path]
+  ): Step = spec =>
     spec.copy(arguments =
       spec.arguments ++ Vector(
         "--driver-url",
@@ -101,7 +110,7 @@ object ExecutorLaunch {
         app.appId,
         "--resourceProfileId",
         "0"
-      )
+      ) ++ resources.toVector.flatMap(file => Vector("--resourcesFile", file.toString))
     )
 
   private def environment(more: Map[String, String]): Step =

@@ -85,7 +85,8 @@ class ExecutorSuite extends AnyFunSuite {
   )
 
   test("an executor's command line is exactly this") {
-    val spec = ExecutorLaunch.compose(app, launch(place(1, "127.78.0.1")), Vector("-Xshare:auto"))
+    val spec =
+      ExecutorLaunch.compose(app, launch(place(1, "127.78.0.1")), Vector("-Xshare:auto"), None)
     assert(
       spec.command.mkString(" ") ==
         "/jdk/bin/java -Xmx2048m -Djava.io.tmpdir=/t -Dspark.driver.port=7 -XX:+UseParallelGC -Duser=1 " +
@@ -107,11 +108,56 @@ class ExecutorSuite extends AnyFunSuite {
     )
   }
 
+  test("an executor that has custom resources is given the file that names them") {
+    val file = Some(Path.of("/w/resource-executor.json"))
+    val spec = ExecutorLaunch.compose(app, launch(place(1, "127.78.0.1")), Vector.empty, file)
+    assert(spec.command.takeRight(2) == Seq("--resourcesFile", "/w/resource-executor.json"))
+  }
+
+  private def divided(amount: Int, nodes: (String, Int)*) = ResourceShares.divide(
+    "gpu",
+    nodes.map(_._1).toVector,
+    amount,
+    places,
+    address => nodes.toMap.get(address).filter(_ >= 0)
+  )
+
+  test("each GPU belongs to one executor, of its own NUMA node where there is one") {
+    val far = Seq("0" -> 1, "1" -> 1, "2" -> 0, "3" -> 0)
+    assert(
+      divided(1, far: _*) == Map(
+        0 -> Vector("2"),
+        1 -> Vector("3"),
+        2 -> Vector("0"),
+        3 -> Vector("1")
+      )
+    )
+    assert(
+      divided(2, far ++ Seq("4" -> 0, "5" -> 0, "6" -> 1, "7" -> 1): _*)(1) == Vector("4", "5")
+    )
+  }
+
+  test("GPUs of unknown nodes go to executors whose own node has none left, others only then") {
+    assert(
+      divided(1, "0" -> 0, "1" -> 0, "2" -> 0, "3" -> -1, "4" -> -1) ==
+        Map(0 -> Vector("0"), 1 -> Vector("1"), 2 -> Vector("3"), 3 -> Vector("4"))
+    )
+    assert(divided(1, "0" -> 0, "1" -> 0, "2" -> 0, "3" -> 0)(3) == Vector("3"))
+  }
+
+  test("fewer GPUs than the executors need are refused with the key and the number") {
+    val message = intercept[UserError](divided(1, "0" -> 0, "1" -> 1)).getMessage
+    assert(
+      message == "spark.executor.resource.gpu.amount: 4 executors of 1 each need 4, and this machine has 2 " +
+        "(0, 1); ask for fewer executors with the master local-numa[N], or for less"
+    )
+  }
+
   test(
     "options that the plan has taken from the user are not given twice, and unbound is unbound"
   ) {
     val planned = place(0, "a").copy(javaOptions = Vector("-XX:+UseG1GC", "-Duser=1"))
-    val spec = ExecutorLaunch.compose(app, launch(planned, bound = false), Vector.empty)
+    val spec = ExecutorLaunch.compose(app, launch(planned, bound = false), Vector.empty, None)
     assert(spec.javaOptions.count(_ == "-Duser=1") == 1)
     assert(spec.binding.isEmpty)
   }

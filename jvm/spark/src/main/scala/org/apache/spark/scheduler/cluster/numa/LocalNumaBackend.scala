@@ -149,7 +149,8 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
       val what = s"executor ${member.id} (place ${member.place.id}, process ${member.process.pid})"
       if (asked) {
         logInfo(s"$what ended as asked, exit $code")
-        removeExecutor(member.id, ExecutorKilled)
+        // A decommissioned one has said why itself; to be removed again would tell listeners twice.
+        if (getExecutorIds().contains(member.id)) removeExecutor(member.id, ExecutorKilled)
       } else lost(member, code, what)
     }
 

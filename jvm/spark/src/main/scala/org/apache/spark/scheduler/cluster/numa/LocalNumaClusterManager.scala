@@ -36,6 +36,7 @@ private[spark] class LocalNumaClusterManager extends ExternalClusterManager with
     )
     plan.mode match {
       case PlanMode.Native =>
+        ExecutorResources.refuse(sc.conf)
         new NativeScheduler(sc, plan)
       case PlanMode.Partitioned =>
         LocalNumaClusterManager.applySettings(sc.conf, plan)

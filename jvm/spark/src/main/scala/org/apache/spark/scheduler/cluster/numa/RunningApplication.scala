@@ -50,11 +50,13 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
   private lazy val launch = describeLaunch()
   private lazy val archive = chooseArchive()
   private val archiveWriterStarted = new AtomicBoolean(false)
+  private val resources = new ExecutorResources(conf, plan)
   private lazy val logs = new ExecutorLogs(sc, run)
 
   /** Makes the record and the scratch directories; nothing is started yet. @throws UserError */
   def open(): Unit = {
     if (launcher == "docker") Docker.prepare()
+    resources.check()
     RunSweep.sweep(runs, conf.get(HearthConfig.RunsKept), remove).foreach(line => logInfo(line))
     run.writePlan(PlanJson.write(plan))
     writeRecord("running")
@@ -182,7 +184,12 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
     }
 
   private def startProcess(executor: ExecutorLaunch): (Process, Boolean) = {
-    val spec = ExecutorLaunch.compose(launch, executor, archiveOptions)
+    val spec = ExecutorLaunch.compose(
+      launch,
+      executor,
+      archiveOptions,
+      resources.writeFile(executor.place, executor.workDirectory)
+    )
     if (launcher == "docker") {
       val container = Docker.containerName(s"hearth-$appId-${executor.id}")
       (Docker.start(spec, container), spec.binding.isDefined)

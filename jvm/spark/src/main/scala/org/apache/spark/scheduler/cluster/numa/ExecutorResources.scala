@@ -1,0 +1,79 @@
+package org.apache.spark.scheduler.cluster.numa
+
+import java.nio.file.Path
+
+import org.apache.spark.SparkConf
+import org.apache.spark.deploy.StandaloneResourceUtils
+import org.apache.spark.internal.Logging
+import org.apache.spark.internal.config.{SPARK_EXECUTOR_PREFIX, SPARK_TASK_PREFIX}
+import org.apache.spark.resource.{ResourceInformation, ResourceProfile, ResourceUtils}
+
+import io.hearth.core.UserError
+import io.hearth.core.plan.{ExecutorPlan, Plan}
+import io.hearth.core.topology.{GpuNodes, SysTree}
+import io.hearth.spark.ResourceShares
+
+/**
+ * Custom resources (`spark.executor.resource.*`), divided among the plan's places as a standalone worker
+ * divides its own among executors: found once, on this machine, by the user's discovery script. Left to
+ * themselves, all executors would find and use the same ones.
+ */
+private[spark] class ExecutorResources(conf: SparkConf, plan: Plan) extends Logging {
+
+  private lazy val shares: Map[Int, Map[String, ResourceInformation]] = divide()
+
+  /** @throws UserError when there are fewer than the plan's executors need */
+  def check(): Unit = shares.toVector.sortBy(_._1).foreach { case (place, resources) =>
+    resources.values.foreach(r =>
+      logInfo(s"Place $place has ${r.name} ${r.addresses.map(withNode).mkString(", ")}")
+    )
+  }
+
+  /** Writes the file that tells an executor its share; absent when there are no custom resources. */
+  def writeFile(place: ExecutorPlan, directory: Path): Option[Path] =
+    shares
+      .get(place.id)
+      .flatMap(share =>
+        StandaloneResourceUtils.prepareResourcesFile(SPARK_EXECUTOR_PREFIX, share, directory.toFile)
+      )
+      .map(_.toPath)
+
+  private def divide(): Map[Int, Map[String, ResourceInformation]] = {
+    val profile = ResourceProfile.getOrCreateDefaultProfile(conf)
+    val wanted = profile.getCustomExecutorResources()
+    val found =
+      if (wanted.isEmpty) Map.empty[String, ResourceInformation]
+      else
+        ResourceUtils.getOrDiscoverAllResourcesForResourceProfile(
+          None,
+          SPARK_EXECUTOR_PREFIX,
+          profile,
+          conf
+        )
+    val parts = for {
+      (name, request) <- wanted.toVector
+      addresses = found(name).addresses.toVector
+      (place, mine) <-
+        ResourceShares.divide(name, addresses, request.amount.toInt, plan.executors, nodes.nodeOf)
+    } yield (place, name -> new ResourceInformation(name, mine.toArray))
+    parts.groupMap(_._1)(_._2).map { case (place, of) => place -> of.toMap }
+  }
+
+  private lazy val nodes = new GpuNodes(new SysTree(Path.of("/")))
+
+  private def withNode(address: String): String =
+    nodes.nodeOf(address).fold(s"$address (node not known)")(node => s"$address (node $node)")
+}
+
+private[spark] object ExecutorResources {
+
+  /** Spark's local scheduler gives tasks no custom resources: an application would wait for ever. */
+  def refuse(conf: SparkConf): Unit =
+    for {
+      prefix <- Seq(SPARK_TASK_PREFIX, SPARK_EXECUTOR_PREFIX)
+      resource <- ResourceUtils.parseResourceRequirements(conf, prefix).headOption
+    } throw new UserError(
+      s"$prefix.resource.${resource.resourceName}.amount: the plan is one JVM, in which Spark's local " +
+        "scheduler has no resources to give; ask for executors with the master local-numa[N]"
+    )
+}

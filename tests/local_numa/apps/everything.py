@@ -1,0 +1,81 @@
+"""What applications ask of a cluster manager, one after the other on one application."""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark import BarrierTaskContext, SparkFiles, TaskContext
+from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder
+from pyspark.sql import SparkSession
+
+folder = Path(sys.argv[1])
+spark = SparkSession.builder.appName("everything").getOrCreate()
+context = spark.sparkContext
+checks = context._jvm.Checks
+FIELDS = ["executor", "conf_id", "host", "pid", "gpu", "off_heap_mb", "plugin", "notes"]
+FIELDS += ["class_path", "late"]
+
+
+def in_tasks() -> list[dict[str, str]]:
+    lines = checks.inTasks(context._jsc).splitlines()
+    return [dict(zip(FIELDS, line.split("|"), strict=True)) for line in lines]
+
+
+def events() -> list[list[str]]:
+    return [line.split("|") for line in checks.events().splitlines()]
+
+
+def until(check: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 90
+    while not check() and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
+def end(executor: str, sign: signal.Signals, successor: str) -> None:
+    pid = next(int(task["pid"]) for task in in_tasks() if task["executor"] == executor)
+    os.kill(pid, sign)
+    until(lambda: ["removed", executor] in [event[:2] for event in events()])
+    until(lambda: ["added", successor] in [event[:2] for event in events()])
+
+
+def meet(_: object) -> list[tuple[int, list[str]]]:
+    barrier = BarrierTaskContext.get()
+    messages = barrier.allGather(f"part {barrier.partitionId()}")
+    return [(len({info.address for info in barrier.getTaskInfos()}), messages)]
+
+
+def in_python(_: object) -> tuple[str, str, str]:
+    import late_module
+
+    notes = Path(SparkFiles.get("notes.txt")).read_text().strip()
+    return late_module.WORD, notes, ",".join(TaskContext.get().resources()["gpu"].addresses)
+
+
+def refused_profile() -> str:
+    needs = ExecutorResourceRequests().cores(1)
+    profile = ResourceProfileBuilder().require(needs).build
+    try:
+        context.parallelize(range(2), 2).withResources(profile).map(lambda x: x).collect()
+    except Exception as e:
+        return str(e)
+    return "accepted"
+
+
+context.addPyFile(str(folder / "late_module.py"))
+context._jsc.addJar(str(folder / "late.jar"))
+report = {
+    "first": in_tasks(),
+    "barrier": context.parallelize(range(2), 2).barrier().mapPartitions(meet).collect(),
+    "python": sorted(set(context.parallelize(range(6), 6).map(in_python).collect())),
+    "kryo": checks.kryo(context._jsc),
+    "profile": refused_profile(),
+}
+end("1", signal.SIGPWR, "2")
+end("0", signal.SIGKILL, "3")
+report |= {"last": in_tasks(), "events": events()}
+print("RESULT", json.dumps(report))
+spark.stop()

@@ -1,0 +1,146 @@
+"""What works under Spark's other cluster managers, on one application under local-numa."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from application import APPS, Site, end_all
+
+from hearth.planner.places import hearth_jar, spark_home
+
+DISCOVERY = """#!/bin/sh
+echo '{"name": "gpu", "addresses": ["0", "1"]}'
+"""
+Report = dict[str, Any]
+
+
+def compiled(folder: Path, name: str) -> Path:
+    """The jar of a Java source of apps/."""
+    classes, jar = folder / f"{name}-classes", folder / f"{name.lower()}.jar"
+    for command in (
+        ["javac", "-proc:none", "-cp", f"{spark_home()}/jars/*", "-d", str(classes)],
+        ["jar", "--create", "--file", str(jar), "-C", str(classes), "."],
+    ):
+        source = [str(APPS / f"{name}.java")] if command[0] == "javac" else []
+        subprocess.run([*command, *source], check=True, timeout=300)
+    return jar
+
+
+def write_files(folder: Path) -> dict[str, str]:
+    """What the application is given, and the settings that name it."""
+    checks, _ = compiled(folder, "Checks"), compiled(folder, "Late")
+    (folder / "late_module.py").write_text("WORD = 'late'\n")
+    (folder / "notes.txt").write_text("a note\n")
+    (folder / "extra").mkdir()
+    (folder / "extra" / "only-on-executors.txt").write_text("here\n")
+    script = folder / "gpus.sh"
+    script.write_text(DISCOVERY)
+    script.chmod(0o755)
+    return {
+        "spark.jars": f"{hearth_jar()},{checks}",
+        "spark.files": str(folder / "notes.txt"),
+        "spark.extraListeners": "Checks$Watcher",
+        "spark.plugins": "Checks$Plugin",
+        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+        "spark.kryo.registrator": "Checks$Registrator",
+        "spark.executor.extraClassPath": str(folder / "extra"),
+        "spark.executor.resource.gpu.amount": "1",
+        "spark.executor.resource.gpu.discoveryScript": str(script),
+        "spark.task.resource.gpu.amount": "1",
+        "spark.decommission.enabled": "true",
+    }
+
+
+@pytest.fixture(scope="module")
+def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Report]]:
+    """Runs once for all tests."""
+    site = Site(tmp_path_factory.mktemp("as-elsewhere"))
+    conf = {key.replace(".", "__"): value for key, value in write_files(site.root).items()}
+    try:
+        outcome = site.run("everything.py", str(site.root), **conf)
+        assert outcome.code == 0, outcome.log[-4000:]
+        yield site, outcome.report
+    finally:
+        end_all(site)
+
+
+def values(tasks: list[dict[str, str]], name: str) -> set[str]:
+    return {task[name] for task in tasks}
+
+
+def by_executor(tasks: list[dict[str, str]], name: str) -> dict[str, set[str]]:
+    return {
+        e: values([t for t in tasks if t["executor"] == e], name) for e in values(tasks, "executor")
+    }
+
+
+def test_each_executor_knows_itself_by_the_id_and_host_that_the_driver_has(application):
+    site, report = application
+    hosts = {str(place["id"]): {place["host"]} for place in site.document("plan.json")["executors"]}
+    assert by_executor(report["first"], "conf_id") == {"0": {"0"}, "1": {"1"}}
+    assert by_executor(report["first"], "host") == hosts
+
+
+def test_listeners_hear_of_each_executor_its_loss_and_its_successor(application):
+    site, report = application
+    host = {str(place["id"]): place["host"] for place in site.document("plan.json")["executors"]}
+    added = [event for event in report["events"] if event[0] == "added"]
+    lost = [event[1:] for event in report["events"] if event[0] == "removed"]
+    removed = dict(lost)
+    # Columns: id, host, cores, place; 2 follows the decommissioned 1, 3 the killed 0.
+    assert sorted(event[1:] for event in added) == [
+        [executor, host[place], "1", place]
+        for executor, place in (("0", "0"), ("1", "1"), ("2", "1"), ("3", "0"))
+    ]
+    assert sorted(executor for executor, _ in lost) == ["0", "1"], "each is told once"
+    assert "exit 137: killed by SIGKILL" in removed["0"]
+    assert "decommission" in removed["1"].lower()
+
+
+def test_the_successors_of_a_decommissioned_and_a_killed_executor_work(application):
+    assert values(application[1]["last"], "executor") == {"2", "3"}
+
+
+def test_a_barrier_stage_runs_one_task_on_each_executor_and_they_meet(application):
+    assert application[1]["barrier"] == [[2, ["part 0", "part 1"]]] * 2
+
+
+def test_files_jars_and_modules_added_before_and_later_reach_tasks_and_successors(application):
+    _, report = application
+    for tasks in (report["first"], report["last"]):
+        assert values(tasks, "notes") == {"a note"}
+        assert values(tasks, "late") == {"late"}
+    assert {(word, notes) for word, notes, _ in report["python"]} == {("late", "a note")}
+
+
+def test_the_users_class_path_for_executors_is_theirs(application):
+    assert values(application[1]["last"], "class_path") == {"here"}
+
+
+def test_a_kryo_registrator_of_the_users_jar_serialises_what_is_shuffled(application):
+    assert application[1]["kryo"] == ", ".join(f"{n} registrator" for n in range(1, 5))
+
+
+def test_memory_that_a_driver_plugin_adds_is_planned_and_given_to_executors(application):
+    site, report = application
+    assert values(report["first"], "off_heap_mb") == {"64"}
+    assert values(report["first"], "plugin") == {"the driver's plugin"}
+    assert {place["off_heap_mb"] for place in site.document("plan.json")["executors"]} == {64}
+
+
+def test_each_gpu_belongs_to_one_executor_and_its_successor_gets_the_same(application):
+    _, report = application
+    assert by_executor(report["first"], "gpu") == {"0": {"0"}, "1": {"1"}}
+    assert by_executor(report["last"], "gpu") == {"3": {"0"}, "2": {"1"}}
+    assert {gpu for *_, gpu in report["python"]} == {"0", "1"}
+
+
+def test_another_resource_profile_is_refused_by_spark_and_the_application_goes_on(application):
+    assert "ResourceProfiles are only supported" in application[1]["profile"]
+
+
+def test_nothing_is_left_behind(application):
+    assert application[0].leftovers() == []
+    assert application[0].document("run.json")["state"] == "finished"
