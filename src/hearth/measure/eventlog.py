@@ -279,10 +279,10 @@ class _Reader:
     def _task_end(self, line: bytes) -> None:
         event = parse_task_end(line)
         info, metrics = event["Task Info"], event.get("Task Metrics") or {}
-        stage, attempt = whole(event, "Stage ID"), whole(event, "Stage Attempt ID")
-        state = task_state(text(event["Task End Reason"], "Reason"))
-        name, host, _ = text(info, "Executor ID"), text(info, "Host"), text(info, "Locality")
-        check_task(info, metrics)
+        stage, attempt = event["Stage ID"], event["Stage Attempt ID"]
+        reason, name, host = event["Task End Reason"]["Reason"], info["Executor ID"], info["Host"]
+        check_task((stage, attempt), (reason, name, host, info["Locality"]), info, metrics)
+        state = task_state(reason)
         log = self.log
         self._tally(stage, attempt).add(info, metrics, state)
         self._credit(name, host, metrics, state)

@@ -13,7 +13,7 @@ from typing import Any
 
 from hearth.measure.coverage import Coverage
 from hearth.measure.samples import Key, SampleFile
-from hearth.measure.typed import whole, wholes
+from hearth.measure.typed import whole
 from hearth.model.documents import check
 from hearth.model.ids import parse_ids
 
@@ -49,7 +49,8 @@ class _Trace:
     def add(self, row: dict[str, Any]) -> None:
         pid, ran = whole(row, "pid"), row.get("ran") or []
         key = (pid, whole(row, "start_ticks"))
-        wholes(chain.from_iterable(ran))
+        if set(map(type, chain.from_iterable(ran))) - {int}:
+            raise ValueError("a reading is no whole number")
         names = row.get("names") or {}
         check(names, dict[str, list[str]])
         threads, node_of = self.threads, self._node_of_cpu

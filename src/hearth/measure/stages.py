@@ -40,15 +40,23 @@ _READ = itemgetter("Fetch Wait Time", "Local Bytes Read", "Remote Bytes Read")
 _WRITE = itemgetter("Shuffle Write Time", "Shuffle Bytes Written")
 
 
-def check_task(info: dict[str, Any], metrics: dict[str, Any]) -> None:
-    """Raises ValueError, KeyError or TypeError where a number of an ended task is none."""
-    values = told = _INFO(info)
+def check_task(
+    numbers: tuple[Any, ...], texts: tuple[Any, ...], info: dict[str, Any], metrics: dict[str, Any]
+) -> None:
+    """Raises ValueError, KeyError or TypeError where a value of an ended task is of no use.
+
+    Quick, for there are many; numbers, texts: those that stand elsewhere in the event.
+    """
+    if set(map(type, texts)) != {str}:
+        raise ValueError("no text")
+    times = _INFO(info)
+    told = times + numbers
     if metrics:
         told += _METRICS(metrics) + _READ(metrics["Shuffle Read Metrics"])
         told += _WRITE(metrics["Shuffle Write Metrics"])
         told += (metrics["Input Metrics"]["Bytes Read"], metrics["Output Metrics"]["Bytes Written"])
     wholes(told)
-    if min(values[2:]) < 0 or max(values[2:]) > LATEST_MS:
+    if not 0 <= times[2] <= LATEST_MS or not 0 <= times[3] <= LATEST_MS:
         raise ValueError("no time")
 
 

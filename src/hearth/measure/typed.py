@@ -16,14 +16,14 @@ _NUMBERS = {int, float}
 def wholes(values: Iterable[Any]) -> None:
     """Raises ValueError unless all are whole numbers that a sum can take."""
     every = tuple(values)
-    if set(map(type, every)) - _WHOLE or any(abs(value) > _MOST for value in every):
+    if every and (set(map(type, every)) != _WHOLE or max(every) > _MOST or min(every) < -_MOST):
         raise ValueError("no whole number")
 
 
 def numbers(values: Iterable[Any]) -> None:
     """Raises ValueError unless all are numbers that a sum can take; None stands for none."""
     known = [value for value in values if value is not None]
-    if set(map(type, known)) - _NUMBERS or any(abs(value) > _MOST for value in known):
+    if set(map(type, known)) - _NUMBERS or (known and max(map(abs, known)) > _MOST):
         raise ValueError("no number")
 
 
