@@ -42,7 +42,7 @@ from hearth.report.compare import show_comparison
 from hearth.report.html.page import page
 from hearth.report.profile import show_profile
 from hearth.report.terminal import Screen
-from support import ROOT
+from support import ROOT, Command
 
 #: Damaged files of each kind; HEARTH_FUZZ asks for more of them.
 ROUNDS = int(os.environ.get("HEARTH_FUZZ", "25"))
@@ -158,6 +158,16 @@ def test_what_a_log_leaves_out_is_said(tmp_path: Path) -> None:
     (tmp_path / "typed").write_text("\n".join(damaged) + "\n")
     warnings = [w["what"] for w in analyse_event_log(tmp_path / "typed")["warnings"]]
     assert f"event log: {count} events could not be read and are not in the sums" in warnings
+
+
+def test_a_log_whose_name_is_no_text_is_shown_and_written(hearth: Command, tmp_path: Path) -> None:
+    log = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.log"))
+    shutil.copy(FIXTURES / "eventlogs" / "killed.jsonl", log)
+    text = log.read_text().replace("ApplicationStart", "ApplicationStarting")
+    log.write_text(text)
+    done = hearth("report", str(log), "--html", "page.html")
+    assert (done.returncode, done.stderr) == (0, "hearth: wrote page.html\n")
+    assert hearth("report", str(log)).returncode == 0
 
 
 def test_a_stage_that_was_never_submitted_is_shown(tmp_path: Path) -> None:

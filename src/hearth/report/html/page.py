@@ -28,7 +28,8 @@ def write_page(
     characterisation: Document | None = None,
 ) -> None:
     """Writes the page, private, whole or not at all."""
-    write_private(file, page(runs, comparison, characterisation))
+    whole = page(runs, comparison, characterisation)
+    write_private(file, whole.encode("utf-8", "replace"))  # the name of a file may be no text
 
 
 def page(
