@@ -15,6 +15,8 @@ from damaged import Damage, of_bytes, of_json, of_lines, of_text
 
 from hearth.bench import datasets, series, tpch
 from hearth.bench.characterisation import read_characterisation
+from hearth.bench.checks import FinishedRun
+from hearth.bench.checks.registry import check
 from hearth.bench.comparison import read_comparison
 from hearth.bench.shapes import JobResult
 from hearth.bench.summary import is_good, summarised
@@ -448,6 +450,15 @@ def test_a_damaged_manifest_or_result_is_named(tmp_path: Path) -> None:
     whole = (EXAMPLES / "workload-result.json").read_bytes()
     result = tmp_path / "result.json"
     try_all(result, whole, of_json, lambda: read_document(result, JobResult, "run it again"))
+
+
+@pytest.mark.parametrize("answer", [b"one\ttwo\tthree\n", b"a\tx\n", b"\xff\xfe\n", b"nothing\n"])
+def test_an_answer_that_cannot_be_read_is_wrong(tmp_path: Path, answer: bytes) -> None:
+    for name, content in (("text", b"a a b\n"), ("answer", answer)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "part-00000").write_bytes(content)
+    run = FinishedRun("word-count", {}, {"text": tmp_path / "text"}, tmp_path / "answer", {})
+    assert check(run).status == "wrong"
 
 
 # What comes from other programs.

@@ -1,6 +1,5 @@
 """The demonstration's runs: the same job bound by hearth and under plain Spark."""
 
-import json
 import sys
 import time
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.launch import children
+from hearth.model.documents import read_document
 from hearth.model.errors import UserError
 from hearth.planner import places
 
@@ -46,7 +46,7 @@ class Demonstration:
             last = log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
             print("\n".join(f"    {line}" for line in last), file=sys.stderr)
             raise UserError(f"the run {name} ended with {code}; its last lines stand above")
-        return Outcome(json.loads(output.read_text()), wall)
+        return Outcome(read_document(output, dict, "run it again"), wall)
 
     def _command(self, bound: bool, output: Path) -> list[str]:
         if bound:

@@ -26,3 +26,5 @@ def check(run: FinishedRun) -> Verdict:
         return Verdict("unchecked", str(error))
     except ModuleNotFoundError as error:
         return Verdict("unchecked", f"{error.name} is not installed: pip install 'hearth[bench]'")
+    except (ValueError, TypeError, LookupError, OSError) as error:  # whatever a job wrote
+        return Verdict("wrong", f"its answer cannot be read: {type(error).__name__}: {error}")
