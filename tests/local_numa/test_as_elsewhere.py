@@ -1,5 +1,6 @@
 """What works under Spark's other cluster managers, on one application under local-numa."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,6 +51,7 @@ def write_files(folder: Path) -> dict[str, str]:
         "spark.executor.resource.gpu.discoveryScript": str(script),
         "spark.task.resource.gpu.amount": "1",
         "spark.decommission.enabled": "true",
+        "spark.hearth.placement.interval": "1s",
     }
 
 
@@ -135,6 +137,17 @@ def test_each_gpu_belongs_to_one_executor_and_its_successor_gets_the_same(applic
     assert by_executor(report["first"], "gpu") == {"0": {"0"}, "1": {"1"}}
     assert by_executor(report["last"], "gpu") == {"3": {"0"}, "2": {"1"}}
     assert {gpu for *_, gpu in report["python"]} == {"0", "1"}
+
+
+def test_a_thread_that_may_leave_its_executors_place_is_named_while_the_application_runs(
+    application,
+):
+    site, report = application
+    (warning,) = re.findall(r"Executor 3 has drifted from place 0: it (.*)", site.log)
+    found = r"has 1 of \d+ threads that may run outside CPUs 0: 1 on CPUs \S+ \(java (\d+)\)\."
+    assert re.match(found, warning)[1] == str(report["stray"])
+    assert f"`taskset -acp 0 {report['stray']}`" in warning
+    assert "Executor 3 is where the plan says again" in site.log
 
 
 def test_another_resource_profile_is_refused_by_spark_and_the_application_goes_on(application):

@@ -42,6 +42,18 @@ def end(executor: str, sign: signal.Signals, successor: str) -> None:
     until(lambda: ["added", successor] in [event[:2] for event in events()])
 
 
+def stray(executor: str) -> int:
+    """Lets one thread of an executor run on every CPU, and puts it back when that has been seen."""
+    pid = next(int(task["pid"]) for task in in_tasks() if task["executor"] == executor)
+    own = os.sched_getaffinity(pid)
+    log = folder / "driver.log"
+    os.sched_setaffinity(pid, range(os.cpu_count() or 1))
+    until(lambda: f"Executor {executor} has drifted" in log.read_text())
+    os.sched_setaffinity(pid, own)
+    until(lambda: f"Executor {executor} is where the plan says again" in log.read_text())
+    return pid
+
+
 def meet(_: object) -> list[tuple[int, list[str]]]:
     barrier = BarrierTaskContext.get()
     messages = barrier.allGather(f"part {barrier.partitionId()}")
@@ -76,6 +88,6 @@ report = {
 }
 end("1", signal.SIGPWR, "2")
 end("0", signal.SIGKILL, "3")
-report |= {"last": in_tasks(), "events": events()}
+report |= {"last": in_tasks(), "stray": stray("3"), "events": events()}
 print("RESULT", json.dumps(report))
 spark.stop()
