@@ -26,6 +26,7 @@ from hearth.launch.choices import keep_choice, kept_choice
 from hearth.launch.properties import read_properties
 from hearth.measure.analysis import analyse, analyse_event_log, compose
 from hearth.measure.counters import parse_perf_line, topdown_metric
+from hearth.measure.eventlog import MOST_STAGES, read_event_log
 from hearth.measure.evidence import gather
 from hearth.measure.export import flat
 from hearth.measure.gclog import read_gc_log
@@ -170,6 +171,15 @@ def test_a_log_whose_name_is_no_text_is_shown_and_written(hearth: Command, tmp_p
     done = hearth("report", str(log), "--html", "page.html")
     assert (done.returncode, done.stderr) == (0, "hearth: wrote page.html\n")
     assert hearth("report", str(log)).returncode == 0
+
+
+def test_of_very_many_stages_that_never_end_a_bounded_number_is_kept(tmp_path: Path) -> None:
+    info = '"Stage Attempt ID":0,"Stage Name":"s","Number of Tasks":1'
+    with (tmp_path / "many").open("w") as log:
+        for stage in range(3 * MOST_STAGES):
+            event = f'"SparkListenerStageSubmitted","Stage Info":{{"Stage ID":{stage},{info}}}'
+            log.write(f'{{"Event":{event}}}\n')
+    assert len(read_event_log(tmp_path / "many").stages) == 2 * MOST_STAGES
 
 
 def test_a_stage_that_was_never_submitted_is_shown(tmp_path: Path) -> None:
