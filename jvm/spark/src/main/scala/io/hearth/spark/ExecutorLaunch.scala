@@ -58,6 +58,7 @@ object ExecutorLaunch {
   ): LaunchSpec =
     Seq(
       memory(executor),
+      crashReport(executor),
       options(app.sparkOptions),
       options(executor.place.javaOptions),
       userOptions(app.userOptions),
@@ -83,6 +84,13 @@ object ExecutorLaunch {
 
   private def memory(executor: ExecutorLaunch): Step =
     options(Vector(s"-Xmx${executor.place.heapMb}m", s"-Djava.io.tmpdir=${executor.temporary}"))
+
+  /** Its work directory goes with the application; the report of a crash stays with the logs. */
+  private def crashReport(executor: ExecutorLaunch): Step = {
+    val file = executor.logs.resolve(ExitStatus.CrashReport).toString
+    // The JVM takes %p for its process id and %% for a per cent sign.
+    options(Vector(s"-XX:ErrorFile=${file.replace("%", "%%")}%p.log"))
+  }
 
   private def options(more: Vector[String]): Step =
     spec => spec.copy(javaOptions = spec.javaOptions ++ more)

@@ -15,11 +15,20 @@ object ExitStatus {
       "exit 3: the JVM ended itself on an OutOfMemoryError (-XX:+ExitOnOutOfMemoryError); give the executor " +
         "more heap or fewer tasks at once (spark.executor.memory, spark.executor.cores)"
     case 143 => "exit 143: ended by SIGTERM, as by `kill` or a service manager"
-    case 134 => "exit 134: the JVM aborted (SIGABRT); an hs_err file is in its work directory"
-    case 139 => "exit 139: crashed (SIGSEGV); an hs_err file is in its work directory"
+    case 134 => "exit 134: the JVM aborted (SIGABRT)"
+    case 139 => "exit 139: crashed (SIGSEGV)"
     case signalled if signalled > 128 && signalled < 160 =>
       s"exit $signalled: ended by signal ${signalled - 128}"
     case other => s"exit $other"
+  }
+
+  /** How the names of the reports begin that a crashed JVM writes; its process id follows. */
+  val CrashReport: String = "hs_err_pid"
+
+  /** The report that a crashed JVM left in the directory of its logs. */
+  def crashReport(logs: Path): Option[Path] = {
+    val names = Option(logs.toFile.list).toVector.flatten.filter(_.startsWith(CrashReport))
+    names.sorted.lastOption.map(logs.resolve(_))
   }
 
   /** What the user can do about it, where a process's last words tell. */

@@ -4,17 +4,23 @@ import java.nio.file.{Files, Path, StandardCopyOption}
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 /**
  * Where every executor of this application on this machine keeps its blocks, in files, so that one can read
  * another's shuffle output from the disk even after the other is gone.
  *
- * @param executors the run's directory of executors, `ID/local-dirs` in it: one directory a line, in Spark's order
+ * @param executors a directory of the application's own, `ID/local-dirs` in it: one directory a line, in Spark's
+ *                  order
  */
 final class LocalDirsRegistry(executors: Path) {
   private val known = new ConcurrentHashMap[String, Array[String]]()
 
-  /** Makes the directories of an executor known to all others; readable at once or not at all. */
+  /**
+   * Makes the directories of an executor known to all others; readable at once or not at all.
+   *
+   * @throws java.io.IOException where it cannot be written; the others then fetch over a socket
+   */
   def publish(executorId: String, localDirs: Seq[String]): Unit = {
     val file = fileOf(executorId)
     val partial = file.resolveSibling(".local-dirs.partial")
@@ -24,12 +30,14 @@ final class LocalDirsRegistry(executors: Path) {
     ()
   }
 
-  /** @return absent for an executor that has published nothing, as one of another machine */
+  /**
+   * @return absent for an executor that has published nothing, as one of another machine, and where what it
+   *         published cannot be read
+   */
   def dirsOf(executorId: String): Option[Array[String]] =
     Option(known.get(executorId)).orElse {
-      val file = fileOf(executorId)
-      Option.when(Files.exists(file)) {
-        val dirs = Files.readAllLines(file).asScala.toArray
+      val read = Try(Files.readAllLines(fileOf(executorId)).asScala.toArray).toOption
+      read.filter(_.nonEmpty).map { dirs =>
         known.put(executorId, dirs)
         dirs
       }

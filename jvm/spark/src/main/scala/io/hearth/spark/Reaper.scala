@@ -32,7 +32,8 @@ final class Reaper private (process: Process) extends AutoCloseable {
   private[spark] def ownerGone(): Unit = input.close()
 
   private def say(line: String): Unit = synchronized {
-    require(!line.contains('\n'), s"a line break in '$line'")
+    // Lines are what it reads.
+    if (line.contains('\n')) throw new IOException(s"a line break in '${line.replace('\n', ' ')}'")
     try {
       input.write(line + "\n")
       input.flush()

@@ -1,6 +1,7 @@
 package io.hearth.spark
 
 import java.nio.file.attribute.PosixFilePermissions
+import java.nio.file.StandardOpenOption.{APPEND, CREATE}
 import java.nio.file.{Files, Path, StandardCopyOption}
 
 import com.fasterxml.jackson.databind.JsonNode
@@ -16,8 +17,28 @@ final class RunDirectory(val path: Path) {
 
   def executor(id: String): Path = path.resolve("executors").resolve(id)
 
-  /** @return the executor's directory, made */
-  def createExecutor(id: String): Path = Files.createDirectories(executor(id))
+  /** @return the executor's directory, made with the files of its output, which can be written */
+  def createExecutor(id: String): Path = {
+    val directory = Files.createDirectories(executor(id))
+    RunDirectory.Outputs.foreach(name =>
+      Files.newOutputStream(directory.resolve(name), CREATE, APPEND).close()
+    )
+    directory
+  }
+
+  /** Takes room for the last record of the run, for a disk that is full by then. */
+  def reserve(): Unit = {
+    Files.write(reserved, new Array[Byte](RunDirectory.ReservedBytes))
+    ()
+  }
+
+  /** Gives that room back; the record is to be written next. */
+  def release(): Unit = {
+    Files.deleteIfExists(reserved)
+    ()
+  }
+
+  private def reserved: Path = path.resolve(".reserved")
 
   def writeRun(document: JsonNode): Unit = write("run.json", document)
   def writePlan(document: JsonNode): Unit = write("plan.json", document)
@@ -26,13 +47,19 @@ final class RunDirectory(val path: Path) {
   /** A reader sees the old document or the new one, never a part. */
   private def write(name: String, document: JsonNode): Unit = {
     val partial = path.resolve(s".$name.partial")
-    Files.writeString(partial, Json.pretty(document))
-    Files.move(partial, path.resolve(name), StandardCopyOption.ATOMIC_MOVE)
+    try {
+      Files.writeString(partial, Json.pretty(document))
+      Files.move(partial, path.resolve(name), StandardCopyOption.ATOMIC_MOVE)
+    } finally Files.deleteIfExists(partial)
     ()
   }
 }
 
 object RunDirectory {
+  private val Outputs = Vector("stdout", "stderr")
+
+  /** A record takes one to two blocks of a file system. */
+  private val ReservedBytes = 16 * 1024
 
   /** Environment and home directory decide where runs are kept (XDG Base Directory Specification). */
   def root(environment: String => Option[String], home: String): Path =

@@ -1,6 +1,8 @@
 package io.hearth.spark
 
-import java.nio.file.{Files, Path}
+import java.io.IOException
+import java.nio.file.LinkOption.NOFOLLOW_LINKS
+import java.nio.file.{Files, InvalidPathException, Path}
 import java.time.Instant
 
 import scala.jdk.CollectionConverters._
@@ -72,28 +74,48 @@ object RunSweep {
       left.flatMap { case (dir, run) => abandon(dir, run, delete) } ++ forget(ended, kept, delete)
     }
 
-  private def abandon(dir: Path, run: JsonNode, delete: Path => Unit): Vector[String] = {
-    val scratch = run.path("scratch").elements.asScala.map(p => Path.of(p.asText)).toVector
-    val left = scratch.filter(p => removable(p.getFileName.toString) && Files.exists(p))
-    left.foreach(delete)
-    new RunDirectory(dir).writeRun(run.deepCopy[ObjectNode]().put("state", "abandoned"))
-    left.map(p => s"removed $p, left behind by ${dir.getFileName}, whose driver was killed")
+  private def abandon(dir: Path, run: ObjectNode, delete: Path => Unit): Vector[String] = {
+    val scratch = run.path("scratch").elements.asScala.flatMap(p => path(p.asText)).toVector
+    val left = scratch.filter(p => removable(p) && Files.exists(p))
+    val (removed, notes) = left.partitionMap(p => failing(s"remove $p")(delete(p)).toRight(p))
+    val marked = failing(s"mark ${dir.getFileName} as abandoned")(
+      new RunDirectory(dir).writeRun(run.put("state", "abandoned"))
+    )
+    removed.map(p => s"removed $p, left behind by ${dir.getFileName}, whose driver was killed") ++
+      notes ++ marked
   }
 
+  /** @return why it could not be done, where it could not */
+  private def failing(what: String)(work: => Unit): Option[String] =
+    try {
+      work
+      None
+    } catch {
+      case e: IOException => Some(s"cannot $what: ${Bookkeeping.reason(e)}")
+    }
+
+  private def path(text: String): Option[Path] =
+    try Some(Path.of(text))
+    catch { case _: InvalidPathException => None }
+
   /** What hearth or Spark itself named, and nobody else: a record is a file, and files can be wrong. */
-  private def removable(name: String): Boolean =
-    name.startsWith("hearth-") || name.matches("[a-z_-]+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+  private def removable(path: Path): Boolean =
+    Option(path.getFileName).map(_.toString).exists { name =>
+      name.startsWith("hearth-") ||
+      name.matches("[a-z_-]+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+    }
 
   private def forget(
-      ended: Vector[(Path, JsonNode)],
+      ended: Vector[(Path, ObjectNode)],
       kept: Int,
       delete: Path => Unit
   ): Vector[String] = {
     val oldest = ended.sortBy(_._2.path("started_at").asText).dropRight(kept).map(_._1)
-    oldest.foreach(delete)
-    oldest.map(dir =>
-      s"removed the record of ${dir.getFileName}: more than $kept ended runs were kept"
-    )
+    oldest.map { dir =>
+      failing(s"remove the record of ${dir.getFileName}")(delete(dir)).getOrElse(
+        s"removed the record of ${dir.getFileName}: more than $kept ended runs were kept"
+      )
+    }
   }
 
   private def ofThisMachine(run: JsonNode): Boolean =
@@ -105,8 +127,21 @@ object RunSweep {
       .contains(run.path("driver_start_ticks").asLong)
 
   private def directories(root: Path): Vector[Path] =
-    Using.resource(Files.list(root))(_.iterator.asScala.filter(Files.isDirectory(_)).toVector)
+    Using.resource(Files.list(root))(
+      _.iterator.asScala.filter(Files.isDirectory(_, NOFOLLOW_LINKS)).toVector
+    )
 
-  private def record(dir: Path): Option[JsonNode] =
-    Try(Json.parse(Files.readString(dir.resolve("run.json")), dir.toString)).toOption
+  /** None for what is no record that hearth wrote: it is left alone. */
+  private def record(dir: Path): Option[ObjectNode] = {
+    val file = dir.resolve("run.json")
+    val read = Try(Option.when(Files.isRegularFile(file) && Files.size(file) < MostBytes) {
+      Json.parse(Files.readString(file), dir.toString)
+    }).toOption.flatten
+    read.collect {
+      case run: ObjectNode if Vector("state", "started_at").forall(run.path(_).isTextual) => run
+    }
+  }
+
+  /** A record has some kilobytes. */
+  private val MostBytes = 1L << 20
 }

@@ -1,6 +1,6 @@
 package io.hearth.spark
 
-import java.nio.file.Path
+import java.nio.file.{Files, Path}
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -89,7 +89,7 @@ class ExecutorSuite extends AnyFunSuite {
       ExecutorLaunch.compose(app, launch(place(1, "127.78.0.1")), Vector("-Xshare:auto"), None)
     assert(
       spec.command.mkString(" ") ==
-        "/jdk/bin/java -Xmx2048m -Djava.io.tmpdir=/t -Dspark.driver.port=7 -XX:+UseParallelGC -Duser=1 " +
+        "/jdk/bin/java -Xmx2048m -Djava.io.tmpdir=/t -XX:ErrorFile=/logs/hs_err_pid%p.log -Dspark.driver.port=7 -XX:+UseParallelGC -Duser=1 " +
         "-Xshare:auto -cp /h.jar:/spark/jars/* org.apache.spark.executor.CoarseGrainedExecutorBackend " +
         "--driver-url spark://S@h:7 --executor-id 5 --hostname 127.78.0.1 --cores 2 --app-id app-1 " +
         "--resourceProfileId 0"
@@ -153,6 +153,25 @@ class ExecutorSuite extends AnyFunSuite {
     )
   }
 
+  test("the report of a crash is named where it stays, a per cent sign in its path and all") {
+    val directory = Files.createTempDirectory("100%p logs")
+    try {
+      val where = launch(place(0, "a")).copy(logs = directory)
+      val options = ExecutorLaunch.compose(app, where, Vector.empty, None).javaOptions
+      val crash = Vector("-Xmx16m", "-XX:+UseSerialGC", "-Xshare:auto") ++
+        options.filter(_.startsWith("-XX:ErrorFile")) ++ Vector("-XX:+CrashOnOutOfMemoryError")
+      val command = Vector(s"${sys.props("java.home")}/bin/java") ++ crash ++
+        Vector("-cp", sys.props("java.class.path"), "io.hearth.spark.Outgrow")
+      val process = new ProcessBuilder(command: _*).directory(directory.toFile).start()
+      assert(process.waitFor() == 134, new String(process.getErrorStream.readAllBytes()))
+      val report = ExitStatus.crashReport(directory)
+      assert(report.contains(directory.resolve(s"hs_err_pid${process.pid}.log")))
+    } finally {
+      new ProcessBuilder("rm", "-rf", directory.toString).start().waitFor()
+      ()
+    }
+  }
+
   test(
     "options that the plan has taken from the user are not given twice, and unbound is unbound"
   ) {
@@ -169,4 +188,9 @@ class ExecutorSuite extends AnyFunSuite {
     assert(ExitStatus.explain(130) == "exit 130: ended by signal 2")
     assert(ExitStatus.explain(1) == "exit 1")
   }
+}
+
+/** Takes more memory than there is. */
+object Outgrow {
+  def main(args: Array[String]): Unit = println(new Array[Long](1 << 28).length)
 }

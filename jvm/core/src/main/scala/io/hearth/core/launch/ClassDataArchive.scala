@@ -1,5 +1,6 @@
 package io.hearth.core.launch
 
+import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path, StandardCopyOption}
 import java.security.MessageDigest
@@ -23,13 +24,19 @@ object ArchiveUse {
   final case class Write(partial: Path, archive: Path) extends ArchiveUse {
     override def options: Vector[String] = Vector(s"-XX:ArchiveClassesAtExit=$partial")
 
-    /** Puts the archive in its place, the oldest others give way. @return whether the JVM wrote one */
-    def publish(): Boolean = {
-      val written = Files.exists(partial)
+    /**
+     * Puts the archive in its place, the oldest others give way.
+     *
+     * @param exit how the JVM ended that was to write it: one that was killed may have written a part
+     * @return whether there is one now
+     */
+    def publish(exit: Int): Boolean = {
+      val written = exit == 0 && Files.exists(partial)
       if (written) {
+        Checksum.write(partial, archive)
         Files.move(partial, archive, StandardCopyOption.ATOMIC_MOVE)
         ClassDataArchive.dropOldest(archive.getParent)
-      }
+      } else Files.deleteIfExists(partial)
       written
     }
   }
@@ -63,24 +70,33 @@ object ClassDataArchive {
       case None =>
         val name = s"executor-${key(classPath, java)}"
         val archive = directory.resolve(s"$name.jsa")
-        if (Files.exists(archive)) ArchiveUse.Ready(archive)
-        else {
-          Files.createDirectories(directory)
-          ArchiveUse.Write(directory.resolve(s"$name.$owner.part"), archive)
-        }
+        // A JVM that starts from a damaged one crashes, now or later.
+        if (Checksum.matches(archive)) ArchiveUse.Ready(archive)
+        else
+          try {
+            Files.createDirectories(directory)
+            Files.deleteIfExists(archive)
+            ArchiveUse.Write(directory.resolve(s"$name.$owner.part"), archive)
+          } catch {
+            case e: IOException => ArchiveUse.Without(s"$directory cannot be written: $e")
+          }
     }
 
-  /** Each jar, each JVM has its own archive of some 80 MB: the newest few stay. */
+  /**
+   * Each jar, each JVM has its own archive of some 80 MB: the newest few stay. A part of long ago is that
+   * of an application that was killed with its reaper.
+   */
   private[launch] def dropOldest(directory: Path): Unit = {
-    val archives = Using.resource(Files.list(directory))(_.iterator.asScala.toVector)
-    archives
-      .filter(file => file.getFileName.toString.matches("executor-[0-9a-f]+\\.jsa"))
-      .sortBy(file => Files.getLastModifiedTime(file).toMillis)
-      .dropRight(Kept)
-      .foreach(Files.deleteIfExists(_))
+    val files = Using.resource(Files.list(directory))(_.iterator.asScala.toVector)
+    def named(pattern: String) = files.filter(_.getFileName.toString.matches(pattern))
+    def age(file: Path) = System.currentTimeMillis - Files.getLastModifiedTime(file).toMillis
+    val old = named("executor-[0-9a-f]+\\.jsa").sortBy(age).drop(Kept)
+    val parts = named("executor-[0-9a-f]+\\..*\\.part").filter(age(_) > PartMillis)
+    (old ++ old.map(Checksum.fileOf) ++ parts).foreach(Files.deleteIfExists(_))
   }
 
   private val Kept = 4
+  private val PartMillis = 24 * 3600 * 1000L
 
   private def isFilledDirectory(entry: String): Boolean =
     Files

@@ -159,15 +159,64 @@ class LaunchSuite extends AnyFunSuite {
       val first = use("17")
       first match {
         case write: ArchiveUse.Write =>
-          assert(!write.publish())
+          assert(!write.publish(exit = 0))
           Files.writeString(write.partial, "classes")
-          assert(write.publish())
+          assert(write.publish(exit = 0))
           assert(use("17") == ArchiveUse.Ready(write.archive))
         case other => fail(other.toString)
       }
       assert(use("21").isInstanceOf[ArchiveUse.Write])
       Files.writeString(jar, "changed")
       assert(use("17").isInstanceOf[ArchiveUse.Write])
+    }
+  }
+
+  test("an archive is not what a killed JVM left of it") {
+    inDirectory { directory =>
+      for (exit <- Vector(137, 143, 1))
+        ClassDataArchive.use(directory.resolve("cache"), Vector("/absent"), "17", "app") match {
+          case write: ArchiveUse.Write =>
+            Files.writeString(write.partial, "cla")
+            assert(!write.publish(exit) && !Files.exists(write.archive), exit)
+            assert(!Files.exists(write.partial), exit)
+          case other => fail(other.toString)
+        }
+    }
+  }
+
+  test("an archive that was cut off, changed or left without its checksum is made anew") {
+    inDirectory { directory =>
+      val cache = directory.resolve("cache")
+      def use() = ClassDataArchive.use(cache, Vector("/absent"), "17", "app")
+      val bytes = Array.tabulate(100000)(n => (n % 251).toByte)
+      def made(): Path = use() match {
+        case write: ArchiveUse.Write =>
+          Files.write(write.partial, bytes)
+          assert(write.publish(exit = 0) && use() == ArchiveUse.Ready(write.archive))
+          write.archive
+        case other => fail(other.toString)
+      }
+      val damages = Vector.range(0, bytes.length, 9973).map(bytes.take) ++
+        Vector.range(0, bytes.length, 9973).map(at => bytes.updated(at, (bytes(at) ^ 1).toByte)) :+
+        (bytes :+ 0.toByte)
+      for (damaged <- damages) {
+        val archive = made()
+        Files.write(archive, damaged)
+        assert(use().isInstanceOf[ArchiveUse.Write] && !Files.exists(archive))
+      }
+      Files.delete(Checksum.fileOf(made()))
+      Files.writeString(Checksum.fileOf(made()), "garbage")
+      made()
+    }
+  }
+
+  test("where the cache cannot be written there is no archive, and a reason") {
+    inDirectory { directory =>
+      val file = Files.writeString(directory.resolve("file"), "")
+      ClassDataArchive.use(file.resolve("cache"), Vector("/absent"), "17", "app") match {
+        case ArchiveUse.Without(reason) => assert(reason.contains("cannot be written"))
+        case other => fail(other.toString)
+      }
     }
   }
 

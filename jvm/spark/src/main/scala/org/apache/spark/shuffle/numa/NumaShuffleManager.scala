@@ -15,7 +15,7 @@ import org.apache.spark.shuffle.ShuffleWriter
 import org.apache.spark.shuffle.sort.SortShuffleManager
 import org.apache.spark.storage.{BlockId, BlockManagerId, HostLocalDirManager}
 
-import io.hearth.spark.LocalDirsRegistry
+import io.hearth.spark.{Bookkeeping, LocalDirsRegistry}
 
 /**
  * Spark's sort shuffle, reading the output of every executor on this machine from the file.
@@ -28,6 +28,10 @@ import io.hearth.spark.LocalDirsRegistry
 private[spark] class NumaShuffleManager(conf: SparkConf) extends SortShuffleManager(conf) {
   private val registry = new LocalDirsRegistry(Path.of(conf.get(NumaShuffleManager.RegistryKey)))
   private val published = new AtomicBoolean(false)
+  private val publishing = new Bookkeeping(
+    "Other executors fetch shuffle blocks of this one over a socket, for its directories cannot be published",
+    logWarning(_)
+  )
 
   override def getWriter[K, V](
       handle: ShuffleHandle,
@@ -94,9 +98,11 @@ private[spark] class NumaShuffleManager(conf: SparkConf) extends SortShuffleMana
     if (!published.get) published.synchronized {
       if (!published.get) {
         val manager = SparkEnv.get.blockManager
-        registry.publish(
-          SparkEnv.get.executorId,
-          manager.diskBlockManager.localDirsString.toIndexedSeq
+        publishing.attempt(
+          registry.publish(
+            SparkEnv.get.executorId,
+            manager.diskBlockManager.localDirsString.toIndexedSeq
+          )
         )
         manager.hostLocalDirManager = Some(new RegisteredLocalDirs(registry))
         published.set(true)
@@ -106,7 +112,7 @@ private[spark] class NumaShuffleManager(conf: SparkConf) extends SortShuffleMana
 
 private[spark] object NumaShuffleManager {
 
-  /** Internal: the directory of the run in which executors publish where their blocks are. */
+  /** Internal: the application's own directory in which executors publish where their blocks are. */
   val RegistryKey: String = "spark.hearth.internal.executors"
 }
 

@@ -1,6 +1,6 @@
 package org.apache.spark.scheduler.cluster.numa
 
-import java.nio.file.Files
+import java.nio.file.{Files, Path}
 
 import scala.xml.Node
 
@@ -9,10 +9,14 @@ import jakarta.servlet.http.HttpServletRequest
 import org.apache.spark.SparkContext
 import org.apache.spark.ui.{UIUtils, WebUIPage}
 
-import io.hearth.spark.{ExitStatus, RunDirectory}
+import io.hearth.spark.ExitStatus
 
-/** Serves the executors' standard output and error on the driver's UI, for its links on the Executors page. */
-private[spark] class ExecutorLogs(sc: SparkContext, run: RunDirectory)
+/**
+ * Serves the executors' standard output and error on the driver's UI, for its links on the Executors page.
+ *
+ * @param directoryOf where an executor's logs are
+ */
+private[spark] class ExecutorLogs(sc: SparkContext, directoryOf: String => Path)
     extends WebUIPage(ExecutorLogs.Prefix) {
 
   def attach(): Unit = sc.ui.foreach(_.attachPage(this))
@@ -36,7 +40,7 @@ private[spark] class ExecutorLogs(sc: SparkContext, run: RunDirectory)
     if (!executor.matches("[0-9]{1,9}") || !Set("stdout", "stderr").contains(name))
       s"No such log: executor '$executor', name '$name'. The executor is a number, the name stdout or stderr."
     else {
-      val file = run.executor(executor).resolve(name)
+      val file = directoryOf(executor).resolve(name)
       if (!Files.exists(file)) s"No such log: executor $executor has not been started in this run."
       else ExitStatus.end(file, ExecutorLogs.ShownBytes)
     }

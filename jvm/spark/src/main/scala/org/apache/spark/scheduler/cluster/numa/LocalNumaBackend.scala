@@ -95,7 +95,7 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
       if (application.writesArchive) LocalNumaBackend.ArchiveGraceSeconds
       else LocalNumaBackend.StopGraceSeconds
     )
-    application.executorEnded()
+    application.executorsEnded()
     application.close()
     launcher.setState(SparkAppHandle.State.FINISHED)
     launcher.close()
@@ -162,7 +162,7 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
 
     private def lost(member: Member, code: Int, what: String): Unit = {
       val words = ExitStatus.lastWords(application.stderrOf(member.id))
-      val explained = explain(code)
+      val explained = explain(member.id, code)
       val remedy = ExitStatus.remedy(words).fold("")(what => s"; $what")
       val quoted = remedy + (if (words.isEmpty) "" else s"; its last words:\n$words")
       logError(s"Lost $what: $explained$quoted")
@@ -178,10 +178,10 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
     }
   }
 
-  private def explain(code: Int): String =
+  private def explain(executorId: String, code: Int): String =
     if (LocalNumaBackend.SparkExitCodes.contains(code))
       s"exit $code: ${ExecutorExitCode.explainExitCode(code)}"
-    else ExitStatus.explain(code)
+    else application.explainExit(executorId, code)
 
   private def giveUp(reason: String): Unit = if (givenUp.compareAndSet(false, true)) {
     logError(s"The application ends: $reason")

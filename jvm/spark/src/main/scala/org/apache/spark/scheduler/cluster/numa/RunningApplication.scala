@@ -4,7 +4,7 @@ import java.io.{File, IOException}
 import java.nio.file.{FileAlreadyExistsException, Files, Path}
 import java.time.Instant
 import java.util.concurrent.ConcurrentHashMap
-import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.atomic.AtomicReference
 
 import scala.jdk.CollectionConverters._
 
@@ -35,34 +35,52 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
   private val binding = conf.get(HearthConfig.BindingMode)
   private val launcher = conf.get(HearthConfig.Launcher)
   private val startedAt = Instant.now()
-  private val runs = conf
-    .get(HearthConfig.RunsDirectory)
-    .map(Path.of(_))
-    .getOrElse(
-      RunDirectory.root(name => Option(System.getenv(name)), System.getProperty("user.home"))
-    )
+  private val runsChosen = conf.get(HearthConfig.RunsDirectory)
   private val scratch =
     Utils.getConfiguredLocalDirs(conf).toVector.map(dir => Path.of(dir, s"hearth-$appId"))
   private val toldReaper = ConcurrentHashMap.newKeySet[Path]()
 
-  private lazy val run = createRun()
-  private lazy val reaper = Reaper.start()
+  private val keeping = new Bookkeeping(
+    s"The application goes on, but hearth cannot keep all of it where ${HearthConfig.RunsDirectory.key} " +
+      s"says (${runsChosen.getOrElse("left at its default")})",
+    logWarning(_)
+  )
+  private val clearing = new Bookkeeping(
+    "Should this driver be killed, its temporary directories stay until the next application here removes " +
+      "them",
+    logWarning(_)
+  )
+
+  private lazy val runs = runsChosen
+    .map(Path.of(_))
+    .getOrElse(
+      RunDirectory.root(name => Option(System.getenv(name)), System.getProperty("user.home"))
+    )
+  private lazy val run = keeping.attempt(createRun()).getOrElse(createUnkeptRun())
+  @volatile private var unkept = false
+  private lazy val reaper = clearing.attempt(Reaper.start())
   private lazy val launch = describeLaunch()
   private lazy val archive = chooseArchive()
-  private val archiveWriterStarted = new AtomicBoolean(false)
+  private val archiveWriter = new AtomicReference[Option[(String, Option[Process])]](None)
+  private val archiving = new Bookkeeping("Executors of later runs start slower", logWarning(_))
   private val resources = new ExecutorResources(conf, plan)
-  private lazy val logs = new ExecutorLogs(sc, run)
+  private lazy val logs = new ExecutorLogs(sc, logsOf)
+  // Written by the pool's thread, read by the UI's.
+  private val logDirectories = new ConcurrentHashMap[String, Path]()
 
   /** Makes the record and the scratch directories; nothing is started yet. @throws UserError */
   def open(): Unit = {
     if (launcher == "docker") Docker.prepare()
     resources.check()
-    RunSweep.sweep(runs, conf.get(HearthConfig.RunsKept), remove).foreach(line => logInfo(line))
-    run.writePlan(PlanJson.write(plan))
+    keeping
+      .attempt(RunSweep.sweep(runs, conf.get(HearthConfig.RunsKept), remove))
+      .foreach(_.foreach(line => logInfo(line)))
+    keeping.attempt(run.writePlan(PlanJson.write(plan)))
     writeRecord("running")
-    reaper.markAbandoned(run.run)
+    keeping.attempt(run.reserve())
+    tellReaper(_.markAbandoned(run.run))
     scratch.foreach(createScratch)
-    conf.set(NumaShuffleManager.RegistryKey, run.path.resolve("executors").toString)
+    conf.set(NumaShuffleManager.RegistryKey, scratch.head.toString)
     conf.setIfMissing(SHUFFLE_MANAGER, classOf[NumaShuffleManager].getName)
     tellReaperOfDriver()
     logs.attach()
@@ -79,29 +97,45 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
     (executor.workDirectory +: executor.temporary +: executor.localDirs)
       .foreach(Files.createDirectories(_))
     val (process, bound) = startProcess(executor)
+    archiveWriter.updateAndGet(_.map {
+      case (`id`, _) => id -> Some(process)
+      case other => other
+    })
     val ticks = PlacementReport.startTicks(Path.of("/proc"), process.pid).getOrElse(0L)
-    reaper.watch(process.pid, ticks)
+    tellReaper(_.watch(process.pid, ticks))
     val where =
       if (bound) s"bound to CPUs ${place.cpus}, memory nodes ${place.memoryNodes}" else "not bound"
     logInfo(s"Started executor $id in place ${place.id} as process ${process.pid}, $where")
     Member(id, place, process, ticks, bound)
   }
 
-  /** What an executor's end means for the class-data archive that one of them writes. */
-  def executorEnded(): Unit = archive match {
-    case write: ArchiveUse.Write if write.publish() =>
-      logInfo(
-        s"Wrote the class-data archive ${write.archive}: executors of later runs start from it"
-      )
+  /** What the executors' end means for the class-data archive that one of them writes. */
+  def executorsEnded(): Unit = (archive, archiveWriter.get) match {
+    case (write: ArchiveUse.Write, Some((_, Some(writer)))) if !writer.isAlive =>
+      if (archiving.attempt(write.publish(writer.exitValue)).contains(true))
+        logInfo(
+          s"Wrote the class-data archive ${write.archive}: executors of later runs start from it"
+        )
     case _ =>
   }
 
   /** Whether an executor writes the class-data archive when it ends, which takes some seconds more. */
-  def writesArchive: Boolean = archiveWriterStarted.get
+  def writesArchive: Boolean = archiveWriter.get.nonEmpty
 
-  def stderrOf(executorId: String): Path = run.executor(executorId).resolve("stderr")
+  def stderrOf(executorId: String): Path = logsOf(executorId).resolve("stderr")
 
-  def record(report: PlacementReport): Unit = run.writePlacement(report.toJson)
+  /** In words, with the file that tells more where its JVM has crashed. */
+  def explainExit(executorId: String, code: Int): String =
+    ExitStatus.explain(code) +
+      ExitStatus.crashReport(logsOf(executorId)).fold("")(file => s"; its report is $file")
+
+  private def logsOf(executorId: String): Path =
+    logDirectories.getOrDefault(executorId, run.executor(executorId))
+
+  def record(report: PlacementReport): Unit = {
+    keeping.attempt(run.writePlacement(report.toJson))
+    ()
+  }
 
   /**
    * Names the driver's own temporary directories to the reaper and in the record, those that were made
@@ -109,15 +143,22 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
    */
   def tellReaperOfDriver(): Unit = {
     val fresh = driverDirectories.filter(toldReaper.add)
-    fresh.foreach(reaper.removeLater)
+    fresh.foreach(directory => tellReaper(_.removeLater(directory)))
     if (fresh.nonEmpty) writeRecord("running")
   }
 
   /** All executors have ended. */
   def close(): Unit = {
-    scratch.foreach(remove)
+    scratch.foreach(directory => keeping.attempt(remove(directory)))
+    keeping.attempt(run.release())
     writeRecord("finished")
-    reaper.close()
+    if (unkept) keeping.attempt(remove(run.path))
+    tellReaper(_.close())
+  }
+
+  private def tellReaper(what: Reaper => Unit): Unit = {
+    clearing.attempt(reaper.foreach(what))
+    ()
   }
 
   private def createRun(): RunDirectory =
@@ -128,26 +169,31 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
           s"spark.app.id: '$appId' is the name of an earlier run in $runs; choose another or none",
           Some(e)
         )
-      case e: IOException =>
-        throw new UserError(
-          s"${HearthConfig.RunsDirectory.key}: a run cannot be kept in $runs: ${e.getMessage}; " +
-            "name a directory that can be written",
-          Some(e)
-        )
     }
 
+  /** For the executors' logs, beside the scratch directories; it goes when the application ends. */
+  private def createUnkeptRun(): RunDirectory =
+    try {
+      val parent = Files.createDirectories(scratch.head.getParent)
+      val directory = Files.createTempDirectory(parent, "hearth-run-")
+      tellReaper(_.removeLater(directory))
+      unkept = true
+      new RunDirectory(directory)
+    } catch { case e: IOException => throw unusable(scratch.head, e) }
+
+  private def unusable(directory: Path, e: IOException) = new UserError(
+    s"spark.local.dir: $directory cannot be made: ${e.getMessage}; name a directory with free space",
+    Some(e)
+  )
+
   private def createScratch(dir: Path): Unit = {
-    reaper.removeLater(dir)
+    tellReaper(_.removeLater(dir))
     try {
       Files.createDirectories(dir)
       Utils.chmod700(dir.toFile)
       ()
     } catch {
-      case e: IOException =>
-        throw new UserError(
-          s"spark.local.dir: $dir cannot be made: ${e.getMessage}; name a directory with free space",
-          Some(e)
-        )
+      case e: IOException => throw unusable(dir, e)
     }
   }
 
@@ -161,10 +207,10 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
   }
 
   /** The first executor writes the archive where there is none, one alone. */
-  private def archiveOptions: Vector[String] = archive match {
+  private def archiveOptions(executorId: String): Vector[String] = archive match {
     case write: ArchiveUse.Write =>
-      if (archiveWriterStarted.compareAndSet(false, true)) {
-        reaper.removeLater(write.partial)
+      if (archiveWriter.compareAndSet(None, Some(executorId -> None))) {
+        tellReaper(_.removeLater(write.partial))
         write.options
       } else Vector.empty
     case other => other.options
@@ -174,20 +220,22 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
     if (!conf.get(HearthConfig.ClassDataArchive))
       ArchiveUse.Without(s"${HearthConfig.ClassDataArchive.key} is false")
     else {
-      val directory =
-        ClassDataArchive.directory(
+      def use = {
+        val directory = ClassDataArchive.directory(
           name => Option(System.getenv(name)),
           System.getProperty("user.home")
         )
-      val java = s"${launch.java} ${System.getProperty("java.vm.version")}"
-      ClassDataArchive.use(directory, launch.classPath, java, appId)
+        val java = s"${launch.java} ${System.getProperty("java.vm.version")}"
+        ClassDataArchive.use(directory, launch.classPath, java, appId)
+      }
+      archiving.attempt(use).getOrElse(ArchiveUse.Without("its directory cannot be used"))
     }
 
   private def startProcess(executor: ExecutorLaunch): (Process, Boolean) = {
     val spec = ExecutorLaunch.compose(
       launch,
       executor,
-      archiveOptions,
+      archiveOptions(executor.id),
       resources.writeFile(executor.place, executor.workDirectory)
     )
     if (launcher == "docker") {
@@ -218,9 +266,18 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
     workDirectory = scratch.head.resolve(id).resolve("work"),
     temporary = scratch.head.resolve(id).resolve("tmp"),
     localDirs = scratch.map(_.resolve(id)),
-    logs = run.createExecutor(id),
+    logs = createLogs(id),
     logUrl = logs.urlFor(id)
   )
+
+  /** In the run's directory; where that is full, in the executor's scratch directory. */
+  private def createLogs(id: String): Path = {
+    val directory = keeping
+      .attempt(run.createExecutor(id))
+      .getOrElse(Files.createDirectories(scratch.head.resolve(id).resolve("logs")))
+    logDirectories.put(id, directory)
+    directory
+  }
 
   private def describeLaunch(): ApplicationLaunch = {
     val javaHome =
@@ -274,24 +331,27 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
       .toMap
 
   private def writeRecord(state: String): Unit = {
+    keeping.attempt(run.writeRun(record(state).toJson))
+    ()
+  }
+
+  private def record(state: String): RunRecord = {
     val pid = ProcessHandle.current.pid
-    run.writeRun(
-      RunRecord(
-        appId = appId,
-        name = sc.appName,
-        master = sc.master,
-        sparkVersion = SPARK_VERSION,
-        machine = RunRecord.thisMachine,
-        driverPid = pid,
-        driverStartTicks = PlacementReport.startTicks(Path.of("/proc"), pid).getOrElse(0L),
-        startedAt = startedAt,
-        state = state,
-        hosts = conf.get(HearthConfig.Hosts),
-        binding = binding,
-        launcher = launcher,
-        ui = sc.uiWebUrl,
-        scratch = scratch ++ toldReaper.asScala.toVector.sorted
-      ).toJson
+    RunRecord(
+      appId = appId,
+      name = sc.appName,
+      master = sc.master,
+      sparkVersion = SPARK_VERSION,
+      machine = RunRecord.thisMachine,
+      driverPid = pid,
+      driverStartTicks = PlacementReport.startTicks(Path.of("/proc"), pid).getOrElse(0L),
+      startedAt = startedAt,
+      state = state,
+      hosts = conf.get(HearthConfig.Hosts),
+      binding = binding,
+      launcher = launcher,
+      ui = sc.uiWebUrl,
+      scratch = scratch ++ toldReaper.asScala.toVector.sorted
     )
   }
 

@@ -1,0 +1,61 @@
+"""The application does not depend on what hearth keeps for itself: a full disk, damaged archives."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from application import Outcome, Site
+from test_bad_conditions import needs_own_mounts
+
+# A file system for the state directory, which nobody else sees and which goes with its last process.
+MOUNTED = 'mount -t tmpfs -o "$0" none state && "$@"; code=$?; cp -r state kept; exit $code'
+
+
+def mounted(options: str) -> tuple[str, ...]:
+    return ("unshare", "-m", "sh", "-c", MOUNTED, options)
+
+
+def warnings(outcome: Outcome) -> list[str]:
+    return re.findall(r"WARN RunningApplication: (The application goes on, but .*)", outcome.log)
+
+
+@pytest.mark.parametrize("options", ["size=300k", "ro"], ids=["full", "read-only"])
+def test_a_state_directory_that_cannot_hold_a_run_is_one_warning(site: Site, options: str):
+    needs_own_mounts()
+    outcome = site.run("chatty.py", "no", within=mounted(options))
+    assert outcome.report == {"sum": 28}
+    assert outcome.code == 5
+    assert len(warnings(outcome)) <= 1
+    assert "Lost task" not in outcome.log
+    assert site.leftovers() == []
+    records = [run.read_text() for run in (site.root / "kept").glob("runs/*/run.json")]
+    if options == "ro":
+        assert len(warnings(outcome)) == 1
+        assert records == []
+    else:  # there is room for the end of the record, taken when it began
+        assert ['"finished"' in record for record in records] == [True]
+
+
+def test_a_damaged_archive_is_made_anew_and_a_crash_leaves_its_report(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    cache = site.root / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    assert site.run("tiny.py").code == 0
+    (archive,) = (cache / "hearth").glob("executor-*.jsa")
+    whole = archive.stat().st_size
+    os.chmod(archive, 0o600)
+    os.truncate(archive, whole // 2)
+    first = site.only_run()
+    outcome = site.run("chatty.py", "crash")
+    assert (outcome.code, outcome.report) == (5, {"sum": 28}), outcome.log[-4000:]
+    (report,) = set(
+        re.findall(r"exit 134: .*; its report is (\S+?hs_err_pid\d+\.log)", outcome.log)
+    )
+    assert first not in Path(report).parents
+    assert "SIGSEGV" in Path(report).read_text()
+    # It is gone, and there is another unless the executor that was to write it is the one that crashed.
+    sizes = [archive.stat().st_size for archive in (cache / "hearth").glob("executor-*.jsa")]
+    assert all(size > whole // 2 for size in sizes)
+    assert site.leftovers() == []
