@@ -111,6 +111,43 @@ def test_the_archive_is_made_once_and_used(hearth: Command, tmp_path: Path) -> N
     assert archive.stat().st_mtime_ns == made
 
 
+def test_an_archive_that_was_cut_off_or_changed_is_made_anew(
+    hearth: Command, tmp_path: Path
+) -> None:
+    """A JVM that starts from such a one crashes, until somebody deletes it by hand."""
+    cache = tmp_path / "cache" / "hearth"
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    assert hearth("topology", environment=environment).returncode == 0
+    (archive,) = cache.iterdir()
+    whole = archive.read_bytes()
+    middle = len(whole) // 2
+    damages = [whole[:end] for end in (0, 1, 4096, middle, len(whole) - 1)]
+    damages += [whole[:at] + b"\xff" * 4096 + whole[at + 4096 :] for at in (0, 100, middle)]
+    for damaged in damages:
+        archive.chmod(0o600)
+        archive.write_bytes(damaged)
+        done = hearth("topology", environment=environment)
+        assert (done.returncode, done.stderr) == (0, "")
+        (archive,) = cache.iterdir()
+        assert archive.stat().st_size > middle + 1
+        assert archive.read_bytes() != damaged
+
+
+def test_the_part_of_a_killed_writer_is_never_an_archive(hearth: Command, tmp_path: Path) -> None:
+    """This java writes a part and is killed, as one that the kernel's out-of-memory killer met."""
+    java = shutil.which(
+        "java", path=os.path.expandvars("$JAVA_HOME/bin") + ":" + os.environ["PATH"]
+    )
+    killed = (
+        "for w; do case $w in *ArchiveClassesAtExit=*) "
+        'head -c 9000 /dev/zero >"${w#*=}"; kill -9 $$;; esac; done'
+    )
+    environment = fake_java(tmp_path, f'{killed}\nexec {java} "$@"')
+    assert hearth("topology", environment=environment).returncode == 0
+    assert not list((tmp_path / "cache" / "hearth").glob("*.jsa"))
+    assert not list((tmp_path / "cache" / "hearth").glob("*.part"))
+
+
 def test_archives_of_other_checkouts_stay_until_there_are_too_many(
     hearth: Command, tmp_path: Path
 ) -> None:

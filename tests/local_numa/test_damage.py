@@ -1,4 +1,4 @@
-"""The application does not depend on what hearth keeps for itself: a full disk, damaged archives."""
+"""The application does not depend on what hearth keeps for itself: a full disk, a damaged cache."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import pytest
 from application import Outcome, Site
 from test_bad_conditions import needs_own_mounts
 
-# A file system for the state directory, which nobody else sees and which goes with its last process.
+# A file system for the state directory, seen by nobody else, gone with its last process.
 MOUNTED = 'mount -t tmpfs -o "$0" none state && "$@"; code=$?; cp -r state kept; exit $code'
 
 
@@ -45,7 +45,7 @@ def test_a_damaged_archive_is_made_anew_and_a_crash_leaves_its_report(
     assert site.run("tiny.py").code == 0
     (archive,) = (cache / "hearth").glob("executor-*.jsa")
     whole = archive.stat().st_size
-    os.chmod(archive, 0o600)
+    archive.chmod(0o600)
     os.truncate(archive, whole // 2)
     first = site.only_run()
     outcome = site.run("chatty.py", "crash")
@@ -55,7 +55,7 @@ def test_a_damaged_archive_is_made_anew_and_a_crash_leaves_its_report(
     )
     assert first not in Path(report).parents
     assert "SIGSEGV" in Path(report).read_text()
-    # It is gone, and there is another unless the executor that was to write it is the one that crashed.
+    # It is gone; another is there unless the executor that was to write it is the crashed one.
     sizes = [archive.stat().st_size for archive in (cache / "hearth").glob("executor-*.jsa")]
     assert all(size > whole // 2 for size in sizes)
     assert site.leftovers() == []

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from hearth.planner import places
 #: Archives of a kind that stay: some 40 to 100 MB each.
 _KEPT = 4
 _LEFT_S = 3600
+#: A reason why none could be made holds for a day: a disk that was full may have room again.
+_REFUSED_S = 24 * 3600
 _REQUEST = b'{"machine": "2 packages, 2 nodes of 64 GB, 8 cores x 2 threads"}'
 
 
@@ -57,17 +60,17 @@ def prepared(training: Training, debug: bool) -> Path | None:
 
     One that cannot be made only costs time: None, the reason is kept, `--debug` shows it.
     """
-    archive = _place(training)
-    refusal = archive.with_suffix(".failed")
-    if ours(archive):
+    archive = existing(training)
+    if archive is not None:
         return archive
-    if refusal.is_file():
+    refusal = _place(training, "failed")
+    if refusal.is_file() and time.time() - refusal.stat().st_mtime < _REFUSED_S:
         why = refusal.read_text(errors="replace").strip()
         _note(debug, f"no class-data archive: {why} (delete {refusal})")
         return None
     try:
-        private_directory(archive.parent)
-        reason = _make(training, archive)
+        private_directory(refusal.parent)
+        reason = _make(training)
         if reason:
             write_private(refusal, reason + "\n")
     except OSError as error:
@@ -75,13 +78,17 @@ def prepared(training: Training, debug: bool) -> Path | None:
     if reason:
         _note(debug, f"no class-data archive: {reason}")
         return None
-    return archive
+    return existing(training)
 
 
 def existing(training: Training) -> Path | None:
-    """The archive where it has been made already."""
-    archive = _place(training)
-    return archive if ours(archive) else None
+    """The archive where it has been made already; a damaged one is removed."""
+    for archive in sorted(places.cache_home().glob(f"{training.name}-{training.key}.*.jsa")):
+        with contextlib.suppress(OSError):
+            if ours(archive) and archive == _named(training, archive):
+                return archive
+            archive.unlink()
+    return None
 
 
 def using(archive: Path) -> list[str]:
@@ -95,15 +102,27 @@ def key(files: list[Path], words: list[str]) -> str:
     return hashlib.sha256(repr((stats, words)).encode()).hexdigest()[:16]
 
 
-def _place(training: Training) -> Path:
-    return places.cache_home() / f"{training.name}-{training.key}.jsa"
+def _place(training: Training, end: str) -> Path:
+    return places.cache_home() / f"{training.name}-{training.key}.{end}"
 
 
-def _make(training: Training, archive: Path) -> str:
+def _named(training: Training, content: Path) -> Path:
+    """The archive with this content: size and Adler-32 stand in its name.
+
+    A JVM that starts from an archive which was cut off or changed crashes, now or later.
+    """
+    total = 1
+    with content.open("rb") as file:
+        while part := file.read(1 << 20):
+            total = zlib.adler32(part, total)
+    return _place(training, f"{content.stat().st_size:x}-{total:08x}.jsa")
+
+
+def _make(training: Training) -> str:
     """Makes the archive; the reason where it cannot be made, else the empty text."""
     if training.announcement:
         print(f"hearth: {training.announcement}", file=sys.stderr, flush=True)
-    part = archive.with_suffix(f".{os.getpid()}.part")
+    part = _place(training, f"{os.getpid()}.part")
     try:
         done = subprocess.run(
             training.command(f"-XX:ArchiveClassesAtExit={part}"),
@@ -116,8 +135,8 @@ def _make(training: Training, archive: Path) -> str:
         if done.returncode or not part.is_file():
             said = done.stderr.decode(errors="replace").strip().splitlines()
             return said[-1] if said else f"java ended with {done.returncode} and made no archive"
-        part.replace(archive)
-        drop_oldest(archive.parent, training.name)
+        part.replace(_named(training, part))
+        drop_oldest(part.parent, training.name)
         return ""
     except subprocess.TimeoutExpired:
         return f"the training run took over {training.limit_s} s"

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
@@ -26,11 +27,9 @@ def chat(n: int) -> tuple[int, int]:
 def jvm() -> int:
     """The executor: this worker's parent, or that of the daemon which forked it."""
     pid = os.getppid()
-    with open(f"/proc/{pid}/comm") as name:
-        if name.read().strip() == "java":
-            return pid
-    with open(f"/proc/{pid}/stat") as stat:
-        return int(stat.read().rpartition(")")[2].split()[1])
+    if Path(f"/proc/{pid}/comm").read_text().strip() == "java":
+        return pid
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 spark = SparkSession.builder.appName("chatty").getOrCreate()
