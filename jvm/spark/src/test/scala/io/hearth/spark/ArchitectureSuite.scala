@@ -18,6 +18,7 @@ class ArchitectureSuite extends AnyFunSuite {
   private val inSpark = Set(
     "scheduler.cluster.numa.CreatesBackend",
     "scheduler.cluster.numa.ExecutorLogs",
+    "scheduler.cluster.numa.ExecutorResources",
     "scheduler.cluster.numa.HearthConfig",
     "scheduler.cluster.numa.LocalNumaBackend",
     "scheduler.cluster.numa.LocalNumaClusterManager",
