@@ -29,10 +29,20 @@ def answer(key: str, times: dict[str, list[float]], **more: Any) -> dict[str, An
 
 def test_executors_are_told_with_their_interval_and_what_moved() -> None:
     gc = {"1x4": {"gc_share": 0.30}, "2x2": {"gc_share": 0.10}}
-    found = answer("executors", {"1x4": [10.0, 10.1, 9.9], "2x2": [7.0, 7.1, 6.9]}, measures=gc)
+    times = {"1x4": [10.0, 10.1, 9.9, 10.2, 10.0], "2x2": [7.0, 7.1, 6.9, 7.0, 7.0]}
+    found = answer("executors", times, measures=gc)
     assert found["sentence"].startswith("2x2 has the smallest median, 7.00 s: 2x2 takes 0.70 of")
     assert "95% interval" in found["sentence"] and "faster" in found["sentence"]
     assert found["why"] == ["GC share of task time fell from 30.0% to 10.0% (1x4 to 2x2)"]
+
+
+def test_three_runs_of_each_are_too_few_to_say_which_measure_moved() -> None:
+    # Of equal ways three runs lie apart in one case of ten.
+    gc = {"1x4": {"gc_share": 0.30}, "2x2": {"gc_share": 0.10}}
+    found = answer("executors", {"1x4": [10.0, 10.1, 9.9], "2x2": [7.0, 7.1, 6.9]}, measures=gc)
+    assert found["why"] == [
+        "3 runs of 2x2 and 1x4 are too few to say what moved: 5 of each are needed"
+    ]
 
 
 def test_a_way_that_failed_is_named_and_the_others_still_answer() -> None:
@@ -67,10 +77,13 @@ def test_threads_are_judged_by_the_studys_formula() -> None:
     # Half the cores: 10 s; their second threads make it 8 s (1.25x), twice the cores 5 s (2x).
     times = {"one thread": [5.0], "all threads": [4.0], "half the cores": [10.0],
              "half the cores, all threads": [8.0]}  # fmt: skip
-    found = answer("smt", times)
-    assert found["scaling"]["smt_scaling"] == 1.25 and found["scaling"]["dp_scaling"] == 2.0
+    found = answer("smt", {name: 3 * seconds for name, seconds in times.items()})
+    assert found["scaling"]["smt_scaling"] == pytest.approx(1.25)
+    assert found["scaling"]["dp_scaling"] == pytest.approx(2.0)
     assert found["scaling"]["effectiveness"] == pytest.approx(1.25 * (0.538 + 0.231))
     assert "the further threads do not pay" in found["sentence"]
+    once = answer("smt", times)
+    assert "whether the further threads pay is undecided" in once["sentence"]
     assert "scaling" not in answer("smt", {"one thread": [5.0], "all threads": [4.0]})
 
 
@@ -78,6 +91,8 @@ def test_nodes_are_told_as_speed_ups_of_bound_over_unbound() -> None:
     times = {"1NB 1x4": [10.0], "1B 1x4": [8.0], "2NB 2x4": [6.0], "2B 2x4": [6.0]}
     found = answer("nodes", times)
     assert "1 node: 1.25x, 2 nodes: 1.00x" in found["sentence"]
+    times = {"1NB 1x4": [10.0, 11.0, 10.0], "1B 1x4": [8.0, 8.1, 8.2]}
+    assert "1 node: 1.27x (95% interval 1.11 to 1.47)" in answer("nodes", times)["sentence"]
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_one_run_of_each_is_no_reason_to_bind(compared) -> None:
     verdict = compared[1]["verdict"]
     assert verdict["choice"] == "native"
     assert verdict["sentence"].startswith("Do not bind")
-    assert "too few repetitions" in verdict["sentence"]
+    assert "too few for an interval" in verdict["sentence"]
 
 
 def test_what_this_machine_cannot_tell_is_absent_with_a_reason(compared) -> None:

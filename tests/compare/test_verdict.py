@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from hearth.bench.statistics import Ratio
-from hearth.bench.verdict import EQUAL_WITHIN, against, certain, compared
+from hearth.bench.statistics import EQUAL_WITHIN, LOOKS, Ratio, against
+from hearth.bench.verdict import certain, compared
 from support import ROOT
 
 _MEASURES = {"gc_share": 0.2, "remote_share": 0.5, "involuntary": 1000.0, "voluntary": 2000.0,
@@ -37,7 +37,7 @@ def test_a_plan_that_is_faster_in_every_pair_is_to_be_bound_and_the_measure_that
     bound = runs("bound", [8.0, 8.1, 7.9, 8.2, 7.8], gc_share=0.05)
     said = compared(head("native", "bound"), [*runs("native", _NATIVE), *bound])
     arm = said["arms"][1]
-    assert arm["ratio"]["median"] == pytest.approx(0.8)
+    assert arm["ratio"]["value"] == pytest.approx(0.8, abs=1e-4)
     assert arm["ratio"]["low"] >= 7.8 / 10.2
     assert arm["ratio"]["high"] <= 8.2 / 9.8
     assert said["verdict"]["choice"] == "bound"
@@ -128,10 +128,11 @@ def test_too_few_runs_give_a_ratio_without_an_interval_and_no_claim():
     said = compared(
         head("native", "bound"), [*runs("native", [10.0, 10.0]), *runs("bound", [5.0, 5.0])]
     )
-    assert said["arms"][1]["ratio"] == {"median": 0.5}
+    assert said["arms"][1]["ratio"] == {"value": pytest.approx(0.5), "pairs": 2}
     assert said["arms"][1]["against"] == "undecided"
     assert said["verdict"]["choice"] == "native"
-    assert "too few repetitions" in said["verdict"]["sentence"]
+    few = "2 pairs, too few for an interval: at least 3 are needed"
+    assert few in said["verdict"]["sentence"]
 
 
 def test_a_skipped_arm_stays_in_the_table_with_its_reason():
@@ -163,8 +164,9 @@ def test_until_certain_goes_on_while_any_arm_is_undecided():
     native = runs("native", _NATIVE)
     clear = runs("bound", [8.0, 8.1, 7.9, 8.2, 7.8])
     noisy = runs("unbound", [9.0, 11.2, 9.1, 10.9, 9.6])
-    assert not certain(named, [*native, *clear, *noisy], 0.99)
-    assert certain(named, [*native, *clear, *runs("unbound", _NATIVE)], 0.99)
+    named["settings"]["looks"] = list(LOOKS)
+    assert not certain(named, [*native, *clear, *noisy])
+    assert certain(named, [*native, *clear, *runs("unbound", _NATIVE)])
 
 
 def test_what_it_says_holds_to_its_contract() -> None:

@@ -19,7 +19,7 @@ from hearth.bench.checks import FinishedRun
 from hearth.bench.checks.registry import check
 from hearth.bench.comparison import read_comparison
 from hearth.bench.shapes import JobResult
-from hearth.bench.summary import is_good, summarised
+from hearth.bench.summary import doubted, is_good, summarised
 from hearth.bench.verdict import compared
 from hearth.launch.arguments import split_line
 from hearth.launch.choices import keep_choice, kept_choice
@@ -437,7 +437,7 @@ def test_a_damaged_series_is_named_or_read_without_the_damaged_cases(tmp_path: P
 
     def read() -> None:
         results = series.read(file)
-        show_rows(summarised(results), results.series["settings"], SCREEN)
+        show_rows(summarised(results), doubted(results), results.series["settings"], SCREEN)
         is_good(results)
 
     try_all(file, b"".join(json.dumps(line).encode() + b"\n" for line in lines), of_lines, read)

@@ -167,7 +167,7 @@ def comparison() -> dict[str, Any]:
                 "name": "bound",
                 "seconds": [8.0, 8.4, 8.8],
                 "median_s": 8.4,
-                "ratio": {"median": 0.8, "low": 0.75, "high": 0.86, "confidence": 0.95},
+                "ratio": {"value": 0.8, "pairs": 3, "low": 0.75, "high": 0.86},
             },
             {"name": "balanced", "seconds": [], "skipped": "the kernel has no numa_balancing"},
         ],
@@ -175,4 +175,5 @@ def comparison() -> dict[str, Any]:
             "sentence": "Bind: the plan takes 0.80 of native's time.",
             "why": ["GC share fell from 20 % to 8 %"],
         },
+        "warnings": [{"kind": "drift", "sentence": "all became 9% slower: let it come to rest"}],
     }

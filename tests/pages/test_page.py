@@ -202,7 +202,7 @@ def test_top_down_bars_and_the_regions_of_bandwidth_are_drawn_in_a_browser(
 
 def test_a_comparison_of_too_few_runs_shows_its_ratio_without_an_interval() -> None:
     comparison = constructed.comparison()
-    comparison["arms"][1]["ratio"] = {"median": 0.8}
+    comparison["arms"][1]["ratio"] = {"value": 0.8, "pairs": 2}
     html = page([], comparison)
     assert "0.800" in html
     assert "aria-label=\"Ratio of each arm's" not in html

@@ -15,7 +15,7 @@ from hearth.bench.masters import check_master, split_masters
 from hearth.bench.runner import RunError
 from hearth.bench.series import Planned, Results, Series, read
 from hearth.bench.suites import Entry, named, suite
-from hearth.bench.summary import is_good, summarised
+from hearth.bench.summary import doubted, is_good, summarised
 from hearth.model.errors import UserError
 from hearth.report.bench import show_rows
 from hearth.report.terminal import Screen
@@ -195,7 +195,9 @@ def test_the_table_has_medians_spread_and_ratios_of_the_runs_that_count(tmp_path
     assert first["seconds"] == {"median": 4.0, "least": 2.0, "most": 6.0, "runs": 3}
     assert "ratio" not in first
     assert second["seconds"] == {"median": 2.0, "least": 1.0, "most": 3.0, "runs": 3}
-    assert second["ratio"] == {"value": 0.5, "interval": [0.5, 0.5], "pairs": 3}
+    assert second["ratio"] == {
+        "value": pytest.approx(0.5), "interval": pytest.approx([0.5, 0.5]), "pairs": 3,
+    }  # fmt: skip
     assert third["seconds"] == {"median": 6.0, "least": 5.0, "most": 7.0, "runs": 2}
     assert third["answers"] == {"checked": 1, "wrong": 1}
     assert third["answer"]["detail"] == "3 keys differ"
@@ -205,7 +207,7 @@ def test_the_table_has_medians_spread_and_ratios_of_the_runs_that_count(tmp_path
 
 def test_the_table_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> None:
     kept = constructed(tmp_path)
-    text = "\n".join(show_rows(summarised(kept), kept.series["settings"], Screen(200)))
+    text = "\n".join(show_rows(summarised(kept), [], kept.series["settings"], Screen(200)))
     lines = [line.split() for line in text.splitlines()]
     assert ["alpha", "local[2]", "4.00", "2.00-6.00", "-", "-", "checked"] in lines
     assert "1.00-3.00   0.50  [0.50, 0.50]  checked" in text
@@ -217,9 +219,9 @@ def test_the_table_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> N
 
 def test_a_single_run_says_that_it_has_no_spread(tmp_path: Path) -> None:
     kept = results(tmp_path, case("alpha", "local[2]", 0, 1.0), repeat=1, warmup=0)
-    text = "\n".join(show_rows(summarised(kept), kept.series["settings"], Screen(200)))
+    text = "\n".join(show_rows(summarised(kept), [], kept.series["settings"], Screen(200)))
     assert "one run" in text
-    assert "--repeat 5" in text
+    assert "--repeat 10" in text
 
 
 def streaming(events: int, kept_up: bool, **changes: Any) -> dict[str, Any]:
@@ -252,9 +254,37 @@ def test_a_stream_that_fell_behind_once_did_not_keep_up(tmp_path: Path) -> None:
         "kept_up": False,
     }
     assert rows[1]["stream"]["processing_ms"] is None
-    text = "\n".join(show_rows(rows, kept.series["settings"], Screen(200)))
+    text = "\n".join(show_rows(rows, [], kept.series["settings"], Screen(200)))
     assert "4,000       7  100 ms  300 ms  20 ms  no" in text
     assert "none" in text, "a figure that was not measured is none, never zero"
+
+
+def test_a_job_whose_machine_was_not_at_rest_is_named_with_what_to_do(tmp_path: Path) -> None:
+    names = ("local[2]", "local-numa[2x1]")
+    cases = [
+        case("alpha", names[(n + slot) % 2], n, 1.0 + 0.1 * (2 * n + slot))
+        for n in range(5)
+        for slot in (0, 1)
+    ]
+    kept = results(tmp_path, *cases)
+    (warning,) = doubted(kept)
+    assert (warning["label"], warning["kind"]) == ("alpha", "drift")
+    lines = show_rows(summarised(kept), [warning], kept.series["settings"], Screen(200))
+    assert any(
+        line.startswith("  warning: alpha: from the first run to the last") for line in lines
+    )
+    document = {"schema": "hearth/bench-result/2", "series": kept.series, "cases": kept.cases,
+                "rows": summarised(kept), "warnings": [warning]}  # fmt: skip
+    Draft202012Validator(SCHEMA).validate(document)
+
+
+def test_three_masters_share_the_error_of_a_job(tmp_path: Path) -> None:
+    times = {"local[2]": (1.0, 1.1, 1.2, 1.0), "local-numa[2x1]": (0.9, 0.8, 1.0, 0.9)}
+    cases = [case("alpha", m, n, s) for m, all_s in times.items() for n, s in enumerate(all_s)]
+    two = results(tmp_path, *cases)
+    three = Results(two.path, {**two.series, "masters": [*times, "local[1]"]}, two.cases)
+    (narrow, wide) = (summarised(kept)[1]["ratio"]["interval"] for kept in (two, three))
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 
 def test_the_worked_example_is_what_its_own_cases_give(tmp_path: Path) -> None:
@@ -266,10 +296,11 @@ def test_the_worked_example_is_what_its_own_cases_give(tmp_path: Path) -> None:
 def test_the_lines_and_the_document_hold_to_their_contract(tmp_path: Path) -> None:
     kept = constructed(tmp_path)
     document = {
-        "schema": running.SCHEMA,
+        "schema": "hearth/bench-result/2",
         "series": kept.series,
         "cases": kept.cases,
         "rows": summarised(kept),
+        "warnings": doubted(kept),
     }
     Draft202012Validator(SCHEMA).validate(document)
     lines = [json.loads(line) for line in kept.path.read_text().splitlines()]

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hearth.bench.losses import loss_class, not_told
-from hearth.bench.verdict import MEASURES, claim, moved
+from hearth.bench.statistics import Ratio, each_confidence, paired_ratio
+from hearth.bench.verdict import MEASURES, claim, moved, pairs
 from hearth.measure.counters import bandwidth_region, smt_effectiveness
 
 Document = dict[str, Any]
@@ -64,38 +65,61 @@ def _cell(arm: Document, best: Document) -> Document:
 def _smt(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
     """Whether the further threads pay, and S4's effectiveness of them."""
     found = _fastest(comparison, arms, runs)
-    medians = {arm["name"]: arm["median_s"] for arm in arms}
-    half, both = "half the cores", "half the cores, all threads"
-    if not {half, both, "one thread"} <= medians.keys():
+    half, both, one = "half the cores", "half the cores, all threads", "one thread"
+    if not {half, both, one} <= {arm["name"] for arm in arms}:
         return found
-    smt = medians[half] / medians[both]
-    cores = medians[half] / medians["one thread"]
-    effectiveness = smt_effectiveness(smt, cores)
-    pays = "pay" if effectiveness > 1 else "do not pay"
+    times = {(run["arm"], run["repetition"]): run["seconds"] for run in runs}
+    whole = [r for name, r in times if name == half and {(both, r), (one, r)} <= times.keys()]
+    if not whole:
+        return found
+    halves = [times[half, r] for r in whole]
+    of_threads = [h / times[both, r] for h, r in zip(halves, whole, strict=True)]
+    of_cores = [h / times[one, r] for h, r in zip(halves, whole, strict=True)]
+    each = [smt_effectiveness(*two) for two in zip(of_threads, of_cores, strict=True)]
+    ones = [1.0] * len(whole)
+    smt, cores = paired_ratio(of_threads, ones).value, paired_ratio(of_cores, ones).value
+    effective = paired_ratio(each, ones, comparison["confidence"])
+    effectiveness = effective.value
     found["sentence"] += (
         f" On half the cores all threads scale by {smt:.2f}, twice the cores by {cores:.2f}: "
-        f"effectiveness {effectiveness:.2f} (S4, formula 3), the further threads {pays}."
+        f"effectiveness {effectiveness:.2f}{_interval(effective, comparison['confidence'])} "
+        f"(S4, formula 3), {_pay(effective)}."
     )
     scaling = {"smt_scaling": smt, "dp_scaling": cores, "effectiveness": effectiveness}
     return {**found, "scaling": scaling}
 
 
+def _pay(effectiveness: Ratio) -> str:
+    if not effectiveness.is_certain:
+        return "whether the further threads pay is undecided"
+    return f"the further threads {'pay' if effectiveness.value > 1 else 'do not pay'}"
+
+
+def _interval(ratio: Ratio, confidence: float) -> str:
+    if ratio.interval is None:
+        return ""
+    return f" ({confidence:.0%} interval {ratio.interval[0]:.2f} to {ratio.interval[1]:.2f})"
+
+
 def _nodes(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
     """Of each number of nodes, bound (1B, 2B, ...) against left to the kernel (1NB, 2NB, ...)."""
-    parts, why = [], []
-    for arm in arms:
-        number, kind = arm["name"].split(" ")[0].partition("B")[0], arm["name"].split(" ")[0]
-        if kind.endswith("NB"):
+    names = {arm["name"].split(" ")[0]: arm["name"] for arm in arms}
+    both = {kind[:-1]: (names[kind], names[f"{kind[:-1]}NB"])
+            for kind in names if not kind.endswith("NB") and f"{kind[:-1]}NB" in names}  # fmt: skip
+    confidence = each_confidence(comparison["confidence"], len(both))
+    parts, why, numbers = [], [], []
+    for number, (bound, unbound) in both.items():
+        mine, base = pairs(bound, unbound, runs)
+        if not base:
             continue
-        other = next((a for a in arms if a["name"].startswith(f"{number}NB ")), None)
-        if other is not None:
-            speedup = other["median_s"] / arm["median_s"]
-            parts.append(f"{number} node{'s' if number != '1' else ''}: {speedup:.2f}x")
-            why += moved(arm["name"], other["name"], runs)
+        speedup = paired_ratio(base, mine, confidence)
+        shown = _interval(speedup, comparison["confidence"])
+        parts.append(f"{number} node{'s' * (number != '1')}: {speedup.value:.2f}x{shown}")
+        numbers.append(len(base))
+        why += moved(bound, unbound, runs)
     if not parts:
         return _fastest(comparison, arms, runs)
-    few = min(len(arm["seconds"]) for arm in arms)
-    text = f"Speed-up of bound over unbound by medians of {few} runs: {', '.join(parts)}."
+    text = f"Speed-up of bound over unbound, of {min(numbers)} pairs: {', '.join(parts)}."
     return {"sentence": text, "why": why}
 
 

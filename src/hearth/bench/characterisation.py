@@ -112,13 +112,13 @@ class Characterisation:
             self._keep({**line, "reason": reason})
             return
         comparison = Comparison.begin(self.home, subject.name, question.arms, {
-            "warmup": settings.warmup, "seed": settings.seed, "cold": False,
-            "command": [subject.name], "timed": subject.timed,
+            "repeat": settings.repeat, "warmup": settings.warmup, "seed": settings.seed,
+            "cold": False, "command": [subject.name], "timed": subject.timed,
             "sustained_gb_s": settings.sustained_gb_s,
         })  # fmt: skip
         self._comparisons[comparison.head["id"]] = comparison
         self._keep({**line, "comparison": comparison.head["id"]})
-        enough = stop_rule(comparison, settings.repeat, False, left_s)
+        enough = stop_rule(comparison, left_s)
         try:
             run_comparison(
                 comparison,

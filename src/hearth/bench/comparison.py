@@ -26,9 +26,6 @@ from hearth.model.documents import read_document
 from hearth.model.errors import UserError
 
 Document = dict[str, Any]
-#: Looking after every repetition makes a chance finding likelier, so each look asks for more.
-LOOK_CONFIDENCE = 0.99
-_FEWEST = 5
 #: What must be the same for two runs to be held against each other.
 _ALIKE = ("machine_settings", "versions", "cpus_of_node")
 #: Settings that an arm changes on purpose.
@@ -134,24 +131,24 @@ def run(
             break
 
 
-def stop_rule(
-    comparison: Comparison, repeat: int, until_certain: bool, budget_s: float | None
-) -> Callable[[int], bool]:
-    """When a comparison has repeated enough: at a number, when certain, or when time is up.
+def stop_rule(comparison: Comparison, budget_s: float | None) -> Callable[[int], bool]:
+    """When a comparison has repeated enough: at its number, when certain, or when time is up.
 
-    A repetition that would not fit into what is left of the budget is not begun.
+    Its settings hold the number, `repeat`, or where it stops by its result, `looks`: it looks at
+    the result after these numbers of repetitions and at no others, because each look is one more
+    chance to be wrong, and the intervals are made for so many. A repetition that would not fit into
+    what is left of the budget is not begun.
     """
+    settings = comparison.head["settings"]
+    looks = settings.get("looks", [])
+    most = looks[-1] if looks else settings["repeat"]
     start = time.monotonic()
 
     def enough(done: int) -> bool:
         spent = time.monotonic() - start
         if budget_s is not None and done and spent + spent / (done + 1) > budget_s:
             return True
-        if not until_certain:
-            return done >= repeat
-        return done >= max(_FEWEST, 1) and (
-            done >= repeat or certain(comparison.head, comparison.runs, LOOK_CONFIDENCE)
-        )
+        return done >= most or (done in looks and certain(comparison.head, comparison.runs))
 
     return enough
 

@@ -12,7 +12,14 @@ def above_zero(number: float) -> None:
         raise ValueError("give a number above zero")
 
 
+def rising(numbers: list[int]) -> None:
+    """Raises ValueError for numbers of pairs that do not follow on each other."""
+    if any(later <= earlier for earlier, later in zip([0, *numbers], numbers, strict=False)):
+        raise ValueError("give numbers of pairs that rise")
+
+
 Seconds = Annotated[float, above_zero]
+Looks = Annotated[list[int], rising]
 
 
 class Absent(TypedDict):
@@ -34,6 +41,8 @@ class ComparisonSettings(TypedDict):
     warmup: int
     seed: int
     cold: bool
+    repeat: NotRequired[int]
+    looks: NotRequired[Looks]
     sustained_gb_s: NotRequired[float | None]
 
 

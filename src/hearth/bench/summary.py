@@ -4,15 +4,16 @@ import statistics
 from collections import Counter
 from typing import Any
 
+from hearth.bench.doubts import Timed, doubts
 from hearth.bench.series import Document, Results
-from hearth.bench.statistics import Spread, paired_ratio
+from hearth.bench.statistics import CONFIDENCE, Spread, each_confidence, paired_ratio
 
 
 def summarised(results: Results) -> list[Document]:
     """The rows, in the order of the series; a job or master without a run says why.
 
     Seconds are those of the jobs' own phases. `ratio` is against the first master of the series,
-    over repetitions that both have.
+    over repetitions that both have; its intervals hold for all masters of a job together.
     """
     labels = [entry["label"] for entry in results.series["entries"]]
     masters = results.series["masters"]
@@ -47,7 +48,7 @@ def _row(results: Results, label: str, master: str, first: str) -> Document:
     row["answer"] = _worst(counted)
     if master != first:
         base = {n: r["seconds"] for n, r in _counted(results, label, first).items()}
-        row |= _ratio(seconds, base)
+        row |= _ratio(seconds, base, len(results.series["masters"]) - 1)
     return row
 
 
@@ -88,13 +89,32 @@ def _stream(streams: list[Document]) -> Document:
     }
 
 
-def _ratio(seconds: dict[int, float], base: dict[int, float]) -> dict[str, Any]:
+def _ratio(seconds: dict[int, float], base: dict[int, float], claims: int) -> dict[str, Any]:
     both = sorted(seconds.keys() & base.keys())
     if not both:
         return {}
-    ratio = paired_ratio([seconds[n] for n in both], [base[n] for n in both])
+    each = each_confidence(CONFIDENCE, claims)
+    ratio = paired_ratio([seconds[n] for n in both], [base[n] for n in both], each)
     interval = None if ratio.interval is None else list(ratio.interval)
     return {"ratio": {"value": ratio.value, "interval": interval, "pairs": len(both)}}
+
+
+def doubted(results: Results) -> list[Document]:
+    """Warnings about the times of each job, which were run in the order of the file."""
+    first = results.series["masters"][0]
+    found = []
+    for entry in results.series["entries"]:
+        label = entry["label"]
+        runs = [
+            Timed(case["master"], case["repetition"], case["result"]["seconds"])
+            for case in results.cases
+            if case["label"] == label and case["repetition"] >= 0 and "reason" not in case
+        ]
+        found += [
+            {"label": label, "kind": doubt.kind, "sentence": doubt.sentence}
+            for doubt in doubts(runs, first)
+        ]
+    return found
 
 
 def is_good(results: Results) -> bool:

@@ -5,14 +5,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hearth.bench.statistics import CONFIDENCE, Ratio, Spread, paired_ratio
+from hearth.bench.doubts import Timed, doubts
+from hearth.bench.statistics import (
+    CONFIDENCE,
+    FEWEST_PAIRS,
+    Ratio,
+    Spread,
+    against,
+    each_confidence,
+    needed,
+    paired_ratio,
+    reached,
+)
 
 Document = dict[str, Any]
-SCHEMA = "hearth/comparison/1"
-#: Two arms whose interval lies within this of 1 are called equal.
-EQUAL_WITHIN = 0.03
-#: A measure has moved when its median changed by this share and the ranges do not overlap.
+SCHEMA = "hearth/comparison/2"
+#: A measure has moved when its median changed by this share and the ranges do not overlap, which
+#: of two arms of five equal runs happens by chance in 2 of 252 cases: of fewer it says nothing.
 _MOVED = 0.10
+_FEWEST_TO_MOVE = 5
+#: An interval of this half-width is what more repetitions are asked for.
+_WORTH_KNOWING = 0.05
 
 
 @dataclass(frozen=True)
@@ -40,26 +53,61 @@ MEASURES = (
 )
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What all claims of a comparison share: the baseline, and how sure they are to be.
+
+    confidence: of all claims together, at every look. each: of one claim alone. looks: the numbers
+    of pairs at which a comparison that stops by its result looks; empty where the number is fixed.
+    """
+
+    baseline: str
+    confidence: float
+    each: float
+    looks: tuple[int, ...]
+
+    @staticmethod
+    def of(head: Document, confidence: float) -> "_Asked":
+        """As many claims as arms beside the baseline were to run, whichever of them finished."""
+        looks = tuple(head.get("settings", {}).get("looks", ()))
+        others = [a for a in head["arms"] if a["name"] != head["baseline"] and not a.get("skipped")]
+        each = each_confidence(confidence, len(others), looks)
+        return _Asked(head["baseline"], confidence, each, looks)
+
+    def ratio(self, mine: list[float], base: list[float]) -> tuple[Ratio, int]:
+        """Of as many of these pairs as count, and how many those are; of all where none does."""
+        pairs = reached(self.looks, len(base))
+        if not pairs:
+            return Ratio(paired_ratio(mine, base).value, None), len(base)
+        return paired_ratio(mine[:pairs], base[:pairs], self.each), pairs
+
+
 def compared(head: Document, runs: Sequence[Document], confidence: float = CONFIDENCE) -> Document:
     """The comparison document (contract/comparison.schema.json).
 
-    head: {id, application, baseline, arms: [{name, skipped}], ...}. runs: of each run {arm,
-    repetition, seconds or failure, measures}; negative repetitions are warm-ups and do not count.
+    head: {id, application, baseline, arms: [{name, skipped}], settings, ...}. runs: of each run
+    {arm, repetition, seconds or failure, measures}, in the order of time; negative repetitions are
+    warm-ups and do not count. confidence: of all that is claimed together.
     """
     counted = [run for run in runs if run["repetition"] >= 0]
-    arms = [_arm(arm, head["baseline"], counted, runs, confidence) for arm in head["arms"]]
+    asked = _Asked.of(head, confidence)
+    arms = [_arm(arm, asked, counted, runs) for arm in head["arms"]]
+    timed = [Timed(r["arm"], r["repetition"], r["seconds"]) for r in counted if "seconds" in r]
+    warnings = [{"kind": d.kind, "sentence": d.sentence} for d in doubts(timed, asked.baseline)]
     return {
         "schema": SCHEMA,
         **{key: value for key, value in head.items() if key not in ("schema", "arms")},
         "confidence": confidence,
+        "confidence_each": asked.each,
         "arms": arms,
-        "verdict": _verdict(arms, head["baseline"], counted, confidence),
+        "verdict": _verdict(arms, asked, counted),
+        "warnings": warnings,
     }
 
 
-def certain(head: Document, runs: Sequence[Document], confidence: float) -> bool:
+def certain(head: Document, runs: Sequence[Document]) -> bool:
     """Whether each arm that runs is shown to be faster or slower than the baseline, or equal."""
-    arms = compared(head, runs, confidence)["arms"]
+    arms = compared(head, runs)["arms"]
     judged = [arm for arm in arms if arm["name"] != head["baseline"] and "skipped" not in arm]
     return bool(judged) and all(arm.get("against") in _CERTAIN for arm in judged)
 
@@ -68,11 +116,7 @@ _CERTAIN = ("faster", "slower", "equal")
 
 
 def _arm(
-    arm: Document,
-    baseline: str,
-    runs: Sequence[Document],
-    every: Sequence[Document],
-    confidence: float,
+    arm: Document, asked: _Asked, runs: Sequence[Document], every: Sequence[Document]
 ) -> Document:
     """One arm, of its counted runs; a failure counts in a warm-up too."""
     name = arm["name"]
@@ -88,10 +132,10 @@ def _arm(
     spread = Spread.of(seconds)
     found |= {"median_s": spread.median, "min_s": spread.least, "max_s": spread.most}
     found["measures"] = _medians(name, runs)
-    mine, base = pairs(name, baseline, runs)
-    if name != baseline and base:
-        ratio = paired_ratio(mine, base, confidence=confidence)
-        found["ratio"] = _shown(ratio)
+    mine, base = pairs(name, asked.baseline, runs)
+    if name != asked.baseline and base:
+        ratio, number = asked.ratio(mine, base)
+        found["ratio"] = _shown(ratio, number)
         found["against"] = against(ratio)
     return found
 
@@ -103,20 +147,8 @@ def pairs(name: str, baseline: str, runs: Sequence[Document]) -> tuple[list[floa
     return [times[name, r] for r in both], [times[baseline, r] for r in both]
 
 
-def against(ratio: Ratio) -> str:
-    """`faster`, `slower`, `equal` (within EQUAL_WITHIN) or `undecided`."""
-    if ratio.interval is None:
-        return "undecided"
-    low, high = ratio.interval
-    if low >= 1 - EQUAL_WITHIN and high <= 1 + EQUAL_WITHIN:
-        return "equal"
-    if high < 1:
-        return "faster"
-    return "slower" if low > 1 else "undecided"
-
-
-def _shown(ratio: Ratio) -> Document:
-    shown: Document = {"median": ratio.value}
+def _shown(ratio: Ratio, pairs_counted: int) -> Document:
+    shown: Document = {"value": ratio.value, "pairs": pairs_counted}
     if ratio.interval is not None:
         shown |= {"low": ratio.interval[0], "high": ratio.interval[1]}
     return shown
@@ -146,18 +178,17 @@ def _values(name: str, key: str, runs: Sequence[Document]) -> list[float]:
     return [float(value) for value in values if isinstance(value, int | float)]
 
 
-def _verdict(
-    arms: list[Document], baseline: str, runs: Sequence[Document], confidence: float
-) -> Document:
+def _verdict(arms: list[Document], asked: _Asked, runs: Sequence[Document]) -> Document:
+    baseline, confidence = asked.baseline, asked.confidence
     by_name = {arm["name"]: arm for arm in arms}
     if not by_name[baseline]["seconds"]:
         sentence = f"No verdict: {baseline} never finished, so there is nothing to compare with."
         return {"choice": None, "sentence": sentence, "why": _failures(arms)}
     faster = [arm for arm in arms if arm.get("against") == "faster"]
     if faster:
-        best = min(faster, key=lambda arm: arm["ratio"]["median"])
+        best = min(faster, key=lambda arm: arm["ratio"]["value"])
         sentence = f"{_advice(best['name'])}: {claim(best, baseline, confidence)}."
-        binding = _binding(best, arms, runs, confidence)
+        binding = _binding(best, arms, runs, asked)
         why = [binding] if binding else []
         why += moved(best["name"], baseline, runs)
         return {"choice": best["name"], "sentence": sentence, "why": why + _failures(arms)}
@@ -169,6 +200,7 @@ def _verdict(
     sentence = f"{_advice(baseline)}: no arm is shown to be faster than {baseline}: {claims}."
     why = [line for arm in judged if arm["against"] == "slower"
            for line in moved(arm["name"], baseline, runs)]  # fmt: skip
+    why += [line for arm in judged for line in _more(arm)]
     return {"choice": baseline, "sentence": sentence, "why": why + _failures(arms)}
 
 
@@ -185,26 +217,44 @@ def _advice(name: str) -> str:
 def claim(arm: Document, baseline: str, confidence: float) -> str:
     """How an arm's time stands to the baseline's, with the interval."""
     ratio = arm["ratio"]
+    words = f"{arm['name']} takes {ratio['value']:.2f} of {baseline}'s time"
+    shown = f"{ratio['pairs']} pair{'s' * (ratio['pairs'] != 1)}"
     if "low" not in ratio:
-        few = "too few repetitions for an interval"
-        return f"{arm['name']} takes {ratio['median']:.2f} of {baseline}'s time ({few})"
+        return f"{words} ({shown}, too few for an interval: at least {FEWEST_PAIRS} are needed)"
     interval = f"{confidence:.0%} interval {ratio['low']:.2f} to {ratio['high']:.2f}"
-    pairs_shown = f"{len(arm['seconds'])} runs"
-    words = f"{arm['name']} takes {ratio['median']:.2f} of {baseline}'s time"
-    return f"{words} ({interval}, {pairs_shown}: {arm['against']})"
+    return f"{words} ({interval}, {shown}: {arm['against']})"
+
+
+def _more(arm: Document) -> list[str]:
+    """How many repetitions would tell, of an arm that is undecided."""
+    ratio = arm["ratio"]
+    if arm["against"] != "undecided" or "low" not in ratio:
+        return []
+    number = needed((ratio["low"], ratio["high"]), ratio["pairs"], _WORTH_KNOWING)
+    if number <= ratio["pairs"]:
+        return []
+    wide = f"{_WORTH_KNOWING:.0%}"
+    return [
+        f"{arm['name']} is undecided: with this scatter about {number} repetitions give an "
+        f"interval of {wide} to either side (--repeat {number})"
+    ]
 
 
 def _binding(
-    best: Document, arms: list[Document], runs: Sequence[Document], confidence: float
+    best: Document, arms: list[Document], runs: Sequence[Document], asked: _Asked
 ) -> str | None:
-    """Whether the binding itself pays, or only the partitioning."""
+    """Whether the binding itself pays, or only the partitioning.
+
+    Asked only of an arm that is shown to be faster, and at that arm's share of the error: a fixed
+    sequence, which needs no more (Maurer, Hothorn and Lehmacher 1995).
+    """
     names = [arm["name"] for arm in arms if arm["seconds"]]
     if best["name"] not in _BINDING or "unbound" not in names:
         return None
     mine, base = pairs(best["name"], "unbound", runs)
     if not base:
         return None
-    ratio = paired_ratio(mine, base, confidence=confidence)
+    ratio, _ = asked.ratio(mine, base)
     kind = against(ratio)
     words = f"{best['name']} against unbound: {ratio.value:.2f} of its time"
     if ratio.interval is not None:
@@ -216,6 +266,10 @@ def _binding(
 
 def moved(name: str, baseline: str, runs: Sequence[Document]) -> list[str]:
     """A sentence for each measure that moved beyond its spread between two arms."""
+    ran = [sum(run["arm"] == arm and "seconds" in run for run in runs) for arm in (name, baseline)]
+    if min(ran) < _FEWEST_TO_MOVE:
+        few = f"{min(ran)} run{'s' * (min(ran) != 1)} of {name} and {baseline} are too few"
+        return [f"{few} to say what moved: {_FEWEST_TO_MOVE} of each are needed"]
     sentences = []
     for measure in MEASURES:
         mine, base = _values(name, measure.key, runs), _values(baseline, measure.key, runs)

@@ -10,7 +10,7 @@ osu (the OSU benchmarks' GroupBy and SortBy), paper-numa (the jobs of the studie
 examples:
   hearth bench --suite batch
   hearth bench --suite osu --masters 'local[*],local-numa[2x4],local-numa[4x2]' --repeat 10
-  hearth bench --jobs word-count --size 2g --repeat 5 --warmup 1 --out results.jsonl
+  hearth bench --jobs word-count --size 2g --repeat 10 --warmup 1 --out results.jsonl
 """
 
 import json
@@ -141,18 +141,19 @@ def _tell(number: int, total: int, case: dict[str, Any]) -> None:
 
 
 def _show(results: "Results", as_json: bool) -> None:
-    from hearth.bench.summary import summarised
+    from hearth.bench.summary import doubted, summarised
     from hearth.report.bench import show_rows
     from hearth.report.terminal import Screen
 
-    rows = summarised(results)
+    rows, warnings = summarised(results), doubted(results)
     if as_json:
         document = {
-            "schema": "hearth/bench-result/1",
+            "schema": "hearth/bench-result/2",
             "series": results.series,
             "cases": results.cases,
             "rows": rows,
+            "warnings": warnings,
         }
         print(json.dumps(document, indent=2))
     else:
-        print("\n".join(show_rows(rows, results.series["settings"], Screen.of())))
+        print("\n".join(show_rows(rows, warnings, results.series["settings"], Screen.of())))

@@ -9,7 +9,7 @@ is on record (hearth runs), its ways interleaved in random order after a warm-up
 examples:
   hearth characterise my_job.py --date 2026-11-21
   hearth characterise --dry-run my_job.py
-  hearth characterise --questions executors,sweep --repeat 5 word-count --size 2g
+  hearth characterise --questions executors,sweep --repeat 10 word-count --size 2g
   hearth characterise --questions rates streaming-network-word-count
   hearth characterise --html machine.html batch
 """
@@ -48,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_submit_arguments(parser)
     parser.add_argument("--questions", metavar="A,B,...", help="these alone; default: all")
-    parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs of each way (3)")
+    parser.add_argument("--repeat", type=int, default=7, metavar="N", help="runs of each way (7)")
     parser.add_argument("--warmup", type=int, default=1, metavar="N", help="not counted (1)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random order (1)")
     parser.add_argument("--budget", metavar="TIME", help="begin no run after, such as 2h")

@@ -7,7 +7,7 @@ warm-up; every run is on record (hearth runs). The answer may be: do not bind.
 
 examples:
   hearth compare my_job.py
-  hearth compare --arms native,bound --repeat 10 --class org.example.Job job.jar
+  hearth compare --arms native,bound --repeat 20 --class org.example.Job job.jar
   hearth compare --until-certain --budget 30m --executors 4 my_job.py --date 2026-11-21
   hearth compare --keep my_job.py
   hearth compare --forget my_job.py
@@ -32,7 +32,7 @@ from hearth.launch.submission import add_submit_arguments
 from hearth.model.durations import parse_seconds
 from hearth.model.errors import UserError
 
-_MOST = 30
+_REPEAT = 10
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -42,9 +42,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     arms_help = "native, unbound, balanced, bound, docker; the first is the baseline"
     parser.add_argument("--arms", metavar="A,B,...", default="native,unbound,bound", help=arms_help)
     how_long = parser.add_mutually_exclusive_group()
-    how_long.add_argument("--repeat", type=int, metavar="N", help="runs of each arm (default 5)")
+    how_long.add_argument("--repeat", type=int, metavar="N", help="runs of each arm (default 10)")
     how_long.add_argument(
-        "--until-certain", action="store_true", help="5 to 30 runs: until each arm is decided"
+        "--until-certain",
+        action="store_true",
+        help="until each arm is decided, looking after 5, 7, 10, 14, 20 and 30 runs",
     )
     parser.add_argument("--budget", metavar="TIME", help="begin no repetition after, such as 30m")
     parser.add_argument("--warmup", type=int, default=1, metavar="N", help="not counted (1)")
@@ -128,6 +130,7 @@ def _plan_is_native(options: Namespace, arms: list[Any]) -> bool:
 
 def _compare(options: Namespace, arms: list[Any]) -> int:
     from hearth.bench.comparison import Comparison, run, stop_rule
+    from hearth.bench.statistics import LOOKS
     from hearth.bench.subjects import Application
     from hearth.bench.verdict import compared
     from hearth.launch.settings import user_settings
@@ -136,7 +139,11 @@ def _compare(options: Namespace, arms: list[Any]) -> int:
 
     line = options.line
     redaction = Redaction.of(user_settings(line, places.spark_home()))
+    number: dict[str, Any] = {"repeat": options.repeat or _REPEAT}
+    if options.until_certain:
+        number = {"looks": list(LOOKS)}
     settings = {
+        **number,
         "warmup": options.warmup,
         "seed": options.seed,
         "cold": options.cold,
@@ -146,8 +153,7 @@ def _compare(options: Namespace, arms: list[Any]) -> int:
     budget = options.budget
     budget_s = None if budget is None else parse_seconds(budget, "--budget")
     comparison = Comparison.begin(places.state_home(), subject.name, arms, settings)
-    repeat = options.repeat or (_MOST if options.until_certain else 5)
-    enough = stop_rule(comparison, repeat, options.until_certain, budget_s)
+    enough = stop_rule(comparison, budget_s)
     run(comparison, arms, subject, _tell, enough)
     document = compared(comparison.head, comparison.runs)
     _show(document, options.json)

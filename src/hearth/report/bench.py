@@ -2,19 +2,26 @@
 
 from typing import Any
 
+from hearth.bench.statistics import FEWEST_PAIRS
 from hearth.report.terminal import Screen, table
 
 Row = dict[str, Any]
+#: Gives an interval of about 5 % to either side where runs scatter by 5 %.
+REPEAT = 10
 _RIGHT = "seconds min-max ratio"
 
 
-def show_rows(rows: list[Row], settings: dict[str, Any], screen: Screen) -> list[str]:
-    """The lines of the table, one row for each job and master, and a note on how to read it."""
+def show_rows(
+    rows: list[Row], warnings: list[Row], settings: dict[str, Any], screen: Screen
+) -> list[str]:
+    """The table, a row for each job and master, warnings, and a note on how to read it."""
     head = ["job", "master", "seconds", "min-max", "ratio", "95 %", "answer"]
     lines = table(screen, head, [_cells(row) for row in rows], right=_RIGHT)
     stream = [row for row in rows if "stream" in row]
     if stream:
         lines += ["", *_streams(stream, screen)]
+    doubts = [f"warning: {warned['label']}: {warned['sentence']}." for warned in warnings]
+    lines += ["", *(screen.paragraph(text, "  ", "    ") for text in doubts)] if doubts else []
     return [*lines, "", *_notes(rows, settings, screen)]
 
 
@@ -67,8 +74,12 @@ def _notes(rows: list[Row], settings: dict[str, Any], screen: Screen) -> list[st
     warm = f"{warmup} warm-up run{'s' * (warmup != 1)} of each dropped" if warmup else "no warm-up"
     text = f"seconds: median of {repeat} run{'s' * (repeat != 1)} of each, {warm}"
     if any("ratio" in row for row in rows):
-        text += f"; ratio: to {rows[0]['master']}, below 1 is faster"
-    text += "; interval: bootstrap over paired repetitions" if repeat > 2 else (
-        "; so few runs say nothing of the spread: --repeat 5 does"
-    )  # fmt: skip
+        text += f"; ratio: to {rows[0]['master']}, middle of the pairs', below 1 is faster"
+    if repeat < FEWEST_PAIRS:
+        text += f"; so few runs say nothing of the spread: --repeat {REPEAT} does"
+    elif any("ratio" in row for row in rows):
+        text += (
+            "; 95 %: of the paired repetitions' ratios, for all masters of a job together; of "
+            "jobs without a difference one in 20 is shown one by chance"
+        )
     return [screen.paragraph(f"{text}.", indent="  ")]

@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from hearth.bench.questions import Question
+from hearth.report.compare import warned
 from hearth.report.terminal import Screen, table
 
 Document = dict[str, Any]
@@ -39,14 +40,15 @@ def _answered(question: Document, screen: Screen) -> list[str]:
         arms = [arm for arm in question["comparison"]["arms"] if arm["seconds"]]
         rows = [_arm(arm) for arm in arms]
         lines += table(screen, ["way", "runs", "median s", "min-max", "ratio"], rows, "runs ratio")
+    lines += warned(question["comparison"], screen, "    ")
     return lines + [screen.paragraph(screen.paint(n, "dim"), "    ") for n in question["notes"]]
 
 
 def _arm(arm: Document) -> list[str]:
-    ratio = arm.get("ratio", {"median": 1.0})
+    ratio = arm.get("ratio", {"value": 1.0})
     interval = f" [{ratio['low']:.2f}, {ratio['high']:.2f}]" if "low" in ratio else ""
     spread = f"{arm['min_s']:.2f}-{arm['max_s']:.2f}"
-    shown = f"{ratio['median']:.2f}{interval}"
+    shown = f"{ratio['value']:.2f}{interval}"
     return [arm["name"], str(len(arm["seconds"])), f"{arm['median_s']:.2f}", spread, shown]
 
 
@@ -75,7 +77,8 @@ def _note(document: Document, screen: Screen) -> list[str]:
     note = (
         f"Medians of {settings['repeat']} runs of each way, in random order (seed "
         f"{settings['seed']}), after {settings['warmup']} warm-up; ratios to the first way, "
-        "with 95 % bootstrap intervals over paired repetitions. Every run is on record."
+        "with 95 % intervals over paired repetitions, for all ways of a question together. Every "
+        "run is on record."
     )
     return [screen.paragraph(screen.paint(note, "dim"), "  ")]
 

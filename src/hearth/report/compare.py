@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hearth.bench.statistics import uses_ranks
 from hearth.report.terminal import Screen, table
 
 Document = dict[str, Any]
@@ -12,6 +13,7 @@ def show_comparison(comparison: Document, screen: Screen) -> list[str]:
     """The table, then the verdict in one sentence, then why."""
     arms = comparison["arms"]
     lines = table(screen, _HEAD, [_row(arm) for arm in arms], "runs ratio")
+    lines += warned(comparison, screen, "  ")
     verdict = comparison["verdict"]
     lines += ["", screen.paragraph(screen.title(verdict["sentence"]), "  ")]
     lines += [screen.paragraph(f"- {why}", "  ", "    ") for why in verdict["why"]]
@@ -21,11 +23,35 @@ def show_comparison(comparison: Document, screen: Screen) -> list[str]:
     warm = f"{settings['warmup']} warm-up of each dropped" if settings["warmup"] else "no warm-up"
     cache = "dropped" if settings["cold"] else "warm"
     note = (
-        f"Ratio of medians to {comparison['baseline']}, below 1 is faster; "
-        f"{comparison['confidence']:.0%} bootstrap interval over paired repetitions; arms in "
-        f"random order (seed {settings['seed']}), {warm}, page cache {cache}."
+        f"{explained(comparison)} Arms in random order (seed {settings['seed']}), {warm}, page "
+        f"cache {cache}."
     )
     return [*lines, "", screen.paragraph(screen.paint(note, "dim"), "  ")]
+
+
+def warned(comparison: Document, screen: Screen, indent: str) -> list[str]:
+    """Why the times are to be doubted; nothing where nothing is found."""
+    texts = [f"warning: {warning['sentence']}." for warning in comparison["warnings"]]
+    shown = [screen.paragraph(text, indent, indent + "  ") for text in texts]
+    return ["", *shown] if shown else []
+
+
+def explained(comparison: Document) -> str:
+    """What the ratios and intervals of a comparison are."""
+    shown = [arm["ratio"] for arm in comparison["arms"] if "ratio" in arm]
+    text = f"Ratio: middle of the pairs' ratios to {comparison['baseline']}, below 1 is faster"
+    if not any("low" in ratio for ratio in shown):
+        return f"{text}."
+    kinds = {uses_ranks(ratio["pairs"], comparison["confidence_each"]): ratio for ratio in shown}
+    names = {False: "Student's t", True: "signed ranks"}
+    by = " and ".join(names[kind] for kind in sorted(kinds))
+    text += f"; {comparison['confidence']:.0%} interval over paired repetitions ({by})"
+    if len(shown) > 1:
+        text += f", for all {len(shown)} together"
+    looks = comparison["settings"].get("looks")
+    if looks:
+        text += f", for looks after {', '.join(map(str, looks))}"
+    return f"{text}."
 
 
 def _row(arm: Document) -> list[str]:
@@ -40,7 +66,7 @@ def _row(arm: Document) -> list[str]:
         str(len(arm["seconds"])),
         f"{arm['median_s']:.2f}",
         f"{arm['min_s']:.2f}-{arm['max_s']:.2f}",
-        f"{ratio['median']:.2f}" if ratio else "1",
+        f"{ratio['value']:.2f}" if ratio else "1",
         interval,
         _share(measures["gc_share"]),
         _share(measures["remote_share"]),

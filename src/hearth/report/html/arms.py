@@ -10,9 +10,9 @@ _HEAD = ["arm", "runs", "median s", "min s", "max s", "ratio [interval]", "note"
 
 
 def draw_arms(comparison: Document) -> str:
-    """The picture where there are intervals, then the table."""
+    """The picture where there are intervals, then warnings and the table."""
     arms = comparison["arms"]
-    rows = table(_HEAD, [_row(arm) for arm in arms], "Arms")
+    rows = _warnings(comparison) + table(_HEAD, [_row(arm) for arm in arms], "Arms")
     if not any("low" in arm.get("ratio", {}) for arm in arms):
         return rows
     picture = element(
@@ -27,13 +27,18 @@ def draw_arms(comparison: Document) -> str:
     return element("figure", picture, element("figcaption", text(caption))) + rows
 
 
+def _warnings(comparison: Document) -> str:
+    items = [element("li", text(f"{w['sentence']}.")) for w in comparison["warnings"]]
+    return element("p", "Warnings:") + element("ul", *items) if items else ""
+
+
 def _row(arm: Document) -> list[Any]:
     seconds = arm.get("seconds") or []
     if not seconds:
         return [arm["name"], 0, "-", "-", "-", "-", arm.get("skipped", "")]
-    ratio = arm.get("ratio", {"median": 1.0})
+    ratio = arm.get("ratio", {"value": 1.0})
     interval = f" [{ratio['low']:.3f}, {ratio['high']:.3f}]" if "low" in ratio else ""
-    shown = f"{ratio['median']:.3f}{interval}"
+    shown = f"{ratio['value']:.3f}{interval}"
     numbers = [float(arm["median_s"]), float(min(seconds)), float(max(seconds))]
     failed = "failed in some runs" if arm.get("failures") else ""
     return [arm["name"], len(seconds), *numbers, shown, failed]

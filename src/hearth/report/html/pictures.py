@@ -97,8 +97,8 @@ def _interval(arm: Document, scale: Scale, y: float) -> str:
     colour = (
         "var(--good)" if ratio["high"] < 1 else "var(--bad)" if ratio["low"] > 1 else "var(--c7)"
     )
-    words = f"{arm['name']}: {ratio['median']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]"
-    low, high, middle = (scale(ratio[key]) for key in ("low", "high", "median"))
+    words = f"{arm['name']}: {ratio['value']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]"
+    low, high, middle = (scale(ratio[key]) for key in ("low", "high", "value"))
     return element(
         "g",
         element("title", text(words)),

@@ -1,0 +1,109 @@
+"""Which times are doubted, on runs whose disturbance is known; rates: benchmarks/coverage.py."""
+
+import math
+import random
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from hearth.bench.doubts import Timed, doubts
+from hearth.bench.verdict import compared
+
+#: Of arm, repetition, place in time and random numbers: the factor on an undisturbed time.
+Disturbed = Callable[[str, int, int, random.Random], float]
+
+
+def times(disturbed: Disturbed, repeat: int = 10, seed: int = 1) -> list[Timed]:
+    draw = random.Random(seed)
+    runs: list[Timed] = []
+    for repetition in range(repeat):
+        for arm in draw.sample(("native", "bound"), 2):
+            factor = disturbed(arm, repetition, len(runs), draw) * math.exp(draw.gauss(0, 0.02))
+            runs.append(Timed(arm, repetition, 10 * factor))
+    return runs
+
+
+def kinds(runs: Sequence[Timed]) -> list[str]:
+    return [doubt.kind for doubt in doubts(runs, "native")]
+
+
+def quiet(arm: str, repetition: int, place: int, draw: random.Random) -> float:
+    return 0.8 if arm == "bound" else 1.0
+
+
+def slow_first(arm: str, repetition: int, place: int, draw: random.Random) -> float:
+    return 1.3 if repetition == 0 else 1.0
+
+
+def drift(arm: str, repetition: int, place: int, draw: random.Random) -> float:
+    return 1 + 0.02 * place
+
+
+def outlier(arm: str, repetition: int, place: int, draw: random.Random) -> float:
+    return 1.5 if (arm, repetition) == ("bound", 4) else 1.0
+
+
+def two_groups(arm: str, repetition: int, place: int, draw: random.Random) -> float:
+    return 1.3 if arm == "bound" and repetition % 3 == 1 else 1.0
+
+
+def own_state(arm: str, repetition: int, place: int, draw: random.Random) -> float:
+    return 1 + 0.2 * math.sin(repetition / 2) if arm == "bound" else 1.0
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "kind", "remedy"),
+    [
+        (slow_first, "slow-first", "warm up longer (--warmup"),
+        (drift, "drift", "let it come to rest and repeat"),
+        (outlier, "outlier", "repeat on a quiet machine"),
+        (two_groups, "two-groups", "compare the report of one of each"),
+        (own_state, "own-state", "or repeat another day"),
+    ],
+)
+def test_a_disturbance_is_named_with_its_remedy(
+    disturbed: Disturbed, kind: str, remedy: str
+) -> None:
+    (doubt,) = doubts(times(disturbed), "native")
+    assert doubt.kind == kind
+    assert remedy in doubt.sentence
+
+
+def test_an_outlier_is_named_by_its_arm_and_run() -> None:
+    (doubt,) = doubts(times(outlier), "native")
+    assert doubt.sentence.startswith("bound took 1")
+    assert "in run 5, its median is " in doubt.sentence
+
+
+def test_undisturbed_runs_are_hardly_ever_doubted() -> None:
+    doubted = [seed for seed in range(300) if kinds(times(quiet, 8, seed))]
+    assert len(doubted) <= 15, "each of five kinds in 1 % of comparisons"
+
+
+def test_what_changes_no_time_by_a_few_hundredths_is_not_worth_a_warning() -> None:
+    def hardly(arm: str, repetition: int, place: int, draw: random.Random) -> float:
+        return math.exp(-draw.gauss(0, 0.02)) * (1.02 if repetition == 0 else 1 + 0.0005 * place)
+
+    assert kinds(times(hardly)) == []
+
+
+@pytest.mark.parametrize("repeat", range(1, 7))
+def test_few_runs_are_doubted_only_where_that_can_be_told(repeat: int) -> None:
+    assert kinds(times(quiet, repeat)) == []
+    assert kinds([Timed("native", n, 1.0) for n in range(repeat)]) == []
+
+
+def test_the_warnings_stand_in_the_document_of_the_comparison_and_equal_times_give_none() -> None:
+    head = {"id": "c", "application": "a", "started": "2026-01-01T00:00:00+00:00",
+            "baseline": "native", "arms": [{"name": "native"}, {"name": "bound"}],
+            "settings": {"warmup": 0, "seed": 1, "cold": False}}  # fmt: skip
+
+    def document(runs: Sequence[Timed]) -> list[dict[str, str]]:
+        rows = [{"arm": r.arm, "repetition": r.repetition, "seconds": r.seconds, "measures": {}}
+                for r in runs]  # fmt: skip
+        found: list[dict[str, str]] = compared(head, rows)["warnings"]
+        return found
+
+    (warning,) = document(times(drift))
+    assert warning["kind"] == "drift"
+    assert document([Timed(arm, n, 2.0) for n in range(9) for arm in ("native", "bound")]) == []
