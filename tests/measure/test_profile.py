@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -15,9 +16,11 @@ from profiled_runs import only_record, start_profile
 from hearth.launch.arguments import PROFILE_OPTIONS, Option, split_line
 from hearth.launch.compose import Launch
 from hearth.launch.observed import gc_log_option, observed
+from hearth.launch.plain_path import plain_path
 from hearth.measure.record import Record
 from hearth.model.documents import read_lines
 from hearth.model.processes import is_alive
+from hearth.planner import places
 from support import ROOT, Command
 
 pytestmark = pytest.mark.spark
@@ -257,6 +260,21 @@ def test_the_users_jvm_options_stay_before_those_of_the_record() -> None:
     assert options["spark.driver.extraJavaOptions"] == f"{own.value} {driver_log}"
     wanted = f"-XX:+UseZGC {gc_log_option(executor_log)}"
     assert options["spark.executor.extraJavaOptions"] == wanted
+
+
+@pytest.mark.parametrize("name", ["plain", 'a "b":c,d e%', "größe"])
+def test_a_jvm_logs_into_a_record_of_any_name_in_any_locale(tmp_path: Path, name: str) -> None:
+    record = tmp_path / name
+    record.mkdir()
+    with plain_path(record) as place:
+        option = shlex.split(gc_log_option(str(place / "driver.log")))
+        environment = {**os.environ, "LC_ALL": "C"}
+        command = [str(places.java()), *option, "-version"]
+        done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (record / "driver.log").read_text()
+    assert (place == record) == (name == "plain")
+    assert place.exists() == (name == "plain")
 
 
 def test_an_event_log_of_the_users_own_stays_where_they_keep_it() -> None:

@@ -21,6 +21,7 @@ from hearth.launch.arguments import SubmitLine
 from hearth.launch.handed import handed_over
 from hearth.launch.machine_reading import MachineReading
 from hearth.launch.observed import Observed, observed
+from hearth.launch.plain_path import plain_path
 from hearth.launch.sampling import SamplerProcess
 from hearth.launch.submission import Submission
 from hearth.measure import kernel
@@ -62,11 +63,12 @@ def profile(submission: Submission, line: SubmitLine, arm: str | None, debug: bo
     name = application_name(line, submission.settings)
     directory = new_directory(places.state_home(), name)
     gc_log = local_log_name(directory.name, "%p")
-    seen = observed(submission.launch, submission.settings, master, directory, gc_log)
-    seen = replace(seen, launch=handed_over(seen.launch, line, places.state_home()))
-    head = _head(seen, submission, line, arm, debug)
-    reading = jvm.command("topology", debug=debug)
-    return _Run(RecordWriter.create(directory, name, head), seen, reading).to_its_end()
+    with plain_path(directory) as place:
+        seen = observed(submission.launch, submission.settings, master, place, gc_log)
+        seen = replace(seen, launch=handed_over(seen.launch, line, places.state_home()))
+        head = _head(seen, submission, line, arm, debug)
+        reading = jvm.command("topology", debug=debug)
+        return _Run(RecordWriter.create(directory, name, head), seen, reading).to_its_end()
 
 
 def application_name(line: SubmitLine, settings: dict[str, str]) -> str:

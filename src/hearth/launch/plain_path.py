@@ -1,0 +1,25 @@
+"""A name that a JVM's options take, for a directory that has another.
+
+`-Xlog` parts its words by colons and quotes, and a JVM under LC_ALL=C cannot write other letters
+than those of ASCII: the logs then go through a link in the directory for temporary files.
+"""
+
+import contextlib
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./+=@-]+")
+
+
+@contextlib.contextmanager
+def plain_path(directory: Path) -> Iterator[Path]:
+    """The directory itself, or where its name is not plain, a link to it for as long as needed."""
+    if _PLAIN.fullmatch(str(directory)):
+        yield directory
+        return
+    with tempfile.TemporaryDirectory(prefix="hearth-record-") as folder:
+        link = Path(folder) / "record"
+        link.symlink_to(directory, target_is_directory=True)
+        yield link
