@@ -58,6 +58,15 @@ def test_without_a_command_the_overview_is_shown_and_the_exit_code_is_2(hearth: 
             ["plan", "--conf", "spark.x"],
             "--conf: 'spark.x' is not key=value: write it as spark.key=value",
         ),
+        (
+            ["plan", "--executors", "1000000000000"],
+            "--executors: 1000000000000 is too many: no machine has over 65536 CPUs, and each "
+            "takes one; give fewer, or leave it out",
+        ),
+        (
+            ["plan", "--input", "9" * 400 + "g"],
+            f"--input: '{'9' * 400}g' is more than any machine has: give a size such as 20g",
+        ),
         (["plan", "--jsn"], "unrecognized arguments: --jsn: see 'hearth plan --help'"),
     ],
 )
@@ -66,6 +75,32 @@ def test_an_error_of_the_users_is_one_line_and_exit_code_2(
 ) -> None:
     done = hearth(*words)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"hearth: {message}\n")
+
+
+_POWER8 = "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--occupied", "500"], "--occupied: '500' names CPUs that the machine does not have"),
+        (["--occupied", "0-x"], "--occupied: '0-x' is not a list of ids such as 0-3,8; give CPUs"),
+        (["--memory", "100m"], "--memory: 100m does not fit: Spark needs 450 MB of heap"),
+        (
+            ["--conf", "spark.hearth.binding=maybe"],
+            "spark.hearth.binding: 'maybe' does not fit: it must be one of required",
+        ),
+        (["--machine", "no-box.tar.gz"], "machine: no file or directory has the name 'no-box"),
+    ],
+)
+def test_a_plan_that_cannot_be_names_the_option_in_one_line(
+    hearth: Command, words: list[str], message: str
+) -> None:
+    done = hearth("plan", "--machine", _POWER8, *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"hearth: {message}"), done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert len(done.stderr) < 250
 
 
 @pytest.mark.parametrize(

@@ -274,9 +274,13 @@ def test_another_master_is_passed_through_untouched(hearth: Command) -> None:
             ["--conf", "spark.hearth.plan=p.json", "x.py"],
             "spark.hearth.plan: 'p.json' is a plan already",
         ),
-        (["--executors", "100000", "x.py"], "--executors: 100000 does not fit"),
+        (["--executors", "60000", "x.py"], "--executors: 60000 does not fit"),
         (["--conf", "spark.executor.memory=900t", "x.py"], "spark.executor.memory: "),
-        (["--conf", "spark.hearth.workload=xx", "x.py"], "spark.hearth.workload: 'xx' is unknown"),
+        (["--conf", "spark.hearth.workload=xx", "x.py"], "spark.hearth.workload: 'xx' does not"),
+        (
+            ["--dry-run", "--conf", "spark.hearth.runs.kept=-1", "x.py"],
+            "spark.hearth.runs.kept: '-1' does not fit: it must be a whole number",
+        ),
     ],
 )
 def test_what_cannot_be_run_is_refused_by_name(

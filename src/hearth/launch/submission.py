@@ -18,7 +18,7 @@ from hearth.launch.local_dirs import check_local_dirs
 from hearth.launch.settings import check_spark, user_master, user_settings
 from hearth.model.errors import UserError
 from hearth.planner import places
-from hearth.planner.request import KINDS, add_workload_arguments, plan_request
+from hearth.planner.request import add_workload_arguments, plan_request
 
 
 @dataclass(frozen=True)
@@ -102,21 +102,11 @@ def _plan(options: Namespace, settings: dict[str, str], master: str | None) -> d
         if fixed is not None and given not in (None, fixed):
             raise UserError(f"--{name}: {given} contradicts the master {master}: give one of them")
         setattr(options, name, fixed if fixed is not None else given)
-    _from_settings(options, settings)
     conf = {key: value for key, value in settings.items() if key != "spark.master"}
     plan: dict[str, Any] = jvm.call(
         "plan", request=plan_request(options, conf, None), debug=options.debug
     )
     return plan
-
-
-def _from_settings(options: Namespace, settings: dict[str, str]) -> None:
-    """The keys of hearth that say what its options say."""
-    options.input = options.input or settings.get("spark.hearth.input")
-    options.workload = options.workload or settings.get("spark.hearth.workload")
-    if options.workload not in (None, *KINDS):
-        known = ", ".join(KINDS)
-        raise UserError(f"spark.hearth.workload: '{options.workload}' is unknown: use {known}")
 
 
 def _idle(options: Namespace, plan: dict[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ from hearth.model.errors import UserError
 _UNITS = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([bkmgtp])?(?:i?b)?", re.IGNORECASE)
 _MIB = 1 << 20
+_MOST = 1 << 62
 
 
 def parse_bytes(text: str, what: str) -> int:
@@ -17,7 +18,10 @@ def parse_bytes(text: str, what: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if match is None or match[2] is None:
         raise UserError(f"{what}: '{text}' is not a size: give a number and a unit, such as 20g")
-    size = int(float(match[1]) * (1 << (10 * _UNITS[match[2].lower()])))
+    amount = float(match[1]) * (1 << (10 * _UNITS[match[2].lower()]))
+    if amount > _MOST:
+        raise UserError(f"{what}: '{text}' is more than any machine has: give a size such as 20g")
+    size = int(amount)
     if size < 1:
         raise UserError(f"{what}: '{text}' is no size above zero: give one such as 20g")
     return size

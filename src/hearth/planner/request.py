@@ -7,6 +7,8 @@ from hearth.model.errors import UserError
 from hearth.model.redaction import REDACTED, Redaction
 from hearth.model.sizes import parse_bytes, parse_mb
 
+#: The largest count that any machine could serve: an executor or task slot needs a CPU.
+_MOST_CPUS = 1 << 16
 KINDS = ("sql", "ml", "graph", "etl")
 
 
@@ -25,6 +27,9 @@ def plan_request(options: Namespace, conf: dict[str, str], machine: str | None) 
         value = getattr(options, name)
         if value is not None and value < 1:
             raise UserError(f"--{name}: {value} is below 1: give at least 1, or leave it out")
+        if value is not None and value > _MOST_CPUS:
+            limit = f"no machine has over {_MOST_CPUS} CPUs, and each takes one"
+            raise UserError(f"--{name}: {value} is too many: {limit}; give fewer, or leave it out")
     size = parse_bytes(options.input, "--input") if options.input is not None else None
     memory = parse_mb(options.memory, "--memory") if options.memory is not None else None
     fixed = {"executors": options.executors, "cores": options.cores, "memory_mb": memory}

@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
 import io.hearth.core.plan.{PlanJson, PlanRequest, Planner}
-import io.hearth.core.topology.{Scratch, TopologyJson, TopologyReader}
+import io.hearth.core.topology.{IdSet, Scratch, Topology, TopologyJson, TopologyReader}
 
 /**
  * `plan`: reads a plan request (contract/plan-request.schema.json) on standard input and answers with
@@ -28,6 +28,7 @@ private[cli] object PlanVerb {
     val request =
       PlanRequest.read(Json.parse(new String(in.readAllBytes(), UTF_8), "the plan request"))
     val topology = TopologyReader.load(request.machine)
+    checkOccupied(request.occupied, topology)
     val scratch = if (request.machine.isEmpty) Scratch.live() else Scratch.assumed(topology)
     val plan = Planner
       .plan(topology, request.workload, request.limits, request.occupied, scratch)
@@ -36,5 +37,14 @@ private[cli] object PlanVerb {
     request.format.foreach(format => document.put("text", format.render(plan)))
     if (request.withTopology) document.set[JsonNode]("topology", TopologyJson.write(topology))
     document
+  }
+
+  private def checkOccupied(occupied: IdSet, topology: Topology): Unit = {
+    val unknown = occupied &~ topology.cpus
+    if (unknown.nonEmpty)
+      throw new UserError(
+        s"--occupied: '$occupied' names CPUs that the machine does not have: it has ${topology.cpus}; " +
+          s"leave out $unknown"
+      )
   }
 }

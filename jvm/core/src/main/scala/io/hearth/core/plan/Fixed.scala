@@ -33,6 +33,9 @@ final private[plan] case class Fixed(
     conf: Map[String, String]
 ) {
 
+  def driverJavaOptions: Vector[String] =
+    conf.get("spark.driver.extraJavaOptions").fold(Vector.empty[String])(JavaOptions.split)
+
   /** Whether a count was fixed, so that the machine is partitioned whatever the engine would do. */
   def shaped: Boolean = executors.nonEmpty || cores.nonEmpty || dynamic.nonEmpty
 
@@ -98,6 +101,8 @@ private[plan] object Fixed {
         limits.conf - "spark.master"
       )
       _ <- Refusals.checkCounts(fixed)
+      _ <- Refusals.checkHeap(fixed.heapMb, fixed.javaOptions)
+      _ <- Refusals.checkHeap(fixed.driverHeapMb, Refusals.AnyCollector)
     } yield fixed
   }
 
@@ -144,7 +149,7 @@ final private[plan] class UserConf(conf: Map[String, String]) {
   private type Read[A] = Either[Unfit, Option[A]]
 
   def count(key: String, least: Int = 1): Read[Asked[Int]] =
-    read(key, s"it must be a whole number of at least $least")(
+    read(key, s"it must be a whole number from $least to ${Int.MaxValue}")(
       _.trim.toIntOption.filter(_ >= least)
     )
 

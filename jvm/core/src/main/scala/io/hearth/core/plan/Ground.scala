@@ -39,13 +39,7 @@ final private[plan] case class Ground(
   lazy val coreOf: Map[Int, UsableCore] =
     cores.iterator.flatMap(core => core.cpus.map(_ -> core)).toMap
 
-  /** Tasks worth running on these CPUs; a part of a core counts in proportion, at least 1 in all. */
-  def slotsOn(cpus: Iterable[Int]): Int = {
-    val tasks = cpus.groupBy(coreOf).iterator.map { case (core, own) =>
-      core.slots * own.size / core.cpus.size
-    }
-    math.max(1, tasks.sum)
-  }
+  def slotsOn(cpus: Iterable[Int]): Int = Ground.slotsOn(coreOf, cpus)
 }
 
 /**
@@ -62,11 +56,23 @@ final private[plan] case class GroundNode(
 private[plan] object Ground {
 
   /**
-   * Hardware threads of a core that are worth a task each. Up to SMT4 every thread: a second thread
-   * made a core 39.5 % faster (S4). Of eight threads four: S1 found two of three workloads want far
-   * fewer tasks than an SMT8 machine has threads, because memory bandwidth saturates first.
+   * Hardware threads of a core that are worth a task each, at most. Up to SMT4 every thread: a second
+   * thread made a core 39.5 % faster (S4). Of eight threads four: S1 found that two of three workloads
+   * want far fewer tasks than an SMT8 machine has threads, because memory bandwidth saturates first.
+   * That it is four, and not two or six, was chosen with S1's times of two workloads in sight, so
+   * agreement with those is no evidence for it (docs/sources.md).
    */
-  def worthwhile(threads: Int): Int = math.min(threads, 4)
+  val MostTasksPerCore = 4
+
+  def worthwhile(threads: Int): Int = math.min(threads, MostTasksPerCore)
+
+  /** Tasks worth running on these CPUs; a part of a core counts in proportion, at least 1 in all. */
+  def slotsOn(coreOf: Int => UsableCore, cpus: Iterable[Int]): Int = {
+    val tasks = cpus.groupBy(coreOf).iterator.map { case (core, own) =>
+      core.slots * own.size / core.cpus.size
+    }
+    math.max(1, tasks.sum)
+  }
 
   def of(topology: Topology, occupied: IdSet): Either[Unfit, Ground] = {
     val cpus = (topology.allowed.cpus & topology.cpus) &~ occupied

@@ -24,4 +24,10 @@ object JavaOptions {
 
   def sets(options: Vector[String], flag: String): Boolean =
     options.exists(_.matches(s"-XX:[+-]?\\Q$flag\\E(=.*)?"))
+
+  /** The value of a flag such as -XX:ParallelGCThreads=4, the last one given. */
+  def valueOf(options: Vector[String], flag: String): Option[String] =
+    options.reverseIterator.map(_.split("=", 2)).collectFirst {
+      case Array(name, value) if name == s"-XX:$flag" => value
+    }
 }

@@ -7,9 +7,15 @@ import io.hearth.core.topology.IdSet
  *
  * @param sites one for each executor
  * @param nodes memory nodes of each
- * @param roomMb memory of each executor, heap and all else included
+ * @param roomsMb memory of each executor, heap and all else included
+ * @param narrowed whether executors have fewer task slots than their CPUs are worth, for want of memory
  */
-final private[plan] case class Layout(sites: Vector[Site], nodes: Vector[IdSet], roomMb: Long) {
+final private[plan] case class Layout(
+    sites: Vector[Site],
+    nodes: Vector[IdSet],
+    roomsMb: Vector[Long],
+    narrowed: Boolean = false
+) {
   def cpus: IdSet = IdSet.from(sites.iterator.flatMap(_.cpus))
   def slots: Int = sites.iterator.map(_.slots).sum
   def narrowest: Int = sites.iterator.map(_.slots).min
@@ -18,8 +24,8 @@ final private[plan] case class Layout(sites: Vector[Site], nodes: Vector[IdSet],
 
   /** Sites by their first CPU, so that executors are numbered along the machine. */
   def inOrder: Layout = {
-    val (ordered, own) = sites.zip(nodes).sortBy(_._1.cpus.head).unzip
-    Layout(ordered, own, roomMb)
+    val order = sites.indices.sortBy(sites(_).cpus.head).toVector
+    copy(order.map(sites), order.map(nodes), order.map(roomsMb))
   }
 }
 
@@ -27,7 +33,7 @@ final private[plan] case class Layout(sites: Vector[Site], nodes: Vector[IdSet],
 final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
   import Layouts.TargetSlots
 
-  /** Slots an executor should have: eight heaps of about 4 GB reach the compressed-oops limit. */
+  /** Slots an executor should have: at 4 GB of heap each, eight reach the compressed-oops limit. */
   private val target = math.max(TargetSlots, fixed.taskCpus)
 
   /** One executor over everything. */
@@ -40,23 +46,34 @@ final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
     case (None, None) => automatic
   }
 
-  /** Executors of a pool by the rule: for each cache group that is wide enough, else for the pool. */
-  def byWidth(pool: Pool): Int = {
-    val groups = pool.cores.groupMapReduce(_.cache)(_.slots)(_ + _).values
-    val domains = if (groups.forall(_ >= target)) groups else Iterable(pool.slots)
-    domains.iterator.map(slots => math.max(1, (slots + target / 2) / target)).sum
+  /**
+   * Executors of a pool by the rule: for each cache group that is wide enough; else as many as share
+   * alike groups of several cores evenly, if that gives widths near the rule's; else for the pool.
+   */
+  private def byWidth(pool: Pool): Int = {
+    val groups = pool.cores.groupBy(_.cache).values.toVector
+    val widths = groups.map(_.iterator.map(_.slots).sum)
+    def rule(slots: Int) = math.max(1, (slots + target / 2) / target)
+    if (widths.forall(_ >= target)) widths.map(rule).sum
+    else if (widths.distinct.sizeIs > 1 || groups.exists(_.sizeIs == 1)) rule(pool.slots)
+    else
+      (1 to groups.size)
+        .filter(n => groups.size % n == 0)
+        .map(n => n -> farFromTarget(pool.slots / n))
+        .filter { case (_, far) => far <= Layouts.NearTarget }
+        .minByOption(_._2)
+        .fold(rule(pool.slots))(_._1)
   }
 
-  /** Whether every cache group of the machine holds an executor of the target's slots. */
-  def byCache: Boolean =
-    pools.all.forall(_.cores.groupMapReduce(_.cache)(_.slots)(_ + _).values.forall(_ >= target))
+  private def farFromTarget(width: Int): Double =
+    math.max(width.toDouble / target, target.toDouble / width)
 
   private def automatic: Either[Unfit, Layout] = {
     val counts = pools.all.map(p => math.max(1, math.min(byWidth(p), byMemory(p))))
     val most = fixed.dynamic.flatMap(_.atMost)
     val own = Option.when(most.forall(_ >= counts.sum) && uncapped)(perPool(counts))
     val start = (Vector(counts.sum, byTotalMemory, bySlots) ++ most).min
-    firstFit(own.iterator ++ Iterator.range(math.max(1, start), 0, -1).map(capped))
+    mostTasks(own.iterator ++ Iterator.range(math.max(1, start), 0, -1).map(capped))
   }
 
   private def uncapped: Boolean = fixed.coresMax.forall(_.value >= ground.slots)
@@ -77,8 +94,14 @@ final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
     withMemory(cpus.map(own => Site(own.sorted, ground.slotsOn(own))))
 
   private def withMemory(sites: Vector[Site]): Layout = {
-    val rooms = Memory.rooms(pools, sites)
-    Layout(sites, rooms.nodes, rooms.roomMb)
+    val rooms = Memory.rooms(fixed, pools, sites)
+    val affordable = sites.zip(rooms.roomsMb).map { case (site, room) =>
+      val slots = Memory.slotsIn(fixed, Memory.heap(fixed, room))
+      site.copy(slots = math.min(site.slots, math.max(fixed.taskCpus, slots)))
+    }
+    // Counts and heaps that the user fixed are his: the plan then says how little a slot has.
+    val narrowed = fixed.heapMb.isEmpty && fixed.cores.isEmpty && affordable != sites
+    Layout(if (narrowed) affordable else sites, rooms.nodes, rooms.roomsMb, narrowed)
   }
 
   /** `n` executors over the whole machine, with no more slots than `spark.cores.max`. */
@@ -111,6 +134,22 @@ final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
     }
   }
 
+  /**
+   * Of the layouts that fit the one with most tasks, of equal ones the first: fewer executors leave
+   * more of a scarce memory to tasks.
+   */
+  private def mostTasks(layouts: Iterator[Layout]): Either[Unfit, Layout] = {
+    val all = layouts.to(LazyList)
+    val enough = math.min(ground.slots, fixed.coresMax.fold(Int.MaxValue)(_.value))
+    val fit = all.filter(Refuse.layout(_, fixed, pools).isEmpty)
+    fit
+      .find(_.slots >= enough)
+      .orElse(fit.maxByOption(_.slots))
+      .toRight(all.lastOption.flatMap(Refuse.layout(_, fixed, pools)))
+      .left
+      .map(_.getOrElse(Refuse.product(ground, fixed)))
+  }
+
   /** The first layout whose executors hold their memory and one task; else why the last does not. */
   private def firstFit(layouts: Iterator[Layout]): Either[Unfit, Layout] = {
     val tried = layouts.map(l => Refuse.layout(l, fixed, pools).toLeft(l)).buffered
@@ -121,4 +160,7 @@ final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
 
 private[plan] object Layouts {
   val TargetSlots = 8
+
+  /** How many times wider or narrower than the rule an executor may be to fill whole caches. */
+  private val NearTarget = 1.5
 }

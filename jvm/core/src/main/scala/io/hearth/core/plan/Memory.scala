@@ -9,41 +9,84 @@ final private[plan] case class Site(cpus: Vector[Int], slots: Int)
  * Memory that comes with each executor's CPUs.
  *
  * @param nodes memory nodes of each site
- * @param roomMb memory, in MiB, that every executor can have, heap and all else included
+ * @param roomsMb memory, in MiB, that each executor can have, heap and all else included
  */
-final private[plan] case class Rooms(nodes: Vector[IdSet], roomMb: Long)
+final private[plan] case class Rooms(nodes: Vector[IdSet], roomsMb: Vector[Long])
 
 private[plan] object Memory {
 
-  /** -Xmx above which object references take eight bytes; a little below 32 GB by the JVM's alignment. */
+  /** The largest heap that a plan chooses: 31 GB, below every JVM's limit of 4-byte references. */
   val CompressedOopsMb = 31744L
 
-  /** Spark keeps 300 MB of any heap to itself and refuses one below 1.5 times that. */
+  /**
+   * The largest -Xmx with which object references take four bytes: 2^32 times the objects' alignment
+   * (8 bytes, or -XX:ObjectAlignmentInBytes), less one null page rounded up to the alignment of heaps,
+   * which is 32 MB for G1 (largest region) and smaller for others. Seen on OpenJDK 17: 32736 MB with G1.
+   */
+  def compressedOopsLimitMb(options: Vector[String]): Long = {
+    val alignment =
+      JavaOptions.valueOf(options, "ObjectAlignmentInBytes").flatMap(_.toLongOption).getOrElse(8L)
+    alignment * 4096 - 32
+  }
+
+  /** Heap that Spark keeps to itself (UnifiedMemoryManager). */
+  val ReservedMb = 300L
+
+  /** Heap, as the JVM counts it, below which Spark refuses to start: 1.5 times what it keeps. */
+  val SparkLeastMb: Long = ReservedMb * 3 / 2
+
+  /**
+   * Least -Xmx that a plan chooses. The parallel collector counts eight ninths of -Xmx as heap (one
+   * survivor space is left out), so Spark's 450 MB need 507.
+   */
   val LeastHeapMb = 512L
+
+  /** The least -Xmx with which Spark starts, given JVM options that may choose a collector. */
+  def leastHeapMb(options: Vector[String]): Long = {
+    val whole = Set("-XX:+UseG1GC", "-XX:+UseZGC", "-XX:+UseShenandoahGC")
+    if (options.exists(whole)) SparkLeastMb else LeastHeapMb
+  }
+
+  /**
+   * Heap beyond Spark's own for which a task slot is planned: the size of the part of a file that
+   * one task reads ([[Settings.PartitionBytes]]). With less, there are fewer slots.
+   */
+  val LeastTaskMb: Long = Settings.PartitionBytes >> 20
 
   /** Heap below which fewer, larger executors are planned. */
   val SoftHeapMb = 2048L
 
   /**
-   * Every pool's memory is divided equally among the executors on it, one that spans pools counting
-   * in each by its part of CPUs there; the least is what every executor gets, so all are alike and
-   * no pool holds more than it has.
+   * Every pool's memory is divided among the executors on it: to each the least that
+   * Spark runs in, the rest by task slots (equally where the user fixed the heap). One that spans pools counts in each by
+   * its part of CPUs there. The pool with least for a slot decides for all, so that each slot of the
+   * plan has as much as any other.
    */
-  def rooms(pools: Pools, sites: Vector[Site]): Rooms = {
+  def rooms(fixed: Fixed, pools: Pools, sites: Vector[Site]): Rooms = {
     val poolOf = pools.all.iterator.zipWithIndex.flatMap { case (pool, i) =>
       pool.cores.iterator.flatMap(_.cpus).map(_ -> i)
     }.toMap
     val parts = sites.map { site =>
       site.cpus.groupBy(poolOf).map { case (i, own) => i -> own.size.toDouble / site.cpus.size }
     }
-    val claims = parts.flatten.groupMapReduce(_._1)(_._2)(_ + _)
-    val rooms =
-      parts.map(_.iterator.map { case (i, part) => pools.all(i).memoryMb * part / claims(i) }.sum)
+    val base = fixed.footprintOf(LeastHeapMb).toDouble
+    val weights = sites.map(site => if (fixed.heapMb.isEmpty) site.slots.toDouble else 1.0)
+    val bases = parts.flatten.groupMapReduce(_._1)(_._2 * base)(_ + _)
+    val claims = parts
+      .zip(weights)
+      .flatMap { case (part, weight) => part.map { case (i, share) => i -> share * weight } }
+      .groupMapReduce(_._1)(_._2)(_ + _)
+    def perSlot(pool: Int) = (pools.all(pool).memoryMb - bases(pool)) / claims(pool)
+    val each = parts.map(_.iterator.map { case (i, share) => perSlot(i) * share }.sum).min
     val nodes = parts.map(part => IdSet.union(part.keysIterator.map(pools.all(_).memoryNodes)))
-    Rooms(nodes, rooms.min.toLong)
+    Rooms(nodes, weights.map(weight => (base + each * weight).toLong))
   }
 
-  /** The heap of every executor: what the user fixed, else what fits, up to compressed references. */
+  /** Task slots for which a heap has memory, tasks of more than one slot counted whole. */
+  def slotsIn(fixed: Fixed, heapMb: Long): Int =
+    math.min(Int.MaxValue.toLong, (heapMb - ReservedMb) / LeastTaskMb * fixed.taskCpus).toInt
+
+  /** The heap of an executor: what the user fixed, else what fits, up to compressed references. */
   def heap(fixed: Fixed, roomMb: Long): Long =
     fixed.heapMb.fold(math.min(fixed.heapWithin(roomMb), CompressedOopsMb))(_.value)
 

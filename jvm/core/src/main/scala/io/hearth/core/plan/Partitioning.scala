@@ -1,7 +1,16 @@
 package io.hearth.core.plan
 
-/** Whether one JVM runs everything, and why. */
-final private[plan] case class Partitioning(native: Boolean, because: String, source: String)
+/**
+ * Whether one JVM runs everything, and why.
+ *
+ * @param forced whether executors of their own are needed however few they are
+ */
+final private[plan] case class Partitioning(
+    native: Boolean,
+    because: String,
+    source: String,
+    forced: Boolean = false
+)
 
 private[plan] object Partitioning {
 
@@ -30,23 +39,20 @@ private[plan] object Partitioning {
     forced(fixed, occupied)
       .orElse(fewCores(ground))
       .orElse(dataFits(ground, fixed, workload, pools))
-      .getOrElse(partitioned(ground))
+      .getOrElse(Partitioning(native = false, "", ""))
 
-  private def forced(fixed: Fixed, occupied: Boolean): Option[Partitioning] =
-    if (fixed.shaped)
-      Some(Partitioning(native = false, s"${asked(fixed)} asks for executors of its own", "user"))
-    else if (twoHeaps(fixed))
-      Some(
-        Partitioning(native = false, "executor and driver heaps are both fixed and differ", "user")
+  private def forced(fixed: Fixed, occupied: Boolean): Option[Partitioning] = {
+    def bound(because: String, source: String) =
+      Some(Partitioning(native = false, because, source, forced = true))
+    if (fixed.shaped) bound(s"${asked(fixed)} asks for executors of its own", "user")
+    else if (twoHeaps(fixed)) bound("executor and driver heaps are both fixed and differ", "user")
+    else if (occupied)
+      bound(
+        "other CPUs are occupied, and one JVM of Spark's own local mode would run on them",
+        "hearth"
       )
-    else
-      Option.when(occupied)(
-        Partitioning(
-          native = false,
-          "other CPUs are occupied, and one JVM of Spark's own local mode would run on them",
-          "hearth"
-        )
-      )
+    else None
+  }
 
   private def asked(fixed: Fixed): String =
     ((fixed.executors ++ fixed.cores).map(_.name) ++ fixed.dynamic.map(_ => "dynamic allocation"))
@@ -57,16 +63,13 @@ private[plan] object Partitioning {
 
   private def fewCores(ground: Ground): Option[Partitioning] = {
     val cores = ground.cores.size
-    if (ground.nodes.sizeIs == 1 && cores <= FewCores)
-      Some(
-        Partitioning(
-          native = true,
-          s"one NUMA node with $cores cores: no remote memory to avoid, and up to $FewCores cores " +
-            "one JVM's collector keeps up",
-          "S5"
-        )
-      )
-    else
+    if (ground.nodes.sizeIs == 1 && cores <= FewCores) {
+      val own = ground.nodes.head.memoryMb > 0 && ground.memoryOnly.isEmpty
+      val local = if (own) "no remote memory to avoid, and " else ""
+      val because = s"one NUMA node with $cores cores: ${local}up to $FewCores cores one JVM's " +
+        "collector keeps up"
+      Some(Partitioning(native = true, because, "S5"))
+    } else
       Option.when(cores <= VeryFewCores)(
         Partitioning(native = true, s"$cores cores are too few to divide", "S5")
       )
@@ -93,19 +96,40 @@ private[plan] object Partitioning {
       "S5"
     )
 
-  private def partitioned(ground: Ground): Partitioning =
-    if (ground.nodes.sizeIs > 1)
-      Partitioning(
-        native = false,
-        s"${ground.nodes.size} NUMA nodes and ${ground.cores.size} cores: several bound executors read " +
-          "local memory and spend less on garbage collection than one heap, even where one would hold the data",
-        "S4"
-      )
-    else
-      Partitioning(
-        native = false,
-        s"${ground.cores.size} cores on one NUMA node: several small heaps spend less on garbage " +
-          "collection than one large one",
-        "S4"
-      )
+  /** Why there are several executors, said of the executors that were found. */
+  def several(ground: Ground, layout: Layout): Partitioning = {
+    val nodes = ground.nodes.size
+    val cores = ground.cores.size
+    val because =
+      if (nodes == 1)
+        s"$cores cores on one NUMA node: several small heaps spend less on garbage collection than " +
+          "one large one"
+      else if (Locality.of(ground, layout).forall(_.local))
+        s"$nodes NUMA nodes and $cores cores: several bound executors read local memory and spend " +
+          "less on garbage collection than one heap, even where one would hold the data"
+      else
+        s"$nodes NUMA nodes and $cores cores: several bound executors spend less on garbage " +
+          "collection than one heap, even where one would hold the data"
+    Partitioning(native = false, because, "S4")
+  }
+
+  /** Where one executor would have every CPU, it is one JVM: a second one beside it gains nothing. */
+  def one(ground: Ground, fixed: Fixed): Partitioning = {
+    val cores = s"${ground.cores.size} cores"
+    val because =
+      if (ground.slots < Layouts.TargetSlots * 3 / 2)
+        s"$cores make ${ground.slots} task slots, one executor's worth, so one JVM runs everything"
+      else if (fixed.heapMb.nonEmpty || fixed.taskCpus > 1)
+        s"the sizes that are fixed leave one executor on $cores, so one JVM runs everything"
+      else s"the memory holds one executor for $cores, so one JVM runs everything"
+    Partitioning(native = true, because, "hearth")
+  }
+
+  /** One executor that leaves CPUs free is bound to its own: one JVM would wander over all. */
+  def oneBound(fixed: Fixed): Partitioning = Partitioning(
+    native = false,
+    s"${fixed.coresMax.fold("the task slots")(_.name)} leave one executor, which is bound so that it " +
+      "stays near its memory",
+    "user"
+  )
 }

@@ -9,19 +9,31 @@ final private[plan] case class Setting(
     scratch: Option[Scratch]
 )
 
+/** Executors, and the memory from which theirs is taken. */
+final private[plan] case class Arrangement(pools: Pools, layout: Layout)
+
 /** A layout with all that follows from it: memory, flags, settings and reasons. */
 final private[plan] class PlanDraft(
     val ground: Ground,
     val fixed: Fixed,
-    val pools: Pools,
-    val layout: Layout,
+    arrangement: Arrangement,
     setting: Setting
 ) {
+  val pools: Pools = arrangement.pools
+  val layout: Layout = arrangement.layout
   val workload: Workload = setting.workload
   val choice: Partitioning = setting.choice
   val native: Boolean = choice.native
-  val heapMb: Long = Memory.heap(fixed, layout.roomMb)
-  val offHeapMb: Long = Memory.offHeap(fixed, workload, heapMb, layout.roomMb)
+  val heapsMb: Vector[Long] = layout.roomsMb.map(Memory.heap(fixed, _))
+
+  /** The smallest heap: that of an executor with fewest task slots. */
+  val heapMb: Long = heapsMb.min
+
+  /** Alike for all: Spark has one setting for it, and executors take it from the driver. */
+  val offHeapMb: Long = heapsMb
+    .zip(layout.roomsMb)
+    .map { case (heap, room) => Memory.offHeap(fixed, workload, heap, room) }
+    .min
   val overheadMb: Long = fixed.overheadOf(heapMb)
   val driverHeapMb: Long = if (native) heapMb else DriverPlace.heap(fixed, pools.usableMb)
 
@@ -33,12 +45,11 @@ final private[plan] class PlanDraft(
   val atOnce: Int = Settings.atOnce(layout.slots, fixed)
   val partitions: Int = Settings.partitions(atOnce, workload)
 
-  private val executorMb = fixed.footprintOf(heapMb) - fixed.offHeapMb.fold(0L)(_.value) + offHeapMb
-  val spareMb: Long = math.max(0L, pools.memoryMb - executorMb * layout.sites.size)
+  private val executorsMb = heapsMb.iterator
+    .map(heap => fixed.footprintOf(heap) - fixed.offHeapMb.fold(0L)(_.value) + offHeapMb)
+    .sum
+  val spareMb: Long = math.max(0L, pools.memoryMb - executorsMb)
   val localDir: ScratchChoice = ScratchChoice.of(workload, spareMb, setting.scratch)
-
-  private val userDriverOptions =
-    fixed.conf.get("spark.driver.extraJavaOptions").fold(Vector.empty[String])(JavaOptions.split)
 
   private lazy val executors: Vector[ExecutorPlan] = {
     val hosts =
@@ -51,11 +62,22 @@ final private[plan] class PlanDraft(
 
   private def executor(id: Int, host: String): ExecutorPlan = {
     val site = layout.sites(id)
+    val heap = heapsMb(id)
     val cpus = if (native) ground.cpus else IdSet.from(site.cpus)
     val nodes = if (native) pools.memoryNodes else layout.nodes(id)
     val options =
-      Collector.options(heapMb, cpus.size, if (native) userDriverOptions else fixed.javaOptions)
-    ExecutorPlan(id, cpus, nodes, site.slots, heapMb, offHeapMb, overheadMb, options, host)
+      Collector.options(heap, cpus.size, if (native) fixed.driverJavaOptions else fixed.javaOptions)
+    ExecutorPlan(
+      id,
+      cpus,
+      nodes,
+      site.slots,
+      heap,
+      offHeapMb,
+      fixed.overheadOf(heap),
+      options,
+      host
+    )
   }
 
   private def master: String =

@@ -2,6 +2,7 @@ package io.hearth.core.plan
 
 import com.fasterxml.jackson.databind.JsonNode
 
+import io.hearth.core.UserError
 import io.hearth.core.topology.IdSet
 
 /**
@@ -31,15 +32,23 @@ object PlanRequest {
     root.optional("schema").filter(_ => root.text("schema") != Schema).foreach { _ =>
       root.refuse("schema", s"is '${root.text("schema")}', not '$Schema'")
     }
+    val limits = root.optional("limits").fold(Limits.none)(readLimits)
     PlanRequest(
       root.optional("machine").map(_ => root.text("machine")),
-      root.optional("workload").fold(Workload.unknown)(readWorkload),
-      root.optional("limits").fold(Limits.none)(readLimits),
-      root.optional("occupied_cpus").fold(IdSet.empty)(_ => root.ids("occupied_cpus")),
+      settled(root.optional("workload").fold(Workload.unknown)(readWorkload), limits.conf),
+      limits,
+      root.optional("occupied_cpus").fold(IdSet.empty)(_ => occupied(root.text("occupied_cpus"))),
       root.optional("format").map(_ => root.oneOf("format", PlanFormat.all)(_.name)),
       root.optional("with_topology").exists(_ => root.flag("with_topology"))
     )
   }
+
+  private def occupied(text: String): IdSet = IdSet
+    .parse(text)
+    .fold(
+      problem => throw new UserError(s"--occupied: $problem; give CPUs such as 0-3,8"),
+      identity
+    )
 
   private def readWorkload(field: PlanField): Workload = {
     field.only("kind", "input_bytes")
@@ -50,6 +59,20 @@ object PlanRequest {
       bytes
     )
   }
+
+  /** What the workload leaves open may stand in the keys of hearth; wrong ones are refused later. */
+  private def settled(said: Workload, conf: Map[String, String]): Workload = Workload(
+    said.kind.orElse(
+      conf.get("spark.hearth.workload").flatMap(name => WorkloadKind.all.find(_.name == name))
+    ),
+    said.inputBytes.orElse(
+      conf
+        .get("spark.hearth.input")
+        .flatMap(Sizes.bytes(_, 'b'))
+        .filter(_.isValidLong)
+        .map(_.toLong)
+    )
+  )
 
   private def readLimits(field: PlanField): Limits = {
     field.only("executors", "cores", "memory_mb", "conf")

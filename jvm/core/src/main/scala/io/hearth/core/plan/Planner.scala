@@ -32,10 +32,9 @@ object Planner {
       fixed <- Fixed.read(limits)
       ground <- Ground.of(topology, occupied)
       occupiedHere = occupied.intersects(topology.allowed.cpus)
-      pools = poolsFor(ground, fixed)
-      choice = Partitioning.decide(ground, fixed, workload, pools, occupiedHere)
-      draft <- if (choice.native) native(ground, fixed) else partitioned(ground, fixed, pools)
-    } yield draft(Setting(workload, choice, scratch))
+      attempt = (wanted: Fixed) => settled(ground, wanted, workload, occupiedHere)
+      found <- attempt(fixed).left.map(new Advice(fixed, ground, attempt(_).isRight).better)
+    } yield new PlanDraft(ground, fixed, found._2, Setting(workload, found._1, scratch)).plan
 
   /** The same with the [[Scratch]] that the topology lets one assume. */
   def plan(
@@ -45,17 +44,44 @@ object Planner {
       occupied: IdSet
   ): Either[Unfit, Plan] = plan(topology, workload, limits, occupied, Scratch.assumed(topology))
 
-  private type Draft = Setting => Plan
+  /**
+   * One executor that would have all CPUs is one JVM: nothing is gained by a second beside it. So is
+   * what the user left open and memory holds once only.
+   */
+  private def settled(
+      ground: Ground,
+      fixed: Fixed,
+      workload: Workload,
+      occupied: Boolean
+  ): Either[Unfit, (Partitioning, Arrangement)] = {
+    val pools = poolsFor(ground, fixed)
+    val choice = Partitioning.decide(ground, fixed, workload, pools, occupied)
+    lazy val one = native(ground, fixed).map(Partitioning.one(ground, fixed) -> _)
+    if (choice.native) native(ground, fixed).map(choice -> _)
+    else
+      partitioned(ground, fixed, pools) match {
+        case Right(found) if choice.forced => Right(choice -> found)
+        case Right(found) if found.layout.sites.sizeIs > 1 =>
+          Right(Partitioning.several(ground, found.layout) -> found)
+        case Right(found) if found.layout.cpus != ground.cpus =>
+          Right(Partitioning.oneBound(fixed) -> found)
+        case Left(unfit) if choice.forced => Left(unfit)
+        case Left(unfit) => one.left.map(_ => unfit)
+        case Right(_) => one
+      }
+  }
 
-  private def partitioned(ground: Ground, fixed: Fixed, pools: Pools): Either[Unfit, Draft] =
-    drafted(ground, fixed, pools, DriverPlace.footprint(fixed, _))(_.find)
+  private def partitioned(ground: Ground, fixed: Fixed, pools: Pools): Either[Unfit, Arrangement] =
+    arranged(ground, fixed, pools, DriverPlace.footprint(fixed, _))(_.find)
 
   /** One JVM is driver and executor: the heap fixed for either is its heap, and is counted once. */
-  private def native(ground: Ground, fixed: Fixed): Either[Unfit, Draft] = {
+  private def native(ground: Ground, fixed: Fixed): Either[Unfit, Arrangement] = {
     val one = fixed.copy(heapMb = fixed.heapMb.orElse(fixed.driverHeapMb))
-    val driver: Long => Long =
-      if (fixed.driverHeapMb.nonEmpty) _ => 0L else DriverPlace.footprint(fixed, _)
-    drafted(ground, one, Pools.of(ground, leastOf(one), driver), driver)(_.whole)
+    val driver: Long => Long = _ => 0L
+    for {
+      _ <- Refusals.checkHeap(one.heapMb, fixed.driverJavaOptions)
+      found <- arranged(ground, one, Pools.joined(ground, driver, spare = false), driver)(_.whole)
+    } yield found
   }
 
   /**
@@ -63,27 +89,25 @@ object Planner {
    * nodes are so short of memory that more tasks fit that way, unless the user fixed the heap. Memory
    * of nodes without CPUs serves only where fewer tasks would fit otherwise.
    */
-  private def drafted(ground: Ground, fixed: Fixed, pools: Pools, driver: Long => Long)(
+  private def arranged(ground: Ground, fixed: Fixed, pools: Pools, driver: Long => Long)(
       find: Layouts => Either[Unfit, Layout]
-  ): Either[Unfit, Draft] = {
-    def found(from: Pools) = find(new Layouts(ground, from, fixed)).map(from -> _)
+  ): Either[Unfit, Arrangement] = {
+    def found(from: Pools) =
+      find(new Layouts(ground, from, fixed)).map(layout => Arrangement(from, layout.inOrder))
     val tight = found(pools)
     lazy val loose = found(Pools.joined(ground, driver, spare = false))
     lazy val spare = found(Pools.joined(ground, driver, spare = true))
-    val free = fixed.heapMb.isEmpty
-    val others = LazyList(Option(loose), Option.when(free)(spare)).flatten
-    val chosen =
-      if (tight.isRight && (!free || !fixed.shaped)) tight
-      else others.foldLeft(tight)((best, next) => if (slotsOf(next) > slotsOf(best)) next else best)
-    // The joined memory is the larger, so its refusal names the larger limit.
-    val answer = if (chosen.isLeft) loose else chosen
-    answer.map { case (from, layout) =>
-      setting => new PlanDraft(ground, fixed, from, layout.inOrder, setting).plan
+    if (tight.isRight && fixed.heapMb.nonEmpty) tight
+    else {
+      val chosen = LazyList(loose, spare).foldLeft(tight) { (best, next) =>
+        if (slotsOf(best) < ground.slots && slotsOf(next) > slotsOf(best)) next else best
+      }
+      // The joined memory is the largest, so its refusal names the largest limit.
+      if (chosen.isLeft) spare else chosen
     }
   }
 
-  private def slotsOf(found: Either[Unfit, (Pools, Layout)]): Int =
-    found.fold(_ => 0, _._2.slots)
+  private def slotsOf(found: Either[Unfit, Arrangement]): Int = found.fold(_ => 0, _.layout.slots)
 
   /**
    * Pools that each hold one executor of the size the user fixed; where none does, or where he also

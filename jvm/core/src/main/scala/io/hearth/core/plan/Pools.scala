@@ -39,80 +39,124 @@ private[plan] object Pools {
 
   /**
    * Divides the machine into pools that each hold `needMb`. A node with less serves nobody, and its
-   * CPUs use the nearest node that has enough. Where most memory would be lost that way, all nodes
+   * CPUs use the nearest nodes that have enough. Where most memory would be lost that way, all nodes
    * make one pool.
    *
    * @param driverMb the driver's footprint, given the memory of all pools; spread over them
    */
   def of(ground: Ground, needMb: Long, driverMb: Long => Long): Pools = {
-    val first = serving(ground)
-    settle(ground, first, first, needMb, driverMb)
+    val first = serving(ground, Set.empty)
+    settle(ground, first, Set.empty, needMb, driverMb)
   }
 
   /** All CPUs and all memory that serves them as one pool; `spare` adds nodes without CPUs. */
   def joined(ground: Ground, driverMb: Long => Long, spare: Boolean): Pools = {
-    val all = (serving(ground) ++ (if (spare) ground.memoryOnly else Vector.empty)).distinct
+    val spares = if (spare) ground.memoryOnly else Vector.empty
+    val all = (serving(ground, Set.empty) ++ spares).distinct
     joint(ground, Budgets.of(ground, all, driverMb), all)
   }
 
-  /** Nodes whose memory may serve: those with CPUs, and the nearest one of each node without memory. */
-  private def serving(ground: Ground): Vector[GroundNode] = {
-    val own = ground.nodes.filter(_.memoryMb > 0)
-    val all = own ++ ground.memoryOnly
-    val lent = ground.nodes.filter(_.memoryMb == 0).flatMap(nearest(_, all))
+  /** Nodes whose memory may serve: those with CPUs, and the nearest ones of each node without. */
+  private def serving(ground: Ground, without: Set[GroundNode]): Vector[GroundNode] = {
+    val own = ground.nodes.filter(n => n.memoryMb > 0 && !without(n))
+    val all = own ++ ground.memoryOnly.filterNot(without)
+    val lent = ground.nodes.filterNot(own.contains).flatMap(nearest(_, all))
     (own ++ lent).distinct
   }
 
-  private def nearest(to: GroundNode, among: Vector[GroundNode]): Option[GroundNode] =
-    among.minByOption { n =>
-      (n.id.flatMap(to.distances.get).getOrElse(Int.MaxValue), n.cpus.isEmpty)
-    }
+  /** All that are equally near. */
+  private def nearest(to: GroundNode, among: Vector[GroundNode]): Vector[GroundNode] = {
+    def distance(n: GroundNode) = n.id.flatMap(to.distances.get).getOrElse(Int.MaxValue)
+    among.filter(distance(_) == among.iterator.map(distance).min)
+  }
 
   @annotation.tailrec
   private def settle(
       ground: Ground,
       first: Vector[GroundNode],
-      serving: Vector[GroundNode],
+      without: Set[GroundNode],
       needMb: Long,
       driverMb: Long => Long
   ): Pools = {
-    val budgets = Budgets.of(ground, serving, driverMb)
-    val (enough, poor) = serving.partition(n => budgets.net(n) >= needMb)
-    if (poor.isEmpty && serving.nonEmpty) separate(ground, first, serving, budgets)
-    else if (enough.isEmpty || total(enough) * 2 < total(first))
+    val nodes = serving(ground, without)
+    val budgets = Budgets.of(ground, nodes, driverMb)
+    val poor = nodes.filter(n => budgets.net(n) < needMb)
+    if (nodes.isEmpty || total(nodes.diff(poor)) * 2 < total(first))
       joint(ground, Budgets.of(ground, first, driverMb), first)
-    else settle(ground, first, enough, needMb, driverMb)
+    else if (poor.isEmpty) separate(ground, nodes, budgets)
+    else settle(ground, first, without ++ poor, needMb, driverMb)
   }
 
   private def total(nodes: Vector[GroundNode]): Long = nodes.iterator.map(_.memoryMb).sum
 
-  private def separate(
-      ground: Ground,
-      first: Vector[GroundNode],
-      serving: Vector[GroundNode],
-      budgets: Budgets
-  ): Pools = {
-    val homes = ground.nodes.map(n => n.id -> home(n, serving)).toMap
-    val byHome = ground.cores.groupBy(core => homes(core.node).id)
-    val pools = serving.flatMap { node =>
-      byHome.get(node.id).map(Pool(_, IdSet.from(node.id), budgets.net(node)))
+  private def separate(ground: Ground, serving: Vector[GroundNode], budgets: Budgets): Pools = {
+    val homes = Homes.of(ground, serving)
+    val coresOf = ground.cores.groupBy(_.node)
+    val pools = homes.groupMap(_._2)(_._1.id).toVector.map { case (memory, nodes) =>
+      Pool(
+        nodes.flatMap(coresOf).sortBy(_.cpus.head),
+        IdSet.from(memory.flatMap(_.id)),
+        memory.iterator.map(budgets.net).sum
+      )
     }
-    val borrowed = IdSet.from(homes.iterator.collect {
-      case (Some(id), h) if !h.id.contains(id) => id
-    })
-    val used = IdSet.union(pools.map(_.memoryNodes))
-    val leftOut = IdSet.from((first ++ ground.memoryOnly).flatMap(_.id)) &~ used
-    Pools(pools.sortBy(_.cores.head.cpus.head), budgets.usableMb, leftOut, borrowed)
+    val borrowed =
+      IdSet.from(homes.collect { case (n, memory) if memory != Vector(n) => n }.flatMap(_.id))
+    Pools(pools.sortBy(_.cores.head.cpus.head), budgets.usableMb, leftOut(ground, pools), borrowed)
   }
 
-  private def home(node: GroundNode, serving: Vector[GroundNode]): GroundNode =
-    serving.find(_.id == node.id).orElse(nearest(node, serving)).getOrElse(serving.head)
+  /** Allowed nodes with memory that serve no pool. */
+  private def leftOut(ground: Ground, pools: Vector[Pool]): IdSet = {
+    val all = (ground.nodes ++ ground.memoryOnly).filter(_.memoryMb > 0)
+    IdSet.from(all.flatMap(_.id)) &~ IdSet.union(pools.map(_.memoryNodes))
+  }
 
   private def joint(ground: Ground, budgets: Budgets, serving: Vector[GroundNode]): Pools = {
     val nodes = IdSet.from(serving.flatMap(_.id))
     val pool = Pool(ground.cores, nodes, serving.iterator.map(budgets.net).sum)
-    val leftOut = IdSet.from(ground.memoryOnly.flatMap(_.id)) &~ nodes
-    Pools(Vector(pool), budgets.usableMb, leftOut, IdSet.empty)
+    Pools(Vector(pool), budgets.usableMb, leftOut(ground, Vector(pool)), IdSet.empty)
+  }
+
+  /** Which nodes' memory the CPUs of each node use. */
+  private object Homes {
+
+    /**
+     * A node that serves is its own home. The CPUs of another take the nearest, of several equally
+     * near ones that with most memory for each task slot; one that nobody took then joins a pool
+     * whose CPUs it is as near to as their home.
+     */
+    def of(
+        ground: Ground,
+        serving: Vector[GroundNode]
+    ): Vector[(GroundNode, Vector[GroundNode])] = {
+      val (own, others) = ground.nodes.partition(serving.contains)
+      val choices = others.map(n => n -> nearest(n, serving))
+      val chosen = choices.foldLeft(own.map(n => n -> n)) { case (done, (node, near)) =>
+        done :+ (node -> near.maxBy(home => perSlot(ground, home, node +: lodgers(done, home))))
+      }
+      val homes = serving.map(home => Vector(home) -> lodgers(chosen, home)).filter(_._2.nonEmpty)
+      val lone = serving.filter(home => lodgers(chosen, home).isEmpty)
+      lone.foldLeft(homes)(joined(ground, choices.toMap)).flatMap { case (memory, nodes) =>
+        nodes.map(_ -> memory)
+      }
+    }
+
+    private def lodgers(chosen: Vector[(GroundNode, GroundNode)], home: GroundNode) =
+      chosen.collect { case (node, other) if other == home => node }
+
+    private def perSlot(ground: Ground, home: GroundNode, nodes: Vector[GroundNode]): Double =
+      home.memoryMb.toDouble / nodes.iterator.map(n => ground.slotsOn(n.cpus.toVector)).sum
+
+    private type Shared = (Vector[GroundNode], Vector[GroundNode])
+
+    private def joined(ground: Ground, choices: Map[GroundNode, Vector[GroundNode]])(
+        homes: Vector[Shared],
+        lone: GroundNode
+    ): Vector[Shared] = {
+      val open = homes.indices.filter(homes(_)._2.exists(choices.get(_).exists(_.contains(lone))))
+      open
+        .minByOption(i => homes(i)._1.iterator.map(perSlot(ground, _, homes(i)._2)).sum)
+        .fold(homes)(i => homes.updated(i, (homes(i)._1 :+ lone, homes(i)._2)))
+    }
   }
 }
 

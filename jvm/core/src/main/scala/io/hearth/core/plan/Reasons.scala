@@ -4,15 +4,12 @@ package io.hearth.core.plan
 final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPlan]) {
   import draft._
 
+  private val memoryReasons = new MemoryReasons(draft, executors)
+  private val jvmReasons = new JvmReasons(draft, executors)
+
   def all: Vector[Reason] =
-    Vector(partition, cpus, threads, width) ++ placement ++ Vector(
-      memory,
-      heap,
-      offHeap,
-      overhead
-    ) ++
-      Vector(collector, collectorThreads, processors, numaFlag, driverPlace, driverHeap, scratch) ++
-      Vector(shuffle) ++ locality ++ hosts ++ users
+    Vector(partition, cpus, threads, width) ++ placement ++ memoryReasons.all ++ jvmReasons.all ++
+      Vector(driverPlace, driverHeap, scratch, shuffle) ++ locality ++ hosts ++ users
 
   private def partition =
     Reason("partition", if (native) "native" else "partitioned", choice.because, choice.source)
@@ -41,25 +38,27 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     val kinds = ground.cores.flatMap(_.kind).distinct
     val hybrid =
       if (kinds.sizeIs > 1) s"; all core kinds (${kinds.mkString(", ")}) are used" else ""
+    def reason(value: String, because: String, source: String) =
+      Reason("threads per core", value, because + hybrid, source)
     fixed.cores match {
-      case Some(asked) =>
-        Reason("threads per core", "as asked", s"${asked.name} fixes the tasks$hybrid", "user")
-      case None if most > 4 =>
-        val because =
-          s"of $most hardware threads 4 are worth a task: memory bandwidth saturates before " +
-            s"threads run out; the others serve the collector and the compiler$hybrid"
-        Reason("threads per core", "4", because, "S1")
-      case None if most > 1 =>
-        val because =
-          s"every hardware thread is worth a task: a second thread made cores 39.5 % faster$hybrid"
-        Reason("threads per core", s"$most", because, "S4")
-      case None =>
-        Reason(
-          "threads per core",
-          "1",
-          s"cores have one hardware thread$hybrid",
-          "kernel: topology"
+      case Some(asked) => reason("as asked", s"${asked.name} fixes the tasks", "user")
+      case None if most > Ground.MostTasksPerCore =>
+        reason(
+          s"${Ground.MostTasksPerCore}",
+          s"of $most hardware threads ${Ground.MostTasksPerCore} are worth a task: memory bandwidth " +
+            "saturates before threads run out; the others serve the collector and the compiler (the " +
+            "number was chosen with two of S1's tables of times in sight)",
+          "S1; hearth"
         )
+      case None if most > 1 =>
+        reason(
+          s"$most",
+          "every hardware thread is worth a task: a second thread made cores 39.5 % faster",
+          "S4"
+        )
+      case None if ground.topology.cores.exists(_.cpus.size > 1) =>
+        reason("1", "one hardware thread of each core may be used", "kernel: sched_getaffinity(2)")
+      case None => reason("1", "cores have one hardware thread", "kernel: topology")
     }
   }
 
@@ -69,171 +68,78 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
 
   private def width = {
     val names = (fixed.executors ++ fixed.cores ++ fixed.coresMax).map(_.name)
-    val asked = names.mkString(" and ")
-    if (native)
-      Reason(
-        "executors",
-        slotsText,
-        "one JVM with a task for each worthwhile thread",
-        "Spark: local[n]"
-      )
-    else if (names.nonEmpty) Reason("executors", slotsText, s"$asked fixed by the user", "user")
-    else if (fixed.dynamic.nonEmpty)
-      Reason(
-        "executors",
-        slotsText,
-        "places for dynamic allocation to fill, at most its maxExecutors",
-        "user"
-      )
-    else Reason("executors", slotsText, widthRule, "S4; JVM: compressed oops")
+    val (because, source) =
+      if (native && layout.narrowed) (s"one JVM; $narrowed", "hearth")
+      else if (native) ("one JVM with a task for each worthwhile thread", "Spark: local[n]")
+      else if (names.nonEmpty)
+        (s"${names.mkString(" and ")} fixed by the user$andNarrowed", "user")
+      else if (fixed.dynamic.nonEmpty)
+        (s"places for dynamic allocation to fill, at most its maxExecutors$andNarrowed", "user")
+      else (widthRule + andNarrowed, "hearth; S4; JVM: compressed oops")
+    Reason("executors", slotsText, because, source)
   }
 
-  private def widthRule =
-    s"about ${Layouts.TargetSlots} task slots each: at 4 GB of heap a slot that is the most a heap " +
-      "below the compressed-oops limit serves; every core is used, so widths may differ by a core" +
-      fixed.dynamic.fold("")(_ => "; dynamic allocation fills the places")
+  private def widthRule = {
+    val slots = math.max(Layouts.TargetSlots, fixed.taskCpus)
+    s"about $slots task slots each: at 4 GB of heap a slot, hearth's own measure, " +
+      s"${Layouts.TargetSlots} are what a heap below the compressed-oops limit serves, and S4 " +
+      "advises heaps of at most 32 GB; every core is used, and executors on one node differ by a " +
+      "core at most"
+  }
+
+  private def narrowed =
+    s"${layout.slots} of ${ground.slots} worthwhile threads have a task slot, as each needs " +
+      s"${Memory.LeastTaskMb} MB of heap beyond the ${Memory.ReservedMb} MB that Spark keeps"
+
+  private def andNarrowed = if (layout.narrowed) s"; $narrowed" else ""
 
   private def placement: Option[Reason] = Option.unless(native) {
-    val single = executors.forall(_.memoryNodes.size == 1)
-    val (value, because) =
-      if (insideCaches)
-        (
-          "last-level cache",
-          "each executor's CPUs share a last-level cache, the tightest place that serves"
-        )
-      else if (single)
-        (
-          "NUMA node",
-          "each executor stays inside one NUMA node: remote memory costs about 10 % on average"
-        )
-      else
-        (
-          "several NUMA nodes",
-          "an executor is wider than a node, or its node has too little memory"
-        )
-    Reason("placement", value, because, if (single) "S3; S4" else "hearth")
+    val places = Locality.of(ground, layout)
+    if (places.forall(_.local)) localPlacement(places)
+    else spreadPlacement(places)
   }
 
-  private def insideCaches = layout.sites.forall { site =>
-    val caches = site.cpus.iterator.map(ground.coreOf(_).cache).toSet
-    caches.sizeIs == 1 && !caches.contains(-1)
-  }
-
-  private def memory = {
-    val limit = ground.topology.allowed.memoryLimitBytes
-      .fold("")(bytes =>
-        s" or of the cgroup's limit (${Sizes.show(bytes >> 20)}), shared in proportion"
-      )
-    val out =
-      if (pools.leftOut.isEmpty) ""
-      else s"; nodes ${pools.leftOut} serve no executor (no CPU of the plan, or too little memory)"
-    val lent =
-      if (pools.borrowed.isEmpty) ""
-      else s"; CPUs of nodes ${pools.borrowed} use the nearest node with enough memory"
-    Reason(
-      "memory",
-      s"${Sizes.show(layout.roomMb)} for each executor",
-      s"${Pools.UsablePercent} % of its node's memory$limit; the rest is for the kernel, the page cache and Python$out$lent",
-      "kernel: node meminfo, cgroup"
-    )
-  }
-
-  private def heap = fixed.heapMb match {
-    case Some(asked) => Reason("heap", Sizes.show(heapMb), s"${asked.name} fixes it", "user")
-    case None if heapMb == Memory.CompressedOopsMb =>
+  private def localPlacement(places: Vector[Locality]) = {
+    val remote =
+      if (ground.topology.nodes.sizeIs > 1) ": remote memory costs about 10 % on average" else ""
+    if (places.forall(_.oneCache))
       Reason(
-        "heap",
-        Sizes.show(heapMb),
-        "the largest heap with 4-byte object references",
-        "S4; JVM: compressed oops"
-      )
-    case None =>
-      Reason(
-        "heap",
-        Sizes.show(heapMb),
-        "what the executor's memory holds beside overhead and off-heap memory",
-        "kernel: node meminfo, cgroup"
-      )
-  }
-
-  private def offHeap = fixed.offHeapMb match {
-    case Some(asked) => Reason("off-heap", Sizes.show(offHeapMb), s"${asked.name} fixes it", "user")
-    case None if offHeapMb > 0 =>
-      Reason(
-        "off-heap",
-        Sizes.show(offHeapMb),
-        "SQL operators can keep their data off the heap, where the collector does not look; half of what is left",
-        "Spark: memory management"
-      )
-    case None =>
-      Reason(
-        "off-heap",
-        "0 MB",
-        "only for sql and etl where at least 8 GB are left beside the heap",
-        "Spark: memory management"
-      )
-  }
-
-  private def overhead =
-    Reason(
-      "overhead",
-      Sizes.show(overheadMb),
-      "threads, metaspace, code and direct buffers: at least 384 MB and a tenth of the heap",
-      fixed.overheadMb.fold("Spark: spark.executor.memoryOverhead")(_ => "user")
-    )
-
-  private def options = executors.head.javaOptions
-
-  private def collector = {
-    val name = options.find(_.matches("""-XX:\+Use\w+GC""")).fold("")(_.drop(8))
-    val own =
-      if (native) fixed.conf.get("spark.driver.extraJavaOptions")
-      else fixed.conf.get("spark.executor.extraJavaOptions")
-    if (own.exists(o => JavaOptions.choosesCollector(JavaOptions.split(o))))
-      Reason("collector", name, "chosen in extraJavaOptions", "user")
-    else if (Collector.parallel(heapMb))
-      Reason(
-        "collector",
-        name,
-        "batch work wants throughput; one JVM on 120 cores ran 3.3 times faster with it than with G1",
-        "S5; S4"
+        "placement",
+        "last-level cache",
+        "each executor's CPUs share a last-level cache, the tightest place that serves, and its " +
+          s"memory is their NUMA node's$remote",
+        "S3; S4"
       )
     else
       Reason(
-        "collector",
-        name,
-        "above the compressed-oops limit the pauses of a parallel collection grow too long",
-        "JVM: G1"
+        "placement",
+        "NUMA node",
+        s"each executor stays inside one NUMA node, with its CPUs and its memory$remote",
+        "S3; S4"
       )
   }
 
-  private def collectorThreads = {
-    val n = executors.map(e => Collector.threads(e.cpus.size)).distinct.sorted
-    val value = if (n.sizeIs > 1) s"${n.head} to ${n.last}" else s"${n.head}"
+  /** How many executors have their CPUs or their memory elsewhere than on one node, and why. */
+  private def spreadPlacement(places: Vector[Locality]) = {
+    def count(n: Int, what: String) =
+      Option.when(n > 0)(s"$n of ${places.size} executors have $what")
+    val notes = Vector(
+      count(places.count(!_.cpusOnOneNode), "CPUs on several NUMA nodes"),
+      count(places.count(_.memoryNodes.size > 1), "memory on several NUMA nodes"),
+      count(
+        places.count(p => p.cpusOnOneNode && p.memoryNodes.size == 1 && !p.local),
+        "the memory of another node than their CPUs'"
+      )
+    ).flatten
+    val why =
+      "an executor is wider than a node, or a node has too little memory of its own that may be used"
     Reason(
-      "collector threads",
-      value,
-      "by the executor's CPUs, not the machine's: all of them up to 8, five of every eight beyond",
-      "JVM: HotSpot ergonomics"
+      "placement",
+      if (places.forall(_.cpusOnOneNode)) "CPUs on one NUMA node" else "several NUMA nodes",
+      s"${notes.mkString(", ")}: $why",
+      "hearth"
     )
   }
-
-  private def processors =
-    Reason(
-      "active processors",
-      "its CPUs",
-      "pools that the JVM sizes at start count what the executor owns, even if it is widened or narrowed later",
-      "JVM: -XX:ActiveProcessorCount"
-    )
-
-  private def numaFlag =
-    Reason(
-      "-XX:UseNUMA",
-      "off",
-      if (native) "one node, or too few cores for a heap divided by node"
-      else "the executor is bound, so all its memory is local already",
-      "JVM: -XX:+UseNUMA"
-    )
 
   private def driverPlace = {
     val because =
@@ -272,21 +178,23 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   }
 
   private def shuffle = {
-    val users = Vector("spark.sql.shuffle.partitions", "spark.default.parallelism").filter(
-      fixed.conf.contains
-    )
+    val keys = Vector("spark.sql.shuffle.partitions", "spark.default.parallelism")
+    val users = keys.filter(fixed.conf.contains)
     val rule =
       s"a multiple of the $atOnce tasks that run at once, so that no last wave runs short; " +
         workload.inputBytes.fold("two waves, as the input is unknown")(_ =>
           "one for each 128 MB of input"
         )
-    val kept = if (users.isEmpty) "" else s"; ${users.mkString(" and ")} as the user set"
-    Reason(
-      "shuffle partitions",
-      s"$partitions",
-      rule + kept,
-      if (users.sizeIs == 2) "user" else "Spark: spark.sql.files.maxPartitionBytes"
-    )
+    val kept = s"${users.mkString(" and ")} as the user set"
+    if (users.sizeIs == keys.size)
+      Reason("shuffle partitions", users.map(fixed.conf).distinct.mkString(" and "), kept, "user")
+    else
+      Reason(
+        "shuffle partitions",
+        s"$partitions",
+        if (users.isEmpty) rule else s"$rule; $kept",
+        "Spark: spark.sql.files.maxPartitionBytes"
+      )
   }
 
   private def locality = Option.unless(native || Settings.waitsAsSet(fixed))(

@@ -13,7 +13,27 @@ private[plan] object Refusals {
         "Spark does not accept -Xmx there",
         "fix the heap with --memory or spark.executor.memory"
       )
+      _ <- HearthKeys.check(conf)
     } yield ()
+
+  /** The driver's JVM has its own collector, G1 as a rule, unless it is the one JVM of a plan. */
+  val AnyCollector: Vector[String] = Vector("-XX:+UseG1GC")
+
+  /** A heap with which Spark would refuse to start. */
+  def checkHeap(heapMb: Option[Asked[Long]], options: Vector[String]): Either[Unfit, Unit] = {
+    val least = Memory.leastHeapMb(options)
+    heapMb
+      .filter(_.value < least)
+      .map { asked =>
+        Unfit(
+          asked.name,
+          Sizes.exact(asked.value),
+          s"Spark needs ${Memory.SparkLeastMb} MB of heap, which takes -Xmx${least}m with this collector",
+          s"give at least ${least}m"
+        )
+      }
+      .toLeft(())
+  }
 
   private def refuse(conf: Map[String, String], key: String)(
       wrong: String => Boolean

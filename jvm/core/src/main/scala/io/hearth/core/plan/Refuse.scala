@@ -38,7 +38,7 @@ private[plan] object Refuse {
 
   /** What keeps a layout from working, if anything does. */
   def layout(layout: Layout, fixed: Fixed, pools: Pools): Option[Unfit] =
-    if (!Memory.fits(fixed, layout.roomMb)) Some(memory(layout, fixed, pools))
+    if (!layout.roomsMb.forall(Memory.fits(fixed, _))) Some(memory(layout, fixed, pools))
     else
       Option.when(layout.narrowest < fixed.taskCpus)(
         Unfit(
@@ -50,45 +50,41 @@ private[plan] object Refuse {
       )
 
   private def memory(layout: Layout, fixed: Fixed, pools: Pools): Unfit = {
-    val room = s"${layout.roomMb} MB is there for each of ${layout.sites.size} executors"
-    val largest = fixed.heapWithin(layout.roomMb)
+    val least = layout.roomsMb.min
+    val room = s"${Sizes.show(least)} is there for each of ${layout.sites.size} executors"
+    val largest = fixed.heapWithin(least)
     fixed.heapMb match {
       case Some(heap) if largest >= Memory.LeastHeapMb =>
         Unfit(
           heap.name,
-          s"${heap.value} MB",
+          Sizes.exact(heap.value),
           s"$room${besides(fixed)}",
-          s"ask for at most $largest MB"
+          s"ask for at most ${Sizes.exact(largest)}"
         )
-      case _ => tooLittle(layout, fixed, pools, room)
+      case _ => tooLittle(fixed, pools, room)
     }
   }
 
-  private def besides(fixed: Fixed): String =
-    s", and a heap of ${fixed.heapMb.fold(0L)(_.value)} MB needs " +
-      s"${fixed.heapMb.fold(0L)(h => fixed.footprintOf(h.value))} MB with overhead and off-heap memory"
+  private def besides(fixed: Fixed): String = fixed.heapMb.fold("") { heap =>
+    s", and that heap needs ${Sizes.show(fixed.footprintOf(heap.value))} with overhead and off-heap " +
+      "memory"
+  }
 
   /** Not even the least heap fits: blame what the user fixed, else the machine's memory. */
-  private def tooLittle(layout: Layout, fixed: Fixed, pools: Pools, room: String): Unfit = {
+  private def tooLittle(fixed: Fixed, pools: Pools, room: String): Unfit = {
     val need = fixed.footprintOf(Memory.LeastHeapMb)
-    val limit = s"$room, and the least that works is $need MB with overhead and off-heap memory"
+    val limit =
+      s"$room, and the least that works is ${Sizes.show(need)} with overhead and off-heap memory"
     val most = math.max(0L, pools.memoryMb / need)
-    val blamed = (fixed.driverHeapMb.filter(_ => most < 1) ++
-      fixed.executors.filter(_ => most >= 1) ++
-      fixed.offHeapMb.filter(_.value > 0) ++ fixed.overheadMb ++ fixed.heapMb).headOption
-    blamed match {
-      case Some(asked) if fixed.executors.contains(asked) =>
-        Unfit(
-          asked.name,
-          s"${asked.value}",
-          limit,
-          s"ask for at most ${math.min(most, layout.sites.size - 1L)}"
-        )
-      case Some(asked) => Unfit(asked.name, s"${asked.value} MB", limit, "ask for less")
+    val counted = fixed.executors.filter(_ => most >= 1).map(n => n.name -> s"${n.value}")
+    val sized = (fixed.offHeapMb.filter(_.value > 0) ++ fixed.overheadMb ++ fixed.heapMb)
+      .map(size => size.name -> Sizes.exact(size.value))
+    (counted ++ sized).headOption match {
+      case Some((name, value)) => Unfit(name, value, limit, "ask for less")
       case None =>
         Unfit(
           "memory",
-          s"${pools.usableMb} MB usable on nodes ${pools.memoryNodes}",
+          s"${Sizes.show(pools.usableMb)} usable on nodes ${pools.memoryNodes}",
           limit,
           "raise the memory limit of this process's cgroup, or use a machine with more memory"
         )

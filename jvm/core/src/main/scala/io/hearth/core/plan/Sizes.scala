@@ -4,7 +4,7 @@ import scala.util.Try
 
 /** Sizes as Spark writes them in its settings: `8g`, `512m`, `1024`; no fractions. */
 private[plan] object Sizes {
-  private val Form = """(\d{1,18})\s*([kmgtp]?)b?""".r
+  private val Form = """(\d{1,18})(?:([kmgtp])i?b?|b)?""".r
 
   /**
    * Mebibytes of a Spark size, rounded up.
@@ -13,11 +13,16 @@ private[plan] object Sizes {
    *                  `spark.memory.offHeap.size`
    * @return None where Spark would not read it either, or where it exceeds what a Long counts
    */
-  def mib(text: String, plainUnit: Char): Option[Long] = text.trim.toLowerCase match {
-    case Form(digits, unit) =>
-      val bytes = BigInt(digits) * unitBytes(unit.headOption.getOrElse(unitOf(text, plainUnit)))
-      val up = (bytes + (BigInt(1) << 20) - 1) >> 20
+  def mib(text: String, plainUnit: Char): Option[Long] =
+    bytes(text, plainUnit).flatMap { size =>
+      val up = (size + (BigInt(1) << 20) - 1) >> 20
       Try(up.bigInteger.longValueExact).toOption
+    }
+
+  /** Bytes of a Spark size; None where Spark would not read it. */
+  def bytes(text: String, plainUnit: Char): Option[BigInt] = text.trim.toLowerCase match {
+    case Form(digits, unit) =>
+      Some(BigInt(digits) * unitBytes(Option(unit).fold(unitOf(text, plainUnit))(_.head)))
     case _ => None
   }
 
@@ -27,9 +32,21 @@ private[plan] object Sizes {
 
   private def unitBytes(unit: Char): BigInt = BigInt(1) << ("bkmgtp".indexOf(unit.toInt) * 10)
 
-  /** A size for people: `31 GB`, `900 MB`. */
+  /** A size for people, never more than there is: `31 GB`, `1.2 TB`, `900 MB`. */
   def show(mb: Long): String =
-    if (mb >= 10240) s"${mb / 1024} GB"
-    else if (mb >= 1024 && mb % 1024 == 0) s"${mb / 1024} GB"
-    else s"$mb MB"
+    if (mb < 1024) s"$mb MB"
+    else if (mb < 1024 * 1024) s"${tenths(mb, 1024)} GB"
+    else s"${tenths(mb, 1024 * 1024)} TB"
+
+  /** Cut to tenths, which only sizes below ten carry. */
+  private def tenths(mb: Long, unit: Long): String = {
+    val (whole, tenth) = (mb / unit, mb % unit * 10 / unit)
+    if (whole >= 10 || tenth == 0) s"$whole" else s"$whole.$tenth"
+  }
+
+  /** To the MiB and as it can be typed: `31g`, `9500m`; beside large ones a readable size. */
+  def exact(mb: Long): String =
+    if (mb % 1024 == 0 && mb > 0) s"${mb / 1024}g"
+    else if (mb < 10240) s"${mb}m"
+    else s"${mb}m (${show(mb)})"
 }

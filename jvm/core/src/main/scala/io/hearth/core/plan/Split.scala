@@ -1,23 +1,34 @@
 package io.hearth.core.plan
 
 /**
- * A part of the machine and the parts that it consists of: package, node, last-level-cache group.
- * A part without further parts is split by its cores.
+ * A part of the machine and the parts that it consists of: package, pool of memory, node,
+ * last-level-cache group. A part without further parts is split by its cores.
+ *
+ * @param even whether its executors must be as alike as its cores allow: where its parts do not
+ *             divide so, it is split by its cores
  */
-final private[plan] case class Part(cores: Vector[UsableCore], parts: Vector[Part]) {
+final private[plan] case class Part(
+    cores: Vector[UsableCore],
+    parts: Vector[Part],
+    even: Boolean = false
+) {
   val slots: Int = cores.iterator.map(_.slots).sum
+  lazy val widestCore: Int = cores.iterator.map(_.slots).max
   lazy val cpus: Vector[Int] = cores.flatMap(_.cpus)
 }
 
 private[plan] object Part {
 
-  /** The machine by packages, pools and cache groups. */
+  /** The machine by packages, pools, nodes and cache groups. */
   def machine(pools: Vector[Pool]): Part =
     whole(grouped(pools)(_.cores.head.packageId).map(ofPackage))
 
   private def ofPackage(pools: Vector[Pool]): Part = whole(pools.map(pool))
 
-  def pool(pool: Pool): Part = whole(grouped(pool.cores)(_.cache).map(Part(_, Vector.empty)))
+  def pool(pool: Pool): Part = whole(grouped(pool.cores)(_.node).map(ofNode)).copy(even = true)
+
+  private def ofNode(cores: Vector[UsableCore]): Part =
+    whole(grouped(cores)(_.cache).map(Part(_, Vector.empty)))
 
   private def whole(parts: Vector[Part]): Part =
     if (parts.sizeIs == 1) parts.head else Part(parts.flatMap(_.cores), parts)
@@ -34,7 +45,7 @@ private[plan] object Split {
 
   /**
    * The CPUs of `n` executors that together use all of `part`: every executor stays in the smallest
-   * part that there are executors enough to fill, and executors within one part differ by one core
+   * part that there are executors enough to fill, and executors within one pool differ by one core
    * at most.
    *
    * @param n at least 1, at most the number of CPUs of the part
@@ -42,11 +53,24 @@ private[plan] object Split {
   def evenly(part: Part, n: Int): Vector[Vector[Int]] =
     if (n == 1) Vector(part.cpus)
     else if (part.parts.isEmpty) cores(part.cores, n)
-    else if (n < part.parts.size) joined(part.parts, n).map(_.flatMap(_.cpus))
+    else {
+      val found = byParts(part, n)
+      if (part.even && spread(part, found) > part.widestCore) cores(part.cores, n) else found
+    }
+
+  private def byParts(part: Part, n: Int): Vector[Vector[Int]] =
+    if (n < part.parts.size) joined(part.parts, n).map(_.flatMap(_.cpus))
     else {
       val counts = share(n, part.parts.map(p => Weight(p.slots, p.cpus.size)))
       part.parts.zip(counts).flatMap { case (p, count) => evenly(p, count) }
     }
+
+  /** By how many slots the widest of these executors exceeds the narrowest. */
+  private def spread(part: Part, executors: Vector[Vector[Int]]): Int = {
+    val coreOf = part.cores.iterator.flatMap(core => core.cpus.map(_ -> core)).toMap
+    val widths = executors.map(Ground.slotsOn(coreOf, _))
+    widths.max - widths.min
+  }
 
   /** The most that can be given to a part (`most`), and its claim. */
   final private case class Weight(claim: Int, most: Int)
@@ -72,11 +96,23 @@ private[plan] object Split {
     }
 
   private def cores(cores: Vector[UsableCore], n: Int): Vector[Vector[Int]] =
-    if (n <= cores.size) chunks(cores, n).map(_.flatMap(_.cpus))
-    else {
+    if (n > cores.size) {
       val counts = share(n, cores.map(c => Weight(c.cpus.size, c.cpus.size)))
       cores.zip(counts).flatMap { case (core, count) => chunks(core.cpus, count) }
-    }
+    } else if (cores.map(_.slots).distinct.sizeIs == 1) chunks(cores, n).map(_.flatMap(_.cpus))
+    else dealt(cores, n).map(_.flatMap(_.cpus))
+
+  /**
+   * Cores of different widths, the widest first, each to whom has least; so nobody has more than
+   * another by more than a core. Neighbours stay together in each round.
+   */
+  private def dealt(cores: Vector[UsableCore], n: Int): Vector[Vector[UsableCore]] =
+    cores
+      .sortBy(-_.slots)
+      .foldLeft(Vector.fill(n)(Vector.empty[UsableCore])) { (hands, core) =>
+        val least = hands.indices.minBy(i => hands(i).iterator.map(_.slots).sum)
+        hands.updated(least, hands(least) :+ core)
+      }
 
   /** `n` runs of neighbours; the first ones are longer by one where it does not divide. */
   def chunks[A](items: Vector[A], n: Int): Vector[Vector[A]] = {

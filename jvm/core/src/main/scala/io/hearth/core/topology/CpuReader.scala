@@ -182,25 +182,32 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
     factor.flatMap(f => digits.toLongOption.map(_ * f)).filter(_ > 0)
   }
 
-  /** Parts `cpus` into disjoint groups; a group always holds the CPU that named it. */
+  /**
+   * Parts `cpus` into disjoint groups, one for each set that CPUs name as theirs. Where the sets
+   * contradict each other, most CPUs are believed: a CPU belongs to the set that most of its members
+   * name, and one that no other CPU names as its sibling to those with the same ids.
+   */
   private def groups(
       cpus: IdSet,
       told: Int => Option[IdSet],
       what: String,
       fallback: Int => IdSet
   ): Vector[IdSet] = {
-    val start = (Vector.empty[IdSet], IdSet.empty)
-    val (done, _) = cpus.iterator.foldLeft(start) { case ((done, taken), cpu) =>
-      if (taken.contains(cpu)) (done, taken)
-      else {
-        val named = told(cpu).getOrElse(fallback(cpu)) & cpus
-        val group = (named &~ taken) | IdSet(cpu)
-        if (named.intersects(taken) || !named.contains(cpu))
-          warnings.add(s"the kernel's $what of CPU $cpu is $named, which contradicts other CPUs'")
-        (done :+ group, taken | group)
-      }
+    val named = cpus.iterator.map(cpu => cpu -> (told(cpu).getOrElse(fallback(cpu)) & cpus)).toMap
+    val agree = named.forall { case (cpu, set) =>
+      set.contains(cpu) && set.iterator.forall(named(_) == set)
     }
-    done
+    if (agree) cpus.toVector.map(named).distinct
+    else {
+      val votes = new Votes(named, fallback)
+      val chosen = cpus.toVector.groupBy(votes.of).values.map(IdSet.from).toVector.sortBy(_.head)
+      for (group <- chosen; cpu <- group.iterator if named(cpu) != group)
+        warnings.add(
+          s"the kernel's $what of CPU $cpu is ${named(cpu)}, which contradicts other CPUs': " +
+            s"$group is taken"
+        )
+      chosen
+    }
   }
 
   private def path(cpu: Int, file: String): String = s"$base/cpu$cpu/topology/$file"
@@ -213,4 +220,36 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
   /** The mask before the list: older kernels cut long lists off at one page. */
   private def pair(maskPath: String, listPath: String): Option[IdSet] =
     tree.mask(maskPath).filter(_.nonEmpty).orElse(tree.list(listPath)).filter(_.nonEmpty)
+}
+
+/**
+ * Which of several sets that contradict each other a CPU belongs to.
+ *
+ * @param named the set that each CPU names as its own
+ * @param alike the CPUs with the same ids as a CPU
+ */
+final private[topology] class Votes(named: Map[Int, IdSet], alike: Int => IdSet) {
+  private val voters: Map[IdSet, Int] = named.values.groupMapReduce(identity)(_ => 1)(_ + _)
+  private val candidates: Map[Int, Vector[IdSet]] =
+    voters.keysIterator.toVector.flatMap(set => set.iterator.map(_ -> set)).groupMap(_._1)(_._2)
+
+  /** The set named by most; of equal ones that with most CPUs of the same ids, then the first. */
+  def of(cpu: Int): IdSet = {
+    val sets = candidates.getOrElse(cpu, Vector.empty)
+    val others = sets.filter(set => set != named(cpu) || voters(set) > 1)
+    val kin = if (others.isEmpty) byIds(cpu) else None
+    kin.getOrElse(sets.maxByOption(rank(cpu, _)).getOrElse(IdSet(cpu)))
+  }
+
+  /** Where nobody else has this CPU in his set: the set of most CPUs with its ids. */
+  private def byIds(cpu: Int): Option[IdSet] =
+    alike(cpu).iterator
+      .filter(_ != cpu)
+      .flatMap(named.get)
+      .toVector
+      .filter(set => !set.contains(cpu) && set.intersects(alike(cpu)))
+      .maxByOption(set => (voters(set), -set.head))
+
+  private def rank(cpu: Int, set: IdSet): (Int, Int, Int) =
+    (voters(set), (set & alike(cpu)).size, -set.head)
 }

@@ -68,28 +68,42 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
     )
   }
 
-  /** The kernel writes one value for each online node, in id order, without gaps. */
+  /**
+   * The kernel writes one value for each online node, in id order, without gaps. A row of another
+   * length belongs to other nodes: those present, those possible, or all up to the largest id.
+   */
   private def distances(id: Int, ids: Vector[Int], kept: Set[Int]): Map[Int, Int] = {
     val values = tree.line(s"$base/node$id/distance").fold(Vector.empty[Option[Int]]) {
       _.split(' ').iterator.filter(_.nonEmpty).map(_.toIntOption).toVector
     }
     if (values.isEmpty && ids.size == 1) Map(id -> NodeReader.LocalDistance)
-    else if (values.size < ids.size || values.exists(_.forall(_ < NodeReader.LocalDistance))) {
-      val low = values.flatten.filter(_ < NodeReader.LocalDistance).headOption
-      val why =
-        low.fold("")(d => s": $d is below ${NodeReader.LocalDistance}, a node's own (ACPI SLIT)")
-      warnings.add(s"NUMA node $id has no readable distances to the ${ids.size} nodes$why")
-      Map.empty
-    } else {
-      val all = ids.zip(values.flatten).toMap
-      warnOfDistances(id, values.size, all)
-      all.filter { case (to, _) => kept(to) }
-    }
+    else
+      described(values.size, ids)
+        .filter(_ => values.forall(_.exists(_ >= NodeReader.LocalDistance))) match {
+        case None =>
+          val low = values.flatten.filter(_ < NodeReader.LocalDistance).headOption
+          val why =
+            low.fold("")(d =>
+              s": $d is below ${NodeReader.LocalDistance}, a node's own (ACPI SLIT)"
+            )
+          warnings.add(s"NUMA node $id has no readable distances to the ${ids.size} nodes$why")
+          Map.empty
+        case Some(columns) =>
+          val all = columns.zip(values.flatten).toMap
+          warnOfDistances(id, all.filter { case (to, _) => ids.contains(to) })
+          all.filter { case (to, _) => kept(to) }
+      }
   }
 
-  private def warnOfDistances(id: Int, count: Int, all: Map[Int, Int]): Unit = {
-    if (count > all.size)
-      warnings.add(s"NUMA node $id has $count distances for ${all.size} nodes: the first are taken")
+  /** The nodes that a row of so many values describes. */
+  private def described(count: Int, ids: Vector[Int]): Option[Vector[Int]] = {
+    val present = tree.ids(base, "node").toVector
+    val possible = tree.list(s"$base/possible").fold(Vector.empty[Int])(_.toVector)
+    val upToLast = Vector.range(0, ids.lastOption.fold(0)(_ + 1))
+    Vector(ids, present, possible, upToLast).find(c => c.size == count && ids.forall(c.contains))
+  }
+
+  private def warnOfDistances(id: Int, all: Map[Int, Int]): Unit = {
     val near = all.toVector.sorted.collect { case (to, d) if to != id && d <= all(id) => to }
     if (near.nonEmpty)
       warnings.add(

@@ -61,14 +61,20 @@ object TopologyReader {
     catch { case _: InvalidPathException => None }
 
   private def described(text: String): Topology =
-    try MachineSpec.parse(text)
-    catch {
-      case e: UserError =>
-        throw new UserError(
-          s"no file or directory has the name '${Brief(text)}', and as a ${e.getMessage}",
-          Some(e)
-        )
-    }
+    if (mayDescribe(text)) MachineSpec.parse(text)
+    else
+      throw new UserError(
+        s"machine: no file or directory has the name '${Brief(text)}': give a capture's path, or a description " +
+          "such as '2 nodes of 64 GB, 8 cores'"
+      )
+
+  /** Whether a text can be meant as a description: several words and a number, unlike a file's name. */
+  private def mayDescribe(text: String): Boolean = {
+    val words = text.trim.split("\\s+")
+    val name =
+      text.trim.toLowerCase.matches("""([~./].*|.*\.(tar|tgz|tbz2?|txz|gz|bz2|xz|zst|json|zip))""")
+    words.length > 1 && words.exists(_.exists(_.isDigit)) && !name
+  }
 
   private def fromPath(path: Path, source: String): Topology =
     if (Files.isDirectory(path)) read(path, source)

@@ -75,7 +75,19 @@ class BadMachineTest extends AnyFunSuite {
   }
 
   test("a name that is neither a file nor a description") {
-    refused("no/such/machine.tar.gz", "no file or directory has the name 'no/such/machine.tar.gz'")
+    for (
+      name <- Seq(
+        "no/such/machine.tar.gz",
+        "big-box",
+        "/tmp/no such box 3",
+        "box 2.tgz",
+        "box2.json"
+      )
+    ) {
+      refused(name, s"no file or directory has the name '$name'")
+      assert(!Child.verb("topology", "--machine", name).err.contains("memory-only"), name)
+    }
+    refused("2 nodes of 64 GB, 8 kernels", "memory-only nodes of SIZE")
   }
 
   test("arguments that the verbs do not take") {

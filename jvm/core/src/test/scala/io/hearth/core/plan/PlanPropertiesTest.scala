@@ -68,7 +68,7 @@ class PlanPropertiesTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       planned(topology, workload, limits, occupied).foreach { plan =>
         plan.executors.foreach { e =>
           assert(e.memoryNodes.nonEmpty && e.memoryNodes.subsetOf(topology.allowed.nodes))
-          assert(e.heapMb >= math.min(512L, limits.memoryMb.getOrElse(512L)))
+          assert(e.heapMb >= 512L)
         }
       }
     }
@@ -98,6 +98,128 @@ class PlanPropertiesTest extends AnyFunSuite with ScalaCheckPropertyChecks {
           val most = limits.conf.get("spark.dynamicAllocation.maxExecutors").map(_.toInt)
           if (limits.conf.contains("spark.dynamicAllocation.enabled") && limits.executors.isEmpty)
             most.foreach(n => assert(plan.executors.size <= n))
+      }
+    }
+  }
+
+  test("an executor's place is told from its CPUs and its memory, both") {
+    forAll(anything) { case (topology, occupied, workload, limits) =>
+      planned(topology, workload, limits, occupied).toOption
+        .filter(_.mode == PlanMode.Partitioned)
+        .foreach { plan =>
+          val cpuNodes = plan.executors.map(_.cpus.iterator.map(topology.nodeOf(_).map(_.id)).toSet)
+          val local = cpuNodes.zip(plan.executors).forall { case (nodes, e) =>
+            nodes.sizeIs == 1 && nodes.head.exists(id => e.memoryNodes == IdSet(id))
+          }
+          val caches =
+            plan.executors.forall(e => topology.caches.exists(c => e.cpus.subsetOf(c.cpus)))
+          val said = because(plan, "placement")
+          assert(said.contains("inside one NUMA node") == (local && !caches))
+          assert(said.contains("share a last-level cache") == (local && caches))
+          assert(!because(plan, "partition").contains("local memory") || local)
+          val several = cpuNodes.count(_.sizeIs > 1)
+          assert(
+            several == 0 || said.contains(s"$several of ${plan.executors.size} executors have CPUs")
+          )
+        }
+    }
+  }
+
+  test(
+    "there are several heaps, or one JVM, unless the user or another application needs one bound"
+  ) {
+    forAll(GeneratedMachines.restricted, GeneratedMachines.workloads) {
+      case ((topology, occupied), workload) =>
+        planned(topology, workload, Limits.none, occupied).toOption
+          .filter(_.mode == PlanMode.Partitioned)
+          .foreach { plan =>
+            val held = occupied.intersects(topology.allowed.cpus)
+            assert(plan.executors.size > 1 || held)
+            assert(!because(plan, "partition").contains("several") || plan.executors.size > 1)
+          }
+    }
+  }
+
+  test(
+    "executors on the same memory differ by one core at most, and heaps follow their task slots"
+  ) {
+    forAll(GeneratedMachines.restricted, GeneratedMachines.workloads) {
+      case ((topology, occupied), workload) =>
+        planned(topology, workload, Limits.none, occupied).foreach { plan =>
+          val usable = topology.allowed.cpus &~ occupied
+          val core = topology.cores.map(c => math.min(4, (c.cpus & usable).size)).max
+          plan.executors.groupBy(_.memoryNodes).values.filter(rounding(plan, _)).foreach { alike =>
+            val widths = alike.map(_.taskSlots)
+            assert(widths.max - widths.min <= core, widths)
+          }
+          for (a <- plan.executors; b <- plan.executors if a.taskSlots <= b.taskSlots)
+            assert(a.heapMb <= b.heapMb + 1, s"${a.taskSlots} and ${b.taskSlots} slots")
+          for (a <- plan.executors; b <- plan.executors if b.heapMb < 31744) {
+            val each = (e: ExecutorPlan) => (e.heapMb - 512.0) / e.taskSlots
+            val told = because(plan, "executors").contains("worthwhile threads")
+            assert(told || each(a) <= each(b) * 1.15 + 64, s"$a $b")
+          }
+        }
+    }
+  }
+
+  private def rounding(plan: Plan, of: Vector[ExecutorPlan]): Boolean =
+    of.nonEmpty && !because(plan, "executors").contains("worthwhile threads")
+
+  test("a task has the memory that it reads, or the plan tells how little it has") {
+    forAll(anything) { case (topology, occupied, workload, limits) =>
+      planned(topology, workload, limits, occupied).foreach { plan =>
+        val taskCpus = limits.conf.getOrElse("spark.task.cpus", "1").toInt
+        val thin = plan.executors.exists { e =>
+          val tasks = e.taskSlots / taskCpus
+          tasks > 1 && (e.heapMb - 300) / tasks < 128
+        }
+        assert(because(plan, "heap").contains("warning") == thin)
+        val free = limits.memoryMb.isEmpty && limits.cores.isEmpty
+        assert(!thin || !free || limits.conf.contains("spark.executor.cores"))
+      }
+    }
+  }
+
+  test("no memory farther than its CPUs is used while an equally near node serves nobody") {
+    forAll(anything) { case (topology, occupied, workload, limits) =>
+      planned(topology, workload, limits, occupied).toOption
+        .filter(_.mode == PlanMode.Partitioned)
+        .foreach { plan =>
+          val used = IdSet.union(plan.executors.map(_.memoryNodes))
+          val open = topology.nodes.filter { n =>
+            val own = n.cpus & topology.allowed.cpus
+            topology.allowed.nodes.contains(n.id) && !used.contains(n.id) &&
+            (own.isEmpty || !own.subsetOf(occupied)) && n.memoryBytes >> 20 > 4096
+          }
+          plan.executors.foreach { e =>
+            val homes = topology.nodes.filter(_.cpus.intersects(e.cpus))
+            val far = e.memoryNodes.iterator.filterNot(id => homes.exists(_.id == id)).toVector
+            def near(to: Int) = homes.map(_.distances(to)).min
+            val single = homes.sizeIs == 1 && far.size == e.memoryNodes.size
+            if (single && limits == Limits.none && topology.allowed.memoryLimitBytes.isEmpty)
+              far.foreach(id =>
+                open.foreach(n => assert(near(n.id) > near(id), s"node ${n.id} unused"))
+              )
+          }
+        }
+    }
+  }
+
+  test("the number that a refusal offers is one that fits") {
+    forAll(anything) { case (topology, occupied, workload, limits) =>
+      planned(topology, workload, limits, occupied).left.foreach { unfit =>
+        val size = """ask for at most (\d+)([mg])\b.*""".r
+        val again = (unfit.name, unfit.remedy) match {
+          case ("--memory", size(n, unit)) =>
+            Some(limits.copy(memoryMb = Some(if (unit == "g") n.toLong * 1024 else n.toLong)))
+          case ("spark.driver.memory", size(n, unit)) =>
+            Some(limits.copy(conf = limits.conf.updated("spark.driver.memory", n + unit)))
+          case ("--executors", s"ask for at most $n") =>
+            Some(limits.copy(executors = n.toIntOption))
+          case _ => None
+        }
+        again.foreach(l => assert(planned(topology, workload, l, occupied).isRight, unfit.message))
       }
     }
   }
@@ -173,13 +295,24 @@ class PlanPropertiesTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       p => (p.executors.map(_.cpus.size).sum, p.executors.map(_.taskSlots).sum)
     )
 
+  private def because(plan: Plan, decision: String): String =
+    plan.reasons.filter(_.decision == decision).map(_.because).mkString
+
+  /** Where memory holds fewer slots than CPUs could have, heaps are cut to whole slots. */
+  private def rounding(plan: Either[Unfit, Plan]): Int =
+    plan.toOption
+      .filter(because(_, "executors").contains("worthwhile threads"))
+      .fold(0)(_.executors.size)
+
   private def neverLess(limits: Gen[Limits])(more: MachineForm => MachineForm): Unit =
     forAll(GeneratedMachines.forms, GeneratedMachines.workloads, limits) {
       (form, workload, fixed) =>
         val before = used(planned(form.topology, workload, fixed, IdSet.empty))
-        val after = used(planned(more(form).topology, workload, fixed, IdSet.empty))
+        val larger = planned(more(form).topology, workload, fixed, IdSet.empty)
+        val after = used(larger)
         val narrower = fixed == Limits.none && after._1 < before._1
-        assert(!narrower && after._2 >= before._2, s"$before became $after with ${more(form)}")
+        val least = before._2 - rounding(larger)
+        assert(!narrower && after._2 >= least, s"$before became $after with ${more(form)}")
     }
 
   private def eachNode(form: MachineForm)(more: NodeForm => NodeForm) =

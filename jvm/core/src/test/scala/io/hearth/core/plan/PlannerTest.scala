@@ -115,8 +115,8 @@ class PlannerTest extends AnyFunSuite {
   test("a heap that does not fit is refused with the largest that does, and that one fits") {
     val asked = Limits(Some(12), None, Some(100000L), Map.empty)
     val unfit = refused(power8, asked)
-    assert(unfit.name == "--memory" && unfit.value == "100000 MB")
-    val largest = """at most (\d+) MB""".r.findFirstMatchIn(unfit.remedy).map(_.group(1).toLong)
+    assert(unfit.name == "--memory" && unfit.value == "100000m (97 GB)")
+    val largest = """at most (\d+)m""".r.findFirstMatchIn(unfit.remedy).map(_.group(1).toLong)
     assert(largest.exists(_ > 60000))
     assert(
       plan(power8, asked.copy(memoryMb = largest)).executors.forall(e => largest.contains(e.heapMb))
@@ -204,7 +204,10 @@ class PlannerTest extends AnyFunSuite {
     val all = got.executors.map(e => e.heapMb + e.overheadMb + e.offHeapMb).sum + got.driver.heapMb
     assert(all < 32 * 1024 && all > 24 * 1024)
     val tiny =
-      tried(xeon, change = t => t.copy(allowed = t.allowed.copy(memoryLimitBytes = Some(gigabyte))))
+      tried(
+        xeon,
+        change = t => t.copy(allowed = t.allowed.copy(memoryLimitBytes = Some(gigabyte / 2)))
+      )
     assert(tiny.left.exists(u => u.name == "memory" && u.remedy.contains("cgroup")))
   }
 
@@ -351,5 +354,133 @@ class PlannerTest extends AnyFunSuite {
       .fold(u => fail(u.message), identity)
     assert(got.executors.map(_.memoryNodes) == Vector(IdSet(1)))
     assert(got.executors.map(_.cpus) == Vector(apart.node(0).get.cpus))
+  }
+
+  test("nine to eleven cores on one node are one JVM, and no reason speaks of several heaps") {
+    for (cores <- 9 to 11) {
+      val got = plan(s"1 node of 64 GB, $cores cores")
+      assert(got.mode == PlanMode.Native && got.master == s"local[$cores]")
+      assert(!because(got, "partition").contains("several"))
+    }
+    assert(plan("1 node of 64 GB, 12 cores").executors.size == 2)
+  }
+
+  test("caches of three cores give executors that fill one each, all alike") {
+    val got = plan("2 packages, 2 nodes of 256 GB, 24 cores x 2 threads, l3 of 3 cores")
+    assert(slots(got) == Vector.fill(16)(6) && got.executors.map(_.heapMb).distinct.size == 1)
+    assert(because(got, "placement").contains("share a last-level cache"))
+    assert(slots(plan("1 node of 256 GB, 20 cores, l3 of 5 cores")) == Vector(10, 10))
+  }
+
+  test("executors of different widths have heaps by their task slots") {
+    val got = plan("2 nodes of 32 GB, 12 cores", executors(3))
+    val each = got.executors.map(e => (e.heapMb - 512) / e.taskSlots)
+    assert(slots(got) == Vector(6, 6, 12) && each.max - each.min <= 30)
+  }
+
+  test("cores of different widths are dealt out so that executors differ by a core at most") {
+    val machine = MachineSpec.parse("1 node of 64 GB, 14 cores x 2 threads")
+    val part = machine.allowed.copy(cpus = IdSet.from(0 until 20))
+    val got = Planner
+      .plan(machine.copy(allowed = part), Workload.unknown, executors(3), IdSet.empty)
+      .fold(u => fail(u.message), identity)
+    assert(slots(got).max - slots(got).min <= 2 && slots(got).sum == 20)
+  }
+
+  test("a small cgroup on many CPUs gets as many tasks as it has memory for, with the figures") {
+    for (limit <- Seq(2, 3, 4)) {
+      val got = plan(
+        "1 node of 256 GB, 64 cores",
+        change = t => t.copy(allowed = t.allowed.copy(memoryLimitBytes = Some(limit * gigabyte)))
+      )
+      val heap = got.executors.head.heapMb
+      assert(got.mode == PlanMode.Native && slots(got).sum == ((heap - 300) / 128).toInt)
+      assert(because(got, "executors").contains(s"${slots(got).sum} of 64 worthwhile threads"))
+    }
+  }
+
+  test("counts that the user fixes are kept, and the plan warns how little a task has") {
+    val got = plan("2 nodes of 3 GB, 16 cores", shape(2, 16))
+    assert(slots(got) == Vector(16, 16) && because(got, "heap").contains("warning: "))
+    assert(!because(plan(xeon), "heap").contains("warning"))
+  }
+
+  test(
+    "memory of nodes without CPUs serves where nodes are poor, and is left out with the reason"
+  ) {
+    val poor = plan("2 nodes of 1 GB, 8 cores, 1 memory-only node of 256 GB")
+    assert(slots(poor) == Vector(8, 8) && poor.executors.forall(_.memoryNodes.contains(2)))
+    val rich = plan("2 nodes of 64 GB, 8 cores, 1 memory-only node of 256 GB")
+    assert(because(rich, "memory").contains("nodes 2 serve no executor: they have no CPUs"))
+  }
+
+  test("CPUs without memory of their own use all nodes that are equally near, and that is said") {
+    val machine = MachineSpec.parse("5 nodes of 64 GB, 2 cores, 2 memory-only nodes of 64 GB")
+    val part = machine.allowed.copy(nodes = IdSet(0, 5, 6))
+    val got = Planner
+      .plan(machine.copy(allowed = part), Workload.unknown, Limits.none, IdSet.empty)
+      .fold(u => fail(u.message), identity)
+    assert(IdSet.union(got.executors.map(_.memoryNodes)) == IdSet(0, 5, 6))
+    assert(!because(got, "placement").contains("inside one NUMA node"))
+    assert(!because(got, "partition").contains("local memory"))
+  }
+
+  test("a heap that Spark would refuse is refused by the plan, by the name that fixed it") {
+    assert(
+      refused(xeon, Limits(None, None, Some(100L), Map.empty)).message.startsWith("--memory: 100m")
+    )
+    for (key <- Seq("spark.executor.memory", "spark.driver.memory"))
+      assert(refused(xeon, conf(key -> "400m")).message.startsWith(s"$key: 400m"))
+    // The parallel collector counts eight ninths of -Xmx, G1 all of it.
+    assert(refused(xeon, conf("spark.executor.memory" -> "500m")).remedy.contains("512m"))
+    val g1 =
+      conf("spark.executor.memory" -> "450m", "spark.executor.extraJavaOptions" -> "-XX:+UseG1GC")
+    assert(plan(xeon, g1).executors.forall(_.heapMb == 450))
+  }
+
+  test("the driver's memory is blamed where all else fits without it, with a size that fits") {
+    val unfit = refused(
+      "1 node of 64 GB, 16 cores",
+      executors(2).copy(conf = Map("spark.driver.memory" -> "100g"))
+    )
+    assert(unfit.name == "spark.driver.memory" && unfit.value == "100g")
+    assert(unfit.remedy.startsWith("ask for at most ") && unfit.limit.contains("57 GB"))
+  }
+
+  test("a heap just above the limit of 4-byte references is told that a smaller one holds more") {
+    def said(mb: Long, options: String = "") = because(
+      plan(
+        "2 nodes of 256 GB, 16 cores",
+        Limits(Some(2), None, Some(mb), Map("spark.executor.extraJavaOptions" -> options))
+      ),
+      "heap"
+    )
+    assert(said(32768).contains("31g holds more") && said(32737).contains("31g holds more"))
+    assert(!said(32736).contains("references") && !said(31744).contains("references"))
+    assert(!said(32768, "-XX:ObjectAlignmentInBytes=16").contains("references"))
+  }
+
+  test("sizes in refusals are read at a glance") {
+    val unfit = refused(power8, Limits(None, None, Some(90000000L), Map.empty))
+    assert(unfit.message.contains("85 TB") && !unfit.limit.matches(".*\\d{5,}.*"))
+    assert(Sizes.show(1048576 * 3 / 2) == "1.5 TB" && Sizes.exact(31744) == "31g")
+    assert(Seq("8 g", "1.5g", "8gx").forall(Sizes.mib(_, 'm').isEmpty), "as Spark reads them")
+  }
+
+  test(
+    "flags that the user set are told as his, and other people's rules are not claimed for them"
+  ) {
+    val got = plan(
+      xeon,
+      conf(
+        "spark.executor.extraJavaOptions" -> "-XX:ParallelGCThreads=3 -XX:+UseNUMA",
+        "spark.executor.memoryOverheadFactor" -> "0.2",
+        "spark.sql.shuffle.partitions" -> "7",
+        "spark.default.parallelism" -> "7"
+      )
+    )
+    def value(decision: String) = got.reasons.find(_.decision == decision).map(_.value)
+    assert(value("collector threads").contains("3") && value("-XX:UseNUMA").contains("on"))
+    assert(because(got, "overhead").contains("20 %") && value("shuffle partitions").contains("7"))
   }
 }

@@ -246,4 +246,39 @@ class TopologyReaderTest extends AnyFunSuite {
     Files.createSymbolicLink(file, Path.of(to))
     ()
   }
+
+  test("a row of distances longer than the online nodes is read at the places of those nodes") {
+    val rows = Vector("10 21 31", "22 10 32", "33 34 10")
+    val three = Fixture(
+      Vector.tabulate(6)(i => Fixture.CoreShape(0, i, IdSet(i))),
+      Vector.tabulate(3)(i => Fixture.NodeShape(i, IdSet(2 * i, 2 * i + 1), 4 << 20))
+    )
+    val told =
+      rows.indices.foldLeft(three)((f, i) => f.set(s"${Fixture.Node}/node$i/distance", rows(i)))
+    val gone = told.offline(IdSet(0, 1)).set(s"${Fixture.Node}/online", "1-2")
+    for (t <- Seq(gone, gone.without(s"${Fixture.Node}/node0")).map(_.read())) {
+      assert(t.nodes.map(_.distances) == Vector(Map(1 -> 10, 2 -> 32), Map(1 -> 34, 2 -> 10)))
+      assert(!t.warnings.exists(_.contains("distance")))
+    }
+  }
+
+  test(
+    "one CPU whose siblings contradict all others' is outvoted, with a warning, and no package is made of it"
+  ) {
+    val eight = Fixture(
+      Vector.tabulate(8)(i => Fixture.CoreShape(i / 4, i, IdSet(i))),
+      Vector.tabulate(2)(i => Fixture.NodeShape(i, IdSet.from(4 * i until 4 * i + 4), 4 << 20))
+    )
+    for (cpu <- Seq(0, 2, 7); wrong <- Seq(IdSet(cpu), IdSet.from(0 until 8), IdSet(cpu, 3, 4))) {
+      val at = s"${Fixture.Cpu}/cpu$cpu/topology/package_cpus"
+      val t = eight.set(at, Fixture.mask(wrong)).set(s"${at}_list", wrong.toString).read()
+      assert(
+        t.packages.map(_.cpus) == Vector(IdSet.from(0 until 4), IdSet.from(4 until 8)),
+        s"$cpu $wrong"
+      )
+      assert(
+        t.warnings.exists(w => w.contains(s"package of CPU $cpu") && w.contains("contradicts"))
+      )
+    }
+  }
 }

@@ -8,6 +8,8 @@ import scala.util.Try
 import org.apache.spark.internal.config.{ConfigEntry, ConfigReader}
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.hearth.core.plan.HearthKeys
+
 class HearthConfigSuite extends AnyFunSuite {
   private val page =
     Path.of(sys.props.getOrElse("basedir", ".")).resolve("../../docs/configuration.md")
@@ -57,6 +59,36 @@ class HearthConfigSuite extends AnyFunSuite {
       val outcome = Try(entry.readFrom(settings(entry.key -> refused(entry.key))))
       assert(outcome.isFailure)
       assert(outcome.failed.get.getMessage.contains(entry.key))
+    }
+  }
+
+  test(
+    "a plan refuses the values that Spark's own check would refuse at the start, and no others"
+  ) {
+    assert(HearthKeys.all.keySet == HearthConfig.all.map(_.key).toSet)
+    val values =
+      Seq("", " ", "node", "machine", "rack", "required", "Off", "off", "docker", "process") ++
+        Seq(
+          "sql",
+          "poetry",
+          "0",
+          "1",
+          "-1",
+          "50",
+          "1.5",
+          "200g",
+          "2 g",
+          "60s",
+          "-5s",
+          "5 s",
+          "0s",
+          "7d",
+          "3x"
+        ) ++
+        Seq("true", "FALSE", "yes", "/tmp/x", "99999999999")
+    for (entry <- HearthConfig.all; value <- values) withClue(s"${entry.key}='$value' ") {
+      val spark = Try(entry.readFrom(settings(entry.key -> value))).isSuccess
+      assert(HearthKeys.check(Map(entry.key -> value)).isRight == spark)
     }
   }
 

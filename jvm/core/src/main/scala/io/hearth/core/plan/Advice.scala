@@ -1,0 +1,54 @@
+package io.hearth.core.plan
+
+/**
+ * Puts a refusal for want of memory or CPUs right: names what the user must change, and the largest
+ * value of it that is known to fit.
+ *
+ * @param fits whether there is a plan for these numbers
+ */
+final private[plan] class Advice(fixed: Fixed, ground: Ground, fits: Fixed => Boolean) {
+
+  def better(unfit: Unfit): Unfit = driver.getOrElse(bounded(unfit))
+
+  /** The driver's heap is to blame where all else fits beside the driver that a plan chooses. */
+  private def driver: Option[Unfit] =
+    fixed.driverHeapMb.filter(_ => fits(fixed.copy(driverHeapMb = None))).map { asked =>
+      val all = Pools.joined(ground, _ => 0L, spare = true).usableMb
+      val most = largest(asked.value)(mb => fixed.copy(driverHeapMb = Some(asked.copy(value = mb))))
+      Unfit(
+        asked.name,
+        Sizes.exact(asked.value),
+        s"driver and executors share ${Sizes.show(all)}",
+        remedy(most.filter(_ >= Memory.SparkLeastMb).map(Sizes.exact))
+      )
+    }
+
+  private def bounded(unfit: Unfit): Unfit = {
+    val heap = fixed.heapMb.filter(_.name == unfit.name).map { asked =>
+      largest(asked.value)(mb => fixed.copy(heapMb = Some(asked.copy(value = mb))))
+        .map(mb => Sizes.exact(mb))
+    }
+    val executors = fixed.executors.filter(_.name == unfit.name).map { asked =>
+      largest(asked.value.toLong)(n => fixed.copy(executors = Some(asked.copy(value = n.toInt))))
+        .map(_.toString)
+    }
+    (heap ++ executors).headOption.fold(unfit)(most => unfit.copy(remedy = remedy(most)))
+  }
+
+  private def remedy(most: Option[String]) =
+    most.fold("beside the other numbers that are fixed none fits: leave some of them out")(value =>
+      s"ask for at most $value"
+    )
+
+  /** The largest value below `asked` that fits, by halving; each answer was tried. */
+  private def largest(asked: Long)(wanted: Long => Fixed): Option[Long] = {
+    @annotation.tailrec
+    def search(good: Long, bad: Long): Long = {
+      val middle = good + (bad - good) / 2
+      if (middle == good) good
+      else if (fits(wanted(middle))) search(middle, bad)
+      else search(good, middle)
+    }
+    Some(search(0L, asked)).filter(_ > 0)
+  }
+}

@@ -1,0 +1,83 @@
+package io.hearth.core.plan
+
+import scala.util.Try
+
+/**
+ * What hearth's own keys may be, so that a wrong value is refused when a plan is made, before anything
+ * runs. `HearthConfig` declares them to Spark with these same values; a test holds the two together.
+ */
+object HearthKeys {
+
+  /** @param rule what a value must be, to stand behind "it must be" */
+  sealed abstract class Form(val rule: String) {
+    def accepts(text: String): Boolean
+  }
+
+  final case class OneOf(values: Vector[String])
+      extends Form(values.mkString("one of ", ", ", "")) {
+    def accepts(text: String): Boolean = values.contains(text)
+  }
+
+  case object Size extends Form("a size above zero, such as 200g") {
+    def accepts(text: String): Boolean = Sizes.bytes(text, 'b').exists(_ > 0)
+  }
+
+  case object Interval extends Form("a time of at least 0, such as 60s") {
+    private val Time = """(\d{1,18})(us|ms|s|m|min|h|d)?""".r
+    def accepts(text: String): Boolean = Time.matches(text.trim.toLowerCase)
+  }
+
+  case object Count extends Form("a whole number of at least 0") {
+    def accepts(text: String): Boolean = text.trim.toIntOption.exists(_ >= 0)
+  }
+
+  case object Flag extends Form("true or false") {
+    def accepts(text: String): Boolean = Try(text.trim.toBoolean).isSuccess
+  }
+
+  final case class Name(what: String) extends Form(s"the name of a $what") {
+    def accepts(text: String): Boolean = text.trim.nonEmpty
+  }
+
+  val Hosts: OneOf = OneOf(Vector("node", "machine"))
+  val Binding: OneOf = OneOf(Vector("required", "preferred", "off"))
+  val Launcher: OneOf = OneOf(Vector("process", "docker"))
+  val Workloads: OneOf = OneOf(WorkloadKind.all.map(_.name))
+
+  /** Keys that hearth sets itself begin so; the user's business they are not. */
+  private val Internal = "spark.hearth.internal."
+
+  val all: Map[String, Form] = Map(
+    "spark.hearth.hosts" -> Hosts,
+    "spark.hearth.binding" -> Binding,
+    "spark.hearth.launcher" -> Launcher,
+    "spark.hearth.workload" -> Workloads,
+    "spark.hearth.input" -> Size,
+    "spark.hearth.plan" -> Name("file"),
+    "spark.hearth.placement.interval" -> Interval,
+    "spark.hearth.classDataArchive" -> Flag,
+    "spark.hearth.runs.dir" -> Name("directory"),
+    "spark.hearth.runs.kept" -> Count
+  )
+
+  /** Refuses, by name, the first key of hearth's that is unknown or has a value it cannot have. */
+  def check(conf: Map[String, String]): Either[Unfit, Unit] =
+    conf.toVector.sorted
+      .filter { case (key, _) => key.startsWith("spark.hearth.") && !key.startsWith(Internal) }
+      .flatMap { case (key, value) => refusal(key, value) }
+      .headOption
+      .toLeft(())
+
+  private def refusal(key: String, value: String): Option[Unfit] = all.get(key) match {
+    case None =>
+      Some(
+        Unfit(key, s"'$value'", "hearth has no such key", s"the keys are ${names.mkString(", ")}")
+      )
+    case Some(form) =>
+      Option.unless(form.accepts(value))(
+        Unfit(key, s"'$value'", s"it must be ${form.rule}", "correct it or leave it out")
+      )
+  }
+
+  private def names = all.keys.toVector.sorted
+}

@@ -1,0 +1,78 @@
+package io.hearth.core.plan
+
+/** Why executors have the collector and the flags that they have. */
+final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[ExecutorPlan]) {
+  import draft._
+
+  def all: Vector[Reason] = Vector(collector, collectorThreads, processors, numaFlag)
+
+  /** The user's own options, which replace the plan's. */
+  private val users: Vector[String] =
+    fixed.conf
+      .get(if (native) "spark.driver.extraJavaOptions" else "spark.executor.extraJavaOptions")
+      .fold(Vector.empty[String])(JavaOptions.split)
+
+  private def users(decision: String, value: String) =
+    Reason(decision, value, "set in extraJavaOptions", "user")
+
+  private def collector = {
+    val name = executors.head.javaOptions
+      .find(_.matches("""-XX:\+Use\w+GC"""))
+      .fold("the JVM's own")(_.drop(8))
+    if (JavaOptions.choosesCollector(users)) users("collector", name)
+    else if (Collector.parallel(heapMb))
+      Reason(
+        "collector",
+        name,
+        "batch work wants throughput; one JVM on 120 cores ran 3.3 times faster with it than with G1",
+        "S5; S4"
+      )
+    else
+      Reason(
+        "collector",
+        name,
+        s"on a heap above ${Sizes.show(Memory.CompressedOopsMb)} the pauses of a parallel collection " +
+          "grow too long",
+        "JVM: G1"
+      )
+  }
+
+  private def collectorThreads = {
+    val n = executors.map(e => Collector.threads(e.cpus.size)).distinct.sorted
+    val value = if (n.sizeIs > 1) s"${n.head} to ${n.last}" else s"${n.head}"
+    JavaOptions.valueOf(users, "ParallelGCThreads") match {
+      case Some(own) => users("collector threads", own)
+      case None =>
+        Reason(
+          "collector threads",
+          value,
+          "by the executor's CPUs, not the machine's: all of them up to 8, five of every eight beyond",
+          "JVM: HotSpot ergonomics"
+        )
+    }
+  }
+
+  private def processors = JavaOptions.valueOf(users, "ActiveProcessorCount") match {
+    case Some(own) => users("active processors", own)
+    case None =>
+      Reason(
+        "active processors",
+        "its CPUs",
+        "pools that the JVM sizes at start count what the executor owns, even if it is widened or narrowed later",
+        "JVM: -XX:ActiveProcessorCount"
+      )
+  }
+
+  private def numaFlag =
+    if (JavaOptions.sets(users, "UseNUMA"))
+      users("-XX:UseNUMA", if (users.contains("-XX:+UseNUMA")) "on" else "off")
+    else {
+      val because =
+        if (native && ground.nodes.sizeIs == 1) "the CPUs are of one node"
+        else if (native) "too few cores for a heap divided by node"
+        else if (layout.nodes.forall(_.size == 1))
+          "the executor is bound to the memory of one node, so there is nothing to divide"
+        else "executors are bound, and nobody has measured that a heap divided by node pays on them"
+      Reason("-XX:UseNUMA", "off", because, "JVM: -XX:+UseNUMA")
+    }
+}

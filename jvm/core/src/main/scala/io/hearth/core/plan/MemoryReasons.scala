@@ -1,0 +1,128 @@
+package io.hearth.core.plan
+
+import io.hearth.core.topology.IdSet
+
+/** Why executors have the memory that they have. */
+final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[ExecutorPlan]) {
+  import draft._
+
+  def all: Vector[Reason] = Vector(memory, heap, offHeap, overhead)
+
+  private def memory = {
+    val limit = ground.topology.allowed.memoryLimitBytes
+      .fold("")(bytes =>
+        s" or of the cgroup's limit (${Sizes.show(bytes >> 20)}), shared in proportion"
+      )
+    val of = s"${Pools.UsablePercent} % of the memory of nodes ${pools.memoryNodes}$limit"
+    val part =
+      if (native) of
+      else if (fixed.heapMb.isEmpty) s"its part, by its task slots, of $of, less the driver's"
+      else s"its part of $of, less the driver's"
+    val because = s"$part; the rest is for the kernel, the page cache and Python"
+    Reason(
+      "memory",
+      s"${each(layout.roomsMb)} for ${if (native) "the JVM" else "each executor"}",
+      (because +: (if (native) Vector.empty else lent.toVector ++ leftOut)).mkString("; "),
+      "kernel: node meminfo, cgroup"
+    )
+  }
+
+  private def lent = Option.unless(pools.borrowed.isEmpty)(
+    s"CPUs of nodes ${pools.borrowed} use the nearest nodes with enough memory"
+  )
+
+  /** Which nodes with memory no executor uses, and why; a native JVM is not bound to any. */
+  private def leftOut: Vector[String] = {
+    val bare = IdSet.from(ground.memoryOnly.flatMap(_.id)) & pools.leftOut
+    val poor = pools.leftOut &~ bare
+    Vector(
+      Option.unless(bare.isEmpty)(
+        s"nodes $bare serve no executor: they have no CPUs of the plan, and no task slot is lost " +
+          "without their memory, which is farther"
+      ),
+      Option.unless(poor.isEmpty)(
+        s"nodes $poor serve no executor: each has less memory than the least executor needs"
+      )
+    ).flatten
+  }
+
+  private def heap = {
+    val value = each(heapsMb)
+    fixed.heapMb match {
+      case Some(asked) =>
+        val because =
+          s"${asked.name} fixes it" + tooWide.fold("")("; " + _) + thin.fold("")("; " + _)
+        Reason("heap", value, because, "user")
+      case None =>
+        val largest = heapsMb.forall(_ == Memory.CompressedOopsMb)
+        val because =
+          if (largest) "the largest heap with 4-byte object references"
+          else "what the executor's memory holds beside overhead and off-heap memory"
+        Reason(
+          "heap",
+          value,
+          because + thin.fold("")("; " + _),
+          if (largest) "S4; JVM: compressed oops" else "kernel: node meminfo, cgroup"
+        )
+    }
+  }
+
+  /** A heap just above the limit of 4-byte references holds less than one below it. */
+  private def tooWide: Option[String] = {
+    val limit = Memory.compressedOopsLimitMb(jvmOptions)
+    Option.when(heapMb > limit) {
+      val below = s"${limit / 1024}g"
+      val holds = if (heapMb <= limit * 5 / 4) s"$below holds more" else s"$below may hold as much"
+      s"above ${Sizes.exact(limit)} object references take 8 bytes in place of 4: $holds"
+    }
+  }
+
+  /** What the user fixed may leave a task slot less than the plan itself would. */
+  private def thin: Option[String] = {
+    val most = executors.maxBy(e => e.taskSlots.toDouble / e.heapMb)
+    val tasks = math.max(1, most.taskSlots / fixed.taskCpus)
+    val each = math.max(0L, most.heapMb - Memory.ReservedMb) / tasks
+    Option.when(each < Memory.LeastTaskMb && tasks > 1)(
+      s"warning: $each MB for each of $tasks tasks at a time, beyond what Spark keeps, is less than " +
+        s"the ${Memory.LeastTaskMb} MB that a task reads: expect spilling, or give fewer cores or more memory"
+    )
+  }
+
+  private def offHeap = {
+    val (because, source) = fixed.offHeapMb match {
+      case Some(asked) => (s"${asked.name} fixes it", "user")
+      case None if offHeapMb > 0 =>
+        val size = if (offHeapMb == heapMb) "as much as the heap" else "half of what is left"
+        (
+          "SQL operators can keep their data off the heap, where the collector does not look; " + size,
+          "Spark: memory management"
+        )
+      case None =>
+        (
+          "only for sql and etl where at least 8 GB are left beside the heap",
+          "Spark: memory management"
+        )
+    }
+    Reason("off-heap", Sizes.show(offHeapMb), because, source)
+  }
+
+  private def overhead = {
+    val what = "threads, metaspace, code and direct buffers"
+    val (because, source) = fixed.overheadMb match {
+      case Some(asked) => (s"${asked.name} fixes it, for $what", "user")
+      case None =>
+        val percent = f"${fixed.overheadFactor * 100}%.0f"
+        (
+          s"$what: at least ${fixed.overheadMinMb} MB and $percent % of the heap",
+          "Spark: spark.executor.memoryOverhead"
+        )
+    }
+    Reason("overhead", each(executors.map(_.overheadMb)), because, source)
+  }
+
+  private def jvmOptions = executors.head.javaOptions
+
+  private def each(sizesMb: Vector[Long]): String =
+    if (sizesMb.min == sizesMb.max) Sizes.show(sizesMb.min)
+    else s"${Sizes.show(sizesMb.min)} to ${Sizes.show(sizesMb.max)}"
+}
