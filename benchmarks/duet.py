@@ -7,7 +7,7 @@ the same time, each on CPUs of its own, so that what slows the whole machine slo
 out of their ratio. Each pair is two duets, the arms having changed sides, so that a side that is
 quicker than the other drops out as well.
 
-Reported are ratios of all seconds with profile to all without, with a bootstrap interval over the
+Reported are ratios of all seconds with profile to all without, with Student's t interval over the
 pairs: of the jobs' own phases, of the time from start to end, of CPU seconds; and of the last two
 less what profile takes of a program that does nothing, which no run is too short to pay; and a line
 through the pairs, which tells what each run pays from what grows with its time. --control
@@ -193,7 +193,7 @@ def show(what: str, pairs: list[list[Row]], name: str, less: float = 0.0) -> Non
         )
         for pair in pairs
     ]
-    low, high = overhead.bootstrap(sums)
+    low, high = overhead.interval(sums)
     mine, base = (sum(side) for side in zip(*sums, strict=True))
     ratios = [one / two for one, two in sums]
     print(

@@ -7,7 +7,7 @@ Each job runs in pairs under one master, in random order within a pair (seeded),
 after one short pair that is dropped. Compared are the job's own phases, so that what profile does
 before and after (trying the probes, closing the record), which the wall time shows, does not hide
 in the ratio; and the CPU seconds of everything that was started, which depend less on other work.
-Reported: the ratio of all seconds with profile to all without, with a bootstrap interval over the
+Reported: the ratio of all seconds with profile to all without, with Student's t interval over the
 pairs, and the median of the pairs' ratios. Raw values go to benchmarks/results/ as each run ends.
 
 Two runs of a job differ by more than what is asked here, so the parts that can be told apart are
@@ -18,6 +18,7 @@ the event log. Not in that sum: what these parts do to the caches and the compil
 
 import argparse
 import json
+import math
 import os
 import platform
 import random
@@ -37,6 +38,7 @@ from typing import Any
 
 from hearth.bench import cases, catalogue, datasets, suites
 from hearth.bench.runner import RunError
+from hearth.bench.statistics import ratio_of_totals
 from hearth.bench.subjects import PROFILE
 from hearth.model.errors import UserError
 from hearth.planner import places
@@ -213,7 +215,7 @@ def report(rows: list[Row], fixed: list[Row]) -> None:
     compared = {"seconds": "the jobs' own phases", "wall_s": "from start to end", "cpu_s": "CPU"}
     for name, what in compared.items():
         seconds = [(pair["profile"][name], pair["plain"][name]) for pair in whole]
-        low, high = bootstrap(seconds)
+        low, high = interval(seconds)
         totals = [sum(side) for side in zip(*seconds, strict=True)]
         middle = statistics.median(mine / base for mine, base in seconds)
         print(
@@ -242,7 +244,7 @@ def report_parts(pairs: list[dict[str, Row]], fixed: list[Row]) -> None:
     parts["with what is before and after"] = [cost + nothing_s for cost in both]
     base = [pair["plain"]["cpu_s"] for pair in pairs]
     for name, costs in parts.items():
-        low, high = bootstrap([(b + c, b) for c, b in zip(costs, base, strict=True)])
+        low, high = interval([(b + c, b) for c, b in zip(costs, base, strict=True)])
         share = sum(costs) / sum(base)
         worst = max(c / b for c, b in zip(costs, base, strict=True))
         print(
@@ -255,15 +257,10 @@ def answers(rows: list[Row]) -> set[str]:
     return {row["answer"] for row in rows}
 
 
-def bootstrap(pairs: list[tuple[float, float]], draws: int = 2000) -> tuple[float, float]:
-    """The 95 % percentile interval of the ratio of sums, from `draws` resamples (seeded)."""
-    order = random.Random(0)
-    ratios = []
-    for _ in range(draws):
-        mine, base = zip(*order.choices(pairs, k=len(pairs)), strict=True)
-        ratios.append(sum(mine) / sum(base))
-    ratios.sort()
-    return ratios[int(0.025 * draws)], ratios[int(0.975 * draws)]
+def interval(pairs: list[tuple[float, float]]) -> tuple[float, float]:
+    """The 95 % interval of the ratio of sums; without end where there are too few pairs."""
+    mine, base = zip(*pairs, strict=True)
+    return ratio_of_totals(mine, base).interval or (0.0, math.inf)
 
 
 if __name__ == "__main__":

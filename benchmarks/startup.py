@@ -4,8 +4,8 @@
 
 Every repetition runs each arm once, in random order (seeded), so that load on the machine falls on
 all alike; the first repetition warms the page cache and the class-data archives and is dropped.
-Reported: median, smallest and largest seconds of each arm, and the median of the paired ratios to
-local-numa with a bootstrap interval. Raw values go to benchmarks/results/ as each run ends.
+Reported: median, smallest and largest seconds of each arm, and the middle of the paired ratios to
+local-numa, with intervals that hold for all arms together. Raw values go to benchmarks/results/.
 
 Arms: `local[2]`; `local-cluster[2,1,1024]`; `standalone`, a master and two workers of one core that
 run already (their own start is not counted); `local-numa[2x1]` by plain spark-submit; the same by
@@ -15,6 +15,7 @@ a Docker engine answers, by `hearth submit --docker`, each executor in a contain
 
 import argparse
 import json
+import math
 import os
 import platform
 import random
@@ -30,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.bench.arms import no_docker
+from hearth.bench.statistics import CONFIDENCE, each_confidence, paired_ratio
 from hearth.planner.places import hearth_jar, spark_home
 
 BIN = Path(sys.executable).parent
@@ -179,22 +181,16 @@ def report(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         by_arm.setdefault(row["arm"], {})[row["repetition"]] = row["seconds"]
     print(f"\n{'arm':32} {'median':>7} {'min':>7} {'max':>7}   ratio to {NUMA} (95 %)")
+    each = each_confidence(CONFIDENCE, len(by_arm) - 1)
     for arm, values in sorted(by_arm.items(), key=lambda item: statistics.median(item[1].values())):
         seconds = list(values.values())
-        ratios = [values[n] / by_arm[NUMA][n] for n in values]
-        low, high = bootstrap(ratios)
+        ratio = paired_ratio(seconds, [by_arm[NUMA][n] for n in values], each)
+        low, high = ratio.interval or (0.0, math.inf)
         print(
             f"{arm:32} {statistics.median(seconds):7.2f} {min(seconds):7.2f} {max(seconds):7.2f}"
-            f"   {statistics.median(ratios):5.2f}  [{low:.2f}, {high:.2f}]"
+            f"   {ratio.value:5.2f}  [{low:.2f}, {high:.2f}]"
         )
     print(f"{len(by_arm[NUMA])} repetitions on {machine()}")
-
-
-def bootstrap(values: list[float], draws: int = 2000) -> tuple[float, float]:
-    """The 95 % percentile interval of the median, from `draws` resamples (seeded)."""
-    order = random.Random(0)
-    medians = sorted(statistics.median(order.choices(values, k=len(values))) for _ in range(draws))
-    return medians[int(0.025 * draws)], medians[int(0.975 * draws)]
 
 
 if __name__ == "__main__":
