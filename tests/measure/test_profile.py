@@ -16,9 +16,10 @@ from profiled_runs import only_record, start_profile
 from hearth.launch.arguments import PROFILE_OPTIONS, Option, split_line
 from hearth.launch.compose import Launch
 from hearth.launch.observed import gc_log_option, observed
-from hearth.launch.plain_path import plain_path
+from hearth.launch.plain_path import check_locale, plain_path
 from hearth.measure.record import Record
 from hearth.model.documents import read_lines
+from hearth.model.errors import UserError
 from hearth.model.processes import is_alive
 from hearth.planner import places
 from support import ROOT, Command
@@ -275,6 +276,13 @@ def test_a_jvm_logs_into_a_record_of_any_name_in_any_locale(tmp_path: Path, name
     assert (record / "driver.log").read_text()
     assert (place == record) == (name == "plain")
     assert place.exists() == (name == "plain")
+
+
+def test_a_state_directory_that_the_locale_cannot_write_is_refused_and_says_what_to_set() -> None:
+    with pytest.raises(UserError, match=r"LC_ALL=C\.UTF-8"):
+        check_locale(Path("/größe"), {"LC_ALL": "C", "LANG": "de_DE.UTF-8"})
+    check_locale(Path("/größe"), {"LANG": "de_DE.UTF-8"})
+    check_locale(Path('/a "b":c'), {"LC_ALL": "C"})
 
 
 def test_an_event_log_of_the_users_own_stays_where_they_keep_it() -> None:

@@ -7,8 +7,10 @@ than those of ASCII: the logs then go through a link in the directory for tempor
 import contextlib
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from hearth.model.errors import UserError
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./+=@-]+")
 
@@ -23,3 +25,14 @@ def plain_path(directory: Path) -> Iterator[Path]:
         link = Path(folder) / "record"
         link.symlink_to(directory, target_is_directory=True)
         yield link
+
+
+def check_locale(state: Path, environment: Mapping[str, str]) -> None:
+    """Raises UserError where Spark could not write an event log, and would fail."""
+    names = ("LC_ALL", "LC_CTYPE", "LANG")
+    chosen = next((environment[name] for name in names if environment.get(name)), "C")
+    if not str(state).isascii() and "utf" not in chosen.lower():
+        raise UserError(
+            f"the state directory '{state}' has letters that Spark cannot write in the locale "
+            f"'{chosen}': set LC_ALL=C.UTF-8, or HEARTH_STATE to a directory with a plain name"
+        )

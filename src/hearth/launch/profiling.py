@@ -21,7 +21,7 @@ from hearth.launch.arguments import SubmitLine
 from hearth.launch.handed import handed_over
 from hearth.launch.machine_reading import MachineReading
 from hearth.launch.observed import Observed, observed
-from hearth.launch.plain_path import plain_path
+from hearth.launch.plain_path import check_locale, plain_path
 from hearth.launch.sampling import SamplerProcess
 from hearth.launch.submission import Submission
 from hearth.measure import kernel
@@ -60,12 +60,13 @@ class Profiled:
 def profile(submission: Submission, line: SubmitLine, arm: str | None, debug: bool) -> Profiled:
     """Runs the application on record; raises UserError where nothing of it would run here."""
     master = _checked(submission, line)
+    check_locale(places.state_home(), os.environ)
     name = application_name(line, submission.settings)
     directory = new_directory(places.state_home(), name)
     gc_log = local_log_name(directory.name, "%p")
-    with plain_path(directory) as place:
+    with plain_path(directory) as place, plain_path(places.state_home()) as state:
         seen = observed(submission.launch, submission.settings, master, place, gc_log)
-        seen = replace(seen, launch=handed_over(seen.launch, line, places.state_home()))
+        seen = replace(seen, launch=handed_over(seen.launch, line, state))
         head = _head(seen, submission, line, arm, debug)
         reading = jvm.command("topology", debug=debug)
         return _Run(RecordWriter.create(directory, name, head), seen, reading).to_its_end()
