@@ -16,7 +16,7 @@ from hearth.launch.compose import composed, fixed_by_master
 from hearth.launch.driver_archive import driver_flags
 from hearth.launch.local_dirs import check_local_dirs
 from hearth.launch.plan_file import KEPT_S, write_plan
-from hearth.launch.settings import user_master, user_settings
+from hearth.launch.settings import user_settings
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 from hearth.planner.places import hearth_jar, spark_home
@@ -33,7 +33,7 @@ NATIVE = {"mode": "native", "master": "local[2]", "conf": {"spark.driver.memory"
 def command(words: str, plan: dict[str, object] = PLAN, conf: Path | None = None) -> list[str]:
     """The words after spark-submit, for a plan; `/hearth.jar` is the jar."""
     line = split_line(shlex.split(words))
-    settings = user_settings(line, conf or Path("/nowhere"))
+    settings = user_settings(line, conf or Path("/nowhere"), {})
     jar = Path("/hearth.jar") if plan is PLAN else None
     return composed(Path("spark-submit"), line, settings, plan, {}, jar).command[1:]
 
@@ -87,7 +87,7 @@ def test_a_word_that_nobody_knows_is_refused(words: str, message: str) -> None:
 
 def test_options_that_spark_drops_for_local_masters_become_settings() -> None:
     line = split_line(shlex.split("--executor-memory 4g --num-executors 2 app.py"))
-    settings = user_settings(line, Path("/nowhere"))
+    settings = user_settings(line, Path("/nowhere"), {})
     plan = {**PLAN, "conf": {"spark.executor.memory": "4g", "spark.executor.instances": "2"}}
     launch = composed(Path("spark-submit"), line, settings, plan, {}, None)
     assert launch.command[1:] == [
@@ -107,11 +107,6 @@ def test_a_setting_of_the_users_is_not_given_twice() -> None:
     assert words.count("spark.sql.shuffle.partitions=16") == 1
 
 
-def test_what_the_plan_makes_of_a_users_setting_comes_after_it() -> None:
-    words = command("--conf spark.executor.memory=8g app.py")
-    assert words.index("spark.executor.memory=8g") < words.index("spark.executor.memory=8192m")
-
-
 def test_the_jar_is_added_to_the_users_class_path_wherever_he_set_it(tmp_path: Path) -> None:
     assert command("app.py")[-3:] == ["--driver-class-path", "/hearth.jar", "app.py"]
     assert "/mine.jar:/hearth.jar" in command("--driver-class-path /mine.jar app.py")
@@ -126,8 +121,9 @@ def test_the_jar_is_added_to_the_users_class_path_wherever_he_set_it(tmp_path: P
 def test_what_is_asked_of_executors_is_said_to_be_idle_where_the_plan_has_none(
     hearth: Command, asked: str
 ) -> None:
-    plan = json.loads(hearth("plan", "--json").stdout)
-    done = hearth("submit", "--dry-run", f"--{asked}", "job.py")
+    alone = ["--conf", "spark.hearth.neighbours=ignore"]
+    plan = json.loads(hearth("plan", "--json", *alone).stdout)
+    done = hearth("submit", "--dry-run", f"--{asked}", *alone, "job.py")
     assert done.returncode == 0
     said = f"--{asked} has no effect, the plan is one JVM: fix executors" in done.stderr
     assert said == (plan["mode"] == "native")
@@ -149,7 +145,7 @@ def test_settings_come_in_sparks_order_of_precedence(tmp_path: Path) -> None:
     file.write_text("spark.b 2\nspark.c 2\nspark.driver.memory 2g\nspark.master local-numa[2]\n")
 
     def settings(words: str) -> dict[str, str]:
-        return user_settings(split_line(shlex.split(words)), tmp_path)
+        return user_settings(split_line(shlex.split(words)), tmp_path, {})
 
     assert settings("app.py") == {"spark.a": "1", "spark.b": "1"}
     own = settings(f"--properties-file {file} --conf spark.c=3 --driver-memory 4g app.py")
@@ -161,15 +157,6 @@ def test_settings_come_in_sparks_order_of_precedence(tmp_path: Path) -> None:
     }
     both = settings(f"--properties-file {file} --load-spark-defaults app.py")
     assert (both["spark.a"], both["spark.b"]) == ("1", "2")
-
-
-def test_the_master_is_looked_for_where_spark_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MASTER", "local-numa[9]")
-    line = split_line(shlex.split("--master local-numa[1] app.py"))
-    assert user_master(line, {"spark.master": "yarn"}) == "local-numa[1]"
-    bare = split_line(["app.py"])
-    assert user_master(bare, {"spark.master": "yarn"}) == "yarn"
-    assert user_master(bare, {}) == "local-numa[9]"
 
 
 @pytest.mark.parametrize(
@@ -206,6 +193,7 @@ def place_free(text: str) -> str:
 def test_a_dry_run_prints_the_exact_command(hearth: Command) -> None:
     words = ["--executors", "1", "--cores", "1", "--memory", "512m", "--name", "my job"]
     words += ["--conf", "spark.hearth.classDataArchive=false"]
+    words += ["--conf", "spark.hearth.neighbours=ignore"]
     done = hearth("submit", "--dry-run", *words, "job.py", "a b", "$HOME")
     assert done.returncode == 0, done.stderr
     check_golden("submit_dry_run.txt", place_free(done.stdout))
@@ -215,12 +203,13 @@ def test_a_dry_run_prints_the_exact_command(hearth: Command) -> None:
 def test_a_dry_run_prints_the_same_command_each_time_and_it_can_run(
     hearth: Command, tmp_path: Path
 ) -> None:
-    words = ["submit", "--dry-run", "--executors", "1", "--cores", "1", "--memory", "512m", "x.py"]
+    words = ["submit", "--dry-run", "--executors", "1", "--cores", "1", "--memory", "512m"]
+    words += ["--conf", "spark.hearth.neighbours=ignore", "x.py"]
     first, second = hearth(*words), hearth(*words)
     assert first.stdout == second.stdout
     plan = re.search(r"spark\.hearth\.plan=(\S+)", first.stdout)
     assert plan is not None
-    assert json.loads(Path(plan[1]).read_text())["schema"] == "hearth/plan/1"
+    assert json.loads(Path(plan[1]).read_text())["schema"] == "hearth/plan/2"
     assert first.stdout.endswith("x.py\n")
 
 
@@ -237,6 +226,7 @@ def test_the_command_that_a_dry_run_prints_is_the_one_that_runs(
     stand_in.write_text(f"#!/bin/sh\n{tell}\n")
     stand_in.chmod(0o755)
     words = ["--executors", "1", "--cores", "1", "--memory", "512m", "--name", "my job"]
+    words += ["--conf", "spark.hearth.neighbours=ignore"]
     words += ["--conf", "spark.hearth.classDataArchive=false", "job.py", "a b", "$HOME"]
     environment = {"SPARK_HOME": str(home)}
     printed = hearth("submit", "--dry-run", *words, environment=environment)
@@ -363,7 +353,7 @@ def test_a_driver_with_a_place_of_its_own_is_bound_to_it() -> None:
 
 def test_the_flags_of_the_drivers_archive_stand_before_the_users_own() -> None:
     line = split_line(["--driver-java-options", "-Dmine=1", "a.py"])
-    settings = user_settings(line, Path("/nowhere"))
+    settings = user_settings(line, Path("/nowhere"), {})
     flags = ["-XX:SharedArchiveFile=/a.jsa"]
     made = composed(Path("spark-submit"), line, settings, PLAN, {}, Path("/h.jar"), flags)
     assert made.command.count("--driver-java-options") == 0

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from numalab.guest.capture import capture_process
 
-EXECUTOR = b"org.apache.spark.executor.CoarseGrainedExecutorBackend"
+EXECUTOR = b"org.apache.spark.scheduler.cluster.numa.NumaCoarseGrainedExecutorBackend"
 ARCHIVE = "NUMALAB_EXECUTOR_ARCHIVE"
 NUMBERS = 10_000
 BLOCK_BYTES = 8 * 2**20

@@ -44,6 +44,7 @@ class Site:
             "spark.local.dir": str(self.root / "local"),
             "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={self.root / 'tmp'}",
             "spark.ui.enabled": "false",
+            "spark.hearth.neighbours": "ignore",
             "spark.sql.warehouse.dir": str(self.root / "warehouse"),
         }
 

@@ -60,7 +60,7 @@ def chosen(names: list[str], setting: Path = BALANCING) -> list[Arm]:
 
 def refuse_levelling(line: SubmitLine) -> None:
     """Raises UserError for a setting of the user's that would hold where an arm means otherwise."""
-    settings = user_settings(line, places.spark_home())
+    settings = user_settings(line, places.spark_home(), os.environ)
     for key, value in _LEVELLING.items():
         if settings.get(key, "").strip().lower() == value:
             raise UserError(

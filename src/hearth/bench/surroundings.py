@@ -1,5 +1,6 @@
 """What of this machine the questions depend on, looked at once."""
 
+import os
 import re
 import shutil
 from argparse import Namespace
@@ -21,7 +22,7 @@ Document = dict[str, Any]
 
 def surroundings(options: Namespace, may_switch: bool, debug: bool) -> Surroundings:
     """Of the live machine; options: of `add_workload_arguments`, for the plans."""
-    conf = user_settings(options.line, places.spark_home())
+    conf = user_settings(options.line, places.spark_home(), os.environ)
     topology = jvm.call("topology", debug=debug)
 
     def plan(executors: int | None, cores: int | None, occupied: str) -> Document:

@@ -138,7 +138,7 @@ def _compare(options: Namespace, arms: list[Any]) -> int:
     from hearth.planner import places
 
     line = options.line
-    redaction = Redaction.of(user_settings(line, places.spark_home()))
+    redaction = Redaction.of(user_settings(line, places.spark_home(), os.environ))
     number: dict[str, Any] = {"repeat": options.repeat or _REPEAT}
     if options.until_certain:
         number = {"looks": list(LOOKS)}

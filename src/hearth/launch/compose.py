@@ -51,11 +51,11 @@ class Launch:
         return " \\\n  ".join(shlex.join(line) for line in lines if line)
 
 
-def pass_through_reason(line: SubmitLine, master: str | None) -> str | None:
+def pass_through_reason(line: SubmitLine, master: str | None, remote: str | None) -> str | None:
     """Why hearth has no part in this command line; None where it plans."""
     if line.has(*_NO_APPLICATION):
         return "nothing to plan"
-    if line.has("--remote"):
+    if remote is not None:
         return "a Spark Connect server runs the application"
     if master is not None and not master.startswith("local-numa"):
         return f"the master is {master}"
@@ -113,10 +113,10 @@ def composed(
 def _driver_options(
     settings: dict[str, str], plan: dict[str, Any], flags: list[str]
 ) -> dict[str, str]:
-    """The driver's JVM flags with the user's, or the plan's, behind them: the last one counts."""
+    """The driver's JVM flags and the plan's, the user's own behind them: the last one counts."""
     name = "spark.driver.extraJavaOptions"
-    theirs = plan["conf"].get(name) or settings.get(name)
-    return {name: " ".join(filter(None, [*flags, theirs]))} if flags else {}
+    ours = list(filter(None, [*flags, plan["conf"].get(name)]))
+    return {name: " ".join([*ours, *filter(None, [settings.get(name)])])} if ours else {}
 
 
 def class_path(line: SubmitLine, settings: dict[str, str], jar: Path) -> str:
@@ -128,6 +128,8 @@ def class_path(line: SubmitLine, settings: dict[str, str], jar: Path) -> str:
 def _kept(option: Option, changed: dict[str, str], notes: list[str]) -> list[Option]:
     """What becomes of one of the user's options."""
     if option.name in ("--master", "--driver-class-path"):
+        return []
+    if option.name == "--conf" and (option.value or "").partition("=")[0].strip() in changed:
         return []
     key = OPTION_KEYS.get(option.name)
     if option.name in DROPPED_BY_SPARK:

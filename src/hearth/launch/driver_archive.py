@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from hearth.launch.settings import conf_folder
 from hearth.planner import archive, places
 
 _LIMIT_S = 300
@@ -31,7 +32,7 @@ def driver_flags(
     fits one class path only, so a user who adds to it starts without; so does one with files in
     Spark's configuration directory (the JVM archives classes of jars alone).
     """
-    conf = Path(os.environ.get("SPARK_CONF_DIR") or spark_home / "conf")
+    conf = conf_folder(spark_home, os.environ)
     if class_path != str(jar) or (conf.is_dir() and any(conf.iterdir())):
         return []
     try:

@@ -23,6 +23,7 @@ from hearth.launch.machine_reading import MachineReading
 from hearth.launch.observed import Observed, observed
 from hearth.launch.plain_path import check_locale, plain_path
 from hearth.launch.sampling import SamplerProcess
+from hearth.launch.settings import user_deploy_mode, user_remote
 from hearth.launch.submission import Submission
 from hearth.measure import kernel
 from hearth.measure.gc_copy import local_log_name
@@ -82,10 +83,10 @@ def _checked(submission: Submission, line: SubmitLine) -> str:
     """The master; raises UserError where the driver would not run here as a child."""
     if not line.application:
         raise UserError("no application is given: name a jar or a Python file")
-    if line.has("--remote"):
+    if user_remote(line, submission.settings, os.environ) is not None:
         raise UserError("--remote: the application runs in a server: profile the server instead")
-    mode = line.last("--deploy-mode") or submission.settings.get("spark.submit.deployMode")
-    if mode not in (None, "client"):
+    mode = user_deploy_mode(line, submission.settings, os.environ)
+    if mode != "client":
         raise UserError(
             f"--deploy-mode: with '{mode}' the driver runs elsewhere: leave it out to profile"
         )

@@ -12,10 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from hearth.launch import compose
-from hearth.launch.arguments import SubmitLine
+from hearth.launch.arguments import Option, SubmitLine
 from hearth.launch.handed import handed_over
 from hearth.launch.local_dirs import check_local_dirs
-from hearth.launch.settings import check_spark, user_master, user_settings
+from hearth.launch.settings import (
+    check_spark,
+    user_deploy_mode,
+    user_master,
+    user_remote,
+    user_settings,
+    variable_settings,
+)
+from hearth.launch.spark_env import load_spark_env
 from hearth.model.errors import UserError
 from hearth.planner import places
 from hearth.planner.request import add_workload_arguments, plan_request
@@ -59,15 +67,18 @@ def prepare(
     """
     home = places.spark_home()
     spark_submit = home / "bin" / "spark-submit"
-    settings = user_settings(line, home)
-    master = user_master(line, settings)
-    reason = compose.pass_through_reason(line, master)
+    load_spark_env(home, os.environ)
+    settings = user_settings(line, home, os.environ)
+    master = user_master(line, settings, os.environ)
+    remote = user_remote(line, settings, os.environ)
+    reason = compose.pass_through_reason(line, master, remote)
     if reason is not None:
         passed = compose.passed_through(spark_submit, line, reason)
         return Submission(passed, settings, master, None)
     check_spark(home)
     _check(line, settings)
     check_local_dirs(settings, os.environ)
+    notes = _take_variables(line, settings)
     plan = _plan(options, settings, master)
     show_plan(plan)
     additions, jar = _additions(options, plan)
@@ -75,14 +86,14 @@ def prepare(
     launch = compose.composed(spark_submit, line, settings, plan, additions, jar, flags)
     launch = handed_over(launch, line, places.state_home())
     launch.environment.update(_python(settings))
-    launch.notes.extend(_idle(options, plan))
+    launch.notes.extend([*notes, *_idle(options, plan)])
     return Submission(launch, settings, plan["master"], plan)
 
 
 def _check(line: SubmitLine, settings: dict[str, str]) -> None:
     if not line.application:
         raise UserError("no application is given: name a jar or a Python file")
-    mode = line.last("--deploy-mode") or settings.get("spark.submit.deployMode", "client")
+    mode = user_deploy_mode(line, settings, os.environ)
     if mode != "client":
         raise UserError(
             f"--deploy-mode: '{mode}' needs a cluster; here the driver runs locally: leave it out"
@@ -94,6 +105,17 @@ def _check(line: SubmitLine, settings: dict[str, str]) -> None:
         )
 
 
+def _take_variables(line: SubmitLine, settings: dict[str, str]) -> list[str]:
+    """Takes the settings that variables make; what to tell the user of them."""
+    notes = []
+    for key, (name, value) in variable_settings(settings, os.environ).items():
+        settings[key] = value
+        if key.startswith("spark.executor."):
+            line.options.append(Option("--conf", f"{key}={value}"))
+            notes.append(f"{name}={value} becomes {key}={value}")
+    return notes
+
+
 def _plan(options: Namespace, settings: dict[str, str], master: str | None) -> dict[str, Any]:
     from hearth.planner import jvm
 
@@ -103,6 +125,9 @@ def _plan(options: Namespace, settings: dict[str, str], master: str | None) -> d
             raise UserError(f"--{name}: {given} contradicts the master {master}: give one of them")
         setattr(options, name, fixed if fixed is not None else given)
     conf = {key: value for key, value in settings.items() if key != "spark.master"}
+    # Spark looks there first, and a directory of the plan's would never be used.
+    if os.environ.get("SPARK_LOCAL_DIRS"):
+        conf["spark.local.dir"] = os.environ["SPARK_LOCAL_DIRS"]
     plan: dict[str, Any] = jvm.call(
         "plan", request=plan_request(options, conf, None), debug=options.debug
     )

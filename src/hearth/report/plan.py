@@ -22,7 +22,7 @@ def show_plan(plan: Document, machine: Document, screen: Screen) -> list[str]:
 
 
 def show_plan_briefly(plan: Document) -> list[str]:
-    """The plan in five lines, as `hearth submit` prints it."""
+    """The plan in five lines, as `hearth submit` prints it, and one for each about neighbours."""
     executors = plan["executors"]
     first = executors[0]
     slots = sum(executor["task_slots"] for executor in executors)
@@ -36,6 +36,11 @@ def show_plan_briefly(plan: Document) -> list[str]:
         f"overhead {show_mb(first['overhead_mb'])} each",
         f"  place   {places}{more}" if plan["mode"] == "partitioned" else "  place   not bound",
         f"  why     {why['because'] if why else 'no reason given'} (all: hearth plan)",
+        *(
+            f"  beside  {reason['value']}: {reason['because']}"
+            for reason in plan["reasons"]
+            if reason["decision"] == "neighbours"
+        ),
     ]
 
 

@@ -4,6 +4,7 @@ import java.nio.file.Path
 
 import io.hearth.core.launch.{Binding, LaunchSpec}
 import io.hearth.core.plan.ExecutorPlan
+import io.hearth.core.topology.Neighbours
 
 /**
  * What all executors of an application have in common.
@@ -11,6 +12,7 @@ import io.hearth.core.plan.ExecutorPlan
  * @param sparkOptions JVM options that Spark needs, module options included
  * @param userOptions the user's `spark.executor.extraJavaOptions`
  * @param driverUrl the scheduler's RPC address
+ * @param token the [[ApplicationToken]]
  */
 final case class ApplicationLaunch(
     appId: String,
@@ -19,7 +21,8 @@ final case class ApplicationLaunch(
     sparkOptions: Vector[String],
     userOptions: Vector[String],
     environment: Map[String, String],
-    driverUrl: String
+    driverUrl: String,
+    token: String
 )
 
 /**
@@ -44,7 +47,12 @@ final case class ExecutorLaunch(
 object ExecutorLaunch {
   type Step = LaunchSpec => LaunchSpec
 
-  val MainClass: String = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+  /** What an executor registers with, by which its driver knows it. */
+  val ApplicationAttribute: String = "HEARTH_APPLICATION"
+  private val ApplicationVariable = s"SPARK_EXECUTOR_ATTRIBUTE_$ApplicationAttribute"
+
+  val MainClass: String =
+    "org.apache.spark.scheduler.cluster.numa.NumaCoarseGrainedExecutorBackend"
 
   /**
    * @param archive JVM options of the class-data archive
@@ -57,6 +65,7 @@ object ExecutorLaunch {
       resources: Option[Path]
   ): LaunchSpec =
     Seq(
+      mark(app, executor),
       memory(executor),
       crashReport(executor),
       options(app.sparkOptions),
@@ -65,7 +74,7 @@ object ExecutorLaunch {
       options(archive),
       arguments(app, executor, resources),
       environment(app.environment),
-      executorEnvironment(executor),
+      executorEnvironment(app, executor),
       binding(executor)
     ).foldLeft(empty(app, executor))((spec, step) => step(spec))
 
@@ -81,6 +90,10 @@ object ExecutorLaunch {
     stderr = executor.logs.resolve("stderr"),
     binding = None
   )
+
+  /** First of all options, where other applications look for it. */
+  private def mark(app: ApplicationLaunch, executor: ExecutorLaunch): Step =
+    options(Option.when(executor.bound)(Neighbours.mark(app.appId)).toVector)
 
   private def memory(executor: ExecutorLaunch): Step =
     options(Vector(s"-Xmx${executor.place.heapMb}m", s"-Djava.io.tmpdir=${executor.temporary}"))
@@ -124,13 +137,15 @@ object ExecutorLaunch {
   private def environment(more: Map[String, String]): Step =
     spec => spec.copy(environment = spec.environment ++ more)
 
-  private def executorEnvironment(executor: ExecutorLaunch): Step = {
+  private def executorEnvironment(app: ApplicationLaunch, executor: ExecutorLaunch): Step = {
     val place = executor.place
     val logs = executor.logUrl.toVector.flatMap(url =>
       Vector("stdout", "stderr").map(name => s"SPARK_LOG_URL_${name.toUpperCase}" -> url(name))
     )
     environment(
       Map(
+        ExecutorLaunch.ApplicationVariable -> app.appId,
+        ApplicationToken.Variable -> app.token,
         "SPARK_EXECUTOR_DIRS" -> executor.localDirs.mkString(","),
         "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_PLACE" -> place.id.toString,
         "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_CPUS" -> place.cpus.toString,

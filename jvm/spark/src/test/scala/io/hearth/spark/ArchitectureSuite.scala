@@ -17,6 +17,7 @@ class ArchitectureSuite extends AnyFunSuite {
   /** Spark's access rules force these there: what they extend or call is `private[spark]`. */
   private val inSpark = Set(
     "scheduler.cluster.numa.CreatesBackend",
+    "scheduler.cluster.numa.DriversPlan",
     "scheduler.cluster.numa.ExecutorLogs",
     "scheduler.cluster.numa.ExecutorResources",
     "scheduler.cluster.numa.HearthConfig",
@@ -24,6 +25,7 @@ class ArchitectureSuite extends AnyFunSuite {
     "scheduler.cluster.numa.LocalNumaClusterManager",
     "scheduler.cluster.numa.LocalNumaScheduler",
     "scheduler.cluster.numa.NativeScheduler",
+    "scheduler.cluster.numa.NumaCoarseGrainedExecutorBackend",
     "scheduler.cluster.numa.PlacementWatch",
     "scheduler.cluster.numa.PlannedScheduler",
     "scheduler.cluster.numa.RunningApplication",

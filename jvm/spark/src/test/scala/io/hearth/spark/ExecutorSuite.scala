@@ -69,7 +69,8 @@ class ExecutorSuite extends AnyFunSuite {
     sparkOptions = Vector("-Dspark.driver.port=7"),
     userOptions = Vector("-Duser=1"),
     environment = Map("SPARK_USER" -> "me"),
-    driverUrl = "spark://S@h:7"
+    driverUrl = "spark://S@h:7",
+    token = "t-1"
   )
 
   private def launch(place: ExecutorPlan, bound: Boolean = true) = ExecutorLaunch(
@@ -89,8 +90,9 @@ class ExecutorSuite extends AnyFunSuite {
       ExecutorLaunch.compose(app, launch(place(1, "127.78.0.1")), Vector("-Xshare:auto"), None)
     assert(
       spec.command.mkString(" ") ==
-        "/jdk/bin/java -Xmx2048m -Djava.io.tmpdir=/t -XX:ErrorFile=/logs/hs_err_pid%p.log -Dspark.driver.port=7 -XX:+UseParallelGC -Duser=1 " +
-        "-Xshare:auto -cp /h.jar:/spark/jars/* org.apache.spark.executor.CoarseGrainedExecutorBackend " +
+        "/jdk/bin/java -Dhearth.bound=app-1 -Xmx2048m -Djava.io.tmpdir=/t -XX:ErrorFile=/logs/hs_err_pid%p.log -Dspark.driver.port=7 -XX:+UseParallelGC -Duser=1 " +
+        "-Xshare:auto -cp /h.jar:/spark/jars/* " +
+        "org.apache.spark.scheduler.cluster.numa.NumaCoarseGrainedExecutorBackend " +
         "--driver-url spark://S@h:7 --executor-id 5 --hostname 127.78.0.1 --cores 2 --app-id app-1 " +
         "--resourceProfileId 0"
     )
@@ -98,6 +100,8 @@ class ExecutorSuite extends AnyFunSuite {
     assert(
       spec.environment == Map(
         "SPARK_USER" -> "me",
+        "HEARTH_APPLICATION_TOKEN" -> "t-1",
+        "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_APPLICATION" -> "app-1",
         "SPARK_EXECUTOR_DIRS" -> "/l1,/l2",
         "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_PLACE" -> "1",
         "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_CPUS" -> "2-3",

@@ -2,13 +2,15 @@ package io.hearth.core.cli
 
 import java.io.InputStream
 import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.Path
 
 import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
-import io.hearth.core.plan.{PlanJson, PlanRequest, Planner}
-import io.hearth.core.topology.{IdSet, Scratch, Topology, TopologyJson, TopologyReader}
+import io.hearth.core.plan.{Beside, PlanJson, PlanRequest}
+import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology}
+import io.hearth.core.topology.{TopologyJson, TopologyReader}
 
 /**
  * `plan`: reads a plan request (contract/plan-request.schema.json) on standard input and answers with
@@ -30,11 +32,18 @@ private[cli] object PlanVerb {
     val topology = TopologyReader.load(request.machine)
     checkOccupied(request.occupied, topology)
     val scratch = if (request.machine.isEmpty) Scratch.live() else Scratch.assumed(topology)
-    val plan = Planner
-      .plan(topology, request.workload, request.limits, request.occupied, scratch)
+    val plan = Beside
+      .plan(
+        topology,
+        request.workload,
+        request.limits,
+        request.occupied,
+        neighbours(request),
+        scratch
+      )
       .fold(unfit => throw new UserError(unfit.message), identity)
     val document = PlanJson.write(plan)
-    request.format.foreach(format => document.put("text", format.render(plan)))
+    request.format.foreach(format => document.put("text", format.render(plan, request.limits.conf)))
     if (request.withTopology) document.set[JsonNode]("topology", TopologyJson.write(topology))
     document
   }
@@ -46,5 +55,12 @@ private[cli] object PlanVerb {
         s"--occupied: '$occupied' names CPUs that the machine does not have: it has ${topology.cpus}; " +
           s"leave out $unknown"
       )
+  }
+
+  /** Of the live machine; a captured or described one is planned for as if it were idle. */
+  private def neighbours(request: PlanRequest): Neighbours = {
+    val ignored = request.limits.conf.get("spark.hearth.neighbours").contains("ignore")
+    if (request.machine.nonEmpty || ignored) Neighbours.none
+    else Neighbours.running(Path.of("/proc"))
   }
 }

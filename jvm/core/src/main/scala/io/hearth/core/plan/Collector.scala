@@ -9,7 +9,11 @@ private[plan] object Collector {
    * Flags of a JVM on `cpus` CPUs, without -Xmx; the user's own come last and replace ours.
    * ActiveProcessorCount makes every pool that the JVM sizes at start count the executor's CPUs.
    */
-  def options(heapMb: Long, cpus: Int, users: Vector[String]): Vector[String] = {
+  def options(heapMb: Long, cpus: Int, users: Vector[String]): Vector[String] =
+    own(heapMb, cpus, users) ++ users
+
+  /** Those of them that the user did not choose. */
+  def own(heapMb: Long, cpus: Int, users: Vector[String]): Vector[String] = {
     val collector =
       if (JavaOptions.choosesCollector(users)) None
       else Some(if (parallel(heapMb)) "-XX:+UseParallelGC" else "-XX:+UseG1GC")
@@ -19,7 +23,7 @@ private[plan] object Collector {
     ).filterNot { case (flag, _) => JavaOptions.sets(users, flag) }
       .map { case (flag, n) => s"-XX:$flag=$n" }
     val numa = Option.unless(JavaOptions.sets(users, "UseNUMA"))("-XX:-UseNUMA")
-    collector.toVector ++ numbers ++ numa ++ users
+    collector.toVector ++ numbers ++ numa
   }
 
   /** The JVM's own rule (HotSpot ergonomics): each CPU up to eight, then five for every eight more. */

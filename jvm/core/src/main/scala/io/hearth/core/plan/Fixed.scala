@@ -15,6 +15,7 @@ final private[plan] case class Dynamic(atLeast: Int, atMost: Option[Int])
  * @param coresMax most task slots of all executors together
  * @param taskCpus slots that one task takes
  * @param javaOptions the user's own JVM options of executors
+ * @param conf his settings of the keys that a plan reads or sets, as he wrote them, and what to redact
  */
 final private[plan] case class Fixed(
     executors: Option[Asked[Int]],
@@ -98,7 +99,7 @@ private[plan] object Fixed {
         limits.conf
           .get("spark.executor.extraJavaOptions")
           .fold(Vector.empty[String])(JavaOptions.split),
-        limits.conf - "spark.master"
+        limits.conf.filter { case (key, _) => Settings.known(key) || key == Settings.Redaction }
       )
       _ <- Refusals.checkCounts(fixed)
       _ <- Refusals.checkHeap(fixed.heapMb, fixed.javaOptions)

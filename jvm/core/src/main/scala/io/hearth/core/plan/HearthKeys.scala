@@ -42,6 +42,7 @@ object HearthKeys {
   val Hosts: OneOf = OneOf(Vector("node", "machine"))
   val Binding: OneOf = OneOf(Vector("required", "preferred", "off"))
   val Launcher: OneOf = OneOf(Vector("process", "docker"))
+  val Neighbours: OneOf = OneOf(Vector("avoid", "ignore"))
   val Workloads: OneOf = OneOf(WorkloadKind.all.map(_.name))
 
   /** Keys that hearth sets itself begin so; the user's business they are not. */
@@ -53,6 +54,7 @@ object HearthKeys {
     "spark.hearth.launcher" -> Launcher,
     "spark.hearth.workload" -> Workloads,
     "spark.hearth.input" -> Size,
+    "spark.hearth.neighbours" -> Neighbours,
     "spark.hearth.plan" -> Name("file"),
     "spark.hearth.placement.interval" -> Interval,
     "spark.hearth.classDataArchive" -> Flag,

@@ -42,9 +42,13 @@ object Limits {
  *
  * @param mode `Native` is one JVM (Spark's `local[n]`): then `executors` holds that one JVM, not bound
  * @param master the Spark master that runs this plan, such as `local-numa[4x12]` or `local[8]`
- * @param conf the Spark settings that follow from the decisions, the user's own included. Where
- *             executors differ, `spark.executor.cores` is the narrowest one's
+ * @param conf the Spark settings that follow from the decisions, and none that the user set: his own
+ *             stand where he made them, and Spark's order of precedence holds. Where executors
+ *             differ, `spark.executor.cores` is the narrowest one's
  * @param reasons one for each decision, in the order in which they were taken
+ * @param workload what was said of the application
+ * @param asked what the user fixed by hearth's own options, so that a driver can plan anew; its
+ *              `conf` is empty
  */
 final case class Plan(
     mode: PlanMode,
@@ -52,7 +56,9 @@ final case class Plan(
     executors: Vector[ExecutorPlan],
     driver: DriverPlan,
     conf: Map[String, String],
-    reasons: Vector[Reason]
+    reasons: Vector[Reason],
+    workload: Workload,
+    asked: Limits
 )
 
 sealed abstract class PlanMode(val name: String)

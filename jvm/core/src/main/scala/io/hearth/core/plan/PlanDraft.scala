@@ -5,6 +5,7 @@ import io.hearth.core.topology.{IdSet, Scratch}
 /** What a plan depends on beside the machine and the user's numbers. */
 final private[plan] case class Setting(
     workload: Workload,
+    asked: Limits,
     choice: Partitioning,
     scratch: Option[Scratch]
 )
@@ -89,11 +90,19 @@ final private[plan] class PlanDraft(
     val ours =
       if (native) Settings.offHeap(offHeapMb)
       else Settings.ofExecutors(layout, heapMb, offHeapMb, overheadMb, fixed)
-    val all = Settings.ofAll(partitions, driverHeapMb, localDir.path) ++ ours ++ fixed.conf
-    if (native)
-      all.updated("spark.driver.extraJavaOptions", JavaOptions.join(executors.head.javaOptions))
-    else all
+    (Settings.ofAll(
+      partitions,
+      driverHeapMb,
+      localDir.path
+    ) ++ ours) -- fixed.conf.keys ++ driverOptions
   }
+
+  /** Beside the user's own options, which stand behind them: it is one key for both. */
+  private def driverOptions: Option[(String, String)] =
+    Option
+      .when(native)(Collector.own(heapMb, executors.head.cpus.size, fixed.driverJavaOptions))
+      .filter(_.nonEmpty)
+      .map(Settings.DriverOptions -> JavaOptions.join(_))
 
   def plan: Plan = Plan(
     if (native) PlanMode.Native else PlanMode.Partitioned,
@@ -101,6 +110,8 @@ final private[plan] class PlanDraft(
     executors,
     driver,
     conf,
-    new Reasons(this, executors).all
+    new Reasons(this, executors).all,
+    workload,
+    setting.asked.copy(conf = Map.empty)
   )
 }

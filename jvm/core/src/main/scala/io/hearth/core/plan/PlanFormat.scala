@@ -2,21 +2,23 @@ package io.hearth.core.plan
 
 /** A plan as text for Spark's own tools. */
 sealed abstract class PlanFormat(val name: String) {
-  def render(plan: Plan): String
+
+  /** @param users the settings that the user made, which the text repeats */
+  def render(plan: Plan, users: Map[String, String]): String
 }
 
 object PlanFormat {
 
   /** Lines of `spark-defaults.conf`. */
   case object Conf extends PlanFormat("conf") {
-    def render(plan: Plan): String =
-      settings(plan).map { case (key, value) => s"$key $value" }.mkString("", "\n", "\n")
+    def render(plan: Plan, users: Map[String, String]): String =
+      settings(plan, users).map { case (key, value) => s"$key $value" }.mkString("", "\n", "\n")
   }
 
   /** Arguments of `spark-submit`, quoted for a shell, one to a line. */
   case object SparkSubmit extends PlanFormat("spark-submit") {
-    def render(plan: Plan): String = {
-      val (master, rest) = settings(plan).partition(_._1 == "spark.master")
+    def render(plan: Plan, users: Map[String, String]): String = {
+      val (master, rest) = settings(plan, users).partition(_._1 == "spark.master")
       val first = master.map { case (_, value) => s"--master ${quoted(value)}" }
       val others = rest.map { case (key, value) => s"--conf ${quoted(s"$key=$value")}" }
       (first ++ others).mkString(" \\\n  ") + "\n"
@@ -29,10 +31,14 @@ object PlanFormat {
    * The master and the settings in key order. `spark.executor.cores` stands only where all executors
    * are alike: read back, it would make the wider ones narrower.
    */
-  private def settings(plan: Plan): Vector[(String, String)] = {
+  private def settings(plan: Plan, users: Map[String, String]): Vector[(String, String)] = {
     val alike = plan.executors.map(_.taskSlots).distinct.sizeIs == 1
-    val conf = if (alike) plan.conf else plan.conf - "spark.executor.cores"
-    ("spark.master" -> plan.master) +: conf.toVector.sorted
+    val derived = if (alike) plan.conf else plan.conf - "spark.executor.cores"
+    val both = derived.get(Settings.DriverOptions).map { ours =>
+      Settings.DriverOptions -> (ours +: users.get(Settings.DriverOptions).toVector).mkString(" ")
+    }
+    val all = (users - "spark.master") ++ derived ++ both
+    ("spark.master" -> plan.master) +: all.toVector.sorted
   }
 
   private def quoted(word: String): String =

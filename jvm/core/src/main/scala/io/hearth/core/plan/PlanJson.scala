@@ -10,7 +10,10 @@ import io.hearth.core.json.Json
 
 /** The document of `contract/plan.schema.json`. */
 object PlanJson {
-  val Schema = "hearth/plan/1"
+  val Schema = "hearth/plan/2"
+
+  /** Its `conf` held the user's own settings too, and it did not say what was asked. */
+  private val Earlier = "hearth/plan/1"
 
   def write(plan: Plan): ObjectNode = {
     val root = Json
@@ -24,7 +27,8 @@ object PlanJson {
     plan.conf.toVector.sorted.foreach { case (key, value) => conf.put(key, value) }
     root.set[JsonNode]("conf", conf)
     root.set[JsonNode]("reasons", Json.array(plan.reasons)((a, r) => a.add(writeReason(r))))
-    root
+    root.set[JsonNode]("workload", writeWorkload(plan.workload))
+    root.set[ObjectNode]("asked", writeAsked(plan.asked))
   }
 
   private def writeExecutor(e: ExecutorPlan): ObjectNode = {
@@ -55,19 +59,38 @@ object PlanJson {
     .put("because", r.because)
     .put("source", r.source)
 
+  private def writeWorkload(w: Workload): ObjectNode = {
+    val node = Json.obj()
+    w.kind.foreach(kind => node.put("kind", kind.name))
+    w.inputBytes.foreach(node.put("input_bytes", _))
+    node
+  }
+
+  private def writeAsked(limits: Limits): ObjectNode = {
+    val node = Json.obj()
+    limits.executors.foreach(node.put("executors", _))
+    limits.cores.foreach(node.put("cores", _))
+    limits.memoryMb.foreach(node.put("memory_mb", _))
+    node
+  }
+
   /** @throws UserError naming the field that is missing or wrong */
   def read(document: JsonNode): Plan = {
     val root = new PlanField(document, "the plan", "contract/plan.schema.json")
     val schema = root.text("schema")
-    if (schema != Schema)
+    if (schema != Schema && schema != Earlier)
       throw new UserError(s"the document's schema is '${Brief(schema)}': a plan has '$Schema'")
+    val reasons = root.items("reasons").map(readReason)
+    val conf = root.child("conf").texts
     val plan = Plan(
       root.oneOf("mode", Vector(PlanMode.Native, PlanMode.Partitioned))(_.name),
       root.text("master"),
       root.items("executors").map(readExecutor),
       readDriver(root.child("driver")),
-      root.child("conf").texts,
-      root.items("reasons").map(readReason)
+      if (schema == Earlier) conf -- usersIn(reasons) else conf,
+      reasons,
+      root.optional("workload").fold(Workload.unknown)(PlanRequest.readWorkload),
+      root.optional("asked").fold(Limits.none)(PlanRequest.readLimits)
     )
     problemOf(plan).foreach(problem =>
       throw new UserError(s"the plan cannot be carried out: $problem")
@@ -92,6 +115,10 @@ object PlanJson {
         .flatMap(e => wrong(e).map(what => s"executor ${e.id} has $what"))
         .nextOption()
   }
+
+  /** The earlier schema gave a reason for each of the user's settings. */
+  private def usersIn(reasons: Vector[Reason]): Vector[String] =
+    reasons.filter(_.because == Reasons.FixedByUser).map(_.decision)
 
   private def readExecutor(field: PlanField): ExecutorPlan = ExecutorPlan(
     field.int("id"),

@@ -50,7 +50,7 @@ object PlanRequest {
       identity
     )
 
-  private def readWorkload(field: PlanField): Workload = {
+  private[plan] def readWorkload(field: PlanField): Workload = {
     field.only("kind", "input_bytes")
     val bytes = field.optional("input_bytes").map(_ => field.long("input_bytes"))
     bytes.filter(_ < 0).foreach(b => field.refuse("input_bytes", s"is $b, below zero"))
@@ -74,7 +74,7 @@ object PlanRequest {
     )
   )
 
-  private def readLimits(field: PlanField): Limits = {
+  private[plan] def readLimits(field: PlanField): Limits = {
     field.only("executors", "cores", "memory_mb", "conf")
     Limits(
       field.optional("executors").map(_ => field.int("executors")),

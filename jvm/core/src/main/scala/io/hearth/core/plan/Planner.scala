@@ -34,7 +34,12 @@ object Planner {
       occupiedHere = occupied.intersects(topology.allowed.cpus)
       attempt = (wanted: Fixed) => settled(ground, wanted, workload, occupiedHere)
       found <- attempt(fixed).left.map(new Advice(fixed, ground, attempt(_).isRight).better)
-    } yield new PlanDraft(ground, fixed, found._2, Setting(workload, found._1, scratch)).plan
+    } yield new PlanDraft(
+      ground,
+      fixed,
+      found._2,
+      Setting(workload, limits, found._1, scratch)
+    ).plan
 
   /** The same with the [[Scratch]] that the topology lets one assume. */
   def plan(

@@ -222,7 +222,11 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   }
 
   private def users: Vector[Reason] =
-    fixed.conf.toVector.sorted.map { case (key, value) =>
-      Reason(key, value, "fixed by the user", "user")
+    fixed.conf.removed(Settings.Redaction).toVector.sorted.map { case (key, value) =>
+      Reason(key, value, Reasons.FixedByUser, "user")
     }
+}
+
+private[plan] object Reasons {
+  val FixedByUser = "fixed by the user"
 }

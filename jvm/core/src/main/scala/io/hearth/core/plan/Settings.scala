@@ -1,19 +1,68 @@
 package io.hearth.core.plan
 
 /** The Spark settings that follow from a plan; the user's own always win. */
-private[plan] object Settings {
+object Settings {
+  private[plan] val DriverOptions = "spark.driver.extraJavaOptions"
+
+  private[plan] val Redaction = "spark.redaction.regex"
+
+  /** Keys of the user's that a plan rests on: with another value the plan would be another. */
+  val Read: Set[String] = Set(
+    "spark.cores.max",
+    "spark.driver.memory",
+    DriverOptions,
+    "spark.dynamicAllocation.enabled",
+    "spark.dynamicAllocation.initialExecutors",
+    "spark.dynamicAllocation.maxExecutors",
+    "spark.dynamicAllocation.minExecutors",
+    "spark.executor.cores",
+    "spark.executor.extraJavaOptions",
+    "spark.executor.instances",
+    "spark.executor.memory",
+    "spark.executor.memoryOverhead",
+    "spark.executor.memoryOverheadFactor",
+    "spark.executor.minMemoryOverhead",
+    "spark.executor.pyspark.memory",
+    "spark.locality.wait",
+    "spark.memory.offHeap.enabled",
+    "spark.memory.offHeap.size",
+    "spark.task.cpus"
+  )
+
+  /** Keys that a plan may set. */
+  val Derived: Set[String] = Set(
+    "spark.default.parallelism",
+    "spark.driver.memory",
+    DriverOptions,
+    "spark.dynamicAllocation.maxExecutors",
+    "spark.executor.cores",
+    "spark.executor.instances",
+    "spark.executor.memory",
+    "spark.executor.memoryOverhead",
+    "spark.local.dir",
+    "spark.locality.wait.node",
+    "spark.locality.wait.process",
+    "spark.locality.wait.rack",
+    "spark.memory.offHeap.enabled",
+    "spark.memory.offHeap.size",
+    "spark.scheduler.revive.interval",
+    "spark.sql.shuffle.partitions"
+  )
+
+  /** Whether a plan has anything to do with a key. */
+  def known(key: String): Boolean = Read.contains(key) || Derived.contains(key)
 
   /** Input bytes of one task; Spark's own default for files (spark.sql.files.maxPartitionBytes). */
-  val PartitionBytes: Long = 128L << 20
+  private[plan] val PartitionBytes: Long = 128L << 20
 
   /** Tasks that run at the same time. */
-  def atOnce(slots: Int, fixed: Fixed): Int = math.max(1, slots / fixed.taskCpus)
+  private[plan] def atOnce(slots: Int, fixed: Fixed): Int = math.max(1, slots / fixed.taskCpus)
 
   /**
    * Shuffle partitions: a multiple of the tasks that run at once, so that no last wave runs short:
    * one for each 128 MB of input, two waves where the input is unknown.
    */
-  def partitions(atOnce: Int, workload: Workload): Int = {
+  private[plan] def partitions(atOnce: Int, workload: Workload): Int = {
     val waves = workload.inputBytes.fold(BigInt(2)) { bytes =>
       val tasks = (BigInt(bytes) + PartitionBytes - 1) / PartitionBytes
       ((tasks + atOnce - 1) / atOnce).max(1)
@@ -22,7 +71,13 @@ private[plan] object Settings {
     (waves.min(Int.MaxValue / atOnce) * atOnce).toInt
   }
 
-  def ofExecutors(layout: Layout, heapMb: Long, offHeapMb: Long, overheadMb: Long, fixed: Fixed) = {
+  private[plan] def ofExecutors(
+      layout: Layout,
+      heapMb: Long,
+      offHeapMb: Long,
+      overheadMb: Long,
+      fixed: Fixed
+  ) = {
     val count = layout.sites.size
     val counted =
       if (fixed.dynamic.isEmpty) "spark.executor.instances" -> s"$count"
@@ -43,13 +98,17 @@ private[plan] object Settings {
   )
 
   /** The user's one wait for all levels would lose to a wait of each level. */
-  def waitsAsSet(fixed: Fixed): Boolean = fixed.conf.contains("spark.locality.wait")
+  private[plan] def waitsAsSet(fixed: Fixed): Boolean = fixed.conf.contains("spark.locality.wait")
 
-  def offHeap(mb: Long): Map[String, String] =
+  private[plan] def offHeap(mb: Long): Map[String, String] =
     if (mb == 0) Map.empty
     else Map("spark.memory.offHeap.enabled" -> "true", "spark.memory.offHeap.size" -> s"${mb}m")
 
-  def ofAll(partitions: Int, driverHeapMb: Long, localDir: Option[String]): Map[String, String] =
+  private[plan] def ofAll(
+      partitions: Int,
+      driverHeapMb: Long,
+      localDir: Option[String]
+  ): Map[String, String] =
     Map(
       "spark.driver.memory" -> s"${driverHeapMb}m",
       "spark.sql.shuffle.partitions" -> s"$partitions",

@@ -140,7 +140,7 @@ class PlannerTest extends AnyFunSuite {
     )
     val got = plan(xeon, set)
     assert(slots(got) == Vector(6, 6, 6, 6) && got.executors.forall(_.heapMb == 10240))
-    assert(got.conf("spark.executor.memory") == "10g")
+    assert(set.conf.keySet.intersect(got.conf.keySet).isEmpty)
     val twice = Limits(Some(4), None, None, Map("spark.executor.instances" -> "2"))
     assert(refused(xeon, twice).message.contains("spark.executor.instances says 2"))
     for (
@@ -267,14 +267,14 @@ class PlannerTest extends AnyFunSuite {
       assert(n >= 96 && n % 96 == 0, input)
     }
     val asked = plan(power8, conf("spark.sql.shuffle.partitions" -> "7"))
-    assert(asked.conf("spark.sql.shuffle.partitions") == "7")
+    assert(!asked.conf.contains("spark.sql.shuffle.partitions"))
   }
 
   test("one wait for locality that the user set holds at every level") {
     def waits(got: Plan) = got.conf.filter { case (key, _) => key.startsWith("spark.locality") }
     assert(waits(plan(power8))("spark.locality.wait.process") == "100ms")
     val asked = plan(power8, conf("spark.locality.wait" -> "5s"))
-    assert(waits(asked) == Map("spark.locality.wait" -> "5s"))
+    assert(waits(asked).isEmpty)
     assert(!asked.reasons.exists(_.decision == "locality wait"))
   }
 
@@ -290,7 +290,7 @@ class PlannerTest extends AnyFunSuite {
     )
     val live = plan(power8, workload = known, change = _.copy(source = "live"))
     assert(!live.conf.contains("spark.local.dir"))
-    assert(plan(power8, conf("spark.local.dir" -> "/ssd"), known).conf("spark.local.dir") == "/ssd")
+    assert(!plan(power8, conf("spark.local.dir" -> "/ssd"), known).conf.contains("spark.local.dir"))
   }
 
   test(
@@ -325,11 +325,12 @@ class PlannerTest extends AnyFunSuite {
   }
 
   test("spark-submit's arguments quote what a shell would take apart") {
-    val got = plan(xeon, conf("spark.executor.extraJavaOptions" -> "-Da='b c'"))
-    val text = PlanFormat.SparkSubmit.render(got)
+    val set = conf("spark.executor.extraJavaOptions" -> "-Da='b c'")
+    val got = plan(xeon, set)
+    val text = PlanFormat.SparkSubmit.render(got, set.conf)
     assert(text.startsWith("--master 'local-numa[6x8]'"))
     assert(text.contains("""--conf 'spark.executor.extraJavaOptions=-Da='\''b c'\'''"""))
-    assert(PlanFormat.Conf.render(got).contains("spark.executor.cores 8\n"))
+    assert(PlanFormat.Conf.render(got, set.conf).contains("spark.executor.cores 8\n"))
   }
 
   test("4,096 CPUs on 64 nodes are planned in a moment, also thread by thread") {

@@ -45,6 +45,17 @@ private[spark] object HearthConfig {
     .checkValues(Set("process", "docker"))
     .createWithDefault("process")
 
+  val Neighbours: ConfigEntry[String] = ConfigBuilder("spark.hearth.neighbours")
+    .doc(
+      "What becomes of bound executors of other applications, whosever, that run when this one is planned. " +
+        "`avoid`: their CPUs are left alone; where nothing fits beside them they are shared, with a warning. " +
+        "`ignore`: the machine is planned for as if it were idle."
+    )
+    .version("0.1.0")
+    .stringConf
+    .checkValues(Set("avoid", "ignore"))
+    .createWithDefault("avoid")
+
   val PlanFile: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.plan")
     .doc(
       "A plan (JSON, contract/plan.schema.json) to carry out instead of planning; `hearth submit` sets it."
@@ -113,6 +124,7 @@ private[spark] object HearthConfig {
     Launcher,
     WorkloadKind,
     InputSize,
+    Neighbours,
     PlanFile,
     PlacementInterval,
     ClassDataArchive,

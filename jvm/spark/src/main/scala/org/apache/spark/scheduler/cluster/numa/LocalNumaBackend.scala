@@ -15,13 +15,15 @@ import org.apache.spark.internal.config.{
 import org.apache.spark.internal.config.Deploy.MAX_EXECUTOR_RETRIES
 import org.apache.spark.launcher.{LauncherBackend, SparkAppHandle}
 import org.apache.spark.resource.ResourceProfile
-import org.apache.spark.rpc.RpcAddress
+import org.apache.spark.rpc.{RpcAddress, RpcCallContext}
 import org.apache.spark.scheduler._
+import org.apache.spark.scheduler.cluster.CoarseGrainedClusterMessages.RegisterExecutor
 import org.apache.spark.scheduler.cluster.{CoarseGrainedSchedulerBackend, SchedulerBackendUtils}
 import org.apache.spark.util.ShutdownHookManager
 
 import io.hearth.core.plan.{ExecutorPlan, Plan}
-import io.hearth.spark.{ExecutorPool, ExitStatus, LossHistory, LossLimit, Member, PoolListener}
+import io.hearth.spark.{ExecutorLaunch, ExecutorPool, ExitStatus, LossHistory, LossLimit, Member}
+import io.hearth.spark.PoolListener
 
 /**
  * Runs the plan's executors as processes of this machine and keeps them running: Spark's scheduler asks
@@ -35,7 +37,10 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
     .getOption("spark.app.id")
     .getOrElse(s"local-numa-${System.currentTimeMillis}-${ProcessHandle.current.pid}")
   private val initialExecutors =
-    SchedulerBackendUtils.getInitialTargetExecutorNumber(conf, plan.executors.size)
+    math.min(
+      plan.executors.size,
+      SchedulerBackendUtils.getInitialTargetExecutorNumber(conf, plan.executors.size)
+    )
   private val losses = new AtomicReference(LocalNumaBackend.lossHistory(conf))
 
   private lazy val application = new RunningApplication(sc, appId, plan)
@@ -130,8 +135,23 @@ private[spark] class LocalNumaBackend(scheduler: TaskSchedulerImpl, sc: SparkCon
 
   override protected def createDriverEndpoint(): DriverEndpoint = new NumaDriverEndpoint
 
-  /** A lost connection only stops new tasks; the process's exit, which says why, removes the executor. */
+  /**
+   * A lost connection only stops new tasks; the process's exit, which says why, removes the executor.
+   * An executor of another application has no place here.
+   */
   private class NumaDriverEndpoint extends DriverEndpoint {
+    override def receiveAndReply(context: RpcCallContext): PartialFunction[Any, Unit] =
+      refuseStrangers(context).orElse(super.receiveAndReply(context))
+
+    private def refuseStrangers(context: RpcCallContext): PartialFunction[Any, Unit] = {
+      case RegisterExecutor(id, _, host, _, _, attributes, _, _)
+          if !attributes.get(ExecutorLaunch.ApplicationAttribute).contains(appId) =>
+        val refusal =
+          s"executor $id on $host is not of application $appId, whose driver this is"
+        logWarning(s"Refused to register: $refusal")
+        context.sendFailure(new IllegalStateException(refusal))
+    }
+
     override def onDisconnected(address: RpcAddress): Unit =
       addressToExecutorId.get(address).foreach(disableExecutor)
   }

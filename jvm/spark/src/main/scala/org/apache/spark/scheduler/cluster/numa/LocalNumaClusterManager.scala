@@ -1,8 +1,6 @@
 package org.apache.spark.scheduler.cluster.numa
 
-import java.nio.file.{Files, Path}
-
-import scala.util.Try
+import java.util.UUID
 
 import org.apache.spark.{SparkConf, SparkContext}
 import org.apache.spark.internal.Logging
@@ -12,11 +10,8 @@ import org.apache.spark.scheduler.TaskSchedulerImpl
 import org.apache.spark.scheduler.local.LocalSchedulerBackend
 import org.apache.spark.util.Utils
 
-import io.hearth.core.UserError
-import io.hearth.core.json.Json
-import io.hearth.core.plan.{Limits, Plan, PlanJson, PlanMode, Planner, Workload, WorkloadKind}
-import io.hearth.core.topology.{IdSet, Scratch, TopologyReader}
-import io.hearth.spark.MasterUrl
+import io.hearth.core.plan.{Beside, Plan, PlanMode, Reason}
+import io.hearth.spark.{ApplicationToken, MasterUrl}
 
 /**
  * The masters `local-numa`, `local-numa[N]` and `local-numa[NxM]`: one executor for each part of the plan,
@@ -30,10 +25,8 @@ private[spark] class LocalNumaClusterManager extends ExternalClusterManager with
   override def canCreate(masterURL: String): Boolean = MasterUrl.matches(masterURL)
 
   override def createTaskScheduler(sc: SparkContext, masterURL: String): TaskScheduler = {
-    val plan = LocalNumaClusterManager.planFor(sc.conf, masterURL)
-    plan.reasons.foreach(r =>
-      logInfo(s"Plan: ${r.decision} ${r.value}: ${r.because} (${r.source})")
-    )
+    val plan = DriversPlan.planFor(sc.conf, masterURL)
+    plan.reasons.foreach(tell)
     plan.mode match {
       case PlanMode.Native =>
         ExecutorResources.refuse(sc.conf)
@@ -42,6 +35,11 @@ private[spark] class LocalNumaClusterManager extends ExternalClusterManager with
         LocalNumaClusterManager.applySettings(sc.conf, plan)
         new PlannedScheduler(sc, plan)
     }
+  }
+
+  private def tell(reason: Reason): Unit = {
+    val sentence = s"Plan: ${reason.decision} ${reason.value}: ${reason.because} (${reason.source})"
+    if (reason.decision == Beside.Decision) logWarning(sentence) else logInfo(sentence)
   }
 
   override def createSchedulerBackend(
@@ -71,54 +69,22 @@ private[spark] class NativeScheduler(sc: SparkContext, plan: Plan)
 private[spark] class PlannedScheduler(sc: SparkContext, plan: Plan)
     extends LocalNumaScheduler(sc, plan.executors.map(_.host).toSet)
     with CreatesBackend {
-  override def createBackend(sc: SparkContext): SchedulerBackend =
+  override def createBackend(sc: SparkContext): SchedulerBackend = {
+    // Before there is an endpoint: it answers every executor with the settings of its first answer.
+    sc.conf.set(ApplicationToken.Key, UUID.randomUUID.toString)
     new LocalNumaBackend(this, sc, plan)
+  }
 }
 
 private[spark] object LocalNumaClusterManager {
 
-  /** @throws UserError when the master, a key or the plan file is wrong, or nothing fits the machine */
-  def planFor(conf: SparkConf, master: String): Plan = {
-    HearthConfig.all.foreach(conf.get(_))
-    val url = MasterUrl.parse(master)
-    conf.get(HearthConfig.PlanFile) match {
-      case Some(file) => readPlan(Path.of(file), url)
-      case None => makePlan(conf, master, url)
-    }
-  }
-
-  private def makePlan(conf: SparkConf, master: String, url: MasterUrl): Plan = {
-    val kind = conf.get(HearthConfig.WorkloadKind).flatMap(k => WorkloadKind.all.find(_.name == k))
-    val workload = Workload(kind, conf.get(HearthConfig.InputSize))
-    val limits = Limits(url.executors, url.cores, None, UserSettings.of(conf))
-    Planner
-      .plan(TopologyReader.load(None), workload, limits, IdSet.empty, Scratch.live())
-      .fold(unfit => throw new UserError(s"master '$master': ${unfit.message}"), identity)
-  }
-
-  private def readPlan(file: Path, url: MasterUrl): Plan = {
-    val text = Try(Files.readString(file)).getOrElse(
-      throw new UserError(s"spark.hearth.plan: $file cannot be read; remove the key to plan anew")
-    )
-    val plan = PlanJson.read(Json.parse(text, file.toString))
-    val executors = plan.executors.size
-    if (url.executors.exists(_ != executors))
-      throw new UserError(
-        s"spark.hearth.plan: $file has $executors executors, the master asks for ${url.executors.get}; " +
-          "use master local-numa, or remove the key to plan anew"
-      )
-    plan
-  }
-
-  /** What follows from the plan; what the user set himself stands in the plan already. */
+  /** What follows from the plan; what the user set, in whatever way, stands. */
   def applySettings(conf: SparkConf, plan: Plan): Unit = {
-    plan.conf.foreach { case (key, value) => conf.set(key, value) }
-    if (Utils.isDynamicAllocationEnabled(conf)) {
-      val places = plan.executors.size
-      conf.set(
-        DYN_ALLOCATION_MAX_EXECUTORS,
-        math.min(places, conf.get(DYN_ALLOCATION_MAX_EXECUTORS))
-      )
-    } else conf.set(EXECUTOR_INSTANCES, plan.executors.size)
+    plan.conf.foreach { case (key, value) => conf.setIfMissing(key, value) }
+    val key =
+      if (Utils.isDynamicAllocationEnabled(conf)) DYN_ALLOCATION_MAX_EXECUTORS
+      else EXECUTOR_INSTANCES
+    conf.setIfMissing(key.key, plan.executors.size.toString)
+    ()
   }
 }

@@ -12,7 +12,7 @@ import org.apache.spark.{SecurityManager, SparkConf, SparkContext, SPARK_VERSION
 import org.apache.spark.internal.Logging
 import org.apache.spark.internal.config._
 import org.apache.spark.launcher.JavaModuleOptions
-import org.apache.spark.rpc.{RpcAddress, RpcEndpointAddress}
+import org.apache.spark.rpc.RpcEndpointAddress
 import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend
 import org.apache.spark.shuffle.numa.NumaShuffleManager
 import org.apache.spark.util.{ShutdownHookManager, Utils}
@@ -232,24 +232,25 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
     }
 
   private def startProcess(executor: ExecutorLaunch): (Process, Boolean) = {
-    val spec = ExecutorLaunch.compose(
-      launch,
-      executor,
-      archiveOptions(executor.id),
-      resources.writeFile(executor.place, executor.workDirectory)
-    )
+    val archived = archiveOptions(executor.id)
+    val assigned = resources.writeFile(executor.place, executor.workDirectory)
+    val spec = ExecutorLaunch.compose(launch, executor, archived, assigned)
     if (launcher == "docker") {
       val container = Docker.containerName(s"hearth-$appId-${executor.id}")
       (Docker.start(spec, container), spec.binding.isDefined)
-    } else startBound(spec, executor)
+    } else {
+      val unbound = ExecutorLaunch.compose(launch, executor.copy(bound = false), archived, assigned)
+      startBound(spec, unbound, executor.id)
+    }
   }
 
-  private def startBound(spec: LaunchSpec, executor: ExecutorLaunch): (Process, Boolean) =
+  /** @param unbound what runs where the kernel refuses the binding and the user allowed that */
+  private def startBound(spec: LaunchSpec, unbound: LaunchSpec, id: String): (Process, Boolean) =
     try (BoundLauncher.start(spec), spec.binding.isDefined)
     catch {
       case refused: BindingRefused if binding == "preferred" =>
-        logWarning(s"Executor ${executor.id} goes on unbound: ${refused.getMessage}")
-        (BoundLauncher.start(spec.copy(binding = None)), false)
+        logWarning(s"Executor $id goes on unbound: ${refused.getMessage}")
+        (BoundLauncher.start(unbound), false)
       case refused: BindingRefused =>
         throw new UserError(
           s"${refused.getMessage}; or set spark.hearth.binding=preferred to go on unbound",
@@ -289,7 +290,8 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
       sparkOptions = JavaModuleOptions.defaultModuleOptionArray.toVector ++ startupOptions,
       userOptions = UserSettings.executorJavaOptions(conf),
       environment = sc.executorEnvs.toMap ++ libraryPath ++ secrets,
-      driverUrl = driverUrl
+      driverUrl = driverUrl,
+      token = conf.get(ApplicationToken.Key)
     )
   }
 
@@ -308,10 +310,9 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
     shared ++ security.getEnvironmentForSslRpcPasswords
   }
 
-  private def driverUrl: String = {
-    val address = RpcAddress(conf.get(DRIVER_HOST_ADDRESS), conf.get(DRIVER_PORT))
-    RpcEndpointAddress(address, CoarseGrainedSchedulerBackend.ENDPOINT_NAME).toString
-  }
+  /** Where this driver listens: of a port that was taken Spark goes on to another. */
+  private def driverUrl: String =
+    RpcEndpointAddress(sc.env.rpcEnv.address, CoarseGrainedSchedulerBackend.ENDPOINT_NAME).toString
 
   /** The user's entries, this jar, then the driver's own class path: what the driver sees, executors see. */
   private def executorClassPath: Vector[String] = {

@@ -1,42 +1,58 @@
 package org.apache.spark.scheduler.cluster.numa
 
 import org.apache.spark.SparkConf
-import org.apache.spark.internal.config.EXECUTOR_JAVA_OPTIONS
+import org.apache.spark.internal.config.{EXECUTOR_JAVA_OPTIONS, EXECUTOR_MEMORY}
 import org.apache.spark.launcher.JavaModuleOptions
 import org.apache.spark.util.Utils
 
-import io.hearth.core.plan.JavaOptions
+import io.hearth.core.plan.{JavaOptions, Settings}
 
-/** What the user set of the keys that a plan decides, told from what SparkContext has added by itself. */
+/** What the user set of the keys that a plan reads or sets, told from what SparkContext has added by itself. */
 private[spark] object UserSettings {
 
-  private val planned = Vector(
-    "spark.executor.",
-    "spark.memory.",
-    "spark.cores.max",
-    "spark.task.",
-    "spark.local.dir",
-    "spark.sql.shuffle.partitions",
-    "spark.default.parallelism",
-    "spark.dynamicAllocation.",
-    "spark.locality.wait",
-    "spark.scheduler.revive.interval",
-    "spark.driver.memory"
-  )
+  /** Read when the driver's JVM starts: a program comes too late for them, with Spark as with hearth. */
+  private val ofDriversStart = Set("spark.driver.memory", "spark.driver.extraJavaOptions")
 
-  def of(conf: SparkConf): Map[String, String] = {
-    val keys = conf.getAll.toMap.filter { case (key, _) => planned.exists(key.startsWith) }
-    val options = executorJavaOptions(conf)
-    val settings = keys.removed("spark.executor.id").removed(EXECUTOR_JAVA_OPTIONS.key)
-    if (options.isEmpty) settings
-    else settings.updated(EXECUTOR_JAVA_OPTIONS.key, JavaOptions.join(options))
+  /**
+   * @param environment that of the driver; what Spark itself takes from it counts
+   *                    (SparkContext.executorMemoryInMb, Utils.getConfiguredLocalDirs of Spark 4.3)
+   */
+  def of(conf: SparkConf, environment: Map[String, String]): Map[String, String] = {
+    val set = known(conf.getAll.toMap)
+    val memory = environment.get("SPARK_EXECUTOR_MEMORY").orElse(environment.get("SPARK_MEM"))
+    memory.map(EXECUTOR_MEMORY.key -> _).toMap ++ set ++
+      environment.get("SPARK_LOCAL_DIRS").map("spark.local.dir" -> _)
   }
 
+  /**
+   * Of the settings on which a plan rests those that the program made itself: they differ from those
+   * of the command line and the files.
+   *
+   * @param submitted the system properties, in which SparkSubmit leaves those (JavaMainApplication)
+   */
+  def ofProgram(conf: SparkConf, submitted: Map[String, String]): Map[String, String] = {
+    val (now, before) = (known(conf.getAll.toMap), known(submitted))
+    now.filter { case (key, value) =>
+      Settings.Read(key) && !ofDriversStart(key) && !before.get(key).contains(value)
+    }
+  }
+
+  private def known(settings: Map[String, String]): Map[String, String] = {
+    val options = ofUsers(settings.get(EXECUTOR_JAVA_OPTIONS.key))
+    val keys = settings.filter { case (key, _) => Settings.known(key) }
+    val rest = keys.removed(EXECUTOR_JAVA_OPTIONS.key)
+    if (options.isEmpty) rest
+    else rest.updated(EXECUTOR_JAVA_OPTIONS.key, JavaOptions.join(options))
+  }
+
+  def executorJavaOptions(conf: SparkConf): Vector[String] =
+    ofUsers(conf.get(EXECUTOR_JAVA_OPTIONS))
+
   /** The user's JVM options for executors, without the module options that SparkContext puts before them. */
-  def executorJavaOptions(conf: SparkConf): Vector[String] = {
+  private def ofUsers(options: Option[String]): Vector[String] = {
     val modules = JavaModuleOptions.defaultModuleOptionArray.toVector ++
       Utils.splitCommandString(JavaModuleOptions.defaultModuleOptions)
-    val all = conf.get(EXECUTOR_JAVA_OPTIONS).map(Utils.splitCommandString).getOrElse(Nil).toVector
+    val all = options.map(Utils.splitCommandString).getOrElse(Nil).toVector
     all.filterNot(option =>
       modules.contains(option) || option.startsWith("-Djava.net.preferIPv6Addresses=")
     )

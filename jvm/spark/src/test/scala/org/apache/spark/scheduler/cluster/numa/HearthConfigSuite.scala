@@ -21,6 +21,7 @@ class HearthConfigSuite extends AnyFunSuite {
     "spark.hearth.launcher" -> "podman",
     "spark.hearth.workload" -> "poetry",
     "spark.hearth.input" -> "0",
+    "spark.hearth.neighbours" -> "chase away",
     "spark.hearth.plan" -> " ",
     "spark.hearth.placement.interval" -> "-1s",
     "spark.hearth.classDataArchive" -> "perhaps",

@@ -1,0 +1,61 @@
+package io.hearth.core.plan
+
+import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology}
+
+/** Plans beside the bound executors that run already: around them, or over them where nothing fits. */
+object Beside {
+
+  /** What a plan's reason about them is called. */
+  val Decision = "neighbours"
+
+  private val Source = "kernel: /proc/PID/status"
+
+  /**
+   * As [[Planner.plan]]; a reason says what the neighbours changed.
+   *
+   * @param occupied CPUs that the user wants left alone in any case
+   */
+  def plan(
+      topology: Topology,
+      workload: Workload,
+      limits: Limits,
+      occupied: IdSet,
+      neighbours: Neighbours,
+      scratch: Option[Scratch]
+  ): Either[Unfit, Plan] = {
+    def planned(taken: IdSet) = Planner.plan(topology, workload, limits, taken, scratch)
+    val ours = topology.allowed.cpus &~ occupied
+    val near = neighbours.copy(executors = neighbours.executors.filter(_.cpus.intersects(ours)))
+    val theirs = near.cpus & ours
+    val made =
+      if (theirs.isEmpty) planned(occupied)
+      else
+        planned(occupied | theirs).map(adding(around(theirs, near))).left.flatMap { unfit =>
+          planned(occupied).map(plan => adding(over(plan, theirs, near, unfit))(plan))
+        }
+    made.map(plan => neighbours.hidden.fold(plan)(why => adding(unseen(why))(plan)))
+  }
+
+  private def adding(reason: Reason)(plan: Plan): Plan =
+    plan.copy(reasons = plan.reasons :+ reason)
+
+  private def around(theirs: IdSet, neighbours: Neighbours) = Reason(
+    Decision,
+    s"CPUs $theirs left alone",
+    s"bound executors of other applications run there: ${neighbours.who}",
+    Source
+  )
+
+  private def over(plan: Plan, theirs: IdSet, neighbours: Neighbours, unfit: Unfit) = {
+    val shared = theirs & IdSet.union(plan.executors.iterator.map(_.cpus))
+    Reason(
+      Decision,
+      if (shared.isEmpty) "memory shared" else s"CPUs $shared shared",
+      s"bound executors of other applications run there: ${neighbours.who}; beside them nothing " +
+        s"fits (${unfit.message}), so both get slower",
+      Source
+    )
+  }
+
+  private def unseen(why: String) = Reason(Decision, "unknown", why, "kernel: proc(5)")
+}

@@ -1,0 +1,123 @@
+package org.apache.spark.scheduler.cluster.numa
+
+import java.nio.file.{Files, Path}
+
+import scala.util.Try
+
+import org.apache.spark.SparkConf
+import org.apache.spark.internal.Logging
+import org.apache.spark.internal.config.{EXECUTOR_CORES, EXECUTOR_INSTANCES, EXECUTOR_MEMORY}
+
+import io.hearth.core.UserError
+import io.hearth.core.json.Json
+import io.hearth.core.plan.{Beside, Limits, Plan, PlanJson, Workload, WorkloadKind}
+import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology, TopologyReader}
+import io.hearth.spark.MasterUrl
+
+/** The plan of an application, in its driver: the one that was made for it, or one made here. */
+private[spark] object DriversPlan extends Logging {
+
+  /** @throws UserError when the master, a key or the plan file is wrong, or nothing fits the machine */
+  def planFor(conf: SparkConf, master: String): Plan = planFor(conf, master, sys.props.toMap)
+
+  /** @param submitted settings of the command line and the files, by [[UserSettings.ofProgram]] */
+  def planFor(conf: SparkConf, master: String, submitted: Map[String, String]): Plan = {
+    HearthConfig.all.foreach(conf.get(_))
+    val url = MasterUrl.parse(master)
+    conf.get(HearthConfig.PlanFile) match {
+      case Some(file) =>
+        val plan = readPlan(Path.of(file), url)
+        followed(conf, master, plan, UserSettings.ofProgram(conf, submitted).keySet)
+      case None =>
+        val asked = Limits(url.executors, url.cores, None, Map.empty)
+        makePlan(conf, master, TopologyReader.load(None), Workload.unknown, asked)
+    }
+  }
+
+  /**
+   * A plan as it was made, or one made anew where the program itself sets what the plan rests on: the
+   * program has the last word, as with Spark.
+   */
+  private def followed(
+      conf: SparkConf,
+      master: String,
+      plan: Plan,
+      programs: Set[String]
+  ): Plan =
+    if (programs.isEmpty) plan
+    else {
+      logInfo(
+        s"The program sets ${programs.toVector.sorted.mkString(", ")}, on which the plan of " +
+          s"${HearthConfig.PlanFile.key} rests: the plan is made anew"
+      )
+      withdraw(conf, plan, programs)
+      val limits = asked(plan, MasterUrl.parse(master), programs)
+      makePlan(conf, master, machineOf(plan), plan.workload, limits)
+    }
+
+  /** `hearth submit` may have bound this driver to a part of the CPUs that it planned for. */
+  private def machineOf(plan: Plan): Topology = {
+    val machine = TopologyReader.load(None)
+    val cpus = plan.driver.cpus | IdSet.union(plan.executors.iterator.map(_.cpus))
+    machine.copy(allowed = machine.allowed.copy(cpus = cpus))
+  }
+
+  /** Takes back what was derived for the other plan; a derived setting is not the user's. */
+  private def withdraw(conf: SparkConf, plan: Plan, programs: Set[String]): Unit =
+    plan.conf.foreach { case (key, value) =>
+      if (!programs.contains(key) && conf.getOption(key).contains(value)) conf.remove(key)
+    }
+
+  /** The options of hearth's that the program leaves in force. */
+  private def asked(plan: Plan, url: MasterUrl, programs: Set[String]): Limits = {
+    val users = if (url == MasterUrl.parse(plan.master)) MasterUrl(None, None) else url
+    Limits(
+      plan.asked.executors.orElse(users.executors).filterNot(_ => programs(EXECUTOR_INSTANCES.key)),
+      plan.asked.cores.orElse(users.cores).filterNot(_ => programs(EXECUTOR_CORES.key)),
+      plan.asked.memoryMb.filterNot(_ => programs(EXECUTOR_MEMORY.key)),
+      Map.empty
+    )
+  }
+
+  /** @param said what was said of the application where the settings say nothing */
+  private def makePlan(
+      conf: SparkConf,
+      master: String,
+      machine: Topology,
+      said: Workload,
+      asked: Limits
+  ): Plan = {
+    val kind = conf.get(HearthConfig.WorkloadKind).flatMap(k => WorkloadKind.all.find(_.name == k))
+    val workload =
+      Workload(kind.orElse(said.kind), conf.get(HearthConfig.InputSize).orElse(said.inputBytes))
+    val limits = asked.copy(conf = UserSettings.of(conf, sys.env))
+    Beside
+      .plan(
+        machine,
+        workload,
+        limits,
+        IdSet.empty,
+        neighbours(conf),
+        Scratch.live()
+      )
+      .fold(unfit => throw new UserError(s"master '$master': ${unfit.message}"), identity)
+  }
+
+  private def neighbours(conf: SparkConf): Neighbours =
+    if (conf.get(HearthConfig.Neighbours) == "ignore") Neighbours.none
+    else Neighbours.running(Path.of("/proc"))
+
+  private def readPlan(file: Path, url: MasterUrl): Plan = {
+    val text = Try(Files.readString(file)).getOrElse(
+      throw new UserError(s"spark.hearth.plan: $file cannot be read; remove the key to plan anew")
+    )
+    val plan = PlanJson.read(Json.parse(text, file.toString))
+    val executors = plan.executors.size
+    if (url.executors.exists(_ != executors))
+      throw new UserError(
+        s"spark.hearth.plan: $file has $executors executors, the master asks for ${url.executors.get}; " +
+          "use master local-numa, or remove the key to plan anew"
+      )
+    plan
+  }
+}

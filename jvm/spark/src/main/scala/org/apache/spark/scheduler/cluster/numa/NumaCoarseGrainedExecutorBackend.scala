@@ -1,0 +1,62 @@
+package org.apache.spark.scheduler.cluster.numa
+
+import org.apache.spark.{SparkConf, SparkEnv}
+import org.apache.spark.executor.CoarseGrainedExecutorBackend
+import org.apache.spark.resource.ResourceProfile
+import org.apache.spark.rpc.RpcEnv
+
+import io.hearth.spark.ApplicationToken
+
+/**
+ * The executor's main program: Spark's own, after a look at whose driver it is that answers.
+ *
+ * Addresses are given again: where another application's driver, or somebody else, listens at the
+ * address of ours, an executor that registered there would run that one's tasks. The driver's settings
+ * come before the registration, and hold the application's token.
+ */
+private[spark] object NumaCoarseGrainedExecutorBackend {
+
+  def main(words: Array[String]): Unit = {
+    val name = getClass.getCanonicalName.stripSuffix("$")
+    val arguments = CoarseGrainedExecutorBackend.parseArguments(words, name)
+    CoarseGrainedExecutorBackend.run(arguments, checked)
+    sys.exit(0)
+  }
+
+  private def checked(
+      rpcEnv: RpcEnv,
+      arguments: CoarseGrainedExecutorBackend.Arguments,
+      env: SparkEnv,
+      profile: ResourceProfile
+  ): CoarseGrainedExecutorBackend = {
+    stranger(arguments, env.conf, sys.env).foreach { sentence =>
+      System.err.println(sentence)
+      sys.exit(ApplicationToken.StrangersExit)
+    }
+    new CoarseGrainedExecutorBackend(
+      rpcEnv,
+      arguments.driverUrl,
+      arguments.executorId,
+      arguments.bindAddress,
+      arguments.hostname,
+      arguments.cores,
+      env,
+      arguments.resourcesFileOpt,
+      profile
+    )
+  }
+
+  /** @return why this executor must not register; absent where the driver is its own */
+  def stranger(
+      arguments: CoarseGrainedExecutorBackend.Arguments,
+      driversConf: SparkConf,
+      environment: Map[String, String]
+  ): Option[String] = {
+    val own = environment.get(ApplicationToken.Variable)
+    Option.unless(own.nonEmpty && driversConf.getOption(ApplicationToken.Key) == own)(
+      s"Executor ${arguments.executorId} of application ${arguments.appId} does not register: at " +
+        s"${arguments.driverUrl} another application's driver answers; give each its own " +
+        "spark.driver.port, or leave spark.driver.port, spark.driver.host and spark.driver.bindAddress out"
+    )
+  }
+}

@@ -1,0 +1,58 @@
+"""The environment in which spark-submit runs: what `spark-env.sh` makes of the caller's.
+
+Every script of Spark's sources it first (bin/load-spark-env.sh): what it sets stands before
+what the caller's environment says.
+"""
+
+import os
+import subprocess
+from collections.abc import MutableMapping
+from pathlib import Path
+
+from hearth.launch.settings import conf_folder
+from hearth.model.errors import UserError
+
+_LIMIT_S = 60
+# What the script prints is no part of the answer.
+_SOURCE = 'exec 3>&1 >&2; set -a; . "$0"; exec env -0 >&3'
+_SHELLS_OWN = ("_", "SHLVL", "PWD", "OLDPWD")
+
+
+def load_spark_env(spark_home: Path, environment: MutableMapping[str, str]) -> None:
+    """Changes `environment` as spark-env.sh does, where there is one and no script has read it.
+
+    Raises UserError where the script fails.
+    """
+    script = conf_folder(spark_home, environment) / "spark-env.sh"
+    if environment.get("SPARK_ENV_LOADED") or not script.is_file():
+        return
+    given = {**environment, "SPARK_HOME": str(spark_home), "SPARK_CONF_DIR": str(script.parent)}
+    result = _sourced(script, given)
+    for name in set(environment) - set(result):
+        del environment[name]
+    changed = {name: value for name, value in result.items() if given.get(name) != value}
+    environment.update({n: v for n, v in changed.items() if n not in _SHELLS_OWN})
+
+
+def _sourced(script: Path, environment: dict[str, str]) -> dict[str, str]:
+    try:
+        done = subprocess.run(
+            ["bash", "-c", _SOURCE, str(script)],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            timeout=_LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UserError(
+            f"{script}: it has not ended within {_LIMIT_S} s, and spark-submit reads it too: "
+            "correct it"
+        ) from error
+    if done.returncode:
+        raise UserError(
+            f"{script}: it ends with exit code {done.returncode}, and spark-submit reads it too: "
+            "correct it"
+        )
+    words = os.fsdecode(done.stdout).split("\0")
+    return dict(word.split("=", 1) for word in words if "=" in word)

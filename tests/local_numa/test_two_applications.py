@@ -1,0 +1,152 @@
+"""Two applications at once: each has its own CPUs, and executors know their own driver."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from application import APPS, BIN, Outcome, Site, eventually, read_words
+
+from support import Command, require
+
+AVOID = {"spark__hearth__neighbours": "avoid"}
+SPARKS = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+
+
+@pytest.fixture
+def other(tmp_path: Path, site: Site) -> Iterator[Site]:
+    """A second place, whose applications go with the first one's."""
+    place = Site(tmp_path / "other")
+    place.root.mkdir()
+    yield place
+    site.started.extend(place.started)
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port on which somebody listens who is no driver."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def submit(site: Site, *words: str, **conf: str) -> subprocess.Popen[str]:
+    """`hearth submit`, as `Site.start` starts spark-submit."""
+    for name in ("local", "tmp", "state"):
+        (site.root / name).mkdir(exist_ok=True)
+    settings = {**site.settings, **{key.replace("__", "."): value for key, value in conf.items()}}
+    options = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    process = subprocess.Popen(
+        [str(BIN / "hearth"), "submit", *options, *words],
+        env=site.environment,
+        cwd=site.root,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=(site.root / "driver.log").open("a"),
+        start_new_session=True,
+    )
+    site.started.append(process)
+    return process
+
+
+def executor(site: Site) -> tuple[int, str]:
+    """Process and driver's address of the one executor."""
+    eventually("an executor", lambda: len(site.executors()) == 1, 120)
+    ((pid, words),) = site.executors().items()
+    return pid, words["--driver-url"]
+
+
+def cpus_of(pid: int) -> str:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return re.findall(r"Cpus_allowed_list:\t(.*)", status)[0]
+
+
+def port_of(url: str) -> int:
+    return int(url.rsplit(":", 1)[1])
+
+
+def test_two_applications_on_one_port_have_their_own_executors_on_their_own_cpus(
+    site: Site, other: Site, taken: int, hearth: Command
+) -> None:
+    """The port that both are given is somebody else's already; each moves on to another.
+
+    The second one sets keys in code, over its command line and over what hearth derived.
+    """
+    if len(os.sched_getaffinity(0)) != 2:
+        require("two CPUs", "one application takes one of two, the next the other")
+    fixed = {"spark__driver__port": str(taken), "spark__driver__host": "127.0.0.1", **AVOID}
+    end = site.root / "end"
+    first = site.start("hold.py", str(end), master="local-numa[1x1]", **fixed)
+    pid, address = executor(site)
+    own = ("spark.executor.memory=600m", "spark.task.maxFailures=9", "spark.default.parallelism=5")
+    second = submit(
+        other, "--executors", "1", "--cores", "1", str(APPS / "hold.py"), str(end), *own,
+        spark__task__maxFailures="2", **fixed,
+    )  # fmt: skip
+    other_pid, other_address = executor(other)
+    assert {cpus_of(pid), cpus_of(other_pid)} == {"0", "1"}
+    assert "-Xmx600m" in read_words(Path(f"/proc/{other_pid}/cmdline"))
+    assert len({taken, port_of(address), port_of(other_address)}) == 3
+    third_is_told(hearth)
+    eventually("a task", lambda: "Starting task" in site.log, 120)
+    turned_away(site, pid, address)
+    does_not_register(Site(site.root / "stray"), site, port_of(address))
+    end.touch()
+    for process, settings in ((second, own), (first, ())):
+        output, _ = process.communicate(timeout=240)
+        report = Outcome(process.returncode, output, site.log + other.log).report
+        assert [f"{key}={value}" for key, value in report["read"].items()] == list(settings)
+    assert "The program sets spark.executor.memory, on which the plan" in other.log
+    assert other.document("plan.json")["executors"][0]["heap_mb"] == 600
+    assert site.document("placement.json")["executors"][0]["verdict"] == "as planned"
+    app = site.document("run.json")["app_id"]
+    assert f"left alone: bound executors of other applications run there: {app} of " in other.log
+
+
+def third_is_told(hearth: Command) -> None:
+    asked = ["--executors", "1", "--cores", "1"]
+    third = hearth("submit", "--dry-run", *asked, "x.py")
+    assert third.returncode == 0
+    assert re.search(r"  beside  CPUs [01] shared: .* of \S+ \(process \d+\) on CPUs", third.stderr)
+    reasons = json.loads(hearth("plan", *asked, "--json").stdout)["reasons"]
+    assert "beside them nothing fits" in reasons[-1]["because"]
+    elsewhere = hearth("plan", *asked, "--machine", "1 node of 16 GB, 2 cores", "--json").stdout
+    assert "neighbours" not in elsewhere
+
+
+def turned_away(site: Site, pid: int, address: str) -> None:
+    """An executor of another application that comes to a driver's address is turned away."""
+    words = read_words(Path(f"/proc/{pid}/cmdline"))
+    own = words[: words.index("-cp") + 2]
+    foreign = [w for w in own if not w.startswith("-Dhearth.bound=")]
+    foreign += [SPARKS, "--driver-url", address]
+    foreign += ["--executor-id", "77", "--hostname", "127.0.0.1", "--cores", "1"]
+    foreign += ["--app-id", "another", "--resourceProfileId", "0"]
+    done = subprocess.run(
+        foreign, cwd=site.root, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode != 0, done.stderr
+    assert "Refused to register: executor 77 on 127.0.0.1 is not of application" in site.log, (
+        done.stderr
+    )
+
+
+def does_not_register(stray: Site, first: Site, port: int) -> None:
+    """Its driver listens on the same port of another address, and names the first one's."""
+    stray.root.mkdir()
+    outcome = stray.run(
+        "hold.py", str(stray.root), master="local-numa[1x1]", spark__driver__port=str(port),
+        spark__driver__host="127.0.0.1", spark__driver__bindAddress="127.0.0.2",
+        spark__executor__maxNumFailures="1",
+    )  # fmt: skip
+    assert outcome.code != 0
+    assert (
+        f"at spark://CoarseGrainedScheduler@127.0.0.1:{port} another application's" in outcome.log
+    )
+    assert "exit 78: another application's driver answered" in outcome.log
+    assert first.log.count("Registered executor") == 1
