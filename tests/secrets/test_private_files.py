@@ -111,13 +111,14 @@ def test_no_jvm_starts_from_an_archive_that_somebody_else_put_into_the_cache(
         require("root", "only root can make a directory of another user's")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     training = archive.Training("cli", "key", lambda flag: [sys.executable, "-c", ""])
-    planted = tmp_path / "hearth" / "cli-key.jsa"
+    (tmp_path / "content").write_bytes(b"theirs")
+    planted = archive.name_of(training, tmp_path / "content")
     planted.parent.mkdir(0o755)
     planted.write_bytes(b"theirs")
     os.chown(planted, OTHER, OTHER)
     assert archive.existing(training) is None
     assert archive.prepared(training, False) is None
-    os.chown(planted, 0, 0)
+    planted.write_bytes(b"theirs")
     assert archive.existing(training) == planted
     os.chown(planted.parent, OTHER, OTHER)
     assert archive.existing(training) is None

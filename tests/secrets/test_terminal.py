@@ -21,10 +21,10 @@ def test_control_characters_are_shown_and_text_stays() -> None:
     assert escaped("\udcff") == "\\udcff"  # of a file name that is no UTF-8
 
 
-def test_an_error_shows_the_control_characters_of_what_was_typed(hearth: Command) -> None:
+def test_an_error_about_what_was_typed_has_none_of_its_control_characters(hearth: Command) -> None:
     done = hearth("topology", "--machine", HOSTILE)
     assert done.returncode == 2
-    assert "\\x1b]0;owned\\x07" in done.stderr
+    assert "]0;owned" in done.stderr
     assert not any(c in done.stderr for c in "\x1b\x9b\x07\r\u202e")
 
 

@@ -85,7 +85,7 @@ def existing(training: Training) -> Path | None:
     """The archive where it has been made already; a damaged one is removed."""
     for archive in sorted(places.cache_home().glob(f"{training.name}-{training.key}.*.jsa")):
         with contextlib.suppress(OSError):
-            if ours(archive) and archive == _named(training, archive):
+            if ours(archive) and archive == name_of(training, archive):
                 return archive
             archive.unlink()
     return None
@@ -106,7 +106,7 @@ def _place(training: Training, end: str) -> Path:
     return places.cache_home() / f"{training.name}-{training.key}.{end}"
 
 
-def _named(training: Training, content: Path) -> Path:
+def name_of(training: Training, content: Path) -> Path:
     """The archive with this content: size and Adler-32 stand in its name.
 
     A JVM that starts from an archive which was cut off or changed crashes, now or later.
@@ -135,7 +135,7 @@ def _make(training: Training) -> str:
         if done.returncode or not part.is_file():
             said = done.stderr.decode(errors="replace").strip().splitlines()
             return said[-1] if said else f"java ended with {done.returncode} and made no archive"
-        part.replace(_named(training, part))
+        part.replace(name_of(training, part))
         drop_oldest(part.parent, training.name)
         return ""
     except subprocess.TimeoutExpired:

@@ -90,14 +90,14 @@ final case class PlacementReport(appId: String, takenAt: Instant, findings: Vect
 object PlacementReport {
   val Schema = "hearth/placement/2"
 
+  /** It names executors alike. */
+  private val Earlier = "hearth/placement/1"
+
   /** @param root where procfs and sysfs are: `/` on a live machine */
   def take(root: Path, appId: String, subjects: Vector[Subject]): PlacementReport =
     PlacementReport(appId, Instant.now(), subjects.map(s => Finding(s, read(root, s))))
 
-  /**
-   * Reads again where the executors of an earlier report are now; one of an earlier version of hearth
-   * (hearth/placement/1) names them alike. @throws UserError if there is none
-   */
+  /** Reads again where the executors of an earlier report are now. @throws UserError if there is none */
   def retake(root: Path, runDirectory: Path): PlacementReport = {
     val file = runDirectory.resolve("placement.json")
     val text = Try(Files.readString(file)).getOrElse(
@@ -106,7 +106,7 @@ object PlacementReport {
       )
     )
     val document = Json.parse(text, file.toString)
-    if (document.path("schema").asText != Schema)
+    if (!Set(Schema, Earlier)(document.path("schema").asText))
       throw new UserError(s"$file is no placement report ($Schema): it is damaged, or another file")
     take(
       root,
