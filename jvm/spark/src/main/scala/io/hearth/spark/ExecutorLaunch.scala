@@ -2,6 +2,7 @@ package io.hearth.spark
 
 import java.nio.file.Path
 
+import io.hearth.core.Redaction
 import io.hearth.core.launch.{Binding, LaunchSpec}
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.Neighbours
@@ -22,7 +23,8 @@ final case class ApplicationLaunch(
     userOptions: Vector[String],
     environment: Map[String, String],
     driverUrl: String,
-    token: String
+    token: String,
+    redaction: Redaction
 )
 
 /**
@@ -75,8 +77,18 @@ object ExecutorLaunch {
       arguments(app, executor, resources),
       environment(app.environment),
       executorEnvironment(app, executor),
-      binding(executor)
+      binding(executor),
+      hidden(app, executor)
     ).foldLeft(empty(app, executor))((spec, step) => step(spec))
+
+  /** The user's system properties and agents, which may hold anything, and whatever is a secret. */
+  private def hidden(app: ApplicationLaunch, executor: ExecutorLaunch): Step = spec => {
+    val users = executor.place.javaOptions ++ app.userOptions
+    val (secret, open) = spec.javaOptions.partition(option =>
+      (users.contains(option) && !option.startsWith("-X")) || app.redaction.hides(option)
+    )
+    spec.copy(javaOptions = open, privateOptions = secret)
+  }
 
   private def empty(app: ApplicationLaunch, executor: ExecutorLaunch) = LaunchSpec(
     java = app.java,
@@ -110,7 +122,7 @@ object ExecutorLaunch {
 
   /** A plan holds the user's options already, unless the application itself set them after it was made. */
   private def userOptions(users: Vector[String]): Step = spec =>
-    if (spec.javaOptions.containsSlice(users)) spec else options(users)(spec)
+    options(users.drop(users.inits.find(spec.javaOptions.endsWith(_)).fold(0)(_.size)))(spec)
 
   private def arguments(
       app: ApplicationLaunch,

@@ -3,6 +3,8 @@ package io.hearth.spark
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 
+import io.hearth.core.Terminal
+
 /** How a process ended: its status as a shell tells it (128 + signal), in words, and its own last words. */
 object ExitStatus {
 
@@ -53,7 +55,7 @@ object ExitStatus {
       .filterNot(_.matches("""\s+at .*|\s+\.\.\. \d+ more"""))
       .toVector
     val sizes = lines.reverseIterator.scanLeft(0)(_ + _.length + 1).drop(1)
-    lines.takeRight(sizes.takeWhile(_ <= bytes).size).mkString("\n").trim
+    lines.takeRight(sizes.takeWhile(_ <= bytes).size).map(Terminal.escaped).mkString("\n").trim
   }
 
   /** The end of a log, at most `bytes` of it, from the beginning of a line; empty when there is none. */

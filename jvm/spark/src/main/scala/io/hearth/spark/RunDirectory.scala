@@ -1,11 +1,11 @@
 package io.hearth.spark
 
 import java.nio.file.attribute.PosixFilePermissions
-import java.nio.file.StandardOpenOption.{APPEND, CREATE}
-import java.nio.file.{Files, Path, StandardCopyOption}
+import java.nio.file.{Files, Path}
 
 import com.fasterxml.jackson.databind.JsonNode
 
+import io.hearth.core.files.{Homes, OwnFiles}
 import io.hearth.core.json.Json
 
 /**
@@ -19,16 +19,14 @@ final class RunDirectory(val path: Path) {
 
   /** @return the executor's directory, made with the files of its output, which can be written */
   def createExecutor(id: String): Path = {
-    val directory = Files.createDirectories(executor(id))
-    RunDirectory.Outputs.foreach(name =>
-      Files.newOutputStream(directory.resolve(name), CREATE, APPEND).close()
-    )
+    val directory = OwnFiles.claim(executor(id))
+    RunDirectory.Outputs.foreach(name => OwnFiles.empty(directory.resolve(name)))
     directory
   }
 
   /** Takes room for the last record of the run, for a disk that is full by then. */
   def reserve(): Unit = {
-    Files.write(reserved, new Array[Byte](RunDirectory.ReservedBytes))
+    Files.write(OwnFiles.empty(reserved), new Array[Byte](RunDirectory.ReservedBytes))
     ()
   }
 
@@ -45,14 +43,8 @@ final class RunDirectory(val path: Path) {
   def writePlacement(document: JsonNode): Unit = write("placement.json", document)
 
   /** A reader sees the old document or the new one, never a part. */
-  private def write(name: String, document: JsonNode): Unit = {
-    val partial = path.resolve(s".$name.partial")
-    try {
-      Files.writeString(partial, Json.pretty(document))
-      Files.move(partial, path.resolve(name), StandardCopyOption.ATOMIC_MOVE)
-    } finally Files.deleteIfExists(partial)
-    ()
-  }
+  private def write(name: String, document: JsonNode): Unit =
+    OwnFiles.write(path.resolve(name), Json.pretty(document))
 }
 
 object RunDirectory {
@@ -63,15 +55,11 @@ object RunDirectory {
 
   /** Environment and home directory decide where runs are kept (XDG Base Directory Specification). */
   def root(environment: String => Option[String], home: String): Path =
-    environment("HEARTH_STATE")
-      .map(Path.of(_))
-      .orElse(environment("XDG_STATE_HOME").map(Path.of(_, "hearth")))
-      .getOrElse(Path.of(home, ".local", "state", "hearth"))
-      .resolve("runs")
+    Homes.state(environment, home).resolve("runs")
 
   /** Readable by its owner alone: command lines and logs may hold secrets. */
   def create(root: Path, appId: String): RunDirectory = {
-    Files.createDirectories(root)
+    OwnFiles.keep(root)
     val owner = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
     new RunDirectory(Files.createDirectory(root.resolve(appId), owner))
   }

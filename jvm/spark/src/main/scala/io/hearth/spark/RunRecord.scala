@@ -11,6 +11,7 @@ import scala.util.{Try, Using}
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
+import io.hearth.core.files.OwnFiles
 import io.hearth.core.json.Json
 import io.hearth.core.placement.PlacementReport
 
@@ -66,7 +67,9 @@ object RunSweep {
   def sweep(root: Path, kept: Int, delete: Path => Unit): Vector[String] =
     if (!Files.isDirectory(root)) Vector.empty
     else {
-      val runs = directories(root).flatMap(dir => record(dir).map(dir -> _))
+      // In a shared place a record of somebody else's must not say what is deleted here.
+      val ours = directories(root).filter(dir => OwnFiles.trusted(dir.resolve("run.json")))
+      val runs = ours.flatMap(dir => record(dir).map(dir -> _))
       val (running, ended) = runs.partition { case (_, run) =>
         run.path("state").asText == "running"
       }

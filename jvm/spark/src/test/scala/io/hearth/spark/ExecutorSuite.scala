@@ -4,7 +4,7 @@ import java.nio.file.{Files, Path}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.UserError
+import io.hearth.core.{Redaction, UserError}
 import io.hearth.core.launch.Binding
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.IdSet
@@ -70,7 +70,8 @@ class ExecutorSuite extends AnyFunSuite {
     userOptions = Vector("-Duser=1"),
     environment = Map("SPARK_USER" -> "me"),
     driverUrl = "spark://S@h:7",
-    token = "t-1"
+    token = "t-1",
+    redaction = Redaction.of(_ => None)
   )
 
   private def launch(place: ExecutorPlan, bound: Boolean = true) = ExecutorLaunch(
@@ -90,8 +91,8 @@ class ExecutorSuite extends AnyFunSuite {
       ExecutorLaunch.compose(app, launch(place(1, "127.78.0.1")), Vector("-Xshare:auto"), None)
     assert(
       spec.command.mkString(" ") ==
-        "/jdk/bin/java -Dhearth.bound=app-1 -Xmx2048m -Djava.io.tmpdir=/t -XX:ErrorFile=/logs/hs_err_pid%p.log -Dspark.driver.port=7 -XX:+UseParallelGC -Duser=1 " +
-        "-Xshare:auto -cp /h.jar:/spark/jars/* " +
+        "/jdk/bin/java -Dhearth.bound=app-1 -Xmx2048m -Djava.io.tmpdir=/t -XX:ErrorFile=/logs/hs_err_pid%p.log -Dspark.driver.port=7 -XX:+UseParallelGC " +
+        "-Xshare:auto @/w/.java-options -cp /h.jar:/spark/jars/* " +
         "org.apache.spark.scheduler.cluster.numa.NumaCoarseGrainedExecutorBackend " +
         "--driver-url spark://S@h:7 --executor-id 5 --hostname 127.78.0.1 --cores 2 --app-id app-1 " +
         "--resourceProfileId 0"
@@ -110,6 +111,18 @@ class ExecutorSuite extends AnyFunSuite {
         "SPARK_LOG_URL_STDERR" -> "http://ui/stderr"
       )
     )
+  }
+
+  test("no command line of an executor shows the user's properties and agents, or a secret") {
+    val users = Vector("-Xss2m", "-Ddb.password=hush", "-javaagent:/a.jar=key=hush", "-Dplain=hush")
+    val planned = place(1, "a").copy(javaOptions = "-XX:+UseParallelGC" +: users)
+    val startup = Vector("-Dspark.ssl.rpc.token=hush", "-Dspark.driver.port=7")
+    val full = app.copy(userOptions = users :+ "-Xlog:gc", sparkOptions = startup)
+    val spec = ExecutorLaunch.compose(full, launch(planned), Vector.empty, None)
+    assert(!spec.command.mkString(" ").contains("hush"))
+    assert(spec.privateOptions.toSet == (users.drop(1) :+ startup.head).toSet)
+    assert(spec.privateOptions.size == 4, "none twice: an agent would be loaded twice")
+    assert(Seq("-Xss2m", "-Xlog:gc").forall(spec.javaOptions.contains))
   }
 
   test("an executor that has custom resources is given the file that names them") {
@@ -181,7 +194,7 @@ class ExecutorSuite extends AnyFunSuite {
   ) {
     val planned = place(0, "a").copy(javaOptions = Vector("-XX:+UseG1GC", "-Duser=1"))
     val spec = ExecutorLaunch.compose(app, launch(planned, bound = false), Vector.empty, None)
-    assert(spec.javaOptions.count(_ == "-Duser=1") == 1)
+    assert((spec.javaOptions ++ spec.privateOptions).count(_ == "-Duser=1") == 1)
     assert(spec.binding.isEmpty)
   }
 

@@ -6,7 +6,7 @@ import java.nio.file.Path
 
 import com.fasterxml.jackson.databind.JsonNode
 
-import io.hearth.core.UserError
+import io.hearth.core.{Redaction, UserError}
 import io.hearth.core.json.Json
 import io.hearth.core.plan.{Beside, PlanJson, PlanRequest}
 import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology}
@@ -43,7 +43,13 @@ private[cli] object PlanVerb {
       )
       .fold(unfit => throw new UserError(unfit.message), identity)
     val document = PlanJson.write(plan)
-    request.format.foreach(format => document.put("text", format.render(plan, request.limits.conf)))
+    val redaction = Redaction.of(request.limits.conf.get)
+    val users = request.limits.conf.map { case (key, value) =>
+      key -> redaction.setting(key, value)
+    }
+    request.format.foreach(format =>
+      document.put("text", format.render(PlanJson.shown(plan, redaction), users))
+    )
     if (request.withTopology) document.set[JsonNode]("topology", TopologyJson.write(topology))
     document
   }

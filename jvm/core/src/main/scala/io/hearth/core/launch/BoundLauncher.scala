@@ -7,6 +7,7 @@ import java.util.concurrent.CompletableFuture
 import scala.util.control.NonFatal
 
 import io.hearth.core.affinity.LinuxScheduling
+import io.hearth.core.files.OwnFiles
 
 /**
  * Starts processes with the CPU mask and the memory policy of their [[Binding]] in force before their
@@ -49,6 +50,8 @@ object BoundLauncher {
   /** Starts a command with a spec's directory, environment and output, where this thread may run. */
   private[launch] def unbound(spec: LaunchSpec, command: Vector[String]): Process = {
     Files.createDirectories(spec.workDirectory)
+    spec.argumentFile.foreach(OwnFiles.write(_, spec.argumentText))
+    Vector(spec.stdout, spec.stderr).filterNot(Files.exists(_)).foreach(OwnFiles.empty)
     val builder = new ProcessBuilder(("setsid" +: command): _*)
     builder.directory(spec.workDirectory.toFile)
     spec.environment.foreach { case (name, value) => builder.environment.put(name, value) }

@@ -8,6 +8,8 @@ import java.security.MessageDigest
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
+import io.hearth.core.files.{Homes, OwnFiles}
+
 /** How a JVM uses the archive of its loaded classes (JEP 350: dynamic class-data archives). */
 sealed trait ArchiveUse {
   def options: Vector[String]
@@ -51,10 +53,7 @@ object ClassDataArchive {
 
   /** Where archives are kept (XDG Base Directory Specification). */
   def directory(environment: String => Option[String], home: String): Path =
-    environment("XDG_CACHE_HOME")
-      .map(Path.of(_))
-      .getOrElse(Path.of(home, ".cache"))
-      .resolve("hearth")
+    Homes.cache(environment, home)
 
   /**
    * @param classPath as given to the JVM: jars, `directory/ *`, directories
@@ -71,10 +70,10 @@ object ClassDataArchive {
         val name = s"executor-${key(classPath, java)}"
         val archive = directory.resolve(s"$name.jsa")
         // A JVM that starts from a damaged one crashes, now or later.
-        if (Checksum.matches(archive)) ArchiveUse.Ready(archive)
+        if (OwnFiles.trusted(archive) && Checksum.matches(archive)) ArchiveUse.Ready(archive)
         else
           try {
-            Files.createDirectories(directory)
+            OwnFiles.keep(directory)
             Files.deleteIfExists(archive)
             ArchiveUse.Write(directory.resolve(s"$name.$owner.part"), archive)
           } catch {

@@ -62,7 +62,17 @@ object Docker {
       Vector("--cpuset-cpus", binding.cpus.toString) ++
         Vector("--cpuset-mems", binding.memoryNodes.toString)
     )
-    Vector("docker", "run", "--rm", "--name", container, "--log-driver", "none") ++
+    Vector(
+      "docker",
+      "run",
+      "--pull",
+      "never",
+      "--rm",
+      "--name",
+      container,
+      "--log-driver",
+      "none"
+    ) ++
       Vector("--pid", "host", "--network", "host", "--ipc", "host") ++
       Vector("--user", s"${user.id}:${user.groups.head}") ++ groups ++ cpuset ++ mounts ++
       variables.flatMap(name => Vector("--env", name)) ++
@@ -79,6 +89,15 @@ object Docker {
   def start(spec: LaunchSpec, container: String): Process = {
     val variables = (System.getenv.keySet.asScala ++ spec.environment.keySet).toVector.sorted
     val words = command(spec, container, shared(Path.of("/")), User.own(), variables)
+    try run(spec, container, words)
+    catch {
+      case e: IOException if e.getMessage.contains("No such image") => // somebody removed it
+        importImage()
+        run(spec, container, words)
+    }
+  }
+
+  private def run(spec: LaunchSpec, container: String, words: Vector[String]): Process = {
     val client = BoundLauncher.unbound(spec, words)
     try new ContainerProcess(client, awaitJvm(spec, container, client))
     catch {

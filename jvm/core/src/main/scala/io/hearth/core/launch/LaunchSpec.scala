@@ -11,6 +11,7 @@ import io.hearth.core.topology.IdSet
  *
  * @param java the java executable
  * @param environment variables set on top of the launching process's own
+ * @param privateOptions JVM options that no other user may see, behind the others
  * @param binding where it runs; absent when it is not bound
  */
 final case class LaunchSpec(
@@ -23,11 +24,32 @@ final case class LaunchSpec(
     workDirectory: Path,
     stdout: Path,
     stderr: Path,
-    binding: Option[Binding]
+    binding: Option[Binding],
+    privateOptions: Vector[String] = Vector.empty
 ) {
 
+  /** A file with the private options: a command line is for all to read (java(1), "argument files"). */
+  def argumentFile: Option[Path] =
+    Option.when(privateOptions.nonEmpty)(workDirectory.resolve(".java-options"))
+
+  private[launch] def argumentText: String =
+    privateOptions.map(o => "\"" + o.flatMap(LaunchSpec.quoted) + "\"\n").mkString
+
   def command: Vector[String] =
-    Vector(java) ++ javaOptions ++ Vector("-cp", classPath.mkString(":"), mainClass) ++ arguments
+    Vector(java) ++ javaOptions ++ argumentFile.map(file => s"@$file") ++ Vector(
+      "-cp",
+      classPath.mkString(":"),
+      mainClass
+    ) ++ arguments
+}
+
+object LaunchSpec {
+  private val quoted: Char => String = {
+    case '\\' => "\\\\"
+    case '"' => "\\\""
+    case '\n' => "\\n"
+    case other => other.toString
+  }
 }
 
 /** @param cpus CPU mask @param memoryNodes nodes of the memory policy `bind` */

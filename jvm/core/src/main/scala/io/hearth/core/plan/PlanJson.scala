@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.hearth.core.{Brief, UserError}
+import io.hearth.core.{Brief, Redaction, UserError}
 import io.hearth.core.json.Json
 
 /** The document of `contract/plan.schema.json`. */
@@ -73,6 +73,12 @@ object PlanJson {
     limits.memoryMb.foreach(node.put("memory_mb", _))
     node
   }
+
+  /** A plan as it may be shown and kept: without its secrets. */
+  def shown(plan: Plan, redaction: Redaction): Plan = plan.copy(
+    executors = plan.executors.map(e => e.copy(javaOptions = e.javaOptions.map(redaction.word))),
+    conf = plan.conf.map { case (key, value) => key -> redaction.setting(key, value) }
+  )
 
   /** @throws UserError naming the field that is missing or wrong */
   def read(document: JsonNode): Plan = {

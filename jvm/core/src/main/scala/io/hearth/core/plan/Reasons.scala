@@ -1,5 +1,7 @@
 package io.hearth.core.plan
 
+import io.hearth.core.Redaction
+
 /** Why each decision of a plan was taken: a sentence and its source, in the order of the decisions. */
 final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPlan]) {
   import draft._
@@ -223,8 +225,10 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
 
   private def users: Vector[Reason] =
     fixed.conf.removed(Settings.Redaction).toVector.sorted.map { case (key, value) =>
-      Reason(key, value, Reasons.FixedByUser, "user")
+      Reason(key, redaction.setting(key, value), Reasons.FixedByUser, "user")
     }
+
+  private def redaction = Redaction.of(fixed.conf.get)
 }
 
 private[plan] object Reasons {

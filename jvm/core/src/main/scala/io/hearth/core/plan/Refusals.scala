@@ -1,5 +1,7 @@
 package io.hearth.core.plan
 
+import io.hearth.core.Redaction
+
 /** What the user asked for and no plan can honour, refused by name. */
 private[plan] object Refusals {
 
@@ -38,7 +40,11 @@ private[plan] object Refusals {
   private def refuse(conf: Map[String, String], key: String)(
       wrong: String => Boolean
   )(limit: String, remedy: String): Either[Unfit, Unit] =
-    conf.get(key).filter(wrong).map(v => Unfit(key, s"'$v'", limit, remedy)).toLeft(())
+    conf
+      .get(key)
+      .filter(wrong)
+      .map(v => Unfit(key, s"'${Redaction.of(conf.get).setting(key, v)}'", limit, remedy))
+      .toLeft(())
 
   /** Counts that contradict each other. */
   def checkCounts(fixed: Fixed): Either[Unfit, Unit] = {

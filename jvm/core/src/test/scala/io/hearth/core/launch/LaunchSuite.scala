@@ -46,6 +46,26 @@ class LaunchSuite extends AnyFunSuite {
     }
   }
 
+  test("a private option reaches the JVM whatever it holds, by a file of its owner's alone") {
+    inDirectory { directory =>
+      val value = """a "b" \\ #c 'd'"""
+      val java = s"${System.getProperty("java.home")}/bin/java"
+      val spec = shell(directory, "", None).copy(
+        java = java,
+        javaOptions = Vector("-XshowSettings:properties"),
+        privateOptions = Vector(s"-Dmy.password=$value", "-Dother=1"),
+        mainClass = "-version"
+      )
+      assert(!spec.command.mkString(" ").contains("password"))
+      assert(BoundLauncher.start(spec).waitFor() == 0)
+      val said = Files.readString(spec.stderr)
+      assert(said.contains(s"my.password = $value") && said.contains("other = 1"))
+      spec.argumentFile.toVector.appendedAll(Vector(spec.stdout, spec.stderr)).foreach { file =>
+        assert(Files.getPosixFilePermissions(file).size == 2, file)
+      }
+    }
+  }
+
   test("starting a bound process leaves the starting thread where it was") {
     inDirectory { directory =>
       val before = LinuxScheduling.cpusOfThread()
@@ -105,7 +125,7 @@ class LaunchSuite extends AnyFunSuite {
       .mkString(" ")
     assert(
       command(spec) ==
-        "docker run --rm --name hearth-app-0 --log-driver none --pid host --network host --ipc host " +
+        "docker run --pull never --rm --name hearth-app-0 --log-driver none --pid host --network host --ipc host " +
         "--user 1000:1000 --group-add 27 --cpuset-cpus 2-3 --cpuset-mems 1 --volume /home:/home " +
         "--volume /usr:/usr --env HEARTH_TEST --env SECRET hearth-empty:1 " +
         "sh -c cd \"$0\" && exec \"$@\" /w sh -c true -cp unused unused"

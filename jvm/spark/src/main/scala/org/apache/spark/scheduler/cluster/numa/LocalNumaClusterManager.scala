@@ -10,6 +10,7 @@ import org.apache.spark.scheduler.TaskSchedulerImpl
 import org.apache.spark.scheduler.local.LocalSchedulerBackend
 import org.apache.spark.util.Utils
 
+import io.hearth.core.Terminal
 import io.hearth.core.plan.{Beside, Plan, PlanMode, Reason}
 import io.hearth.spark.{ApplicationToken, MasterUrl}
 
@@ -37,9 +38,9 @@ private[spark] class LocalNumaClusterManager extends ExternalClusterManager with
     }
   }
 
-  private def tell(reason: Reason): Unit = {
-    val sentence = s"Plan: ${reason.decision} ${reason.value}: ${reason.because} (${reason.source})"
-    if (reason.decision == Beside.Decision) logWarning(sentence) else logInfo(sentence)
+  private def tell(r: Reason): Unit = {
+    val sentence = Terminal.escaped(s"Plan: ${r.decision} ${r.value}: ${r.because} (${r.source})")
+    if (r.decision == Beside.Decision) logWarning(sentence) else logInfo(sentence)
   }
 
   override def createSchedulerBackend(

@@ -17,8 +17,9 @@ import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend
 import org.apache.spark.shuffle.numa.NumaShuffleManager
 import org.apache.spark.util.{ShutdownHookManager, Utils}
 
-import io.hearth.core.UserError
+import io.hearth.core.{Redaction, UserError}
 import io.hearth.core.affinity.BindingRefused
+import io.hearth.core.files.OwnFiles
 import io.hearth.core.launch._
 import io.hearth.core.placement.PlacementReport
 import io.hearth.core.plan.{ExecutorPlan, Plan, PlanJson}
@@ -34,6 +35,7 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
   private val conf: SparkConf = sc.conf
   private val binding = conf.get(HearthConfig.BindingMode)
   private val launcher = conf.get(HearthConfig.Launcher)
+  private val redaction = Redaction.of(conf.getOption)
   private val startedAt = Instant.now()
   private val runsChosen = conf.get(HearthConfig.RunsDirectory)
   private val scratch =
@@ -75,7 +77,7 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
     keeping
       .attempt(RunSweep.sweep(runs, conf.get(HearthConfig.RunsKept), remove))
       .foreach(_.foreach(line => logInfo(line)))
-    keeping.attempt(run.writePlan(PlanJson.write(plan)))
+    keeping.attempt(run.writePlan(PlanJson.write(PlanJson.shown(plan, redaction))))
     writeRecord("running")
     keeping.attempt(run.reserve())
     tellReaper(_.markAbandoned(run.run))
@@ -182,20 +184,17 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
     } catch { case e: IOException => throw unusable(scratch.head, e) }
 
   private def unusable(directory: Path, e: IOException) = new UserError(
-    s"spark.local.dir: $directory cannot be made: ${e.getMessage}; name a directory with free space",
+    s"spark.local.dir: $directory cannot be used: ${e.getMessage}; name one of your own with free space",
     Some(e)
   )
 
-  private def createScratch(dir: Path): Unit = {
-    tellReaper(_.removeLater(dir))
+  private def createScratch(dir: Path): Unit =
     try {
-      Files.createDirectories(dir)
-      Utils.chmod700(dir.toFile)
-      ()
+      OwnFiles.claim(dir)
+      tellReaper(_.removeLater(dir))
     } catch {
       case e: IOException => throw unusable(dir, e)
     }
-  }
 
   private def driverDirectories: Vector[Path] = {
     val roots =
@@ -291,7 +290,8 @@ private[spark] class RunningApplication(sc: SparkContext, val appId: String, pla
       userOptions = UserSettings.executorJavaOptions(conf),
       environment = sc.executorEnvs.toMap ++ libraryPath ++ secrets,
       driverUrl = driverUrl,
-      token = conf.get(ApplicationToken.Key)
+      token = conf.get(ApplicationToken.Key),
+      redaction = redaction
     )
   }
 

@@ -1,0 +1,90 @@
+package io.hearth.core.files
+
+import java.io.IOException
+import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.LinkOption.NOFOLLOW_LINKS
+import java.nio.file.StandardOpenOption.{CREATE_NEW, WRITE}
+import java.nio.file.attribute.PosixFilePermission
+import java.nio.file.attribute.PosixFilePermissions.{asFileAttribute, fromString}
+import java.nio.file.{FileAlreadyExistsException, Files, Path, StandardCopyOption}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+/**
+ * Files and directories that only their owner can read, from their first moment, whatever the umask.
+ *
+ * Below directories that others can write to (`/tmp`, `/dev/shm`, a shared `spark.local.dir`), whatever is
+ * there already must be this user's own: somebody else's directory, or a link, could lead anywhere.
+ */
+object OwnFiles {
+  private val Directory = asFileAttribute(fromString("rwx------"))
+  private val File = asFileAttribute(fromString("rw-------"))
+  private val Writable = Set(PosixFilePermission.GROUP_WRITE, PosixFilePermission.OTHERS_WRITE)
+
+  /**
+   * Makes a directory with all above it that are missing.
+   *
+   * @throws IOException with the reason, where it is there and a link, another user's, or open to others
+   */
+  def claim(path: Path): Path = {
+    Option(path.toAbsolutePath.getParent).foreach(Files.createDirectories(_, Directory))
+    try Files.createDirectory(path, Directory)
+    catch {
+      case _: FileAlreadyExistsException =>
+        refusal(path).foreach(reason => throw new IOException(reason))
+        path
+    }
+  }
+
+  /** As [[claim]] for a directory that stays: an open one of this user's is closed, a link of his followed. */
+  def keep(path: Path): Path = {
+    if (!Files.exists(path, NOFOLLOW_LINKS)) Files.createDirectories(path, Directory)
+    (Set(path) + path.toRealPath())
+      .find(uid(_) != me)
+      .foreach(p => throw new IOException(notOurs(p)))
+    if (!Files.isDirectory(path)) throw new IOException("it is no directory")
+    if (permissions(path.toRealPath()).exists(p => !p.name.startsWith("OWNER")))
+      Files.setPosixFilePermissions(path.toRealPath(), fromString("rwx------"))
+    path
+  }
+
+  /** Whether a file is there that nobody but this user or root can have written or replaced. */
+  def trusted(file: Path): Boolean = Files.isRegularFile(file, NOFOLLOW_LINKS) && {
+    val both = Vector(file, file.getParent)
+    both.forall(p => Set(me, 0).contains(uid(p.toRealPath()))) &&
+    !permissions(file.getParent.toRealPath()).exists(Writable)
+  }
+
+  /** An empty file; one that is there already, such as a link, is removed first. */
+  def empty(file: Path): Path = {
+    Files.deleteIfExists(file)
+    Files.createFile(file, File)
+  }
+
+  /** Writes a file that is there as a whole or not at all. */
+  def write(file: Path, text: String): Unit = {
+    val partial = file.resolveSibling(s".${file.getFileName}.partial")
+    Files.deleteIfExists(partial)
+    Using.resource(Files.newByteChannel(partial, Set(CREATE_NEW, WRITE).asJava, File)) { out =>
+      val bytes = ByteBuffer.wrap(text.getBytes(UTF_8))
+      while (bytes.hasRemaining) out.write(bytes)
+    }
+    Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE)
+    ()
+  }
+
+  private def refusal(path: Path): Option[String] =
+    if (Files.isSymbolicLink(path)) Some("it is a symbolic link")
+    else if (!Files.isDirectory(path)) Some("it is no directory")
+    else if (uid(path) != me) Some(notOurs(path))
+    else
+      Option.when(permissions(path).exists(Writable))("others can write to it")
+
+  private def notOurs(path: Path) = s"it belongs to user ${uid(path)}, not to $me"
+  private def me: Int = uid(Path.of("/proc/self"))
+  private def uid(path: Path): Int =
+    Files.getAttribute(path, "unix:uid", NOFOLLOW_LINKS).asInstanceOf[Int]
+  private def permissions(path: Path) = Files.getPosixFilePermissions(path).asScala
+}

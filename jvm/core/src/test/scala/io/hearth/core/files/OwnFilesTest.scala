@@ -1,0 +1,108 @@
+package io.hearth.core.files
+
+import java.io.IOException
+import java.nio.file.attribute.PosixFilePermissions
+import java.nio.file.{Files, Path}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.json.Json
+import io.hearth.core.plan.Project
+import io.hearth.core.testing.Required
+
+class OwnFilesTest extends AnyFunSuite {
+  private val Nobody = 65534
+
+  private def in(use: Path => Unit): Unit = {
+    val directory = Files.createTempDirectory("hearth-own")
+    try use(directory)
+    finally new ProcessBuilder("rm", "-rf", directory.toString).start().waitFor()
+  }
+
+  private def modeOf(path: Path) =
+    PosixFilePermissions.toString(Files.getPosixFilePermissions(path))
+
+  private def giveAway(path: Path): Unit = {
+    Required(
+      "root",
+      System.getProperty("user.name") == "root",
+      "root, who alone can give files away,"
+    )
+    Files.setAttribute(path, "unix:uid", Nobody, java.nio.file.LinkOption.NOFOLLOW_LINKS)
+  }
+
+  test("a directory is made for its owner alone, with those above it, and found again") {
+    in { root =>
+      val made = OwnFiles.claim(root.resolve("a/b/hearth-app"))
+      assert(Seq(made, root.resolve("a"), root.resolve("a/b")).forall(modeOf(_) == "rwx------"))
+      assert(OwnFiles.claim(made) == made)
+    }
+  }
+
+  test("a symbolic link is not followed and its target not changed") {
+    in { root =>
+      val target = Files.createDirectory(root.resolve("target"))
+      Files.setPosixFilePermissions(target, PosixFilePermissions.fromString("rwxr-xr-x"))
+      val link = Files.createSymbolicLink(root.resolve("hearth-app"), target)
+      assert(intercept[IOException](OwnFiles.claim(link)).getMessage == "it is a symbolic link")
+      assert(modeOf(target) == "rwxr-xr-x")
+    }
+  }
+
+  test("a directory that others can write to, or that is another user's, is refused") {
+    in { root =>
+      val open = Files.createDirectory(root.resolve("open"))
+      Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwxrwxrwx"))
+      assert(intercept[IOException](OwnFiles.claim(open)).getMessage == "others can write to it")
+      val theirs = Files.createDirectory(root.resolve("theirs"))
+      giveAway(theirs)
+      Seq(() => OwnFiles.claim(theirs), () => OwnFiles.keep(theirs)).foreach { use =>
+        assert(intercept[IOException](use()).getMessage.startsWith("it belongs to user 65534"))
+      }
+    }
+  }
+
+  test("a directory that an earlier hearth left open is closed") {
+    in { root =>
+      val runs = Files.createDirectory(root.resolve("runs"))
+      Files.setPosixFilePermissions(runs, PosixFilePermissions.fromString("rwxr-xr-x"))
+      OwnFiles.keep(runs)
+      assert(modeOf(runs) == "rwx------")
+    }
+  }
+
+  test("a file is written for its owner alone, and not through a link that lies in its place") {
+    in { root =>
+      val target = Files.writeString(root.resolve("target"), "theirs")
+      Seq("run.json", ".run.json.partial").foreach(name =>
+        Files.createSymbolicLink(root.resolve(name), target)
+      )
+      OwnFiles.write(root.resolve("run.json"), "{}")
+      assert(Files.readString(target) == "theirs")
+      assert(Files.readString(root.resolve("run.json")) == "{}")
+      assert(modeOf(root.resolve("run.json")) == "rw-------")
+    }
+  }
+
+  test("an archive that another user could have written is not trusted") {
+    in { root =>
+      val cache = OwnFiles.keep(root.resolve("hearth"))
+      val archive = Files.writeString(cache.resolve("executor-0.jsa"), "x")
+      assert(OwnFiles.trusted(archive))
+      assert(!OwnFiles.trusted(cache.resolve("absent.jsa")))
+      giveAway(archive)
+      assert(!OwnFiles.trusted(archive))
+    }
+  }
+
+  test("state and cache are where the command line looks for them") {
+    val cases = Json.parse(Files.readString(Project.file("fixtures/homes.json")), "homes.json")
+    assert(cases.size > 5)
+    cases.forEach { one =>
+      val environment = (name: String) => Option(one.path("environment").get(name)).map(_.asText)
+      val of = one.path("user_home").asText
+      assert(Homes.state(environment, of).toString == one.path("state").asText, one)
+      assert(Homes.cache(environment, of).toString == one.path("cache").asText, one)
+    }
+  }
+}
