@@ -43,8 +43,8 @@ object OwnFiles {
     if (!Files.exists(path, NOFOLLOW_LINKS)) Files.createDirectories(path, Directory)
     (Set(path) + path.toRealPath())
       .find(uid(_) != me)
-      .foreach(p => throw new IOException(notOurs(p)))
-    if (!Files.isDirectory(path)) throw new IOException("it is no directory")
+      .foreach(p => throw new IOException(s"$p: ${notOurs(p)}"))
+    if (!Files.isDirectory(path)) throw new IOException(s"$path: it is no directory")
     if (permissions(path.toRealPath()).exists(p => !p.name.startsWith("OWNER")))
       Files.setPosixFilePermissions(path.toRealPath(), fromString("rwx------"))
     path
@@ -67,11 +67,13 @@ object OwnFiles {
   def write(file: Path, text: String): Unit = {
     val partial = file.resolveSibling(s".${file.getFileName}.partial")
     Files.deleteIfExists(partial)
-    Using.resource(Files.newByteChannel(partial, Set(CREATE_NEW, WRITE).asJava, File)) { out =>
-      val bytes = ByteBuffer.wrap(text.getBytes(UTF_8))
-      while (bytes.hasRemaining) out.write(bytes)
-    }
-    Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE)
+    try {
+      Using.resource(Files.newByteChannel(partial, Set(CREATE_NEW, WRITE).asJava, File)) { out =>
+        val bytes = ByteBuffer.wrap(text.getBytes(UTF_8))
+        while (bytes.hasRemaining) out.write(bytes)
+      }
+      Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE)
+    } finally Files.deleteIfExists(partial)
     ()
   }
 
