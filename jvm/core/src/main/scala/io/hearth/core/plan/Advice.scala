@@ -19,14 +19,15 @@ final private[plan] class Advice(fixed: Fixed, ground: Ground, fits: Fixed => Bo
         asked.name,
         Sizes.exact(asked.value),
         s"driver and executors share ${Sizes.show(all)}",
-        remedy(most.filter(_ >= Memory.SparkLeastMb).map(Sizes.exact))
+        remedy(most.filter(_ >= Memory.LeastHeapMb).map(Sizes.exact))
       )
     }
 
   private def bounded(unfit: Unfit): Unfit = {
     val heap = fixed.heapMb.filter(_.name == unfit.name).map { asked =>
       largest(asked.value)(mb => fixed.copy(heapMb = Some(asked.copy(value = mb))))
-        .map(mb => Sizes.exact(mb))
+        .filter(_ >= Memory.LeastHeapMb) // Spark does not start with less
+        .map(Sizes.exact)
     }
     val executors = fixed.executors.filter(_.name == unfit.name).map { asked =>
       largest(asked.value.toLong)(n => fixed.copy(executors = Some(asked.copy(value = n.toInt))))

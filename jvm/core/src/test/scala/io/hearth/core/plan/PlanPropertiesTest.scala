@@ -1,21 +1,13 @@
 package io.hearth.core.plan
 
 import org.scalacheck.Gen
-import org.scalactic.anyvals.PosInt
 import org.scalatest.funsuite.AnyFunSuite
-import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.hearth.core.json.Json
 import io.hearth.core.topology.{IdSet, Topology}
 
 /** What holds for every machine, over thousands of generated ones. */
-class PlanPropertiesTest extends AnyFunSuite with ScalaCheckPropertyChecks {
-  implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
-    PropertyCheckConfiguration(
-      minSuccessful = PosInt.from(sys.env.getOrElse("HEARTH_PROPERTIES", "300").toInt).getOrElse(1),
-      sizeRange = 200
-    )
-
+class PlanPropertiesTest extends AnyFunSuite with Seeded {
   private def planned(topology: Topology, workload: Workload, limits: Limits, occupied: IdSet) =
     Planner.plan(topology, workload, limits, occupied)
 
@@ -212,11 +204,14 @@ class PlanPropertiesTest extends AnyFunSuite with ScalaCheckPropertyChecks {
         val size = """ask for at most (\d+)([mg])\b.*""".r
         val again = (unfit.name, unfit.remedy) match {
           case ("--memory", size(n, unit)) =>
-            Some(limits.copy(memoryMb = Some(if (unit == "g") n.toLong * 1024 else n.toLong)))
+            val others = limits.conf - "spark.executor.memory"
+            val mb = if (unit == "g") n.toLong * 1024 else n.toLong
+            Some(limits.copy(memoryMb = Some(mb), conf = others))
           case ("spark.driver.memory", size(n, unit)) =>
             Some(limits.copy(conf = limits.conf.updated("spark.driver.memory", n + unit)))
           case ("--executors", s"ask for at most $n") =>
-            Some(limits.copy(executors = n.toIntOption))
+            val others = limits.conf - "spark.executor.instances" // the same number, said twice
+            Some(limits.copy(executors = n.toIntOption, conf = others))
           case _ => None
         }
         again.foreach(l => assert(planned(topology, workload, l, occupied).isRight, unfit.message))
