@@ -25,6 +25,7 @@ def pytest_report_header() -> str:
     )
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Each test is in one tier: `lab` by its folder; `spark` where it says so or asks for a site of
     applications or a container engine; else `unit`.
