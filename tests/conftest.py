@@ -25,37 +25,18 @@ def pytest_report_header() -> str:
     )
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Each test is in one tier: `lab` by its folder; `spark` where it says so or asks for a site of
     applications or a container engine; else `unit`.
-
-    With several workers (pytest-xdist) each group runs one test at a time: emulated machines,
-    Sparks that may be bound to CPUs, plain Sparks. Unit tests fill what is left.
     """
     for item in items:
-        item.add_marker(_tier(item))
-        if (group := _group(item)) != "unit":
-            item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: _GROUPS.index(_group(item)))
-
-
-_GROUPS = ("lab", "bound", "plain", "unit")
-
-
-def _tier(item: pytest.Item) -> str:
-    if item.path.is_relative_to(ROOT / "tests" / "numalab"):
-        return "lab"
-    asked = set(getattr(item, "fixturenames", ())) & {"site", "engine"}
-    return "spark" if asked or item.get_closest_marker("spark") else "unit"
-
-
-def _group(item: pytest.Item) -> str:
-    """Applications of local-numa would take each other's CPUs into account: one at a time."""
-    if _tier(item) != "spark":
-        return _tier(item)
-    plain = item.path.parent == ROOT / "tests" / "workloads" and item.path.name != "test_run.py"
-    return "plain" if plain else "bound"
+        asked = set(getattr(item, "fixturenames", ())) & {"site", "engine"}
+        if item.path.is_relative_to(ROOT / "tests" / "numalab"):
+            item.add_marker("lab")
+        elif asked and item.get_closest_marker("spark") is None:
+            item.add_marker("spark")
+        elif item.get_closest_marker("spark") is None:
+            item.add_marker("unit")
 
 
 @pytest.fixture(scope="session")

@@ -20,11 +20,9 @@ python_linters() {
     .venv/bin/mypy
 }
 
-# Two at a time where there are two CPUs: emulated machines beside Sparks (tests/conftest.py).
 python_tests() {
     printf 'test: the Python side\n'
-    workers=$(($(nproc) > 1 ? 2 : 0))
-    .venv/bin/python -m pytest --numprocesses $workers --dist loadgroup "$@"
+    .venv/bin/python -m pytest "$@"
 }
 
 case $tier in
