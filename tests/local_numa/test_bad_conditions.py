@@ -59,14 +59,14 @@ def test_a_full_disk_ends_the_application_and_says_so(site: Site, size: str, jar
     assert failed_in_order(site, outcome)
 
 
-def test_a_local_directory_that_cannot_be_made_is_named(site: Site):
+def test_a_local_directory_that_cannot_be_used_is_named(site: Site):
     """Beside a good one: where there is none, Spark itself ends, before its scheduler starts."""
     (site.root / "file").touch()
     bad = site.root / "file" / "local"
     outcome = site.run("pause.py", "1", spark__local__dir=f"{site.root / 'local'},{bad}")
     assert outcome.code != 0
     assert f"spark.local.dir: {bad}/hearth-" in outcome.log
-    assert "cannot be made" in outcome.log
+    assert "cannot be used" in outcome.log
     assert failed_in_order(site, outcome)
 
 
