@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,3 +34,11 @@ def check_golden(name: str, actual: str) -> None:
         file.write_text(actual, encoding="utf-8")
     assert file.is_file(), f"{file} is missing: HEARTH_UPDATE_GOLDEN=1 writes it"
     assert actual == file.read_text(encoding="utf-8")
+
+
+def eventually(what: str, check: Callable[[], object], seconds: float) -> None:
+    """Waits until `check` is true; fails with `what` when it is not within `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.05)

@@ -5,13 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from support import ROOT
+from support import ROOT, eventually
 
 pytestmark = pytest.mark.spark
 
@@ -194,26 +193,21 @@ def test_what_ran_before_a_kill_or_ctrl_c_is_reported_and_nothing_runs_on(
         env={**environment(state), "MARKS": str(tmp_path / "marks")}, cwd=tmp_path,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     ) as running:  # fmt: skip
-        wait_for(lambda: len(list((tmp_path / "marks").iterdir())) > 1, LIMIT_S)
-        wait_for(lambda: len(children_of_tree(running.pid)) > 2, 60)
+        eventually("two runs began", lambda: len(list((tmp_path / "marks").iterdir())) > 1, LIMIT_S)
+        eventually("its children are there", lambda: len(children_of_tree(running.pid)) > 2, 60)
         family = children_of_tree(running.pid)
         running.send_signal(number)
         _, errors = running.communicate(timeout=60)
     if number == signal.SIGINT:
         assert running.returncode == 130
         assert "hearth: characterisation " in errors
-    wait_for(lambda: not any(alive(pid, start) for pid, start in family), 60)
+    eventually(
+        "no process of it is left", lambda: not any(alive(pid, start) for pid, start in family), 60
+    )
     (kept,) = (state / "characterisations").iterdir()
     shown = hearth(state, "report", kept.name)
     assert shown.returncode == 0, shown.stderr
     assert "has the smallest median" in shown.stdout
-
-
-def wait_for(condition, limit_s: float) -> None:
-    deadline = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass in time"
-        time.sleep(0.2)
 
 
 def children_of_tree(pid: int) -> set[tuple[int, str]]:

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from jsonschema import Draft202012Validator
 from hearth.bench.arms import BALANCING, cannot_switch
 from hearth.launch.arguments import split_line
 from hearth.launch.choices import keep_choice
-from support import ROOT, Command
+from support import ROOT, Command, eventually
 
 pytestmark = pytest.mark.spark
 
@@ -132,9 +131,13 @@ def test_a_killed_comparison_leaves_nothing_running(tmp_path: Path) -> None:
         [sys.executable, "-m", "hearth", *words],
         env=environment(tmp_path / "state"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     ) as command:  # fmt: skip
-        wait_for(lambda: (tmp_path / "state").glob("records/*/eventlog/*"), 120)
+        eventually(
+            "an event log is there",
+            lambda: any((tmp_path / "state").glob("records/*/eventlog/*")),
+            120,
+        )
         command.send_signal(signal.SIGKILL)
-    wait_for(lambda: not running(mark), 60)
+    eventually("nothing runs any more", lambda: not running(mark), 60)
 
 
 def running(mark: str) -> list[str]:
@@ -148,16 +151,6 @@ def running(mark: str) -> list[str]:
         if mark in words:
             found.append(words)
     return found
-
-
-def wait_for(what, limit_s: float) -> None:
-    deadline = time.monotonic() + limit_s
-    while time.monotonic() < deadline:
-        state = what()
-        if state if isinstance(state, bool) else any(state):
-            return
-        time.sleep(0.2)
-    pytest.fail(f"not within {limit_s:.0f} s")
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,11 +61,15 @@ class Site:
         **conf: str,
     ) -> subprocess.Popen[str]:
         """Starts an application; `within` is a command that is given its command line."""
+        keys = {key.replace("__", "."): value for key, value in conf.items()}
+        return self.launch([*within, *self.command(app, *words, master=master, conf=keys)])
+
+    def launch(self, command: list[str]) -> subprocess.Popen[str]:
+        """Starts a command in a session of its own, with the site's environment."""
         for name in ("local", "tmp", "state"):
             (self.root / name).mkdir(exist_ok=True)
-        keys = {key.replace("__", "."): value for key, value in conf.items()}
         process = subprocess.Popen(
-            [*within, *self.command(app, *words, master=master, conf=keys)],
+            command,
             env=self.environment,
             cwd=self.root,
             text=True,
@@ -136,14 +138,6 @@ def read_words(path: Path) -> list[str]:
         return path.read_bytes().decode(errors="replace").split("\0")[:-1]
     except OSError:
         return []
-
-
-def eventually(what: str, check: Callable[[], bool], seconds: float) -> None:
-    """Waits until `check` holds; fails with `what` when it does not within `seconds`."""
-    deadline = time.monotonic() + seconds
-    while not check():
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(0.05)
 
 
 def end_all(site: Site) -> None:

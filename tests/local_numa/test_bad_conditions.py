@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from application import Outcome, Site, eventually, read_words
+from application import Outcome, Site, read_words
 
-from support import require
+from support import eventually, require
 
 pytestmark = pytest.mark.spark
 

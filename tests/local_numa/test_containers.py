@@ -10,11 +10,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from application import APPS, Outcome, Site, beyond, eventually
+from application import APPS, Outcome, Site, beyond
 
 from docker_engine import started
 from hearth.measure.record import list_records
-from support import require
+from support import eventually, require
 
 pytestmark = pytest.mark.spark
 

@@ -6,8 +6,10 @@ import signal
 from pathlib import Path
 
 import pytest
-from application import APPS, Site, beyond, eventually
+from application import APPS, Site, beyond
 from jsonschema import Draft202012Validator
+
+from support import eventually
 
 pytestmark = pytest.mark.spark
 

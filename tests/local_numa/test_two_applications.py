@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from application import APPS, BIN, Outcome, Site, eventually, read_words
+from application import APPS, BIN, Outcome, Site, read_words
 
-from support import Command, require
+from support import Command, eventually, require
 
 AVOID = {"spark__hearth__neighbours": "avoid"}
 SPARKS = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
@@ -37,21 +37,9 @@ def taken() -> Iterator[int]:
 
 def submit(site: Site, *words: str, **conf: str) -> subprocess.Popen[str]:
     """`hearth submit`, as `Site.start` starts spark-submit."""
-    for name in ("local", "tmp", "state"):
-        (site.root / name).mkdir(exist_ok=True)
     settings = {**site.settings, **{key.replace("__", "."): value for key, value in conf.items()}}
     options = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    process = subprocess.Popen(
-        [str(BIN / "hearth"), "submit", *options, *words],
-        env=site.environment,
-        cwd=site.root,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=(site.root / "driver.log").open("a"),
-        start_new_session=True,
-    )
-    site.started.append(process)
-    return process
+    return site.launch([str(BIN / "hearth"), "submit", *options, *words])
 
 
 def executor(site: Site) -> tuple[int, str]:

@@ -12,10 +12,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from application import APPS, Outcome, Site, eventually
+from application import APPS, Outcome, Site
 
 from hearth.planner.places import hearth_jar, spark_home
-from support import ROOT, require
+from support import ROOT, eventually, require
 
 pytestmark = pytest.mark.spark
 

@@ -30,7 +30,7 @@ from hearth.measure.probes.threads import ThreadProbe, kind_of
 from hearth.measure.record import RecordWriter
 from hearth.measure.sampler import Schedule
 from hearth.model.processes import start_ticks
-from support import require
+from support import eventually, require
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -96,6 +96,17 @@ def test_a_thread_that_ended_keeps_what_was_last_read_of_it(tmp_path: Path) -> N
     assert (second["voluntary"], second["involuntary"]) == (15, 3)
 
 
+def at_rest(pid: int) -> bool:
+    """Whether no thread of a process ran in a tenth of a second."""
+
+    def ran() -> list[str]:
+        return [file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/schedstat")]
+
+    before = ran()
+    time.sleep(0.1)
+    return ran() == before
+
+
 def test_switches_of_a_thread_that_runs_again_are_added_at_the_next_sample() -> None:
     """A thread that has not run since the last sample is not read again; one that has run is."""
     sleeper = """
@@ -121,6 +132,7 @@ sys.stdin.read()
         assert process.stdout is not None and process.stdin is not None
         assert process.stdout.readline() == b"ready\n"
         target = Target(process.pid, start_ticks(process.pid) or 0, "executor")
+        eventually("both threads wait", lambda: at_rest(process.pid), 30)
         probe = ProcessProbe(Roots())
         first, still = one(probe, target), one(probe, target)
         process.stdin.write(b"\n")
