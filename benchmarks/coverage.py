@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from hearth.bench.doubts import Timed, doubts
-from hearth.bench.statistics import (
+from hearth.experiments.doubts import Timed, doubts
+from hearth.experiments.statistics import (
     CONFIDENCE,
     LOOKS,
     Ratio,

@@ -35,9 +35,9 @@ from typing import Any
 
 import overhead
 
-from hearth.bench import catalogue, suites
-from hearth.bench.runner import RunError
 from hearth.model.errors import UserError
+from hearth.workloads import catalogue, suites
+from hearth.workloads.runner import RunError
 
 LEAST_POINTS = 10  # for a line: of fewer, a resample may hold one pair alone
 Row = dict[str, Any]

@@ -59,7 +59,7 @@ def _moved(event: dict[str, Any], task: int, later_ms: int) -> str:
 
 def measure(log: Path) -> dict[str, Any]:
     """Analyses one log in this process; seconds and peak resident megabytes."""
-    from hearth.measure.analysis import analyse_event_log
+    from hearth.analysis.analysis import analyse_event_log
 
     start, cpu = time.monotonic(), time.process_time()
     analysis = analyse_event_log(log)

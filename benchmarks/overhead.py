@@ -36,12 +36,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hearth.bench import cases, catalogue, datasets, suites
-from hearth.bench.runner import RunError
-from hearth.bench.statistics import ratio_of_totals
-from hearth.bench.subjects import PROFILE
+from hearth.experiments.statistics import ratio_of_totals
+from hearth.experiments.subjects import PROFILE
 from hearth.model.errors import UserError
 from hearth.planner import places
+from hearth.workloads import cases, catalogue, datasets, suites
+from hearth.workloads.runner import RunError
 
 ROOT = Path(__file__).resolve().parents[1]
 ARMS: dict[str, tuple[str, ...]] = {"plain": (), "profile": (*PROFILE, "profile")}

@@ -82,7 +82,7 @@ def memory_row(t: int, executor: int) -> dict[str, Any]:
 
 def measure(directory: Path) -> dict[str, Any]:
     """Analyses one record in this process."""
-    from hearth.measure.analysis import analyse
+    from hearth.analysis.analysis import analyse
 
     start, cpu = time.monotonic(), time.process_time()
     analysis = analyse(directory)

@@ -30,8 +30,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hearth.bench.arms import no_docker
-from hearth.bench.statistics import CONFIDENCE, each_confidence, paired_ratio
+from hearth.experiments.arms import no_docker
+from hearth.experiments.statistics import CONFIDENCE, each_confidence, paired_ratio
 from hearth.planner.places import hearth_jar, spark_home
 
 BIN = Path(sys.executable).parent

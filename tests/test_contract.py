@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from hearth.measure.analysis import analyse_event_log
+from hearth.analysis.analysis import analyse_event_log
 from hearth.planner.request import plan_request
 from support import ROOT, Command
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hearth.bench.answers import answered
-from hearth.bench.losses import loss_class
-from hearth.bench.verdict import compared
+from hearth.experiments.answers import answered
+from hearth.experiments.losses import loss_class
+from hearth.experiments.verdict import compared
 
 _ABSENT = {"absent": "perf is not installed"}
 

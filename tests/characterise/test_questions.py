@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from hearth.bench.catalogue import Job
-from hearth.bench.questions import KEYS, RATES, Question, Surroundings, questions
-from hearth.bench.surroundings import sweep_cells
+from hearth.experiments.questions import KEYS, RATES, Question, Surroundings, questions
+from hearth.experiments.surroundings import sweep_cells
 from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids, show_ids
+from hearth.workloads.catalogue import Job
 
 
 def machine(nodes: list[str], cores: list[str], allowed: str | None = None) -> dict[str, Any]:
@@ -196,7 +196,9 @@ def test_an_unknown_question_is_refused_with_those_that_there_are() -> None:
 
 
 def test_an_application_needs_none_of_the_packages_that_check_workloads() -> None:
-    modules = "hearth.bench.characterisation, hearth.bench.surroundings, hearth.bench.subjects"
+    modules = ", ".join(
+        f"hearth.experiments.{name}" for name in ("characterisation", "surroundings", "subjects")
+    )
     code = f"import sys, {modules}; print({{'numpy', 'duckdb', 'sklearn'}} & set(sys.modules))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "set()"

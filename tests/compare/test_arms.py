@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.bench.arms import chosen, kernel_setting, profile_words
+from hearth.experiments.arms import chosen, kernel_setting, profile_words
 from hearth.launch.arguments import split_line
 from hearth.launch.choices import forget_choice, keep_choice, kept_choice
 from hearth.model.errors import UserError
@@ -67,7 +67,7 @@ def test_a_kernel_setting_is_put_back_after_kill_9(tmp_path: Path) -> None:
     setting = tmp_path / "numa_balancing"
     setting.write_text("0\n")
     code = (
-        "import sys, time, pathlib; from hearth.bench.arms import kernel_setting\n"
+        "import sys, time, pathlib; from hearth.experiments.arms import kernel_setting\n"
         f"with kernel_setting('1', pathlib.Path({str(setting)!r})): print('set', flush=True); "
         "time.sleep(60)"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from hearth.bench.arms import BALANCING, cannot_switch
+from hearth.experiments.arms import BALANCING, cannot_switch
 from hearth.launch.arguments import split_line
 from hearth.launch.choices import keep_choice
 from support import ROOT, Command, eventually

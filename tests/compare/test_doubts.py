@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from hearth.bench.doubts import Timed, doubts
-from hearth.bench.verdict import compared
+from hearth.experiments.doubts import Timed, doubts
+from hearth.experiments.verdict import compared
 
 #: Of arm, repetition, place in time and random numbers: the factor on an undisturbed time.
 Disturbed = Callable[[str, int, int, random.Random], float]

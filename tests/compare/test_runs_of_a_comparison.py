@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from hearth.bench.arms import Arm
-from hearth.bench.comparison import Comparison, read_comparison, run
-from hearth.bench.subjects import Ended
-from hearth.bench.verdict import compared
+from hearth.experiments.arms import Arm
+from hearth.experiments.comparison import Comparison, read_comparison, run
+from hearth.experiments.subjects import Ended
+from hearth.experiments.verdict import compared
 from hearth.measure.record import Record, RecordWriter
 from hearth.model.errors import UserError
 from support import Command

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from hearth.bench.statistics import EQUAL_WITHIN, LOOKS, Ratio, against
-from hearth.bench.verdict import certain, compared
+from hearth.experiments.statistics import EQUAL_WITHIN, LOOKS, Ratio, against
+from hearth.experiments.verdict import certain, compared
 from support import ROOT
 
 _MEASURES = {"gc_share": 0.2, "remote_share": 0.5, "involuntary": 1000.0, "voluntary": 2000.0,

@@ -13,26 +13,23 @@ from typing import Any
 import pytest
 from damaged import Damage, of_bytes, of_json, of_lines, of_text
 
-from hearth.bench import datasets, series, tpch
-from hearth.bench.characterisation import read_characterisation
-from hearth.bench.checks import FinishedRun
-from hearth.bench.checks.registry import check
-from hearth.bench.comparison import read_comparison
-from hearth.bench.shapes import JobResult
-from hearth.bench.summary import doubted, is_good, summarised
-from hearth.bench.verdict import compared
+from hearth.analysis.analysis import analyse, analyse_event_log, compose
+from hearth.analysis.eventlog import MOST_STAGES, read_event_log
+from hearth.analysis.evidence import gather
+from hearth.analysis.export import flat
+from hearth.analysis.gclog import read_gc_log
+from hearth.analysis.samples import SampleFile
+from hearth.experiments import series
+from hearth.experiments.characterisation import read_characterisation
+from hearth.experiments.comparison import read_comparison
+from hearth.experiments.summary import doubted, is_good, summarised
+from hearth.experiments.verdict import compared
 from hearth.launch.arguments import split_line
 from hearth.launch.choices import keep_choice, kept_choice
 from hearth.launch.properties import read_properties
-from hearth.measure.analysis import analyse, analyse_event_log, compose
 from hearth.measure.counters import parse_perf_line, topdown_metric
-from hearth.measure.eventlog import MOST_STAGES, read_event_log
-from hearth.measure.evidence import gather
-from hearth.measure.export import flat
-from hearth.measure.gclog import read_gc_log
 from hearth.measure.placement import PlacementCopy
 from hearth.measure.record import find_record, list_records
-from hearth.measure.samples import SampleFile
 from hearth.model.documents import read_document
 from hearth.model.errors import UserError
 from hearth.planner import jvm
@@ -45,6 +42,10 @@ from hearth.report.compare import show_comparison
 from hearth.report.html.page import page
 from hearth.report.profile import show_profile
 from hearth.report.terminal import Screen
+from hearth.workloads import datasets, tpch
+from hearth.workloads.checks import FinishedRun
+from hearth.workloads.checks.registry import check
+from hearth.workloads.shapes import JobResult
 from support import ROOT, Command
 
 #: Damaged files of each kind; HEARTH_FUZZ asks for more of them.

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from hearth.bench.arms import Arm
-from hearth.bench.comparison import Comparison, read_comparison
+from hearth.analysis.analysis import analyse
+from hearth.experiments.arms import Arm
+from hearth.experiments.comparison import Comparison, read_comparison
 from hearth.launch.plan_file import write_plan
-from hearth.measure.analysis import analyse
 from hearth.measure.record import RecordWriter, list_records, new_directory, read_record
 from hearth.model.documents import read_lines
 from hearth.model.errors import UserError

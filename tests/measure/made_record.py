@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from hearth.measure.samples import SampleFile
+from hearth.analysis.samples import SampleFile
 from support import ROOT
 
 CPUS_OF_NODE = {"0": "0-1", "8": "2-3"}

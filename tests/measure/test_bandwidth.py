@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from made_record import make_record, write
 
-from hearth.measure.analysis import analyse
-from hearth.measure.bandwidth import read_bandwidth
+from hearth.analysis.analysis import analyse
+from hearth.analysis.bandwidth import read_bandwidth
 from hearth.measure.counters import parse_perf_line
 from hearth.measure.probes import survey
 from hearth.measure.probes.bandwidth import BandwidthProbe, uncore_events

@@ -9,10 +9,10 @@ import lz4.block
 import pytest
 import zstandard
 
-from hearth.measure import taskrows
-from hearth.measure.analysis import analyse_event_log
-from hearth.measure.eventlog import read_event_log
-from hearth.measure.stages import StageTally, TaskSums
+from hearth.analysis import taskrows
+from hearth.analysis.analysis import analyse_event_log
+from hearth.analysis.eventlog import read_event_log
+from hearth.analysis.stages import StageTally, TaskSums
 from hearth.model.errors import UserError
 from support import ROOT
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hearth.measure import export as exporting
-from hearth.measure.analysis import analyse_event_log
-from hearth.measure.export import export
+from hearth.analysis import export as exporting
+from hearth.analysis.analysis import analyse_event_log
+from hearth.analysis.export import export
 from hearth.model.errors import UserError
 from support import ROOT
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.measure.gclog import GcLog, read_gc_log
+from hearth.analysis.gclog import GcLog, read_gc_log
 from support import ROOT
 
 GC = ROOT / "fixtures" / "gc"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from made_record import make_record, process, write
 
-from hearth.measure import analysis as deriving
-from hearth.measure.analysis import analyse
+from hearth.analysis import analysis as deriving
+from hearth.analysis.analysis import analyse
 from hearth.measure.record import delete_record, read_record
 from hearth.model.processes import start_ticks
 
@@ -89,7 +89,7 @@ def test_another_version_of_the_program_derives_anew(
     record: Path, derived: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     analyse(record)
-    monkeypatch.setattr("hearth.measure.kept_analysis._program", lambda: "another")
+    monkeypatch.setattr("hearth.analysis.kept_analysis._program", lambda: "another")
     analyse(record)
     assert len(derived) == 2
 

@@ -9,10 +9,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from made_record import make_record, write
 
-from hearth.measure import metrics
-from hearth.measure.analysis import analyse
+from hearth.analysis import metrics
+from hearth.analysis.analysis import analyse
+from hearth.analysis.counts import Count
 from hearth.measure.counters import parse_perf_line, topdown_metric
-from hearth.measure.counts import Count
 from hearth.measure.probes.base import Roots, Target
 from hearth.measure.probes.counters import CountersProbe
 from hearth.report.html.processor import draw_processor

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from made_record import CPUS_OF_NODE, make_record, process, write
 
-from hearth.measure.analysis import analyse
-from hearth.measure.counts import read_counts
-from hearth.measure.locality import cpu_share_by_node, local_share, read_memory, read_threads
-from hearth.measure.samples import last_time_s, read_processes, read_system
+from hearth.analysis.analysis import analyse
+from hearth.analysis.counts import read_counts
+from hearth.analysis.locality import cpu_share_by_node, local_share, read_memory, read_threads
+from hearth.analysis.samples import last_time_s, read_processes, read_system
 
 NODE_OF_CPU = {"0": "0", "1": "0", "2": "8", "3": "8"}
 
@@ -98,7 +98,7 @@ def test_a_thread_that_changes_node_is_counted_and_one_that_changes_cpu_is_not(
 def test_a_long_trace_keeps_every_so_many_th_reading_from_the_first_to_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hearth.measure.locality.MOST_TRACE_ROWS", 10)
+    monkeypatch.setattr("hearth.analysis.locality.MOST_TRACE_ROWS", 10)
     rows = [
         {"t": t, "pid": 7, "start_ticks": 1, "ran": [[7 * t + i, 0, 1, 0] for i in range(7)]}
         for t in range(9)

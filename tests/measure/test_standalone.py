@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from profiled_runs import only_record, start_profile
 
-from hearth.measure.analysis import analyse
+from hearth.analysis.analysis import analyse
 from hearth.model.documents import read_lines
 from hearth.model.processes import is_alive
 from hearth.planner import places

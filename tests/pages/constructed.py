@@ -3,8 +3,8 @@
 import random
 from typing import Any
 
-from hearth.measure import metrics
-from hearth.measure.counts import Count
+from hearth.analysis import metrics
+from hearth.analysis.counts import Count
 
 WALL_S = 60.0
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from hearth.bench.arms import Arm
-from hearth.bench.comparison import Comparison
+from hearth.analysis.export import export
+from hearth.experiments.arms import Arm
+from hearth.experiments.comparison import Comparison
 from hearth.launch.arguments import split_line
 from hearth.launch.choices import keep_choice
 from hearth.launch.plan_file import write_plan
-from hearth.measure.export import export
 from hearth.measure.record import RecordWriter, new_directory, write_document
 from hearth.model.private import open_private, private_directory, write_private
 from hearth.planner import archive

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from hearth.bench.checks import FinishedRun
 from hearth.planner import places
+from hearth.workloads.checks import FinishedRun
 from support import ROOT
 
 MAIN = "io.hearth.workloads.Main"

@@ -10,8 +10,8 @@ import pytest
 import small_data
 from spark_runs import plain_java, planned, run_all, submit, with_answer
 
-from hearth.bench.checks import FinishedRun, core
-from hearth.bench.checks.registry import check
+from hearth.workloads.checks import FinishedRun, core
+from hearth.workloads.checks.registry import check
 
 pytestmark = pytest.mark.spark
 

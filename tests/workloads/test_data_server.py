@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from hearth.bench.source import DataServer
 from hearth.model.errors import UserError
 from hearth.model.processes import start_ticks
+from hearth.workloads.source import DataServer
 
 _PATIENCE_S = 30
 
@@ -124,7 +124,7 @@ def test_an_unknown_stream_is_answered_with_the_known_ones() -> None:
 
 def test_the_server_ends_when_its_owner_is_killed() -> None:
     program = (
-        "from hearth.bench.source import DataServer\n"
+        "from hearth.workloads.source import DataServer\n"
         "with DataServer('text', 10, 10, 1, None) as s:\n"
         "    print(s.pid, flush=True); input()\n"
     )

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from hearth.bench import datasets
-from hearth.bench.catalogue import Catalogue, Generator, Input, Job, Parameter
-from hearth.bench.datasets import MANIFEST, Wanted, ensure, wanted_by
-from hearth.bench.progress import Bar
 from hearth.model.errors import UserError
 from hearth.model.processes import start_ticks
+from hearth.workloads import datasets
+from hearth.workloads.catalogue import Catalogue, Generator, Input, Job, Parameter
+from hearth.workloads.datasets import MANIFEST, Wanted, ensure, wanted_by
+from hearth.workloads.progress import Bar
 
 TEXT = Generator("text", 2, "words", ())
 WANTED = Wanted(TEXT, 1 << 20, 7, (("vocabulary", "1000"),))
@@ -124,7 +124,7 @@ def test_the_home_of_the_data_is_the_users_choice(monkeypatch: pytest.MonkeyPatc
 _HOLDER = """
 import subprocess, sys, time
 from pathlib import Path
-from hearth.bench import datasets
+from hearth.workloads import datasets
 from hearth.launch.children import run_child
 with datasets._lock(Path(sys.argv[1])) as lock:
     run_child(["sh", "-c", "echo $$; exec sleep 60"], {}, Path(sys.argv[2]), inherited=(lock,))

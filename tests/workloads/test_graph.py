@@ -10,8 +10,8 @@ import pytest
 import small_data
 from spark_runs import planned, run_all, with_answer
 
-from hearth.bench.checks import FinishedRun, graph
-from hearth.bench.checks.registry import check
+from hearth.workloads.checks import FinishedRun, graph
+from hearth.workloads.checks.registry import check
 
 pytestmark = pytest.mark.spark
 

@@ -9,9 +9,9 @@ import pytest
 import small_data
 from spark_runs import planned, run_all, with_answer
 
-from hearth.bench.checks import FinishedRun, learning
-from hearth.bench.checks.files import vectors
-from hearth.bench.checks.registry import check
+from hearth.workloads.checks import FinishedRun, learning
+from hearth.workloads.checks.files import vectors
+from hearth.workloads.checks.registry import check
 
 pytestmark = pytest.mark.spark
 

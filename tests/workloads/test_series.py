@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from hearth.bench import cases
-from hearth.bench import series as running
-from hearth.bench.catalogue import Catalogue, Job
-from hearth.bench.logs import reason
-from hearth.bench.masters import check_master, split_masters
-from hearth.bench.runner import RunError
-from hearth.bench.series import Planned, Results, Series, read
-from hearth.bench.suites import Entry, named, suite
-from hearth.bench.summary import doubted, is_good, summarised
+from hearth.experiments import series as running
+from hearth.experiments.series import Planned, Results, Series, read
+from hearth.experiments.summary import doubted, is_good, summarised
 from hearth.model.errors import UserError
 from hearth.report.bench import show_rows
 from hearth.report.terminal import Screen
+from hearth.workloads import cases
+from hearth.workloads.catalogue import Catalogue, Job
+from hearth.workloads.logs import reason
+from hearth.workloads.masters import check_master, split_masters
+from hearth.workloads.runner import RunError
+from hearth.workloads.suites import Entry, named, suite
 from support import ROOT
 
 MACHINE = {"name": "box", "kernel": "6.1", "cpus": "0-1", "memory_nodes": "0", "nodes": 1}

@@ -21,20 +21,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hearth.bench import tpch
-from hearth.bench.catalogue import MAIN, workloads_jar
-from hearth.bench.checks import FinishedRun, Verdict, sql
-from hearth.bench.checks.registry import check
-from hearth.bench.checks.sql import (
+from hearth.model.errors import UserError
+from hearth.planner import places
+from hearth.workloads import tpch
+from hearth.workloads.catalogue import MAIN, workloads_jar
+from hearth.workloads.checks import FinishedRun, Verdict, sql
+from hearth.workloads.checks.registry import check
+from hearth.workloads.checks.sql import (
     TPCH_AT_SCALE_1,
     Table,
     difference,
     equal,
     standard_amiss,
 )
-from hearth.bench.tpch import ensure_tpch, scale_of
-from hearth.model.errors import UserError
-from hearth.planner import places
+from hearth.workloads.tpch import ensure_tpch, scale_of
 from support import check_golden
 
 pytestmark = pytest.mark.spark
@@ -325,7 +325,7 @@ def test_a_size_is_the_raw_size_and_too_small_or_too_large_ones_are_refused(tmp_
     assert not (tmp_path / "large").exists()
 
 
-_MAKE = "import sys; from pathlib import Path; from hearth.bench.tpch import ensure_tpch; "
+_MAKE = "import sys; from pathlib import Path; from hearth.workloads.tpch import ensure_tpch; "
 
 
 @pytest.mark.parametrize("victim", ["generator", "parent"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hearth.bench.statistics import (
+from hearth.experiments.statistics import (
     LOOKS,
     Spread,
     against,

@@ -20,14 +20,14 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark.java_gateway import launch_gateway
 
-from hearth.bench import catalogue
-from hearth.bench.checks import FinishedRun
-from hearth.bench.checks.streams import STREAMS
-from hearth.bench.logs import reason
-from hearth.bench.source import DataServer, events_of
-from hearth.bench.suites import suite
 from hearth.planner import places
 from hearth.report.workloads import line
+from hearth.workloads import catalogue
+from hearth.workloads.checks import FinishedRun
+from hearth.workloads.checks.streams import STREAMS
+from hearth.workloads.logs import reason
+from hearth.workloads.source import DataServer, events_of
+from hearth.workloads.suites import suite
 from support import ROOT, Command
 from test_contract import validate
 

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 from hearth.model.errors import UserError
 
 if TYPE_CHECKING:
-    from hearth.bench import catalogue
-    from hearth.bench.series import Results, Series
+    from hearth.experiments.series import Results, Series
+    from hearth.workloads import catalogue
 
 _MASTERS = "local[*],local-numa"
 _MOST_RUNS = 1000
@@ -57,10 +57,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Runs the series and shows its table; 0 where all is well."""
-    from hearth.bench import cases, catalogue
-    from hearth.bench.series import Results, machine_facts
-    from hearth.bench.summary import is_good
+    from hearth.experiments.series import Results, machine_facts
+    from hearth.experiments.summary import is_good
     from hearth.planner import jvm
+    from hearth.workloads import cases, catalogue
 
     _check_numbers(options)
     offer = catalogue.load()
@@ -83,11 +83,11 @@ def _check_numbers(options: Namespace) -> None:
 
 
 def _series(options: Namespace, offer: "catalogue.Catalogue") -> "Series":
-    from hearth.bench import suites
-    from hearth.bench.masters import split_masters
-    from hearth.bench.series import Series
+    from hearth.experiments.series import Series
     from hearth.model.sizes import parse_bytes
     from hearth.planner.request import parse_conf
+    from hearth.workloads import suites
+    from hearth.workloads.masters import split_masters
 
     name = options.suite or ("jobs" if options.jobs else "batch")
     entries = suites.named(options.jobs, offer) if options.jobs else suites.suite(name, offer)
@@ -113,7 +113,7 @@ def _file(options: Namespace, series: "Series") -> Path:
 
 
 def _go(offer: "catalogue.Catalogue", series: "Series", results: "Results") -> None:
-    from hearth.bench import series as running
+    from hearth.experiments import series as running
 
     total = len(series.plan())
     kept = sum(results.done(planned) for planned in series.plan())
@@ -141,7 +141,7 @@ def _tell(number: int, total: int, case: dict[str, Any]) -> None:
 
 
 def _show(results: "Results", as_json: bool) -> None:
-    from hearth.bench.summary import doubted, summarised
+    from hearth.experiments.summary import doubted, summarised
     from hearth.report.bench import show_rows
     from hearth.report.terminal import Screen
 

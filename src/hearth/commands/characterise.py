@@ -33,8 +33,8 @@ from hearth.model.durations import parse_seconds
 from hearth.model.errors import UserError
 
 if TYPE_CHECKING:
-    from hearth.bench.catalogue import Catalogue, Job
-    from hearth.bench.characterisation import Asked, Settings
+    from hearth.experiments.characterisation import Asked, Settings
+    from hearth.workloads.catalogue import Catalogue, Job
 
 #: What the questions vary themselves.
 _VARIED = ("executors", "cores", "memory")
@@ -94,7 +94,7 @@ def _is_application(name: str) -> bool:
 
 def run(options: Namespace) -> int:
     """Asks and shows; 1 where a run failed, so that a script notices."""
-    from hearth.bench.characterisation import Characterisation
+    from hearth.experiments.characterisation import Characterisation
     from hearth.planner import places
 
     _check(options)
@@ -115,7 +115,7 @@ def run(options: Namespace) -> int:
 
 
 def _check(options: Namespace) -> None:
-    from hearth.bench.arms import refuse_levelling
+    from hearth.experiments.arms import refuse_levelling
 
     if not options.line.application:
         raise UserError("nothing is named: give a suite, a workload, a jar or a Python file")
@@ -138,9 +138,9 @@ def _check(options: Namespace) -> None:
 
 def _asked(options: Namespace) -> tuple[list["Asked"], "Settings"]:
     """What is asked of what, from the command line and this machine."""
-    from hearth.bench.characterisation import Asked, Settings
-    from hearth.bench.questions import KEYS, questions
-    from hearth.bench.surroundings import surroundings, sustained_gb_s
+    from hearth.experiments.characterisation import Asked, Settings
+    from hearth.experiments.questions import KEYS, questions
+    from hearth.experiments.surroundings import surroundings, sustained_gb_s
 
     keys = KEYS if options.questions is None else [k.strip() for k in options.questions.split(",")]
     here = surroundings(options, options.change_prefetchers, options.debug)
@@ -162,8 +162,8 @@ def _asked(options: Namespace) -> tuple[list["Asked"], "Settings"]:
 
 def _subjects(options: Namespace) -> list[tuple[Any, "Job | None"]]:
     """The application, or the workloads of a suite or of a name."""
-    from hearth.bench import catalogue, suites
-    from hearth.bench.subjects import Application
+    from hearth.experiments.subjects import Application
+    from hearth.workloads import catalogue, suites
 
     name, rest = options.line.application[0], options.line.application[1:]
     if _is_application(name):
@@ -179,10 +179,10 @@ def _subjects(options: Namespace) -> list[tuple[Any, "Job | None"]]:
 def _workload(
     options: Namespace, offer: "Catalogue", job: "Job", fixed: dict[str, str], rest: list[str]
 ) -> tuple[Any, "Job"]:
-    from hearth.bench import cases
-    from hearth.bench.parameters import pairs
-    from hearth.bench.workload import Workload
+    from hearth.experiments.workload import Workload
     from hearth.model.sizes import parse_bytes
+    from hearth.workloads import cases
+    from hearth.workloads.parameters import pairs
 
     if options.line.options and any(o.name != "--conf" for o in options.line.options):
         names = ", ".join(o.name for o in options.line.options if o.name != "--conf")

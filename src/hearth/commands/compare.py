@@ -69,7 +69,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 
 def run(options: Namespace) -> int:
     """Compares and shows; 1 where an arm failed, so that a script notices."""
-    from hearth.bench import arms as ways
+    from hearth.experiments import arms as ways
     from hearth.launch.choices import forget_choice
     from hearth.planner import places
 
@@ -87,7 +87,7 @@ def run(options: Namespace) -> int:
 
 
 def _check(options: Namespace, arms: list[Any]) -> None:
-    from hearth.bench.arms import refuse_levelling
+    from hearth.experiments.arms import refuse_levelling
 
     for name, least in (("repeat", 1), ("warmup", 0)):
         value = getattr(options, name)
@@ -129,10 +129,10 @@ def _plan_is_native(options: Namespace, arms: list[Any]) -> bool:
 
 
 def _compare(options: Namespace, arms: list[Any]) -> int:
-    from hearth.bench.comparison import Comparison, run, stop_rule
-    from hearth.bench.statistics import LOOKS
-    from hearth.bench.subjects import Application
-    from hearth.bench.verdict import compared
+    from hearth.experiments.comparison import Comparison, run, stop_rule
+    from hearth.experiments.statistics import LOOKS
+    from hearth.experiments.subjects import Application
+    from hearth.experiments.verdict import compared
     from hearth.launch.settings import user_settings
     from hearth.model.redaction import Redaction
     from hearth.planner import places

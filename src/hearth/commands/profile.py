@@ -58,7 +58,7 @@ def run(options: Namespace) -> int:
 
 
 def _summary(directory: Path) -> list[str]:
-    from hearth.measure.analysis import analyse
+    from hearth.analysis.analysis import analyse
     from hearth.report.profile import show_profile
     from hearth.report.terminal import Screen
 

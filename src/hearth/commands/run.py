@@ -21,10 +21,10 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hearth.bench.parameters import pairs
+from hearth.workloads.parameters import pairs
 
 if TYPE_CHECKING:
-    from hearth.bench import catalogue
+    from hearth.workloads import catalogue
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -67,9 +67,9 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 
 def run(options: Namespace) -> int:
     """Lists, explains, or runs; 0 where the answer is not wrong."""
-    from hearth.bench import catalogue
     from hearth.report import workloads
     from hearth.report.terminal import Screen
+    from hearth.workloads import catalogue
 
     offer = catalogue.load()
     if options.list or options.job is None:
@@ -87,10 +87,10 @@ def run(options: Namespace) -> int:
 
 
 def _run(options: Namespace, offer: "catalogue.Catalogue", job: "catalogue.Job") -> int:
-    from hearth.bench import cases, runner
     from hearth.model.sizes import parse_bytes
     from hearth.planner.request import parse_conf
     from hearth.report import workloads
+    from hearth.workloads import cases, runner
 
     case = cases.Case(
         job=job,

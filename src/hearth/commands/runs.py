@@ -83,7 +83,7 @@ def _row(record: Record) -> dict[str, Any]:
 
 
 def _show(options: Namespace) -> int:
-    from hearth.measure.analysis import analyse
+    from hearth.analysis.analysis import analyse
     from hearth.report.profile import show_profile
     from hearth.report.terminal import Screen
 
@@ -97,8 +97,8 @@ def _show(options: Namespace) -> int:
 
 
 def _export(options: Namespace) -> int:
-    from hearth.measure.analysis import analyse
-    from hearth.measure.export import export
+    from hearth.analysis.analysis import analyse
+    from hearth.analysis.export import export
 
     record = find_record(places.state_home(), options.run)
     output = Path(options.output or record.id)

@@ -3,8 +3,8 @@
 import shutil
 from pathlib import Path
 
-from hearth.bench.tpch import ensure_tpch, query_text
 from hearth.model.errors import UserError
+from hearth.workloads.tpch import ensure_tpch, query_text
 
 #: Present on every Debian and Debian-like system (package base-files).
 LICENCES = Path("/usr/share/common-licenses")

@@ -1,1 +1,1 @@
-"""Measuring a run from outside: its record, the probes that fill it, what the record tells."""
+"""Measuring a run from outside: its record, and the probes that fill it."""

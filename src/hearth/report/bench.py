@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hearth.bench.statistics import FEWEST_PAIRS
+from hearth.experiments.statistics import FEWEST_PAIRS
 from hearth.report.terminal import Screen, table
 
 Row = dict[str, Any]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from hearth.bench.questions import Question
+from hearth.experiments.questions import Question
 from hearth.report.compare import warned
 from hearth.report.terminal import Screen, table
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hearth.bench.statistics import uses_ranks
+from hearth.experiments.statistics import uses_ranks
 from hearth.report.terminal import Screen, table
 
 Document = dict[str, Any]

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hearth.bench.characterisation import read_characterisation
-from hearth.bench.comparison import read_comparison
-from hearth.bench.verdict import compared
-from hearth.measure.analysis import analyse, analyse_event_log
+from hearth.analysis.analysis import analyse, analyse_event_log
+from hearth.experiments.characterisation import read_characterisation
+from hearth.experiments.comparison import read_comparison
+from hearth.experiments.verdict import compared
 from hearth.measure.record import find_record
 from hearth.model.errors import UserError
 

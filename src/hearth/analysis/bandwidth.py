@@ -1,0 +1,132 @@
+"""The memory bandwidth that a machine used during a run, by NUMA node, and S4's regions of it.
+
+S4: below 40 % of the sustained bandwidth memory answers in constant time, to 80 % the latency grows
+linearly, above it exponentially. The sustained bandwidth is that of hearth's own STREAM-like
+kernel, `sustained_bandwidth` of the record.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.analysis.coverage import Coverage
+from hearth.analysis.samples import SampleFile
+from hearth.analysis.typed import numbers
+from hearth.measure.counters import bandwidth_region
+from hearth.model.ids import parse_ids
+
+REGIONS = ("constant", "linear", "exponential")
+
+
+class Traffic:
+    """Bytes to and from memory of one domain over time."""
+
+    def __init__(self, step_ms: int) -> None:
+        self._bytes = Coverage(0, step_ms)
+        self._sampled = Coverage(0, step_ms)
+
+    def add(self, start_s: float, end_s: float, count: int) -> None:
+        """Takes in what moved between two readings."""
+        start_ms, end_ms = int(start_s * 1000), int(end_s * 1000)
+        self._bytes.add(start_ms, end_ms, count / max(end_ms - start_ms, 1))
+        self._sampled.add(start_ms, end_ms)
+
+    def gb_s(self, count: int) -> list[float | None]:
+        """GB/s (10^9 bytes) in each of `count` steps; None where nothing was sampled."""
+        pairs = zip(self._bytes.covered_ms(), self._sampled.covered_ms(), strict=True)
+        rates = [moved / sampled / 1e6 if sampled else None for moved, sampled in pairs]
+        return rates[:count] + [None] * (count - len(rates))
+
+
+def read_bandwidth(file: SampleFile, step_ms: int) -> dict[str, Traffic]:
+    """Reads samples/bandwidth.jsonl: the traffic of each domain, such as `L3:00` or `S0`.
+
+    The counters are those of the machine, not of the run: the first reading counts nothing, nor
+    does the one after a reading that says null.
+    """
+    domains: dict[str, Traffic] = {}
+    before: dict[str, tuple[float, int]] = {}
+
+    def take(row: dict[str, Any]) -> None:
+        told_of = row.get("domains") or {}
+        numbers(told.get("total_bytes") for told in told_of.values())
+        for name, told in told_of.items():
+            time_s, total = row["t"], told.get("total_bytes")
+            if total is None:
+                if "total_bytes" in told:
+                    before.pop(name, None)
+                continue
+            last_s, last = before.get(name, (time_s, total))
+            before[name] = (time_s, total)
+            if time_s > last_s and total >= last:
+                domains.setdefault(name, Traffic(step_ms)).add(last_s, time_s, total - last)
+
+    file.each(take)
+    return domains
+
+
+def by_node(
+    domains: Mapping[str, Traffic], head: Mapping[str, Any], step_s: float, count: int
+) -> dict[str, Any]:
+    """The timeline's bandwidth: of each node (of several, `0,1`, where a domain spans them).
+
+    head: the record's. A domain of which the record tells no CPUs stands under its own name.
+    """
+    probe: Mapping[str, Any] = next(
+        (p for p in head.get("probes") or () if p.get("name") == "bandwidth"), {}
+    )
+    groups: dict[str, list[str]] = {}
+    for domain in sorted(domains):
+        cpus = (probe.get("domains") or {}).get(domain)
+        groups.setdefault(_nodes(cpus, head) or domain, []).append(domain)
+    sustained = head.get("sustained_bandwidth") or {"absent": "the record holds none"}
+    return {
+        "source": probe.get("source") or "unknown",
+        "nodes": {
+            nodes: _of_group(nodes, [domains[d].gb_s(count) for d in named], sustained, step_s)
+            for nodes, named in groups.items()
+        },
+    }
+
+
+def _nodes(cpus: str | None, head: Mapping[str, Any]) -> str | None:
+    """The nodes to which some CPUs belong, `0` or `0,1`; None where nothing tells."""
+    own = set(parse_ids(cpus)) if cpus else set()
+    of_node = head.get("cpus_of_node") or {}
+    found = [n for n, ids in of_node.items() if own & set(parse_ids(ids))]
+    return ",".join(sorted(found, key=int)) or None
+
+
+def _of_group(
+    nodes: str, series: list[list[float | None]], sustained: Mapping[str, Any], step_s: float
+) -> dict[str, Any]:
+    used = [_sum(step) for step in zip(*series, strict=True)]
+    gb_s = [None if rate is None else round(rate, 3) for rate in used]
+    most = _sustained(nodes, sustained)
+    if isinstance(most, dict):
+        return {"gb_s": gb_s, "sustained_gb_s": most, "share": most, "seconds": most}
+    seconds = dict.fromkeys(REGIONS, 0.0)
+    for rate in used:
+        if rate is not None:
+            seconds[bandwidth_region(rate, most)] += step_s
+    return {
+        "gb_s": gb_s,
+        "sustained_gb_s": round(most, 3),
+        "share": [None if rate is None else round(rate / most, 4) for rate in used],
+        "seconds": {region: round(s, 3) for region, s in seconds.items()},
+    }
+
+
+def _sum(rates: tuple[float | None, ...]) -> float | None:
+    known = [rate for rate in rates if rate is not None]
+    return sum(known) if len(known) == len(rates) else None
+
+
+def _sustained(nodes: str, sustained: Mapping[str, Any]) -> float | dict[str, str]:
+    if "absent" in sustained:
+        return {"absent": str(sustained["absent"])}
+    of_node = sustained.get("nodes") or {}
+    rates = [(of_node.get(node) or {}).get("best_gb_s") for node in nodes.split(",")]
+    best = [float(rate) for rate in rates if isinstance(rate, int | float) and rate > 0]
+    if len(best) < len(rates):
+        return {"absent": f"the sustained bandwidth of '{nodes}' was not measured"}
+    return sum(best)

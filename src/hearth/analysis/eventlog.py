@@ -1,0 +1,448 @@
+"""Reads a Spark event log, of any size, once and in bounded memory.
+
+The events are those of Spark 4.3's JsonProtocol. What no figure needs is skipped before it is
+parsed, by the event's name; of a task's end, its accumulables, most of the line, are cut out.
+Nothing in a log is fatal: what cannot be read is counted and told in `EventLog.warnings`.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from hearth.analysis.coverage import Coverage
+from hearth.analysis.logfile import LineSource, event_log_parts
+from hearth.analysis.stages import StageTally, TaskSums, check_task
+from hearth.analysis.taskrows import TaskRows
+from hearth.analysis.typed import LATEST_MS, maybe, moment, text, whole, wholes
+
+#: Stages told one by one: those with the most run time. The sums cover all of them.
+MOST_STAGES = 5000
+MOST_JOBS = 10_000
+MOST_SQL = 10_000
+
+_PREFIX = b'{"Event":"'
+_SQL = "org.apache.spark.sql.execution.ui."
+_STREAMING = "org.apache.spark.sql.streaming.StreamingQueryListener$"
+_HEAP = "JVMHeapMemory"
+_DIGITS = re.compile(r"[0-9]{1,18}")
+_STARTED = re.compile(
+    rb'"Stage ID":(\d{1,18}),"Stage Attempt ID":(\d{1,18}),"Task Info":\{"Task ID":(\d{1,18}),'
+    rb'.*?"Launch Time":(\d{1,13}),"Executor ID":"([^"]*)"'
+)
+
+#: Known to Spark 4.3, and without anything that the analysis needs.
+_SKIPPED = frozenset(
+    (
+        "SparkListenerBlockManagerAdded", "SparkListenerBlockManagerRemoved",
+        "SparkListenerBlockUpdated", "SparkListenerExecutorMetricsUpdate",
+        "SparkListenerJobStartWithFullStages", "SparkListenerNodeExcluded",
+        "SparkListenerNodeUnexcluded", "SparkListenerResourceProfileAdded",
+        "SparkListenerSpeculativeTaskSubmitted", "SparkListenerTaskGettingResult",
+        "SparkListenerUnpersistRDD", "SparkListenerUnschedulableTaskSetAdded",
+        "SparkListenerUnschedulableTaskSetRemoved", "SparkListenerMiscellaneousProcessAdded",
+        "SparkListenerExecutorExcluded", "SparkListenerExecutorUnexcluded",
+        "SparkListenerExecutorExcludedForStage", "SparkListenerNodeExcludedForStage",
+        _SQL + "SparkListenerSQLAdaptiveExecutionUpdate",
+        _SQL + "SparkListenerSQLAdaptiveSQLMetricUpdates",
+        _SQL + "SparkListenerDriverAccumUpdates",
+        _STREAMING + "QueryIdleEvent",
+    )
+)  # fmt: skip
+
+
+@dataclass
+class Executor:
+    """One executor as the log tells of it; times are wall-clock milliseconds."""
+
+    id: str
+    host: str | None = None
+    slots: int | None = None
+    added_ms: int | None = None
+    removed_ms: int | None = None
+    reason: str | None = None
+    tasks: int = 0
+    failed: int = 0
+    run_ms: int = 0
+    cpu_ns: int = 0
+    gc_ms: int = 0
+    heap_peak_bytes: int = 0
+
+
+@dataclass
+class EventLog:
+    """What one log told. `end_ms` is absent where the application did not end in it."""
+
+    application_id: str | None = None
+    name: str | None = None
+    spark_version: str | None = None
+    start_ms: int | None = None
+    end_ms: int | None = None
+    first_ms: int | None = None
+    last_ms: int | None = None
+    properties: dict[str, str] = field(default_factory=dict)
+    executors: dict[str, Executor] = field(default_factory=dict)
+    stages: dict[tuple[int, int], StageTally] = field(default_factory=dict)
+    jobs: dict[int, dict[str, Any]] = field(default_factory=dict)
+    sql: dict[int, dict[str, Any]] = field(default_factory=dict)
+    streaming_batches: int = 0
+    dropped: TaskSums = field(default_factory=TaskSums)
+    stages_dropped: int = 0
+    running: dict[int, tuple[int, int, int, str]] = field(default_factory=dict)
+    running_over_time: Coverage | None = None
+    rows: TaskRows = field(default_factory=TaskRows)
+    warnings: list[str] = field(default_factory=list)
+    events: int = 0
+    bytes_read: int = 0
+
+    def totals(self) -> TaskSums:
+        """The sums over all tasks that ended."""
+        sums = TaskSums()
+        sums.merge(self.dropped)
+        for stage in self.stages.values():
+            sums.merge(stage.sums)
+        return sums
+
+    @property
+    def ended(self) -> bool:
+        """Whether the log holds the application's end."""
+        return self.end_ms is not None
+
+
+def read_event_log(path: Path, origin_ms: int | None = None, step_ms: int = 100) -> EventLog:
+    """Reads a file, a rolled directory or a directory that holds one of them.
+
+    `origin_ms` (wall clock) and `step_ms` set the axis of `running_over_time`; without an origin
+    it is the application's start.
+    Raises UserError where there is no event log at that path, or in a compression that cannot be
+    read here. All else that is wrong with it becomes a warning.
+    """
+    reader = _Reader(origin_ms, step_ms)
+    for part in event_log_parts(path):
+        reader.read(part)
+    return reader.finish(path)
+
+
+def task_state(reason: str) -> str:
+    """What Spark's UI counts an ended task as (AppStatusListener.onTaskEnd)."""
+    if reason == "Success":
+        return "success"
+    return "killed" if reason in ("TaskKilled", "TaskCommitDenied") else "failed"
+
+
+def parse_task_end(line: bytes) -> dict[str, Any]:
+    """The event without its accumulables, which repeat the metrics and are most of its length.
+
+    A quote inside a JSON string is escaped, so the two keys cannot be matched inside of one.
+    """
+    cut = line.find(b'"Accumulables":[')
+    resume = line.find(b'"Task Metrics":', cut)
+    if cut < 0 or resume < 0:
+        return _loaded(line)
+    return _loaded(line[:cut] + b'"_":0},' + line[resume:])
+
+
+def _loaded(line: bytes) -> dict[str, Any]:
+    event: dict[str, Any] = orjson.loads(line)
+    return event
+
+
+class _Reader:
+    def __init__(self, origin_ms: int | None, step_ms: int) -> None:
+        self.log = EventLog()
+        self._origin_ms, self._step_ms = origin_ms, step_ms
+        self._backwards = 0
+        self._malformed = 0
+        self._foreign = 0
+        self._unknown: dict[str, int] = {}
+        self._handlers: dict[str, Callable[[bytes], None]] = {
+            "SparkListenerTaskStart": self._task_start,
+            "SparkListenerTaskEnd": self._task_end,
+            "SparkListenerLogStart": self._parsed(self._log_start),
+            "SparkListenerApplicationStart": self._parsed(self._application_start),
+            "SparkListenerApplicationEnd": self._parsed(self._application_end),
+            "SparkListenerEnvironmentUpdate": self._parsed(self._environment),
+            "SparkListenerExecutorAdded": self._parsed(self._executor_added),
+            "SparkListenerExecutorRemoved": self._parsed(self._executor_removed),
+            "SparkListenerStageExecutorMetrics": self._parsed(self._executor_peaks),
+            "SparkListenerJobStart": self._parsed(self._job_start),
+            "SparkListenerJobEnd": self._parsed(self._job_end),
+            "SparkListenerStageSubmitted": self._parsed(self._stage),
+            "SparkListenerStageCompleted": self._parsed(self._stage_completed),
+            _SQL + "SparkListenerSQLExecutionStart": self._parsed(self._sql_start),
+            _SQL + "SparkListenerSQLExecutionEnd": self._parsed(self._sql_end),
+            _STREAMING + "QueryStartedEvent": _nothing,
+            _STREAMING + "QueryProgressEvent": self._batch,
+            _STREAMING + "QueryTerminatedEvent": _nothing,
+        }
+        self._handlers.update(dict.fromkeys(_SKIPPED, _nothing))
+
+    def read(self, part: Path) -> None:
+        """Takes in one file of the log."""
+        source = LineSource(part)
+        unreadable = b""
+        for line in source:
+            if not self._take(line):
+                unreadable = line
+                self._malformed += 1
+        if source.truncated:
+            self.log.warnings.append(f"{part.name} breaks off in the middle of an event")
+            self._malformed -= bool(unreadable) and not unreadable.endswith(b"\n")
+        if source.oversized:
+            self.log.warnings.append(f"{part.name}: {source.oversized} overlong lines skipped")
+        self.log.bytes_read += source.bytes_read
+
+    def finish(self, path: Path) -> EventLog:
+        """Judges the whole: what was missing, foreign or unknown."""
+        log, warn = self.log, self.log.warnings.append
+        self._count_running()
+        if log.events == 0:
+            warn(f"{path.name} holds no event of Spark's: it is empty or another kind of file")
+        elif log.start_ms is None:
+            warn("the log lacks the application's start")
+        if log.events and not log.ended:
+            warn("the log lacks the application's end: it was killed, or still runs")
+        if self._foreign:
+            warn(f"{self._foreign} lines are no events of Spark's")
+        if self._malformed:
+            warn(f"{self._malformed} events could not be read and are not in the sums")
+        if self._backwards:
+            warn(f"{self._backwards} tasks end before they start: the clock was set back")
+        for name, count in sorted(self._unknown.items()):
+            warn(f"{count} events of the unknown kind {name} skipped")
+        if log.stages_dropped:
+            warn(f"{log.stages_dropped} stages of little run time are in the sums only")
+        return log
+
+    def _count_running(self) -> None:
+        """Tasks that started and never ended held their slots to the end of the log."""
+        for _, _, launch_ms, _ in self.log.running.values():
+            self._cover(launch_ms, self.log.last_ms or launch_ms)
+
+    def _cover(self, launch_ms: int, finish_ms: int) -> None:
+        log = self.log
+        if log.running_over_time is None:
+            origin = log.start_ms or launch_ms if self._origin_ms is None else self._origin_ms
+            log.running_over_time = Coverage(origin, self._step_ms)
+        log.running_over_time.add(launch_ms, finish_ms)
+
+    def _take(self, line: bytes) -> bool:
+        if not line.startswith(_PREFIX):
+            self._foreign += line.endswith(b"\n")
+            return True
+        name = line[10 : line.find(b'"', 10)].decode("utf-8", "replace")
+        handler = self._handlers.get(name)
+        if handler is None:
+            if line.endswith(b"\n"):
+                self._note_unknown(name)
+            return True
+        try:
+            handler(line)
+        except (KeyError, TypeError, AttributeError, ValueError):  # of which JSON's is one
+            return False
+        self.log.events += 1
+        return True
+
+    def _note_unknown(self, name: str) -> None:
+        known = name if name in self._unknown or len(self._unknown) < 20 else "(others)"
+        self._unknown[known[:120]] = self._unknown.get(known[:120], 0) + 1
+
+    def _parsed(self, handler: Callable[[dict[str, Any]], object]) -> Callable[[bytes], None]:
+        def parsed(line: bytes) -> None:
+            handler(orjson.loads(line))
+
+        return parsed
+
+    def _at(self, time_ms: int) -> None:
+        log = self.log
+        if log.first_ms is None or log.last_ms is None:
+            log.first_ms = log.last_ms = time_ms
+        elif time_ms > log.last_ms:
+            log.last_ms = time_ms
+
+    # Tasks: the events of which there are many.
+
+    def _task_start(self, line: bytes) -> None:
+        found = _STARTED.search(line)
+        if found is None:
+            raise ValueError("a task's start of another form")
+        stage, attempt, task, launch, executor = found.groups()
+        where = (int(stage), int(attempt), int(launch), executor.decode("utf-8", "replace"))
+        if where[2] > LATEST_MS:
+            raise ValueError("no time")
+        self.log.running[int(task)] = where
+        self._at(where[2])
+
+    def _task_end(self, line: bytes) -> None:
+        event = parse_task_end(line)
+        info, metrics = event["Task Info"], event.get("Task Metrics") or {}
+        stage, attempt = event["Stage ID"], event["Stage Attempt ID"]
+        reason, name, host = event["Task End Reason"]["Reason"], info["Executor ID"], info["Host"]
+        check_task((stage, attempt), (reason, name, host, info["Locality"]), info, metrics)
+        state = task_state(reason)
+        log = self.log
+        self._tally(stage, attempt).add(info, metrics, state)
+        self._credit(name, host, metrics, state)
+        log.running.pop(info["Task ID"], None)
+        log.rows.add(stage, attempt, info, state, log.executors[name].slots)
+        launch, finish = info["Launch Time"], info["Finish Time"]
+        self._backwards += finish < launch
+        self._cover(launch, finish)
+        self._at(launch)
+        self._at(finish)
+
+    def _credit(self, name: str, host: str, metrics: dict[str, Any], state: str) -> None:
+        executor = self._executor(name)
+        executor.host = executor.host or host
+        executor.tasks += 1
+        executor.failed += state == "failed"
+        if metrics:
+            executor.run_ms += metrics["Executor Run Time"]
+            executor.cpu_ns += metrics["Executor CPU Time"]
+            executor.gc_ms += metrics["JVM GC Time"]
+
+    def _tally(self, stage: int, attempt: int) -> StageTally:
+        key = (stage, attempt)
+        tally = self.log.stages.get(key)
+        if tally is None:
+            if len(self.log.stages) >= 2 * MOST_STAGES:
+                self._drop_small_stages()
+            tally = self.log.stages[key] = StageTally(stage, attempt)
+        return tally
+
+    def _drop_small_stages(self) -> None:
+        """Keeps the stages with the most run time, and before all those that still run."""
+        stages = self.log.stages
+        order = sorted(
+            stages, key=lambda k: (stages[k].completed_ms is None, stages[k].sums.run_ms)
+        )
+        for key in order[: max(len(stages) - MOST_STAGES, 0)]:
+            self.log.dropped.merge(stages.pop(key).sums)
+            self.log.stages_dropped += 1
+
+    # The application, its executors, jobs and stages.
+
+    def _log_start(self, event: dict[str, Any]) -> None:
+        self.log.spark_version = text(event, "Spark Version")
+
+    def _application_start(self, event: dict[str, Any]) -> None:
+        name, application = text(event, "App Name"), maybe(text, event, "App ID")
+        self.log.start_ms = moment(event, "Timestamp")
+        self.log.name, self.log.application_id = name, application
+        self._at(self.log.start_ms)
+
+    def _application_end(self, event: dict[str, Any]) -> None:
+        self.log.end_ms = moment(event, "Timestamp")
+        self._at(self.log.end_ms)
+
+    def _environment(self, event: dict[str, Any]) -> None:
+        properties = event["Spark Properties"]
+        self.log.properties = {name: text(properties, name) for name in properties}
+
+    def _executor(self, name: str) -> Executor:
+        executor = self.log.executors.get(name)
+        if executor is None:
+            executor = self.log.executors[name] = Executor(name)
+        return executor
+
+    def _executor_added(self, event: dict[str, Any]) -> None:
+        name, added_ms = text(event, "Executor ID"), moment(event, "Timestamp")
+        host, cores = (
+            text(event["Executor Info"], "Host"),
+            whole(event["Executor Info"], "Total Cores"),
+        )
+        executor = self._executor(name)
+        executor.added_ms, executor.host = added_ms, host
+        executor.slots = cores // (_number(self.log.properties.get("spark.task.cpus")) or 1)
+        self._at(added_ms)
+
+    def _executor_removed(self, event: dict[str, Any]) -> None:
+        name, removed_ms = text(event, "Executor ID"), moment(event, "Timestamp")
+        reason = text(event, "Removed Reason")
+        executor = self._executor(name)
+        executor.removed_ms, executor.reason = removed_ms, reason
+        self._at(removed_ms)
+
+    def _executor_peaks(self, event: dict[str, Any]) -> None:
+        name, peak = text(event, "Executor ID"), maybe(whole, event["Executor Metrics"], _HEAP)
+        executor = self._executor(name)
+        executor.heap_peak_bytes = max(executor.heap_peak_bytes, peak or 0)
+
+    def _job_start(self, event: dict[str, Any]) -> None:
+        properties = event.get("Properties") or {}
+        job, submitted_ms = whole(event, "Job ID"), moment(event, "Submission Time")
+        wholes(event["Stage IDs"])
+        self.log.jobs[job] = {
+            "submitted_ms": submitted_ms,
+            "completed_ms": None,
+            "result": None,
+            "sql": _number(maybe(text, properties, "spark.sql.execution.id")),
+            "description": maybe(text, properties, "spark.job.description"),
+            "stages": event["Stage IDs"],
+        }
+        _drop_oldest(self.log.jobs, MOST_JOBS)
+        self._at(submitted_ms)
+
+    def _job_end(self, event: dict[str, Any]) -> None:
+        completed_ms, result = moment(event, "Completion Time"), text(event["Job Result"], "Result")
+        job = self.log.jobs.get(whole(event, "Job ID"))
+        self._at(completed_ms)
+        if job is not None:
+            job["completed_ms"], job["result"] = completed_ms, result
+
+    def _stage(self, event: dict[str, Any]) -> StageTally:
+        info = event["Stage Info"]
+        stage, attempt = whole(info, "Stage ID"), whole(info, "Stage Attempt ID")
+        name, tasks = text(info, "Stage Name"), whole(info, "Number of Tasks")
+        submitted_ms = maybe(moment, info, "Submission Time")
+        tally = self._tally(stage, attempt)
+        tally.name, tally.planned_tasks = name, tasks
+        tally.submitted_ms = submitted_ms or tally.submitted_ms
+        return tally
+
+    def _stage_completed(self, event: dict[str, Any]) -> None:
+        info = event["Stage Info"]
+        completed_ms = maybe(moment, info, "Completion Time")
+        failure = maybe(text, info, "Failure Reason")
+        tally = self._stage(event)
+        tally.completed_ms, tally.failure = completed_ms, failure
+        if completed_ms is not None:
+            self._at(completed_ms)
+
+    # SQL and streaming.
+
+    def _sql_start(self, event: dict[str, Any]) -> None:
+        description, submitted_ms = text(event, "description"), moment(event, "time")
+        self.log.sql[whole(event, "executionId")] = {
+            "description": description,
+            "submitted_ms": submitted_ms,
+            "completed_ms": None,
+        }
+        _drop_oldest(self.log.sql, MOST_SQL)
+
+    def _sql_end(self, event: dict[str, Any]) -> None:
+        execution = self.log.sql.get(whole(event, "executionId"))
+        completed_ms = moment(event, "time")
+        if execution is not None:
+            execution["completed_ms"] = completed_ms
+
+    def _batch(self, line: bytes) -> None:
+        if not line.endswith(b"\n"):
+            raise ValueError("a streaming event that breaks off")
+        self.log.streaming_batches += 1
+
+
+def _nothing(line: bytes) -> None:
+    """For the events that no figure needs."""
+
+
+def _number(told: str | None) -> int | None:
+    return int(told) if told is not None and _DIGITS.fullmatch(told) else None
+
+
+def _drop_oldest(entries: dict[int, Any], most: int) -> None:
+    while len(entries) > most:
+        del entries[next(iter(entries))]

@@ -1,0 +1,269 @@
+"""Gathers what one record, or one bare event log, holds: read once, on one time axis.
+
+Whatever is missing or broken becomes an Absent with its reason, or a warning; only a directory
+that is no record at all is an error.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hearth.analysis.bandwidth import Traffic, read_bandwidth
+from hearth.analysis.counts import Counts, read_counts
+from hearth.analysis.eventlog import EventLog, read_event_log
+from hearth.analysis.gclog import GcLog, read_gc_log
+from hearth.analysis.locality import (
+    ProcessMemory,
+    Threads,
+    cpu_share_by_node,
+    read_memory,
+    read_threads,
+)
+from hearth.analysis.samples import (
+    Key,
+    ProcessUse,
+    SampleFile,
+    SystemUse,
+    last_time_s,
+    read_processes,
+    read_system,
+)
+from hearth.measure.record import Record, read_record
+from hearth.measure.shapes import ProcessRow, WarningRow
+from hearth.model.documents import read_lines, reason
+from hearth.model.errors import UserError
+from hearth.model.ids import parse_ids
+
+#: Steps of the time axis at most; a step is a whole number of seconds, at least one tenth.
+MOST_STEPS = 1000
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Something that was not measured, and why."""
+
+    reason: str
+
+    def document(self) -> dict[str, str]:
+        """As it stands in the analysis."""
+        return {"absent": self.reason}
+
+
+@dataclass
+class Process:
+    """One process of the run: times in seconds on the record's axis."""
+
+    pid: int
+    start_ticks: int
+    role: str
+    executor_id: str | None
+    cpus_allowed: str | None = None
+    mems_allowed: str | None = None
+    policy: str | None = None
+    seen_s: float | None = None
+    gone_s: float | None = None
+
+    @property
+    def key(self) -> Key:
+        """Its identity: a pid alone may have gone to another process."""
+        return (self.pid, self.start_ticks)
+
+
+NO_RECORD = Absent("only an event log was read; 'hearth profile' records this too")
+
+
+@dataclass
+class Evidence:
+    """All that is known of one run."""
+
+    record: Record | None
+    origin_ms: int
+    step_ms: int
+    span_s: float
+    log: EventLog | Absent
+    processes: list[Process] = field(default_factory=list)
+    cpus_of_node: dict[str, str] = field(default_factory=dict)
+    use: dict[Key, ProcessUse] | Absent = field(default_factory=lambda: NO_RECORD)
+    memory: dict[Key, ProcessMemory] | Absent = field(default_factory=lambda: NO_RECORD)
+    threads: Threads | Absent = field(default_factory=lambda: NO_RECORD)
+    system: SystemUse | Absent = field(default_factory=lambda: NO_RECORD)
+    counters: Counts | Absent = field(default_factory=lambda: NO_RECORD)
+    scheduler: Counts | Absent = field(default_factory=lambda: NO_RECORD)
+    bandwidth: dict[str, Traffic] | Absent = field(default_factory=lambda: NO_RECORD)
+    gc: dict[int, GcLog] | Absent = field(default_factory=lambda: NO_RECORD)
+    warnings: list[dict[str, Any]] = field(default_factory=list)
+
+    def seconds(self, time_ms: float | None) -> float | None:
+        """A wall-clock time in milliseconds on the record's axis."""
+        return None if time_ms is None else round((time_ms - self.origin_ms) / 1000, 3)
+
+    def warn(self, what: str, remedy: str | None = None) -> None:
+        """Adds a warning to what the record itself holds."""
+        self.warnings.append({"what": what, "remedy": remedy})
+
+
+def gather_event_log(path: Path) -> Evidence:
+    """The evidence that a bare event log gives; raises UserError as read_event_log does."""
+    log = read_event_log(path)
+    origin = log.start_ms or log.first_ms or 0
+    log.name = log.name or path.name
+    span_s = max((log.last_ms or origin) - origin, 0) / 1000
+    step = max(_step_ms(span_s), 1000)
+    if (running := log.running_over_time) is not None:
+        running.reach(running.origin_ms + int(span_s * 1000))
+        step = running.step_ms
+    evidence = Evidence(None, origin, step, span_s, log)
+    for warning in log.warnings:
+        evidence.warn(f"event log: {warning}")
+    return evidence
+
+
+def gather(directory: Path) -> Evidence:
+    """The evidence of one record; raises UserError where the directory is no record."""
+    record = read_record(directory)
+    origin_ms = record.head["clock"]["wall_ns"] // 1_000_000
+    span_s = _span_s(record)
+    step_ms = _step_ms(span_s)
+    evidence = Evidence(record, origin_ms, step_ms, span_s, Absent("not read yet"))
+    evidence.cpus_of_node = record.head.get("cpus_of_node") or {}
+    evidence.warnings += _lines(evidence, directory / "warnings.jsonl", WarningRow)
+    evidence.log = _event_log(evidence, directory / "eventlog")
+    evidence.processes = _processes(_lines(evidence, directory / "processes.jsonl", ProcessRow))
+    evidence.gc = _gc_logs(evidence, directory / "gc")
+    _samples(evidence)
+    return evidence
+
+
+def _span_s(record: Record) -> float:
+    """Seconds that the record covers: its end, or the last sample of a run that was killed."""
+    if record.wall_s is not None:
+        return record.wall_s
+    files = sorted((record.directory / "samples").glob("*.jsonl"))
+    times = [last_time_s(file) for file in files]
+    return max((time for time in times if time is not None), default=0.0)
+
+
+def _step_ms(span_s: float) -> int:
+    step_ms = 100
+    while span_s * 1000 / step_ms > MOST_STEPS:
+        step_ms *= 2
+    return step_ms
+
+
+def _event_log(evidence: Evidence, directory: Path) -> EventLog | Absent:
+    try:
+        log = read_event_log(directory, evidence.origin_ms, evidence.step_ms)
+    except UserError as error:
+        return Absent(str(error))
+    for warning in log.warnings:
+        evidence.warn(f"event log: {warning}")
+    return log
+
+
+def _lines(evidence: Evidence, file: Path, shape: Any) -> list[dict[str, Any]]:
+    try:
+        rows, damaged = read_lines(file, shape)
+    except (OSError, ValueError) as error:
+        evidence.warn(f"{file.name} cannot be read: {reason(error)}")
+        return []
+    if damaged:
+        evidence.warn(f"{file.name}: {damaged} lines could not be read and were skipped")
+    return rows
+
+
+def _processes(rows: list[dict[str, Any]]) -> list[Process]:
+    processes: dict[Key, Process] = {}
+    for row in rows:
+        pid, start = row["pid"], row["start_ticks"]
+        if row.get("event") == "gone":
+            if (pid, start) in processes:
+                processes[pid, start].gone_s = row["t"]
+            continue
+        known = processes.get((pid, start))
+        processes[pid, start] = Process(
+            pid, start, row.get("role", "other"), row.get("executor_id"),
+            row.get("cpus_allowed"), row.get("mems_allowed"), row.get("policy"),
+            known.seen_s if known else row["t"],
+        )  # fmt: skip
+    return list(processes.values())
+
+
+_GC_FILE = re.compile(r"(?:driver|executor)-(\d+)\.log(?:\.(\d+))?$")
+
+
+def _gc_logs(evidence: Evidence, directory: Path) -> dict[int, GcLog] | Absent:
+    files: dict[int, list[Path]] = {}
+    for file in directory.glob("*.log*"):
+        if match := _GC_FILE.match(file.name):
+            files.setdefault(int(match[1]), []).append(file)
+    if not files:
+        return Absent("the record holds no GC log")
+    logs = {}
+    for pid, parts in files.items():
+        # A rotated log's numbers go round: the time of the last write tells their order.
+        log = logs[pid] = read_gc_log(*sorted(parts, key=lambda part: part.stat().st_mtime))
+        for warning in log.warnings:
+            evidence.warn(f"GC log: {warning}")
+    return logs
+
+
+def _samples(evidence: Evidence) -> None:
+    node_of_cpu = {
+        str(cpu): node
+        for node, cpus in evidence.cpus_of_node.items()
+        for cpu in parse_ids(cpus)
+    }  # fmt: skip
+    step = evidence.step_ms
+
+    def read(name: str, reader: Callable[[SampleFile], Any]) -> Any:
+        return _sample_file(evidence, name, reader)
+
+    evidence.use = read("process", lambda f: read_processes(f, step, _period_s(evidence, f)))
+    evidence.threads = read("threads", lambda f: read_threads(f, node_of_cpu))
+    evidence.system = read(
+        "system", lambda f: read_system(f, node_of_cpu, step, _period_s(evidence, f))
+    )
+    evidence.counters = read("counters", read_counts)
+    evidence.scheduler = read("scheduler", read_counts)
+    evidence.bandwidth = read("bandwidth", lambda f: read_bandwidth(f, step))
+    shares = _cpu_shares(evidence)
+    evidence.memory = read("memory", lambda f: read_memory(f, shares, step))
+
+
+def _cpu_shares(evidence: Evidence) -> dict[Key, dict[str, float] | None]:
+    ticks = {} if isinstance(evidence.threads, Absent) else evidence.threads.ticks_by_node
+    return {
+        process.key: cpu_share_by_node(
+            process.cpus_allowed, evidence.cpus_of_node, ticks.get(process.key)
+        )
+        for process in evidence.processes
+    }
+
+
+def _sample_file(evidence: Evidence, name: str, reader: Callable[[SampleFile], Any]) -> Any:
+    assert evidence.record is not None
+    path = evidence.record.directory / "samples" / f"{name}.jsonl"
+    if not path.is_file():
+        return Absent(_why_absent(evidence.record, name))
+    file = SampleFile(path)
+    found = reader(file)
+    for warning in file.warnings:
+        evidence.warn(warning)
+    return found
+
+
+def _why_absent(record: Record, name: str) -> str:
+    for probe in record.head.get("probes") or ():
+        if probe.get("name") == name and probe.get("reason"):
+            return str(probe["reason"])
+    return f"the record holds no samples of the probe '{name}'"
+
+
+def _period_s(evidence: Evidence, file: SampleFile) -> float:
+    assert evidence.record is not None
+    for probe in evidence.record.head.get("probes") or ():
+        if probe.get("name") == file.path.stem:
+            return float(probe.get("period_s") or 1.0)
+    return 1.0

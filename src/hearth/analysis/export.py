@@ -1,0 +1,147 @@
+"""Writes the tables of an analysis and the samples of a record as Parquet or CSV."""
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hearth.analysis.samples import SampleFile
+from hearth.model.errors import UserError
+from hearth.model.private import private_directory
+
+FORMATS = ("parquet", "csv")
+#: Rows that are turned into columns and written at a time.
+BATCH_ROWS = 20_000
+
+
+def export(
+    analysis: dict[str, Any], record: Path | None, target: Path, form: str = "parquet"
+) -> list[Path]:
+    """Writes tasks, stages and executors, and each file of samples of `record`, to a directory.
+
+    Nested values become columns with dotted names, lists JSON text. Returns the files. Raises
+    UserError where pyarrow is missing or the format is neither of FORMATS.
+    """
+    if form not in FORMATS:
+        raise UserError(f"export: '{form}' is no format: choose {' or '.join(FORMATS)}")
+    if not target.exists():
+        private_directory(target)
+    tables: dict[str, Iterator[dict[str, Any]]] = {
+        "tasks": _task_rows(analysis["tasks_sample"]),
+        "stages": iter(_rows(analysis["stages"])),
+        "executors": iter(_rows(analysis["executors"])),
+    }
+    for file in sorted(record.glob("samples/*.jsonl")) if record else ():
+        tables[f"samples-{file.stem}"] = iter(SampleFile(file))
+    written = [_write(target / f"{name}.{form}", rows, form) for name, rows in tables.items()]
+    return [file for file in written if file is not None]
+
+
+def _rows(group: Any) -> list[dict[str, Any]]:
+    return group if isinstance(group, list) else []
+
+
+def _task_rows(sample: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if "absent" in sample:
+        return
+    names = [name for name in sample if name not in ("stride", "executors")]
+    for values in zip(*(sample[name] for name in names), strict=True):
+        row = dict(zip(names, values, strict=True))
+        yield {**row, "executor": sample["executors"][row["executor"]]}
+
+
+def flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A row without nesting: `{"a": {"b": 1}}` becomes `{"a.b": 1}`."""
+    columns: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            columns.update(flat(value, f"{prefix}{name}."))
+        else:
+            text = isinstance(value, list)
+            columns[prefix + name] = json.dumps(value) if text else value
+    return columns
+
+
+def _write(file: Path, rows: Iterator[dict[str, Any]], form: str) -> Path | None:
+    """Two passes would need the rows twice, so the first batch sets the columns; a column that
+    only appears later is kept in `more`, as JSON text."""
+    arrow = _pyarrow()
+    writer: Any = None
+    names: list[str] | None = None
+    part = file.with_name(f".{file.name}.part")
+    try:
+        while batch := _batch(rows):
+            if names is None:
+                names = list(dict.fromkeys(name for row in batch for name in row))
+                schema = _schema(arrow, batch, names)
+                part.unlink(missing_ok=True)  # of an export that was cut short
+                part.touch(0o600, exist_ok=False)
+                writer = _writer(part, schema, form)
+            writer.write_table(arrow.Table.from_pylist(_fitted(batch, schema), schema=schema))
+    finally:
+        if writer is not None:
+            writer.close()
+    if writer is None:
+        return None
+    part.replace(file)
+    return file
+
+
+def _batch(rows: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [flat(row) for row in itertools.islice(rows, BATCH_ROWS)]
+
+
+def _schema(arrow: Any, batch: list[dict[str, Any]], names: list[str]) -> Any:
+    """Whole numbers where all are, doubles where some are not, else text."""
+    fields = []
+    for name in names:
+        kinds = {type(row[name]) for row in batch if row.get(name) is not None}
+        fields.append((name, _type(arrow, kinds)))
+    return arrow.schema([*fields, ("more", arrow.string())])
+
+
+def _type(arrow: Any, kinds: set[type]) -> Any:
+    if kinds == {bool}:
+        return arrow.bool_()
+    if kinds and kinds <= {int, float}:
+        return arrow.float64() if float in kinds else arrow.int64()
+    return arrow.string()
+
+
+def _fitted(batch: list[dict[str, Any]], schema: Any) -> list[dict[str, Any]]:
+    names = set(schema.names)
+    text = {field.name for field in schema if str(field.type) == "string"}
+    whole = {field.name for field in schema if str(field.type) == "int64"}
+    fitted = []
+    for row in batch:
+        late = {n: v for n, v in row.items() if n not in names or (n in whole and v != _int(v))}
+        kept = {n: _text(v) if n in text else v for n, v in row.items() if n not in late}
+        fitted.append({**kept, "more": json.dumps(late) if late else None})
+    return fitted
+
+
+def _int(value: Any) -> Any:
+    return value if value is None or isinstance(value, int) else None
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _writer(file: Path, schema: Any, form: str) -> Any:
+    if form == "csv":
+        import pyarrow.csv
+
+        return pyarrow.csv.CSVWriter(file, schema)
+    import pyarrow.parquet
+
+    return pyarrow.parquet.ParquetWriter(file, schema, compression="zstd")
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as missing:
+        raise UserError("export needs pyarrow: run pip install 'hearth[measure]'") from missing
+    return pyarrow

@@ -1,0 +1,238 @@
+"""What the tasks of a stage spent their time on, summed as they end.
+
+Times are those of Spark's task metrics (org.apache.spark.executor.TaskMetrics): run, GC, fetch
+wait, deserialisation and result serialisation in milliseconds, CPU and shuffle write in
+nanoseconds. Scheduler delay is the Spark UI's: what is left of launch to finish after run,
+deserialisation, result serialisation and fetching the result (AppStatusUtils.schedulerDelay).
+"""
+
+import heapq
+from operator import itemgetter
+from typing import Any
+
+from hearth.analysis.histogram import Histogram
+from hearth.analysis.typed import LATEST_MS, wholes
+
+#: A straggler takes over 1.5 times the stage's median (Ananthanarayanan et al., Reining in the
+#: Outliers in Map-Reduce Clusters using Mantri, OSDI 2010) and at least a second more than it:
+#: below that there is nothing to win. Spark's speculation is coarser: 3 times since 4.0.
+STRAGGLER_FACTOR = 1.5
+STRAGGLER_EXCESS_MS = 1000
+#: So many of each stage's longest tasks are named.
+NAMED_TASKS = 100
+
+SUMS = (
+    "run_ms", "cpu_ns", "gc_ms", "deserialise_ms", "deserialise_cpu_ns", "result_serialise_ms",
+    "shuffle_read_wait_ms", "shuffle_write_ns", "scheduler_delay_ms", "getting_result_ms",
+    "compute_ms", "duration_ms", "spill_memory_bytes", "spill_disk_bytes", "input_bytes",
+    "output_bytes", "shuffle_read_local_bytes", "shuffle_read_remote_bytes",
+    "shuffle_write_bytes", "tasks", "failed", "killed", "speculative",
+)  # fmt: skip
+
+
+_INFO = itemgetter("Task ID", "Getting Result Time", "Launch Time", "Finish Time")
+_METRICS = itemgetter(
+    "Executor Run Time", "JVM GC Time", "Executor Deserialize Time", "Result Serialization Time",
+    "Executor CPU Time", "Executor Deserialize CPU Time", "Memory Bytes Spilled",
+    "Disk Bytes Spilled",
+)  # fmt: skip
+_READ = itemgetter("Fetch Wait Time", "Local Bytes Read", "Remote Bytes Read")
+_WRITE = itemgetter("Shuffle Write Time", "Shuffle Bytes Written")
+
+
+def check_task(
+    numbers: tuple[Any, ...], texts: tuple[Any, ...], info: dict[str, Any], metrics: dict[str, Any]
+) -> None:
+    """Raises ValueError, KeyError or TypeError where a value of an ended task is of no use.
+
+    Quick, for there are many; numbers, texts: those that stand elsewhere in the event.
+    """
+    if set(map(type, texts)) != {str}:
+        raise ValueError("no text")
+    times = _INFO(info)
+    told = times + numbers
+    if metrics:
+        told += _METRICS(metrics) + _READ(metrics["Shuffle Read Metrics"])
+        told += _WRITE(metrics["Shuffle Write Metrics"])
+        told += (metrics["Input Metrics"]["Bytes Read"], metrics["Output Metrics"]["Bytes Written"])
+    wholes(told)
+    if not 0 <= times[2] <= LATEST_MS or not 0 <= times[3] <= LATEST_MS:
+        raise ValueError("no time")
+
+
+class TaskSums:
+    """Sums over tasks: of a stage, or of an application."""
+
+    __slots__ = SUMS
+
+    run_ms: int
+    cpu_ns: int
+    gc_ms: int
+    deserialise_ms: int
+    deserialise_cpu_ns: int
+    result_serialise_ms: int
+    shuffle_read_wait_ms: int
+    shuffle_write_ns: int
+    scheduler_delay_ms: int
+    getting_result_ms: int
+    compute_ms: int
+    duration_ms: int
+    spill_memory_bytes: int
+    spill_disk_bytes: int
+    input_bytes: int
+    output_bytes: int
+    shuffle_read_local_bytes: int
+    shuffle_read_remote_bytes: int
+    shuffle_write_bytes: int
+    tasks: int
+    failed: int
+    killed: int
+    speculative: int
+
+    def __init__(self) -> None:
+        for name in SUMS:
+            setattr(self, name, 0)
+
+    def merge(self, other: "TaskSums") -> None:
+        """Adds what another one summed."""
+        for name in SUMS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def add(self, info: dict[str, Any], metrics: dict[str, Any], state: str) -> int:
+        """Adds one ended task; returns launch to finish in milliseconds."""
+        duration: int = max(info["Finish Time"] - info["Launch Time"], 0)
+        self.duration_ms += duration
+        self.tasks += 1
+        if info["Speculative"]:
+            self.speculative += 1
+        if state != "success":
+            self.failed += state == "failed"
+            self.killed += state == "killed"
+        if metrics:
+            self._add_times(info, metrics, duration)
+            self._add_bytes(metrics)
+        return duration
+
+    def _add_times(self, info: dict[str, Any], metrics: dict[str, Any], duration: int) -> None:
+        run = metrics["Executor Run Time"]
+        gc = metrics["JVM GC Time"]
+        deserialise = metrics["Executor Deserialize Time"]
+        serialise = metrics["Result Serialization Time"]
+        wait = metrics["Shuffle Read Metrics"]["Fetch Wait Time"]
+        write_ns = metrics["Shuffle Write Metrics"]["Shuffle Write Time"]
+        fetching = info["Getting Result Time"]
+        getting = max(info["Finish Time"] - fetching, 0) if fetching > 0 else 0
+        self.run_ms += run
+        self.gc_ms += gc
+        self.deserialise_ms += deserialise
+        self.result_serialise_ms += serialise
+        self.shuffle_read_wait_ms += wait
+        self.shuffle_write_ns += write_ns
+        self.getting_result_ms += getting
+        self.cpu_ns += metrics["Executor CPU Time"]
+        self.deserialise_cpu_ns += metrics["Executor Deserialize CPU Time"]
+        self.scheduler_delay_ms += max(duration - run - deserialise - serialise - getting, 0)
+        self.compute_ms += max(run - gc - wait - write_ns // 1_000_000, 0)
+
+    def _add_bytes(self, metrics: dict[str, Any]) -> None:
+        read = metrics["Shuffle Read Metrics"]
+        self.spill_memory_bytes += metrics["Memory Bytes Spilled"]
+        self.spill_disk_bytes += metrics["Disk Bytes Spilled"]
+        self.input_bytes += metrics["Input Metrics"]["Bytes Read"]
+        self.output_bytes += metrics["Output Metrics"]["Bytes Written"]
+        self.shuffle_read_local_bytes += read["Local Bytes Read"]
+        self.shuffle_read_remote_bytes += read["Remote Bytes Read"]
+        self.shuffle_write_bytes += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+
+    def time(self) -> dict[str, int]:
+        """Milliseconds by what they were spent on; the parts of `run` are compute, gc,
+        shuffle_read_wait and shuffle_write.
+
+        Spark counts a GC pause in every task that runs in its JVM, and one during a fetch wait
+        in both, so the parts may add up to more than `run`; compute is then zero, not negative.
+        """
+        return {
+            "duration": self.duration_ms,
+            "run": self.run_ms,
+            "cpu": self.cpu_ns // 1_000_000,
+            "gc": self.gc_ms,
+            "deserialise": self.deserialise_ms,
+            "result_serialise": self.result_serialise_ms,
+            "shuffle_read_wait": self.shuffle_read_wait_ms,
+            "shuffle_write": self.shuffle_write_ns // 1_000_000,
+            "scheduler_delay": self.scheduler_delay_ms,
+            "getting_result": self.getting_result_ms,
+            "compute": self.compute_ms,
+        }
+
+    def spill(self) -> dict[str, int]:
+        """Bytes spilled: their size in memory, and what was written to disk."""
+        return {"memory": self.spill_memory_bytes, "disk": self.spill_disk_bytes}
+
+    def bytes(self) -> dict[str, int]:
+        """Bytes read and written."""
+        return {
+            "input": self.input_bytes,
+            "output": self.output_bytes,
+            "shuffle_read_local": self.shuffle_read_local_bytes,
+            "shuffle_read_remote": self.shuffle_read_remote_bytes,
+            "shuffle_write": self.shuffle_write_bytes,
+        }
+
+
+class StageTally:
+    """One attempt of a stage."""
+
+    __slots__ = ("attempt", "completed_ms", "durations", "failure", "id", "job", "locality",
+                 "longest", "name", "planned_tasks", "read_bytes", "submitted_ms",
+                 "sums")  # fmt: skip
+
+    def __init__(self, stage: int, attempt: int) -> None:
+        self.id, self.attempt = stage, attempt
+        self.name: str | None = None
+        self.job: int | None = None
+        self.planned_tasks: int | None = None
+        self.submitted_ms: int | None = None
+        self.completed_ms: int | None = None
+        self.failure: str | None = None
+        self.sums = TaskSums()
+        self.durations = Histogram()
+        self.read_bytes = Histogram()
+        self.locality: dict[str, int] = {}
+        self.longest: list[tuple[int, int]] = []
+
+    def add(self, info: dict[str, Any], metrics: dict[str, Any], state: str) -> None:
+        """Counts one ended task; durations are those of the tasks that succeeded."""
+        duration = self.sums.add(info, metrics, state)
+        level = info["Locality"]
+        self.locality[level] = self.locality.get(level, 0) + 1
+        if state != "success":
+            return
+        self.durations.add(duration)
+        if metrics:
+            read = metrics["Shuffle Read Metrics"]
+            self.read_bytes.add(read["Local Bytes Read"] + read["Remote Bytes Read"]
+                                + metrics["Input Metrics"]["Bytes Read"])  # fmt: skip
+        if len(self.longest) < NAMED_TASKS:
+            heapq.heappush(self.longest, (duration, info["Task ID"]))
+        elif duration > self.longest[0][0]:
+            heapq.heapreplace(self.longest, (duration, info["Task ID"]))
+
+    def straggler_limit_ms(self) -> float | None:
+        """The duration above which a task of this stage is a straggler."""
+        median = self.durations.quantile(0.5)
+        if median is None:
+            return None
+        return max(STRAGGLER_FACTOR * median, median + STRAGGLER_EXCESS_MS)
+
+    def stragglers(self) -> list[int]:
+        """Task ids of the stragglers, the slowest first; at most NAMED_TASKS."""
+        limit = self.straggler_limit_ms()
+        if limit is None:
+            return []
+        return [task for duration, task in sorted(self.longest, reverse=True) if duration > limit]
+
+    def skew(self) -> float | None:
+        """The longest task over the median one; None where nothing succeeded or took time."""
+        median = self.durations.quantile(0.5)
+        return self.durations.maximum / median if median else None

@@ -1,0 +1,139 @@
+"""What went on when: every series of a run on one axis of equal steps."""
+
+from typing import Any
+
+from hearth.analysis.bandwidth import by_node
+from hearth.analysis.coverage import Coverage
+from hearth.analysis.eventlog import EventLog
+from hearth.analysis.evidence import Absent, Evidence
+
+#: Pauses shown on the axis: the longest of all JVMs together.
+MOST_PAUSES = 5000
+
+
+def timeline(evidence: Evidence) -> dict[str, Any]:
+    """The series of one run; a value of None is a step in which nothing was sampled."""
+    log = evidence.log if isinstance(evidence.log, EventLog) else None
+    running = log.running_over_time if log else None
+    step_ms = running.step_ms if running else evidence.step_ms
+    count = max(int(-(-evidence.span_s * 1000 // step_ms)), 1)
+    return {
+        "step_s": step_ms / 1000,
+        "t": [round(i * step_ms / 1000, 3) for i in range(count)],
+        "running_tasks": _rounded(running.means(), count) if running else _log_reason(evidence),
+        "slots": _slots(evidence, log, step_ms, count) if log else _log_reason(evidence),
+        "cpu_by_node": _by_node(evidence, count),
+        "cpu_by_executor": _cpu_by_executor(evidence, count),
+        "gc": _pauses(evidence),
+        "local_share_by_executor": _local_shares(evidence, count),
+        "bandwidth": _bandwidth(evidence, step_ms, count),
+    }
+
+
+def step_function(log: EventLog) -> list[tuple[int, int, int]]:
+    """(start, end, slots) of each executor, in wall-clock milliseconds, to the log's end."""
+    end_ms = log.last_ms or 0
+    return [
+        (start, end, count)
+        for start, end, count in _merged(
+            (e.added_ms, min(e.removed_ms or end_ms, end_ms), e.slots)
+            for e in log.executors.values()
+            if e.added_ms is not None and e.slots is not None
+        )
+    ]
+
+
+def _merged(spans: Any) -> list[tuple[int, int, int]]:
+    """Spans that overlap, as spans that do not, with their slots added up."""
+    changes: dict[int, int] = {}
+    for start, end, count in spans:
+        if end > start:
+            changes[start] = changes.get(start, 0) + count
+            changes[end] = changes.get(end, 0) - count
+    merged, slots, before = [], 0, 0
+    for time in sorted(changes):
+        if slots:
+            merged.append((before, time, slots))
+        slots += changes[time]
+        before = time
+    return merged
+
+
+def _slots(evidence: Evidence, log: EventLog, step_ms: int, count: int) -> list[float]:
+    coverage = Coverage(evidence.origin_ms, step_ms)
+    for start, end, slots in step_function(log):
+        coverage.add(start, end, slots)
+    return _rounded(coverage.means(), count)
+
+
+def _rounded(values: list[float], count: int) -> list[float]:
+    shown = [round(value, 3) for value in values[:count]]
+    return shown + [0.0] * (count - len(shown))
+
+
+def _padded(values: list[Any], count: int) -> list[Any]:
+    return values[:count] + [None] * (count - len(values))
+
+
+def _log_reason(evidence: Evidence) -> dict[str, str]:
+    log = evidence.log
+    return (log if isinstance(log, Absent) else Absent("no task ended in the log")).document()
+
+
+def _by_node(evidence: Evidence, count: int) -> dict[str, Any]:
+    if isinstance(evidence.system, Absent):
+        return evidence.system.document()
+    shares = evidence.system.share_by_node()
+    return {node: _padded(values, count) for node, values in sorted(shares.items())}
+
+
+def _names(evidence: Evidence) -> list[tuple[str, Any]]:
+    return [(p.executor_id or "driver", p.key) for p in evidence.processes
+            if p.role in ("executor", "driver")]  # fmt: skip
+
+
+def _cpu_by_executor(evidence: Evidence, count: int) -> dict[str, Any]:
+    """CPUs used, in whole CPUs."""
+    if isinstance(evidence.use, Absent):
+        return evidence.use.document()
+    head = evidence.record.head if evidence.record else {}
+    ticks_per_ms = (head.get("clock_ticks_per_s") or 100) / 1000
+    series = {}
+    for name, key in _names(evidence):
+        if key in evidence.use:
+            means = evidence.use[key].cpu_ticks_over_time.means()
+            series[name] = _rounded([mean / ticks_per_ms for mean in means], count)
+    return series
+
+
+def _local_shares(evidence: Evidence, count: int) -> dict[str, Any]:
+    if isinstance(evidence.memory, Absent):
+        return evidence.memory.document()
+    return {
+        name: _padded(evidence.memory[key].over_time(), count)
+        for name, key in _names(evidence)
+        if key in evidence.memory
+    }
+
+
+def _bandwidth(evidence: Evidence, step_ms: int, count: int) -> dict[str, Any]:
+    """By whatever ran on the machine, not by the run alone."""
+    if isinstance(evidence.bandwidth, Absent):
+        return evidence.bandwidth.document()
+    head = evidence.record.head if evidence.record else {}
+    return by_node(evidence.bandwidth, head, step_ms / 1000, count)
+
+
+def _pauses(evidence: Evidence) -> list[list[Any]] | dict[str, str]:
+    """[executor, start_s, pause_ms, kind, cause, before_mb, after_mb] of each pause."""
+    if isinstance(evidence.gc, Absent):
+        return evidence.gc.document()
+    names = {key[0]: name for name, key in _names(evidence)}
+    pauses: list[list[Any]] = []
+    for pid, log in evidence.gc.items():
+        for pause in log.longest:
+            if pause.end_s is not None:
+                start_s = evidence.seconds(pause.end_s * 1000 - pause.pause_ms)
+                pauses.append([names.get(pid, f"pid {pid}"), start_s, *pause[1:]])
+    pauses.sort(key=lambda row: -row[2])
+    return sorted(pauses[:MOST_PAUSES], key=lambda row: row[1])

@@ -1,1 +1,0 @@
-"""The workloads: their data, one run of a job, its checked answer, and series of runs."""

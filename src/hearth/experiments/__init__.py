@@ -1,0 +1,1 @@
+"""Runs that are repeated and compared: series, comparisons, characterisations, their statistics."""

@@ -1,0 +1,127 @@
+"""The arms of a comparison: the ways in which one application is run on one machine.
+
+native: `local[*]` with the user's own settings. unbound: the plan's executors, not bound.
+balanced: unbound, with the kernel's automatic NUMA balancing on (kernel.numa_balancing of
+sysctl/kernel.rst). bound: the plan. docker: the plan, each executor in a container whose cpuset
+binds it (S5).
+"""
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hearth.experiments.restored import Cell, changed
+from hearth.launch.arguments import SubmitLine
+from hearth.launch.settings import user_settings
+from hearth.model.errors import UserError
+from hearth.planner import places
+
+NAMES = ("native", "unbound", "balanced", "bound", "docker")
+DEFAULT = ("native", "unbound", "bound")
+#: Settings that would make all ways of running alike, in silence.
+_LEVELLING = {"spark.hearth.binding": "off", "spark.hearth.launcher": "docker"}
+BALANCING = Path("/proc/sys/kernel/numa_balancing")
+_ANSWER_S = 20
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One arm; `skipped` is the reason why it cannot be run here.
+
+    words: hearth's own options that it adds. balancing: what the kernel's NUMA balancing is set to
+    meanwhile; None leaves it alone. master: in place of the user's. prefix: what the whole run is
+    started by, such as taskset. job, parameters: of a workload, in place of the user's.
+    prefetchers: those that are off meanwhile, all others on; None leaves them alone.
+    """
+
+    name: str
+    words: tuple[str, ...] = ()
+    balancing: str | None = None
+    skipped: str | None = None
+    master: str | None = None
+    prefix: tuple[str, ...] = ()
+    job: str | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    prefetchers: tuple[str, ...] | None = None
+
+
+def chosen(names: list[str], setting: Path = BALANCING) -> list[Arm]:
+    """The arms of these names; raises UserError for one that is unknown or named twice."""
+    for name in names:
+        if name not in NAMES:
+            raise UserError(f"--arms: '{name}' is no arm: use {', '.join(NAMES)}")
+    if len(set(names)) < len(names) or len(names) < 2:
+        raise UserError(f"--arms: '{','.join(names)}' needs two arms or more, each once")
+    return [_arm(name, names, setting) for name in names]
+
+
+def refuse_levelling(line: SubmitLine) -> None:
+    """Raises UserError for a setting of the user's that would hold where an arm means otherwise."""
+    settings = user_settings(line, places.spark_home(), os.environ)
+    for key, value in _LEVELLING.items():
+        if settings.get(key, "").strip().lower() == value:
+            raise UserError(
+                f"{key}: '{value}' would hold for every run and nothing be compared: leave it out"
+            )
+
+
+def _arm(name: str, names: list[str], setting: Path) -> Arm:
+    if name == "docker":
+        return Arm(name, ("--docker",), skipped=no_docker())
+    if name == "balanced":
+        reason = cannot_switch(setting)
+        return Arm(name, ("--unbound",), balancing="1", skipped=reason)
+    if name == "unbound":
+        apart = "balanced" in names and cannot_switch(setting) is None
+        return Arm(name, ("--unbound",), balancing="0" if apart else None)
+    return Arm(name, master="local[*]" if name == "native" else None)
+
+
+def cannot_switch(setting: Path = BALANCING) -> str | None:
+    """Why the kernel's NUMA balancing cannot be switched here; None where it can."""
+    if not setting.exists():
+        return f"this kernel has no {setting}"
+    if not os.access(setting, os.W_OK):
+        return f"{setting} may be written by root only"
+    return None
+
+
+def no_docker() -> str | None:
+    """Why no container can be started here; None where the engine answers."""
+    try:
+        words = ["docker", "version", "--format", "{{.Server.Version}}"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=_ANSWER_S, check=False)
+    except FileNotFoundError:
+        return "there is no docker command here (Debian: apt-get install docker.io)"
+    except subprocess.TimeoutExpired:
+        return f"the Docker engine does not answer within {_ANSWER_S} s"
+    said = done.stderr.strip().splitlines()
+    return f"no Docker engine answers: {said[-1]}" if done.returncode else None
+
+
+@contextlib.contextmanager
+def kernel_setting(value: str | None, setting: Path = BALANCING) -> Iterator[None]:
+    """Holds a setting at a value and puts the old one back, also after kill -9 of this process."""
+    if value is None:
+        yield
+        return
+    before = Cell(setting, 0, setting.read_bytes())
+    with changed([before], [Cell(setting, 0, value.encode("ascii"))]):
+        yield
+
+
+def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
+    """What follows `hearth profile` for an arm: the user's line, with what the arm changes.
+
+    Under a master that hearth does not plan for, what only a plan takes is dropped.
+    """
+    kept = [option for option in line.options if option.name != "--master"]
+    options = [word for o in kept for word in (o.name, o.value) if word is not None]
+    master = arm.master or line.last("--master")
+    named = ["--master", master] if master is not None else []
+    planned = master is None or master.startswith("local-numa")
+    own = [*line.hearth, *arm.words] if planned else []
+    return [*own, *named, *options, *line.application]

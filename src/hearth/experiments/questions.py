@@ -1,0 +1,308 @@
+"""The questions of the published studies, each as the ways in which one application is run here.
+
+Pure: what this machine is and has comes in as `Surroundings`; what it cannot answer carries the
+reason. S1: sweep, nodes. S4: kinds, rates, memory, smt, prefetchers, bandwidth, executors.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hearth.experiments import prefetchers
+from hearth.experiments.arms import Arm
+from hearth.model.errors import UserError
+from hearth.model.ids import parse_ids, show_ids
+from hearth.workloads.catalogue import Job
+
+Document = dict[str, Any]
+#: Executors of the same total cores and memory (S4).
+EXECUTORS = (1, 2, 4, 6)
+#: Events a second (S4).
+RATES = (10, 100, 1000, 10_000)
+#: Which streaming job means what a batch job means.
+COUNTERPARTS = {
+    "word-count": "streaming-network-word-count",
+    "grep": "streaming-network-grep",
+    "k-means": "streaming-kmeans",
+    "logistic-regression": "streaming-logistic-regression",
+}
+#: A configuration that leaves more of the CPUs idle than this loses by its size alone.
+_LEAST_SHARE_OF_CPUS = 4
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the questions depend on.
+
+    topology: of this machine (contract/topology.schema.json). plan: the plan for some executors
+    and cores, on all CPUs but the occupied ones; raises UserError where none fits. job: the
+    workload; None of the user's own application. The reasons say why something cannot be had here.
+    """
+
+    topology: Document
+    plan: Callable[[int | None, int | None, str], Document]
+    job: Job | None = None
+    no_numactl: str | None = None
+    no_prefetchers: str | None = None
+    no_bandwidth: str | None = None
+    sweep: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def cpus(self) -> list[int]:
+        return parse_ids(self.topology["allowed"]["cpus"])
+
+    @property
+    def nodes(self) -> list[Document]:
+        """Those whose memory may be used, with the CPUs of each that may be used."""
+        allowed = set(parse_ids(self.topology["allowed"]["nodes"]))
+        cpus = set(self.cpus)
+        return [
+            {**node, "usable": sorted(cpus & set(parse_ids(node["cpus"])))}
+            for node in self.topology["nodes"]
+            if node["id"] in allowed and node["memory_bytes"]
+        ]
+
+    @property
+    def cores(self) -> list[list[int]]:
+        """The usable hardware threads of each core that has one."""
+        cpus = set(self.cpus)
+        threads = [sorted(cpus & set(parse_ids(c["cpus"]))) for c in self.topology["cores"]]
+        return [core for core in threads if core]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question: the arms whose runs answer it, or why it cannot be answered here.
+
+    The first arm is the baseline. notes: arms that the study had and that cannot be run here.
+    """
+
+    key: str
+    title: str
+    source: str
+    arms: tuple[Arm, ...] = ()
+    unanswerable: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def questions(here: Surroundings, keys: Sequence[str]) -> list[Question]:
+    """Those named, in the order of `KEYS`; raises UserError for one that is unknown."""
+    for key in keys:
+        if key not in KEYS:
+            raise UserError(f"--questions: '{key}' is no question: use {', '.join(KEYS)}")
+    return [_ASKED[key](here) for key in KEYS if key in keys]
+
+
+def _kinds(here: Surroundings) -> Question:
+    asked = Question("kinds", "Does streaming use the machine as batch does?", "S4")
+    if here.job is None:
+        return _not(asked, "it asks for one of hearth's workloads: hearth characterise word-count")
+    batch = {stream: job for job, stream in COUNTERPARTS.items()} | {j: j for j in COUNTERPARTS}
+    if here.job.name not in batch:
+        pairs = ", ".join(COUNTERPARTS)
+        return _not(asked, f"{here.job.name} is not made in both kinds: these are: {pairs}")
+    job = batch[here.job.name]
+    arms = (Arm("batch", job=job), Arm("streaming", job=COUNTERPARTS[job]))
+    return replace(asked, arms=arms)
+
+
+def _rates(here: Surroundings) -> Question:
+    asked = Question("rates", "What does the rate of events change?", "S4")
+    if here.job is None or here.job.stream is None:
+        job = "streaming-network-word-count"
+        return _not(asked, f"it asks for a streaming workload: hearth characterise {job}")
+    arms = tuple(Arm(f"{rate}/s", parameters=(("rate", str(rate)),)) for rate in RATES)
+    return replace(asked, arms=arms)
+
+
+def _memory(here: Surroundings) -> Question:
+    asked = Question("memory", "What does memory of another node cost?", "S4")
+    nodes = here.nodes
+    with_cpus = [node for node in nodes if node["usable"]]
+    if len(nodes) < 2 or not with_cpus:
+        return _not(asked, "one NUMA node alone may be used here: all memory is local")
+    if here.no_numactl is not None:
+        return _not(asked, here.no_numactl)
+    own = with_cpus[0]
+    others = [node for node in nodes if node["id"] != own["id"]]
+    by_distance = {_distance(own, node): node for node in reversed(others)}
+    remote = [by_distance[distance] for distance in sorted(by_distance)]
+    arms = [_on(own, own, "local")]
+    arms += [_on(own, node, f"node {node['id']}") for node in remote]
+    note = f"all CPUs of node {own['id']}; one other node of each distance"
+    return replace(asked, arms=tuple(arms), notes=(note,))
+
+
+def _distance(own: Document, other: Document) -> int:
+    return int((own.get("distances") or {}).get(str(other["id"]), 0))
+
+
+def _on(cpus_of: Document, memory_of: Document, name: str) -> Arm:
+    """Strictly (--membind): a run whose memory does not fit there fails, and says so."""
+    cpus = show_ids(cpus_of["usable"])
+    prefix = ("numactl", f"--physcpubind={cpus}", f"--membind={memory_of['id']}")
+    return Arm(name, master="local[*]", prefix=prefix)
+
+
+def _smt(here: Surroundings) -> Question:
+    asked = Question("smt", "Do the further threads of a core pay?", "S4")
+    cores = here.cores
+    if all(len(core) < 2 for core in cores):
+        return _not(asked, "no core has a second hardware thread that may be used here")
+    arms = [
+        _restricted("one thread", [core[:1] for core in cores]),
+        _restricted("all threads", cores),
+    ]
+    if len(cores) < 2:
+        note = "one core may be used: the effectiveness (S4, formula 3) needs two"
+        return replace(asked, arms=tuple(arms), notes=(note,))
+    half = cores[: len(cores) // 2]
+    arms += [
+        _restricted("half the cores", [core[:1] for core in half]),
+        _restricted("half the cores, all threads", half),
+    ]
+    return replace(asked, arms=tuple(arms))
+
+
+def _restricted(name: str, cores: Iterable[Sequence[int]]) -> Arm:
+    cpus = show_ids(cpu for core in cores for cpu in core)
+    return Arm(name, master="local[*]", prefix=("taskset", "--cpu-list", cpus))
+
+
+def _prefetchers(here: Surroundings) -> Question:
+    asked = Question("prefetchers", "Do the data prefetchers help?", "S4")
+    if here.no_prefetchers is not None:
+        return _not(asked, here.no_prefetchers)
+    names = ("l1-next-line", "l2-adjacent-line")
+    arms = [Arm("all on", prefetchers=())]
+    arms += [Arm(f"{name} off", prefetchers=(name,)) for name in names]
+    arms.append(Arm("all off", prefetchers=tuple(prefetchers.BITS)))
+    return replace(asked, arms=tuple(arms))
+
+
+def _bandwidth(here: Surroundings) -> Question:
+    asked = Question("bandwidth", "How much of the memory bandwidth is used?", "S4")
+    if here.no_bandwidth is not None:
+        return _not(asked, here.no_bandwidth)
+    return replace(asked, arms=(Arm("planned"),))
+
+
+def _executors(here: Surroundings) -> Question:
+    asked = Question("executors", "How many executors for the same cores and memory?", "S4")
+    cpus = len(here.cpus)
+    counts, notes = _even_counts(cpus)
+    if len(counts) < 2:
+        return _not(asked, f"{cpus} CPU is allowed here: two executors need two")
+    slots = math.lcm(*counts) * (cpus // math.lcm(*counts))
+    try:
+        heaps = {n: _heap_mb(here.plan(n, slots // n, "")) for n in counts}
+    except UserError as error:
+        return _not(asked, f"no plan: {error}")
+    total_mb = min(n * heap for n, heap in heaps.items())
+    arms = [_sized(n, slots // n, total_mb // n) for n in counts]
+    notes.append(f"{slots} task slots and {total_mb} MiB of heap in all")
+    return replace(asked, arms=tuple(arms), notes=tuple(notes))
+
+
+def _even_counts(cpus: int) -> tuple[list[int], list[str]]:
+    """Those of EXECUTORS that can share the CPUs evenly, and why not the others."""
+    counts = [n for n in EXECUTORS if n <= cpus]
+    notes = [f"{n} executors need {n} CPUs: {cpus} are allowed" for n in EXECUTORS if n > cpus]
+    while math.lcm(*counts) > cpus:
+        last = counts.pop()
+        shown = ", ".join(map(str, counts))
+        notes.append(f"{last} executors cannot share {cpus} CPUs as evenly as {shown} can")
+    return counts, notes
+
+
+def _heap_mb(plan: Document) -> int:
+    return int(min(executor["heap_mb"] for executor in plan["executors"]))
+
+
+def _sized(executors: int, cores: int, heap_mb: int) -> Arm:
+    words = ("--memory", f"{heap_mb}m")
+    return Arm(f"{executors}x{cores}", words, master=f"local-numa[{executors}x{cores}]")
+
+
+def _sweep(here: Surroundings) -> Question:
+    asked = Question("sweep", "Which executors x cores is fastest, and why do others lose?", "S1")
+    cpus = len(here.cpus)
+    cells = here.sweep or tuple(
+        (executors, cores)
+        for executors in _steps(cpus)
+        for cores in _steps(cpus)
+        if cpus <= executors * cores * _LEAST_SHARE_OF_CPUS and executors * cores <= cpus
+    )
+    arms, notes = [], []
+    for executors, cores in cells:
+        try:
+            here.plan(executors, cores, "")
+        except UserError as error:
+            notes.append(f"{executors}x{cores}: {error}")
+        else:
+            name = f"{executors}x{cores}"
+            arms.append(Arm(name, master=f"local-numa[{executors}x{cores}]"))
+    if len(arms) < 2:
+        return replace(_not(asked, f"{cpus} CPUs leave nothing to choose"), notes=tuple(notes))
+    return replace(asked, arms=tuple(arms), notes=tuple(notes))
+
+
+def _steps(most: int) -> list[int]:
+    """1, 2, 3, 4, 6, 8, 12, ...: powers of two and their halves more, up to a limit."""
+    powers = [1 << n for n in range(most.bit_length())]
+    return sorted(n for n in {*powers, *(3 * power for power in powers)} if n <= most)
+
+
+def _nodes(here: Surroundings) -> Question:
+    asked = Question("nodes", "What does binding to 1, 2, ... nodes bring?", "S1")
+    nodes = [node for node in here.nodes if node["usable"]]
+    if len(nodes) < 2:
+        return _not(asked, "one NUMA node with CPUs may be used here: nothing to bind to")
+    arms: list[Arm] = []
+    notes = []
+    for number in range(1, len(nodes) + 1):
+        used = [cpu for node in nodes[:number] for cpu in node["usable"]]
+        rest = show_ids(set(here.cpus) - set(used))
+        try:
+            plan = here.plan(None, None, rest)
+        except UserError as error:
+            notes.append(f"{number} nodes: {error}")
+            continue
+        if plan["mode"] == "native":
+            notes.append(f"{number} nodes: the plan is native: nothing is bound")
+            continue
+        arms += _bound_and_not(plan, number, used)
+    if not arms:
+        return replace(_not(asked, "no number of nodes has a plan"), notes=tuple(notes))
+    return replace(asked, arms=tuple(arms), notes=tuple(notes))
+
+
+def _bound_and_not(plan: Document, number: int, cpus: list[int]) -> list[Arm]:
+    """The same executors, left to the kernel on the whole machine (NB), and bound (S1's 1B, 2B)."""
+    size = f"{len(plan['executors'])}x{plan['executors'][0]['task_slots']}"
+    words = ("--memory", f"{_heap_mb(plan)}m")
+    master = f"local-numa[{size}]"
+    prefix = ("taskset", "--cpu-list", show_ids(cpus))
+    return [
+        Arm(f"{number}NB {size}", (*words, "--unbound"), master=master),
+        Arm(f"{number}B {size}", words, master=master, prefix=prefix),
+    ]
+
+
+def _not(asked: Question, reason: str) -> Question:
+    return replace(asked, unanswerable=reason)
+
+
+_ASKED: dict[str, Callable[[Surroundings], Question]] = {
+    "executors": _executors,
+    "sweep": _sweep,
+    "nodes": _nodes,
+    "memory": _memory,
+    "smt": _smt,
+    "prefetchers": _prefetchers,
+    "bandwidth": _bandwidth,
+    "kinds": _kinds,
+    "rates": _rates,
+}
+KEYS = tuple(_ASKED)

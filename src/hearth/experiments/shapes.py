@@ -1,0 +1,142 @@
+"""What readers count on in the documents of comparisons, characterisations and series.
+
+More may stand in each; contract/ describes them.
+"""
+
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from hearth.workloads.shapes import Seconds, Streaming, Timed, Verdict
+
+
+def rising(numbers: list[int]) -> None:
+    """Raises ValueError for numbers of pairs that do not follow on each other."""
+    if any(later <= earlier for earlier, later in zip([0, *numbers], numbers, strict=False)):
+        raise ValueError("give numbers of pairs that rise")
+
+
+Looks = Annotated[list[int], rising]
+
+
+class Absent(TypedDict):
+    """Why there is no figure."""
+
+    absent: str
+
+
+class Arm(TypedDict):
+    """A way of running, as a comparison lists it."""
+
+    name: str
+    skipped: NotRequired[str]
+
+
+class ComparisonSettings(TypedDict):
+    """How a comparison runs its arms."""
+
+    warmup: int
+    seed: int
+    cold: bool
+    repeat: NotRequired[int]
+    looks: NotRequired[Looks]
+    sustained_gb_s: NotRequired[float | None]
+
+
+class ComparisonHead(TypedDict):
+    """`comparison.json`."""
+
+    id: str
+    application: str
+    started: str
+    baseline: str
+    arms: list[Arm]
+    settings: ComparisonSettings
+
+
+class ComparisonRun(TypedDict):
+    """A line of `runs.jsonl`: of a run that counts its seconds, else its failure."""
+
+    arm: str
+    repetition: int
+    record: str | None
+    seconds: NotRequired[Seconds]
+    failure: NotRequired[str]
+    answer: NotRequired[str]
+    measures: NotRequired[dict[str, float | Absent]]
+    streaming: NotRequired[Streaming]
+
+
+class CharacterisationSettings(TypedDict):
+    """How often each way is run."""
+
+    repeat: int
+    warmup: int
+    seed: int
+
+
+class CharacterisationHead(TypedDict):
+    """`characterisation.json`."""
+
+    id: str
+    started: str
+    subjects: list[str]
+    settings: CharacterisationSettings
+
+
+class QuestionLine(TypedDict):
+    """A line of `questions.jsonl`."""
+
+    subject: str
+    key: str
+    title: str
+    source: str
+    notes: list[str]
+    comparison: NotRequired[str]
+    reason: NotRequired[str]
+
+
+class SeriesEntry(TypedDict):
+    """A job of a series."""
+
+    label: str
+    job: str
+    set: dict[str, str]
+
+
+class SeriesSettings(TypedDict):
+    """How a series runs its cases."""
+
+    repeat: int
+    warmup: int
+    seed: int
+    size_bytes: int | None
+    conf: dict[str, str]
+
+
+class SeriesHead(TypedDict):
+    """The first line of a series' results."""
+
+    schema: Literal["hearth/bench-result/1"]
+    record: Literal["series"]
+    suite: str
+    entries: list[SeriesEntry]
+    masters: list[str]
+    settings: SeriesSettings
+    machine: dict[str, Any]
+    versions: dict[str, Any]
+
+
+class CaseResult(Timed):
+    """The same, as it is kept: with the verdict on the answer."""
+
+    verdict: Verdict
+
+
+class SeriesCase(TypedDict):
+    """A finished case of a series: its result, or the reason why it failed."""
+
+    record: Literal["case"]
+    label: str
+    master: str
+    repetition: int
+    result: NotRequired[CaseResult]
+    reason: NotRequired[str]

@@ -1,0 +1,68 @@
+"""What of this machine the questions depend on, looked at once."""
+
+import os
+import re
+import shutil
+from argparse import Namespace
+from typing import Any
+
+from hearth.experiments import prefetchers
+from hearth.experiments.questions import Surroundings
+from hearth.launch.settings import user_settings
+from hearth.measure.probes import survey
+from hearth.measure.probes.base import Roots
+from hearth.model.errors import UserError
+from hearth.model.ids import parse_ids
+from hearth.planner import jvm, places
+from hearth.planner.request import plan_request
+from hearth.planner.sustained import sustained_bandwidth
+
+Document = dict[str, Any]
+
+
+def surroundings(options: Namespace, may_switch: bool, debug: bool) -> Surroundings:
+    """Of the live machine; options: of `add_workload_arguments`, for the plans."""
+    conf = user_settings(options.line, places.spark_home(), os.environ)
+    topology = jvm.call("topology", debug=debug)
+
+    def plan(executors: int | None, cores: int | None, occupied: str) -> Document:
+        asked = Namespace(**{**vars(options), "executors": executors, "cores": cores})
+        asked.occupied = occupied or None
+        request = plan_request(asked, conf, None)
+        return dict(jvm.call("plan", request=request, debug=debug))
+
+    bandwidth = next(row for row in survey(Roots()) if row["name"] == "bandwidth")
+    no_numactl = None if shutil.which("numactl") else "numactl is not installed: apt-get install it"
+    return Surroundings(
+        topology=topology,
+        plan=plan,
+        no_numactl=no_numactl,
+        no_prefetchers=_no_prefetchers(may_switch, parse_ids(topology["allowed"]["cpus"])),
+        no_bandwidth=bandwidth["reason"] if bandwidth["status"] != "on" else None,
+        sweep=sweep_cells(options.sweep),
+    )
+
+
+def _no_prefetchers(may_switch: bool, cpus: list[int]) -> str | None:
+    """Not without the user's word: the registers are the whole machine's."""
+    reason = prefetchers.cannot_switch(cpus)
+    if reason is None and not may_switch:
+        return "it changes model-specific registers: allow it with --change-prefetchers"
+    return reason
+
+
+def sweep_cells(text: str | None) -> tuple[tuple[int, int], ...]:
+    """Of `2x4,4x2`: executors and cores of each; raises UserError for another form."""
+    cells = []
+    for part in [] if text is None else text.split(","):
+        match = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", part.strip())
+        if match is None:
+            raise UserError(f"--sweep: '{part}' is not executors x cores: write 2x4,4x2")
+        cells.append((int(match[1]), int(match[2])))
+    return tuple(dict.fromkeys(cells))
+
+
+def sustained_gb_s() -> float:
+    """What all memory nodes of this machine sustain together, measured once and kept."""
+    nodes = sustained_bandwidth()["nodes"]
+    return float(sum(node["best_gb_s"] for node in nodes.values()))

@@ -1,0 +1,1 @@
+"""The workloads: their data, one run of a job, its checked answer."""

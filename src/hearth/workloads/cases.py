@@ -1,0 +1,120 @@
+"""A case: a job with its settings, run once under a master from its data to its verdict."""
+
+import difflib
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hearth.launch.children import working_directory
+from hearth.model.errors import UserError
+from hearth.model.private import private_directory, write_private
+from hearth.planner import places
+from hearth.workloads import catalogue, datasets, runner
+from hearth.workloads.masters import check_master
+
+_LAST_PORT = 65535
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the user asked for.
+
+    parameters: of the job, those that the user chose. size_bytes: of the data; None for the
+    default. data: the user's own directory of data. port: of a streaming job's source; 0: any.
+    """
+
+    job: catalogue.Job
+    parameters: dict[str, str] = field(default_factory=dict)
+    size_bytes: int | None = None
+    seed: int = 1
+    conf: dict[str, str] = field(default_factory=dict)
+    data: Path | None = None
+    port: int = 0
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The document of contract/workload-result.schema.json, and the directory where it was kept.
+
+    record: of `hearth profile`, where that ran it.
+    """
+
+    document: dict[str, Any]
+    kept: Path | None
+    record: str | None = None
+
+
+def check(case: Case, master: str) -> None:
+    """Raises UserError for what cannot run, before any data are made for it."""
+    check_master(master)
+    if case.seed < 0:
+        raise UserError(f"--seed: {case.seed} is below 0: give a whole number from 0")
+    if not 0 <= case.port <= _LAST_PORT:
+        raise UserError(f"--port: {case.port} is no port: give 1 to {_LAST_PORT}")
+    known = [parameter.name for parameter in case.job.parameters]
+    for name in case.parameters:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            those = ", ".join(f"--{parameter}" for parameter in known) or "none"
+            hint = f"did you mean --{near[0]}?" if near else f"it has {those}"
+            raise UserError(f"--{name}: {case.job.name} has no such parameter: {hint}")
+    if case.parameters:  # the limits of their values are known to the jar alone
+        words = [word for key, value in case.parameters.items() for word in (f"--{key}", value)]
+        catalogue.ask("check", case.job.name, *words)
+
+
+def run(
+    offer: catalogue.Catalogue,
+    case: Case,
+    master: str,
+    *,
+    keep: bool = False,
+    program: tuple[str, ...] = (),
+) -> Finished:
+    """Makes the data where they are missing, runs the job, checks its answer.
+
+    program: what runs it in place of spark-submit or `hearth submit`.
+    Raises UserError where the user can put it right, runner.RunError where the job fails.
+    """
+    wanted = datasets.wanted_by(offer, case.job, case.parameters, case.size_bytes, case.seed)
+    data = datasets.ensure_all(wanted, case.data)
+    # A job that draws numbers of its own draws from the same seed.
+    draws = any(parameter.name == "seed" for parameter in case.job.parameters)
+    parameters = {"seed": str(case.seed), **case.parameters} if draws else case.parameters
+    manifests = {name: datasets.manifest(place) for name, place in data.items()}
+    size = sum(int(manifest["bytes"]) for manifest in manifests.values())
+    request = runner.Request(
+        case.job, master, parameters, data, size, case.conf, case.seed, case.port, program
+    )
+    # Beside the data: an answer may be as large as they are, and /tmp is often small.
+    parent = datasets.data_home() / "runs"
+    parent.mkdir(parents=True, exist_ok=True)
+    with working_directory(keep, f"{case.job.name}-", parent) as folder:
+        try:
+            outcome = runner.run(request, folder)
+        except runner.RunError as failure:
+            raise failure.with_log(_keep_log(case.job.name, folder / "log")) from None
+        document = {
+            **outcome.result,
+            "asked_master": master,
+            "wall_s": round(outcome.wall_s, 3),
+            "data": {name: _facts(manifest) for name, manifest in manifests.items()},
+            "verdict": {"status": outcome.verdict.status, "detail": outcome.verdict.detail},
+        }
+        return Finished(document, folder if keep else None, outcome.record)
+
+
+def _facts(manifest: dict[str, Any]) -> dict[str, Any]:
+    return {key: manifest[key] for key in ("generator", "version", "seed", "size_bytes", "bytes")}
+
+
+def _keep_log(job: str, log: Path) -> Path:
+    """The last failed run's log of each job stays, so that there are never many."""
+    kept = places.state_home() / "logs" / f"{job}.log"
+    try:
+        private_directory(kept.parent)
+        write_private(kept, log.read_bytes())
+    except OSError as error:
+        print(f"hearth: the log could not be kept: {error}", file=sys.stderr)
+    return kept

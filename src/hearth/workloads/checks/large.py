@@ -1,0 +1,326 @@
+"""What holds of every right answer, for data too large to be worked out a second time.
+
+Each check goes over the data once and keeps little of it: numpy over some rows at a time, or
+DuckDB. It finds what was lost or made up, and numbers that do not belong together; that each step
+was right is shown at the sizes that are worked out in full.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hearth.workloads.checks import FinishedRun, Verdict
+from hearth.workloads.checks.duck import duck
+from hearth.workloads.checks.files import lines, manifest, parts, stretches
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: Of sums over all rows, relative to the largest: the order of additions differs.
+SAME_SUMS = 1e-6
+#: Of the sum of all ranks, which Spark and DuckDB add up alike but in another order.
+SAME_RANKS = 1e-9
+#: Of the gradient at a minimum, relative to that where the descent began.
+FLAT = 0.02
+#: How far a random share may be from its mean: once in 10^9 runs it is further away.
+STANDARD_ERRORS = 6
+#: Vertices whose triangles are counted anew.
+SAMPLED_VERTICES = 100
+
+# The files come first; of values, their type too.
+_EDGES = """read_csv(%s, columns={'a': 'BIGINT', 'b': 'BIGINT'}, delim='\t', header=false,
+    auto_detect=false)"""
+_VALUES = """read_csv(%s, columns={'vertex': 'BIGINT', 'value': '%s'}, delim='\t', header=false,
+    auto_detect=false)"""
+
+
+def rows_amiss(run: FinishedRun, data: str, counted: str) -> str | None:
+    """Whether another number of rows was read than the generator made.
+
+    data: the input's name; counted: that of the answer's number of rows.
+    """
+    made, read = manifest(run.data[data]).get("rows"), run.result["answer"][counted]
+    if made is None or made == read:
+        return None
+    return f"{read:,} {counted} were read, {made:,} were made"
+
+
+def naive_bayes(run: FinishedRun) -> Verdict:
+    """The words' probabilities sum up to 1; as many reviews tested as the split gives."""
+    answer, sums, words = run.result["answer"], np.zeros(2), 0
+    for line in lines(run.answer / "model"):
+        _, negative, positive = line.split("\t")
+        sums += np.exp([float(negative), float(positive)])
+        words += 1
+    if words != answer["vocabulary"]:
+        return Verdict("wrong", f"{words:,} words in the files, {answer['vocabulary']:,} are said")
+    if not np.allclose(sums, 1, rtol=0, atol=SAME_SUMS):
+        return Verdict("wrong", f"the words' probabilities sum up to {sums}, not to 1")
+    confusion = np.array(answer["confusion"])
+    tested, right = confusion.sum(), np.trace(confusion)
+    if (answer["tested"], answer["accuracy"]) != (tested, right / tested):
+        return Verdict("wrong", "tested and accuracy are not those of the table of confusion")
+    if answer["accuracy"] <= confusion.sum(axis=1).max() / tested:
+        return Verdict("wrong", f"accuracy {answer['accuracy']:.4f}: no better than one label")
+    if amiss := _split_amiss(run, int(tested)):
+        return Verdict("wrong", amiss)
+    held = f"the probabilities of {words:,} words sum up to 1, {tested:,.0f} reviews were tested"
+    return Verdict("checked", f"large: {held}")
+
+
+def _split_amiss(run: FinishedRun, tested: int) -> str | None:
+    made = manifest(run.data["reviews"]).get("rows")
+    if made is None:
+        return None
+    share = 1 - int(run.parameters["train-percent"]) / 100
+    away = abs(tested - made * share) / math.sqrt(made * share * (1 - share))
+    if away <= STANDARD_ERRORS:
+        return None
+    return f"{tested:,} reviews were tested, of {made:,} there should be about {made * share:,.0f}"
+
+
+def k_means(run: FinishedRun) -> Verdict:
+    """The cost is that of the centres, in one pass of numpy, and less than the first centres'."""
+    answer = run.result["answer"]
+    found, first = np.array(answer["centres"]), np.array(answer["first_centres"])
+    count, cost, before = 0, 0.0, 0.0
+    for (points,) in stretches(run.data["points"], "features"):
+        count += len(points)
+        cost += _cost(points, found)
+        before += _cost(points, first)
+    if amiss := _count_amiss(answer["points"], count):
+        return Verdict("wrong", amiss)
+    if not abs(answer["cost"] - cost) <= SAME_SUMS * cost:  # NaN is not
+        return Verdict("wrong", f"cost {answer['cost']:.6g}, that of the centres is {cost:.6g}")
+    if not cost <= before:
+        return Verdict("wrong", f"cost {cost:.6g}, that of the first centres was {before:.6g}")
+    held = f"the cost of {len(found)} centres is numpy's, {cost:.6g}, at first {before:.6g}"
+    return Verdict("checked", f"large: {held}")
+
+
+def _cost(points: np.ndarray, centres: np.ndarray) -> float:
+    squares = [((points - centre) ** 2).sum(axis=1) for centre in centres]
+    return float(np.min(squares, axis=0).sum())
+
+
+def _count_amiss(said: int, counted: int) -> str | None:
+    return None if said == counted else f"{said:,} rows are said, the files hold {counted:,}"
+
+
+def gaussian_mixture(run: FinishedRun) -> Verdict:
+    """The mixture has the data's mean and second moments: each step of the fit keeps them."""
+    found = {name: np.array(values) for name, values in run.result["answer"]["found"].items()}
+    weights, means = found["weights"], found["means"]
+    count, mean, second = 0, np.zeros(means.shape[1]), np.zeros((means.shape[1],) * 2)
+    for (points,) in stretches(run.data["points"], "features"):
+        count += len(points)
+        mean += points.sum(axis=0)
+        second += points.T @ points
+    if amiss := _count_amiss(run.result["answer"]["points"], count):
+        return Verdict("wrong", amiss)
+    squares = found["covariances"] + means[:, :, None] * means[:, None, :]
+    for name, actual, expected, largest in (
+        ("weights", weights.sum(), 1, weights),
+        ("mean", weights @ means, mean / count, means),
+        ("second moments", np.tensordot(weights, squares, axes=1), second / count, squares),
+    ):
+        away = float(np.abs(actual - expected).max())
+        if not away <= SAME_SUMS * max(1.0, float(np.abs(largest).max())):
+            return Verdict("wrong", f"the mixture's {name} are {away:.3g} away from the data's")
+    return Verdict("checked", f"large: the mixture has the mean and moments of {count:,} points")
+
+
+def sparse_naive_bayes(run: FinishedRun) -> Verdict:
+    """Priors by DuckDB's count of the labels; the dimensions' probabilities sum up to 1."""
+    answer, smoothing = run.result["answer"], float(run.parameters["smoothing"])
+    with duck(run) as connection:
+        rows = connection.execute(
+            """SELECT split_part(line, ' ', 1)::DOUBLE AS label, count(*) FROM read_csv(?,
+            columns={'line': 'VARCHAR'}, delim='\x01', quote='', escape='', header=false,
+            auto_detect=false) GROUP BY label ORDER BY label""",
+            [[str(file) for file in parts(run.data["vectors"])]],
+        ).fetchall()
+    counts = np.array([count for _, count in rows])
+    if amiss := _count_amiss(answer["vectors"], int(counts.sum())):
+        return Verdict("wrong", amiss)
+    order = np.argsort(answer["labels"])
+    labels, priors = (np.array(answer[name])[order] for name in ("labels", "log_priors"))
+    expected = np.log((counts + smoothing) / (counts.sum() + smoothing * len(counts)))
+    if list(labels) != [label for label, _ in rows] or not np.allclose(priors, expected, rtol=1e-9):
+        return Verdict("wrong", f"labels {labels} and priors {priors} are not DuckDB's {expected}")
+    sums = dict.fromkeys(labels, 0.0)
+    for line in lines(run.answer / "model"):
+        label, _, value = line.split("\t")
+        sums[float(label)] += math.exp(float(value))
+    if not np.allclose(list(sums.values()), 1, rtol=0, atol=SAME_SUMS):
+        return Verdict("wrong", f"the probabilities of the classes sum up to {sums}, not to 1")
+    held = f"priors are DuckDB's, the probabilities of {len(counts)} classes sum up to 1"
+    return Verdict("checked", f"large: {held}")
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a plane pays for vectors of margin z, and the derivative of that by z."""
+
+    of: Callable[[np.ndarray], np.ndarray]
+    slope: Callable[[np.ndarray], np.ndarray]
+    #: Whether its minimum has no gradient.
+    smooth: bool
+
+
+def plane(run: FinishedRun, loss: Loss) -> Verdict:
+    """Accuracy and objective of the plane in one pass of numpy, and whether it is a minimum."""
+    answer, strength = run.result["answer"], float(run.parameters["regularisation"])
+    weights, intercept = np.array(answer["coefficients"]), answer["intercept"]
+    count, right, paid, at_zero = 0, 0, 0.0, 0.0
+    gradient, first = np.zeros(len(weights)), np.zeros(len(weights))
+    for labels, features in stretches(run.data["vectors"], "label", "features"):
+        sides = 2 * labels - 1
+        margins, none = sides * (features @ weights + intercept), np.zeros(len(labels))
+        count, right = count + len(labels), right + int((margins > 0).sum())
+        paid, at_zero = paid + float(loss.of(margins).sum()), at_zero + float(loss.of(none).sum())
+        gradient += (loss.slope(margins) * sides) @ features
+        first += (loss.slope(none) * sides) @ features
+    if amiss := _count_amiss(answer["vectors"], count):
+        return Verdict("wrong", amiss)
+    # Vectors on the plane itself belong to either side.
+    if not abs(answer["accuracy"] * count - right) <= 1.5:
+        return Verdict("wrong", f"accuracy {answer['accuracy']}, numpy's is {right / count}")
+    objective = paid / count + strength / 2 * float(weights @ weights)
+    values = f"objective {objective:.6g}, at the start {at_zero / count:.6g}"
+    if not objective < at_zero / count:
+        return Verdict("wrong", values)
+    steep = np.linalg.norm(gradient / count + strength * weights) / np.linalg.norm(first / count)
+    ended = answer["iterations"] < int(run.parameters["iterations"])
+    if loss.smooth and ended and not steep <= FLAT:
+        return Verdict("wrong", f"{values}; the gradient is still {steep:.2g} of the first one")
+    return Verdict("checked", f"large: accuracy {right / count:.4f} is numpy's, {values}")
+
+
+LOGISTIC = Loss(lambda z: np.logaddexp(0, -z), lambda z: -np.exp(-np.logaddexp(0, z)), smooth=True)
+HINGE = Loss(lambda z: np.maximum(0, 1 - z), lambda z: -(z < 1).astype(float), smooth=False)
+
+
+def page_rank(run: FinishedRun) -> Verdict:
+    """Ranks sum up to their number; the least are those of the vertices that no edge leads to."""
+    answer = run.result["answer"]
+    with duck(run) as connection:
+        _graph(connection, run, "ranks", "DOUBLE")
+        if amiss := _vertices_amiss(connection, run):
+            return Verdict("wrong", amiss)
+        total, least, unsought, most = connection.execute(
+            """SELECT sum(value), min(value),
+            min(value) FILTER (WHERE NOT sought), max(value) FILTER (WHERE NOT sought) FROM
+            (SELECT value, vertex IN (SELECT DISTINCT b FROM edges) AS sought FROM answer)"""
+        ).fetchall()[0]
+    for name, value in (("files", total), ("answer", answer["sum"])):
+        if not abs(value - answer["vertices"]) <= SAME_RANKS * answer["vertices"]:
+            sums = f"the ranks of the {name} sum up to {value}"
+            return Verdict("wrong", f"{sums}, not to the {answer['vertices']:,} vertices")
+    if least <= 0 or (unsought is not None and not least == unsought == most):
+        return Verdict("wrong", "vertices that no edge leads to do not share the least rank")
+    return Verdict("checked", f"large: the ranks of {answer['vertices']:,} vertices sum up rightly")
+
+
+def connected_components(run: FinishedRun) -> Verdict:
+    """No edge leads from one component to another; each is named by its smallest vertex."""
+    answer = run.result["answer"]
+    with duck(run) as connection:
+        _graph(connection, run, "components", "BIGINT")
+        if amiss := _vertices_amiss(connection, run):
+            return Verdict("wrong", amiss)
+        (crossing,) = _row(
+            connection,
+            """SELECT count(*) FROM edges JOIN answer AS source ON source.vertex = a
+            JOIN answer AS target ON target.vertex = b WHERE source.value <> target.value""",
+        )
+        misnamed, components, largest = _row(
+            connection,
+            """SELECT count(*) FILTER (WHERE name <> least), count(*), max(size) FROM
+            (SELECT value AS name, min(vertex) AS least, count(*) AS size FROM answer
+            GROUP BY value)""",
+        )
+    if crossing:
+        return Verdict("wrong", f"{crossing:,} edges lead from one component to another")
+    if misnamed:
+        return Verdict("wrong", f"{misnamed:,} components are not named by their smallest vertex")
+    if (components, largest) != (answer["components"], answer["largest"]):
+        said = f"{answer['components']:,} components, the largest of {answer['largest']:,}"
+        return Verdict("wrong", f"{said}; the files hold {components:,} and {largest:,}")
+    return Verdict("checked", f"large: no edge leaves any of the {components:,} components")
+
+
+def triangle_count(run: FinishedRun) -> Verdict:
+    """The counts sum up to three a triangle; those of some vertices are DuckDB's."""
+    answer = run.result["answer"]
+    with duck(run) as connection:
+        _graph(connection, run, "triangles", "BIGINT")
+        if amiss := _vertices_amiss(connection, run):
+            return Verdict("wrong", amiss)
+        (total,) = _row(connection, "SELECT sum(value)::BIGINT FROM answer")
+        if total != 3 * answer["triangles"]:
+            said = f"{answer['triangles']:,} triangles are said"
+            return Verdict(
+                "wrong", f"{said}, the vertices' counts sum up to {total:,}, not three each"
+            )
+        differ = connection.execute(_TRIANGLES, [SAMPLED_VERTICES]).fetchall()
+    if differ:
+        vertex, said, found = differ[0]
+        detail = f"{vertex} has {said:,}, by DuckDB {found:,}"
+        return Verdict("wrong", f"{len(differ)} vertices have other triangles: {detail}")
+    held = f"{answer['triangles']:,} triangles, those of {SAMPLED_VERTICES} vertices are DuckDB's"
+    return Verdict("checked", f"large: {held}")
+
+
+# The vertices of the smallest hashes: any, but the same ones at each check.
+_TRIANGLES = """
+WITH apart AS (SELECT DISTINCT least(a, b) AS a, greatest(a, b) AS b FROM edges WHERE a <> b),
+sampled AS (SELECT vertex, value FROM answer ORDER BY hash(vertex), vertex LIMIT ?),
+beside AS (SELECT vertex, b AS other FROM sampled JOIN apart ON a = vertex
+    UNION ALL SELECT vertex, a FROM sampled JOIN apart ON b = vertex),
+counted AS (SELECT one.vertex, count(*) AS n FROM beside AS one
+    JOIN apart ON apart.a = one.other
+    JOIN beside AS two ON two.vertex = one.vertex AND two.other = apart.b GROUP BY one.vertex)
+SELECT sampled.vertex, value, coalesce(n, 0) FROM sampled LEFT JOIN counted USING (vertex)
+WHERE value <> coalesce(n, 0)
+"""
+
+
+def _row(connection: "duckdb.DuckDBPyConnection", query: str) -> tuple[Any, ...]:
+    return connection.execute(query).fetchall()[0]
+
+
+def _graph(connection: "duckdb.DuckDBPyConnection", run: FinishedRun, name: str, kind: str) -> None:
+    """Views `edges` (a, b) and `answer` (vertex, value)."""
+    edges, values = (_list(folder) for folder in (run.data["graph"], run.answer / name))
+    connection.execute(f"CREATE VIEW edges AS FROM {_EDGES % edges}")
+    connection.execute(f"CREATE VIEW answer AS FROM {_VALUES % (values, kind)}")
+
+
+def _list(folder: Path) -> str:
+    """The folder's files as a list of SQL's."""
+    quoted = (str(file).replace("'", "''") for file in parts(folder))
+    return "[" + ", ".join(f"'{file}'" for file in quoted) + "]"
+
+
+def _vertices_amiss(connection: "duckdb.DuckDBPyConnection", run: FinishedRun) -> str | None:
+    """Whether the answer lists other vertices than the graph has, or one of them twice."""
+    if amiss := rows_amiss(run, "graph", "edges"):
+        return amiss
+    listed, different, expected = _row(
+        connection,
+        """SELECT count(*), count(DISTINCT vertex), (SELECT count(*) FROM
+        (SELECT a FROM edges UNION SELECT b FROM edges)) FROM answer""",
+    )
+    (strange,) = _row(
+        connection,
+        """SELECT count(*) FROM answer WHERE vertex NOT IN
+        (SELECT a FROM edges UNION SELECT b FROM edges)""",
+    )
+    if listed == different == expected == run.result["answer"]["vertices"] and not strange:
+        return None
+    return f"{listed:,} vertices are listed, {different:,} different; the graph has {expected:,}"

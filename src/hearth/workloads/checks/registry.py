@@ -1,0 +1,30 @@
+"""Which check belongs to which job."""
+
+from collections.abc import Callable
+
+from hearth.workloads.checks import FinishedRun, Verdict
+from hearth.workloads.checks.core import CORE
+from hearth.workloads.checks.duck import DuckDbMemoryError
+from hearth.workloads.checks.graph import GRAPH
+from hearth.workloads.checks.learning import LEARNING
+from hearth.workloads.checks.sql import SQL
+from hearth.workloads.checks.streams import STREAMS
+
+Check = Callable[[FinishedRun], Verdict]
+
+CHECKS: dict[str, Check] = {**CORE, **LEARNING, **GRAPH, **SQL, **STREAMS}
+
+
+def check(run: FinishedRun) -> Verdict:
+    """The verdict on a run; `unchecked`, with the reason, for a job that has no check."""
+    found = CHECKS.get(run.job)
+    if found is None:
+        return Verdict("unchecked", f"{run.job} has no check")
+    try:
+        return found(run)
+    except DuckDbMemoryError as error:
+        return Verdict("unchecked", str(error))
+    except ModuleNotFoundError as error:
+        return Verdict("unchecked", f"{error.name} is not installed: pip install 'hearth[bench]'")
+    except (ValueError, TypeError, LookupError, OSError) as error:  # whatever a job wrote
+        return Verdict("wrong", f"its answer cannot be read: {type(error).__name__}: {error}")

@@ -1,0 +1,175 @@
+"""One run of a job: the command, the process, the document that it leaves, the verdict on it.
+
+Under `local-numa` the job goes through `hearth submit`, under any other master through plain
+spark-submit: what is measured is what a user would run.
+"""
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hearth.launch.children import run_child
+from hearth.model.documents import load_document
+from hearth.planner import places
+from hearth.workloads import catalogue, logs
+from hearth.workloads.checks import FinishedRun, Verdict
+from hearth.workloads.checks.registry import check
+from hearth.workloads.progress import seconds_shown
+from hearth.workloads.shapes import JobResult
+
+#: What `hearth submit --workload` calls the families of jobs.
+_WORKLOADS = {"core": "etl", "ml": "ml", "graph": "graph", "sql": "sql", "streaming": "etl"}
+_LAST_LINES = 15
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to run.
+
+    parameters: of the job, those that the user chose. data: the directory of each input.
+    data_bytes: their size together, for the plan. conf: Spark settings of the user's.
+    """
+
+    job: catalogue.Job
+    master: str
+    parameters: dict[str, str]
+    data: dict[str, Path]
+    data_bytes: int
+    conf: dict[str, str] = field(default_factory=dict)
+    #: Of the events of a streaming job's source, and the port that they come from (0: any).
+    seed: int = 1
+    port: int = 0
+    #: What runs it in place of spark-submit or `hearth submit`, such as `hearth profile`.
+    program: tuple[str, ...] = ()
+
+    def value(self, name: str) -> str:
+        """Of a parameter: what the user chose, else the job's default."""
+        defaults = {p.name: p.default for p in self.job.parameters}
+        return self.parameters.get(name, defaults[name])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished run: its document, the verdict on its answer, seconds from start to end.
+
+    record: of `hearth profile`, where that was the program.
+    """
+
+    result: dict[str, Any]
+    verdict: Verdict
+    wall_s: float
+    record: str | None = None
+
+
+class RunError(Exception):
+    """The job did not end well: the message is its reason in one line; `tail` its last lines.
+
+    record: of `hearth profile`, where that was the program.
+    """
+
+    def __init__(
+        self, reason: str, tail: list[str], log: Path | None = None, record: str | None = None
+    ) -> None:
+        super().__init__(reason if log is None else f"{reason} (log: {log})")
+        self.reason, self.tail, self.record = reason, tail, record
+
+    def with_log(self, log: Path) -> "RunError":
+        """The same, with the place where the whole log was kept."""
+        return RunError(self.reason, self.tail, log, self.record)
+
+
+def run(request: Request, folder: Path) -> Outcome:
+    """Runs a job once, in an empty directory of its own, and checks its answer.
+
+    Raises RunError where it ends with an error or leaves no result.
+    """
+    result, log = folder / "result.json", folder / "log"
+    start = time.perf_counter()
+    running = f"{request.job.name} runs on {request.master}"
+    with _source(request, folder) as source, seconds_shown(running) as show:
+        code = run_child(command(request, folder, source.parameters), {}, log, watch=show)
+    wall = time.perf_counter() - start
+    if code or not result.is_file():
+        raise _failed(code, log)
+    record = logs.record_of(logs.lines_of(log))
+    try:
+        document = load_document(result, JobResult)
+    except (OSError, ValueError) as error:
+        left = f"left a result that cannot be read: {error}"
+        raise RunError(left, logs.lines_of(log)[-_LAST_LINES:], record=record) from error
+    if request.job.stream is not None and not source.data:
+        reason = "its events came from a source of your own"
+        return Outcome(document, Verdict("unchecked", reason), wall, record)
+    finished = FinishedRun(
+        job=request.job.name,
+        parameters=document["parameters"],
+        data={**request.data, **source.data},
+        answer=folder / "answer",
+        result=document,
+    )
+    with seconds_shown("the answer is checked"):
+        return Outcome(document, check(finished), wall, record)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a streaming job is told of its source, and the log of the events for its check."""
+
+    parameters: dict[str, str] = field(default_factory=dict)
+    data: dict[str, Path] = field(default_factory=dict)
+
+
+@contextlib.contextmanager
+def _source(request: Request, folder: Path) -> Iterator[_Source]:
+    """The data server of a streaming job, for as long as the job runs."""
+    if request.job.stream is None or "source" in request.parameters:
+        yield _Source()
+        return
+    from hearth.workloads.source import DataServer, events_of
+
+    values = {p.name: request.value(p.name) for p in request.job.parameters}
+    log = folder / "stream.log"
+    rate, events = int(values["rate"]), events_of(values)
+    with DataServer(request.job.stream, rate, events, request.seed, log, request.port) as server:
+        told = {"source": server.source, "control": server.control}
+        yield _Source(told, {"stream": log})
+
+
+def command(request: Request, folder: Path, extra: dict[str, str] | None = None) -> list[str]:
+    """The whole command line. extra: parameters that the run itself adds, such as the source."""
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.log.level": "WARN",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        **request.conf,
+    }
+    confs = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    data = [word for name, place in request.data.items() for word in ("--data", f"{name}={place}")]
+    parameters = {**request.parameters, **(extra or {})}
+    files = ["--answer", str(folder / "answer"), "--result", str(folder / "result.json")]
+    chosen = [word for key, value in parameters.items() for word in (f"--{key}", value)]
+    job = [str(catalogue.workloads_jar()), "run", request.job.name, *data, *files, *chosen]
+    return [*_program(request), *confs, "--class", catalogue.MAIN, *job]
+
+
+def _program(request: Request) -> list[str]:
+    master = ["--master", request.master]
+    if not request.master.startswith("local-numa"):
+        plain = [str(places.spark_home() / "bin" / "spark-submit")]
+        return [*(request.program or plain), *master]
+    workload = ["--workload", _WORKLOADS[request.job.family]]
+    size = ["--input", f"{request.data_bytes}b"] if request.data_bytes else []
+    submit = [sys.executable, "-m", "hearth", "submit"]
+    return [*(request.program or submit), *master, *workload, *size]
+
+
+def _failed(code: int, log: Path) -> RunError:
+    lines = logs.lines_of(log)
+    ended = f"ended with {code}" if code else "left no result"
+    return RunError(
+        f"{ended}: {logs.reason(lines)}", lines[-_LAST_LINES:], record=logs.record_of(lines)
+    )

@@ -1,0 +1,72 @@
+"""The suites of `hearth bench`: which jobs, with which settings."""
+
+from dataclasses import dataclass, field
+
+from hearth.model.errors import UserError
+from hearth.workloads.catalogue import Catalogue, Job
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A job of a suite, with what the suite sets."""
+
+    job: Job
+    parameters: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """`sort-by`, or with settings `tpch --queries 5`: names a row of the table."""
+        settings = [f"--{key} {value}" for key, value in sorted(self.parameters.items())]
+        return " ".join([self.job.name, *settings])
+
+
+#: Suites by family of job: all that the jar has of them.
+_FAMILIES = {"batch": ("core", "ml", "graph", "sql"), "streaming": ("streaming",), "sql": ("sql",)}
+#: Suites of published studies, by name and settings.
+_STUDIES: dict[str, list[tuple[str, dict[str, str]]]] = {
+    # S2: SortBy and GroupBy of the OSU benchmarks.
+    "osu": [("group-by", {}), ("sort-by", {})],
+    # S1: SVM, SQL RDDRelation, PageRank. S3: K-Means, and TPC-H Q1 (little shuffle), Q5, Q9 (much).
+    "paper-numa": [
+        ("linear-svm", {}),
+        ("rdd-relation", {}),
+        ("page-rank", {}),
+        ("k-means", {}),
+        ("tpch", {"queries": "1"}),
+        ("tpch", {"queries": "5"}),
+        ("tpch", {"queries": "9"}),
+    ],
+}
+NAMES = (*_FAMILIES, *_STUDIES)
+
+
+def suite(name: str, offer: Catalogue) -> list[Entry]:
+    """The jobs of a suite; raises UserError where the jar lacks one of them."""
+    if name in _STUDIES:
+        return [Entry(offer.job(job), settings) for job, settings in _STUDIES[name]]
+    jobs = [job for job in offer.jobs if job.family in _FAMILIES[name]]
+    entries = [entry for job in jobs for entry in (Entry(job), *_other_apis(job))]
+    if not entries:
+        raise UserError(f"--suite: this jar has no job of the suite {name}: run 'make setup'")
+    return entries
+
+
+def _other_apis(job: Job) -> list[Entry]:
+    """The same streaming job by those of Spark's interfaces that are not its default."""
+    streams = job.parameters if job.stream is not None else ()
+    offered = [parameter for parameter in streams if parameter.name == "api"]
+    return [
+        Entry(job, {"api": choice})
+        for parameter in offered
+        for choice in parameter.choices
+        if choice != parameter.default
+    ]
+
+
+def named(text: str, offer: Catalogue) -> list[Entry]:
+    """The jobs of `A,B`; raises UserError for one that is unknown or given twice."""
+    names = [name.strip() for name in text.split(",")]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise UserError(f"--jobs: {', '.join(sorted(twice))} is named twice: name each once")
+    return [Entry(offer.job(name)) for name in names]
