@@ -41,9 +41,16 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
           "without their memory, which is farther"
       ),
       Option.unless(poor.isEmpty)(
-        s"nodes $poor serve no executor: each has less memory than the least executor needs"
+        s"nodes $poor serve no executor: each has less memory${unclaimed(poor)} than the least executor needs"
       )
     ).flatten
+  }
+
+  private def unclaimed(of: IdSet): String = {
+    val occupied = ground.topology.allowed.cpus &~ ground.cpus
+    val claimed =
+      ground.topology.nodes.exists(n => of.contains(n.id) && n.cpus.intersects(occupied))
+    if (claimed) " that no occupied CPU has a claim to" else ""
   }
 
   private def heap = {

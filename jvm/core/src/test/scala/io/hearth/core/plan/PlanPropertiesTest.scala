@@ -4,7 +4,7 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.json.Json
-import io.hearth.core.topology.{IdSet, Topology}
+import io.hearth.core.topology.{IdSet, NumaNode, Topology}
 
 /** What holds for every machine, over thousands of generated ones. */
 class PlanPropertiesTest extends AnyFunSuite with Seeded {
@@ -180,9 +180,8 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
         .foreach { plan =>
           val used = IdSet.union(plan.executors.map(_.memoryNodes))
           val open = topology.nodes.filter { n =>
-            val own = n.cpus & topology.allowed.cpus
             topology.allowed.nodes.contains(n.id) && !used.contains(n.id) &&
-            (own.isEmpty || !own.subsetOf(occupied)) && n.memoryBytes >> 20 > 4096
+            free(topology, n, occupied) > 1536
           }
           plan.executors.foreach { e =>
             val homes = topology.nodes.filter(_.cpus.intersects(e.cpus))
@@ -196,6 +195,13 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
           }
         }
     }
+  }
+
+  /** MB of a node that no other application's CPUs have a claim to. */
+  private def free(topology: Topology, node: NumaNode, occupied: IdSet): Long = {
+    val own = node.cpus & topology.allowed.cpus
+    val mb = node.memoryBytes >> 20
+    if (own.isEmpty) mb else mb * (own &~ occupied).size / own.size
   }
 
   test("the number that a refusal offers is one that fits") {

@@ -222,6 +222,14 @@ class PlannerTest extends AnyFunSuite {
     assert(because(poor, "memory").contains("CPUs of nodes 0 use the nearest node"))
   }
 
+  test("a node whose memory belongs to occupied CPUs serves nobody, and the reason names them") {
+    def beside(occupied: Int) =
+      plan("2 nodes of 16 GB, 52 cores", occupied = IdSet.from(1 to occupied))
+    assert(nodes(beside(40)).toSet == Set("0", "1")) // 12 of 52 CPUs: 3.7 GB
+    assert(nodes(beside(51)).toSet == Set("1")) // one of 52 CPUs: 300 MB
+    assert(because(beside(51), "memory").contains("memory that no occupied CPU has a claim to"))
+  }
+
   test("SQL with memory to spare works off the heap, other work does not") {
     val sql = plan(power8, workload = Workload(Some(WorkloadKind.Sql), None))
     assert(sql.executors.forall(_.offHeapMb >= 4096))
