@@ -25,7 +25,45 @@ def pytest_report_header() -> str:
     )
 
 
+#: Tests that ask for these plan for this machine as it is, or start bound executors on it.
+_OF_THIS_MACHINE = {"hearth", "site", "engine"}
+_WORKLOADS = ROOT / "tests" / "workloads"  # on plain Spark
+#: But these are bound too, without asking for the above.
+_BOUND = {_WORKLOADS / "test_run.py", _WORKLOADS / "test_series.py"}
+_LOCAL_NUMA = ROOT / "tests" / "local_numa"
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives each test its tier and its group."""
+    set_tiers(items)
+    set_groups(items)
+
+
+def set_groups(items: list[pytest.Item]) -> None:
+    """Tests of one group run one after the other (pytest-xdist).
+
+    An application plans around the bound executors of others, so what plans for this machine is
+    one group; the emulated machines are another; each other file is its own.
+    """
+    of_this_machine = _BOUND | {
+        item.path
+        for item in items
+        if item.path.is_relative_to(_LOCAL_NUMA)
+        or (
+            _OF_THIS_MACHINE & set(getattr(item, "fixturenames", ()))
+            and not item.path.is_relative_to(_WORKLOADS)
+        )
+    }
+    for item in items:
+        if item.get_closest_marker("lab"):
+            group = "lab"
+        else:
+            group = "machine" if item.path in of_this_machine else item.path.stem
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+def set_tiers(items: list[pytest.Item]) -> None:
     """Each test is in one tier: `lab` by its folder; `spark` where it says so or asks for a site of
     applications or a container engine; else `unit`.
     """

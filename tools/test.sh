@@ -22,7 +22,7 @@ python_linters() {
 
 python_tests() {
     printf 'test: the Python side\n'
-    .venv/bin/python -m pytest "$@"
+    .venv/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup "$@"
 }
 
 case $tier in

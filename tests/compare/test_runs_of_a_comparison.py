@@ -103,6 +103,7 @@ def test_without_its_first_arm_a_verdict_ends_and_a_question_goes_on(
     assert sum(r["repetition"] > failed for r in done.runs) == later
 
 
+@pytest.mark.spark
 def test_a_failing_application_gives_no_verdict_and_an_exit_code_that_tells(
     hearth: Command, tmp_path: Path
 ) -> None:

@@ -55,6 +55,9 @@ def write_files(folder: Path) -> dict[str, str]:
     }
 
 
+pytestmark = pytest.mark.spark
+
+
 @pytest.fixture(scope="module")
 def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Report]]:
     """Runs once for all tests."""

@@ -16,8 +16,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Of a run that left tests out by name nothing is written down."""
     ran = [name for name, outcome in _results.items() if outcome == "passed"]
-    judged = {name.partition("[")[2] for name in ran if _JUDGED in name}
+    judged = {name.partition("[")[2].partition("]")[0] for name in ran if _JUDGED in name}
     chosen = session.config.option.keyword or session.config.option.deselect
-    complete = judged >= {"two-nodes-before]", "partial-cpuset-before]"} and not chosen
+    complete = judged >= {"two-nodes-before", "partial-cpuset-before"} and not chosen
     if complete and "failed" not in _results.values():
         passed.write_down()
