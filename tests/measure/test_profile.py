@@ -13,7 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from profiled_runs import only_record, start_profile
 
-from hearth.launch.arguments import PROFILE_OPTIONS, Option, split_line
+from hearth.cli import command_parser
+from hearth.launch.arguments import Option
 from hearth.launch.compose import Launch
 from hearth.launch.observed import gc_log_option, observed
 from hearth.launch.plain_path import check_locale, plain_path
@@ -339,9 +340,10 @@ def test_what_would_not_run_here_is_refused_by_name(
 
 
 def test_what_follows_the_application_is_never_taken_for_an_option_of_profile() -> None:
-    line = split_line(["--arm", "bound", "app.py", "--no-summary", "--arm"], PROFILE_OPTIONS)
-    assert line.hearth == ["--arm", "bound"]
-    assert line.application == ["app.py", "--no-summary", "--arm"]
+    module, parser = command_parser("profile")
+    options = module.parse(parser, ["--arm", "bound", "app.py", "--no-summary", "--arm", "x"])
+    assert (options.arm, options.no_summary) == ("bound", False)
+    assert options.line.application == ["app.py", "--no-summary", "--arm", "x"]
 
 
 def test_record_json_holds_to_its_contract(finished) -> None:

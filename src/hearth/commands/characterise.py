@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hearth.launch.arguments import (
-    CHARACTERISE_OPTIONS,
-    CHARACTERISE_OWN,
     SubmitLine,
+    add_submit_arguments,
+    options_of,
+    own_options,
     split_line,
     without,
 )
-from hearth.launch.submission import add_submit_arguments
 from hearth.model.durations import parse_seconds
 from hearth.model.errors import UserError
 
@@ -65,14 +65,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
     """The options, with the whole command line beside them."""
-    line = _with_options_behind(split_line(words, CHARACTERISE_OPTIONS))
+    own = own_options(parser)
+    line = _with_options_behind(split_line(words, options_of(parser)), own)
     options = parser.parse_args(line.hearth)
     # From here on the line is what a run itself is given.
-    options.line = replace(line, hearth=without(line.hearth, CHARACTERISE_OWN))
+    options.line = replace(line, hearth=without(line.hearth, own))
     return options
 
 
-def _with_options_behind(line: SubmitLine) -> SubmitLine:
+def _with_options_behind(line: SubmitLine, known: dict[str, bool]) -> SubmitLine:
     """Behind a workload's name stand its parameters, and this command's own options too."""
     if not line.application or _is_application(line.application[0]):
         return line
@@ -80,7 +81,7 @@ def _with_options_behind(line: SubmitLine) -> SubmitLine:
     left: list[str] = []
     rest = iter(line.application[1:])
     for word in rest:
-        takes_value = CHARACTERISE_OWN.get(word.partition("=")[0])
+        takes_value = known.get(word.partition("=")[0])
         (left if takes_value is None else own).append(word)
         if takes_value and "=" not in word:
             own += [value for value in [next(rest, None)] if value is not None]

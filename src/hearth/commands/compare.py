@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from hearth.launch.arguments import (
-    COMPARE_OPTIONS,
-    COMPARE_OWN,
+    add_submit_arguments,
+    options_of,
+    own_options,
     planning_words,
     split_line,
     without,
 )
-from hearth.launch.submission import add_submit_arguments
 from hearth.model.durations import parse_seconds
 from hearth.model.errors import UserError
 
@@ -59,10 +59,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
     """The options, with the whole command line beside them."""
-    line = split_line(words, COMPARE_OPTIONS)
+    line = split_line(words, options_of(parser))
     options = parser.parse_args(line.hearth)
     # From here on the line is what an arm's own run is given.
-    options.line = replace(line, hearth=without(line.hearth, COMPARE_OWN))
+    options.line = replace(line, hearth=without(line.hearth, own_options(parser)))
     options.dry_run = True
     return options
 

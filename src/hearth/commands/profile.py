@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from hearth.commands.submit import show_plan
-from hearth.launch.arguments import PROFILE_OPTIONS, split_line
-from hearth.launch.submission import add_submit_arguments, prepare
+from hearth.launch.arguments import add_submit_arguments, options_of, split_line
+from hearth.launch.submission import prepare
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
     """The options, with the whole command line beside them."""
-    line = split_line(words, PROFILE_OPTIONS)
+    line = split_line(words, options_of(parser))
     options = parser.parse_args(line.hearth)
     options.line, options.dry_run = line, False
     return options

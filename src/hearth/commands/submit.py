@@ -22,8 +22,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any, NoReturn
 
-from hearth.launch.arguments import Option, split_line
-from hearth.launch.submission import add_submit_arguments, prepare
+from hearth.launch.arguments import Option, add_submit_arguments, options_of, split_line
+from hearth.launch.submission import prepare
 from hearth.model.errors import UserError
 from hearth.model.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
 from hearth.planner import places
@@ -48,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
     """The options, with the whole command line beside them."""
-    line = split_line(words)
+    line = split_line(words, options_of(parser))
     options = parser.parse_args(line.hearth)
     options.line = line
     return options

@@ -6,11 +6,14 @@ application file is the application's and is never looked at.
 """
 
 import re
+from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
+from hearth.planner.request import add_workload_arguments
 
 # fmt: off
 _WITH_VALUE = frozenset((
@@ -28,49 +31,41 @@ _SWITCHES = frozenset((
 # fmt: on
 _EQUALS = re.compile(r"(--[^=]+)=(.*)", re.DOTALL)
 
-#: hearth's own options that say how to plan: True for those that take a value.
-_PLANNING_OPTIONS = {
-    "--workload": True,
-    "--input": True,
-    "--executors": True,
-    "--cores": True,
-    "--memory": True,
-    "--hosts": True,
-    "--unbound": False,
-    "--docker": False,
-}
-_RUNNING_OPTIONS = {**_PLANNING_OPTIONS, "--debug": False, "--help": False, "-h": False}
-#: Those of `hearth submit` and of `hearth profile`.
-HEARTH_OPTIONS = {**_RUNNING_OPTIONS, "--dry-run": False, "--no-kept": False}
-PROFILE_OPTIONS = {**_RUNNING_OPTIONS, "--arm": True, "--no-summary": False}
-#: Those of `hearth compare` that are not for the runs that it makes.
-COMPARE_OWN = {
-    "--arms": True,
-    "--repeat": True,
-    "--until-certain": False,
-    "--budget": True,
-    "--warmup": True,
-    "--seed": True,
-    "--cold": False,
-    "--keep": False,
-    "--forget": False,
-    "--json": False,
-}
-COMPARE_OPTIONS = {**_RUNNING_OPTIONS, **COMPARE_OWN}
-#: Those of `hearth characterise` that are not for the runs that it makes.
-CHARACTERISE_OWN = {
-    "--questions": True,
-    "--repeat": True,
-    "--warmup": True,
-    "--seed": True,
-    "--budget": True,
-    "--sweep": True,
-    "--change-prefetchers": False,
-    "--dry-run": False,
-    "--html": True,
-    "--json": False,
-}
-CHARACTERISE_OPTIONS = {**_RUNNING_OPTIONS, **CHARACTERISE_OWN}
+
+def add_submit_arguments(parser: ArgumentParser) -> None:
+    """hearth's options that say how an application is planned."""
+    add_workload_arguments(parser)
+    parser.add_argument(
+        "--hosts",
+        choices=("node", "machine"),
+        help="what a host is to Spark: each NUMA node (default), or the machine",
+    )
+    parser.add_argument(
+        "--unbound", action="store_true", help="start the executors unbound, for comparison"
+    )
+    parser.add_argument(
+        "--docker", action="store_true", help="start each executor in a Docker container"
+    )
+
+
+def options_of(parser: ArgumentParser) -> dict[str, bool]:
+    """A parser's options by name: True for those that take a value."""
+    # argparse has no public list of them.
+    return {name: action.nargs != 0 for name, action in parser._option_string_actions.items()}
+
+
+@cache
+def planning_options() -> dict[str, bool]:
+    """The options of `add_submit_arguments`."""
+    parser = ArgumentParser(add_help=False)
+    add_submit_arguments(parser)
+    return options_of(parser)
+
+
+def own_options(parser: ArgumentParser) -> dict[str, bool]:
+    """The options of one command alone: neither for planning nor of every command."""
+    shared = {*planning_options(), "--debug", "--help", "-h"}
+    return {name: takes for name, takes in options_of(parser).items() if name not in shared}
 
 
 def without(words: list[str], own: Mapping[str, bool]) -> list[str]:
@@ -116,12 +111,14 @@ class SubmitLine:
 
 
 def split_line(
-    arguments: list[str], hearth_options: Mapping[str, bool] = HEARTH_OPTIONS
+    arguments: list[str], hearth_options: Mapping[str, bool] | None = None
 ) -> SubmitLine:
-    """Splits the words behind `hearth submit`, or behind a command with other options of its own.
+    """Splits the words behind `hearth submit` or a command like it.
 
+    hearth_options: those of the command (`options_of` its parser); by default the planning ones.
     Raises UserError for an option that neither hearth nor spark-submit knows, or lacks its value.
     """
+    known = planning_options() if hearth_options is None else hearth_options
     line = SubmitLine([], [], [])
     words = iter(arguments)
     for word in words:
@@ -130,7 +127,7 @@ def split_line(
         elif word == "--":
             line.application.extend(words)
         else:
-            _take(word, words, line, hearth_options)
+            _take(word, words, line, known)
     return line
 
 
@@ -140,10 +137,11 @@ def planning_words(line: SubmitLine) -> list[str]:
     words = iter(line.hearth)
     for word in words:
         name, equals, _ = word.partition("=")
-        if name in _PLANNING_OPTIONS:
+        takes_value = planning_options().get(name)
+        if takes_value is not None:
             found.append(word)
-            if _PLANNING_OPTIONS[name] and not equals:
-                found.append(next(words))
+        if takes_value and not equals:
+            found.append(next(words))
     return found
 
 

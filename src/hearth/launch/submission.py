@@ -5,7 +5,7 @@ Shared by the commands that run an application; the command alone prints and sta
 
 import os
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from hearth.launch.settings import (
 from hearth.launch.spark_env import load_spark_env
 from hearth.model.errors import UserError
 from hearth.planner import places
-from hearth.planner.request import add_workload_arguments, plan_request
+from hearth.planner.request import plan_request
 
 
 @dataclass(frozen=True)
@@ -40,22 +40,6 @@ class Submission:
     settings: dict[str, str]
     master: str | None
     plan: dict[str, Any] | None
-
-
-def add_submit_arguments(parser: ArgumentParser) -> None:
-    """The options of hearth's own with which an application is planned."""
-    add_workload_arguments(parser)
-    parser.add_argument(
-        "--hosts",
-        choices=("node", "machine"),
-        help="what a host is to Spark: each NUMA node (default), or the machine",
-    )
-    parser.add_argument(
-        "--unbound", action="store_true", help="start the executors unbound, for comparison"
-    )
-    parser.add_argument(
-        "--docker", action="store_true", help="start each executor in a Docker container"
-    )
 
 
 def prepare(
