@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,8 +10,11 @@ from hearth.experiments.comparison import Comparison, read_comparison, run
 from hearth.experiments.subjects import Ended
 from hearth.experiments.verdict import compared
 from hearth.measure.record import Record, RecordWriter
+from hearth.measure.shapes import Head
+from hearth.model.documents import typed
 from hearth.model.errors import UserError
-from support import Command
+from hearth.model.measured import Absent
+from support import ROOT, Command
 
 #: A class-data archive would be made first, which takes longer than all the rest.
 FORCED = ("--executors", "2", "--cores", "1", "--memory", "512m",
@@ -123,8 +125,9 @@ def test_a_failing_application_gives_no_verdict_and_an_exit_code_that_tells(
 
 def record(name: str, balancing: str, huge_pages: str) -> Record:
     settings = {"numa_balancing": {"value": balancing}, "huge_pages": {"value": huge_pages}}
-    head: dict[str, Any] = {"machine_settings": settings, "versions": {}, "cpus_of_node": {}}
-    return Record(Path("/records") / name, head, None)
+    example = json.loads((ROOT / "contract" / "examples" / "record.json").read_text())
+    head = typed({**example, "machine_settings": settings}, Head)
+    return Record(Path("/records") / name, head, Absent("not read"), None)
 
 
 def test_a_run_under_other_settings_ends_the_comparison_by_name(tmp_path: Path) -> None:

@@ -301,7 +301,7 @@ def test_what_is_no_file_is_named_and_not_waited_for(record: Path, name: str, ki
     IN_ITS_PLACE[kind](record / name)
     found, problems = list_records(record.parent.parent)
     if name == "machine.json":
-        assert "machine.json cannot be read" in found[0].head["machine"]["absent"]
+        assert "machine.json cannot be read" in str(found[0].machine)
     else:
         assert found == []
         assert f"'{record / name}' cannot be read" in problems[0]

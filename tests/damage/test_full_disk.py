@@ -71,7 +71,7 @@ def test_a_profile_whose_disk_fills_ends_with_the_applications_code_and_a_readab
     assert done.stderr.count("hearth: the record is not whole: ") == 1
     (record,), problems = list_records(small)
     assert problems == []
-    assert (record.state, record.end and record.end["exit_code"]) == ("failed", 7)
+    assert (record.state, record.end and record.end.exit_code) == ("failed", 7)
     analysis = analyse(record.directory)
     warnings = [warning["what"] for warning in analysis["warnings"]]
     assert any("parts of the record could not be written" in warning for warning in warnings)

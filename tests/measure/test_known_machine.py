@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hearth.launch.machine_reading import MachineReading
-from hearth.measure.record import RecordWriter, new_directory, read_record
+from hearth.measure.record import RecordWriter, new_directory
 from hearth.planner.known_machine import KnownMachine
 
 SETTINGS = {"smt": {"value": "on"}}
@@ -86,7 +86,7 @@ def test_a_second_run_has_its_machine_at_once_and_reads_nothing(root: Path, tmp_
         writer = RecordWriter.create(new_directory(tmp_path, name), name, {"master": "local[2]"})
         reading = MachineReading(writer, ["sh", "-c", answer], KnownMachine(SETTINGS, root))
         reading.look(final=True)
-        return read_record(writer.directory).head["machine"]
+        return json.loads((writer.directory / "machine.json").read_text())
 
     read = record("first", f"echo '{json.dumps(READ)}'")
     assert read == READ

@@ -19,6 +19,7 @@ from hearth.launch.compose import Launch
 from hearth.launch.observed import gc_log_option, observed
 from hearth.launch.plain_path import check_locale, plain_path
 from hearth.measure.record import Record
+from hearth.measure.shapes import Machine
 from hearth.model.documents import read_lines
 from hearth.model.errors import UserError
 from hearth.model.processes import is_alive
@@ -49,7 +50,7 @@ def test_a_run_keeps_its_output_and_exit_code_and_tells_its_records_id(finished)
     assert "groups 100\n" in output
     assert errors.splitlines()[-1] == f"hearth: record {record.id}"
     assert "no effect" not in errors
-    assert (record.state, record.end["exit_code"]) == ("finished", 0)
+    assert (record.state, record.end.exit_code) == ("finished", 0)
 
 
 def test_the_summary_fits_one_screen(finished) -> None:
@@ -94,11 +95,11 @@ def test_the_runs_tables_are_exported_with_a_row_for_each_task(
 
 
 def test_the_record_tells_machine_settings_versions_and_why_a_probe_is_absent(finished) -> None:
-    head = finished[0].head
+    head = json.loads((finished[0].directory / "record.json").read_text())
     assert head["schema"] == "hearth/record/1"
     assert head["master"] == "local[2]"
     assert head["versions"]["spark"].startswith("4.3")
-    assert head["machine"]["schema"] == "hearth/topology/1"
+    assert isinstance(finished[0].machine, Machine)
     assert "numa_balancing" in head["machine_settings"]
     for probe in head["probes"]:
         assert probe["status"] == "on" or probe["reason"]
@@ -125,7 +126,7 @@ def test_executors_of_local_numa_are_on_record_with_their_placement(tmp_path: Pa
     assert {row["executor_id"]: row["cpus_allowed"] for row in seen} == proved
     for row in seen:
         assert (record.directory / "gc" / f"executor-{row['pid']}.log").stat().st_size > 0
-    assert record.head["plan"]["mode"] == "partitioned"
+    assert record.head.plan["mode"] == "partitioned"
 
 
 def busy_profile(state: Path) -> tuple[subprocess.Popen[str], Record, list[dict]]:
@@ -155,7 +156,7 @@ def test_after_kill_9_of_profile_nothing_runs_on_and_the_record_is_readable(tmp_
     assert all_gone(processes)
     killed = only_record(tmp_path)
     assert killed.state == "killed"
-    assert killed.head["machine"]["schema"] == "hearth/topology/1"
+    assert isinstance(killed.machine, Machine)
     assert rows(killed, "samples/process.jsonl")
 
 
@@ -175,7 +176,7 @@ def test_kill_9_of_the_driver_is_on_record_as_the_signal(tmp_path: Path) -> None
     process.communicate(timeout=LIMIT_S)
     assert process.returncode == 128 + signal.SIGKILL
     record = only_record(tmp_path)
-    assert (record.state, record.end["signal"]) == ("failed", signal.SIGKILL)
+    assert (record.state, record.end.signal) == ("failed", signal.SIGKILL)
     gone = [r["pid"] for r in rows(record, "processes.jsonl") if r["event"] == "gone"]
     assert driver["pid"] in gone
 
@@ -215,7 +216,7 @@ def test_kill_9_of_one_executor_is_told_with_its_time_and_the_run_goes_on(
     record = only_record(tmp_path)
     victim = wait_for_executor(record, "1")
     os.kill(victim["pid"], signal.SIGKILL)
-    killed_s = (time.monotonic_ns() - record.head["clock"]["monotonic_ns"]) / 1e9
+    killed_s = (time.monotonic_ns() - record.head.clock.monotonic_ns) / 1e9
     _, errors = process.communicate(timeout=240)
     assert process.returncode == 0, errors
     state = {"HEARTH_STATE": str(tmp_path)}
@@ -348,4 +349,5 @@ def test_what_follows_the_application_is_never_taken_for_an_option_of_profile() 
 
 def test_record_json_holds_to_its_contract(finished) -> None:
     schema = json.loads((ROOT / "contract" / "record.schema.json").read_text())
-    Draft202012Validator(schema).validate(finished[0].head)
+    head = json.loads((finished[0].directory / "record.json").read_text())
+    Draft202012Validator(schema).validate(head)

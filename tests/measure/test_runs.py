@@ -14,8 +14,10 @@ from hearth.measure.record import (
     new_directory,
     read_record,
 )
+from hearth.measure.shapes import Machine
 from hearth.model.documents import read_lines
 from hearth.model.errors import UserError
+from hearth.model.measured import Absent
 from hearth.planner.known_machine import KnownMachine
 from support import Command
 
@@ -55,7 +57,7 @@ def test_a_machine_that_could_not_be_read_is_told_with_the_reason(
     reading = MachineReading(writer, ["sh", "-c", answer], unknown)
     reading.look(final=True)
     reading.look(final=True)  # what is done is not done again
-    assert read_record(writer.directory).head["machine"] == {"absent": f"not read: {reason}"}
+    assert read_record(writer.directory).machine == Absent(f"not read: {reason}")
     (warning,), _ = read_lines(writer.directory / "warnings.jsonl", dict)
     assert warning["what"] == f"the machine could not be read: {reason}"
     assert not list(writer.directory.glob(".machine*"))
@@ -70,10 +72,10 @@ def test_a_machine_that_is_being_read_is_absent_until_it_is_whole(
     command = ["sh", "-c", f"cd '{writer.directory}'; {answer}"]
     reading = MachineReading(writer, command, unknown)
     reading.look()
-    assert "absent" in read_record(writer.directory).head["machine"]
+    assert isinstance(read_record(writer.directory).machine, Absent)
     (writer.directory / "go").write_text("\n")
     reading.look(final=True)
-    assert read_record(writer.directory).head["machine"] == {"schema": "whole"}
+    assert isinstance(read_record(writer.directory).machine, Machine)
 
 
 def test_runs_are_listed_with_their_state(hearth: Command, tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from hearth.analysis import metrics
-from hearth.analysis.counts import Counts
+from hearth.analysis.counts import NO_VALUE, Counts
 from hearth.analysis.eventlog import EventLog, Executor
-from hearth.analysis.evidence import Absent, Evidence, Process, gather, gather_event_log
+from hearth.analysis.evidence import Evidence, Process, gather, gather_event_log
 from hearth.analysis.findings import findings
 from hearth.analysis.gclog import GcLog
 from hearth.analysis.kept_analysis import SCHEMA, keep, kept, key_of
@@ -20,7 +20,10 @@ from hearth.analysis.stages import StageTally, TaskSums
 from hearth.analysis.taskrows import STATES, Slots
 from hearth.analysis.timeline import step_function, timeline
 from hearth.measure.record import read_record
+from hearth.measure.shapes import Probe
+from hearth.model.documents import to_json
 from hearth.model.ids import parse_ids
+from hearth.model.measured import Absent, Measured
 from hearth.model.redaction import Redaction
 
 #: Parts that hold no text of the user's, and much else.
@@ -46,24 +49,26 @@ def analyse_event_log(path: Path) -> dict[str, Any]:
 def compose(evidence: Evidence) -> dict[str, Any]:
     """The document, from evidence that was read before."""
     executors = _executors(evidence)
-    document = {
-        "schema": SCHEMA,
-        "record": _record(evidence),
-        "machine": _machine(evidence),
-        "probes": _probes(evidence),
-        "warnings": evidence.warnings,
-        "executors": executors,
-        "stages": _stages(evidence),
-        "jobs": _jobs(evidence),
-        "sql": _sql(evidence),
-        "totals": _totals(evidence),
-        "system": _system(evidence),
-        "timeline": timeline(evidence),
-        "tasks_sample": _tasks(evidence),
-        "threads": _threads(evidence),
-        "counters": _counters(evidence),
-        "metrics": _metrics(evidence),
-    }
+    document = to_json(
+        {
+            "schema": SCHEMA,
+            "record": _record(evidence),
+            "machine": _machine(evidence),
+            "probes": _probes(evidence),
+            "warnings": evidence.warnings,
+            "executors": executors,
+            "stages": _stages(evidence),
+            "jobs": _jobs(evidence),
+            "sql": _sql(evidence),
+            "totals": _totals(evidence),
+            "system": _system(evidence),
+            "timeline": timeline(evidence),
+            "tasks_sample": _tasks(evidence),
+            "threads": _threads(evidence),
+            "counters": _counters(evidence),
+            "metrics": _metrics(evidence),
+        }
+    )
     document["findings"] = findings(document)
     redaction = Redaction.of(_settings(evidence))
     return {
@@ -74,7 +79,7 @@ def compose(evidence: Evidence) -> dict[str, Any]:
 
 def _settings(evidence: Evidence) -> dict[str, str]:
     if evidence.record is not None:
-        return dict(evidence.record.head.get("configuration") or {})
+        return dict(evidence.record.head.configuration)
     return evidence.log.properties if isinstance(evidence.log, EventLog) else {}
 
 
@@ -91,43 +96,41 @@ def _record(evidence: Evidence) -> dict[str, Any]:
         }  # fmt: skip
     return {
         "id": record.id,
-        "application": record.head.get("application"),
+        "application": record.head.application,
         **application,
-        "master": record.head.get("master") or known.properties.get("spark.master"),
-        "arm": record.head.get("arm"),
+        "master": record.head.master or known.properties.get("spark.master"),
+        "arm": record.head.arm,
         "state": record.state,
-        "started": record.head.get("started"),
+        "started": record.head.started,
         "wall_s": round(evidence.span_s, 3),
-        "exit_code": (record.end or {}).get("exit_code"),
+        "exit_code": record.end and record.end.exit_code,
     }
 
 
-def _machine(evidence: Evidence) -> dict[str, Any]:
+def _machine(evidence: Evidence) -> Measured[dict[str, Any]]:
     if evidence.record is None:
-        return Absent("an event log does not tell the machine").document()
-    head = evidence.record.head
-    machine = head.get("machine")
-    if not isinstance(machine, dict) or "absent" in machine:
-        return machine or Absent("the record holds no topology").document()
-    nodes = machine.get("nodes", [])
+        return Absent("an event log does not tell the machine")
+    machine = evidence.record.machine
+    if isinstance(machine, Absent):
+        return machine
     return {
-        "architecture": machine.get("architecture"),
-        "cpus": machine.get("cpus"),
-        "packages": len(machine.get("packages", [])),
-        "nodes": [{"id": str(n["id"]), "cpus": n.get("cpus", ""),
-                   "memory_bytes": n.get("memory_bytes")} for n in nodes],
-        "settings": head.get("machine_settings") or {},
+        "architecture": machine.architecture,
+        "cpus": machine.cpus,
+        "packages": len(machine.packages),
+        "nodes": [{"id": str(n.id), "cpus": n.cpus, "memory_bytes": n.memory_bytes}
+                  for n in machine.nodes],
+        "settings": evidence.record.head.machine_settings,
     }  # fmt: skip
 
 
-def _probes(evidence: Evidence) -> list[dict[str, Any]]:
-    return [] if evidence.record is None else list(evidence.record.head.get("probes") or [])
+def _probes(evidence: Evidence) -> list[Probe]:
+    return [] if evidence.record is None else evidence.record.head.probes
 
 
-def _counters(evidence: Evidence) -> dict[str, Any]:
+def _counters(evidence: Evidence) -> Measured[dict[str, Any]]:
     """Hardware events of each executor."""
     if isinstance(evidence.counters, Absent):
-        return evidence.counters.document()
+        return evidence.counters
     return {
         name: {event: count.document() for event, count in evidence.counters.events[key].items()}
         for name, key in _counted(evidence, evidence.counters)
@@ -140,11 +143,11 @@ def _counted(evidence: Evidence, counts: Counts) -> list[tuple[str, Key]]:
     return [(names.get(key, f"pid {key[0]}"), key) for key in counts.events]
 
 
-def _metrics(evidence: Evidence) -> dict[str, Any]:
+def _metrics(evidence: Evidence) -> Measured[dict[str, Any]]:
     """Top-down and S4's formulas of each JVM, and of the executors (else the driver) in all."""
     counts = evidence.counters
     if isinstance(counts, Absent):
-        return counts.document()
+        return counts
     named = _counted(evidence, counts)
     of_total = [(name, key) for name, key in named if name != "driver"] or named
     total = metrics.derive(
@@ -203,9 +206,9 @@ def _executor(
     }
 
 
-def _nodes(evidence: Evidence, process: Process | None) -> list[str] | dict[str, str]:
+def _nodes(evidence: Evidence, process: Process | None) -> Measured[list[str]]:
     if process is None or process.cpus_allowed is None:
-        return Absent("no sample of its process").document()
+        return Absent("no sample of its process")
     return _nodes_of(evidence, process.cpus_allowed)
 
 
@@ -218,10 +221,10 @@ def _nodes_of(evidence: Evidence, cpus: str) -> list[str]:
 def _gc_of(evidence: Evidence, process: Process | None, told: Executor) -> dict[str, Any]:
     logs = evidence.gc
     if isinstance(logs, Absent):
-        return {"gc": logs.document()}
+        return {"gc": logs}
     log = logs.get(process.pid) if process else None
     if process is None or log is None:
-        return {"gc": Absent(f"there is no GC log of executor {told.id}").document()}
+        return {"gc": Absent(f"there is no GC log of executor {told.id}")}
     # Not to the log's last line: a JVM that does not collect for long logs nothing.
     gone_s = evidence.span_s if process.gone_s is None else process.gone_s
     return {"gc": _gc(log, gone_s - (process.seen_s or 0.0))}
@@ -248,11 +251,11 @@ def _gc(log: GcLog, life_s: float) -> dict[str, Any]:
 
 def _use_of(evidence: Evidence, process: Process | None) -> dict[str, Any]:
     if isinstance(evidence.use, Absent):
-        return {"use": evidence.use.document()}
+        return {"use": evidence.use}
     use = evidence.use.get(process.key) if process else None
     if use is None:
-        return {"use": Absent("its process was never sampled").document()}
-    ticks = _ticks_per_s(evidence)
+        return {"use": Absent("its process was never sampled")}
+    ticks = evidence.ticks_per_s
     seconds = {name: use.total(name) for name in ("utime", "stime")}
     return {
         "use": {
@@ -271,37 +274,32 @@ def _use_of(evidence: Evidence, process: Process | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _migrations(evidence: Evidence, process: Process | None) -> float | dict[str, Any]:
+def _migrations(evidence: Evidence, process: Process | None) -> Measured[float]:
     """How often the kernel moved a thread to another CPU, where perf counted it."""
     if isinstance(evidence.scheduler, Absent):
-        return evidence.scheduler.document()
+        return evidence.scheduler
     counted = evidence.scheduler.events.get(process.key, {}) if process else {}
     count = counted.get("cpu-migrations")
     if count is None:
-        return Absent("perf did not count it for this process").document()
-    return count.value if count.intervals else count.document()
+        return Absent("perf did not count it for this process")
+    return count.value if count.intervals else Absent(count.absent or NO_VALUE)
 
 
 def _scaled(value: float | None, unit: float) -> float | None:
     return None if value is None else round(value / unit, 3)
 
 
-def _ticks_per_s(evidence: Evidence) -> int:
-    head = evidence.record.head if evidence.record else {}
-    return int(head.get("clock_ticks_per_s") or 100)
-
-
 def _memory_of(evidence: Evidence, process: Process | None) -> dict[str, Any]:
     if isinstance(evidence.memory, Absent):
-        return {"memory": evidence.memory.document()}
+        return {"memory": evidence.memory}
     memory = evidence.memory.get(process.key) if process else None
     if memory is None:
-        return {"memory": Absent("its memory was never sampled").document()}
+        return {"memory": Absent("its memory was never sampled")}
     share = memory.share()
     why = "its CPUs span several nodes, and no thread trace tells where it ran"
     return {
         "memory": {
-            "local_share": round(share, 4) if share is not None else Absent(why).document(),
+            "local_share": round(share, 4) if share is not None else Absent(why),
             "pages_kb_by_node": memory.last_kb,
             "samples": memory.samples,
         }
@@ -311,9 +309,9 @@ def _memory_of(evidence: Evidence, process: Process | None) -> dict[str, Any]:
 # Stages, jobs, tasks.
 
 
-def _stages(evidence: Evidence) -> list[dict[str, Any]] | dict[str, str]:
+def _stages(evidence: Evidence) -> Measured[list[dict[str, Any]]]:
     if isinstance(evidence.log, Absent):
-        return evidence.log.document()
+        return evidence.log
     stages = evidence.log.stages
     return [_stage(evidence, stages[key]) for key in sorted(stages)]
 
@@ -383,10 +381,10 @@ def _sql(evidence: Evidence) -> list[dict[str, Any]]:
     ]
 
 
-def _totals(evidence: Evidence) -> dict[str, Any]:
+def _totals(evidence: Evidence) -> Measured[dict[str, Any]]:
     log = evidence.log
     if isinstance(log, Absent):
-        return log.document()
+        return log
     sums = log.totals()
     slots = step_function(log)
     slot_ms = sum(count * (end - start) for start, end, count in slots)
@@ -408,21 +406,21 @@ def _totals(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _system(evidence: Evidence) -> dict[str, Any]:
+def _system(evidence: Evidence) -> Measured[dict[str, Any]]:
     system = evidence.system
     if isinstance(system, Absent):
-        return system.document()
+        return system
     return {
-        "cpu_s": system.cpu_seconds(_ticks_per_s(evidence)),
+        "cpu_s": system.cpu_seconds(evidence.ticks_per_s),
         "numastat": system.grown("numastat"),
         "vmstat": system.grown("vmstat"),
     }
 
 
-def _tasks(evidence: Evidence) -> dict[str, Any]:
+def _tasks(evidence: Evidence) -> Measured[dict[str, Any]]:
     log = evidence.log
     if isinstance(log, Absent):
-        return log.document()
+        return log
     columns = log.rows.columns
     names = list(log.rows.executors)
     slow = {task for stage in log.stages.values() for task in stage.stragglers()}
@@ -461,10 +459,10 @@ def _add_running(evidence: Evidence, log: EventLog, sample: dict[str, Any]) -> N
             sample[name].append(value)
 
 
-def _threads(evidence: Evidence) -> dict[str, Any]:
+def _threads(evidence: Evidence) -> Measured[dict[str, Any]]:
     threads = evidence.threads
     if isinstance(threads, Absent):
-        return threads.document()
+        return threads
     return {
         "stride": threads.stride,
         "columns": threads.columns,

@@ -12,7 +12,9 @@ from hearth.analysis.coverage import Coverage
 from hearth.analysis.samples import SampleFile
 from hearth.analysis.typed import numbers
 from hearth.measure.counters import bandwidth_region
+from hearth.measure.shapes import Bandwidth, Head
 from hearth.model.ids import parse_ids
+from hearth.model.measured import Absent, Measured
 
 REGIONS = ("constant", "linear", "exponential")
 
@@ -65,22 +67,20 @@ def read_bandwidth(file: SampleFile, step_ms: int) -> dict[str, Traffic]:
 
 
 def by_node(
-    domains: Mapping[str, Traffic], head: Mapping[str, Any], step_s: float, count: int
+    domains: Mapping[str, Traffic], head: Head, step_s: float, count: int
 ) -> dict[str, Any]:
     """The timeline's bandwidth: of each node (of several, `0,1`, where a domain spans them).
 
     head: the record's. A domain of which the record tells no CPUs stands under its own name.
     """
-    probe: Mapping[str, Any] = next(
-        (p for p in head.get("probes") or () if p.get("name") == "bandwidth"), {}
-    )
+    probe = head.probe("bandwidth")
     groups: dict[str, list[str]] = {}
     for domain in sorted(domains):
-        cpus = (probe.get("domains") or {}).get(domain)
+        cpus = ((probe and probe.domains) or {}).get(domain)
         groups.setdefault(_nodes(cpus, head) or domain, []).append(domain)
-    sustained = head.get("sustained_bandwidth") or {"absent": "the record holds none"}
+    sustained = head.sustained_bandwidth or Absent("the record holds none")
     return {
-        "source": probe.get("source") or "unknown",
+        "source": (probe and probe.source) or "unknown",
         "nodes": {
             nodes: _of_group(nodes, [domains[d].gb_s(count) for d in named], sustained, step_s)
             for nodes, named in groups.items()
@@ -88,21 +88,20 @@ def by_node(
     }
 
 
-def _nodes(cpus: str | None, head: Mapping[str, Any]) -> str | None:
+def _nodes(cpus: str | None, head: Head) -> str | None:
     """The nodes to which some CPUs belong, `0` or `0,1`; None where nothing tells."""
     own = set(parse_ids(cpus)) if cpus else set()
-    of_node = head.get("cpus_of_node") or {}
-    found = [n for n, ids in of_node.items() if own & set(parse_ids(ids))]
+    found = [n for n, ids in head.cpus_of_node.items() if own & set(parse_ids(ids))]
     return ",".join(sorted(found, key=int)) or None
 
 
 def _of_group(
-    nodes: str, series: list[list[float | None]], sustained: Mapping[str, Any], step_s: float
+    nodes: str, series: list[list[float | None]], sustained: Measured[Bandwidth], step_s: float
 ) -> dict[str, Any]:
     used = [_sum(step) for step in zip(*series, strict=True)]
     gb_s = [None if rate is None else round(rate, 3) for rate in used]
     most = _sustained(nodes, sustained)
-    if isinstance(most, dict):
+    if isinstance(most, Absent):
         return {"gb_s": gb_s, "sustained_gb_s": most, "share": most, "seconds": most}
     seconds = dict.fromkeys(REGIONS, 0.0)
     for rate in used:
@@ -121,12 +120,11 @@ def _sum(rates: tuple[float | None, ...]) -> float | None:
     return sum(known) if len(known) == len(rates) else None
 
 
-def _sustained(nodes: str, sustained: Mapping[str, Any]) -> float | dict[str, str]:
-    if "absent" in sustained:
-        return {"absent": str(sustained["absent"])}
-    of_node = sustained.get("nodes") or {}
-    rates = [(of_node.get(node) or {}).get("best_gb_s") for node in nodes.split(",")]
-    best = [float(rate) for rate in rates if isinstance(rate, int | float) and rate > 0]
-    if len(best) < len(rates):
-        return {"absent": f"the sustained bandwidth of '{nodes}' was not measured"}
-    return sum(best)
+def _sustained(nodes: str, sustained: Measured[Bandwidth]) -> Measured[float]:
+    if isinstance(sustained, Absent):
+        return sustained
+    names = nodes.split(",")
+    rates = [sustained.nodes[name].best_gb_s for name in names if name in sustained.nodes]
+    if len(rates) < len(names) or min(rates) <= 0:
+        return Absent(f"the sustained bandwidth of '{nodes}' was not measured")
+    return float(sum(rates))

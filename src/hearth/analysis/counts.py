@@ -10,6 +10,8 @@ from typing import Any
 from hearth.analysis.samples import Key, SampleFile
 from hearth.analysis.typed import maybe, numbers, text, whole
 
+NO_VALUE = "perf gave no value"
+
 
 @dataclass
 class Count:
@@ -24,7 +26,7 @@ class Count:
     def document(self) -> dict[str, Any]:
         """As it stands in the analysis: absent where no interval gave a value."""
         if self.intervals == 0:
-            return {"absent": self.absent or "perf gave no value"}
+            return {"absent": self.absent or NO_VALUE}
         return {
             "value": self.value,
             "unit": self.unit,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from hearth.analysis.bandwidth import Traffic, read_bandwidth
 from hearth.analysis.counts import Counts, read_counts
@@ -31,24 +31,15 @@ from hearth.analysis.samples import (
     read_system,
 )
 from hearth.measure.record import Record, read_record
-from hearth.measure.shapes import ProcessRow, WarningRow
-from hearth.model.documents import read_lines, reason
+from hearth.measure.shapes import ProcessRow, Warned
+from hearth.model.documents import read_typed_lines, reason
 from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids
+from hearth.model.measured import Absent, Measured
 
+T = TypeVar("T")
 #: Steps of the time axis at most; a step is a whole number of seconds, at least one tenth.
 MOST_STEPS = 1000
-
-
-@dataclass(frozen=True)
-class Absent:
-    """Something that was not measured, and why."""
-
-    reason: str
-
-    def document(self) -> dict[str, str]:
-        """As it stands in the analysis."""
-        return {"absent": self.reason}
 
 
 @dataclass
@@ -82,18 +73,23 @@ class Evidence:
     origin_ms: int
     step_ms: int
     span_s: float
-    log: EventLog | Absent
+    log: Measured[EventLog]
     processes: list[Process] = field(default_factory=list)
     cpus_of_node: dict[str, str] = field(default_factory=dict)
-    use: dict[Key, ProcessUse] | Absent = field(default_factory=lambda: NO_RECORD)
-    memory: dict[Key, ProcessMemory] | Absent = field(default_factory=lambda: NO_RECORD)
-    threads: Threads | Absent = field(default_factory=lambda: NO_RECORD)
-    system: SystemUse | Absent = field(default_factory=lambda: NO_RECORD)
-    counters: Counts | Absent = field(default_factory=lambda: NO_RECORD)
-    scheduler: Counts | Absent = field(default_factory=lambda: NO_RECORD)
-    bandwidth: dict[str, Traffic] | Absent = field(default_factory=lambda: NO_RECORD)
-    gc: dict[int, GcLog] | Absent = field(default_factory=lambda: NO_RECORD)
-    warnings: list[dict[str, Any]] = field(default_factory=list)
+    use: Measured[dict[Key, ProcessUse]] = field(default_factory=lambda: NO_RECORD)
+    memory: Measured[dict[Key, ProcessMemory]] = field(default_factory=lambda: NO_RECORD)
+    threads: Measured[Threads] = field(default_factory=lambda: NO_RECORD)
+    system: Measured[SystemUse] = field(default_factory=lambda: NO_RECORD)
+    counters: Measured[Counts] = field(default_factory=lambda: NO_RECORD)
+    scheduler: Measured[Counts] = field(default_factory=lambda: NO_RECORD)
+    bandwidth: Measured[dict[str, Traffic]] = field(default_factory=lambda: NO_RECORD)
+    gc: Measured[dict[int, GcLog]] = field(default_factory=lambda: NO_RECORD)
+    warnings: list[Warned] = field(default_factory=list)
+
+    @property
+    def ticks_per_s(self) -> int:
+        """The kernel's clock ticks in a second."""
+        return self.record.head.clock_ticks_per_s if self.record else 100
 
     def seconds(self, time_ms: float | None) -> float | None:
         """A wall-clock time in milliseconds on the record's axis."""
@@ -101,7 +97,7 @@ class Evidence:
 
     def warn(self, what: str, remedy: str | None = None) -> None:
         """Adds a warning to what the record itself holds."""
-        self.warnings.append({"what": what, "remedy": remedy})
+        self.warnings.append(Warned(what=what, remedy=remedy))
 
 
 def gather_event_log(path: Path) -> Evidence:
@@ -123,12 +119,12 @@ def gather_event_log(path: Path) -> Evidence:
 def gather(directory: Path) -> Evidence:
     """The evidence of one record; raises UserError where the directory is no record."""
     record = read_record(directory)
-    origin_ms = record.head["clock"]["wall_ns"] // 1_000_000
+    origin_ms = record.head.clock.wall_ns // 1_000_000
     span_s = _span_s(record)
     step_ms = _step_ms(span_s)
     evidence = Evidence(record, origin_ms, step_ms, span_s, Absent("not read yet"))
-    evidence.cpus_of_node = record.head.get("cpus_of_node") or {}
-    evidence.warnings += _lines(evidence, directory / "warnings.jsonl", WarningRow)
+    evidence.cpus_of_node = record.head.cpus_of_node
+    evidence.warnings += _lines(evidence, directory / "warnings.jsonl", Warned)
     evidence.log = _event_log(evidence, directory / "eventlog")
     evidence.processes = _processes(_lines(evidence, directory / "processes.jsonl", ProcessRow))
     evidence.gc = _gc_logs(evidence, directory / "gc")
@@ -152,7 +148,7 @@ def _step_ms(span_s: float) -> int:
     return step_ms
 
 
-def _event_log(evidence: Evidence, directory: Path) -> EventLog | Absent:
+def _event_log(evidence: Evidence, directory: Path) -> Measured[EventLog]:
     try:
         log = read_event_log(directory, evidence.origin_ms, evidence.step_ms)
     except UserError as error:
@@ -162,9 +158,9 @@ def _event_log(evidence: Evidence, directory: Path) -> EventLog | Absent:
     return log
 
 
-def _lines(evidence: Evidence, file: Path, shape: Any) -> list[dict[str, Any]]:
+def _lines(evidence: Evidence, file: Path, kind: type[T]) -> list[T]:
     try:
-        rows, damaged = read_lines(file, shape)
+        rows, damaged = read_typed_lines(file, kind)
     except (OSError, ValueError) as error:
         evidence.warn(f"{file.name} cannot be read: {reason(error)}")
         return []
@@ -173,19 +169,18 @@ def _lines(evidence: Evidence, file: Path, shape: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _processes(rows: list[dict[str, Any]]) -> list[Process]:
+def _processes(rows: list[ProcessRow]) -> list[Process]:
     processes: dict[Key, Process] = {}
     for row in rows:
-        pid, start = row["pid"], row["start_ticks"]
-        if row.get("event") == "gone":
-            if (pid, start) in processes:
-                processes[pid, start].gone_s = row["t"]
+        key = (row.pid, row.start_ticks)
+        known = processes.get(key)
+        if row.event == "gone":
+            if known is not None:
+                known.gone_s = row.t
             continue
-        known = processes.get((pid, start))
-        processes[pid, start] = Process(
-            pid, start, row.get("role", "other"), row.get("executor_id"),
-            row.get("cpus_allowed"), row.get("mems_allowed"), row.get("policy"),
-            known.seen_s if known else row["t"],
+        processes[key] = Process(
+            row.pid, row.start_ticks, row.role, row.executor_id, row.cpus_allowed,
+            row.mems_allowed, row.policy, known.seen_s if known else row.t,
         )  # fmt: skip
     return list(processes.values())
 
@@ -193,7 +188,7 @@ def _processes(rows: list[dict[str, Any]]) -> list[Process]:
 _GC_FILE = re.compile(r"(?:driver|executor)-(\d+)\.log(?:\.(\d+))?$")
 
 
-def _gc_logs(evidence: Evidence, directory: Path) -> dict[int, GcLog] | Absent:
+def _gc_logs(evidence: Evidence, directory: Path) -> Measured[dict[int, GcLog]]:
     files: dict[int, list[Path]] = {}
     for file in directory.glob("*.log*"):
         if match := _GC_FILE.match(file.name):
@@ -217,7 +212,7 @@ def _samples(evidence: Evidence) -> None:
     }  # fmt: skip
     step = evidence.step_ms
 
-    def read(name: str, reader: Callable[[SampleFile], Any]) -> Any:
+    def read(name: str, reader: Callable[[SampleFile], T]) -> Measured[T]:
         return _sample_file(evidence, name, reader)
 
     evidence.use = read("process", lambda f: read_processes(f, step, _period_s(evidence, f)))
@@ -242,7 +237,7 @@ def _cpu_shares(evidence: Evidence) -> dict[Key, dict[str, float] | None]:
     }
 
 
-def _sample_file(evidence: Evidence, name: str, reader: Callable[[SampleFile], Any]) -> Any:
+def _sample_file(evidence: Evidence, name: str, reader: Callable[[SampleFile], T]) -> Measured[T]:
     assert evidence.record is not None
     path = evidence.record.directory / "samples" / f"{name}.jsonl"
     if not path.is_file():
@@ -255,15 +250,13 @@ def _sample_file(evidence: Evidence, name: str, reader: Callable[[SampleFile], A
 
 
 def _why_absent(record: Record, name: str) -> str:
-    for probe in record.head.get("probes") or ():
-        if probe.get("name") == name and probe.get("reason"):
-            return str(probe["reason"])
+    probe = record.head.probe(name)
+    if probe is not None and probe.reason:
+        return probe.reason
     return f"the record holds no samples of the probe '{name}'"
 
 
 def _period_s(evidence: Evidence, file: SampleFile) -> float:
     assert evidence.record is not None
-    for probe in evidence.record.head.get("probes") or ():
-        if probe.get("name") == file.path.stem:
-            return float(probe.get("period_s") or 1.0)
-    return 1.0
+    probe = evidence.record.head.probe(file.path.stem)
+    return (probe and probe.period_s) or 1.0

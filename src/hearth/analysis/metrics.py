@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hearth.analysis.counts import Count, Mean
+from hearth.analysis.counts import NO_VALUE, Count, Mean
 from hearth.measure import counters
 
 #: Our judgement: above it an extrapolation adds little to what was counted.
@@ -202,7 +202,7 @@ def added(processes: Iterable[tuple[str, Mapping[str, Count]]]) -> dict[str, Cou
         parts = [(name, events.get(event) or Count()) for name, events in named]
         missing = next((pair for pair in parts if not pair[1].intervals), None)
         if missing is not None:
-            reason = missing[1].absent or "perf gave no value"
+            reason = missing[1].absent or NO_VALUE
             total[event] = Count(absent=f"{reason} (executor {missing[0]})")
             continue
         total[event] = Count(
@@ -295,5 +295,5 @@ def _by_formula(formula: Formula, events: Mapping[str, Count]) -> dict[str, Any]
 def _why_not(name: str, there: list[tuple[str, Count]]) -> str:
     if there:
         event, count = there[0]
-        return f"{event}: {count.absent or 'perf gave no value'}"
+        return f"{event}: {count.absent or NO_VALUE}"
     return f"{name}: none of its events was tried or known ({', '.join(EVENTS[name][:2])})"

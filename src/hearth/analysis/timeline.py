@@ -5,7 +5,9 @@ from typing import Any
 from hearth.analysis.bandwidth import by_node
 from hearth.analysis.coverage import Coverage
 from hearth.analysis.eventlog import EventLog
-from hearth.analysis.evidence import Absent, Evidence
+from hearth.analysis.evidence import Evidence
+from hearth.model.documents import to_json
+from hearth.model.measured import Absent, Measured
 
 #: Pauses shown on the axis: the longest of all JVMs together.
 MOST_PAUSES = 5000
@@ -17,17 +19,20 @@ def timeline(evidence: Evidence) -> dict[str, Any]:
     running = log.running_over_time if log else None
     step_ms = running.step_ms if running else evidence.step_ms
     count = max(int(-(-evidence.span_s * 1000 // step_ms)), 1)
-    return {
-        "step_s": step_ms / 1000,
-        "t": [round(i * step_ms / 1000, 3) for i in range(count)],
-        "running_tasks": _rounded(running.means(), count) if running else _log_reason(evidence),
-        "slots": _slots(evidence, log, step_ms, count) if log else _log_reason(evidence),
-        "cpu_by_node": _by_node(evidence, count),
-        "cpu_by_executor": _cpu_by_executor(evidence, count),
-        "gc": _pauses(evidence),
-        "local_share_by_executor": _local_shares(evidence, count),
-        "bandwidth": _bandwidth(evidence, step_ms, count),
-    }
+    document: dict[str, Any] = to_json(
+        {
+            "step_s": step_ms / 1000,
+            "t": [round(i * step_ms / 1000, 3) for i in range(count)],
+            "running_tasks": _rounded(running.means(), count) if running else _log_reason(evidence),
+            "slots": _slots(evidence, log, step_ms, count) if log else _log_reason(evidence),
+            "cpu_by_node": _by_node(evidence, count),
+            "cpu_by_executor": _cpu_by_executor(evidence, count),
+            "gc": _pauses(evidence),
+            "local_share_by_executor": _local_shares(evidence, count),
+            "bandwidth": _bandwidth(evidence, step_ms, count),
+        }
+    )
+    return document
 
 
 def step_function(log: EventLog) -> list[tuple[int, int, int]]:
@@ -75,14 +80,14 @@ def _padded(values: list[Any], count: int) -> list[Any]:
     return values[:count] + [None] * (count - len(values))
 
 
-def _log_reason(evidence: Evidence) -> dict[str, str]:
+def _log_reason(evidence: Evidence) -> Absent:
     log = evidence.log
-    return (log if isinstance(log, Absent) else Absent("no task ended in the log")).document()
+    return log if isinstance(log, Absent) else Absent("no task ended in the log")
 
 
-def _by_node(evidence: Evidence, count: int) -> dict[str, Any]:
+def _by_node(evidence: Evidence, count: int) -> Measured[dict[str, Any]]:
     if isinstance(evidence.system, Absent):
-        return evidence.system.document()
+        return evidence.system
     shares = evidence.system.share_by_node()
     return {node: _padded(values, count) for node, values in sorted(shares.items())}
 
@@ -92,12 +97,11 @@ def _names(evidence: Evidence) -> list[tuple[str, Any]]:
             if p.role in ("executor", "driver")]  # fmt: skip
 
 
-def _cpu_by_executor(evidence: Evidence, count: int) -> dict[str, Any]:
+def _cpu_by_executor(evidence: Evidence, count: int) -> Measured[dict[str, Any]]:
     """CPUs used, in whole CPUs."""
     if isinstance(evidence.use, Absent):
-        return evidence.use.document()
-    head = evidence.record.head if evidence.record else {}
-    ticks_per_ms = (head.get("clock_ticks_per_s") or 100) / 1000
+        return evidence.use
+    ticks_per_ms = evidence.ticks_per_s / 1000
     series = {}
     for name, key in _names(evidence):
         if key in evidence.use:
@@ -106,9 +110,9 @@ def _cpu_by_executor(evidence: Evidence, count: int) -> dict[str, Any]:
     return series
 
 
-def _local_shares(evidence: Evidence, count: int) -> dict[str, Any]:
+def _local_shares(evidence: Evidence, count: int) -> Measured[dict[str, Any]]:
     if isinstance(evidence.memory, Absent):
-        return evidence.memory.document()
+        return evidence.memory
     return {
         name: _padded(evidence.memory[key].over_time(), count)
         for name, key in _names(evidence)
@@ -116,18 +120,18 @@ def _local_shares(evidence: Evidence, count: int) -> dict[str, Any]:
     }
 
 
-def _bandwidth(evidence: Evidence, step_ms: int, count: int) -> dict[str, Any]:
+def _bandwidth(evidence: Evidence, step_ms: int, count: int) -> Measured[dict[str, Any]]:
     """By whatever ran on the machine, not by the run alone."""
     if isinstance(evidence.bandwidth, Absent):
-        return evidence.bandwidth.document()
-    head = evidence.record.head if evidence.record else {}
-    return by_node(evidence.bandwidth, head, step_ms / 1000, count)
+        return evidence.bandwidth
+    assert evidence.record is not None
+    return by_node(evidence.bandwidth, evidence.record.head, step_ms / 1000, count)
 
 
-def _pauses(evidence: Evidence) -> list[list[Any]] | dict[str, str]:
+def _pauses(evidence: Evidence) -> Measured[list[list[Any]]]:
     """[executor, start_s, pause_ms, kind, cause, before_mb, after_mb] of each pause."""
     if isinstance(evidence.gc, Absent):
-        return evidence.gc.document()
+        return evidence.gc
     names = {key[0]: name for name, key in _names(evidence)}
     pauses: list[list[Any]] = []
     for pid, log in evidence.gc.items():

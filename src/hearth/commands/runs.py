@@ -71,10 +71,10 @@ def _list(options: Namespace) -> int:
 def _row(record: Record) -> dict[str, Any]:
     return {
         "id": record.id,
-        "started": record.head["started"],
-        "application": record.head["application"],
-        "master": record.head.get("master"),
-        "arm": record.head.get("arm"),
+        "started": record.head.started,
+        "application": record.head.application,
+        "master": record.head.master,
+        "arm": record.head.arm,
         "state": record.state,
         "wall_s": record.wall_s,
         "size_bytes": record.size_bytes,
@@ -114,7 +114,7 @@ def _delete(options: Namespace) -> int:
         print("nothing to delete")
         return 0
     for record in chosen:
-        print(f"{record.id}  {record.head['application']}  {record.state}")
+        print(f"{record.id}  {record.head.application}  {record.state}")
     if not options.yes and not _agreed(len(chosen)):
         print("nothing deleted")
         return 1
@@ -132,7 +132,7 @@ def _chosen(options: Namespace) -> list[Record]:
         chosen = [find_record(home, name) for name in options.run]
         for record in chosen:
             if record.running:
-                pid = record.head["owner"]["pid"]
+                pid = record.head.owner.pid
                 raise UserError(f"'{record.id}' is running (process {pid}): end it first")
         return chosen
     before = time.time() - _age_s(options.older_than)
@@ -141,7 +141,7 @@ def _chosen(options: Namespace) -> list[Record]:
 
 
 def _started_s(record: Record) -> float:
-    return datetime.fromisoformat(record.head["started"]).timestamp()
+    return datetime.fromisoformat(record.head.started).timestamp()
 
 
 def _age_s(text: str) -> int:

@@ -75,7 +75,7 @@ class Comparison:
 def refuse_unlike(first: Record, other: Record) -> None:
     """Raises UserError, naming the setting and both values, for runs that cannot be compared."""
     for place in _ALIKE:
-        theirs, ours = first.head[place], other.head[place]
+        theirs, ours = getattr(first.head, place), getattr(other.head, place)
         for name in sorted({*theirs, *ours} - set(_CHANGED)):
             if theirs.get(name) != ours.get(name):
                 raise UserError(

@@ -6,6 +6,7 @@ from hearth.analysis.analysis import analyse
 from hearth.measure.counters import share_of
 from hearth.measure.record import Record
 from hearth.model.ids import parse_ids
+from hearth.model.measured import Absent
 
 Document = dict[str, Any]
 
@@ -13,8 +14,8 @@ Document = dict[str, Any]
 def measures(record: Record) -> Document:
     """What may explain a difference, of one run: a number, or `{"absent": reason}`."""
     analysis = analyse(record.directory)
-    allowed = record.head["machine"].get("allowed")
-    return measured(analysis, len(parse_ids(allowed["cpus"])) if allowed else None)
+    allowed = None if isinstance(record.machine, Absent) else record.machine.allowed
+    return measured(analysis, len(parse_ids(allowed.cpus)) if allowed else None)
 
 
 def measured(analysis: Document, cpus: int | None) -> Document:

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from hearth.measure.shapes import End, Head, Machine
-from hearth.model.documents import load_document, read_document, reason
+from hearth.model.documents import load_measured, read_typed, reason
 from hearth.model.errors import UserError
+from hearth.model.measured import Absent, Measured
 from hearth.model.private import open_private, private_directory, write_private
 from hearth.model.processes import is_alive, start_ticks
 
@@ -36,14 +37,12 @@ _NO_RECORD = "no run is on record: 'hearth profile APPLICATION' makes one"
 
 @dataclass(frozen=True)
 class Record:
-    """One record: its directory, its `record.json`, and its `end.json` where it has ended.
-
-    head["machine"] is `machine.json`, or `{"absent": reason}`.
-    """
+    """One record: its directory, and its documents; no end while the run goes on, or was killed."""
 
     directory: Path
-    head: dict[str, Any]
-    end: dict[str, Any] | None
+    head: Head
+    machine: Measured[Machine]
+    end: End | None
 
     @property
     def id(self) -> str:
@@ -51,20 +50,22 @@ class Record:
 
     @property
     def running(self) -> bool:
-        owner = self.head["owner"]
-        return self.end is None and is_alive(owner["pid"], owner["start_ticks"])
+        owner = self.head.owner
+        if self.end is not None or owner.start_ticks is None:
+            return False
+        return is_alive(owner.pid, owner.start_ticks)
 
     @property
     def state(self) -> str:
         """`finished`, `failed` or `interrupted`; `running`; `killed` where nobody wrote the end."""
         if self.end is not None:
-            return str(self.end["state"])
+            return self.end.state
         return "running" if self.running else "killed"
 
     @property
     def wall_s(self) -> float | None:
         """Seconds that the run took; None where it goes on or its end was not seen."""
-        return None if self.end is None else float(self.end["wall_s"])
+        return None if self.end is None else float(self.end.wall_s)
 
     @property
     def size_bytes(self) -> int:
@@ -208,20 +209,19 @@ def slug(name: str) -> str:
 def read_record(directory: Path) -> Record:
     """One record; raises UserError, with the file's name, where it cannot be read."""
     remedy = "'hearth runs' lists those that can be read; delete the directory to be rid of it"
-    head = read_document(directory / "record.json", Head, remedy)
-    head["machine"] = _machine(directory / MACHINE)
+    head = read_typed(directory / "record.json", Head, remedy)
     end_file = directory / "end.json"
-    end = read_document(end_file, End, remedy) if os.path.lexists(end_file) else None
-    return Record(directory, head, end)
+    end = read_typed(end_file, End, remedy) if os.path.lexists(end_file) else None
+    return Record(directory, head, _machine(directory / MACHINE), end)
 
 
-def _machine(file: Path) -> dict[str, Any]:
+def _machine(file: Path) -> Measured[Machine]:
     if not os.path.lexists(file):
-        return {"absent": "the machine was not read before the run ended"}
+        return Absent("the machine was not read before the run ended")
     try:
-        return load_document(file, Machine)
+        return load_measured(file, Machine)
     except (OSError, ValueError) as error:
-        return {"absent": f"{file.name} cannot be read: {reason(error)}"}
+        return Absent(f"{file.name} cannot be read: {reason(error)}")
 
 
 def analysis_file(directory: Path) -> Path:
@@ -237,7 +237,7 @@ def list_records(state_home: Path) -> tuple[list[Record], list[str]]:
             records.append(read_record(directory))
         except UserError as problem:
             problems.append(str(problem))
-    return sorted(records, key=lambda record: str(record.head["started"])), problems
+    return sorted(records, key=lambda record: record.head.started), problems
 
 
 def _directories(state_home: Path) -> list[Path]:
@@ -275,7 +275,7 @@ def _last(state_home: Path) -> Record:
 def delete_record(record: Record) -> None:
     """Deletes a record; raises UserError for one whose run goes on."""
     if record.running:
-        pid = record.head["owner"]["pid"]
+        pid = record.head.owner.pid
         raise UserError(f"'{record.id}' is running (process {pid}): end it first, then delete")
     # Out of the listing first, so that a deletion cut short leaves nothing half there.
     gone = record.directory.with_name(f".deleted-{record.id}")

@@ -1,83 +1,101 @@
-"""What readers count on in the documents of a record; more may stand in each.
+"""The documents of a record as readers see them; more may stand in each.
 
 Written by `hearth.measure.record`, described in contract/record.schema.json and its neighbours.
+Times in seconds are on the record's axis, zero being its start.
 """
 
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal
 
+from hearth.model.documents import LEFT_OUT
 from hearth.model.ids import parse_ids
+from hearth.model.measured import Measured
 
 Ids = Annotated[str, parse_ids]
 Moment = Annotated[str, datetime.fromisoformat]
 State = Literal["finished", "failed", "interrupted"]
 
 
-class Clock(TypedDict):
-    """Both clocks, read at one moment."""
+@dataclass(frozen=True)
+class Clock:
+    """Both clocks in nanoseconds, read at one moment."""
 
     wall_ns: int
     monotonic_ns: int
 
 
-class Owner(TypedDict):
-    """The process that writes a record."""
+@dataclass(frozen=True)
+class Owner:
+    """The process that writes a record; its start in clock ticks since the boot."""
 
     pid: int
     start_ticks: int | None
 
 
-class Probe(TypedDict):
-    """What `survey` says of a probe."""
+@dataclass(frozen=True)
+class Probe:
+    """What `survey` says of a probe. period_s: seconds between two samples at least.
+
+    source: what counts the bandwidth; domains: the CPUs of each of its domains.
+    """
 
     name: str
     status: str
-    reason: NotRequired[str | None]
-    period_s: NotRequired[float]
-    source: NotRequired[str | None]
-    domains: NotRequired[dict[str, Ids]]
+    reason: str | None = None
+    period_s: float | None = field(default=None, metadata=LEFT_OUT)
+    source: str | None = field(default=None, metadata=LEFT_OUT)
+    domains: dict[str, Ids] | None = field(default=None, metadata=LEFT_OUT)
+    more: dict[str, Any] = field(default_factory=dict)
 
 
-class Node(TypedDict):
+@dataclass(frozen=True)
+class Node:
     """A NUMA node of a topology."""
 
     id: int
-    cpus: NotRequired[Ids]
-    memory_bytes: NotRequired[int]
+    cpus: Ids = ""
+    memory_bytes: int | None = None
 
 
-class Allowed(TypedDict):
+@dataclass(frozen=True)
+class Allowed:
     """What a process may use."""
 
     cpus: Ids
 
 
-class Machine(TypedDict):
-    """`machine.json`: a topology, or why there is none."""
+@dataclass(frozen=True)
+class Machine:
+    """`machine.json`: what readers need of a topology."""
 
-    absent: NotRequired[str]
-    architecture: NotRequired[str]
-    cpus: NotRequired[Ids]
-    packages: NotRequired[list[Any]]
-    nodes: NotRequired[list[Node]]
-    allowed: NotRequired[Allowed]
+    architecture: str | None = None
+    cpus: Ids | None = None
+    packages: list[Any] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    allowed: Allowed | None = None
 
 
-class Rate(TypedDict):
-    """What the memory of one node sustains."""
+@dataclass(frozen=True)
+class Rate:
+    """What the memory of one node sustains, in GB/s (10^9 bytes)."""
 
     best_gb_s: float
 
 
-class Bandwidth(TypedDict):
-    """What all memory sustains, or why that is not known."""
+@dataclass(frozen=True)
+class Bandwidth:
+    """What all memory sustains, by node."""
 
-    absent: NotRequired[str]
-    nodes: NotRequired[dict[str, Rate]]
+    nodes: dict[str, Rate] = field(default_factory=dict)
 
 
-class Head(TypedDict):
-    """`record.json`."""
+@dataclass(frozen=True)
+class Head:
+    """`record.json`: what was known when the run started.
+
+    cpus_of_node: of each NUMA node its CPUs, as the kernel lists them.
+    """
 
     schema: Literal["hearth/record/1"]
     id: str
@@ -85,42 +103,51 @@ class Head(TypedDict):
     clock: Clock
     owner: Owner
     application: str
-    master: NotRequired[str | None]
-    arm: NotRequired[str | None]
-    configuration: NotRequired[dict[str, str]]
-    versions: NotRequired[dict[str, Any]]
-    machine_settings: NotRequired[dict[str, Any]]
-    probes: NotRequired[list[Probe]]
-    cpus_of_node: NotRequired[dict[str, Ids]]
-    clock_ticks_per_s: NotRequired[int]
-    sustained_bandwidth: NotRequired[Bandwidth]
+    master: str | None = None
+    arm: str | None = None
+    configuration: dict[str, str] = field(default_factory=dict)
+    plan: dict[str, Any] | None = None
+    versions: dict[str, Any] = field(default_factory=dict)
+    machine_settings: dict[str, Any] = field(default_factory=dict)
+    probes: list[Probe] = field(default_factory=list)
+    cpus_of_node: dict[str, Ids] = field(default_factory=dict)
+    clock_ticks_per_s: int = 100
+    sustained_bandwidth: Measured[Bandwidth] | None = None
+
+    def probe(self, name: str) -> Probe | None:
+        """What was said of a probe."""
+        return next((probe for probe in self.probes if probe.name == name), None)
 
 
-class End(TypedDict):
-    """`end.json`."""
+@dataclass(frozen=True)
+class End:
+    """`end.json`: how the run ended, and its seconds; the code, or the signal that ended it."""
 
     state: State
     wall_s: float
-    exit_code: NotRequired[int]
-    signal: NotRequired[int]
+    exit_code: int | None = None
+    signal: int | None = None
 
 
-class WarningRow(TypedDict):
-    """A line of `warnings.jsonl`."""
+@dataclass(frozen=True, kw_only=True)
+class Warned:
+    """A line of `warnings.jsonl`, which says when; a warning of an analysis, which has no time."""
 
+    t: float | None = field(default=None, metadata=LEFT_OUT)
     what: str
     remedy: str | None
 
 
-class ProcessRow(TypedDict):
-    """A line of `processes.jsonl`."""
+@dataclass(frozen=True)
+class ProcessRow:
+    """A line of `processes.jsonl`: a process was seen first, or is gone."""
 
     t: float
     pid: int
     start_ticks: int
-    event: NotRequired[str]
-    role: NotRequired[str]
-    executor_id: NotRequired[str | None]
-    cpus_allowed: NotRequired[Ids | None]
-    mems_allowed: NotRequired[str | None]
-    policy: NotRequired[str | None]
+    event: str | None = None
+    role: str = "other"
+    executor_id: str | None = None
+    cpus_allowed: Ids | None = None
+    mems_allowed: str | None = None
+    policy: str | None = None

@@ -2,14 +2,17 @@
 
 A file may be cut off, empty, a directory, another document, nested a million times deep, or hold
 numbers that are none: what is read here is a value that no reader further on can stumble over. A
-shape is a type: a TypedDict, `dict[str, X]`, `list[X]`, `X | Y`, `Literal`, `Annotated[X, check]`
-(the check raises ValueError), str, int, float (any number), bool, None or Any.
+shape is a type: a dataclass, a TypedDict, `dict[str, X]`, `list[X]`, `X | Y`, `Measured[X]`,
+`Literal`, `Annotated[X, check]` (the check raises ValueError), str, int, float (any number), bool,
+None or Any. An object of JSON may hold more than its shape names; a dataclass keeps that in its
+field `more`, where it has one.
 """
 
 import json
 import os
 import stat
 from collections.abc import Callable
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -18,7 +21,9 @@ from typing import (
     Any,
     Literal,
     NotRequired,
+    TypeVar,
     Union,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -26,9 +31,11 @@ from typing import (
 )
 
 from hearth.model.errors import UserError
+from hearth.model.measured import Absent, Measured
 from hearth.model.private import open_private
 
 Document = dict[str, Any]
+T = TypeVar("T")
 #: Deeper than any document of hearth's, and far from where Python's own recursion ends.
 _DEEPEST = 100
 _MOST_BYTES = 256 << 20
@@ -38,6 +45,16 @@ _WORDS = {
     str: "text", int: "a whole number", float: "a number", bool: "true or false",
     dict: "an object", list: "a list", type(None): "null",
 }  # fmt: skip
+#: The types that a list of some shape may hold, where one look at each is enough.
+_OF_KIND: dict[Any, frozenset[type]] = {
+    str: frozenset({str}), int: frozenset({int}), float: frozenset({int, float}),
+    bool: frozenset({bool}), float | None: frozenset({int, float, type(None)}),
+}  # fmt: skip
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+#: The field of a dataclass that takes what its other fields do not name.
+_MORE = "more"
+#: The metadata of a dataclass's field that stands in the JSON object only where it is not None.
+LEFT_OUT = {"left out": True}
 
 
 def read_document(file: Path, shape: Any, remedy: str) -> Document:
@@ -55,23 +72,61 @@ def load_document(file: Path, shape: Any) -> Document:
     return dict(document)
 
 
+def read_typed(file: Path, kind: type[T], remedy: str) -> T:
+    """As `read_document`, of a document that a dataclass describes."""
+    try:
+        return load_typed(file, kind)
+    except (OSError, ValueError) as error:
+        raise UserError(f"'{file}' cannot be read: {reason(error)}; {remedy}") from error
+
+
+def load_typed(file: Path, kind: type[T]) -> T:
+    """As `load_document`, of a document that a dataclass describes."""
+    return typed(parse(_bytes(file)), kind)
+
+
+def load_measured(file: Path, kind: type[T]) -> Measured[T]:
+    """As `load_typed`, of a file that may hold `{"absent": reason}` instead."""
+    return cast(Measured[T], _typed(parse(_bytes(file)), kind | Absent, "it"))
+
+
 def read_lines(file: Path, shape: Any) -> tuple[list[Document], int]:
     """The documents of a file of JSON lines, and how many of its lines are damaged.
 
     A last line without its end was cut short by a kill: it does not count. None of a missing file.
     Raises OSError.
     """
-    if not os.path.lexists(file):
-        return [], 0
+    return _each_line(file, lambda line: checked(line, shape))
+
+
+def read_typed_lines(file: Path, kind: type[T]) -> tuple[list[T], int]:
+    """As `read_lines`, of documents that a dataclass describes."""
+    return _each_line(file, lambda line: typed(parse(line), kind))
+
+
+def _each_line(file: Path, read: Callable[[bytes], T]) -> tuple[list[T], int]:
     rows, damaged = [], 0
-    for line in _bytes(file).split(b"\n")[:-1]:
+    for line in raw_lines(file):
         try:
-            row = parse(line)
-            check(row, shape)
-            rows.append(row)
+            rows.append(read(line))
         except ValueError:
             damaged += 1
     return rows, damaged
+
+
+def raw_lines(file: Path) -> list[bytes]:
+    """The whole lines of a file, without what a kill cut short; none of a missing file.
+
+    Raises OSError, and ValueError for what is no file of hearth's.
+    """
+    return _bytes(file).split(b"\n")[:-1] if os.path.lexists(file) else []
+
+
+def checked(line: bytes, shape: Any) -> Document:
+    """The document of a line; raises ValueError, with the reason, where it is damaged."""
+    document = parse(line)
+    check(document, shape)
+    return dict(document)
 
 
 def append_line(file: Path, document: Document) -> None:
@@ -117,35 +172,101 @@ def _not_json(error: json.JSONDecodeError) -> str:
 
 def check(value: Any, shape: Any, place: str = "it") -> None:
     """Raises ValueError, naming the place, where a value is not of a shape."""
+    _typed(value, shape, place)
+
+
+def typed(value: Any, kind: type[T]) -> T:
+    """A JSON value as a dataclass; raises ValueError, naming the place, where it is not of it."""
+    return cast(T, _typed(value, kind, "it"))
+
+
+def to_json(value: Any) -> Any:
+    """Dataclasses, and what stands in them, as JSON values; `typed` reads them again."""
+    if isinstance(value, Absent):
+        return {"absent": value.reason}
+    if isinstance(value, dict):
+        return {name: to_json(item) for name, item in value.items()}
+    if isinstance(value, list):  # a long column holds numbers or texts alone
+        return value if _SCALARS.issuperset(map(type, value)) else [to_json(v) for v in value]
+    if not is_dataclass(value):
+        return value
+    document = {}
+    for each in fields(value):
+        item = getattr(value, each.name)
+        if each.name == _MORE:
+            document.update(item)
+        elif item is not None or each.metadata != LEFT_OUT:
+            document[each.name] = to_json(item)
+    return document
+
+
+def _typed(value: Any, shape: Any, place: str) -> Any:
+    """The value, with dataclasses in place of objects where the shape says so."""
     if shape is Any:
-        return
+        return value
     origin, inner = get_origin(shape), get_args(shape)
+    if shape is Absent:
+        _check_kind(value, dict, place)
+        return Absent(_field(value, "absent", str, place))
+    if is_dataclass(shape):
+        return _object(value, shape, place)
     if is_typeddict(shape):
-        _check_fields(value, shape, place)
-    elif origin is Annotated:
-        check(value, inner[0], place)
+        return _typed_dict(value, shape, place)
+    if origin is Annotated:
+        found = _typed(value, inner[0], place)
         _check_further(value, inner[1], place)
-    elif origin in (Union, UnionType):
-        _check_one_of(value, inner, place)
-    elif origin is Literal:
+        return found
+    if origin in (Union, UnionType):
+        return _one_of(value, inner, place)
+    if origin is Literal:
         if value not in inner:
             raise ValueError(f"{place} is {_shown(value)}, none of {', '.join(map(str, inner))}")
-    elif origin in (dict, list):
-        _check_kind(value, origin, place)
-        items = value.items() if origin is dict else enumerate(value)
-        for name, item in items:
-            check(item, inner[-1], _within(place, name))
-    else:
-        _check_kind(value, type(None) if shape is None else shape, place)
+        return value
+    if origin in (dict, list):
+        return _items(value, origin, inner[-1], place)
+    _check_kind(value, type(None) if shape is None else shape, place)
+    return value
 
 
-def _check_fields(value: Any, shape: Any, place: str) -> None:
+def _items(value: Any, kind: type, inner: Any, place: str) -> Any:
+    _check_kind(value, kind, place)
+    if kind is dict:
+        return {name: _typed(item, inner, _within(place, name)) for name, item in value.items()}
+    if _OF_KIND.get(inner, frozenset()).issuperset(map(type, value)):  # quick, for long columns
+        return value
+    return [_typed(item, inner, _within(place, at)) for at, item in enumerate(value)]
+
+
+def _object(value: Any, kind: Any, place: str) -> Any:
     _check_kind(value, dict, place)
+    known = _fields(kind)
+    given = {
+        each.name: _field(value, each.name, known[each.name], place)
+        for each in fields(kind)
+        if each.name != _MORE and (each.name in value or _is_required(each))
+    }
+    if _MORE in known:
+        given[_MORE] = {name: item for name, item in value.items() if name not in known}
+    return kind(**given)
+
+
+def _is_required(each: Field[Any]) -> bool:
+    return each.default is MISSING and each.default_factory is MISSING
+
+
+def _field(value: Any, name: str, shape: Any, place: str) -> Any:
+    if name not in value:
+        raise ValueError(f"{_within(place, name)} is missing")
+    return _typed(value[name], shape, _within(place, name))
+
+
+def _typed_dict(value: Any, shape: Any, place: str) -> Any:
+    _check_kind(value, dict, place)
+    found = dict(value)
     for name, kind in _fields(shape).items():
-        if name in value:
-            check(value[name], kind, _within(place, name))
-        elif name in shape.__required_keys__:
-            raise ValueError(f"{_within(place, name)} is missing")
+        if name in value or name in shape.__required_keys__:
+            found[name] = _field(value, name, kind, place)
+    return found
 
 
 @cache
@@ -157,11 +278,13 @@ def _fields(shape: Any) -> dict[str, Any]:
     }
 
 
-def _check_one_of(value: Any, shapes: tuple[Any, ...], place: str) -> None:
+def _one_of(value: Any, shapes: tuple[Any, ...], place: str) -> Any:
+    if Absent in shapes and isinstance(value, dict) and value.keys() == {"absent"}:
+        return _typed(value, Absent, place)
     problems = []
     for shape in shapes:
         try:
-            return check(value, shape, place)
+            return _typed(value, shape, place)
         except ValueError as problem:
             problems.append(problem)
     raise problems[0]
