@@ -1,7 +1,6 @@
 package io.hearth.core.plan
 
-import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.{Files, Path}
+import java.nio.file.Files
 
 import scala.jdk.CollectionConverters._
 
@@ -10,13 +9,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.core.json.Json
 import io.hearth.core.topology.{IdSet, MachineSpec}
 
-/**
- * Whole plans of described machines, kept in `fixtures/plans`. `HEARTH_GOLDEN=write` writes them anew;
- * look at the difference before you commit it.
- */
+/** Whole plans of described machines, kept in `fixtures/plans`. */
 class GoldenPlansTest extends AnyFunSuite {
   private val folder = Project.file("fixtures/plans")
-  private val write = sys.env.get("HEARTH_GOLDEN").contains("write")
   private val gigabyte = 1L << 30
 
   private case class Case(
@@ -49,11 +44,10 @@ class GoldenPlansTest extends AnyFunSuite {
 
   for ((name, wanted) <- cases.toVector.sortBy(_._1))
     test(s"the plan of $name is the one that was agreed on") {
-      val file = folder.resolve(s"$name.json")
-      val text = Json.pretty(PlanJson.write(plan(wanted))) + "\n"
-      if (write) save(file, text)
-      assert(Files.exists(file), s"$file is missing: HEARTH_GOLDEN=write writes it")
-      assert(Files.readString(file) == text)
+      Golden.check(
+        folder.resolve(s"$name.json"),
+        Json.pretty(PlanJson.write(plan(wanted))) + "\n"
+      )
     }
 
   test("every agreed plan belongs to a case") {
@@ -74,18 +68,11 @@ class GoldenPlansTest extends AnyFunSuite {
         plan(Case(request.machine.getOrElse(fail("no machine")), request.workload, request.limits))
       )
     ) + "\n"
-    if (write) save(file, text)
-    assert(Files.readString(file) == text)
+    Golden.check(file, text)
   }
 
   private def plan(wanted: Case): Plan =
     Planner
       .plan(MachineSpec.parse(wanted.machine), wanted.workload, wanted.limits, IdSet.empty)
       .fold(u => fail(u.message), identity)
-
-  private def save(file: Path, text: String): Unit = {
-    Files.createDirectories(file.getParent)
-    Files.write(file, text.getBytes(UTF_8))
-    ()
-  }
 }

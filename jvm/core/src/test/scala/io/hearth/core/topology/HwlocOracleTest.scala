@@ -29,24 +29,13 @@ class HwlocOracleTest extends AnyFunSuite {
       allowedNodes: IdSet
   )
 
-  private val captures: Vector[Path] = {
-    val root = Iterator
-      .iterate(Path.of("").toAbsolutePath)(_.getParent)
-      .takeWhile(p => Option(p).nonEmpty)
-      .map(_.resolve("shared/data/machines"))
-      .find(Files.isDirectory(_))
-    root.fold(Vector.empty[Path]) { dir =>
-      Files.list(dir).iterator.asScala.filter(_.toString.endsWith(".tar.bz2")).toVector.sorted
-    }
-  }
-
   test("the captures of hwloc's project are there") {
-    Required("shared", captures.nonEmpty, "../shared/data/machines")
+    Required("shared", Captures.shared.nonEmpty, "../shared/data/machines")
     needHwloc()
-    assert(captures.size >= 13)
+    assert(Captures.shared.size >= 13)
   }
 
-  for (capture <- captures)
+  for (capture <- Captures.shared ++ Captures.own)
     test(s"hwloc agrees on ${capture.getFileName}") {
       needHwloc()
       unpacked(capture)(agree(_, exceptions(capture.getFileName.toString)))
@@ -58,7 +47,7 @@ class HwlocOracleTest extends AnyFunSuite {
       fixture.in(agree(_, exceptions(name)))
     }
 
-  for (capture <- captures)
+  for (capture <- Captures.shared ++ Captures.own)
     test(s"${capture.getFileName} reads the same from the archive as unpacked") {
       unpacked(capture) { directory =>
         assert(
@@ -110,6 +99,7 @@ class HwlocOracleTest extends AnyFunSuite {
     "128ia64-17n4s2c.tar.bz2" -> Set(PlacesNodesWithoutCpus),
     "fakeheteromemtiers.tar.bz2" -> Set(PlacesNodesWithoutCpus),
     "fakememinitiators-1np2c+1npp+gi.tar.bz2" -> Set(PlacesNodesWithoutCpus),
+    "emulated-memory-only.tar.gz" -> Set(PlacesNodesWithoutCpus),
     "POWER with GPU memory" -> Set(PlacesNodesWithoutCpus),
     "no package ids" -> Set(LeavesPackagesUnnumbered)
   ).getOrElse(name, Set.empty)

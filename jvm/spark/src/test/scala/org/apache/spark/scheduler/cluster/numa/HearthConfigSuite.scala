@@ -31,11 +31,14 @@ class HearthConfigSuite extends AnyFunSuite {
 
   private def settings(pairs: (String, String)*) = new ConfigReader(pairs.toMap.asJava)
 
-  test("docs/configuration.md holds every key, no other, as HEARTH_GOLDEN=write writes it") {
+  test("docs/configuration.md holds every key, no other, as HEARTH_UPDATE_GOLDEN=1 writes it") {
     val text = ConfigurationPage.render(HearthConfig.all)
-    if (sys.env.get("HEARTH_GOLDEN").contains("write")) Files.writeString(page, text)
-    assert(Files.exists(page), s"$page is missing: run this test with HEARTH_GOLDEN=write")
-    assert(Files.readString(page) == text, s"$page differs: run this test with HEARTH_GOLDEN=write")
+    if (sys.env.get("HEARTH_UPDATE_GOLDEN").exists(_.nonEmpty)) Files.writeString(page, text)
+    assert(Files.exists(page), s"$page is missing: run this test with HEARTH_UPDATE_GOLDEN=1")
+    assert(
+      Files.readString(page) == text,
+      s"$page differs: run this test with HEARTH_UPDATE_GOLDEN=1"
+    )
   }
 
   test("every key that is declared is documented") {
@@ -103,7 +106,7 @@ private object ConfigurationPage {
   private val head =
     """# Configuration
       |
-      |Generated from `HearthConfig`; do not edit. `HEARTH_GOLDEN=write mvn -f jvm -pl spark -am test` writes it.
+      |Generated from `HearthConfig`; do not edit. `HEARTH_UPDATE_GOLDEN=1 mvn -f jvm -pl spark -am test` writes it.
       |
       |Set a key as any of Spark's: `--conf KEY=VALUE`, `spark-defaults.conf`, or `.config(KEY, VALUE)` before the
       |session is made. A wrong value ends the application at its start, naming the key.

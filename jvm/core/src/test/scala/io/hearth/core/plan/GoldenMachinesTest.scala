@@ -1,0 +1,39 @@
+package io.hearth.core.plan
+
+import java.nio.file.Path
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.json.Json
+import io.hearth.core.topology.{Captures, IdSet, TopologyJson, TopologyReader}
+
+/**
+ * Captures in `fixtures/machines`, each with the topology that is read from it and its plan beside it:
+ * a capture (`hearth gather`) becomes a test by being put there.
+ */
+class GoldenMachinesTest extends AnyFunSuite {
+
+  test("there are captures") {
+    assert(Captures.own.nonEmpty)
+  }
+
+  for (capture <- Captures.own) {
+    val name = Captures.name(capture)
+
+    test(s"the topology of $name is the one that was agreed on") {
+      val topology = TopologyReader.load(Some(capture.toString)).copy(source = name)
+      Golden.check(beside(capture, "topology"), Json.pretty(TopologyJson.write(topology)) + "\n")
+    }
+
+    test(s"the plan of $name is the one that was agreed on") {
+      val topology = TopologyReader.load(Some(capture.toString)).copy(source = name)
+      val text = Planner
+        .plan(topology, Workload.unknown, Limits.none, IdSet.empty)
+        .fold(_.message, plan => Json.pretty(PlanJson.write(plan)))
+      Golden.check(beside(capture, "plan"), text + "\n")
+    }
+  }
+
+  private def beside(capture: Path, what: String): Path =
+    capture.resolveSibling(s"${Captures.name(capture)}.$what.json")
+}
