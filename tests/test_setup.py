@@ -74,7 +74,7 @@ def test_ctrl_c_ends_the_command_with_130_and_its_child_too(tmp_path: Path) -> N
     process = subprocess.Popen(
         command, env={**os.environ, **environment}, stderr=subprocess.PIPE, text=True
     )
-    end = time.monotonic() + 20
+    end = time.monotonic() + 80
     while not (told.is_file() and told.read_text().strip()):
         assert time.monotonic() < end, "java did not start"
         time.sleep(0.05)
@@ -121,8 +121,8 @@ def test_an_archive_that_was_cut_off_or_changed_is_made_anew(
     (archive,) = cache.iterdir()
     whole = archive.read_bytes()
     middle = len(whole) // 2
-    damages = [whole[:end] for end in (0, 1, 4096, middle, len(whole) - 1)]
-    damages += [whole[:at] + b"\xff" * 4096 + whole[at + 4096 :] for at in (0, 100, middle)]
+    damages = [whole[:end] for end in (0, middle, len(whole) - 1)]
+    damages += [whole[:middle] + b"\xff" * 4096 + whole[middle + 4096 :]]
     for damaged in damages:
         archive.chmod(0o600)
         archive.write_bytes(damaged)

@@ -79,8 +79,8 @@ def test_a_kernel_setting_is_put_back_after_kill_9(tmp_path: Path) -> None:
         assert holder.stdout.readline() == b"set\n"
         assert setting.read_text().strip() == "1"
         holder.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 10
-    while setting.read_text() != "0" and time.monotonic() < deadline:
+    deadline = time.monotonic() + 40
+    while setting.read_text().strip() != "0" and time.monotonic() < deadline:
         time.sleep(0.05)
     assert setting.read_text().strip() == "0"
 

@@ -15,6 +15,7 @@ DISCOVERY = """#!/bin/sh
 echo '{"name": "gpu", "addresses": ["0", "1"]}'
 """
 Report = dict[str, Any]
+pytestmark = pytest.mark.spark
 
 
 def compiled(folder: Path, name: str) -> Path:

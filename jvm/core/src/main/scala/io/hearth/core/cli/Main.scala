@@ -46,10 +46,10 @@ object Main {
       0
     } catch {
       case e: UserError =>
-        System.err.println(Brief(e.getMessage, LongestError))
+        Console.err.println(Brief(e.getMessage, LongestError))
         2
       case NonFatal(e) =>
-        e.printStackTrace()
+        e.printStackTrace(Console.err)
         70
     }
 }

@@ -194,10 +194,13 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
       fallback: Int => IdSet
   ): Vector[IdSet] = {
     val named = cpus.iterator.map(cpu => cpu -> (told(cpu).getOrElse(fallback(cpu)) & cpus)).toMap
-    val agree = named.forall { case (cpu, set) =>
-      set.contains(cpu) && set.iterator.forall(named(_) == set)
+    // Of each set, its first CPU speaks for all: sets that all contain their CPUs and that are as
+    // large together as `cpus` are disjoint.
+    val firsts = cpus.toVector.filter(cpu => named(cpu).nonEmpty && named(cpu).head == cpu)
+    val agree = firsts.iterator.map(named(_).size).sum == cpus.size && named.forall {
+      case (cpu, set) => set.contains(cpu) && named(set.head) == set
     }
-    if (agree) cpus.toVector.map(named).distinct
+    if (agree) firsts.map(named)
     else {
       val votes = new Votes(named, fallback)
       val chosen = cpus.toVector.groupBy(votes.of).values.map(IdSet.from).toVector.sortBy(_.head)

@@ -22,11 +22,12 @@ final class IdSet private (private val bits: BitSet) {
   def |(other: IdSet): IdSet = new IdSet(bits | other.bits)
   def &(other: IdSet): IdSet = new IdSet(bits & other.bits)
   def &~(other: IdSet): IdSet = new IdSet(bits &~ other.bits)
-  def subsetOf(other: IdSet): Boolean = bits.subsetOf(other.bits)
+  def subsetOf(other: IdSet): Boolean = (bits &~ other.bits).isEmpty
   def intersects(other: IdSet): Boolean = (bits & other.bits).nonEmpty
 
   override def equals(other: Any): Boolean = other match {
-    case that: IdSet => bits == that.bits
+    // Word by word; a BitSet's own `==` and `subsetOf` go through its elements.
+    case that: IdSet => (this eq that) || (bits ^ that.bits).isEmpty
     case _ => false
   }
   override def hashCode: Int = bits.hashCode

@@ -99,8 +99,12 @@ class BadMachineTest extends AnyFunSuite {
     }
   }
 
-  test("a good machine is one document on standard output, exit code 0") {
-    val ran = Child.verb("topology", "--machine", "1 node of 8 GB, 2 cores")
-    assert(ran.exit == 0 && ran.err.isEmpty && ran.out.startsWith("{"), ran.err)
+  test("a good machine is one document on standard output, exit code 0; a bad one exit code 2") {
+    def run(machine: String) =
+      Child.verbWith(Vector.empty, Vector("topology", "--machine", machine))
+    val good = run("1 node of 8 GB, 2 cores")
+    assert(good.exit == 0 && good.err.isEmpty && good.out.startsWith("{"), good.err)
+    val bad = run("/dev/null")
+    assert(bad.exit == 2 && bad.out.isEmpty && bad.err.linesIterator.size == 1, bad.err)
   }
 }

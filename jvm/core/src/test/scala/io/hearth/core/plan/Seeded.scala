@@ -6,13 +6,12 @@ import org.scalatest.Assertions
 
 /**
  * Properties over generated values that are the same in every run, so that a test which passed here passes
- * elsewhere. `HEARTH_PROPERTIES` is how many are tried, `HEARTH_SEED` the first seed: another one looks for
- * what nobody has seen yet.
+ * elsewhere. `HEARTH_PROPERTIES` is how many are tried (more than by default where there is time),
+ * `HEARTH_SEED` the first seed: another one looks for what nobody has seen yet.
  */
 trait Seeded { this: Assertions =>
-  private def number(variable: String, usual: Int) = sys.env.get(variable).fold(usual)(_.toInt)
-  private val first = number("HEARTH_SEED", 1)
-  private val seeds = first until first + number("HEARTH_PROPERTIES", 300)
+  private val first = Seeded.number("HEARTH_SEED", 1)
+  private val seeds = first until first + Seeded.count
 
   /** Sizes of collections grow with the seed, up to this. */
   private val LargestSize = 200
@@ -28,4 +27,10 @@ trait Seeded { this: Assertions =>
 
   def forAll[A, B, C](one: Gen[A], other: Gen[B], third: Gen[C])(holds: (A, B, C) => Any): Unit =
     forAll(Gen.zip(one, other, third))(holds.tupled)
+}
+
+object Seeded {
+  val count: Int = number("HEARTH_PROPERTIES", 100)
+
+  private def number(variable: String, usual: Int) = sys.env.get(variable).fold(usual)(_.toInt)
 }

@@ -1,8 +1,11 @@
 package io.hearth.core.testing
 
+import java.io.ByteArrayOutputStream
 import java.util.concurrent.TimeUnit
 
 import scala.jdk.CollectionConverters._
+
+import io.hearth.core.cli.Main
 
 /** What a child process left: exit code, standard output, standard error. */
 final case class Child(exit: Int, out: String, err: String)
@@ -23,10 +26,14 @@ object Child {
       java.nio.file.Files.delete(errors)
   }
 
-  /** Runs a verb as the Python command line does: in a JVM of its own. */
-  def verb(args: String*): Child = verbWith(Vector.empty, args.toVector)
+  /** Runs a verb in this JVM. */
+  def verb(args: String*): Child = {
+    val out, err = new ByteArrayOutputStream
+    val exit = Console.withOut(out)(Console.withErr(err)(Main.run(args.toVector)))
+    Child(exit, out.toString, err.toString)
+  }
 
-  /** The same with options for the JVM. */
+  /** Runs it as the Python command line does: in a JVM of its own, with these options. */
   def verbWith(options: Vector[String], args: Vector[String]): Child = {
     val java = Vector(s"${sys.props("java.home")}/bin/java", "-XX:TieredStopAtLevel=1")
     val main = Vector("-cp", sys.props("java.class.path"), "io.hearth.core.cli.Main")

@@ -48,7 +48,14 @@ final case class Fixture(files: Map[String, String]) {
     use(root)
   }
 
-  def read(): Topology = in(TopologyReader.read(_, "fixture"))
+  /** Read from memory; that directories read the same is a test of HwlocOracleTest. */
+  def read(): Topology = TopologyReader.read(tree, "fixture")
+
+  private[topology] def tree: TreeFiles = {
+    val builder = new MemoryFiles.Builder
+    files.foreach { case (path, text) => builder.file(path, text.getBytes("ISO-8859-1")) }
+    builder.result
+  }
 
   private def isSet(path: String): Boolean =
     path.startsWith(s"$Cpu/cpu") && (path.endsWith("_list") || path.endsWith("_cpus")) ||

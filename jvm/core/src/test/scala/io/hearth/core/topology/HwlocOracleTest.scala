@@ -36,24 +36,22 @@ class HwlocOracleTest extends AnyFunSuite {
   }
 
   for (capture <- Captures.shared ++ Captures.own)
-    test(s"hwloc agrees on ${capture.getFileName}") {
-      needHwloc()
-      unpacked(capture)(agree(_, exceptions(capture.getFileName.toString)))
+    test(s"${capture.getFileName} reads the same from the archive, unpacked, and by hwloc") {
+      unpacked(capture) { directory =>
+        val read = TopologyReader.read(directory, "")
+        assert(TopologyReader.load(Some(capture.toString)).copy(source = "") == read)
+        needHwloc()
+        agree(directory, read, exceptions(capture.getFileName.toString))
+      }
     }
 
   for ((name, fixture) <- Machines.all)
-    test(s"hwloc agrees on a generated machine: $name") {
-      needHwloc()
-      fixture.in(agree(_, exceptions(name)))
-    }
-
-  for (capture <- Captures.shared ++ Captures.own)
-    test(s"${capture.getFileName} reads the same from the archive as unpacked") {
-      unpacked(capture) { directory =>
-        assert(
-          TopologyReader.load(Some(capture.toString)).copy(source = "") ==
-            TopologyReader.read(directory, "")
-        )
+    test(s"a generated machine reads the same from memory, as files, and by hwloc: $name") {
+      fixture.in { directory =>
+        val read = TopologyReader.read(directory, "fixture")
+        assert(fixture.read() == read)
+        needHwloc()
+        agree(directory, read, exceptions(name))
       }
     }
 
@@ -68,7 +66,7 @@ class HwlocOracleTest extends AnyFunSuite {
     Temporary.directory { directory =>
       val file =
         new Gatherer(Path.of("/")).write(directory.resolve("m.tar.gz"), force = false).output
-      unpacked(file)(agree(_, Set.empty))
+      unpacked(file)(dir => agree(dir, TopologyReader.read(dir, ""), Set.empty))
     }
   }
 
@@ -104,12 +102,12 @@ class HwlocOracleTest extends AnyFunSuite {
     "no package ids" -> Set(LeavesPackagesUnnumbered)
   ).getOrElse(name, Set.empty)
 
-  private def agree(directory: Path, policies: Set[Policy]): Unit = {
+  private def agree(directory: Path, read: Topology, policies: Set[Policy]): Unit = {
     val inside = Using.resource(Files.list(directory))(_.iterator.asScala.toVector)
     val root = (directory +: inside)
       .find(dir => Files.isDirectory(dir.resolve("sys")))
       .getOrElse(fail("no sysfs"))
-    val ours = facts(TopologyReader.read(root, "capture"))
+    val ours = facts(read)
     val theirs = policies.foldLeft(hwloc(root))((f, policy) => policy.apply(f, ours))
     assert(ours.cpus == theirs.cpus)
     assert(ours.packages == theirs.packages)
