@@ -60,12 +60,12 @@ def test_without_a_command_the_overview_is_shown_and_the_exit_code_is_2(hearth: 
         ),
         (
             ["plan", "--executors", "1000000000000"],
-            "--executors: 1000000000000 is too many: no machine has over 65536 CPUs, and each "
-            "takes one; give fewer, or leave it out",
+            "--executors: 1000000000000 is too many: no machine has more than 65536 CPUs, and each "
+            "needs one; give fewer, or leave it out",
         ),
         (
             ["plan", "--input", "9" * 400 + "g"],
-            f"--input: '{'9' * 400}g' is more than any machine has: give a size such as 20g",
+            f"--input: '{'9' * 400}g' exceeds any machine: give a size such as 20g",
         ),
         (["plan", "--jsn"], "unrecognized arguments: --jsn: see 'hearth plan --help'"),
     ],

@@ -73,11 +73,11 @@ def test_a_value_that_looks_like_an_option_stays_a_value() -> None:
     [
         (
             "--conff a=b x.py",
-            "'--conff' is an option neither of hearth nor of spark-submit: did you",
+            "'--conff' is not an option of hearth or spark-submit: did you",
         ),
         ("--class", "--class: its value is missing"),
         ("--memory", "--memory: its value is missing"),
-        ("--verbose=1 x.py", "'--verbose=1' is an option neither"),
+        ("--verbose=1 x.py", "'--verbose=1' is not an option"),
     ],
 )
 def test_a_word_that_nobody_knows_is_refused(words: str, message: str) -> None:
@@ -243,7 +243,8 @@ def test_another_master_is_passed_through_untouched(hearth: Command) -> None:
     done = hearth("submit", "--dry-run", "--executors", "3", *words)
     assert shlex.split(done.stdout.replace("\\\n", ""))[1:] == words
     assert done.stderr == (
-        "hearth: the master is yarn: hearth only passes through, so --executors 3 has no effect\n"
+        "hearth: the master is yarn: hearth only passes through the command, "
+        "so --executors 3 has no effect\n"
     )
 
 
@@ -254,7 +255,7 @@ def test_another_master_is_passed_through_untouched(hearth: Command) -> None:
         (["--deploy-mode", "cluster", "x.py"], "--deploy-mode: 'cluster' needs a cluster"),
         (
             ["--master", "local-numa[0y]", "x.py"],
-            "--master: 'local-numa[0y]' is no form of local-numa",
+            "--master: 'local-numa[0y]' is not a form of local-numa",
         ),
         (
             ["--master", "local-numa[2]", "--executors", "3", "x.py"],
@@ -262,7 +263,7 @@ def test_another_master_is_passed_through_untouched(hearth: Command) -> None:
         ),
         (
             ["--conf", "spark.hearth.plan=p.json", "x.py"],
-            "spark.hearth.plan: 'p.json' is a plan already",
+            "spark.hearth.plan: 'p.json' is already a plan",
         ),
         (["--executors", "60000", "x.py"], "--executors: 60000 does not fit"),
         (["--conf", "spark.executor.memory=900t", "x.py"], "spark.executor.memory: "),
@@ -304,8 +305,8 @@ def test_a_local_directory_that_cannot_be_used_is_refused_in_one_line(
     done = hearth("submit", *words, environment={source: both} if variable else {})
     assert done.returncode == 2
     assert done.stderr == (
-        f"hearth: {source}: '{file}/local' cannot be used: '{file}' is no directory; "
-        "name directories that can be written\n"
+        f"hearth: {source}: '{file}/local' cannot be used: '{file}' is not a directory; "
+        "name writable directories\n"
     )
 
 

@@ -1,7 +1,7 @@
 """The `hearth` command: finds the subcommand, runs it, turns errors into one line and an exit code.
 
 A subcommand is a module of `hearth.commands`; its docstring is its help. It is imported only when
-it is asked for, so that starting costs little.
+needed, so that starting is quick.
 """
 
 import errno
@@ -23,7 +23,7 @@ _USAGE_ERROR = 2
 _INTERNAL = 70
 _INTERRUPTED = 128 + signal.SIGINT
 _BROKEN_PIPE = 128 + signal.SIGPIPE
-#: What is wrong with the machine or with rights there, not with hearth.
+#: Problems with the machine or with permissions, not with hearth.
 _SURROUNDINGS = frozenset(
     (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR,
      errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EMFILE, errno.ENFILE, errno.EIO)
@@ -31,16 +31,16 @@ _SURROUNDINGS = frozenset(
 
 
 class Parser(ArgumentParser):
-    """A parser whose errors are the user's: one line, like every other."""
+    """A parser whose errors are user errors: one line, like every other."""
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{message}: see '{self.prog} --help'")
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command line and gives its exit code.
+    """Runs one command line and returns its exit code.
 
-    2 is an error of the user's, 70 a fault of hearth's, 130 an interrupt (Ctrl-C).
+    2 is a user error, 70 a fault in hearth, 130 an interrupt (Ctrl-C).
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     with escaping_output():
@@ -48,10 +48,10 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _main(arguments: list[str]) -> int:
-    # Only looked for here, wherever it stands: an application's own --debug is never taken away.
+    # Only looked for, wherever it is: an application's own --debug is never removed.
     debug = "--debug" in arguments
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a name that is no text stops no output
+        if isinstance(stream, TextIOWrapper):  # an undecodable name must not stop the output
             stream.reconfigure(errors="backslashreplace")
     try:
         code = _run(arguments)
@@ -62,7 +62,7 @@ def _main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return _failed("interrupted", _INTERRUPTED, debug)
     except BrokenPipeError:
-        # The reader of our output went away (`hearth topology | head`): nobody to tell.
+        # The reader of our output is gone (`hearth topology | head`).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except OSError as error:
@@ -75,18 +75,18 @@ def _main(arguments: list[str]) -> int:
 
 def _fault(error: Exception, debug: bool) -> int:
     what = f"{type(error).__name__}: {error}"
-    return _failed(f"a fault of hearth's own: {what} (--debug shows where)", _INTERNAL, debug)
+    return _failed(f"a fault in hearth: {what} (--debug shows where)", _INTERNAL, debug)
 
 
 def _surroundings(error: OSError) -> str:
-    """Of a disk that is full or a place that may not be used, wherever hearth meets it."""
+    """The message for a full disk or a place without permission, wherever hearth meets it."""
     try:
         sys.stdout.flush()
-    except OSError:  # it is the output itself that cannot be written
+    except OSError:  # the output itself cannot be written
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     place = f"'{error.filename}': " if error.filename else ""
     where = "HEARTH_STATE, XDG_CACHE_HOME, HEARTH_DATA and TMPDIR say where hearth writes"
-    return f"{place}{error.strerror}: make room, or name another place ({where})"
+    return f"{place}{error.strerror}: make room, or choose another place ({where})"
 
 
 def command_names() -> list[str]:
@@ -104,7 +104,7 @@ def command_parser(name: str) -> tuple[ModuleType, ArgumentParser]:
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--debug", action="store_true", help="show where an error arose")
+    parser.add_argument("--debug", action="store_true", help="show where an error occurred")
     module.add_arguments(parser)
     return module, parser
 

@@ -113,7 +113,7 @@ def test_a_dry_run_lists_the_ways_and_the_reasons_and_runs_nothing(tmp_path: Pat
     done = hearth(state, "characterise", "--dry-run", *ONCE, str(TINY))
     assert done.returncode == 0, done.stderr
     assert "not here: it asks for a streaming workload" in done.stdout
-    assert "runs: of each way 0 warm-up and 1 counted" in done.stdout
+    assert "runs; for each way 0 warm-up and 1 counted" in done.stdout
     assert not list(state.glob("records/*")) and not list(state.glob("characterisations/*"))
 
 
@@ -127,10 +127,10 @@ def test_a_folder_named_like_a_workload_is_not_taken_for_an_application(tmp_path
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--executors", "2", str(TINY)], "--executors: the questions set it themselves"),
-        (["--master", "local[*]", str(TINY)], "--master: the questions set it themselves"),
+        (["--executors", "2", str(TINY)], "--executors: each question sets it"),
+        (["--master", "local[*]", str(TINY)], "--master: each question sets it"),
         (["--unbound", str(TINY)], "--unbound: the question 'nodes' compares with it"),
-        (["--docker", str(TINY)], "--docker: the questions are of processes: see hearth compare"),
+        (["--docker", str(TINY)], "--docker: the questions need processes: see hearth compare"),
         (
             ["--conf", "spark.hearth.launcher=docker", str(TINY)],
             "spark.hearth.launcher: 'docker' would hold for every run",
@@ -141,7 +141,7 @@ def test_a_folder_named_like_a_workload_is_not_taken_for_an_application(tmp_path
         (["--budget", "soon", str(TINY)], "--budget: 'soon' is not a time"),
         (["wordcount"], "'wordcount' is no job: did you mean word-count"),
         (["word-count", "--iterations", "3"], "word-count has no such parameter"),
-        ([], "nothing is named"),
+        ([], "nothing to run"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line_with_what_to_do(

@@ -158,16 +158,16 @@ def running(mark: str) -> list[str]:
     [
         (["--arms", "nativ,bound", "x.py"], "'nativ' is no arm"),
         (["--arms", "native", "x.py"], "needs two arms or more"),
-        (["--arms", "native,docker", "x.py"], "nothing is left to compare with: docker:"),
-        (["--unbound", "x.py"], "--unbound: each arm says so itself: leave it out"),
-        (["--docker", "x.py"], "--docker: each arm says so itself: leave it out"),
+        (["--arms", "native,docker", "x.py"], "nothing to compare with the baseline: docker:"),
+        (["--unbound", "x.py"], "--unbound: each arm sets it: leave it out"),
+        (["--docker", "x.py"], "--docker: each arm sets it: leave it out"),
         (
             ["--conf", "spark.hearth.binding=off", "x.py"],
             "spark.hearth.binding: 'off' would hold for every run",
         ),
         (["--repeat", "0", "x.py"], "--repeat: 0 is below 1"),
         (["--budget", "soon", "--executors", "2", "--cores", "1", "x.py"], "'soon' is not a time"),
-        (["--master", "yarn", "x.py"], "--master: 'yarn' is fixed by you"),
+        (["--master", "yarn", "x.py"], "--master: 'yarn' does not use a plan"),
         ([], "no application is given"),
     ],
 )

@@ -68,7 +68,7 @@ def test_a_profile_whose_disk_fills_ends_with_the_applications_code_and_a_readab
     )  # fmt: skip
     assert done.returncode == 7, done.stderr[-2000:]
     assert done.stdout.split("\n")[:2] == ["No space left on device", "rows 7"]
-    assert done.stderr.count("hearth: the record is not whole: ") == 1
+    assert done.stderr.count("hearth: the record is incomplete: ") == 1
     (record,), problems = list_records(small)
     assert problems == []
     assert (record.state, record.end and record.end.exit_code) == ("failed", 7)

@@ -227,8 +227,8 @@ def test_a_domain_that_spans_two_nodes_is_held_against_both(tmp_path: Path) -> N
 
 def test_the_time_axis_marks_the_regions_and_draws_a_line_for_each_node(tmp_path: Path) -> None:
     drawn = draw_timeline({**counted_run(tmp_path / "run"), "stages": {"absent": "no log"}})
-    assert "exponential latency (S4), from 80% of sustained" in drawn
-    assert "linear latency (S4), from 40% of sustained" in drawn
+    assert "exponential latency (Awan 2016), from 80% of sustained" in drawn
+    assert "linear latency (Awan 2016), from 40% of sustained" in drawn
     assert drawn.count('class="region"') == 3
     assert "memory bandwidth, GB/s" in drawn
     assert "<title>node 8</title>" in drawn

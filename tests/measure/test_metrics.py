@@ -20,7 +20,7 @@ from hearth.report.profile import show_profile
 from hearth.report.terminal import Screen
 from support import ROOT
 
-#: Of one second: 10 % of the cycles for local and 20 % for remote DRAM by S4's latencies.
+#: Of one second: 10 % of the cycles for local and 20 % for remote DRAM by Awan's latencies.
 IVY_BRIDGE = {
     "cycles": 1_300_000_000.0,
     "instructions": 1_950_000_000.0,
@@ -82,7 +82,7 @@ def test_the_formulas_of_the_study_stand_in_the_analysis_for_each_executor_and_i
     assert total["local_dram_bound"]["value"] == pytest.approx(2 * 0.13 / 5.2)
     assert total["instructions_per_cycle"]["value"] == pytest.approx(3.9 / 5.2)
     assert (first["local_dram_bound"]["confidence"], first["local_dram_bound"]["source"]) == (
-        "high", "S4, formula 1",
+        "high", "Awan 2016, formula 1",
     )  # fmt: skip
     assert total["local_dram_bound"]["least_running_share"] == 0.5
     assert total["local_dram_bound"]["confidence"] == "medium"
@@ -240,7 +240,7 @@ def test_the_bars_of_the_page_are_as_long_as_the_shares_and_say_what_is_absent(
     assert "<title>executor 0, memory: 25.0%</title>" in html
     assert "<title>executor 1, back end: 45.0%</title>" in html
     assert "executor 1: memory: not available: memory-bound slots: none of its events" in html
-    assert "S4, formula 2" in html
+    assert "Awan 2016, formula 2" in html
     assert 'width="238.8"' in html, "30 % of a bar of 796 user units"
 
 

@@ -136,8 +136,8 @@ def test_runs_older_than_an_age_are_deleted(hearth: Command, tmp_path: Path) -> 
     file.write_text(json.dumps(aged))
     assert hearth("runs", "delete", "--older-than", "30d", "--yes").returncode == 0
     assert [record.id for record in list_records(state)[0]] == [fresh.directory.name]
-    assert "is no age" in hearth("runs", "delete", "--older-than", "soon").stderr
-    assert "one of the two" in hearth("runs", "delete").stderr
+    assert "is not an age" in hearth("runs", "delete", "--older-than", "soon").stderr
+    assert "not both" in hearth("runs", "delete").stderr
 
 
 def test_a_run_is_found_by_the_beginning_or_the_end_of_its_id(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def _stage(number: int, tasks: int) -> dict[str, Any]:
 
 
 def counted(run: dict[str, Any]) -> dict[str, Any]:
-    """The same run on a machine that counts: top-down, S4's shares, and the memory's bandwidth."""
+    """The same run on a machine that counts: top-down, Awan's shares, and memory bandwidth."""
     level_one = {"slots": 1000, "topdown-retiring": 250, "topdown-bad-spec": 50}
     events = {"cycles": 4e9, "topdown-fe-bound": 150, "topdown-mem-bound": 400, **level_one}
     events["mem_load_uops_llc_miss_retired.remote_dram"] = 2e6

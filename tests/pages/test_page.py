@@ -196,7 +196,7 @@ def test_top_down_bars_and_the_regions_of_bandwidth_are_drawn_in_a_browser(
     assert absent == []
     shown.locator("#counters0 details summary").click()
     words = shown.locator("#counters0 details").inner_text()
-    assert "310 x loads from remote DRAM / cycles (S4, formula 2)" in words
+    assert "310 x loads from remote DRAM / cycles (Awan 2016, formula 2)" in words
     assert "not available: loads from local DRAM: none of its events was tried" in words
 
 

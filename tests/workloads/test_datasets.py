@@ -77,7 +77,7 @@ def test_a_folder_of_the_users_own_files_is_never_written_into(tmp_path: Path) -
     (tmp_path / "letter.txt").write_text("dear reader")
     with pytest.raises(UserError, match=f"has files and no {MANIFEST}"):
         ensure(WANTED, tmp_path)
-    with pytest.raises(UserError, match="is no directory"):
+    with pytest.raises(UserError, match="is not a directory"):
         ensure(WANTED, tmp_path / "letter.txt")
     assert [file.name for file in tmp_path.iterdir()] == ["letter.txt"]
 

@@ -282,7 +282,7 @@ def test_a_killed_bench_goes_on_from_its_file(
     before = out.read_text().splitlines()
     done = with_data(*words, "--json")
     assert done.returncode == 0, done.stderr
-    assert "2 runs, 1 of them in the file already" in done.stderr
+    assert "2 runs, 1 of them already in the file" in done.stderr
     lines = out.read_text().splitlines()
     assert lines[:2] == before[:2], "what was measured stays"
     assert len(lines) == 3

@@ -144,7 +144,7 @@ def _counted(evidence: Evidence, counts: Counts) -> list[tuple[str, Key]]:
 
 
 def _metrics(evidence: Evidence) -> Measured[dict[str, Any]]:
-    """Top-down and S4's formulas of each JVM, and of the executors (else the driver) in all."""
+    """Top-down and Awan's formulas of each JVM, and of the executors (else the driver) in all."""
     counts = evidence.counters
     if isinstance(counts, Absent):
         return counts

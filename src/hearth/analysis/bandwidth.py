@@ -1,7 +1,7 @@
-"""The memory bandwidth that a machine used during a run, by NUMA node, and S4's regions of it.
+"""The memory bandwidth that a machine used during a run, by NUMA node, and Awan's regions of it.
 
-S4: below 40 % of the sustained bandwidth memory answers in constant time, to 80 % the latency grows
-linearly, above it exponentially. The sustained bandwidth is that of hearth's own STREAM-like
+Below 40 % of the sustained bandwidth memory latency is constant, up to 80 % it grows linearly,
+above that exponentially (Awan 2016). The sustained bandwidth is that of hearth's own STREAM-like
 kernel, `sustained_bandwidth` of the record.
 """
 

@@ -15,7 +15,7 @@ STAGE_SHARE = 0.05
 SKEW = 2.0
 #: Ours, twice the median of the bytes read: the data is uneven, not the machine.
 DATA_SKEW = 2.0
-#: S4 saw 10 % between local and remote memory on average, so a fifth remote costs some 2 %.
+#: Awan 2016 saw 10 % between local and remote memory on average, so a fifth remote costs some 2 %.
 LOCAL_SHARE = 0.80
 #: Ours: the rest of a task's life is Spark's own work; a tenth of it is more than usual.
 SCHEDULER_DELAY_SHARE = 0.10
@@ -27,7 +27,7 @@ RUN_DELAY_SHARE = 0.10
 #: Ours: forced off a CPU this often per second of CPU time. CFS's slice is some milliseconds,
 #: so a thread that is forced off at the end of each slice is so 100 times and more.
 INVOLUNTARY_PER_CPU_S = 100.0
-#: Ours: this share of the sampled time in S4's region of exponential memory latency.
+#: Ours: this share of the sampled time in Awan's region of exponential memory latency.
 EXPONENTIAL_SHARE = 0.10
 #: Below this much task time in all, nothing is said: it would be noise.
 LEAST_MS = 1000
@@ -263,7 +263,7 @@ def _bandwidth(document: dict[str, Any]) -> Iterator[Finding]:
                 f"memory-bandwidth-{node}", "warning",
                 f"Memory of node {node} was used above 80 % of its sustained bandwidth"
                 f" {seconds['exponential'] / total:.0%} of the time, where latency grows"
-                " exponentially (S4).",
+                " exponentially (Awan 2016).",
                 [f"/timeline/bandwidth/nodes/{node}/seconds"],
                 "use fewer cores on that node, or spread the work over more nodes",
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the counted events of a process say: top-down levels 1 and 2, and the formulas of S4.
+"""What the counted events of a process say: top-down levels 1 and 2, and the formulas of Awan 2016.
 
 Each metric names its events, its formula with the source, the least share of the time for which
 one of the events had a counter, and the confidence that follows from it (see `confidence`).
@@ -24,7 +24,7 @@ EVENTS: dict[str, tuple[str, ...]] = {
     "loads from local DRAM": (
         "mem_load_l3_miss_retired.local_dram",  # Skylake and later
         "mem_load_uops_l3_miss_retired.local_dram",  # Haswell, Broadwell
-        "mem_load_uops_llc_miss_retired.local_dram",  # Sandy Bridge, Ivy Bridge: S4's
+        "mem_load_uops_llc_miss_retired.local_dram",  # Sandy Bridge, Ivy Bridge: Awan's
         "ls_dmnd_fills_from_sys.dram_io_near",  # Zen 4
         "ls_dmnd_fills_from_sys.mem_io_local",  # Zen 3
     ),
@@ -60,7 +60,7 @@ EVENTS: dict[str, tuple[str, ...]] = {
     "execution stalls": ("pm_exec_stall",),
     "finish stalls": ("pm_cmpl_stall",),
 }
-#: S4 measured its latencies on a processor that has events of this name.
+#: Awan 2016 measured its latencies on a processor that has events of this name.
 _OF_THE_STUDY = "llc_miss_retired"
 LEVEL_ONE = ("retiring", "bad_speculation", "front_end_bound", "back_end_bound")
 LEVEL_TWO = ("memory_bound", "core_bound")
@@ -72,7 +72,7 @@ TOP_DOWN = (*LEVEL_ONE, "smt_contention", *LEVEL_TWO)
 class Formula:
     """A metric from events: what `compute` takes, in its order, and how the formula reads.
 
-    latencies: it holds S4's, of Ivy Bridge; of another processor they are an approximation.
+    latencies: it holds Awan's, of Ivy Bridge; of another processor they are an approximation.
     """
 
     name: str
@@ -122,15 +122,15 @@ def _stalled(*values: float) -> float | None:
 
 _S4 = (
     Formula("local_dram_bound", ("loads from local DRAM", "cycles"), counters.local_dram_bound,
-            "130 x loads from local DRAM / cycles", "S4, formula 1", latencies=True),
+            "130 x loads from local DRAM / cycles", "Awan 2016, formula 1", latencies=True),
     Formula("remote_dram_bound", ("loads from remote DRAM", "cycles"), counters.remote_dram_bound,
-            "310 x loads from remote DRAM / cycles", "S4, formula 2", latencies=True),
+            "310 x loads from remote DRAM / cycles", "Awan 2016, formula 2", latencies=True),
     Formula("l1_miss_impact", ("L1 misses", "cycles"), counters.l1_miss_impact,
-            "6 x L1 misses / cycles", "S4, formula 4", latencies=True),
+            "6 x L1 misses / cycles", "Awan 2016, formula 4", latencies=True),
     Formula("l2_hit_impact", ("L2 hits", "cycles"), counters.l2_hit_impact,
-            "12 x L2 hits / cycles", "S4, formula 5", latencies=True),
+            "12 x L2 hits / cycles", "Awan 2016, formula 5", latencies=True),
     Formula("instructions_per_cycle", ("instructions", "cycles"),
-            counters.instructions_per_cycle, "instructions / cycles", "S1",
+            counters.instructions_per_cycle, "instructions / cycles", "Baig 2018",
             unit="instructions per cycle"),
 )  # fmt: skip
 

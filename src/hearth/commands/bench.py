@@ -1,11 +1,11 @@
 """Runs a suite of workloads under several masters, interleaved, and compares the times.
 
-Each result is kept in a file as soon as it is there; after a kill the same command with
---out FILE goes on where it was. The ratio is to the first master. Ends with 1 where an answer is
-wrong or a run failed; the others run all the same.
+Each result goes to a file as soon as it is known; after a kill, the same command with --out FILE
+continues where it stopped. Ratios are to the first master. Exits with 1 if an answer is wrong or a
+run failed; the other runs continue.
 
 suites: batch (Spark core, MLlib, GraphX, SQL), streaming, sql (TPC-H and the other SQL jobs),
-osu (the OSU benchmarks' GroupBy and SortBy), paper-numa (the jobs of the studies on NUMA).
+osu (the OSU benchmarks' GroupBy and SortBy), paper-numa (the jobs of the NUMA studies).
 
 examples:
   hearth bench --suite batch
@@ -39,24 +39,30 @@ def add_arguments(parser: ArgumentParser) -> None:
     masters_help = f"default: {_MASTERS}; ratios are to the first"
     parser.add_argument("--masters", default=_MASTERS, metavar="A,B", help=masters_help)
     parser.add_argument(
-        "--repeat", type=int, default=1, metavar="N", help="runs of each that count (default: 1)"
+        "--repeat", type=int, default=1, metavar="N", help="counted runs of each (default: 1)"
     )
     parser.add_argument(
-        "--warmup", type=int, default=0, metavar="N", help="runs of each before them (default: 0)"
+        "--warmup", type=int, default=0, metavar="N", help="warm-up runs of each (default: 0)"
     )
-    parser.add_argument("--size", metavar="SIZE", help="of each data set, such as 2g")
+    parser.add_argument("--size", metavar="SIZE", help="size of each data set, such as 2g")
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="of data and order (default: 1)"
+        "--seed", type=int, default=1, metavar="N", help="seed of data and order (default: 1)"
     )
     parser.add_argument(
-        "--conf", metavar="KEY=VALUE", action="append", default=[], help="a Spark setting for all"
+        "--conf",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a Spark setting for all runs",
     )
-    parser.add_argument("--out", metavar="FILE", help="where the results go, and are gone on with")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument(
+        "--out", metavar="FILE", help="results file; if it exists, the runs in it are not repeated"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def run(options: Namespace) -> int:
-    """Runs the series and shows its table; 0 where all is well."""
+    """Runs the series and shows its table; 0 if all runs and answers are good."""
     from hearth.experiments.series import Results, machine_facts
     from hearth.experiments.summary import is_good
     from hearth.planner import jvm
@@ -117,13 +123,13 @@ def _go(offer: "catalogue.Catalogue", series: "Series", results: "Results") -> N
 
     total = len(series.plan())
     kept = sum(results.done(planned) for planned in series.plan())
-    found = f", {kept} of them in the file already" if kept else ""
+    found = f", {kept} of them already in the file" if kept else ""
     print(f"hearth: {total} runs{found}; results in {results.path}", file=sys.stderr, flush=True)
     try:
         running.run(offer, series, results, _tell)
     except KeyboardInterrupt:
         print(
-            f"hearth: the same command with --out {results.path} goes on from here",
+            f"hearth: the same command with --out {results.path} continues from here",
             file=sys.stderr,
         )
         raise

@@ -1,10 +1,10 @@
-"""Asks the questions of the published studies of this machine, with your application or a workload.
+"""Answers the studies' questions for this machine, with your application or a workload.
 
-Each question is a set of ways in which it is run: 1, 2, 4 or 6 executors of the same cores and
-memory; executors x cores, and why the others lose; 1 to N nodes, bound and not; memory of another
-node; the further threads of a core; the prefetchers; the memory bandwidth used; batch against
-streaming; the rate of events. What this machine cannot answer is listed with the reason. Every run
-is on record (hearth runs), its ways interleaved in random order after a warm-up.
+Each question compares several ways of running it: 1, 2, 4 or 6 executors with the same total cores
+and memory; executors x cores, and why the slower ones lose; 1 to N nodes, bound and unbound; memory
+on another node; hardware threads per core; the prefetchers; memory bandwidth; batch and streaming;
+the event rate. What this machine cannot answer is listed with the reason. Runs alternate in random
+order after a warm-up, and every run is recorded (hearth runs).
 
 examples:
   hearth characterise my_job.py --date 2026-11-21
@@ -41,40 +41,50 @@ _VARIED = ("executors", "cores", "memory")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's own options; those of spark-submit are told apart in `hearth.launch`."""
+    """The command's own options; those of spark-submit are separated in `hearth.launch`."""
     parser.usage = (
         "hearth characterise [options of hearth or spark-submit] "
         "SUITE|WORKLOAD|APPLICATION [its parameters or arguments]"
     )
     add_submit_arguments(parser)
-    parser.add_argument("--questions", metavar="A,B,...", help="these alone; default: all")
-    parser.add_argument("--repeat", type=int, default=7, metavar="N", help="runs of each way (7)")
-    parser.add_argument("--warmup", type=int, default=1, metavar="N", help="not counted (1)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random order (1)")
-    parser.add_argument("--budget", metavar="TIME", help="begin no run after, such as 2h")
+    parser.add_argument(
+        "--questions", metavar="A,B,...", help="only these questions (default: all)"
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=7, metavar="N", help="runs of each way (default: 7)"
+    )
+    parser.add_argument(
+        "--warmup", type=int, default=1, metavar="N", help="uncounted runs of each way (default: 1)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="seed of the random order (default: 1)"
+    )
+    parser.add_argument("--budget", metavar="TIME", help="start no run after this time, such as 2h")
     parser.add_argument("--sweep", metavar="NxM,...", help="executors x cores to try")
     parser.add_argument(
         "--change-prefetchers",
         action="store_true",
-        help="allow switching them by model-specific registers (root; restored)",
+        help="allow changing them through model-specific registers (root; restored)",
     )
-    parser.add_argument("--dry-run", action="store_true", help="list the questions and the runs")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="list questions and runs, run nothing"
+    )
     parser.add_argument("--html", metavar="FILE", type=Path, help="write a page to this file")
-    parser.add_argument("--json", action="store_true", help="the document of contract/")
+    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
-    """The options, with the whole command line beside them."""
+    """The options, with the whole command line."""
     own = own_options(parser)
     line = _with_options_behind(split_line(words, options_of(parser)), own)
     options = parser.parse_args(line.hearth)
-    # From here on the line is what a run itself is given.
+    # From here on the line is what each run is given.
     options.line = replace(line, hearth=without(line.hearth, own))
     return options
 
 
 def _with_options_behind(line: SubmitLine, known: dict[str, bool]) -> SubmitLine:
-    """Behind a workload's name stand its parameters, and this command's own options too."""
+    """A workload's name may be followed by its parameters and this command's own options."""
     if not line.application or _is_application(line.application[0]):
         return line
     own: list[str] = []
@@ -89,12 +99,12 @@ def _with_options_behind(line: SubmitLine, known: dict[str, bool]) -> SubmitLine
 
 
 def _is_application(name: str) -> bool:
-    """Whether it is a file, there or not: no suite and no workload has such a name."""
+    """Whether it names a file, existing or not: no suite or workload has such a name."""
     return Path(name).is_file() or "." in name or "/" in name
 
 
 def run(options: Namespace) -> int:
-    """Asks and shows; 1 where a run failed, so that a script notices."""
+    """Runs and shows the answers; 1 if a run failed, for scripts."""
     from hearth.experiments.characterisation import Characterisation
     from hearth.planner import places
 
@@ -119,14 +129,14 @@ def _check(options: Namespace) -> None:
     from hearth.experiments.arms import refuse_levelling
 
     if not options.line.application:
-        raise UserError("nothing is named: give a suite, a workload, a jar or a Python file")
+        raise UserError("nothing to run: give a suite, a workload, a jar or a Python file")
     for name in _VARIED:
         if getattr(options, name) is not None:
-            raise UserError(f"--{name}: the questions set it themselves: leave it out")
+            raise UserError(f"--{name}: each question sets it: leave it out")
     if options.unbound:
-        raise UserError("--unbound: the question 'nodes' compares with it: leave it out")
-    if options.docker:  # a question's numactl and taskset would not reach into containers
-        raise UserError("--docker: the questions are of processes: see hearth compare --arms")
+        raise UserError("--unbound: the question 'nodes' includes it: leave it out")
+    if options.docker:  # numactl and taskset of a question would not reach into containers
+        raise UserError("--docker: the questions need processes: see hearth compare --arms")
     refuse_levelling(options.line)
     for name, least in (("repeat", 1), ("warmup", 0)):
         value = getattr(options, name)
@@ -134,11 +144,11 @@ def _check(options: Namespace) -> None:
             raise UserError(f"--{name}: {value} is below {least}: give at least {least}")
     if options.line.has("--master"):
         master = options.line.last("--master")
-        raise UserError(f"--master: the questions set it themselves: leave out '{master}'")
+        raise UserError(f"--master: each question sets it: leave out '{master}'")
 
 
 def _asked(options: Namespace) -> tuple[list["Asked"], "Settings"]:
-    """What is asked of what, from the command line and this machine."""
+    """The questions and their subjects, from the command line and this machine."""
     from hearth.experiments.characterisation import Asked, Settings
     from hearth.experiments.questions import KEYS, questions
     from hearth.experiments.surroundings import surroundings, sustained_gb_s
@@ -162,7 +172,7 @@ def _asked(options: Namespace) -> tuple[list["Asked"], "Settings"]:
 
 
 def _subjects(options: Namespace) -> list[tuple[Any, "Job | None"]]:
-    """The application, or the workloads of a suite or of a name."""
+    """The application, or the workloads of a suite, or the named workload."""
     from hearth.experiments.subjects import Application
     from hearth.workloads import catalogue, suites
 
@@ -187,7 +197,7 @@ def _workload(
 
     if options.line.options and any(o.name != "--conf" for o in options.line.options):
         names = ", ".join(o.name for o in options.line.options if o.name != "--conf")
-        raise UserError(f"{names}: a workload takes --conf alone of spark-submit's options")
+        raise UserError(f"{names}: of spark-submit's options a workload takes only --conf")
     parameters = {**fixed, **pairs(rest)}
     size = parameters.pop("size", None)
     conf = dict((o.value or "").partition("=")[::2] for o in options.line.options)
@@ -199,7 +209,7 @@ def _workload(
 
 
 def _listed(asked: list["Asked"], settings: "Settings") -> list[str]:
-    """What would be run, and what this machine cannot answer."""
+    """What would run, and what this machine cannot answer."""
     from hearth.report.characterisation import show_questions
     from hearth.report.terminal import Screen
 
@@ -207,11 +217,11 @@ def _listed(asked: list["Asked"], settings: "Settings") -> list[str]:
     for one in asked:
         lines += [one.subject.name, *show_questions(one.questions, Screen.of()), ""]
     each = f"{settings.warmup} warm-up and {settings.repeat} counted"
-    return [*lines, f"{settings.runs(asked)} runs: of each way {each}"]
+    return [*lines, f"{settings.runs(asked)} runs; for each way {each}"]
 
 
 class _Teller:
-    """Tells of each run when it is over, and whether one failed."""
+    """Reports each run when it ends, and remembers whether one failed."""
 
     def __init__(self, total: int) -> None:
         self._total, self._number, self.failed = total, 0, False

@@ -1,9 +1,9 @@
-"""Says with statistics whether a plan pays on this machine: an application run in several ways.
+"""Measures whether a plan pays on this machine: runs an application in several ways.
 
 The arms are native (local[*] with your own settings), unbound (the plan's executors, not bound),
-balanced (unbound, with the kernel's NUMA balancing switched on; root), bound (the plan) and docker
-(the plan, each executor in a container with a cpuset). They run in turn, in random order, after a
-warm-up; every run is on record (hearth runs). The answer may be: do not bind.
+balanced (unbound, with the kernel's NUMA balancing on; root), bound (the plan) and docker (the
+plan, each executor in a container with a cpuset). They alternate in random order after a warm-up;
+every run is recorded (hearth runs). The answer may be: do not bind.
 
 examples:
   hearth compare my_job.py
@@ -36,39 +36,47 @@ _REPEAT = 10
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's own options; those of spark-submit are told apart in `hearth.launch`."""
+    """The command's own options; those of spark-submit are separated in `hearth.launch`."""
     parser.usage = "hearth compare [options of hearth or spark-submit] APPLICATION [its arguments]"
     add_submit_arguments(parser)
     arms_help = "native, unbound, balanced, bound, docker; the first is the baseline"
     parser.add_argument("--arms", metavar="A,B,...", default="native,unbound,bound", help=arms_help)
     how_long = parser.add_mutually_exclusive_group()
-    how_long.add_argument("--repeat", type=int, metavar="N", help="runs of each arm (default 10)")
+    how_long.add_argument("--repeat", type=int, metavar="N", help="runs of each arm (default: 10)")
     how_long.add_argument(
         "--until-certain",
         action="store_true",
-        help="until each arm is decided, looking after 5, 7, 10, 14, 20 and 30 runs",
+        help="run until each arm is decided, checked after 5, 7, 10, 14, 20 and 30 runs",
     )
-    parser.add_argument("--budget", metavar="TIME", help="begin no repetition after, such as 30m")
-    parser.add_argument("--warmup", type=int, default=1, metavar="N", help="not counted (1)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random order (1)")
-    parser.add_argument("--cold", action="store_true", help="drop the page cache each time (root)")
-    parser.add_argument("--keep", action="store_true", help="hearth submit then uses the winner")
-    parser.add_argument("--forget", action="store_true", help="forget what was kept; run nothing")
-    parser.add_argument("--json", action="store_true", help="the document of contract/")
+    parser.add_argument(
+        "--budget", metavar="TIME", help="start no repetition after this time, such as 30m"
+    )
+    parser.add_argument(
+        "--warmup", type=int, default=1, metavar="N", help="uncounted runs of each arm (default: 1)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="seed of the random order (default: 1)"
+    )
+    parser.add_argument(
+        "--cold", action="store_true", help="drop the page cache before each run (root)"
+    )
+    parser.add_argument("--keep", action="store_true", help="make hearth submit use the winner")
+    parser.add_argument("--forget", action="store_true", help="forget the kept winner; run nothing")
+    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
-    """The options, with the whole command line beside them."""
+    """The options, with the whole command line."""
     line = split_line(words, options_of(parser))
     options = parser.parse_args(line.hearth)
-    # From here on the line is what an arm's own run is given.
+    # From here on the line is what each arm's run is given.
     options.line = replace(line, hearth=without(line.hearth, own_options(parser)))
     options.dry_run = True
     return options
 
 
 def run(options: Namespace) -> int:
-    """Compares and shows; 1 where an arm failed, so that a script notices."""
+    """Compares and shows; 1 if an arm failed, for scripts."""
     from hearth.experiments import arms as ways
     from hearth.launch.choices import forget_choice
     from hearth.planner import places
@@ -95,23 +103,23 @@ def _check(options: Namespace, arms: list[Any]) -> None:
             raise UserError(f"--{name}: {value} is below {least}: give at least {least}")
     for name in ("unbound", "docker"):
         if getattr(options, name):
-            raise UserError(f"--{name}: each arm says so itself: leave it out, see --arms")
+            raise UserError(f"--{name}: each arm sets it: leave it out, see --arms")
     refuse_levelling(options.line)
     if arms[0].skipped or sum(arm.skipped is None for arm in arms) < 2:
         reasons = "; ".join(f"{arm.name}: {arm.skipped}" for arm in arms if arm.skipped)
-        raise UserError(f"--arms: nothing is left to compare with: {reasons}")
+        raise UserError(f"--arms: nothing to compare with the baseline: {reasons}")
     drop = Path("/proc/sys/vm/drop_caches")
     if options.cold and not os.access(drop, os.W_OK):
-        raise UserError(f"--cold: {drop} may be written by root only: leave it out")
+        raise UserError(f"--cold: {drop} can only be written by root: leave it out")
     master = options.line.last("--master")
     if master is not None and not master.startswith("local-numa"):
         raise UserError(
-            f"--master: '{master}' is fixed by you: leave it out, or give local-numa[NxM]"
+            f"--master: '{master}' does not use a plan: leave it out, or give local-numa[NxM]"
         )
 
 
 def _plan_is_native(options: Namespace, arms: list[Any]) -> bool:
-    """Where the plan itself is native, the plan's arms would be native too: nothing to compare."""
+    """If the plan itself is native, so are the plan's arms: there is nothing to compare."""
     from hearth.launch.submission import prepare
 
     if all(arm.name == "native" or arm.skipped for arm in arms):
@@ -123,7 +131,7 @@ def _plan_is_native(options: Namespace, arms: list[Any]) -> bool:
     because = next(r["because"] for r in said[0]["reasons"] if r["decision"] == "partition")
     print(
         "Do not bind: the plan for this machine is native, so there is nothing to compare "
-        f"({because}). To compare all the same, fix executors: --executors 2 --cores 1."
+        f"({because}). To compare anyway, fix executors: --executors 2 --cores 1."
     )
     return True
 
@@ -196,4 +204,4 @@ def _keep(options: Namespace, document: dict[str, Any], arms: list[Any]) -> None
         "sentence": verdict["sentence"],
     }
     keep_choice(places.state_home(), options.line, choice)
-    print(f"hearth: kept: hearth submit will run it {arm.name}", file=sys.stderr)
+    print(f"hearth: kept: hearth submit will run it with arm '{arm.name}'", file=sys.stderr)

@@ -1,8 +1,8 @@
 """Shows all of hearth on this machine: topology, plan, bound Spark jobs, proof, checked results.
 
 Generates TPC-H data, runs five of its queries and a word count bound under local-numa and under
-plain local[*], in turn; proves from the kernel where the executors were; checks every result
-against DuckDB on the same files; shows the times side by side. Ends with 1 when a check fails.
+plain local[*], in turn; shows from the kernel where the executors were; checks every result against
+DuckDB on the same files; shows the times side by side. Exits with 1 if a check fails.
 
 examples:
   hearth demo
@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Runs it all and tells it; 0 where every check holds, else 1."""
+    """Runs everything and shows it; 0 if every check holds, else 1."""
     from hearth.launch.children import working_directory
 
     _check(options)
@@ -63,7 +63,7 @@ def _title(text: str) -> None:
 
 
 def _show_machine_and_plan(debug: bool) -> list[str]:
-    """Shows both; the options that fix the shape of the bound runs, if any."""
+    """Shows both; returns the options that fix the shape of the bound runs, if any."""
     from hearth.planner import jvm
     from hearth.report.plan import machine_map, partitions, show_plan
     from hearth.report.terminal import Screen
@@ -80,8 +80,8 @@ def _show_machine_and_plan(debug: bool) -> list[str]:
         return []
     executors, cores = _forced_shape(machine)
     shape = ["--executors", str(executors), "--cores", str(cores)]
-    _title(f"Shown all the same: bound executors ({' '.join(shape)})")
-    print("The plan above is what hearth advises here; partitioning is forced to show the binding.")
+    _title(f"Shown anyway: bound executors ({' '.join(shape)})")
+    print("The plan above is what hearth advises here; it is partitioned only to show the binding.")
     plan = jvm.call("plan", request=_request(executors, cores), debug=debug)
     print("\n".join([*partitions(plan, screen), *machine_map(plan, machine, screen)]))
     return shape
@@ -113,7 +113,7 @@ def _demonstrate(folder: Path, shape: list[str], scale: float) -> bool:
     write_queries(scale, folder / "queries")
     print(f"  TPC-H at scale {scale:g} by tpchgen-cli: {show_bytes(size)} of Parquet", flush=True)
     number = copy_texts(folder / "texts")
-    print(f"  {number} licence texts of Debian's base-files for the word count")
+    print(f"  {number} licence texts from Debian's base-files for the word count")
     _title(f"Runs, in turn: {_ROUNDS} bound by hearth, {_ROUNDS} under plain local[*]")
     bound, plain = _runs(Demonstration(folder, shape))
     placed = _show_placement(folder / "state", bound)
@@ -123,7 +123,7 @@ def _demonstrate(folder: Path, shape: list[str], scale: float) -> bool:
 
 
 def _runs(demonstration: Any) -> tuple[list[Any], list[Any]]:
-    """Bound and plain in turn, the order turned round each time (a b, b a)."""
+    """Bound and plain alternate, in reverse order each time (a b, b a)."""
     outcomes: dict[bool, list[Any]] = {True: [], False: []}
     for number in range(_ROUNDS):
         for bound in (True, False) if number % 2 == 0 else (False, True):
@@ -136,7 +136,7 @@ def _runs(demonstration: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _show_placement(state: Path, bound: list[Any]) -> bool:
-    """The kernel's last reading of the first bound run; whether every executor was as planned."""
+    """The last kernel reading of the first bound run; whether every executor was as planned."""
     from hearth.model.documents import read_document
     from hearth.report.placement import show_placement
     from hearth.report.terminal import Screen
@@ -182,7 +182,7 @@ def _show_times(bound: list[Any], plain: list[Any]) -> None:
     rows.append(["start to end", *(f"{_median_wall(side):.1f}" for side in (bound, plain))])
     screen = Screen.of()
     print("\n".join(table(screen, head, rows, right=" ".join(head[1:]))))
-    print("\n  On data of this size times are no benchmark: they show that both ran.")
+    print("\n  With so little data the times are not a benchmark; they only show that both ran.")
 
 
 def _warm(side: list[Any], name: str) -> str:

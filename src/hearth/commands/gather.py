@@ -1,7 +1,7 @@
-"""Captures this machine in a file, so that another machine can plan for it.
+"""Captures this machine in a file, so that hearth can plan for it elsewhere.
 
-The capture holds what the kernel says of the hardware and of this process's limits. It is
-what a report about a machine needs: 'hearth topology --machine FILE' reads it anywhere.
+The capture holds what the kernel says about the hardware and this process's limits. Attach it to a
+bug report about a machine; 'hearth topology --machine FILE' reads it anywhere.
 
 examples:
   hearth gather
@@ -17,7 +17,7 @@ from pathlib import Path
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument(
-        "--output", metavar="FILE", help="where to write (default: NAME-OF-THIS-MACHINE.tar.gz)"
+        "--output", metavar="FILE", help="file to write (default: NAME-OF-THIS-MACHINE.tar.gz)"
     )
 
 

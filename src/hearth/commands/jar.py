@@ -1,6 +1,6 @@
 """Prints the path of hearth's jar, for Spark's --jars option.
 
-Any of Spark's own commands runs under local-numa with it: see docs/running.md.
+With it, any of Spark's own commands runs under local-numa: see docs/running.md.
 
 examples:
   hearth jar

@@ -1,7 +1,7 @@
-"""Shows how Spark would use a machine, and why; nothing is run.
+"""Shows how Spark would use a machine, and why; runs nothing.
 
-Decides whether to partition the machine, and if so how many executors run where, with how
-many task slots and how much memory. What you fix is honoured, or refused by name.
+Decides whether to partition the machine and, if so, how many executors run where, with how many
+task slots and how much memory. What you fix is honoured, or refused by name.
 
 examples:
   hearth plan
@@ -22,7 +22,7 @@ from hearth.planner.request import add_workload_arguments, parse_conf, plan_requ
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
-    machine_help = "a capture, or a description in a line (default: this machine)"
+    machine_help = "a capture, or a one-line description (default: this machine)"
     parser.add_argument("--machine", metavar="CAPTURE|SPEC", help=machine_help)
     add_workload_arguments(parser)
     parser.add_argument("--occupied", metavar="CPUS", help="CPUs to leave alone, such as 0-3,8")
@@ -35,12 +35,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_const",
         const="json",
         dest="format",
-        help="the JSON document of contract/",
+        help="print the JSON document (contract/)",
     )
     form.add_argument(
         "--format",
         choices=("text", "spark-submit", "conf", "json"),
-        help="text to read, options for spark-submit, lines for spark-defaults.conf, or JSON",
+        help="readable text, options for spark-submit, lines for spark-defaults.conf, or JSON",
     )
     parser.set_defaults(format="text")
 
@@ -58,7 +58,7 @@ def run(options: Namespace) -> int:
     text = _text(Redaction.of(request["limits"]["conf"]).plan(plan), options.format)
     print(text)
     if is_redacted([text]):
-        what = f"'{REDACTED}' stands for values that are hidden ({KEY_PATTERN}): put them back"
+        what = f"'{REDACTED}' hides values ({KEY_PATTERN}): put them back"
         print(f"hearth: {what} before you use this", file=sys.stderr)
     return 0
 

@@ -1,8 +1,8 @@
-"""Runs an application as hearth submit does, and keeps a record of where its time went.
+"""Runs an application like hearth submit, and records where its time went.
 
-Any Spark application on any master, unchanged. The run's record holds Spark's event log, a
+Any Spark application on any master, unchanged. The record holds Spark's event log, a
 garbage-collection log of each JVM, and samples of every process: CPU, context switches, memory by
-NUMA node, threads, hardware counters where the machine has them. The application's output and exit
+NUMA node, threads, hardware counters if the machine has them. The application's output and exit
 code are its own; a summary on standard error ends with the record's id.
 
 examples:
@@ -23,17 +23,17 @@ from hearth.launch.submission import prepare
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's own options; those of spark-submit are told apart in `hearth.launch`."""
+    """The command's own options; those of spark-submit are separated in `hearth.launch`."""
     parser.usage = "hearth profile [options of hearth or spark-submit] APPLICATION [its arguments]"
     add_submit_arguments(parser)
-    parser.add_argument("--arm", metavar="NAME", help="what the record calls this way of running")
+    parser.add_argument("--arm", metavar="NAME", help="name of this way of running in the record")
     parser.add_argument(
-        "--no-summary", action="store_true", help="print the record's id alone at the end"
+        "--no-summary", action="store_true", help="print only the record's id at the end"
     )
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
-    """The options, with the whole command line beside them."""
+    """The options, with the whole command line."""
     line = split_line(words, options_of(parser))
     options = parser.parse_args(line.hearth)
     options.line, options.dry_run = line, False
@@ -41,7 +41,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 
 
 def run(options: Namespace) -> int:
-    """Runs the application on record; its exit code is the application's."""
+    """Runs and records the application; returns its exit code."""
     from hearth.launch.profiling import profile
 
     submission = prepare(options, options.line, show_plan)
@@ -50,7 +50,7 @@ def run(options: Namespace) -> int:
     sys.stderr.flush()
     done = profile(submission, options.line, options.arm, options.debug)
     if done.problem is not None:
-        print(f"hearth: the record is not whole: {done.problem}; make room", file=sys.stderr)
+        print(f"hearth: the record is incomplete: {done.problem}; make room", file=sys.stderr)
     if not options.no_summary:
         print("\n".join(_summary(done.directory)), file=sys.stderr)
     print(f"hearth: record {done.directory.name}", file=sys.stderr)
@@ -67,4 +67,4 @@ def _summary(directory: Path) -> list[str]:
         return show_profile(analysis, Screen.of(sys.stderr))
     except Exception as fault:  # whatever it is: the exit code is the application's
         why = f"{type(fault).__name__}: {fault}"
-        return [f"hearth: no summary could be made: {why}; 'hearth report {directory.name}' tells"]
+        return [f"hearth: the summary failed: {why}; try 'hearth report {directory.name}'"]

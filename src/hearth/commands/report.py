@@ -1,8 +1,8 @@
-"""Shows where the time of recorded runs went, and why: in the terminal, as one HTML page, as JSON.
+"""Shows where the time of recorded runs went, in the terminal, as an HTML page or as JSON.
 
-A run is named by its id or its directory (`hearth runs` lists them), a comparison or a
-characterisation by its id, a Spark event log of any origin by its path. Several runs stand side by
-side. The HTML file loads nothing from the network and may be sent to anyone.
+Name a run by its id or directory (`hearth runs` lists them), a comparison or a characterisation by
+its id, any Spark event log by its path. Several runs are shown side by side. The HTML file loads
+nothing from the network and can be passed on as it is.
 
 examples:
   hearth report last
@@ -19,8 +19,10 @@ from pathlib import Path
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("runs", metavar="RUN", nargs="+", help="a run's id or directory, or 'last'")
-    parser.add_argument("--html", metavar="FILE", type=Path, help="write the page to this file")
-    parser.add_argument("--json", action="store_true", help="the analysis, as contract/ says")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write an HTML page to this file")
+    parser.add_argument(
+        "--json", action="store_true", help="print the analysis as JSON (contract/)"
+    )
 
 
 def run(options: Namespace) -> int:

@@ -1,11 +1,11 @@
-"""Runs one of the field's workloads: makes its data once, runs it, checks its answer.
+"""Runs a well-known workload: makes its data once, runs it, checks its answer.
 
-The data are seeded, made at the first run and used again; they lie in HEARTH_DATA, else in
-hearth's cache. The answer is held against another implementation: checked, wrong, or unchecked
-with the reason. Ends with 1 where the answer is wrong or the job fails.
+The data is seeded, made on the first run and reused; it is kept in HEARTH_DATA, else in hearth's
+cache. The answer is compared with another implementation's: checked, wrong, or unchecked with the
+reason. Exits with 1 if the answer is wrong or the job fails.
 
-'hearth run --list' shows all jobs; 'hearth run NAME --help' one job's parameters, what it
-stresses, and the size and source of the published runs. A parameter is an option: --partitions 48.
+'hearth run --list' shows all jobs; 'hearth run NAME --help' shows one job's parameters, what it
+stresses, and the sizes of the published runs. Parameters are given as options: --partitions 48.
 
 examples:
   hearth run --list
@@ -28,45 +28,57 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's own options; a job's parameters are told apart in `parse`."""
+    """The command's own options; a job's parameters are separated in `parse`."""
     parser.usage = "hearth run NAME [options] [--PARAMETER VALUE]..."
-    parser.add_argument("job", nargs="?", metavar="NAME", help="the job; none: list all")
+    parser.add_argument("job", nargs="?", metavar="NAME", help="the job (default: list all)")
     parser.add_argument("--list", action="store_true", help="list the jobs by family")
     parser.add_argument("--size", metavar="SIZE", help="size of the data, such as 2g")
     parser.add_argument(
         "--master", default="local-numa", metavar="M", help="default: local-numa, as planned"
     )
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="of data and draws (default: 1)"
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="seed of the data and of the job's random choices (default: 1)",
     )
-    parser.add_argument("--data", metavar="DIR", help="keep the data here, or use those here")
+    parser.add_argument(
+        "--data", metavar="DIR", help="directory of the data: used if present, else made there"
+    )
     parser.add_argument(
         "--conf", metavar="KEY=VALUE", action="append", default=[], help="a Spark setting"
     )
     parser.add_argument(
-        "--port", type=int, default=0, metavar="N", help="of a stream's source (default: any free)"
+        "--port",
+        type=int,
+        default=0,
+        metavar="N",
+        help="port of a stream's source (default: any free port)",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-    parser.add_argument("--keep", action="store_true", help="keep the answer's files and the log")
-    parser.add_argument("--markdown", action="store_true", help="with --list: docs/workloads.md")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--keep", action="store_true", help="keep the answer files and the log")
+    parser.add_argument(
+        "--markdown", action="store_true", help="with --list: print docs/workloads.md"
+    )
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
-    """The options; what is left over are parameters of the job, which stands first."""
+    """The options; the rest are parameters of the job, which comes first."""
     named = bool(words) and not words[0].startswith("-")
     wants_help = named and any(word in ("-h", "--help") for word in words[1:])
     if wants_help:
         words = [words[0]]
     options, rest = parser.parse_known_args(words)
     if rest and not named:
-        parser.error(f"'{rest[0]}' is not known here: the job's name comes first")
+        parser.error(f"'{rest[0]}' is not an option of hearth run: give the job's name first")
     options.parameters = pairs(rest)
     options.job_help = wants_help
     return options
 
 
 def run(options: Namespace) -> int:
-    """Lists, explains, or runs; 0 where the answer is not wrong."""
+    """Lists, explains, or runs; 0 unless the answer is wrong."""
     from hearth.report import workloads
     from hearth.report.terminal import Screen
     from hearth.workloads import catalogue

@@ -1,7 +1,6 @@
-"""Lists the runs on record, shows one, exports its data, deletes what is no longer wanted.
+"""Lists recorded runs, shows or exports one, deletes old ones.
 
-A run is on record when hearth profile ran it. RUN is its id, the beginning of one, its last four
-letters, or 'last'.
+hearth profile records runs. RUN is an id, the beginning of one, its last four letters, or 'last'.
 
 examples:
   hearth runs
@@ -32,23 +31,25 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     parser.set_defaults(action="list", json=False)
     actions = parser.add_subparsers(dest="action", metavar="list|show|export|delete")
-    listing = actions.add_parser("list", help="the runs, the oldest first (the default)")
-    listing.add_argument("--json", action="store_true", help="one JSON document")
-    showing = actions.add_parser("show", help="what one run was and where its time went")
+    listing = actions.add_parser("list", help="all runs, the oldest first (default)")
+    listing.add_argument("--json", action="store_true", help="print one JSON document")
+    showing = actions.add_parser("show", help="one run and where its time went")
     showing.add_argument("run", metavar="RUN")
-    showing.add_argument("--json", action="store_true", help="the whole analysis as JSON")
-    export = actions.add_parser("export", help="a run's data as tables")
+    showing.add_argument("--json", action="store_true", help="print the whole analysis as JSON")
+    export = actions.add_parser("export", help="export a run's data as tables")
     export.add_argument("run", metavar="RUN")
     export.add_argument("--format", choices=("parquet", "csv"), default="parquet")
-    export.add_argument("--output", metavar="DIR", help="where to (default: RUN's id)")
-    delete = actions.add_parser("delete", help="deletes runs that are over")
+    export.add_argument("--output", metavar="DIR", help="directory to write to (default: RUN's id)")
+    delete = actions.add_parser("delete", help="delete runs that have ended")
     delete.add_argument("run", nargs="*", metavar="RUN")
-    delete.add_argument("--older-than", metavar="AGE", help="such as 12h, 30d or 4w")
+    delete.add_argument(
+        "--older-than", metavar="AGE", help="delete runs older than 12h, 30d, 4w, ..."
+    )
     delete.add_argument("--yes", action="store_true", help="do not ask")
 
 
 def run(options: Namespace) -> int:
-    """Does what was asked for."""
+    """Runs the chosen action."""
     actions = {"list": _list, "show": _show, "export": _export, "delete": _delete}
     return actions[options.action or "list"](options)
 
@@ -126,14 +127,14 @@ def _delete(options: Namespace) -> int:
 
 def _chosen(options: Namespace) -> list[Record]:
     if bool(options.run) == (options.older_than is not None):
-        raise UserError("delete: name runs, or give --older-than AGE: one of the two")
+        raise UserError("delete: name runs or give --older-than AGE, not both")
     home = places.state_home()
     if options.run:
         chosen = [find_record(home, name) for name in options.run]
         for record in chosen:
             if record.running:
                 pid = record.head.owner.pid
-                raise UserError(f"'{record.id}' is running (process {pid}): end it first")
+                raise UserError(f"'{record.id}' is running (process {pid}): stop it first")
         return chosen
     before = time.time() - _age_s(options.older_than)
     records, _ = list_records(home)
@@ -147,11 +148,13 @@ def _started_s(record: Record) -> float:
 def _age_s(text: str) -> int:
     match = _AGE.fullmatch(text)
     if match is None:
-        raise UserError(f"--older-than: '{text}' is no age: write it as 12h, 30d or 4w")
+        raise UserError(f"--older-than: '{text}' is not an age: give one such as 12h, 30d or 4w")
     return int(match[1]) * _SECONDS[match[2]]
 
 
 def _agreed(count: int) -> bool:
     if not sys.stdin.isatty():
-        raise UserError(f"{count} runs would be deleted: say --yes where nobody can be asked")
+        raise UserError(
+            f"{count} runs would be deleted, and there is no terminal to confirm on: give --yes"
+        )
     return input(f"delete {'it' if count == 1 else f'these {count}'}? [y/N] ").lower() == "y"

@@ -1,7 +1,7 @@
-"""Shows running applications: where each executor is, as the kernel says, and any drift.
+"""Shows running applications: where the kernel says each executor is, and any drift.
 
 For each executor: its place in the plan, process id, CPUs allowed, memory policy, the nodes
-that hold its anonymous memory, and the CPUs on which its threads last ran; all read afresh.
+that hold its anonymous memory, and the CPUs on which its threads last ran, all read now.
 
 examples:
   hearth status
@@ -21,12 +21,12 @@ from hearth.planner.runs import Run
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("app", nargs="?", metavar="APP", help="one application, by its id or name")
-    parser.add_argument("--all", action="store_true", help="ended applications too")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("--all", action="store_true", help="include ended applications")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def run(options: Namespace) -> int:
-    """Lists the applications on record."""
+    """Lists the recorded applications."""
     from hearth.planner import places
     from hearth.planner.runs import find_run, read_runs
 
@@ -47,7 +47,7 @@ def run(options: Namespace) -> int:
 
 
 def _application(run: Run, debug: bool) -> dict[str, Any]:
-    """The record, the state, and for a running application a fresh reading."""
+    """The record, the state, and for a running application a new reading."""
     from hearth.planner import jvm
 
     directory = str(run.directory)

@@ -1,13 +1,13 @@
 """Runs an application like spark-submit, planned for this machine and bound to it.
 
-A drop-in for spark-submit: everything that it takes may be given, before the application as
-ever, and goes through untouched; what follows the application is the application's own.
-hearth's own options may stand anywhere before the application. The plan is printed on standard
-error in five lines; the exit code is the application's.
+A drop-in for spark-submit: all its options may be given, before the application as usual, and are
+passed through; whatever follows the application belongs to the application. hearth's own options
+may be anywhere before the application. A five-line plan is printed on standard error; the exit code
+is the application's.
 
 With no --master, or with one of the forms local-numa, local-numa[4] (executors) and
-local-numa[4x12] (executors x cores), hearth plans. Any other master is yours: hearth then only
-passes the command on to spark-submit.
+local-numa[4x12] (executors x cores), hearth plans. With any other master, hearth only passes the
+command on to spark-submit.
 
 examples:
   hearth submit my_job.py
@@ -29,25 +29,25 @@ from hearth.model.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
 from hearth.planner import places
 
 _REDACTED_NOTE = (
-    f"'{REDACTED}' stands for values that are hidden ({KEY_PATTERN}): the command above does not "
-    "run before they are put back; without --dry-run they are used as you gave them"
+    f"'{REDACTED}' hides values ({KEY_PATTERN}): the command above does not "
+    "run until you put them back; without --dry-run they are used as given"
 )
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's own options; those of spark-submit are told apart in `hearth.launch`."""
+    """The command's own options; those of spark-submit are separated in `hearth.launch`."""
     parser.usage = "hearth submit [options of hearth or spark-submit] APPLICATION [its arguments]"
     add_submit_arguments(parser)
     parser.add_argument(
-        "--dry-run", action="store_true", help="print the exact command, run nothing"
+        "--dry-run", action="store_true", help="print the exact command; run nothing"
     )
     parser.add_argument(
-        "--no-kept", action="store_true", help="leave aside what hearth compare --keep found"
+        "--no-kept", action="store_true", help="ignore what hearth compare --keep found"
     )
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
-    """The options, with the whole command line beside them."""
+    """The options, with the whole command line."""
     line = split_line(words, options_of(parser))
     options = parser.parse_args(line.hearth)
     options.line = line
@@ -72,7 +72,7 @@ def run(options: Namespace) -> int:
 
 
 def _use_kept_choice(options: Namespace) -> None:
-    """What `hearth compare --keep` found, where the user leaves the choice open."""
+    """Applies what `hearth compare --keep` found, if the user leaves the choice open."""
     from hearth.launch.choices import kept_choice
 
     if options.no_kept:
@@ -83,7 +83,7 @@ def _use_kept_choice(options: Namespace) -> None:
         choice = kept_choice(places.state_home(), options.line)
         words = parser.parse_args(choice["words"]) if choice else Namespace()
     except UserError as problem:
-        print(f"hearth: {problem}; it is planned afresh", file=sys.stderr)
+        print(f"hearth: {problem}; planning again", file=sys.stderr)
         return
     if choice is None:
         return
@@ -93,13 +93,13 @@ def _use_kept_choice(options: Namespace) -> None:
         setattr(options, name, getattr(options, name) or value)
     print(
         f"hearth: kept choice '{choice['arm']}' of comparison {choice['comparison']}: "
-        f"{choice['sentence']} (--no-kept plans afresh)",
+        f"{choice['sentence']} (--no-kept ignores it)",
         file=sys.stderr,
     )
 
 
 class _KeptWords(ArgumentParser):
-    """Reads the words of a kept choice, which a damaged or older file may hold of any kind."""
+    """Reads the words of a kept choice; a damaged or older file may hold anything."""
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"kept choice: {message}; 'hearth compare --forget' removes it")

@@ -1,7 +1,7 @@
-"""Shows a machine: packages, NUMA nodes, caches, cores, devices, and what may be used of it.
+"""Shows a machine: packages, NUMA nodes, caches, cores, devices, and the part that may be used.
 
 The machine is this one, a capture made by 'hearth gather' (or by hwloc-gather-topology), or
-one described in a line such as
+one described in one line, such as
   2 packages, 4 nodes of 128 GB, 6 cores x 8 threads
 
 examples:
@@ -13,13 +13,13 @@ examples:
 import json
 from argparse import ArgumentParser, Namespace
 
-MACHINE_HELP = "a capture, or a description in a line (default: this machine)"
+MACHINE_HELP = "a capture, or a one-line description (default: this machine)"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
-    parser.add_argument("--json", action="store_true", help="the JSON document of contract/")
+    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
 
 
 def run(options: Namespace) -> int:

@@ -1,8 +1,8 @@
 """Splits a `hearth submit` command line: hearth's options, spark-submit's, the application's.
 
 spark-submit's own options are known by whether they take a value (SparkSubmitOptionParser of
-Spark 4.3), because only so the application file can be told from a value. What comes after the
-application file is the application's and is never looked at.
+Spark 4.3), which is the only way to tell the application file from a value. Whatever follows the
+application file belongs to the application and is not inspected.
 """
 
 import re
@@ -33,15 +33,15 @@ _EQUALS = re.compile(r"(--[^=]+)=(.*)", re.DOTALL)
 
 
 def add_submit_arguments(parser: ArgumentParser) -> None:
-    """hearth's options that say how an application is planned."""
+    """hearth's options for planning an application."""
     add_workload_arguments(parser)
     parser.add_argument(
         "--hosts",
         choices=("node", "machine"),
-        help="what a host is to Spark: each NUMA node (default), or the machine",
+        help="what Spark treats as a host: each NUMA node (default), or the machine",
     )
     parser.add_argument(
-        "--unbound", action="store_true", help="start the executors unbound, for comparison"
+        "--unbound", action="store_true", help="start executors unbound, for comparison"
     )
     parser.add_argument(
         "--docker", action="store_true", help="start each executor in a Docker container"
@@ -102,7 +102,7 @@ class SubmitLine:
     application: list[str]
 
     def last(self, name: str) -> str | None:
-        """The value of an option given last: the one that Spark takes."""
+        """The last value given for an option: the one that Spark takes."""
         values = [option.value for option in self.options if option.name == name]
         return values[-1] if values else None
 
@@ -116,7 +116,8 @@ def split_line(
     """Splits the words behind `hearth submit` or a command like it.
 
     hearth_options: those of the command (`options_of` its parser); by default the planning ones.
-    Raises UserError for an option that neither hearth nor spark-submit knows, or lacks its value.
+    Raises UserError for an option that is unknown to both hearth and spark-submit, or that lacks
+    its value.
     """
     known = planning_options() if hearth_options is None else hearth_options
     line = SubmitLine([], [], [])
@@ -132,7 +133,7 @@ def split_line(
 
 
 def planning_words(line: SubmitLine) -> list[str]:
-    """Those of hearth's own words that say how to plan, with their values."""
+    """hearth's own planning options, with their values."""
     found: list[str] = []
     words = iter(line.hearth)
     for word in words:
@@ -176,4 +177,4 @@ def _unknown(word: str, hearth_options: Mapping[str, bool]) -> str:
     near = difflib.get_close_matches(word, [*hearth_options, *_WITH_VALUE, *_SWITCHES], n=1)
     hint = f"did you mean '{near[0]}'?" if near else "see 'hearth submit --help'"
     shown = Redaction.of({}).words([word])[0]
-    return f"'{shown}' is an option neither of hearth nor of spark-submit: {hint}"
+    return f"'{shown}' is not an option of hearth or spark-submit: {hint}"

@@ -1,6 +1,6 @@
 """Child processes and a directory that do not outlive this process, however it ends.
 
-A child is told by the kernel when its parent dies (prctl(2), PR_SET_PDEATHSIG; kept across
+The kernel signals a child when its parent dies (prctl(2), PR_SET_PDEATHSIG; kept across
 exec). The directory has a keeper: a small process that waits on a pipe whose other end only
 this process holds, and deletes the directory when the pipe closes, even after kill -9.
 """
@@ -60,8 +60,8 @@ def run_child(
 ) -> int:
     """Runs a command to its end, its output in `log`; its exit code.
 
-    watch: called a few times a second meanwhile. inherited: file descriptors that it keeps open.
-    On an interrupt the child is asked to end, then made to.
+    watch: called a few times a second. inherited: file descriptors to keep open.
+    On an interrupt the child is asked to end, then killed.
     """
     with open(log, "wb", opener=open_private) as output:
         child = subprocess.Popen(

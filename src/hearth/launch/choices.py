@@ -11,12 +11,12 @@ from hearth.model.documents import read_document
 from hearth.model.private import private_directory
 
 Document = dict[str, Any]
-#: What the user fixes on the command line speaks for itself: a kept choice then has no part in it.
+#: Options with which the user makes the choice: then a kept one is not used.
 _FIXING = ("--executors", "--cores", "--memory", "--unbound", "--docker", "--hosts")
 
 
 class Choice(TypedDict):
-    """What is kept; master: None where the words say all."""
+    """What is kept; master: None if the words suffice."""
 
     arm: str
     comparison: str
@@ -47,7 +47,7 @@ def kept_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> Documen
     file = _file(home, line, root)
     if not os.path.lexists(file):
         return None
-    return read_document(file, Choice, "delete it, or make it anew with 'hearth compare --keep'")
+    return read_document(file, Choice, "delete it, or replace it with 'hearth compare --keep'")
 
 
 def forget_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> bool:
@@ -59,7 +59,7 @@ def forget_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> bool:
 
 
 def application(line: SubmitLine) -> str:
-    """What is taken for the same application: the file, and the class of a jar."""
+    """What counts as the same application: the file, and the class of a jar."""
     file = str(Path(line.application[0]).resolve())
     name = line.last("--class")
     return f"{file} {name}" if name else file

@@ -12,13 +12,13 @@ from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 
 _LOCAL_NUMA = re.compile(r"local-numa(?:\[(\d+)(?:x(\d+))?\])?")
-#: Options that start nothing: hearth has no part in them.
+#: Options that start nothing: hearth only passes them on.
 _NO_APPLICATION = ("--kill", "--status", "--version", "--usage-error")
 
 
 @dataclass(frozen=True)
 class Launch:
-    """The command to run, what it adds to the environment, and what to tell the user first."""
+    """The command to run, what it adds to the environment, and notes for the user."""
 
     spark_submit: Path
     options: list[Option]
@@ -40,7 +40,7 @@ class Launch:
         return [*program, *options, *redaction.words(self.application)]
 
     def shell_text(self, redaction: Redaction) -> str:
-        """The command as a shell takes it, an option to a line, without its secrets."""
+        """The command as shell input, one option per line, without its secrets."""
         variables = [
             f"{name}={redaction.setting(name, value)}" for name, value in self.environment.items()
         ]
@@ -52,7 +52,7 @@ class Launch:
 
 
 def pass_through_reason(line: SubmitLine, master: str | None, remote: str | None) -> str | None:
-    """Why hearth has no part in this command line; None where it plans."""
+    """Why hearth only passes this command line on; None if it plans."""
     if line.has(*_NO_APPLICATION):
         return "nothing to plan"
     if remote is not None:
@@ -69,7 +69,7 @@ def fixed_by_master(master: str | None) -> tuple[int | None, int | None]:
     match = _LOCAL_NUMA.fullmatch(master)
     if match is None:
         forms = "local-numa, local-numa[4] or local-numa[4x12]"
-        raise UserError(f"--master: '{master}' is no form of local-numa: write {forms}")
+        raise UserError(f"--master: '{master}' is not a form of local-numa: write {forms}")
     executors, cores = match.groups()
     return int(executors) if executors else None, int(cores) if cores else None
 
@@ -78,7 +78,7 @@ def passed_through(spark_submit: Path, line: SubmitLine, reason: str) -> Launch:
     """spark-submit with what the user typed, less hearth's own options."""
     idle = planning_words(line)
     ignored = f", so {' '.join(idle)} has no effect" if idle else ""
-    note = f"{reason}: hearth only passes through{ignored}"
+    note = f"{reason}: hearth only passes through the command{ignored}"
     return Launch(spark_submit, line.options, line.application, {}, [note])
 
 
@@ -93,7 +93,7 @@ def composed(
 ) -> Launch:
     """spark-submit with the plan: the user's options, then what the plan adds, the application.
 
-    additions: settings of hearth's own (the plan file among them). jar: for the class path of the
+    additions: hearth's own settings (including the plan file). jar: for the class path of the
     driver; None for a native plan, which is plain Spark. driver_flags: JVM flags before the user's.
     """
     wanted = {**plan["conf"], **additions, **_driver_options(settings, plan, driver_flags or [])}
@@ -113,7 +113,7 @@ def composed(
 def _driver_options(
     settings: dict[str, str], plan: dict[str, Any], flags: list[str]
 ) -> dict[str, str]:
-    """The driver's JVM flags and the plan's, the user's own behind them: the last one counts."""
+    """The driver's JVM flags and the plan's, then the user's own: the last one counts."""
     name = "spark.driver.extraJavaOptions"
     ours = list(filter(None, [*flags, plan["conf"].get(name)]))
     return {name: " ".join([*ours, *filter(None, [settings.get(name)])])} if ours else {}
@@ -126,7 +126,7 @@ def class_path(line: SubmitLine, settings: dict[str, str], jar: Path) -> str:
 
 
 def _kept(option: Option, changed: dict[str, str], notes: list[str]) -> list[Option]:
-    """What becomes of one of the user's options."""
+    """Translates one of the user's options."""
     if option.name in ("--master", "--driver-class-path"):
         return []
     if option.name == "--conf" and (option.value or "").partition("=")[0].strip() in changed:

@@ -1,4 +1,5 @@
-"""Spark's driver from a class-data archive: most of the seconds before an application's first line.
+"""Spark's driver from a class-data archive: saves most of the time before an application's first
+line.
 
 The training run is a small application under `local-numa[1x1]`, in which the executor writes its
 own archive too (by the cluster manager), so that both are there for the first real application.
@@ -26,7 +27,7 @@ spark.stop()
 def driver_flags(
     spark_home: Path, class_path: str, jar: Path, *, make: bool, debug: bool
 ) -> list[str]:
-    """The JVM flags of the driver; none where its class path cannot be archived.
+    """The JVM flags of the driver; none if its class path cannot be archived.
 
     class_path: the driver's extra class path. make: whether to make a missing archive. An archive
     fits one class path only, so a user who adds to it starts without; so does one with files in
@@ -40,7 +41,7 @@ def driver_flags(
     except OSError as error:
         print(f"hearth: no class-data archive, so Spark starts slower: {error}", file=sys.stderr)
         made = None
-    # What the JVM has to say of an archive goes to standard error: the output is the application's.
+    # JVM messages about an archive go to standard error: standard output is the application's.
     return [*archive.using(made), "-Xlog:disable", "-Xlog:all=warning:stderr"] if made else []
 
 

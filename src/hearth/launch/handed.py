@@ -1,7 +1,7 @@
-"""Hands JVM options of the user's files over in files: a command line is for all to read.
+"""Passes JVM options from the user's files in files: every user can read a command line.
 
 The driver's go into an argument file of the JVM (`@file`, java(1)), those of executors into a
-properties file behind the user's own (`--extra-properties-file`), which only `--conf` overrides.
+properties file after the user's own (`--extra-properties-file`), which only `--conf` overrides.
 Both are named by a hash of their content, private, and swept with the plans.
 """
 
@@ -20,7 +20,7 @@ EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 
 
 def handed_over(launch: Launch, line: SubmitLine, state: Path) -> Launch:
-    """The launch with options of the user's files in files; those typed stay where they are.
+    """The launch with options from the user's files moved to files; typed ones stay.
 
     state: the directory below which the files are written.
     """

@@ -1,6 +1,6 @@
 """Refuses directories for shuffle files that cannot be used, before a JVM starts.
 
-With none that it can use Spark's own driver ends in stack traces.
+Without a usable one Spark's driver ends with stack traces.
 """
 
 import os
@@ -26,15 +26,13 @@ def check_local_dirs(settings: Mapping[str, str], environment: Mapping[str, str]
 
 
 def _check(source: str, wanted: Path) -> None:
-    """Nothing is made: the nearest that exists of the directory and those above it decides."""
+    """Creates nothing: the directory or its nearest existing parent decides."""
     path = Path.cwd() / wanted
     nearest = next(one for one in (path, *path.parents) if os.path.lexists(one))
     if not nearest.is_dir():
-        problem = f"'{nearest}' is no directory"
+        problem = f"'{nearest}' is not a directory"
     elif not os.access(nearest, os.W_OK | os.X_OK):
         problem = f"'{nearest}' cannot be written"
     else:
         return
-    raise UserError(
-        f"{source}: '{wanted}' cannot be used: {problem}; name directories that can be written"
-    )
+    raise UserError(f"{source}: '{wanted}' cannot be used: {problem}; name writable directories")

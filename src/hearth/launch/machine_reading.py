@@ -12,7 +12,7 @@ _GRACE_S = 20.0
 
 
 class MachineReading:
-    """A reading that goes on beside the application, from its start to `machine.json`."""
+    """A reading that runs alongside the application, from its start to `machine.json`."""
 
     def __init__(self, writer: RecordWriter, command: list[str], known: KnownMachine) -> None:
         self._writer = writer
@@ -26,7 +26,7 @@ class MachineReading:
             write_document(writer.directory / MACHINE, machine)
 
     def look(self, *, final: bool = False) -> None:
-        """Puts the document in its place once it is whole; `final` waits for it."""
+        """Moves the document into place once it is complete; `final` waits for it."""
         if self._verb is None or (not final and self._verb.poll() is None):
             return
         try:
@@ -46,4 +46,4 @@ class MachineReading:
             return
         self._part.unlink(missing_ok=True)
         write_document(self._writer.directory / MACHINE, {"absent": f"not read: {last}"})
-        self._writer.warn(f"the machine could not be read: {last}", "'hearth topology' tells more")
+        self._writer.warn(f"the machine could not be read: {last}", "'hearth topology' shows why")

@@ -1,7 +1,7 @@
-"""What an application's command line needs so that its run is on record: pure, plain text.
+"""What an application's command line needs so that its run is recorded: pure, plain text.
 
-Nothing of the user's is overridden: JVM options are added behind theirs, and an event log that they
-keep stays where they keep it.
+Nothing of the user's is overridden: JVM options are added after theirs, and their own event log
+stays where it is.
 """
 
 import shlex
@@ -39,7 +39,7 @@ def observed(
     additions = {"spark.eventLog.enabled": "true"}
     if not theirs:
         additions["spark.eventLog.dir"] = (record / "eventlog").as_uri()
-    # One plain file can be read while it grows; another form that the user asked for stays.
+    # One plain file can be read while it grows; a form that the user chose stays.
     for key in ("spark.eventLog.compress", "spark.eventLog.rolling.enabled"):
         additions[key] = effective.get(key, "false")
     own_log = record / "gc" / "executor-%p.log"
@@ -60,7 +60,7 @@ def gc_log_option(file: str) -> str:
 
 
 def _given(options: list[Option]) -> dict[str, str]:
-    """The settings that a command line makes, in its order."""
+    """The settings that a command line makes, in order."""
     settings: dict[str, str] = {}
     for option in options:
         value = option.value or ""
@@ -73,7 +73,7 @@ def _given(options: list[Option]) -> dict[str, str]:
 
 
 def _with(options: list[Option], additions: dict[str, str]) -> list[Option]:
-    """The options with the additions in place of what they were made from."""
+    """The options, with each addition replacing the option it was made from."""
 
     def key(option: Option) -> str | None:
         if option.name == "--conf":

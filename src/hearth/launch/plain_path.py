@@ -1,7 +1,7 @@
-"""A name that a JVM's options take, for a directory that has another.
+"""A path that JVM options accept, for a directory whose name they do not.
 
-`-Xlog` parts its words by colons and quotes, and a JVM under LC_ALL=C cannot write other letters
-than those of ASCII: the logs then go through a link in the directory for temporary files.
+`-Xlog` separates its words by colons and quotes, and a JVM under LC_ALL=C cannot write non-ASCII
+letters: the logs then go through a link in the directory for temporary files.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./+=@-]+")
 
 @contextlib.contextmanager
 def plain_path(directory: Path) -> Iterator[Path]:
-    """The directory itself, or where its name is not plain, a link to it for as long as needed."""
+    """The directory itself or, if its name is not plain, a link to it for as long as needed."""
     if _PLAIN.fullmatch(str(directory)):
         yield directory
         return
@@ -33,6 +33,6 @@ def check_locale(state: Path, environment: Mapping[str, str]) -> None:
     chosen = next((environment[name] for name in names if environment.get(name)), "C")
     if not str(state).isascii() and "utf" not in chosen.lower():
         raise UserError(
-            f"the state directory '{state}' has letters that Spark cannot write in the locale "
+            f"the state directory '{state}' has characters that Spark cannot write in the locale "
             f"'{chosen}': set LC_ALL=C.UTF-8, or HEARTH_STATE to a directory with a plain name"
         )

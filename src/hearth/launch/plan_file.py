@@ -1,8 +1,8 @@
-"""Where a plan lies while its application runs.
+"""Where a plan is while its application runs.
 
 The driver reads the plan from a file named by `spark.hearth.plan`. The file's name is a hash of
-its content, so a dry run prints the very command that runs, one plan takes one file however
-often it is used, and files not used for a week are swept.
+its content, so a dry run prints exactly the command that runs, a plan takes one file however often
+it is used, and files not used for a week are deleted.
 """
 
 import hashlib
@@ -32,8 +32,8 @@ def write_plan(plan: dict[str, Any], state: Path) -> Path:
 def write_for_runs(name: str, text: str, state: Path) -> Path:
     """The path of a private file that a run needs while it starts; sweeps old ones.
 
-    Where that cannot be written, with a warning, in a private temporary directory: the application
-    does not depend on hearth's state. Raises UserError where neither can be.
+    If that cannot be written, a private temporary directory is used with a warning: the application
+    does not depend on hearth's state. Raises UserError if neither works.
     """
     folder = state / "plans"
     try:
@@ -45,7 +45,7 @@ def write_for_runs(name: str, text: str, state: Path) -> Path:
     except OSError as error:
         raise UserError(
             f"{problem}, nor to '{tempfile.gettempdir()}': {error.strerror}; "
-            "make room, or set HEARTH_STATE to a directory that can be written"
+            "make room, or set HEARTH_STATE to a writable directory"
         ) from error
     print(f"hearth: {problem}; it is in '{instead}'", file=sys.stderr)
     return instead
@@ -59,7 +59,7 @@ def _written(name: str, text: str, folder: Path) -> Path:
 
 
 def _temporary() -> Path:
-    """A directory of this run alone, for nobody is left to delete it; those of others are swept."""
+    """A directory for this run only; nobody is left to delete it, so old ones are swept here."""
     before = time.time() - KEPT_S
     for old in Path(tempfile.gettempdir()).glob(f"{_TEMPORARY}*"):
         seen = old.lstat()

@@ -1,7 +1,7 @@
-"""Runs an application as a child, on record: the sampler beside it, the record closed at its end.
+"""Runs an application as a child and records it: a sampler alongside, the record closed at the end.
 
-Whoever dies, nobody stays behind: the kernel ends the driver when this process dies, and the
-sampler, which then hears nothing more from here, sees to the driver's own children.
+Whichever process dies, none stays behind: the kernel ends the driver when this process dies, and
+the sampler, whose input then closes, ends the driver's own children.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ _SAMPLER_GRACE_S = 20.0
 class Profiled:
     """A run that is over: its record, the application's exit code, and how it ended.
 
-    problem: why parts of the record are missing, where any are.
+    problem: why parts of the record are missing, if any are.
     """
 
     directory: Path
@@ -59,7 +59,7 @@ class Profiled:
 
 
 def profile(submission: Submission, line: SubmitLine, arm: str | None, debug: bool) -> Profiled:
-    """Runs the application on record; raises UserError where nothing of it would run here."""
+    """Runs and records the application; raises UserError if nothing of it would run here."""
     master = _checked(submission, line)
     check_locale(places.state_home(), os.environ)
     name = application_name(line, submission.settings)
@@ -118,7 +118,7 @@ def _head(
 
 
 def _sustained_bandwidth(probes: list[dict[str, Any]], debug: bool) -> dict[str, Any]:
-    """Measured once per machine, but only where there is a use to hold against it."""
+    """Measured once per machine, but only if there is a use to compare it with."""
     from hearth.planner.sustained import known_bandwidth, sustained_bandwidth
 
     counted = any(probe["name"] == "bandwidth" and probe["status"] == "on" for probe in probes)
@@ -167,7 +167,7 @@ class _Run:
 
     @contextlib.contextmanager
     def _keeping(self) -> Iterator[None]:
-        """Around what hearth keeps for itself: the application does not depend on it."""
+        """For what hearth keeps for itself: the application does not depend on it."""
         try:
             yield
         except OSError as error:
@@ -216,12 +216,12 @@ class _Run:
         if not any((self._writer.directory / "eventlog").iterdir()):
             self._writer.warn(
                 "Spark wrote no event log into the record, so nothing is known of stages and tasks",
-                "where the application sets spark.eventLog.* itself, give them on the command line",
+                "if the application sets spark.eventLog.* itself, give them on the command line",
             )
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
-        """The first interrupt asks the application to end; it is made to after some seconds."""
+        """The first interrupt asks the application to end; some seconds later it is killed."""
 
         def ask(number: int, _frame: object) -> None:
             self._interrupted = number

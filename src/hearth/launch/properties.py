@@ -16,7 +16,7 @@ def read_properties(path: Path, what: str) -> dict[str, str]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{what}: cannot read '{path}': {error}") from error
-    if "\0" in text or "\\u0000" in text:  # which no command line can hold
+    if "\0" in text or "\\u0000" in text:  # not possible on a command line
         raise UserError(f"{what}: '{path}' holds a NUL character: is it a properties file?")
     settings = {}
     for line in _logical_lines(text):
@@ -27,7 +27,7 @@ def read_properties(path: Path, what: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> list[str]:
-    """Lines without comments; one that ends in an odd number of backslashes goes on."""
+    """Lines without comments; one that ends in an odd number of backslashes continues."""
     lines: list[str] = []
     pending = ""
     for raw in re.split(r"\r\n|\r|\n", text):
@@ -48,5 +48,5 @@ def _unescape(text: str) -> str:
         code = match[1]
         return chr(int(code[1:], 16)) if len(code) == 5 else _NAMED.get(code, code)
 
-    # Two escapes may be the halves of one character, as Java writes those above U+FFFF.
+    # Two escapes may be the halves of one character: Java writes those above U+FFFF so.
     return _ESCAPE.sub(plain, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")

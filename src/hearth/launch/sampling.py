@@ -1,7 +1,7 @@
-"""The sampler of a run: a process beside the application, with what this one has loaded already.
+"""The sampler of a run: a process alongside the application, forked with this process's modules
+loaded.
 
-It is forked and not started anew: a Python of its own takes 60 ms of CPU time to load the same
-modules, which a short run would feel.
+A new Python would take 60 ms of CPU time to load the same modules, which matters in a short run.
 """
 
 import contextlib
@@ -14,12 +14,12 @@ from typing import NoReturn
 
 from hearth.measure import sampler
 
-_NAME = "hearth-sampler"  # as the kernel tells it, of 15 characters at most
+_NAME = "hearth-sampler"  # as the kernel reports it, at most 15 characters
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class SamplerProcess:
-    """A running sampler; it sees by its standard input whether this process lives."""
+    """A running sampler; its standard input shows whether this process lives."""
 
     def __init__(self, record: Path, driver_pid: int) -> None:
         hears, self._says = os.pipe()
@@ -34,7 +34,7 @@ class SamplerProcess:
         try:
             os.write(self._says, b"end\n")
         except BrokenPipeError:
-            pass  # it ended before; its code tells
+            pass  # it has already ended; see its exit code
         finally:
             os.close(self._says)
         ended = os.pidfd_open(self.pid)
@@ -47,7 +47,7 @@ class SamplerProcess:
 
 
 def _log(record: Path) -> int:
-    """Of what goes wrong in the sampler; nowhere, where the record takes no more files."""
+    """For errors of the sampler; nowhere, if the record takes no more files."""
     try:
         return os.open(record / "sampler.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError:
@@ -58,7 +58,7 @@ def _become_sampler(hears: int, record: Path, driver_pid: int) -> NoReturn:
     """What the child does."""
     code = 1
     try:
-        for number in _SIGNALS:  # as a program that was started: not the parent's ways
+        for number in _SIGNALS:  # like a newly started program, without the parent's handlers
             signal.signal(number, signal.SIG_DFL)
         log = _log(record)
         for ours, theirs in ((hears, 0), (log, 1), (log, 2)):

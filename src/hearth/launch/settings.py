@@ -1,4 +1,4 @@
-"""Every Spark setting that the user made, wherever, in Spark's own order of precedence."""
+"""Every Spark setting that the user made anywhere, in Spark's order of precedence."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,7 +33,7 @@ _VARIABLES = {
     "SPARK_EXECUTOR_CORES": ("spark.executor.cores",),
     "SPARK_MEM": ("spark.driver.memory", "spark.executor.memory"),
 }
-#: Those that Spark drops for a master that begins with `local` (SparkSubmit's OptionAssigner).
+#: Options that Spark drops for a master that begins with `local` (SparkSubmit's OptionAssigner).
 DROPPED_BY_SPARK = (
     "--executor-cores",
     "--executor-memory",
@@ -78,7 +78,7 @@ def _of_files(line: SubmitLine, spark_home: Path, environment: Mapping[str, str]
 
 
 def _last_on_the_line(line: SubmitLine) -> dict[str, str]:
-    """What the driver's JVM starts with: its launcher takes what is last, as option or `--conf`."""
+    """What the driver's JVM starts with: its launcher takes the last, be it option or `--conf`."""
     found: dict[str, str] = {}
     for option in line.options:
         value = option.value or ""
@@ -92,7 +92,7 @@ def _last_on_the_line(line: SubmitLine) -> dict[str, str]:
 def variable_settings(
     settings: Mapping[str, str], environment: Mapping[str, str]
 ) -> dict[str, tuple[str, str]]:
-    """Settings that Spark takes from variables where nothing else makes them: (variable, value)."""
+    """Settings that Spark takes from variables if nothing else sets them: (variable, value)."""
     found: dict[str, tuple[str, str]] = {}
     for name, keys in _VARIABLES.items():
         for key in keys:
@@ -129,7 +129,7 @@ def user_deploy_mode(
 
 
 def check_spark(spark_home: Path) -> None:
-    """Raises UserError where the jar of hearth was not made for this Spark."""
+    """Raises UserError if hearth's jar was not built for this Spark."""
     cores = sorted((spark_home / "jars").glob("spark-core_*.jar"))
     if not any(jar.name.startswith("spark-core_2.13-4.3.") for jar in cores):
         found = cores[-1].name if cores else "no spark-core jar"

@@ -1,7 +1,7 @@
 """The environment in which spark-submit runs: what `spark-env.sh` makes of the caller's.
 
-Every script of Spark's sources it first (bin/load-spark-env.sh): what it sets stands before
-what the caller's environment says.
+Every script of Spark's sources it first (bin/load-spark-env.sh): what it sets overrides the
+caller's environment.
 """
 
 import os
@@ -13,7 +13,7 @@ from hearth.launch.settings import conf_folder
 from hearth.model.errors import UserError
 
 _LIMIT_S = 60
-# What the script prints is no part of the answer.
+# What the script prints is not part of the answer.
 _SOURCE = 'exec 3>&1 >&2; set -a; . "$0"; exec env -0 >&3'
 _SHELLS_OWN = ("_", "SHLVL", "PWD", "OLDPWD")
 
@@ -46,7 +46,7 @@ def _sourced(script: Path, environment: dict[str, str]) -> dict[str, str]:
         )
     except subprocess.TimeoutExpired as error:
         raise UserError(
-            f"{script}: it has not ended within {_LIMIT_S} s, and spark-submit reads it too: "
+            f"{script}: it did not end within {_LIMIT_S} s, and spark-submit reads it too: "
             "correct it"
         ) from error
     if done.returncode:

@@ -1,6 +1,6 @@
 """From a command line of `hearth submit` to what runs: the plan, the settings, the command.
 
-Shared by the commands that run an application; the command alone prints and starts it.
+Shared by the commands that run an application; only the command prints and starts it.
 """
 
 import os
@@ -31,9 +31,9 @@ from hearth.planner.request import plan_request
 
 @dataclass(frozen=True)
 class Submission:
-    """What is to run: the command, the user's own settings, the master, the plan if hearth plans.
+    """What to run: the command, the user's own settings, the master, the plan if hearth plans.
 
-    master is None where nobody named one and Spark takes its default.
+    master is None if none was given and Spark takes its default.
     """
 
     launch: compose.Launch
@@ -45,7 +45,7 @@ class Submission:
 def prepare(
     options: Namespace, line: SubmitLine, show_plan: Callable[[dict[str, Any]], None]
 ) -> Submission:
-    """Plans where hearth plans, and composes the command; `show_plan` is called once planned.
+    """Plans if hearth plans, and composes the command; `show_plan` is called with the plan.
 
     options: those of `add_submit_arguments`, with `dry_run` and `debug`. Raises UserError.
     """
@@ -84,13 +84,13 @@ def _check(line: SubmitLine, settings: dict[str, str]) -> None:
         )
     if "spark.hearth.plan" in settings:
         raise UserError(
-            f"spark.hearth.plan: '{settings['spark.hearth.plan']}' is a plan already and hearth "
+            f"spark.hearth.plan: '{settings['spark.hearth.plan']}' is already a plan and hearth "
             "submit makes its own: leave the key out, or use spark-submit"
         )
 
 
 def _take_variables(line: SubmitLine, settings: dict[str, str]) -> list[str]:
-    """Takes the settings that variables make; what to tell the user of them."""
+    """Takes settings from environment variables; returns notes for the user."""
     notes = []
     for key, (name, value) in variable_settings(settings, os.environ).items():
         settings[key] = value
@@ -109,7 +109,7 @@ def _plan(options: Namespace, settings: dict[str, str], master: str | None) -> d
             raise UserError(f"--{name}: {given} contradicts the master {master}: give one of them")
         setattr(options, name, fixed if fixed is not None else given)
     conf = {key: value for key, value in settings.items() if key != "spark.master"}
-    # Spark looks there first, and a directory of the plan's would never be used.
+    # Spark looks there first and would ignore the plan's directory.
     if os.environ.get("SPARK_LOCAL_DIRS"):
         conf["spark.local.dir"] = os.environ["SPARK_LOCAL_DIRS"]
     plan: dict[str, Any] = jvm.call(
@@ -119,7 +119,7 @@ def _plan(options: Namespace, settings: dict[str, str], master: str | None) -> d
 
 
 def _idle(options: Namespace, plan: dict[str, Any]) -> list[str]:
-    """What the user asked of executors where the plan has none."""
+    """Notes on executor options that have no effect, because the plan has no executors."""
     if plan["mode"] != "native":
         return []
     asked = [f"--{name}" for name in ("unbound", "docker") if getattr(options, name)]
@@ -128,7 +128,7 @@ def _idle(options: Namespace, plan: dict[str, Any]) -> list[str]:
 
 
 def _additions(options: Namespace, plan: dict[str, Any]) -> tuple[dict[str, str], Path | None]:
-    """hearth's own settings and its jar; none for a native plan, which is plain Spark."""
+    """hearth's own settings and its jar; neither for a native plan, which is plain Spark."""
     if plan["mode"] == "native":
         return {}, None
     from hearth.launch.plan_file import write_plan

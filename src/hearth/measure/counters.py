@@ -1,6 +1,6 @@
 """What hardware counters mean: perf's output as values, and the published formulas over them.
 
-Pure functions. Latencies of the formulas of S4 are those of Ivy Bridge, in cycles; another
+Pure functions. Latencies of the formulas of Awan 2016 are those of Ivy Bridge, in cycles; another
 processor has others, so each takes its latency as an argument. A share that is not known is None.
 """
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 from hearth.model.documents import parse
 
-#: S4's latencies on Ivy Bridge, in cycles.
+#: Awan's latencies on Ivy Bridge, in cycles.
 LOCAL_DRAM_CYCLES = 130
 REMOTE_DRAM_CYCLES = 310
 L2_HIT_CYCLES = 12
 L1_MISS_CYCLES = 6
-#: Bounds of S4's regions of memory latency, as shares of the sustained bandwidth.
+#: Bounds of Awan's regions of memory latency, as shares of the sustained bandwidth.
 LINEAR_FROM, EXPONENTIAL_FROM = 0.4, 0.8
 #: Below this share of the time an event was counted, its extrapolation says little (our judgement).
 LEAST_RUNNING_SHARE = 0.25
@@ -145,26 +145,26 @@ def share_of(part: float | None, whole: float | None) -> float | None:
 
 
 def instructions_per_cycle(instructions: float | None, cycles: float | None) -> float | None:
-    """IPC; its reciprocal is CPI (S1 classes by it)."""
+    """IPC; its reciprocal is CPI, by which Baig 2018 classifies."""
     return share_of(instructions, cycles)
 
 
 def local_dram_bound(
     local_loads: float | None, cycles: float | None, latency_cycles: float = LOCAL_DRAM_CYCLES
 ) -> float | None:
-    """S4, formula 1: share of cycles spent on loads that local memory answered."""
+    """Awan 2016, formula 1: share of cycles spent on loads that local memory answered."""
     return _stalled(local_loads, cycles, latency_cycles)
 
 
 def remote_dram_bound(
     remote_loads: float | None, cycles: float | None, latency_cycles: float = REMOTE_DRAM_CYCLES
 ) -> float | None:
-    """S4, formula 2: the same for loads that another node's memory answered."""
+    """Awan 2016, formula 2: the same for loads that another node's memory answered."""
     return _stalled(remote_loads, cycles, latency_cycles)
 
 
 def smt_effectiveness(smt_scaling: float, dp_scaling: float) -> float:
-    """S4, formula 3: smt_scaling x (0.538 + 0.462 / dp_scaling); above 1 the second thread pays.
+    """Awan 2016, formula 3: smt_scaling x (0.538 + 0.462 / dp_scaling); above 1, two threads pay.
 
     smt_scaling: speed-up of two threads a core over one. dp_scaling: of twice the cores.
     Raises ValueError where a scaling is not above zero.
@@ -177,14 +177,14 @@ def smt_effectiveness(smt_scaling: float, dp_scaling: float) -> float:
 def l1_miss_impact(
     l1_misses: float | None, cycles: float | None, latency_cycles: float = L1_MISS_CYCLES
 ) -> float | None:
-    """S4, formula 4: share of cycles that misses of the first-level cache cost."""
+    """Awan 2016, formula 4: share of cycles that misses of the first-level cache cost."""
     return _stalled(l1_misses, cycles, latency_cycles)
 
 
 def l2_hit_impact(
     l2_hits: float | None, cycles: float | None, latency_cycles: float = L2_HIT_CYCLES
 ) -> float | None:
-    """S4, formula 5: share of cycles that hits of the second-level cache cost."""
+    """Awan 2016, formula 5: share of cycles that hits of the second-level cache cost."""
     return _stalled(l2_hits, cycles, latency_cycles)
 
 
@@ -193,7 +193,7 @@ def _stalled(events: float | None, cycles: float | None, latency: float) -> floa
 
 
 def peak_bandwidth_gb_s(mega_transfers_per_s: float, channels: int) -> float:
-    """S4, formula 6: peak of a socket in GB/s (10^9 bytes), channels of 8 bytes.
+    """Awan 2016, formula 6: peak of a socket in GB/s (10^9 bytes), channels of 8 bytes.
 
     Raises ValueError where an argument is not above zero.
     """
@@ -205,7 +205,7 @@ def peak_bandwidth_gb_s(mega_transfers_per_s: float, channels: int) -> float:
 
 
 def bandwidth_region(used_gb_s: float, sustained_gb_s: float) -> str:
-    """S4's region of latency: constant below 40 % of sustained, linear to 80 %, exponential."""
+    """Awan's region of latency: constant below 40 % of sustained, linear to 80 %, exponential."""
     if not (sustained_gb_s > 0 and math.isfinite(used_gb_s)):
         raise ValueError(f"{used_gb_s} of {sustained_gb_s} GB/s: no sustained bandwidth to compare")
     share = used_gb_s / sustained_gb_s

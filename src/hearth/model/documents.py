@@ -1,7 +1,7 @@
-"""JSON documents read from files: sound and of the shape that the reader counts on, or an error.
+"""JSON documents read from files: sound and of the expected shape, or an error.
 
 A file may be cut off, empty, a directory, another document, nested a million times deep, or hold
-numbers that are none: what is read here is a value that no reader further on can stumble over. A
+invalid numbers: no later reader can stumble over a value read here. A
 shape is a type: a dataclass, a TypedDict, `dict[str, X]`, `list[X]`, `X | Y`, `Measured[X]`,
 `Literal`, `Annotated[X, check]` (the check raises ValueError), str, int, float (any number), bool,
 None or Any. An object of JSON may hold more than its shape names; a dataclass keeps that in its
@@ -66,7 +66,7 @@ def read_document(file: Path, shape: Any, remedy: str) -> Document:
 
 
 def load_document(file: Path, shape: Any) -> Document:
-    """The document of a file; raises OSError or, for one that is damaged, ValueError."""
+    """The document of a file; raises OSError or, for a damaged one, ValueError."""
     document = parse(_bytes(file))
     check(document, shape)
     return dict(document)
@@ -93,7 +93,7 @@ def load_measured(file: Path, kind: type[T]) -> Measured[T]:
 def read_lines(file: Path, shape: Any) -> tuple[list[Document], int]:
     """The documents of a file of JSON lines, and how many of its lines are damaged.
 
-    A last line without its end was cut short by a kill: it does not count. None of a missing file.
+    A last line without its end was cut short by a kill and is ignored. A missing file has none.
     Raises OSError.
     """
     return _each_line(file, lambda line: checked(line, shape))
@@ -117,7 +117,7 @@ def _each_line(file: Path, read: Callable[[bytes], T]) -> tuple[list[T], int]:
 def raw_lines(file: Path) -> list[bytes]:
     """The whole lines of a file, without what a kill cut short; none of a missing file.
 
-    Raises OSError, and ValueError for what is no file of hearth's.
+    Raises OSError, and ValueError for what is not a file of hearth's.
     """
     return _bytes(file).split(b"\n")[:-1] if os.path.lexists(file) else []
 
@@ -130,9 +130,9 @@ def checked(line: bytes, shape: Any) -> Document:
 
 
 def append_line(file: Path, document: Document) -> None:
-    """Adds a line to a file that this process alone writes, and sees that it is on the disk.
+    """Appends a line to a file that only this process writes, and forces it to disk.
 
-    Raises OSError; of a line that did not fit nothing stays behind.
+    Raises OSError; nothing remains of a line that did not fit.
     """
     line = json.dumps(document).encode() + b"\n"
     with open(file, "ab", buffering=0, opener=open_private) as lines:
@@ -147,18 +147,18 @@ def append_line(file: Path, document: Document) -> None:
 
 
 def reason(error: OSError | ValueError) -> str:
-    """What is wrong, in a few words."""
+    """What is wrong, briefly."""
     return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
 
 
 def parse(text: bytes | str) -> Any:
-    """The value of a JSON text; raises ValueError, with the reason, for one that is not sound."""
+    """The value of a JSON text; raises ValueError, with the reason, for an unsound one."""
     try:
         return _sound(json.loads(text), 0)
     except RecursionError:
         raise ValueError(f"it is nested over {_DEEPEST} deep") from None
     except UnicodeDecodeError as error:
-        raise ValueError(f"it is no UTF-8 text (byte {error.start})") from None
+        raise ValueError(f"it is not UTF-8 text (byte {error.start})") from None
     except json.JSONDecodeError as error:
         raise ValueError(_not_json(error)) from None
 
@@ -167,7 +167,7 @@ def _not_json(error: json.JSONDecodeError) -> str:
     if not error.doc.strip():
         return "it is empty"
     cut = not error.doc[error.pos :].strip() or error.msg.startswith("Unterminated string")
-    return "it is cut off" if cut else f"it is no JSON (line {error.lineno})"
+    return "it is cut off" if cut else f"it is not JSON (line {error.lineno})"
 
 
 def check(value: Any, shape: Any, place: str = "it") -> None:
@@ -176,12 +176,12 @@ def check(value: Any, shape: Any, place: str = "it") -> None:
 
 
 def typed(value: Any, kind: type[T]) -> T:
-    """A JSON value as a dataclass; raises ValueError, naming the place, where it is not of it."""
+    """A JSON value as a dataclass; raises ValueError, naming the place, where it does not fit."""
     return cast(T, _typed(value, kind, "it"))
 
 
 def to_json(value: Any) -> Any:
-    """Dataclasses, and what stands in them, as JSON values; `typed` reads them again."""
+    """Dataclasses, and their contents, as JSON values; `typed` reads them again."""
     if isinstance(value, Absent):
         return {"absent": value.reason}
     if isinstance(value, dict):
@@ -220,7 +220,7 @@ def _typed(value: Any, shape: Any, place: str) -> Any:
         return _one_of(value, inner, place)
     if origin is Literal:
         if value not in inner:
-            raise ValueError(f"{place} is {_shown(value)}, none of {', '.join(map(str, inner))}")
+            raise ValueError(f"{place} is {_shown(value)}, not one of {', '.join(map(str, inner))}")
         return value
     if origin in (dict, list):
         return _items(value, origin, inner[-1], place)
@@ -317,7 +317,7 @@ def _shown(value: Any) -> str:
 def _sound(value: Any, depth: int) -> Any:
     """The value, with texts that can be printed; raises ValueError for what no reader expects."""
     if isinstance(value, str):
-        # A lone surrogate, as of a file name that is no UTF-8, can be printed nowhere.
+        # A lone surrogate, from a file name that is not UTF-8, cannot be printed.
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, int | float) and not -_LARGEST <= value < _LARGEST:  # nor is NaN
         raise ValueError(f"it holds the number {str(value)[:_SHOWN]}")
@@ -331,10 +331,10 @@ def _sound(value: Any, depth: int) -> Any:
 
 
 def _bytes(file: Path) -> bytes:
-    """What a file holds; a pipe is not waited for, nor is what no document holds read."""
+    """The content of a regular file of a plausible size; never waits for a pipe."""
     seen = file.stat()
     if not stat.S_ISREG(seen.st_mode):
-        raise ValueError("it is no file")
+        raise ValueError("it is not a file")
     if seen.st_size > _MOST_BYTES:
-        raise ValueError(f"its {seen.st_size >> 20} MB are more than hearth ever writes")
+        raise ValueError(f"its {seen.st_size >> 20} MB exceed what hearth ever writes")
     return file.read_bytes()

@@ -9,14 +9,14 @@ _MOST = 1 << 17
 def parse_ids(text: str) -> list[int]:
     """The ids of a list that hearth's JVM side wrote; the empty text is the empty list.
 
-    Raises ValueError for a text that is none.
+    Raises ValueError for any other text.
     """
     ids: list[int] = []
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
         span = range(int(first), int(last or first) + 1)
         if len(ids) + len(span) > _MOST:
-            raise ValueError(f"'{part[:40]}': no machine has over {_MOST} CPUs")
+            raise ValueError(f"'{part[:40]}': no machine has more than {_MOST} CPUs")
         ids.extend(span)
     return ids
 

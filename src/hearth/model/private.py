@@ -1,7 +1,7 @@
-"""Files and directories that only their owner can read, from the first moment, whatever the umask.
+"""Files and directories that only their owner can read, from creation, whatever the umask.
 
-Records, plans and logs hold command lines and settings. A directory that is there already must be
-this user's own: in a place that others can write to, one made beforehand could lead anywhere.
+Records, plans and logs hold command lines and settings. An existing directory must be this user's
+own: where others can write, one made beforehand could lead anywhere.
 """
 
 import errno
@@ -14,9 +14,9 @@ _DIRECTORY = 0o700
 
 
 def private_directory(path: Path) -> Path:
-    """Makes a directory, with all above it that are missing; tightens an open one of this user's.
+    """Makes a directory and missing parents; tightens an open one of this user's.
 
-    Raises PermissionError, with the reason, where it or a link to it is somebody else's.
+    Raises PermissionError, with the reason, if it or a link to it belongs to another user.
     """
     path = path.absolute()
     if not path.parent.exists():
@@ -38,7 +38,7 @@ def private_directory(path: Path) -> Path:
 
 
 def ours(file: Path) -> bool:
-    """Whether a file is there that nobody but this user or root can have written or replaced."""
+    """Whether the file exists and only this user or root can have written or replaced it."""
     try:
         seen, folder = file.lstat(), file.parent.stat()
     except OSError:
@@ -54,7 +54,7 @@ def open_private(path: str, flags: int) -> int:
 
 
 def write_private(file: Path, content: str | bytes) -> None:
-    """Writes a file that is there as a whole or not at all; replaces the one before."""
+    """Writes a file completely or not at all; replaces an existing one."""
     part = file.with_name(f".{file.name}.{os.getpid()}")
     part.unlink(missing_ok=True)  # of an earlier process of this id
     try:
@@ -73,7 +73,7 @@ def _make(path: Path) -> None:
 
 
 def _check_owner(path: Path) -> None:
-    """Of the link itself, where it is one: a user may move his directories to another disk."""
+    """Checks a link itself, not its target: users may move their directories to another disk."""
     owner = path.lstat().st_uid
     if owner != os.geteuid():
         raise _not_ours(path, owner)

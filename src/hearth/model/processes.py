@@ -1,4 +1,4 @@
-"""Processes by identity: a process id alone may have gone to another process meanwhile."""
+"""Processes by identity: a process id alone may have been reused."""
 
 import ctypes
 import os
@@ -15,13 +15,13 @@ def start_ticks(pid: int, proc: Path = Path("/proc")) -> int | None:
         stat = (proc / str(pid) / "stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return None
-    # The command name stands in brackets and may itself hold blanks and brackets.
+    # The command name is in brackets and may itself contain blanks and brackets.
     fields = stat[stat.rindex(")") + 2 :].split(" ")
     return None if fields[0] == "Z" else int(fields[22 - 3])
 
 
 def is_alive(pid: int, ticks: int, proc: Path = Path("/proc")) -> bool:
-    """Whether the very process is alive that had this id and start."""
+    """Whether the process with this id and start time is alive."""
     return start_ticks(pid, proc) == ticks
 
 

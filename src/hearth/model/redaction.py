@@ -1,9 +1,9 @@
 """Hides secrets in what is shown or kept, by Spark's own rule.
 
 Spark hides the value of a setting whose key or value matches `spark.redaction.regex`, and what
-`spark.redaction.string.regex` matches in any text (Utils.redact of Spark 4.3). Here the same holds
-for what is in a value: `-Dkey=value`, `key=value`, `--key value` lose the value where the key
-matches, and a URL loses its credentials (RFC 3986, userinfo). Names of files stay.
+`spark.redaction.string.regex` matches in any text (Utils.redact of Spark 4.3). The same is done
+within values: `-Dkey=value`, `key=value`, `--key value` lose the value where the key matches, and a
+URL loses its credentials (RFC 3986, userinfo). Names of files stay.
 """
 
 import re
@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-#: What stands in place of a value (Utils.REDACTION_REPLACEMENT_TEXT).
+#: What replaces a value (Utils.REDACTION_REPLACEMENT_TEXT).
 REDACTED = "*********(redacted)"
 KEY_PATTERN = "spark.redaction.regex"
 TEXT_PATTERN = "spark.redaction.string.regex"
 #: Spark 4.3's default (SECRET_REDACTION_PATTERN).
 _DEFAULT = "(?i)secret|password|token|access[.]?key|credential"
-#: Settings whose values are names and numbers of hearth's, or patterns: hidden by their keys alone.
+#: Settings whose values are hearth's names and numbers, or patterns: hidden by key only.
 _OPEN = ("spark.hearth.", "spark.redaction.")
 
 _ASSIGNED = re.compile(r"([\w.\-]+)(?:\s*=\s*|[\"']\s*:\s*|:\s+)")
@@ -31,7 +31,7 @@ _CREDENTIALS = re.compile(
     r"|([A-Za-z][\w+.\-]*://)[^\s/@:]*:[^\s/@]*(?=@)"
     r"|(jdbc:oracle:\w+:)[^\s@]+(?=@)"
 )
-#: A file's name alone tells no secret, and a command without it tells nothing.
+#: A file's name is not a secret, and a command without it is useless.
 _PATH = re.compile(r"(?<![\w/.\-])(?:file:)?/[^\s,:;=\"']*")
 _HIDDEN = re.compile(r"[\w.\-]*(?:\s*=\s*|[\"']?\s*:\s*|\s+)?" + re.escape(REDACTED))
 
@@ -47,7 +47,7 @@ class Redaction:
     def of(cls, settings: Mapping[str, str]) -> "Redaction":
         """Of the user's settings, else Spark's default."""
         known = {key: settings[key] for key in (KEY_PATTERN, TEXT_PATTERN) if key in settings}
-        # An event log may hold it redacted by itself.
+        # An event log may hold the pattern itself redacted.
         known = {key: value for key, value in known.items() if value != REDACTED}
         text = known.get(TEXT_PATTERN)
         return cls(_pattern(known.get(KEY_PATTERN, _DEFAULT)), _pattern(text) if text else None)
@@ -108,7 +108,7 @@ class Redaction:
         return {**plan, "executors": executors, "conf": conf}
 
     def _word(self, word: str) -> str:
-        """One word: its value goes on to its end, whatever blanks it holds."""
+        """One word: its value extends to its end, blanks included."""
         match = _WHOLE.fullmatch(word)
         if match and self.secret.search(match[1]):
             return word[: match.start(2)] + REDACTED
@@ -136,7 +136,7 @@ def is_redacted(texts: Iterable[str]) -> bool:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """A pattern of Java's; one that Python cannot read hides every value."""
+    """A Java pattern; one that Python cannot read hides every value."""
     try:
         return re.compile(text)
     except re.error:

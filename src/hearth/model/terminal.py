@@ -1,4 +1,4 @@
-"""What reaches a terminal: text alone, no command to it.
+"""What reaches a terminal: text only, no control sequences.
 
 Names, settings, logs and captures come from anywhere. A control character in them could colour,
 move, rename or answer for the user (ESC, C1; ECMA-48), a bidirectional override could show a text
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-#: hearth's own colours, of `Screen.paint` and `Screen.hue`: from anywhere else they only colour.
+#: hearth's own colours, of `Screen.paint` and `Screen.hue`: from elsewhere they can only colour.
 _OWN = r"\x1b\[(?:0|1|2|7|3[123]|38;5;\d{1,3})m"
 _CLEAR_LINE = "\r\x1b[K"
 _CONTROLS = (
@@ -27,7 +27,7 @@ def escaped(text: str) -> str:
 
 
 class TerminalStream:
-    """A stream that escapes what it is given; on a terminal, hearth's own colours pass."""
+    """A stream that escapes its text; on a terminal, hearth's own colours pass."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -44,13 +44,13 @@ class TerminalStream:
         return getattr(self._stream, name)
 
     def redraw(self, text: str) -> None:
-        """Puts a text in place of the terminal's last line."""
+        """Replaces the terminal's last line."""
         self._stream.write(_CLEAR_LINE + escaped(text))
         self._stream.flush()
 
 
 def redraw(text: str) -> None:
-    """Puts a text in place of the last line of standard error, a terminal."""
+    """Replaces the last line of standard error, a terminal."""
     stream = sys.stderr
     wrapped = stream if isinstance(stream, TerminalStream) else TerminalStream(stream)
     wrapped.redraw(text)
@@ -58,7 +58,7 @@ def redraw(text: str) -> None:
 
 @contextmanager
 def escaping_output() -> Iterator[None]:
-    """Everything that this process prints meanwhile, on both streams."""
+    """Escapes everything that this process prints meanwhile, on both streams."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = TerminalStream(before[0]), TerminalStream(before[1])
     try:

@@ -21,7 +21,7 @@ from hearth.planner import places
 #: Archives of a kind that stay: some 40 to 100 MB each.
 _KEPT = 4
 _LEFT_S = 3600
-#: A reason why none could be made holds for a day: a disk that was full may have room again.
+#: A failure to make one is remembered for a day: a disk that was full may have room again.
 _REFUSED_S = 24 * 3600
 _REQUEST = b'{"machine": "2 packages, 2 nodes of 64 GB, 8 cores x 2 threads"}'
 
@@ -32,7 +32,7 @@ class Training:
 
     name: the kind of archive. key: what it depends on. command: the training run, given the flag
     that makes the JVM write its archive. limit_s: how long that may take, in seconds.
-    announcement: said before a run that takes long; empty for one that does not.
+    announcement: printed before a long run; empty for a short one.
     """
 
     name: str
@@ -58,7 +58,7 @@ def archive_flags(java: Path, jvm: list[str], debug: bool) -> list[str]:
 def prepared(training: Training, debug: bool) -> Path | None:
     """The archive; made first where it is missing.
 
-    One that cannot be made only costs time: None, the reason is kept, `--debug` shows it.
+    If none can be made, that only costs time: None; the reason is kept and `--debug` shows it.
     """
     archive = existing(training)
     if archive is not None:
@@ -82,7 +82,7 @@ def prepared(training: Training, debug: bool) -> Path | None:
 
 
 def existing(training: Training) -> Path | None:
-    """The archive where it has been made already; a damaged one is removed."""
+    """The archive, if it has been made; a damaged one is removed."""
     for archive in sorted(places.cache_home().glob(f"{training.name}-{training.key}.*.jsa")):
         with contextlib.suppress(OSError):
             if ours(archive) and archive == name_of(training, archive):
@@ -92,7 +92,7 @@ def existing(training: Training) -> Path | None:
 
 
 def using(archive: Path) -> list[str]:
-    """The flags by which a JVM starts from an archive; one that does not fit is left aside."""
+    """The flags by which a JVM starts from an archive; one that does not fit is ignored."""
     return [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"]
 
 
@@ -107,9 +107,9 @@ def _place(training: Training, end: str) -> Path:
 
 
 def name_of(training: Training, content: Path) -> Path:
-    """The archive with this content: size and Adler-32 stand in its name.
+    """The archive with this content: its name has the size and Adler-32.
 
-    A JVM that starts from an archive which was cut off or changed crashes, now or later.
+    A JVM that starts from a truncated or changed archive crashes sooner or later.
     """
     total = 1
     with content.open("rb") as file:
@@ -145,13 +145,13 @@ def _make(training: Training) -> str:
 
 
 def drop_oldest(folder: Path, name: str) -> None:
-    """The newest few stay: each jar and each JVM has its own, as have checkouts side by side.
+    """The newest few stay: each jar and each JVM has its own, as has each checkout.
 
-    So does what is being made; a part of long ago is that of a command that was killed.
+    Unfinished ones stay too, except old ones, which a killed command left.
     """
     files = list(folder.glob(f"{name}-*"))
     kept = [file for file in files if file.suffix != ".part"]
-    with contextlib.suppress(FileNotFoundError):  # another process does the same
+    with contextlib.suppress(FileNotFoundError):  # another process did the same
         parts = [file for file in files if file.suffix == ".part"]
         left = [file for file in parts if time.time() - file.stat().st_mtime > _LEFT_S]
         for old in [*sorted(kept, key=lambda file: -file.stat().st_mtime)[_KEPT:], *left]:

@@ -40,7 +40,7 @@ def call(
     """The document that a verb answers.
 
     compute: for a verb whose loops must be compiled well, which a short-lived JVM does without.
-    Raises UserError with the JVM side's own one-line message where the user can put it right.
+    Raises UserError with the JVM side's own one-line message if the user can correct it.
     """
     text = json.dumps(request) if request is not None else ""
     done = subprocess.run(
@@ -63,22 +63,22 @@ def call(
     except ValueError as error:
         raise UserError(
             f"java's answer to '{verb}' cannot be read: {error}; run it again, and report it "
-            "where that does not help"
+            "if that does not help"
         ) from error
 
 
 def _no_answer(verb: str, done: subprocess.CompletedProcess[str]) -> str:
-    """Of a JVM that did not start, or was killed: hearth's program in it ends with 2 or 70."""
+    """For a JVM that did not start or was killed; hearth's own exit codes are 2 and 70."""
     said = "".join(done.stderr.strip().splitlines()[-1:]) or "it said nothing"
     how = f"was killed by signal {-done.returncode}" if done.returncode < 0 else "failed"
     code = f" with {done.returncode}" if done.returncode > 0 else ""
-    return f"java {how}{code} at '{verb}': {said}; is there memory for it, and is JAVA_HOME right?"
+    return f"java {how}{code} at '{verb}': {said}; check free memory and JAVA_HOME"
 
 
 def begin(command: list[str], answer: Path) -> subprocess.Popen[str]:
-    """Starts a `command` beside what the caller does; its document goes to the file `answer`.
+    """Starts a `command` in the background; its document goes to the file `answer`.
 
-    It takes the CPU time that others leave, and ends with this process. Standard error is a pipe.
+    It runs at the lowest priority and ends with this process. Standard error is a pipe.
     """
     ask = die_with(os.getpid())
 

@@ -1,6 +1,6 @@
-"""The machine as a run before read it, for as long as nothing that tells has changed.
+"""The machine as an earlier run read it, as long as nothing relevant has changed.
 
-Reading takes a JVM of hearth's own, 0.2 s of CPU time, which a profile of a short run would feel.
+Reading takes a JVM with 0.2 s of CPU time, which matters when profiling a short run.
 The document is kept in the cache: for this boot, hearth, the CPUs and memory that this process may
 use, the machine's settings, its memory and its devices. Only free memory is read each time.
 """
@@ -43,12 +43,12 @@ class KnownMachine:
         total = (root / "proc/meminfo").read_text(encoding="ascii").partition("\n")[0]
         folders = filter(Path.is_dir, map(self._sys.joinpath, _DEVICES))
         devices = [sorted(path.name for path in folder.iterdir()) for folder in folders]
-        told = json.dumps([allowed, total, devices, settings], sort_keys=True)
-        key = hashlib.sha256(f"{archive.key([places.hearth_jar()], [])} {told}".encode())
+        facts = json.dumps([allowed, total, devices, settings], sort_keys=True)
+        key = hashlib.sha256(f"{archive.key([places.hearth_jar()], [])} {facts}".encode())
         self._file = places.cache_home() / f"{_NAME}-{key.hexdigest()[:16]}.json"
 
     def document(self) -> dict[str, Any] | None:
-        """What was read in this boot, with the memory that is free now; None where nothing was."""
+        """What was read in this boot, with the memory that is free now; None if nothing was."""
         try:
             kept = load_document(self._file, _Kept)
         except (OSError, ValueError):  # not there, or damaged: it is read again
@@ -64,7 +64,7 @@ class KnownMachine:
         return dict(kept["machine"])
 
     def keep(self, machine: dict[str, Any]) -> None:
-        """Keeps what was read just now; where that cannot be, it is read again the next time."""
+        """Keeps what was just read; if that fails, it is read again next time."""
         with contextlib.suppress(OSError):
             private_directory(self._file.parent)
             write_document(self._file, {"boot_id": self._boot, "machine": machine})

@@ -16,7 +16,7 @@ def hearth_jar() -> Path:
     jars = sorted(folder.glob("hearth-spark_*.jar"))
     if len(jars) != 1:
         found = f"{len(jars)} jars" if jars else "no jar"
-        raise UserError(f"{found} of hearth in {folder}: one is needed, run 'make setup'")
+        raise UserError(f"{found} of hearth in {folder}: exactly one is needed, run 'make setup'")
     return jars[0]
 
 
@@ -29,7 +29,7 @@ def spark_home() -> Path:
                 f"SPARK_HOME: no bin/spark-submit in '{chosen}': correct the variable or unset it"
             )
         return Path(chosen)
-    # Found, not imported: importing pyspark takes a good part of a second.
+    # Found, not imported: importing pyspark takes most of a second.
     package = importlib.util.find_spec("pyspark")
     if package is None or not package.submodule_search_locations:
         raise UserError("pyspark is not installed: pip install pyspark==4.3.0, or set SPARK_HOME")
@@ -53,7 +53,7 @@ def state_home() -> Path:
 
 
 def cache_home() -> Path:
-    """What can be made again at any time: `~/.cache/hearth` (XDG)."""
+    """What can be recreated at any time: `~/.cache/hearth` (XDG)."""
     return _base("XDG_CACHE_HOME", ".cache") / "hearth"
 
 
@@ -71,6 +71,6 @@ def home() -> Path:
 
 
 def _base(variable: str, below_home: str) -> Path:
-    """A base directory; a path that is not absolute does not count (XDG Base Directory 0.8)."""
+    """A base directory; a relative path is ignored (XDG Base Directory 0.8)."""
     chosen = os.environ.get(variable, "")
     return Path(chosen) if chosen.startswith("/") else home() / below_home

@@ -1,4 +1,4 @@
-"""The request that the `plan` verb reads: what is known, and what the user fixed."""
+"""The request that the `plan` verb reads: what is known and what the user fixed."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any
@@ -15,20 +15,24 @@ KINDS = ("sql", "ml", "graph", "etl")
 def add_workload_arguments(parser: ArgumentParser) -> None:
     """The options that `hearth plan` and `hearth submit` share."""
     parser.add_argument("--input", metavar="SIZE", help="size of the input, such as 200g")
-    parser.add_argument("--workload", choices=KINDS, help="kind of work, where known")
+    parser.add_argument("--workload", choices=KINDS, help="kind of work, if known")
     parser.add_argument("--executors", type=int, metavar="N", help="fix the number of executors")
-    parser.add_argument("--cores", type=int, metavar="N", help="fix the task slots of each")
-    parser.add_argument("--memory", metavar="SIZE", help="fix the heap of each, such as 20g")
+    parser.add_argument(
+        "--cores", type=int, metavar="N", help="fix the task slots of each executor"
+    )
+    parser.add_argument(
+        "--memory", metavar="SIZE", help="fix the heap of each executor, such as 20g"
+    )
 
 
 def plan_request(options: Namespace, conf: dict[str, str], machine: str | None) -> dict[str, Any]:
-    """The request for options of `add_workload_arguments`; what is not said is absent."""
+    """The request for options of `add_workload_arguments`; options not given are absent."""
     for name in ("executors", "cores"):
         value = getattr(options, name)
         if value is not None and value < 1:
             raise UserError(f"--{name}: {value} is below 1: give at least 1, or leave it out")
         if value is not None and value > _MOST_CPUS:
-            limit = f"no machine has over {_MOST_CPUS} CPUs, and each takes one"
+            limit = f"no machine has more than {_MOST_CPUS} CPUs, and each needs one"
             raise UserError(f"--{name}: {value} is too many: {limit}; give fewer, or leave it out")
     size = parse_bytes(options.input, "--input") if options.input is not None else None
     memory = parse_mb(options.memory, "--memory") if options.memory is not None else None
@@ -60,7 +64,7 @@ def parse_conf(settings: list[str], what: str = "--conf") -> dict[str, str]:
 
 
 def _shown(setting: str) -> str:
-    """A setting that is none, such as `spark.some.password hush`: no more of it than its key."""
+    """Shows a malformed setting, such as `spark.some.password hush`, by its key only."""
     redaction = Redaction.of({})
     key, blank, _ = setting.partition(" ")
     return (

@@ -41,7 +41,7 @@ class Run:
 
     @property
     def state(self) -> str:
-        """What the driver last wrote; `gone` where it said it was running and is no more."""
+        """What the driver last wrote; `gone` if that is `running` but the driver has ended."""
         state = str(self.record["state"])
         return "gone" if state == "running" and not self.alive else state
 
@@ -49,7 +49,7 @@ class Run:
 def read_runs(state_home: Path) -> tuple[list[Run], list[str]]:
     """All runs on record, the oldest first, and a line for each that cannot be read.
 
-    A directory without a record yet is left out.
+    A directory without a record yet is skipped.
     """
     runs, problems = [], []
     for directory in sorted((state_home / "runs").glob("*")):
@@ -60,8 +60,8 @@ def read_runs(state_home: Path) -> tuple[list[Run], list[str]]:
             runs.append(Run(directory, load_document(file, RunDocument)))
         except FileNotFoundError:
             if os.path.lexists(file):
-                problems.append(f"'{file}' leads to no file; delete it")
-            # else swept between listing and reading
+                problems.append(f"'{file}' points to a missing file; delete it")
+            # else deleted between listing and reading
         except (OSError, ValueError) as error:
             problems.append(f"'{file}' cannot be read: {reason(error)}; delete its directory")
     return sorted(runs, key=lambda run: str(run.record["started_at"])), problems

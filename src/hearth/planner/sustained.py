@@ -1,6 +1,6 @@
-"""The memory bandwidth that this machine sustains, by a STREAM-like kernel, measured once.
+"""The memory bandwidth that this machine sustains, measured once with a STREAM-like kernel.
 
-The answer is kept in the cache, by the machine, its settings and the jar that measured it.
+The result is cached by machine, settings and the jar that measured it.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ _SETTINGS = (
     "/sys/kernel/mm/transparent_hugepage/enabled",
     "/sys/devices/system/cpu/smt/control",
 )
-# Of /proc/cpuinfo only what a processor is, not what it does at the moment.
+# Of /proc/cpuinfo only what is fixed, not what changes from moment to moment.
 _STEADY = ("model name", "cpu family", "stepping", "cache size", "CPU part", "cpu\t", "machine")
 
 
@@ -32,10 +32,10 @@ class _Document(TypedDict):
 
 
 def known_bandwidth() -> dict[str, Any] | None:
-    """What was measured before on this machine as it is set now; None where nothing was."""
+    """What was measured earlier on this machine with its present settings; None if nothing was."""
     try:
         return load_document(_place(), _Document)
-    except (OSError, ValueError):  # not there, or damaged: it is measured again where it is wanted
+    except (OSError, ValueError):  # not there, or damaged: it is measured again when needed
         return None
 
 
@@ -55,7 +55,7 @@ def sustained_bandwidth(*, debug: bool = False) -> dict[str, Any]:
         private_directory(file.parent)
         write_document(file, document)
     except OSError as error:
-        print(f"hearth: the bandwidth is measured again next time: {error}", file=sys.stderr)
+        print(f"hearth: the bandwidth will be measured again next time: {error}", file=sys.stderr)
     return document
 
 

@@ -80,7 +80,7 @@ def _executor(executor: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-#: Of the top-down method, level 1; then what S4's formulas say of cycles.
+#: Of the top-down method, level 1; then what Awan's formulas say of cycles.
 _TOP_DOWN = {
     "retiring": "retiring",
     "bad_speculation": "bad speculation",
@@ -97,7 +97,7 @@ _OF_CYCLES = {
 
 
 def _processor(metrics: dict[str, Any], screen: Screen) -> list[str]:
-    """Top-down of all executors, and S4's shares; where no counter ran, the gaps tell."""
+    """Top-down of all executors, and Awan's shares; where no counter ran, the gaps tell."""
     if is_absent(metrics):
         return []
     total = metrics["total"]

@@ -174,7 +174,7 @@ def _check_ours(place: Path) -> None:
     if not place.exists():
         return
     if not place.is_dir():
-        raise UserError(f"--data: '{place}' is no directory")
+        raise UserError(f"--data: '{place}' is not a directory")
     theirs = any(not file.name.startswith(".") for file in place.iterdir())
     if theirs and not (place / _PLAN).exists():
         raise UserError(

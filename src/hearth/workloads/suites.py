@@ -24,9 +24,10 @@ class Entry:
 _FAMILIES = {"batch": ("core", "ml", "graph", "sql"), "streaming": ("streaming",), "sql": ("sql",)}
 #: Suites of published studies, by name and settings.
 _STUDIES: dict[str, list[tuple[str, dict[str, str]]]] = {
-    # S2: SortBy and GroupBy of the OSU benchmarks.
+    # Lu 2017: SortBy and GroupBy of the OSU benchmarks.
     "osu": [("group-by", {}), ("sort-by", {})],
-    # S1: SVM, SQL RDDRelation, PageRank. S3: K-Means, and TPC-H Q1 (little shuffle), Q5, Q9 (much).
+    # Baig 2018: SVM, SQL RDDRelation, PageRank.
+    # Chiba 2015: K-Means, and TPC-H Q1 (little shuffle), Q5, Q9 (much).
     "paper-numa": [
         ("linear-svm", {}),
         ("rdd-relation", {}),

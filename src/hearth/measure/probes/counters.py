@@ -25,7 +25,7 @@ HARDWARE = (
     *("cycles", "instructions", "branches", "branch-misses", "LLC-loads", "LLC-load-misses"),
     *("node-loads", "node-load-misses", "dTLB-loads", "dTLB-load-misses", "iTLB-load-misses"),
 )
-#: What the formulas of S4 read, by generations of processors, the newest first; the first whose
+#: What the formulas of Awan 2016 read, by processor generation, the newest first; the first whose
 #: names perf knows here is used. Intel since Skylake; Haswell, Broadwell; Sandy and Ivy Bridge.
 OF_S4 = (
     (

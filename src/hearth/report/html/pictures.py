@@ -141,7 +141,7 @@ def _heat_cell(cell: Document | None, best: float, worst: float) -> str:
 
 
 def draw_threads(threads: Document, wall_s: float, node_of_cpu: dict[int, str]) -> str:
-    """Which CPU each thread was seen on, over time, a colour for each thread (as in S3)."""
+    """Which CPU each thread was seen on, over time, a colour for each thread (as in Chiba 2015)."""
     times, tids, cpus = threads["t"], threads["tid"], threads["cpu"]
     rows = {cpu: row for row, cpu in enumerate(sorted(set(cpus) | set(node_of_cpu)))}
     height = max(60.0, min(len(rows) * 14.0, 420.0))

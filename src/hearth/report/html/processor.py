@@ -1,4 +1,4 @@
-"""The processor on the page: top-down bars, and S4's shares with how far to believe them."""
+"""The processor on the page: top-down bars, and Awan's shares with how far to trust them."""
 
 from typing import Any
 

@@ -225,7 +225,7 @@ def bandwidth_parts(bandwidth: Any) -> Document:
 
 
 def _bandwidth(timeline: Document, scale: Scale) -> list[Lane | None]:
-    """A lane of shares with S4's regions; one of GB/s for nodes whose sustained rate is unknown."""
+    """A lane of shares with Awan's regions; in GB/s for nodes whose sustained rate is unknown."""
     bandwidth = timeline.get("bandwidth")
     if reason_absent(bandwidth) or not bandwidth:
         return []
@@ -241,7 +241,7 @@ def _bandwidth(timeline: Document, scale: Scale) -> list[Lane | None]:
     return lanes
 
 
-#: S4's regions of memory latency: name, from, to; the last one has no end.
+#: Awan's regions of memory latency: name, from, to; the last one has no end.
 _REGIONS = (("constant", 0.0, 0.4), ("linear", 0.4, 0.8), ("exponential", 0.8, None))
 
 
@@ -261,7 +261,7 @@ def _region(scale: Scale, y: Scale, name: str, low: float, high: float | None) -
     opacity = {"constant": 0.0, "linear": 0.10, "exponential": 0.25}[name]
     band = element(
         "rect",
-        element("title", text(f"{name} latency (S4), from {low:.0%} of sustained")),
+        element("title", text(f"{name} latency (Awan 2016), from {low:.0%} of sustained")),
         x=scale(scale.low),
         y=top,
         width=scale(scale.high) - scale(scale.low),
