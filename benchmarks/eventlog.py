@@ -60,11 +60,12 @@ def _moved(event: dict[str, Any], task: int, later_ms: int) -> str:
 def measure(log: Path) -> dict[str, Any]:
     """Analyses one log in this process; seconds and peak resident megabytes."""
     from hearth.analysis.analysis import analyse_event_log
+    from hearth.model.measured import known
 
     start, cpu = time.monotonic(), time.process_time()
     analysis = analyse_event_log(log)
     return {
-        "tasks": analysis["totals"]["tasks"],
+        "tasks": known([analysis.totals])[0].tasks,
         "log_mb": round(log.stat().st_size / 1e6, 1),
         "wall_s": round(time.monotonic() - start, 2),
         "cpu_s": round(time.process_time() - cpu, 2),

@@ -83,13 +83,14 @@ def memory_row(t: int, executor: int) -> dict[str, Any]:
 def measure(directory: Path) -> dict[str, Any]:
     """Analyses one record in this process."""
     from hearth.analysis.analysis import analyse
+    from hearth.model.measured import known
 
     start, cpu = time.monotonic(), time.process_time()
     analysis = analyse(directory)
     size = sum(file.stat().st_size for file in directory.glob("samples/*"))
     return {
-        "sampled_s": analysis["executors"][0]["use"]["sampled_s"],
-        "executors": len(analysis["executors"]),
+        "sampled_s": known([analysis.executors[0].use])[0].sampled_s,
+        "executors": len(analysis.executors),
         "samples_mb": round(size / 1e6, 1),
         "wall_s": round(time.monotonic() - start, 2),
         "cpu_s": round(time.process_time() - cpu, 2),

@@ -3,14 +3,20 @@
 import json
 import re
 from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from hearth.analysis.analysis import analyse_event_log
+from hearth.analysis.document import Analysis
 from hearth.cli import main
+from hearth.measure.shapes import Head
+from hearth.model.documents import to_json, typed
+from hearth.model.measured import Absent
 from hearth.planner.request import plan_request
 from support import ROOT, Command
 
@@ -45,7 +51,7 @@ def test_the_plan_document_holds_to_its_contract(hearth: Command, machine: list[
 
 @pytest.mark.parametrize("log", sorted((ROOT / "fixtures" / "eventlogs").glob("*.jsonl")))
 def test_the_analysis_of_an_event_log_holds_to_its_contract(log: Path) -> None:
-    validate("analysis", json.loads(json.dumps(analyse_event_log(log))))
+    validate("analysis", json.loads(json.dumps(to_json(analyse_event_log(log)))))
 
 
 def test_the_plan_request_holds_to_its_contract() -> None:
@@ -79,3 +85,43 @@ def test_every_shared_capture_is_shown_and_planned_for(
         assert "allowed to this process" in capsys.readouterr().out
         assert main(["plan", "--machine", str(capture)]) == 0, capture.name
         assert capsys.readouterr().err == ""
+
+
+def fitting(shape: Any, schema: Any, definitions: Any, place: str = "") -> Iterator[str]:
+    """The places at which dataclasses and a schema name other fields."""
+    schema = definitions[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    inner = [part for part in get_args(shape) if part not in (type(None), Absent)]
+    if "anyOf" in schema:
+        (measured,) = [s for s in schema["anyOf"] if s.get("$ref") != "#/$defs/absent"]
+        yield from fitting(inner[0], measured, definitions, place)
+    elif is_dataclass(shape):
+        hints = get_type_hints(shape)
+        if schema.get("additionalProperties") is False:
+            names = set(schema["properties"])
+            if not set(hints) == names == set(schema["required"]):
+                yield f"{place}: {sorted(set(hints) ^ names)}"
+        for name, part in schema.get("properties", {}).items():
+            if name in hints:
+                yield from fitting(hints[name], part, definitions, f"{place}/{name}")
+    elif get_origin(shape) is list and "items" in schema:
+        yield from fitting(inner[0], schema["items"], definitions, f"{place}/0")
+    elif get_origin(shape) is dict and isinstance(schema.get("additionalProperties"), dict):
+        of_each = schema["additionalProperties"]
+        yield from fitting(inner[-1], of_each, definitions, f"{place}/*")
+
+
+def test_the_analysis_names_its_fields_as_its_contract_does() -> None:
+    schema = json.loads((ROOT / "contract" / "analysis.schema.json").read_text())
+    assert list(fitting(Analysis, schema, schema["$defs"])) == []
+    example = json.loads((ROOT / "contract" / "examples" / "analysis.json").read_text())
+    assert to_json(typed(example, Analysis)) == example
+
+
+def test_a_record_is_read_by_the_names_of_its_contract() -> None:
+    schema = json.loads((ROOT / "contract" / "record.schema.json").read_text())
+    known = {each.name for each in fields(Head)}
+    assert known - set(schema["properties"]) == {"sustained_bandwidth"}
+    needed = {each.name for each in fields(Head) if each.default is each.default_factory}
+    assert needed <= set(schema["required"])
+    example = json.loads((ROOT / "contract" / "examples" / "record.json").read_text())
+    assert typed(example, Head).clock.wall_ns == example["clock"]["wall_ns"]

@@ -14,6 +14,7 @@ import pytest
 from damaged import Damage, of_bytes, of_json, of_lines, of_text
 
 from hearth.analysis.analysis import analyse, analyse_event_log, compose
+from hearth.analysis.document import Analysis
 from hearth.analysis.eventlog import MOST_STAGES, read_event_log
 from hearth.analysis.evidence import gather
 from hearth.analysis.export import flat
@@ -30,7 +31,7 @@ from hearth.launch.properties import read_properties
 from hearth.measure.counters import parse_perf_line, topdown_metric
 from hearth.measure.placement import PlacementCopy
 from hearth.measure.record import find_record, list_records
-from hearth.model.documents import read_document
+from hearth.model.documents import read_document, to_json
 from hearth.model.errors import UserError
 from hearth.planner import jvm
 from hearth.planner.known_machine import KnownMachine
@@ -98,9 +99,9 @@ def try_all(file: Path, whole: bytes, damage: Damage, read: Callable[[], Any], *
     read()
 
 
-def shown(analysis: dict[str, Any]) -> None:
+def shown(analysis: Analysis) -> None:
     """All that is made of an analysis."""
-    json.dumps(analysis, allow_nan=False)
+    json.dumps(to_json(analysis), allow_nan=False)
     "\n".join(show_profile(analysis, SCREEN)).encode()
     page([analysis]).encode()
 
@@ -151,7 +152,7 @@ def test_what_a_log_leaves_out_is_said(tmp_path: Path) -> None:
     started = [event for event in events if "ApplicationStart" not in event]
     (tmp_path / "headless").write_text("\n".join(started) + "\n")
     analysis = analyse_event_log(tmp_path / "headless")
-    assert analysis["record"]["application"] == "headless"
+    assert analysis.record.application == "headless"
     shown(analysis)
     ends = [event for event in events if "SparkListenerTaskEnd" in event]
     damaged = [
@@ -160,7 +161,7 @@ def test_what_a_log_leaves_out_is_said(tmp_path: Path) -> None:
     count = sum(a != b for a, b in zip(damaged, events, strict=True))
     assert count > 0
     (tmp_path / "typed").write_text("\n".join(damaged) + "\n")
-    warnings = [w["what"] for w in analyse_event_log(tmp_path / "typed")["warnings"]]
+    warnings = [w.what for w in analyse_event_log(tmp_path / "typed").warnings]
     assert f"event log: {count} events could not be read and are not in the sums" in warnings
 
 

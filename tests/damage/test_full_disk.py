@@ -73,7 +73,7 @@ def test_a_profile_whose_disk_fills_ends_with_the_applications_code_and_a_readab
     assert problems == []
     assert (record.state, record.end and record.end.exit_code) == ("failed", 7)
     analysis = analyse(record.directory)
-    warnings = [warning["what"] for warning in analysis["warnings"]]
+    warnings = [warning.what for warning in analysis.warnings]
     assert any("parts of the record could not be written" in warning for warning in warnings)
 
 
@@ -92,7 +92,7 @@ def test_of_a_record_on_a_full_disk_the_end_is_kept_and_what_is_lost_is_said(sma
     assert [row["number"] for row in rows[:100]] == list(range(100))
     (warning,), _ = read_lines(writer.directory / "warnings.jsonl", dict[str, Any])
     assert "could not be written: No space left on device" in warning["what"]
-    assert analyse(writer.directory)["record"]["state"] == "finished"
+    assert analyse(writer.directory).record.state == "finished"
     assert not list(small.rglob("*.analysis.*"))
 
 

@@ -12,7 +12,7 @@ import pytest
 from profiled_runs import only_record, start_profile
 
 from hearth.analysis.analysis import analyse
-from hearth.model.documents import read_lines
+from hearth.model.documents import read_lines, to_json
 from hearth.model.processes import is_alive
 from hearth.planner import places
 
@@ -83,7 +83,7 @@ def test_an_executor_that_a_worker_started_is_sampled_and_its_gc_log_is_on_recor
     assert max(row["utime"] for row in samples if row["pid"] == executor["pid"]) > 50
     log = record.directory / "gc" / f"executor-{executor['pid']}.log"
     assert "Pause" in log.read_text()
-    (told,) = [e for e in analyse(record.directory)["executors"] if e["id"] == "0"]
+    (told,) = [e for e in to_json(analyse(record.directory))["executors"] if e["id"] == "0"]
     assert told["tasks"] > 0
     assert told["use"]["cpu_s"]["user"] > 0.5
     assert told["gc"]["pauses"] > 0

@@ -1,37 +1,67 @@
 """An analysis made up for the page's tests; every number in it is known. Not a measurement."""
 
 import random
+from dataclasses import replace
 from typing import Any
 
 from hearth.analysis import metrics
 from hearth.analysis.counts import Count
+from hearth.analysis.document import Analysis, Bandwidth, Metrics, NodeBandwidth, Regions
+from hearth.model.documents import typed
+from hearth.model.measured import Absent
 
 WALL_S = 60.0
 
 
-def analysis(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[str, Any]:
+def analysis(tasks: int = 400, arm: str | None = None, seed: int = 1) -> Analysis:
     """A run of two executors on two nodes, with four stages."""
+    return typed(document(tasks, arm, seed), Analysis)
+
+
+def document(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[str, Any]:
+    """The same as JSON (contract/analysis.schema.json)."""
     rows = _tasks(tasks, random.Random(seed))
     return {
-        "format": 1,
+        "schema": "hearth/analysis/1",
         "record": {
             "id": "20260101-000000-shop-0001",
             "application": "shop <window> & co",
+            "application_id": "local-1",
+            "spark_version": "4.3.0",
             "master": "local-numa[2x4]",
             "arm": arm,
             "state": "finished",
+            "started": None,
             "wall_s": WALL_S,
+            "exit_code": 0,
         },
-        "machine": {"nodes": [_node("0", "0-3"), _node("8", "4-7")]},
+        "machine": {
+            "architecture": "x86_64",
+            "cpus": "0-7",
+            "packages": 2,
+            "nodes": [_node("0", "0-3"), _node("8", "4-7")],
+            "settings": {},
+        },
         "probes": [
             {"name": "process", "status": "on", "reason": None},
             {"name": "counters", "status": "absent", "reason": "perf is not installed"},
         ],
-        "warnings": ["the event log's last line was cut off"],
+        "warnings": [{"what": "the event log's last line was cut off", "remedy": None}],
         "executors": [_executor("0", "0", "0-3", 0.99), _executor("1", "8", "4-7", 0.61)],
         "stages": [_stage(i, tasks // 4) for i in range(4)],
-        "totals": {"time": _time(4), "tasks": tasks, "wall_s": WALL_S, "idle_slot_share": 0.25},
+        "totals": {
+            **_counts(tasks),
+            **_sums(4),
+            "running": 0,
+            "wall_s": WALL_S,
+            "slots": 8,
+            "slot_s": 8 * WALL_S,
+            "idle_slot_share": 0.25,
+            "streaming_batches": 0,
+        },
         "jobs": [],
+        "sql": [],
+        "system": {"absent": "it was not sampled"},
         "timeline": _timeline(),
         "tasks_sample": rows,
         "threads": _threads(random.Random(seed)),
@@ -54,18 +84,55 @@ def _node(number: str, cpus: str) -> dict[str, Any]:
 
 
 def _executor(name: str, node: str, cpus: str, local: float) -> dict[str, Any]:
-    known = {"pid": 100 + int(name), "cpus": cpus, "nodes": [node], "tasks": 200, "reason": None}
-    measured = {
-        "gc": {"share": 0.08},
-        "memory": {"local_share": local},
-        "use": {"rss_max_mb": 8192},
+    known = {"pid": 100 + int(name), "cpus": cpus, "nodes": [node], "tasks": 200, "failed": 0}
+    unknown = ("host", "policy", "cores", "heap_setting", "heap_peak_bytes", "added_s", "removed_s")
+    return {
+        "id": name,
+        "role": "executor",
+        **known,
+        **dict.fromkeys((*unknown, "reason")),
+        "task_time": {"run": 1, "cpu": 1, "gc": 0},
+        "gc": {**_GC, "share": 0.08},
+        "memory": {"local_share": local, "pages_kb_by_node": {}, "samples": 1},
+        "use": _USE,
     }
-    return {"id": name, **known, **measured}
+
+
+_GC: dict[str, Any] = {
+    **dict.fromkeys(("pauses", "safepoints"), 0),
+    **dict.fromkeys(("pause_ms", "longest_pause_ms", "concurrent_ms", "safepoint_ms"), 0.0),
+    **{key: {} for key in ("pause_ms_by_kind", "count_by_kind", "count_by_cause")},
+    **{"collector": "G1", "allocation_stall_ms": 0.0, "heap_after_max_mb": None},
+}
+_USE: dict[str, Any] = {
+    "cpu_s": {"user": 50.0, "system": 1.0},
+    **dict.fromkeys(("run_delay_s", "disk_wait_s", "voluntary", "involuntary")),
+    "migrations": {"absent": "perf is not installed"},
+    "faults": {"minor": None, "major": None},
+    "io_bytes": {"read": None, "write": None},
+    "rss_max_mb": 8192,
+    "sampled_s": WALL_S,
+}
+
+
+def _counts(tasks: int) -> dict[str, int]:
+    return {"tasks": tasks, "failed": 0, "killed": 0, "speculative": 0}
+
+
+def _sums(scale: int) -> dict[str, Any]:
+    shuffled = {"shuffle_read_local": 1 << 30, "shuffle_read_remote": 0, "shuffle_write": 1 << 29}
+    return {
+        "time": _time(scale),
+        "spill": {"memory": 0, "disk": 1 << 20},
+        "bytes": {"input": 0, "output": 0, **shuffled},
+    }
 
 
 def _time(scale: int) -> dict[str, int]:
     return {
+        "duration": 42_100 * scale,
         "run": 40_000 * scale,
+        "cpu": 30_000 * scale,
         "compute": 30_000 * scale,
         "gc": 4_000 * scale,
         "deserialise": 1_000 * scale,
@@ -84,21 +151,20 @@ def _stage(number: int, tasks: int) -> dict[str, Any]:
         "name": f"map at Shop.scala:{number}",
         "submitted_s": number * 15.0,
         "completed_s": number * 15.0 + 14.0,
-        "tasks": tasks,
-        "failed": 0,
-        "time": _time(1),
-        "duration": {"p50": 500, "max": 3000},
+        "failure": None,
+        "planned_tasks": tasks,
+        **_counts(tasks),
+        **_sums(1),
+        "duration": {"p5": 400, "p50": 500, "p95": 900, "max": 3000},
+        "read_bytes": {"p50": None, "max": None},
         "skew": 6.0,
-        "spill": {"memory": 0, "disk": 1 << 20},
-        "bytes": {
-            "shuffle_read_local": 1 << 30,
-            "shuffle_read_remote": 0,
-            "shuffle_write": 1 << 29,
-        },
+        "straggler_limit_ms": 1500.0,
+        "stragglers": [],
+        "locality": {},
     }
 
 
-def counted(run: dict[str, Any]) -> dict[str, Any]:
+def counted(run: Analysis) -> Analysis:
     """The same run on a machine that counts: top-down, Awan's shares, and memory bandwidth."""
     level_one = {"slots": 1000, "topdown-retiring": 250, "topdown-bad-spec": 50}
     events = {"cycles": 4e9, "topdown-fe-bound": 150, "topdown-mem-bound": 400, **level_one}
@@ -106,17 +172,15 @@ def counted(run: dict[str, Any]) -> dict[str, Any]:
     counts = {name: Count(value, "", 60, 0.5) for name, value in events.items()}
     derived = metrics.derive(counts, {})
     shares = [abs(t % 40 - 20) / 20 for t in range(61)]
-    sustained = {"sustained_gb_s": 50.0, "seconds": {"constant": 1, "linear": 1, "exponential": 1}}
-    node = {"gb_s": [50.0 * share for share in shares], "share": shares, **sustained}
-    bandwidth = {"source": "resctrl", "nodes": {"0": node}}
-    documents = {name: count.document() for name, count in counts.items()}
-    documents["LLC-loads"] = {"absent": "<not supported>"}
-    return {
-        **run,
-        "counters": {"1": documents},
-        "metrics": {"total": derived, "by_executor": {"1": derived}},
-        "timeline": {**run["timeline"], "bandwidth": bandwidth},
-    }
+    node = NodeBandwidth([50.0 * share for share in shares], 50.0, [*shares], Regions(1, 1, 1))
+    events_of_1 = {name: count.measured() for name, count in counts.items()}
+    events_of_1["LLC-loads"] = Absent("<not supported>")
+    return replace(
+        run,
+        counters={"1": events_of_1},
+        metrics=Metrics(derived, {"1": derived}),
+        timeline=replace(run.timeline, bandwidth=Bandwidth("resctrl", {"0": node})),
+    )
 
 
 def _timeline() -> dict[str, Any]:
@@ -126,6 +190,7 @@ def _timeline() -> dict[str, Any]:
         "t": times,
         "running_tasks": [min(8, int(t) % 16) for t in times],
         "slots": [8] * 61,
+        "cpu_by_executor": {},
         "cpu_by_node": {"0": [0.9] * 61, "8": [0.5] * 61},
         "gc": [["0", 5.0 + i, 120.0, "young", "Allocation", 4000, 900] for i in range(20)],
         "local_share_by_executor": {"0": [0.99] * 61, "1": [0.61] * 61},
@@ -133,16 +198,21 @@ def _timeline() -> dict[str, Any]:
     }
 
 
+_COLUMNS = (
+    *("task", "executor", "slot", "start_s", "end_s"),
+    *("stage", "attempt", "state", "straggler"),
+)
+
+
 def _tasks(count: int, dice: random.Random) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("executor", "slot", "start_s", "end_s", "stage", "state", "straggler")
-    }
+    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     free = {(executor, slot): 0.0 for executor in (0, 1) for slot in range(4)}
     for number in range(count):
         place = min(free, key=lambda place: free[place])
         start, length = free[place], dice.uniform(0.5, 1.0) * WALL_S * 8 / count
         free[place] = start + length
-        values = (*place, start, start + length, number * 4 // count, "success", number % 97 == 96)
+        stage, late = number * 4 // count, number % 97 == 96
+        values = (number, *place, start, start + length, stage, 0, "success", late)
         for name, value in zip(columns, values, strict=True):
             columns[name].append(value)
     return {"executors": ["0", "1"], "stride": 1, **columns}
@@ -153,7 +223,14 @@ def _threads(dice: random.Random) -> dict[str, Any]:
         (float(t), tid, (tid * 3 + dice.randrange(2)) % 8) for t in range(60) for tid in (1, 2, 3)
     ]
     t, tid, cpu = (list(column) for column in zip(*moments, strict=True))
-    return {"columns": {"t": t, "tid": tid, "cpu": cpu}, "node_transitions": {"0>8": 10, "8>0": 7}}
+    return {
+        "stride": 1,
+        "columns": {"t": t, "pid": [7] * len(t), "tid": tid, "cpu": cpu},
+        "names": [],
+        "node_transitions": {"0>8": 10, "8>0": 7},
+        "cpu_transitions": 17,
+        "observations": len(t),
+    }
 
 
 def comparison() -> dict[str, Any]:

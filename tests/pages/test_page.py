@@ -12,6 +12,8 @@ from typing import Any
 import constructed
 import pytest
 
+from hearth.analysis.document import Analysis
+from hearth.model.documents import typed
 from hearth.report.html.page import page
 from support import ROOT, require
 
@@ -163,11 +165,11 @@ def test_a_comparison_shows_its_verdict_intervals_and_what_was_skipped(
 
 
 def test_names_from_outside_cannot_become_markup() -> None:
-    run = constructed.analysis()
+    run = constructed.document()
     run["record"]["application"] = "</title><script>alert(1)</script>"
     run["stages"][0]["name"] = "<img src=x onerror=alert(2)>"
     run["tasks_sample"]["state"][0] = "</script><script>alert(3)</script>"
-    html = page([run])
+    html = page([typed(run, Analysis)])
     assert "<script>alert" not in html
     assert "<img" not in html
 

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.analysis.coverage import Coverage
+from hearth.analysis.document import Bandwidth, NodeBandwidth, Regions, Series
 from hearth.analysis.samples import SampleFile
 from hearth.analysis.typed import numbers
 from hearth.measure.counters import bandwidth_region
-from hearth.measure.shapes import Bandwidth, Head
+from hearth.measure.shapes import Bandwidth as Sustained
+from hearth.measure.shapes import Head
 from hearth.model.ids import parse_ids
 from hearth.model.measured import Absent, Measured
 
@@ -66,9 +68,7 @@ def read_bandwidth(file: SampleFile, step_ms: int) -> dict[str, Traffic]:
     return domains
 
 
-def by_node(
-    domains: Mapping[str, Traffic], head: Head, step_s: float, count: int
-) -> dict[str, Any]:
+def by_node(domains: Mapping[str, Traffic], head: Head, step_s: float, count: int) -> Bandwidth:
     """The timeline's bandwidth: of each node (of several, `0,1`, where a domain spans them).
 
     head: the record's. A domain of which the record tells no CPUs stands under its own name.
@@ -79,13 +79,13 @@ def by_node(
         cpus = ((probe and probe.domains) or {}).get(domain)
         groups.setdefault(_nodes(cpus, head) or domain, []).append(domain)
     sustained = head.sustained_bandwidth or Absent("the record holds none")
-    return {
-        "source": (probe and probe.source) or "unknown",
-        "nodes": {
+    return Bandwidth(
+        source=(probe and probe.source) or "unknown",
+        nodes={
             nodes: _of_group(nodes, [domains[d].gb_s(count) for d in named], sustained, step_s)
             for nodes, named in groups.items()
         },
-    }
+    )
 
 
 def _nodes(cpus: str | None, head: Head) -> str | None:
@@ -96,23 +96,23 @@ def _nodes(cpus: str | None, head: Head) -> str | None:
 
 
 def _of_group(
-    nodes: str, series: list[list[float | None]], sustained: Measured[Bandwidth], step_s: float
-) -> dict[str, Any]:
+    nodes: str, series: list[list[float | None]], sustained: Measured[Sustained], step_s: float
+) -> NodeBandwidth:
     used = [_sum(step) for step in zip(*series, strict=True)]
-    gb_s = [None if rate is None else round(rate, 3) for rate in used]
+    gb_s: Series = [None if rate is None else round(rate, 3) for rate in used]
     most = _sustained(nodes, sustained)
     if isinstance(most, Absent):
-        return {"gb_s": gb_s, "sustained_gb_s": most, "share": most, "seconds": most}
+        return NodeBandwidth(gb_s, sustained_gb_s=most, share=most, seconds=most)
     seconds = dict.fromkeys(REGIONS, 0.0)
     for rate in used:
         if rate is not None:
             seconds[bandwidth_region(rate, most)] += step_s
-    return {
-        "gb_s": gb_s,
-        "sustained_gb_s": round(most, 3),
-        "share": [None if rate is None else round(rate / most, 4) for rate in used],
-        "seconds": {region: round(s, 3) for region, s in seconds.items()},
-    }
+    return NodeBandwidth(
+        gb_s,
+        sustained_gb_s=round(most, 3),
+        share=[None if rate is None else round(rate / most, 4) for rate in used],
+        seconds=Regions(**{region: round(s, 3) for region, s in seconds.items()}),
+    )
 
 
 def _sum(rates: tuple[float | None, ...]) -> float | None:
@@ -120,7 +120,7 @@ def _sum(rates: tuple[float | None, ...]) -> float | None:
     return sum(known) if len(known) == len(rates) else None
 
 
-def _sustained(nodes: str, sustained: Measured[Bandwidth]) -> Measured[float]:
+def _sustained(nodes: str, sustained: Measured[Sustained]) -> Measured[float]:
     if isinstance(sustained, Absent):
         return sustained
     names = nodes.split(",")

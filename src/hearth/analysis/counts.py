@@ -7,8 +7,10 @@ share of the time it was really counted. An event that the machine cannot count 
 from dataclasses import dataclass, field
 from typing import Any
 
+from hearth.analysis.document import Counted
 from hearth.analysis.samples import Key, SampleFile
 from hearth.analysis.typed import maybe, numbers, text, whole
+from hearth.model.measured import Absent, Measured
 
 NO_VALUE = "perf gave no value"
 
@@ -23,16 +25,11 @@ class Count:
     least_running_share: float = 1.0
     absent: str | None = None
 
-    def document(self) -> dict[str, Any]:
-        """As it stands in the analysis: absent where no interval gave a value."""
+    def measured(self) -> Measured[Counted]:
+        """Absent where no interval gave a value."""
         if self.intervals == 0:
-            return {"absent": self.absent or NO_VALUE}
-        return {
-            "value": self.value,
-            "unit": self.unit,
-            "intervals": self.intervals,
-            "least_running_share": self.least_running_share,
-        }
+            return Absent(self.absent or NO_VALUE)
+        return Counted(self.value, self.unit, self.intervals, self.least_running_share)
 
 
 @dataclass

@@ -55,8 +55,8 @@ _SKIPPED = frozenset(
 
 
 @dataclass
-class Executor:
-    """One executor as the log tells of it; times are wall-clock milliseconds."""
+class LoggedExecutor:
+    """One executor as the log has it; times are wall-clock milliseconds."""
 
     id: str
     host: str | None = None
@@ -73,6 +73,26 @@ class Executor:
 
 
 @dataclass
+class LoggedJob:
+    """One job; sql: the id of the SQL execution that it belongs to."""
+
+    submitted_ms: int
+    sql: int | None
+    description: str | None
+    completed_ms: int | None = None
+    result: str | None = None
+
+
+@dataclass
+class LoggedSql:
+    """One SQL execution."""
+
+    submitted_ms: int
+    description: str
+    completed_ms: int | None = None
+
+
+@dataclass
 class EventLog:
     """What one log told. `end_ms` is absent where the application did not end in it."""
 
@@ -84,10 +104,10 @@ class EventLog:
     first_ms: int | None = None
     last_ms: int | None = None
     properties: dict[str, str] = field(default_factory=dict)
-    executors: dict[str, Executor] = field(default_factory=dict)
+    executors: dict[str, LoggedExecutor] = field(default_factory=dict)
     stages: dict[tuple[int, int], StageTally] = field(default_factory=dict)
-    jobs: dict[int, dict[str, Any]] = field(default_factory=dict)
-    sql: dict[int, dict[str, Any]] = field(default_factory=dict)
+    jobs: dict[int, LoggedJob] = field(default_factory=dict)
+    sql: dict[int, LoggedSql] = field(default_factory=dict)
     streaming_batches: int = 0
     dropped: TaskSums = field(default_factory=TaskSums)
     stages_dropped: int = 0
@@ -342,10 +362,10 @@ class _Reader:
         properties = event["Spark Properties"]
         self.log.properties = {name: text(properties, name) for name in properties}
 
-    def _executor(self, name: str) -> Executor:
+    def _executor(self, name: str) -> LoggedExecutor:
         executor = self.log.executors.get(name)
         if executor is None:
-            executor = self.log.executors[name] = Executor(name)
+            executor = self.log.executors[name] = LoggedExecutor(name)
         return executor
 
     def _executor_added(self, event: dict[str, Any]) -> None:
@@ -375,14 +395,11 @@ class _Reader:
         properties = event.get("Properties") or {}
         job, submitted_ms = whole(event, "Job ID"), moment(event, "Submission Time")
         wholes(event["Stage IDs"])
-        self.log.jobs[job] = {
-            "submitted_ms": submitted_ms,
-            "completed_ms": None,
-            "result": None,
-            "sql": _number(maybe(text, properties, "spark.sql.execution.id")),
-            "description": maybe(text, properties, "spark.job.description"),
-            "stages": event["Stage IDs"],
-        }
+        self.log.jobs[job] = LoggedJob(
+            submitted_ms,
+            _number(maybe(text, properties, "spark.sql.execution.id")),
+            maybe(text, properties, "spark.job.description"),
+        )
         _drop_oldest(self.log.jobs, MOST_JOBS)
         self._at(submitted_ms)
 
@@ -391,7 +408,7 @@ class _Reader:
         job = self.log.jobs.get(whole(event, "Job ID"))
         self._at(completed_ms)
         if job is not None:
-            job["completed_ms"], job["result"] = completed_ms, result
+            job.completed_ms, job.result = completed_ms, result
 
     def _stage(self, event: dict[str, Any]) -> StageTally:
         info = event["Stage Info"]
@@ -416,18 +433,14 @@ class _Reader:
 
     def _sql_start(self, event: dict[str, Any]) -> None:
         description, submitted_ms = text(event, "description"), moment(event, "time")
-        self.log.sql[whole(event, "executionId")] = {
-            "description": description,
-            "submitted_ms": submitted_ms,
-            "completed_ms": None,
-        }
+        self.log.sql[whole(event, "executionId")] = LoggedSql(submitted_ms, description)
         _drop_oldest(self.log.sql, MOST_SQL)
 
     def _sql_end(self, event: dict[str, Any]) -> None:
         execution = self.log.sql.get(whole(event, "executionId"))
         completed_ms = moment(event, "time")
         if execution is not None:
-            execution["completed_ms"] = completed_ms
+            execution.completed_ms = completed_ms
 
     def _batch(self, line: bytes) -> None:
         if not line.endswith(b"\n"):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from hearth.analysis.bandwidth import Traffic, read_bandwidth
 from hearth.analysis.counts import Counts, read_counts
@@ -91,6 +91,12 @@ class Evidence:
         """The kernel's clock ticks in a second."""
         return self.record.head.clock_ticks_per_s if self.record else 100
 
+    @overload
+    def seconds(self, time_ms: float) -> float: ...
+    @overload
+    def seconds(self, time_ms: None) -> None: ...
+    @overload
+    def seconds(self, time_ms: float | None) -> float | None: ...
     def seconds(self, time_ms: float | None) -> float | None:
         """A wall-clock time in milliseconds on the record's axis."""
         return None if time_ms is None else round((time_ms - self.origin_ms) / 1000, 3)

@@ -2,12 +2,15 @@
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from hearth.analysis.document import Analysis, Executor, Stage, TasksSample
 from hearth.analysis.samples import SampleFile
+from hearth.model.documents import to_json
 from hearth.model.errors import UserError
+from hearth.model.measured import Absent, Measured
 from hearth.model.private import private_directory
 
 FORMATS = ("parquet", "csv")
@@ -16,7 +19,7 @@ BATCH_ROWS = 20_000
 
 
 def export(
-    analysis: dict[str, Any], record: Path | None, target: Path, form: str = "parquet"
+    analysis: Analysis, record: Path | None, target: Path, form: str = "parquet"
 ) -> list[Path]:
     """Writes tasks, stages and executors, and each file of samples of `record`, to a directory.
 
@@ -28,9 +31,9 @@ def export(
     if not target.exists():
         private_directory(target)
     tables: dict[str, Iterator[dict[str, Any]]] = {
-        "tasks": _task_rows(analysis["tasks_sample"]),
-        "stages": iter(_rows(analysis["stages"])),
-        "executors": iter(_rows(analysis["executors"])),
+        "tasks": _task_rows(analysis.tasks_sample),
+        "stages": _rows(analysis.stages),
+        "executors": _rows(analysis.executors),
     }
     for file in sorted(record.glob("samples/*.jsonl")) if record else ():
         tables[f"samples-{file.stem}"] = iter(SampleFile(file))
@@ -38,17 +41,18 @@ def export(
     return [file for file in written if file is not None]
 
 
-def _rows(group: Any) -> list[dict[str, Any]]:
-    return group if isinstance(group, list) else []
+def _rows(group: Measured[Sequence[Stage | Executor]]) -> Iterator[dict[str, Any]]:
+    return iter(() if isinstance(group, Absent) else map(to_json, group))
 
 
-def _task_rows(sample: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    if "absent" in sample:
+def _task_rows(sample: Measured[TasksSample]) -> Iterator[dict[str, Any]]:
+    if isinstance(sample, Absent):
         return
-    names = [name for name in sample if name not in ("stride", "executors")]
-    for values in zip(*(sample[name] for name in names), strict=True):
-        row = dict(zip(names, values, strict=True))
-        yield {**row, "executor": sample["executors"][row["executor"]]}
+    columns = {name: values for name, values in to_json(sample).items()
+               if name not in ("stride", "executors")}  # fmt: skip
+    for values in zip(*columns.values(), strict=True):
+        row = dict(zip(columns, values, strict=True))
+        yield {**row, "executor": sample.executors[row["executor"]]}
 
 
 def flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -12,14 +12,15 @@ import os
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import orjson
 
+from hearth.analysis.document import Analysis
+from hearth.measure import shapes
 from hearth.measure.record import Record, analysis_file
+from hearth.model import documents
+from hearth.model.documents import to_json, typed
 from hearth.model.private import write_private
-
-SCHEMA = "hearth/analysis/1"
 
 
 def key_of(record: Record) -> str:
@@ -33,7 +34,7 @@ def key_of(record: Record) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def kept(record: Record, key: str) -> dict[str, Any] | None:
+def kept(record: Record, key: str) -> Analysis | None:
     """The analysis of this very record by this very program, where one is kept."""
     file = analysis_file(record.directory)
     if record.running or not file.is_file() or not os.access(file, os.R_OK):
@@ -41,11 +42,10 @@ def kept(record: Record, key: str) -> dict[str, Any] | None:
     head, _, document = file.read_bytes().partition(b"\n")
     if head != _head(key, document):
         return None
-    found = orjson.loads(document)
-    return found if isinstance(found, dict) and found.get("schema") == SCHEMA else None
+    return typed(orjson.loads(document), Analysis)
 
 
-def keep(record: Record, key: str, analysis: dict[str, Any]) -> None:
+def keep(record: Record, key: str, analysis: Analysis) -> None:
     """Keeps it, where the run is over and the folder can be written; replaces the one before.
 
     key: taken before the record was read, so that what was written meanwhile makes it stale.
@@ -53,7 +53,7 @@ def keep(record: Record, key: str, analysis: dict[str, Any]) -> None:
     file = analysis_file(record.directory)
     if record.running or not os.access(file.parent, os.W_OK):
         return  # it is derived again next time, which is all that is lost
-    document = orjson.dumps(analysis)
+    document = orjson.dumps(to_json(analysis))
     with contextlib.suppress(OSError):  # a full disk: as above
         write_private(file, _head(key, document) + b"\n" + document)
 
@@ -64,8 +64,9 @@ def _head(key: str, document: bytes) -> bytes:
 
 @cache
 def _program() -> str:
-    """A digest of the sources that derive an analysis, and of what parses for them."""
+    """A digest of the sources that derive and write an analysis, and of what parses for them."""
     digest = hashlib.sha256(f"{sys.version} {orjson.__version__}".encode())
-    for file in sorted(Path(__file__).parent.glob("*.py")):
+    own = sorted(Path(__file__).parent.glob("*.py"))
+    for file in (*own, Path(documents.__file__), Path(shapes.__file__)):
         digest.update(file.read_bytes())
     return digest.hexdigest()

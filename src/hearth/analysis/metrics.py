@@ -9,11 +9,14 @@ pipeline utilization, Arm's topdown), slot events (Ice Lake and later), micro-op
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from hearth.analysis.counts import NO_VALUE, Count, Mean
+from hearth.analysis.document import Metric
 from hearth.measure import counters
+from hearth.model.measured import Absent, Measured
 
+Confidence = Literal["high", "medium", "low"]
 #: Our judgement: above it an extrapolation adds little to what was counted.
 HIGH_FROM = 0.8
 
@@ -178,7 +181,7 @@ NAMES = tuple(dict.fromkeys([*TOP_DOWN, *(formula.name for formula in _S4)]))
 _ARM_MEMORY = "backend_mem_bound"
 
 
-def confidence(running_share: float | None, *, borrowed: bool = False) -> str:
+def confidence(running_share: float | None, *, borrowed: bool = False) -> Confidence:
     """`high` from HIGH_FROM of the time counted, `medium` from LEAST_RUNNING_SHARE, else `low`.
 
     running_share: None where perf does not tell: `low`. borrowed: the formula holds latencies of
@@ -189,8 +192,8 @@ def confidence(running_share: float | None, *, borrowed: bool = False) -> str:
     return "high" if running_share >= HIGH_FROM and not borrowed else "medium"
 
 
-def derive(events: Mapping[str, Count], means: Mapping[str, Mean]) -> dict[str, Any]:
-    """Every metric of NAMES from what was counted: its value with its origin, or `{"absent"}`."""
+def derive(events: Mapping[str, Count], means: Mapping[str, Mean]) -> dict[str, Measured[Metric]]:
+    """Every metric of NAMES from what was counted: its value with its origin."""
     return {name: _metric(name, events, means) for name in NAMES}
 
 
@@ -223,7 +226,7 @@ def averaged(processes: Iterable[Mapping[str, Mean]]) -> dict[str, Mean]:
     return total
 
 
-def _metric(name: str, events: Mapping[str, Count], means: Mapping[str, Mean]) -> dict[str, Any]:
+def _metric(name: str, events: Mapping[str, Count], means: Mapping[str, Mean]) -> Measured[Metric]:
     own = _by_perf(name, means)
     if own is not None:
         return own
@@ -231,15 +234,15 @@ def _metric(name: str, events: Mapping[str, Count], means: Mapping[str, Mean]) -
     for formula in FORMULAS:
         if formula.name == name:
             found = _by_formula(formula, events)
-            if "absent" not in found:
+            if not isinstance(found, Absent):
                 return found
-            reasons.append(found["absent"])
+            reasons.append(found.reason)
     if not reasons:
-        return {"absent": "only AMD's own metrics tell it"}
-    return {"absent": min(reasons, key=lambda reason: "was tried" in reason)}
+        return Absent("only AMD's own metrics tell it")
+    return Absent(min(reasons, key=lambda reason: "was tried" in reason))
 
 
-def _by_perf(name: str, means: Mapping[str, Mean]) -> dict[str, Any] | None:
+def _by_perf(name: str, means: Mapping[str, Mean]) -> Metric | None:
     known = counters.PERF_METRICS.get(name, ())
     metric = next((metric for metric in known if metric in means), None)
     if metric is None or means[metric].value is None:
@@ -247,7 +250,7 @@ def _by_perf(name: str, means: Mapping[str, Mean]) -> dict[str, Any] | None:
     return _perfs_own(float(means[metric].value or 0.0), [metric], means)
 
 
-def _by_arm(name: str, means: Mapping[str, Mean]) -> dict[str, Any] | None:
+def _by_arm(name: str, means: Mapping[str, Mean]) -> Metric | None:
     """Level 2 on Arm, where perf tells the share of the back end's stalls."""
     back_end, share = means.get("backend_bound"), means.get(_ARM_MEMORY)
     if name not in LEVEL_TWO or back_end is None or share is None:
@@ -260,36 +263,35 @@ def _by_arm(name: str, means: Mapping[str, Mean]) -> dict[str, Any] | None:
     return _perfs_own(getattr(two, name), ["backend_bound", _ARM_MEMORY], means)
 
 
-def _perfs_own(value: float, metrics: list[str], means: Mapping[str, Mean]) -> dict[str, Any]:
+def _perfs_own(value: float, metrics: list[str], means: Mapping[str, Mean]) -> Metric:
     shares = [means[metric].least_running_share for metric in metrics]
     known = [share for share in shares if share is not None]
     least = min(known) if len(known) == len(shares) else None
     words = "perf's own metric of this processor, mean over intervals weighed with cycles"
-    return {
-        "value": round(value, 5), "unit": "share of slots", "events": metrics,
-        "least_running_share": least, "confidence": confidence(least),
-        "formula": words, "source": "perf",
-    }  # fmt: skip
+    return Metric(
+        value=round(value, 5), unit="share of slots", events=metrics, least_running_share=least,
+        confidence=confidence(least), formula=words, source="perf",
+    )  # fmt: skip
 
 
-def _by_formula(formula: Formula, events: Mapping[str, Count]) -> dict[str, Any]:
+def _by_formula(formula: Formula, events: Mapping[str, Count]) -> Measured[Metric]:
     chosen: list[tuple[str, Count]] = []
     for name in formula.inputs:
         there = [(event, events[event]) for event in EVENTS[name] if event in events]
         counted = [pair for pair in there if pair[1].intervals]
         if not counted:
-            return {"absent": _why_not(name, there)}
+            return Absent(_why_not(name, there))
         chosen.append(counted[0])
     value = formula.compute(*(count.value for _, count in chosen))
     if value is None:
-        return {"absent": "no cycles or slots were counted"}
+        return Absent("no cycles or slots were counted")
     least = min(count.least_running_share for _, count in chosen)
     borrowed = formula.latencies and not any(_OF_THE_STUDY in event for event in events)
-    return {
-        "value": round(value, 5), "unit": formula.unit, "events": [event for event, _ in chosen],
-        "least_running_share": least, "confidence": confidence(least, borrowed=borrowed),
-        "formula": formula.words, "source": formula.source,
-    }  # fmt: skip
+    return Metric(
+        value=round(value, 5), unit=formula.unit, events=[event for event, _ in chosen],
+        least_running_share=least, confidence=confidence(least, borrowed=borrowed),
+        formula=formula.words, source=formula.source,
+    )  # fmt: skip
 
 
 def _why_not(name: str, there: list[tuple[str, Count]]) -> str:

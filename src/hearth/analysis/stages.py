@@ -10,6 +10,7 @@ import heapq
 from operator import itemgetter
 from typing import Any
 
+from hearth.analysis.document import Bytes, Spill, Times
 from hearth.analysis.histogram import Histogram
 from hearth.analysis.typed import LATEST_MS, wholes
 
@@ -144,40 +145,35 @@ class TaskSums:
         self.shuffle_read_remote_bytes += read["Remote Bytes Read"]
         self.shuffle_write_bytes += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
 
-    def time(self) -> dict[str, int]:
-        """Milliseconds by what they were spent on; the parts of `run` are compute, gc,
-        shuffle_read_wait and shuffle_write.
+    def time(self) -> Times:
+        """By what the time was spent on."""
+        return Times(
+            duration=self.duration_ms,
+            run=self.run_ms,
+            cpu=self.cpu_ns // 1_000_000,
+            gc=self.gc_ms,
+            deserialise=self.deserialise_ms,
+            result_serialise=self.result_serialise_ms,
+            shuffle_read_wait=self.shuffle_read_wait_ms,
+            shuffle_write=self.shuffle_write_ns // 1_000_000,
+            scheduler_delay=self.scheduler_delay_ms,
+            getting_result=self.getting_result_ms,
+            compute=self.compute_ms,
+        )
 
-        Spark counts a GC pause in every task that runs in its JVM, and one during a fetch wait
-        in both, so the parts may add up to more than `run`; compute is then zero, not negative.
-        """
-        return {
-            "duration": self.duration_ms,
-            "run": self.run_ms,
-            "cpu": self.cpu_ns // 1_000_000,
-            "gc": self.gc_ms,
-            "deserialise": self.deserialise_ms,
-            "result_serialise": self.result_serialise_ms,
-            "shuffle_read_wait": self.shuffle_read_wait_ms,
-            "shuffle_write": self.shuffle_write_ns // 1_000_000,
-            "scheduler_delay": self.scheduler_delay_ms,
-            "getting_result": self.getting_result_ms,
-            "compute": self.compute_ms,
-        }
+    def spill(self) -> Spill:
+        """What did not fit."""
+        return Spill(memory=self.spill_memory_bytes, disk=self.spill_disk_bytes)
 
-    def spill(self) -> dict[str, int]:
-        """Bytes spilled: their size in memory, and what was written to disk."""
-        return {"memory": self.spill_memory_bytes, "disk": self.spill_disk_bytes}
-
-    def bytes(self) -> dict[str, int]:
-        """Bytes read and written."""
-        return {
-            "input": self.input_bytes,
-            "output": self.output_bytes,
-            "shuffle_read_local": self.shuffle_read_local_bytes,
-            "shuffle_read_remote": self.shuffle_read_remote_bytes,
-            "shuffle_write": self.shuffle_write_bytes,
-        }
+    def bytes(self) -> Bytes:
+        """What was read and written."""
+        return Bytes(
+            input=self.input_bytes,
+            output=self.output_bytes,
+            shuffle_read_local=self.shuffle_read_local_bytes,
+            shuffle_read_remote=self.shuffle_read_remote_bytes,
+            shuffle_write=self.shuffle_write_bytes,
+        )
 
 
 class StageTally:

@@ -1,38 +1,36 @@
 """What went on when: every series of a run on one axis of equal steps."""
 
-from typing import Any
+from collections.abc import Iterable
 
 from hearth.analysis.bandwidth import by_node
 from hearth.analysis.coverage import Coverage
+from hearth.analysis.document import Bandwidth, Pause, Series, Timeline
 from hearth.analysis.eventlog import EventLog
 from hearth.analysis.evidence import Evidence
-from hearth.model.documents import to_json
+from hearth.analysis.samples import Key
 from hearth.model.measured import Absent, Measured
 
 #: Pauses shown on the axis: the longest of all JVMs together.
 MOST_PAUSES = 5000
 
 
-def timeline(evidence: Evidence) -> dict[str, Any]:
+def timeline(evidence: Evidence) -> Timeline:
     """The series of one run; a value of None is a step in which nothing was sampled."""
     log = evidence.log if isinstance(evidence.log, EventLog) else None
     running = log.running_over_time if log else None
     step_ms = running.step_ms if running else evidence.step_ms
     count = max(int(-(-evidence.span_s * 1000 // step_ms)), 1)
-    document: dict[str, Any] = to_json(
-        {
-            "step_s": step_ms / 1000,
-            "t": [round(i * step_ms / 1000, 3) for i in range(count)],
-            "running_tasks": _rounded(running.means(), count) if running else _log_reason(evidence),
-            "slots": _slots(evidence, log, step_ms, count) if log else _log_reason(evidence),
-            "cpu_by_node": _by_node(evidence, count),
-            "cpu_by_executor": _cpu_by_executor(evidence, count),
-            "gc": _pauses(evidence),
-            "local_share_by_executor": _local_shares(evidence, count),
-            "bandwidth": _bandwidth(evidence, step_ms, count),
-        }
+    return Timeline(
+        step_s=step_ms / 1000,
+        t=[round(i * step_ms / 1000, 3) for i in range(count)],
+        running_tasks=_rounded(running.means(), count) if running else _log_reason(evidence),
+        slots=_slots(evidence, log, step_ms, count) if log else _log_reason(evidence),
+        cpu_by_node=_by_node(evidence, count),
+        cpu_by_executor=_cpu_by_executor(evidence, count),
+        gc=_pauses(evidence),
+        local_share_by_executor=_local_shares(evidence, count),
+        bandwidth=_bandwidth(evidence, step_ms, count),
     )
-    return document
 
 
 def step_function(log: EventLog) -> list[tuple[int, int, int]]:
@@ -48,7 +46,7 @@ def step_function(log: EventLog) -> list[tuple[int, int, int]]:
     ]
 
 
-def _merged(spans: Any) -> list[tuple[int, int, int]]:
+def _merged(spans: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     """Spans that overlap, as spans that do not, with their slots added up."""
     changes: dict[int, int] = {}
     for start, end, count in spans:
@@ -76,7 +74,7 @@ def _rounded(values: list[float], count: int) -> list[float]:
     return shown + [0.0] * (count - len(shown))
 
 
-def _padded(values: list[Any], count: int) -> list[Any]:
+def _padded(values: Series, count: int) -> Series:
     return values[:count] + [None] * (count - len(values))
 
 
@@ -85,32 +83,32 @@ def _log_reason(evidence: Evidence) -> Absent:
     return log if isinstance(log, Absent) else Absent("no task ended in the log")
 
 
-def _by_node(evidence: Evidence, count: int) -> Measured[dict[str, Any]]:
+def _by_node(evidence: Evidence, count: int) -> Measured[dict[str, Series]]:
     if isinstance(evidence.system, Absent):
         return evidence.system
     shares = evidence.system.share_by_node()
     return {node: _padded(values, count) for node, values in sorted(shares.items())}
 
 
-def _names(evidence: Evidence) -> list[tuple[str, Any]]:
+def _names(evidence: Evidence) -> list[tuple[str, Key]]:
     return [(p.executor_id or "driver", p.key) for p in evidence.processes
             if p.role in ("executor", "driver")]  # fmt: skip
 
 
-def _cpu_by_executor(evidence: Evidence, count: int) -> Measured[dict[str, Any]]:
+def _cpu_by_executor(evidence: Evidence, count: int) -> Measured[dict[str, Series]]:
     """CPUs used, in whole CPUs."""
     if isinstance(evidence.use, Absent):
         return evidence.use
     ticks_per_ms = evidence.ticks_per_s / 1000
-    series = {}
+    series: dict[str, Series] = {}
     for name, key in _names(evidence):
         if key in evidence.use:
             means = evidence.use[key].cpu_ticks_over_time.means()
-            series[name] = _rounded([mean / ticks_per_ms for mean in means], count)
+            series[name] = [*_rounded([mean / ticks_per_ms for mean in means], count)]
     return series
 
 
-def _local_shares(evidence: Evidence, count: int) -> Measured[dict[str, Any]]:
+def _local_shares(evidence: Evidence, count: int) -> Measured[dict[str, Series]]:
     if isinstance(evidence.memory, Absent):
         return evidence.memory
     return {
@@ -120,7 +118,7 @@ def _local_shares(evidence: Evidence, count: int) -> Measured[dict[str, Any]]:
     }
 
 
-def _bandwidth(evidence: Evidence, step_ms: int, count: int) -> Measured[dict[str, Any]]:
+def _bandwidth(evidence: Evidence, step_ms: int, count: int) -> Measured[Bandwidth]:
     """By whatever ran on the machine, not by the run alone."""
     if isinstance(evidence.bandwidth, Absent):
         return evidence.bandwidth
@@ -128,16 +126,16 @@ def _bandwidth(evidence: Evidence, step_ms: int, count: int) -> Measured[dict[st
     return by_node(evidence.bandwidth, evidence.record.head, step_ms / 1000, count)
 
 
-def _pauses(evidence: Evidence) -> Measured[list[list[Any]]]:
-    """[executor, start_s, pause_ms, kind, cause, before_mb, after_mb] of each pause."""
+def _pauses(evidence: Evidence) -> Measured[list[Pause]]:
+    """The longest, in the order of time."""
     if isinstance(evidence.gc, Absent):
         return evidence.gc
     names = {key[0]: name for name, key in _names(evidence)}
-    pauses: list[list[Any]] = []
+    pauses: list[Pause] = []
     for pid, log in evidence.gc.items():
         for pause in log.longest:
             if pause.end_s is not None:
                 start_s = evidence.seconds(pause.end_s * 1000 - pause.pause_ms)
-                pauses.append([names.get(pid, f"pid {pid}"), start_s, *pause[1:]])
-    pauses.sort(key=lambda row: -row[2])
-    return sorted(pauses[:MOST_PAUSES], key=lambda row: row[1])
+                pauses.append(Pause(names.get(pid, f"pid {pid}"), start_s, *pause[1:]))
+    pauses.sort(key=lambda pause: -pause.pause_ms)
+    return sorted(pauses[:MOST_PAUSES], key=lambda pause: pause.start_s)

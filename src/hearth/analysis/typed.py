@@ -3,8 +3,10 @@
 So an event whose values are damaged is counted as such before any of it is in a sum.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 #: In the year 2248, in milliseconds since the epoch.
 LATEST_MS = 1 << 43
@@ -50,6 +52,8 @@ def text(holder: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def maybe(read: Any, holder: Mapping[str, Any], name: str) -> Any:
+def maybe(
+    read: Callable[[Mapping[str, Any], str], T], holder: Mapping[str, Any], name: str
+) -> T | None:
     """What `read` gives; None where there is none."""
     return None if holder.get(name) is None else read(holder, name)

@@ -15,7 +15,6 @@ examples:
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Any
 
 from hearth.commands.submit import show_plan
 from hearth.launch.arguments import add_submit_arguments, options_of, split_line
@@ -63,8 +62,7 @@ def _summary(directory: Path) -> list[str]:
     from hearth.report.terminal import Screen
 
     try:
-        analysis: dict[str, Any] = analyse(directory)
-        return show_profile(analysis, Screen.of(sys.stderr))
+        return show_profile(analyse(directory), Screen.of(sys.stderr))
     except Exception as fault:  # whatever it is: the exit code is the application's
         why = f"{type(fault).__name__}: {fault}"
         return [f"hearth: the summary failed: {why}; try 'hearth report {directory.name}'"]

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.measure.record import Record, delete_record, find_record, list_records, read_record
+from hearth.model.documents import to_json
 from hearth.model.errors import UserError
 from hearth.planner import places
 
@@ -91,7 +92,7 @@ def _show(options: Namespace) -> int:
     record = find_record(places.state_home(), options.run)
     analysis = analyse(record.directory)
     if options.json:
-        print(json.dumps(analysis, indent=2))
+        print(json.dumps(to_json(analysis), indent=2))
     else:
         print("\n".join(show_profile(analysis, Screen.of())))
     return 0

@@ -5,6 +5,7 @@ from typing import Any
 from hearth.analysis.analysis import analyse
 from hearth.measure.counters import share_of
 from hearth.measure.record import Record
+from hearth.model.documents import to_json
 from hearth.model.ids import parse_ids
 from hearth.model.measured import Absent
 
@@ -13,7 +14,7 @@ Document = dict[str, Any]
 
 def measures(record: Record) -> Document:
     """What may explain a difference, of one run: a number, or `{"absent": reason}`."""
-    analysis = analyse(record.directory)
+    analysis = to_json(analyse(record.directory))
     allowed = None if isinstance(record.machine, Absent) else record.machine.allowed
     return measured(analysis, len(parse_ids(allowed.cpus)) if allowed else None)
 

@@ -2,17 +2,17 @@
 
 A file may be cut off, empty, a directory, another document, nested a million times deep, or hold
 invalid numbers: no later reader can stumble over a value read here. A
-shape is a type: a dataclass, a TypedDict, `dict[str, X]`, `list[X]`, `X | Y`, `Measured[X]`,
-`Literal`, `Annotated[X, check]` (the check raises ValueError), str, int, float (any number), bool,
-None or Any. An object of JSON may hold more than its shape names; a dataclass keeps that in its
-field `more`, where it has one.
+shape is a type: a dataclass, a TypedDict, a NamedTuple (a list in JSON), `dict[str, X]`,
+`list[X]`, `X | Y`, `Measured[X]`, `Literal`, `Annotated[X, check]` (the check raises ValueError),
+str, int, float (any number), bool, None or Any. An object of JSON may hold more than its shape
+names; a dataclass keeps that in its field `more`, where it has one.
 """
 
 import json
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -44,11 +44,6 @@ _SHOWN = 40
 _WORDS = {
     str: "text", int: "a whole number", float: "a number", bool: "true or false",
     dict: "an object", list: "a list", type(None): "null",
-}  # fmt: skip
-#: The types that a list of some shape may hold, where one look at each is enough.
-_OF_KIND: dict[Any, frozenset[type]] = {
-    str: frozenset({str}), int: frozenset({int}), float: frozenset({int, float}),
-    bool: frozenset({bool}), float | None: frozenset({int, float, type(None)}),
 }  # fmt: skip
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 #: The field of a dataclass that takes what its other fields do not name.
@@ -186,8 +181,9 @@ def to_json(value: Any) -> Any:
         return {"absent": value.reason}
     if isinstance(value, dict):
         return {name: to_json(item) for name, item in value.items()}
-    if isinstance(value, list):  # a long column holds numbers or texts alone
-        return value if _SCALARS.issuperset(map(type, value)) else [to_json(v) for v in value]
+    if isinstance(value, list | tuple):  # a long column holds numbers or texts alone
+        flat = isinstance(value, list) and _SCALARS.issuperset(map(type, value))
+        return value if flat else [to_json(item) for item in value]
     if not is_dataclass(value):
         return value
     document = {}
@@ -210,6 +206,8 @@ def _typed(value: Any, shape: Any, place: str) -> Any:
         return Absent(_field(value, "absent", str, place))
     if is_dataclass(shape):
         return _object(value, shape, place)
+    if _is_row(shape):
+        return _row(value, shape, place)
     if is_typeddict(shape):
         return _typed_dict(value, shape, place)
     if origin is Annotated:
@@ -232,26 +230,63 @@ def _items(value: Any, kind: type, inner: Any, place: str) -> Any:
     _check_kind(value, kind, place)
     if kind is dict:
         return {name: _typed(item, inner, _within(place, name)) for name, item in value.items()}
-    if _OF_KIND.get(inner, frozenset()).issuperset(map(type, value)):  # quick, for long columns
+    if _plain_types(inner).issuperset(map(type, value)):  # quick, for long columns
         return value
     return [_typed(item, inner, _within(place, at)) for at, item in enumerate(value)]
 
 
+def _is_row(shape: Any) -> bool:
+    return isinstance(shape, type) and issubclass(shape, tuple)
+
+
+def _row(value: Any, kind: Any, place: str) -> Any:
+    """A named tuple, which is a list in JSON."""
+    _check_kind(value, list, place)
+    shapes = _fields(kind)
+    if len(value) != len(shapes):
+        raise ValueError(f"{place} is a list of {len(value)}, not of {', '.join(shapes)}")
+    pairs = zip(shapes.items(), value, strict=True)
+    return kind(*(_typed(item, shape, _within(place, name)) for (name, shape), item in pairs))
+
+
 def _object(value: Any, kind: Any, place: str) -> Any:
     _check_kind(value, dict, place)
-    known = _fields(kind)
-    given = {
-        each.name: _field(value, each.name, known[each.name], place)
-        for each in fields(kind)
-        if each.name != _MORE and (each.name in value or _is_required(each))
-    }
-    if _MORE in known:
-        given[_MORE] = {name: item for name, item in value.items() if name not in known}
+    given = {}
+    for name, shape, plain, required in _members(kind):
+        if name in value:
+            item = value[name]
+            quick = type(item) in plain
+            given[name] = item if quick else _typed(item, shape, _within(place, name))
+        elif required:
+            raise ValueError(f"{_within(place, name)} is missing")
+    if _MORE in _fields(kind):
+        given[_MORE] = {name: item for name, item in value.items() if name not in _fields(kind)}
     return kind(**given)
 
 
-def _is_required(each: Field[Any]) -> bool:
-    return each.default is MISSING and each.default_factory is MISSING
+@cache
+def _members(kind: Any) -> list[tuple[str, Any, frozenset[type], bool]]:
+    """Of each field: name, shape, the types that need no further look, whether it must be there."""
+    return [
+        (
+            each.name,
+            _fields(kind)[each.name],
+            _plain_types(_fields(kind)[each.name]),
+            each.default is MISSING and each.default_factory is MISSING,
+        )
+        for each in fields(kind)
+        if each.name != _MORE
+    ]
+
+
+@cache
+def _plain_types(shape: Any) -> frozenset[type]:
+    """The types of which a value of a shape may be without a further look."""
+    if get_origin(shape) in (Union, UnionType):
+        return frozenset().union(*map(_plain_types, get_args(shape)))
+    if shape is float:
+        return frozenset({int, float})
+    return frozenset({shape} & _SCALARS)
 
 
 def _field(value: Any, name: str, shape: Any, place: str) -> Any:

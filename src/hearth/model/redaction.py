@@ -8,7 +8,7 @@ URL loses its credentials (RFC 3986, userinfo). Names of files stay.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 #: What replaces a value (Utils.REDACTION_REPLACEMENT_TEXT).
@@ -91,9 +91,12 @@ class Redaction:
         return self.text_pattern.sub(REDACTED, shown) if self.text_pattern else shown
 
     def document(self, value: Any) -> Any:
-        """A JSON value with every text in it as it may be shown."""
+        """A JSON value, or dataclasses that stand for one, with every text as it may be shown."""
         if isinstance(value, str):
             return self.text(value)
+        if is_dataclass(value) and not isinstance(value, type):
+            names = [each.name for each in fields(value)]
+            return replace(value, **{name: self.document(getattr(value, name)) for name in names})
         if isinstance(value, dict):
             return {key: self.document(item) for key, item in value.items()}
         return [self.document(item) for item in value] if isinstance(value, list) else value

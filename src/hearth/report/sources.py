@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from hearth.analysis.analysis import analyse, analyse_event_log
+from hearth.analysis.document import Analysis
 from hearth.experiments.characterisation import read_characterisation
 from hearth.experiments.comparison import read_comparison
 from hearth.experiments.verdict import compared
 from hearth.measure.record import find_record
+from hearth.model.documents import to_json
 from hearth.model.errors import UserError
 
 Document = dict[str, Any]
@@ -18,7 +20,7 @@ Document = dict[str, Any]
 class Sources:
     """The analyses of some runs, and the documents of a comparison and a characterisation."""
 
-    analyses: list[Document] = field(default_factory=list)
+    analyses: list[Analysis] = field(default_factory=list)
     comparison: Document | None = None
     characterisation: Document | None = None
 
@@ -28,7 +30,7 @@ class Sources:
             "schema": "hearth/report/1",
             "comparison": self.comparison,
             "characterisation": self.characterisation,
-            "runs": self.analyses,
+            "runs": to_json(self.analyses),
         }
 
 

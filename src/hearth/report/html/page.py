@@ -1,29 +1,46 @@
 """The page: its sections in order, each from a run's `contract/analysis.schema.json`."""
 
 import json
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from hearth.analysis.document import (
+    Analysis,
+    Counted,
+    Executor,
+    Finding,
+    Node,
+    Stage,
+    Totals,
+)
+from hearth.measure.shapes import Warned
+from hearth.model.documents import to_json
 from hearth.model.ids import parse_ids
+from hearth.model.measured import Absent, Measured, known
 from hearth.model.private import write_private
 from hearth.model.sizes import show_bytes, show_mb
 from hearth.report.html import pictures
-from hearth.report.html.absent import reason_absent, say_absent
+from hearth.report.html.absent import say_absent
 from hearth.report.html.arms import draw_arms
 from hearth.report.html.characterisation import characterisation_links, draw_characterisation
 from hearth.report.html.processor import draw_processor
 from hearth.report.html.svg import element, table, text
-from hearth.report.html.timeline import bandwidth_parts, draw_timeline
+from hearth.report.html.timeline import absent_bandwidth, draw_timeline
 
 Document = dict[str, Any]
+Group = TypeVar("Group")
+Value = TypeVar("Value")
+#: What a cell of a table holds.
+Cell = str | int | float
 _SEVERITIES = {"error": "high", "warning": "", "note": "info"}
 _MANY_STAGES = 40
 
 
 def write_page(
     file: Path,
-    runs: list[Document],
+    runs: list[Analysis],
     comparison: Document | None = None,
     characterisation: Document | None = None,
 ) -> None:
@@ -33,7 +50,7 @@ def write_page(
 
 
 def page(
-    runs: list[Document],
+    runs: list[Analysis],
     comparison: Document | None = None,
     characterisation: Document | None = None,
 ) -> str:
@@ -41,7 +58,7 @@ def page(
 
     It holds its own style and script and loads nothing.
     """
-    names = [run["record"]["application"] for run in runs]
+    names = [str(run.record.application) for run in runs]
     if characterisation is not None:
         names += characterisation["subjects"]
     title = f"hearth: {', '.join(dict.fromkeys(names))}" if names else "hearth: comparison"
@@ -75,7 +92,7 @@ def _resource(name: str) -> str:
 
 
 def _navigation(
-    runs: list[Document], comparison: Document | None, characterisation: Document | None
+    runs: list[Analysis], comparison: Document | None, characterisation: Document | None
 ) -> str:
     links = [("#comparison", "Comparison")] if comparison else []
     links += characterisation_links(characterisation) if characterisation else []
@@ -87,12 +104,12 @@ def _navigation(
     return element("nav", element("ul", *items), aria_label="Sections")
 
 
-def _label(run: Document) -> str:
-    record = run["record"]
-    return f"{record['application']} on {record.get('arm') or record['master']}"
+def _label(run: Analysis) -> str:
+    record = run.record
+    return f"{record.application} on {record.arm or record.master}"
 
 
-def _run(run: Document, number: int) -> str:
+def _run(run: Analysis, number: int) -> str:
     sections = [
         element(
             "section",
@@ -107,59 +124,60 @@ def _run(run: Document, number: int) -> str:
     return heading + _facts(run) + "".join(sections)
 
 
-def _facts(run: Document) -> str:
-    record, totals = run["record"], run["totals"]
+def _facts(run: Analysis) -> str:
+    record, totals = run.record, run.totals
     facts = [
-        ("state", record["state"]),
-        ("wall time", f"{record['wall_s']:.1f} s"),
-        ("master", record["master"] or "-"),
-        ("executors", str(sum(e["id"] != "driver" for e in run["executors"]))),
-        ("tasks", f"{totals['tasks']:,}" if not reason_absent(totals.get("tasks")) else "-"),
+        ("state", record.state),
+        ("wall time", f"{record.wall_s:.1f} s"),
+        ("master", record.master or "-"),
+        ("executors", str(sum(e.id != "driver" for e in run.executors))),
+        ("tasks", "-" if isinstance(totals, Absent) else f"{totals.tasks:,}"),
         ("GC share of task time", _share(_gc_share(totals))),
-        ("idle task slots", _share(totals.get("idle_slot_share"))),
-        ("local memory", _share(_mean_local(run["executors"]))),
+        ("idle task slots", _share(_idle(totals))),
+        ("local memory", _share(_mean_local(run.executors))),
     ]
     cells = [element("div", element("dt", text(a)), element("dd", text(b))) for a, b in facts]
     return element("dl", *cells, class_="facts")
 
 
-def _share(value: Any) -> str:
-    return "-" if value is None or reason_absent(value) else f"{value:.1%}"
+def _share(value: Measured[float] | None) -> str:
+    return "-" if value is None or isinstance(value, Absent) else f"{value:.1%}"
 
 
-def _gc_share(totals: Document) -> float | None:
-    time = totals.get("time")
-    if time is None or reason_absent(time) or not time.get("run"):
+def _gc_share(totals: Measured[Totals]) -> float | None:
+    if isinstance(totals, Absent) or not totals.time.run:
         return None
-    return float(time["gc"]) / float(time["run"])
+    return totals.time.gc / totals.time.run
 
 
-def _mean_local(executors: list[Document]) -> float | None:
-    shares = [_of(e, "memory", "local_share") for e in executors]
-    known = [share for share in shares if isinstance(share, int | float)]
-    return sum(known) / len(known) if known else None
+def _idle(totals: Measured[Totals]) -> float | None:
+    return None if isinstance(totals, Absent) else totals.idle_slot_share
 
 
-def _of(part: Document, group: str, key: str) -> Any:
-    """A value of a group that may itself be absent."""
-    inside = part.get(group)
-    return inside if inside is None or reason_absent(inside) else inside.get(key)
+def _mean_local(executors: list[Executor]) -> float | None:
+    shares = known(_of(e.memory, lambda memory: memory.local_share) for e in executors)
+    return sum(shares) / len(shares) if shares else None
 
 
-def _findings(run: Document, number: int) -> str:
-    if not run["findings"]:
+def _of(group: Measured[Group], part: Callable[[Group], Value]) -> Value | None:
+    """A part of a group that may itself be absent."""
+    return None if isinstance(group, Absent) else part(group)
+
+
+def _findings(run: Analysis, number: int) -> str:
+    if not run.findings:
         return element("p", "Nothing stood out against the thresholds.")
-    return "".join(_finding(finding, number) for finding in run["findings"])
+    return "".join(_finding(finding, number) for finding in run.findings)
 
 
-def _finding(finding: Document, number: int) -> str:
-    places = ", ".join(_evidence(pointer, number) for pointer in finding.get("evidence") or [])
+def _finding(finding: Finding, number: int) -> str:
+    places = ", ".join(_evidence(pointer, number) for pointer in finding.evidence)
     return element(
         "div",
-        element("p", element("strong", text(finding["sentence"]))),
+        element("p", element("strong", text(finding.sentence))),
         element("p", f"Evidence: {places}", class_="quiet") if places else "",
-        element("p", text(finding["next_step"])) if finding.get("next_step") else "",
-        class_=f"finding {_SEVERITIES.get(finding['severity'], '')}".strip(),
+        element("p", text(finding.next_step)) if finding.next_step else "",
+        class_=f"finding {_SEVERITIES[finding.severity]}".strip(),
     )
 
 
@@ -169,70 +187,64 @@ def _evidence(pointer: str, number: int) -> str:
     return element("a", text(pointer), href=f"#{section}{number}") if section else text(pointer)
 
 
-def _machine(run: Document, number: int) -> str:
-    reason = reason_absent(run["machine"])
-    if reason:
-        return say_absent("the machine", reason) + _executors(run)
-    boxes = [_node(node, run["executors"]) for node in run["machine"]["nodes"]]
+def _machine(run: Analysis, number: int) -> str:
+    machine = run.machine
+    if isinstance(machine, Absent):
+        return say_absent("the machine", machine) + _executors(run)
+    boxes = [_node(node, run.executors) for node in machine.nodes]
     return element("div", *boxes, class_="machine") + _executors(run)
 
 
-def _node(node: Document, executors: list[Document]) -> str:
-    here = [e for e in executors if str(node["id"]) in _ids(e.get("nodes"))]
-    memory = f", {show_bytes(node['memory_bytes'])}" if node.get("memory_bytes") else ""
+def _node(node: Node, executors: list[Executor]) -> str:
+    here = [e for e in executors if node.id in _ids(e.nodes)]
+    memory = f", {show_bytes(node.memory_bytes)}" if node.memory_bytes else ""
     inside = [
         element(
             "div",
             text(_name(e)),
-            element("div", text(f"CPUs {e['cpus']}"), class_="quiet"),
+            element("div", text(f"CPUs {e.cpus}"), class_="quiet"),
             class_="executor",
             style=f"border-color:var(--c{number % 8})",
         )
         for number, e in enumerate(here)
     ]
-    head = element("h4", text(f"Node {node['id']}"))
-    about = element("div", text(f"CPUs {node.get('cpus') or 'none'}{memory}"), class_="quiet")
+    head = element("h4", text(f"Node {node.id}"))
+    about = element("div", text(f"CPUs {node.cpus or 'none'}{memory}"), class_="quiet")
     return element("div", head, about, *inside, class_="node")
 
 
-def _name(executor: Document) -> str:
-    return "driver" if executor["id"] == "driver" else f"executor {executor['id']}"
+def _name(executor: Executor) -> str:
+    return "driver" if executor.id == "driver" else f"executor {executor.id}"
 
 
-def _ids(nodes: Any) -> list[str]:
-    if nodes is None or reason_absent(nodes):
-        return []
-    return [str(node) for node in (nodes if isinstance(nodes, list) else str(nodes).split(","))]
+def _ids(nodes: Measured[list[str]]) -> list[str]:
+    return [] if isinstance(nodes, Absent) else nodes
 
 
-def _executors(run: Document) -> str:
+def _executors(run: Analysis) -> str:
     head = ["executor", "pid", "CPUs", "nodes", "tasks", "GC share", "local memory", "RSS", "left"]
     rows = [
         [
-            e["id"],
-            _plain(e.get("pid")),
-            _plain(e.get("cpus")),
-            ",".join(_ids(e.get("nodes"))) or "-",
-            _plain(e.get("tasks")),
-            _share(_of(e, "gc", "share")),
-            _share(_of(e, "memory", "local_share")),
-            _size_mb(_of(e, "use", "rss_max_mb")),
-            _plain(e.get("reason")),
+            e.id,
+            _plain(e.pid),
+            _plain(e.cpus),
+            ",".join(_ids(e.nodes)) or "-",
+            e.tasks,
+            _share(_of(e.gc, lambda gc: gc.share)),
+            _share(_of(e.memory, lambda memory: memory.local_share)),
+            _plain(_of(e.use, lambda use: show_mb(use.rss_max_mb))),
+            _plain(e.reason),
         ]
-        for e in run["executors"]
+        for e in run.executors
     ]
     return table(head, rows, "Executors and where they ran") if rows else ""
 
 
-def _plain(value: Any) -> Any:
-    return "-" if value is None or reason_absent(value) else value
+def _plain(value: Cell | None) -> Cell:
+    return "-" if value is None else value
 
 
-def _size_mb(value: Any) -> str:
-    return "-" if value is None or reason_absent(value) else show_mb(round(value))
-
-
-def _time_axis(run: Document, number: int) -> str:
+def _time_axis(run: Analysis, number: int) -> str:
     figure = element(
         "figure",
         element(
@@ -245,27 +257,29 @@ def _time_axis(run: Document, number: int) -> str:
         ),
         element("figcaption", "All lanes share one time axis, from the start of the record."),
     )
+    timeline = run.timeline
     lanes = {
-        "running tasks": run["timeline"].get("running_tasks"),
-        "garbage-collection pauses": run["timeline"].get("gc"),
-        "CPU by node": run["timeline"].get("cpu_by_node"),
-        "local share of memory": run["timeline"].get("local_share_by_executor"),
-        **bandwidth_parts(run["timeline"].get("bandwidth")),
+        "running tasks": timeline.running_tasks,
+        "garbage-collection pauses": timeline.gc,
+        "CPU by node": timeline.cpu_by_node,
+        "local share of memory": timeline.local_share_by_executor,
     }
-    reasons = {what: reason_absent(value) for what, value in lanes.items()}
-    return figure + "".join(say_absent(what, why) for what, why in reasons.items() if why)
+    lacking = {what: lane for what, lane in lanes.items() if isinstance(lane, Absent)}
+    lacking |= absent_bandwidth(timeline.bandwidth)
+    return figure + "".join(say_absent(what, absent) for what, absent in lacking.items())
 
 
-def _stages(run: Document, number: int) -> str:
-    stages = run["stages"]
-    reason = reason_absent(stages)
-    if reason or not stages:
-        return say_absent("stages", reason or "the event log names none")
-    longest = sorted(stages, key=lambda s: -float(s["time"].get("run") or 0))[:_MANY_STAGES]
-    shown = sorted(longest, key=lambda s: (s["id"], s["attempt"]))
-    rows = [("all stages", run["totals"]["time"])]
+def _stages(run: Analysis, number: int) -> str:
+    stages, totals = run.stages, run.totals
+    if isinstance(stages, Absent):
+        return say_absent("stages", stages)
+    if not stages or isinstance(totals, Absent):
+        return say_absent("stages", Absent("the event log names none"))
+    longest = sorted(stages, key=lambda stage: -stage.time.run)[:_MANY_STAGES]
+    shown = sorted(longest, key=lambda stage: (stage.id, stage.attempt))
+    rows = [("all stages", totals.time)]
     if len(shown) > 1:
-        rows = [(f"stage {s['id']}", s["time"]) for s in shown]
+        rows = [(f"stage {stage.id}", stage.time) for stage in shown]
     cut = ""
     if len(stages) > len(shown):
         cut = element("p", f"The {_MANY_STAGES} longest of {len(stages)} stages.", class_="quiet")
@@ -277,11 +291,11 @@ def _stages(run: Document, number: int) -> str:
         role="region",
         aria_label="task time by part",
     )
-    key = pictures.legend([words for _, words in pictures.PARTS])
+    key = pictures.legend([words for words, _ in pictures.PARTS])
     return element("figure", picture, key) + cut + _stage_table(shown)
 
 
-def _stage_table(stages: list[Document]) -> str:
+def _stage_table(stages: list[Stage]) -> str:
     head = [
         "stage",
         "name",
@@ -299,35 +313,35 @@ def _stage_table(stages: list[Document]) -> str:
     ]
     rows = [
         [
-            f"{s['id']}.{s['attempt']}",
-            s["name"],
-            s["tasks"],
-            s["failed"],
-            s["time"]["run"] / 1000,
-            s["time"]["gc"] / 1000,
-            _seconds(s["duration"].get("p50")),
-            _seconds(s["duration"].get("max")),
-            _plain(s.get("skew")),
-            show_bytes(int(s["spill"]["disk"])),
-            show_bytes(int(s["bytes"]["shuffle_read_local"] + s["bytes"]["shuffle_read_remote"])),
-            show_bytes(int(s["bytes"]["shuffle_read_remote"])),
-            show_bytes(int(s["bytes"]["shuffle_write"])),
+            f"{s.id}.{s.attempt}",
+            s.name,
+            s.tasks,
+            s.failed,
+            s.time.run / 1000,
+            s.time.gc / 1000,
+            _seconds(s.duration.p50),
+            _seconds(s.duration.max),
+            _plain(s.skew),
+            show_bytes(s.spill.disk),
+            show_bytes(s.bytes.shuffle_read_local + s.bytes.shuffle_read_remote),
+            show_bytes(s.bytes.shuffle_read_remote),
+            show_bytes(s.bytes.shuffle_write),
         ]
         for s in stages
     ]
     return pictures.data_table(head, rows, "stages")
 
 
-def _seconds(ms: Any) -> Any:
+def _seconds(ms: float | None) -> Cell:
     return "-" if ms is None else ms / 1000
 
 
-def _gantt(run: Document, number: int) -> str:
-    tasks = run.get("tasks_sample")
-    if tasks is None or reason_absent(tasks):
-        return say_absent("tasks", reason_absent(tasks) or "")
-    data = json.dumps({**tasks, "wall_s": run["record"]["wall_s"]}, separators=(",", ":"))
-    count, stragglers = len(tasks["start_s"]), sum(map(bool, tasks["straggler"]))
+def _gantt(run: Analysis, number: int) -> str:
+    tasks = run.tasks_sample
+    if isinstance(tasks, Absent):
+        return say_absent("tasks", tasks)
+    data = json.dumps({**to_json(tasks), "wall_s": run.record.wall_s}, separators=(",", ":"))
+    count, stragglers = len(tasks.start_s), sum(tasks.straggler)
     label = (
         f"Task Gantt: {count:,} tasks, {stragglers:,} stragglers outlined. "
         "Arrow keys move, plus and minus zoom, 0 shows all."
@@ -342,20 +356,16 @@ def _gantt(run: Document, number: int) -> str:
     )
 
 
-def _threads(run: Document, number: int) -> str:
-    threads = run.get("threads")
-    if threads is None or reason_absent(threads):
-        return say_absent("the thread trace", reason_absent(threads) or "")
-    nodes = {
-        cpu: node["id"]
-        for node in run["machine"].get("nodes", [])
-        for cpu in parse_ids(node["cpus"])
-    }
-    picture = pictures.draw_threads(threads["columns"], run["record"]["wall_s"], nodes)
-    moves = threads.get("node_transitions")
+def _threads(run: Analysis, number: int) -> str:
+    threads, machine = run.threads, run.machine
+    if isinstance(threads, Absent):
+        return say_absent("the thread trace", threads)
+    known_nodes = [] if isinstance(machine, Absent) else machine.nodes
+    nodes = {cpu: node.id for node in known_nodes for cpu in parse_ids(node.cpus)}
+    picture = pictures.draw_threads(threads.columns, run.record.wall_s, nodes)
+    moves = sum(threads.node_transitions.values())
     caption = "Each colour is a thread; a thread that stays keeps its line."
-    if moves is not None:
-        caption += f" Threads were seen to change node {sum(moves.values()):,} times."
+    caption += f" Threads were seen to change node {moves:,} times."
     box = element(
         "div",
         picture,
@@ -367,11 +377,11 @@ def _threads(run: Document, number: int) -> str:
     return element("figure", box, element("figcaption", text(caption)))
 
 
-def _counters(run: Document, number: int) -> str:
-    counters = run.get("counters")
-    if counters is None or reason_absent(counters):
-        return say_absent("hardware counters", reason_absent(counters) or "")
-    processor = draw_processor(run["metrics"])
+def _counters(run: Analysis, number: int) -> str:
+    counters = run.counters
+    if isinstance(counters, Absent):
+        return say_absent("hardware counters", counters)
+    processor = draw_processor(run.metrics)
     head = ["process", "event", "count", "counted for"]
     rows = [
         [name, event, *_count(count)]
@@ -381,26 +391,22 @@ def _counters(run: Document, number: int) -> str:
     return processor + table(head, rows, "Hardware events of each process")
 
 
-def _count(count: Document) -> list[Any]:
-    reason = reason_absent(count)
-    if reason:
-        return [reason, "-"]
-    return [float(count["value"]), f"{count['least_running_share']:.0%} of the time"]
+def _count(count: Measured[Counted]) -> list[Cell]:
+    if isinstance(count, Absent):
+        return [count.reason, "-"]
+    return [float(count.value), f"{count.least_running_share:.0%} of the time"]
 
 
-def _unknown(run: Document, number: int) -> str:
-    rows = [[p["name"], p["reason"]] for p in run["probes"] if p["status"] == "absent"]
+def _unknown(run: Analysis, number: int) -> str:
+    rows = [[p.name, p.reason] for p in run.probes if p.status == "absent"]
     parts = table(["probe", "why not"], rows, "Not measured") if rows else ""
-    notes = [element("li", text(_warning(warning))) for warning in run["warnings"]]
+    notes = [element("li", text(_warning(warning))) for warning in run.warnings]
     parts += element("ul", *notes) if notes else ""
     return parts or element("p", "Every probe ran, and nothing was warned of.")
 
 
-def _warning(warning: Any) -> str:
-    if isinstance(warning, str):
-        return warning
-    remedy = warning.get("remedy")
-    return f"{warning['what']}: {remedy}" if remedy else str(warning["what"])
+def _warning(warning: Warned) -> str:
+    return f"{warning.what}: {warning.remedy}" if warning.remedy else warning.what
 
 
 _SECTIONS = (
@@ -431,14 +437,14 @@ _SHOWN_IN = {
 }
 
 
-def _side_by_side(runs: list[Document]) -> str:
+def _side_by_side(runs: list[Analysis]) -> str:
     rows = [
         [
             _label(run),
-            float(run["record"]["wall_s"]),
-            _share(_gc_share(run["totals"])),
-            _share(run["totals"].get("idle_slot_share")),
-            _share(_mean_local(run["executors"])),
+            float(run.record.wall_s),
+            _share(_gc_share(run.totals)),
+            _share(_idle(run.totals)),
+            _share(_mean_local(run.executors)),
         ]
         for run in runs
     ]

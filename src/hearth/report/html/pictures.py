@@ -1,7 +1,9 @@
 """Bars, heat maps, intervals and the thread-to-CPU picture."""
 
+from collections.abc import Callable
 from typing import Any
 
+from hearth.analysis.document import Places, Times
 from hearth.report.html.svg import (
     LEFT,
     RIGHT,
@@ -17,15 +19,15 @@ from hearth.report.html.svg import (
 
 Document = dict[str, Any]
 #: The parts of a task's time, in the order in which they are stacked.
-PARTS = (
-    ("compute", "compute"),
-    ("gc", "GC"),
-    ("deserialise", "deserialise"),
-    ("shuffle_read_wait", "wait for shuffle blocks"),
-    ("shuffle_write", "write shuffle"),
-    ("scheduler_delay", "scheduler delay"),
-    ("result_serialise", "serialise results"),
-    ("getting_result", "fetch results"),
+PARTS: tuple[tuple[str, Callable[[Times], int]], ...] = (
+    ("compute", lambda time: time.compute),
+    ("GC", lambda time: time.gc),
+    ("deserialise", lambda time: time.deserialise),
+    ("wait for shuffle blocks", lambda time: time.shuffle_read_wait),
+    ("write shuffle", lambda time: time.shuffle_write),
+    ("scheduler delay", lambda time: time.scheduler_delay),
+    ("serialise results", lambda time: time.result_serialise),
+    ("fetch results", lambda time: time.getting_result),
 )
 _ROW = 22
 
@@ -38,7 +40,7 @@ def legend(names: list[str]) -> str:
     return element("ul", *items, class_="legend")
 
 
-def draw_parts(rows: list[tuple[str, Document]]) -> str:
+def draw_parts(rows: list[tuple[str, Times]]) -> str:
     """A bar for each row, of its time in each part (milliseconds given), all on one scale."""
     largest = max((_total(times) for _, times in rows), default=0.0)
     scale = Scale(0, largest or 1, LEFT + 60, WIDTH - RIGHT)
@@ -49,8 +51,8 @@ def draw_parts(rows: list[tuple[str, Document]]) -> str:
             element("text", text(name), x=LEFT + 54, y=y + 12, class_="tick", text_anchor="end")
         )
         start = 0.0
-        for number, (key, words) in enumerate(PARTS):
-            seconds = (times.get(key) or 0) / 1000
+        for number, (words, part) in enumerate(PARTS):
+            seconds = part(times) / 1000
             title = element("title", text(f"{name}, {words}: {seconds:.2f} s"))
             if seconds > 0:
                 marks.append(_bar(title, scale, start, seconds, y, f"var(--c{number})"))
@@ -58,8 +60,8 @@ def draw_parts(rows: list[tuple[str, Document]]) -> str:
     return picture("Task time by part, in seconds over all tasks", len(rows) * _ROW + 8, *marks)
 
 
-def _total(times: Document) -> float:
-    return sum(times.get(key) or 0 for key, _ in PARTS) / 1000
+def _total(times: Times) -> float:
+    return sum(part(times) for _, part in PARTS) / 1000
 
 
 def _bar(title: str, scale: Scale, start: float, length: float, y: float, colour: str) -> str:
@@ -140,9 +142,9 @@ def _heat_cell(cell: Document | None, best: float, worst: float) -> str:
     return element("td", text(f"{cell['seconds']:.4g} s, {cell['class']}"), style=tint)
 
 
-def draw_threads(threads: Document, wall_s: float, node_of_cpu: dict[int, str]) -> str:
+def draw_threads(threads: Places, wall_s: float, node_of_cpu: dict[int, str]) -> str:
     """Which CPU each thread was seen on, over time, a colour for each thread (as in Chiba 2015)."""
-    times, tids, cpus = threads["t"], threads["tid"], threads["cpu"]
+    times, tids, cpus = threads.t, threads.tid, threads.cpu
     rows = {cpu: row for row, cpu in enumerate(sorted(set(cpus) | set(node_of_cpu)))}
     height = max(60.0, min(len(rows) * 14.0, 420.0))
     scale, y = time_scale(wall_s), Scale(0, max(len(rows) - 1, 1), 14 + height, 14)

@@ -1,12 +1,12 @@
 """The processor on the page: top-down bars, and Awan's shares with how far to trust them."""
 
-from typing import Any
-
+from hearth.analysis.document import Metric, Metrics
+from hearth.model.measured import Absent, Measured
 from hearth.report.html import pictures
-from hearth.report.html.absent import reason_absent, say_absent
+from hearth.report.html.absent import say_absent
 from hearth.report.html.svg import LEFT, RIGHT, WIDTH, Scale, element, picture, table, text
 
-Document = dict[str, Any]
+OfMetrics = dict[str, Measured[Metric]]
 #: Level 1 in the order of the bars; the last one is told on AMD alone.
 LEVEL_ONE = (
     ("retiring", "retiring"),
@@ -29,13 +29,12 @@ _WORDS = {
 _ROW, _BAR, _THIN = 36, 18, 8
 
 
-def draw_processor(metrics: Document) -> str:
+def draw_processor(metrics: Measured[Metrics]) -> str:
     """The bars and the table; in words what is absent, and why."""
-    reason = reason_absent(metrics)
-    if reason:
-        return say_absent("top-down and the study's formulas", reason)
-    named = metrics["by_executor"].items()
-    rows = [("all executors", metrics["total"]), *((_name(n), m) for n, m in named)]
+    if isinstance(metrics, Absent):
+        return say_absent("top-down and the study's formulas", metrics)
+    named = metrics.by_executor.items()
+    rows = [("all executors", metrics.total), *((_name(n), m) for n, m in named)]
     return _bars(rows) + _table(rows)
 
 
@@ -43,11 +42,12 @@ def _name(executor: str) -> str:
     return f"executor {executor}" if executor.isdigit() else executor
 
 
-def _bars(rows: list[tuple[str, Document]]) -> str:
+def _bars(rows: list[tuple[str, OfMetrics]]) -> str:
     shown = [(name, of) for name, of in rows if any(_value(of, key) for key, _ in LEVEL_ONE)]
     if not shown:
-        total = rows[0][1]
-        return say_absent("top-down", reason_absent(total["retiring"]) or "not derived")
+        retiring = rows[0][1]["retiring"]
+        why = retiring if isinstance(retiring, Absent) else Absent("not derived")
+        return say_absent("top-down", why)
     scale = Scale(0, 1, LEFT + 60, WIDTH - RIGHT)
     marks = [_bar(name, of, scale, row * _ROW + 4) for row, (name, of) in enumerate(shown)]
     words = "Top-down: where the pipeline's slots went, as shares, by executor"
@@ -61,15 +61,15 @@ def _bars(rows: list[tuple[str, Document]]) -> str:
     )
     key = pictures.legend([words for _, words in (*LEVEL_ONE, *LEVEL_TWO)])
     lacking = "".join(
-        say_absent(f"{name}: {_WORDS[key]}", reason)
+        say_absent(f"{name}: {_WORDS[key]}", absent)
         for name, of in shown
         for key, _ in (*LEVEL_ONE[:4], *LEVEL_TWO)
-        if (reason := reason_absent(of.get(key)))
+        if isinstance(absent := of[key], Absent)
     )
     return element("figure", box, key, element("figcaption", caption)) + lacking
 
 
-def _bar(name: str, of: Document, scale: Scale, y: float) -> str:
+def _bar(name: str, of: OfMetrics, scale: Scale, y: float) -> str:
     marks = [element("text", text(name), x=LEFT + 54, y=y + 13, class_="tick", text_anchor="end")]
     start = back_end = 0.0
     for number, (key, words) in enumerate(LEVEL_ONE):
@@ -102,21 +102,20 @@ def _part(
     )
 
 
-def _table(rows: list[tuple[str, Document]]) -> str:
+def _table(rows: list[tuple[str, OfMetrics]]) -> str:
     """The numbers, then what each metric was derived from, once for all executors."""
     values = [
         [name, _WORDS.get(key, key), *_cells(key, metric)]
         for name, of in rows
         for key, metric in of.items()
     ]
-    known: dict[str, Document] = {}
+    found: dict[str, Metric] = {}
     for _, of in rows:
-        known |= {key: metric for key, metric in of.items() if not reason_absent(metric)}
+        found |= {key: metric for key, metric in of.items() if not isinstance(metric, Absent)}
     origins = [
-        [_WORDS.get(key, key), f"{metric['formula']} ({metric['source']})",
-         ", ".join(metric["events"])]
-        for key, metric in known.items()
-    ]  # fmt: skip
+        [_WORDS.get(key, key), f"{metric.formula} ({metric.source})", ", ".join(metric.events)]
+        for key, metric in found.items()
+    ]
     return element(
         "details",
         element("summary", "Numbers: top-down and the study's formulas"),
@@ -125,18 +124,17 @@ def _table(rows: list[tuple[str, Document]]) -> str:
     )
 
 
-def _cells(key: str, metric: Document) -> list[Any]:
-    reason = reason_absent(metric)
-    if reason:
-        return [f"not available: {reason}", "-", "-"]
-    share, value = metric["least_running_share"], metric["value"]
+def _cells(key: str, metric: Measured[Metric]) -> list[str]:
+    if isinstance(metric, Absent):
+        return [f"not available: {metric.reason}", "-", "-"]
+    share, value = metric.least_running_share, metric.value
     return [
         f"{value:.2f}" if key == "instructions_per_cycle" else f"{value:.1%}",
-        metric["confidence"],
+        metric.confidence,
         "not told" if share is None else f"{share:.0%} of the time",
     ]
 
 
-def _value(of: Document, key: str) -> float | None:
-    metric = of.get(key)
-    return None if metric is None or reason_absent(metric) else float(metric["value"])
+def _value(of: OfMetrics, key: str) -> float | None:
+    metric = of[key]
+    return None if isinstance(metric, Absent) else metric.value

@@ -10,6 +10,7 @@ from hearth.analysis import export as exporting
 from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.export import export
 from hearth.model.errors import UserError
+from hearth.model.measured import known
 from support import ROOT
 
 LOG = ROOT / "fixtures" / "eventlogs" / "skew.jsonl"
@@ -31,9 +32,9 @@ def test_tasks_stages_and_samples_come_out_whole(
         "tasks", "stages", "executors", "samples-memory"
     }  # fmt: skip
     tables = {file.name.partition(".")[0]: read(file) for file in files}
-    assert [int(row["task"]) for row in tables["tasks"]] == analysis["tasks_sample"]["task"]
+    assert [int(row["task"]) for row in tables["tasks"]] == known([analysis.tasks_sample])[0].task
     assert {row["executor"] for row in tables["tasks"]} == {"driver"}
-    runs = [stage["time"]["run"] for stage in analysis["stages"]]
+    runs = [stage.time.run for stage in known([analysis.stages])[0]]
     assert [int(row["time.run"]) for row in tables["stages"]] == runs
     memory = tables["samples-memory"]
     assert [int(row["nodes.0.anon_kb"]) for row in memory] == list(range(20))

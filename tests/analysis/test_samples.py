@@ -10,6 +10,8 @@ from hearth.analysis.analysis import analyse
 from hearth.analysis.counts import read_counts
 from hearth.analysis.locality import cpu_share_by_node, local_share, read_memory, read_threads
 from hearth.analysis.samples import last_time_s, read_processes, read_system
+from hearth.model.documents import to_json
+from hearth.model.measured import Absent
 
 NODE_OF_CPU = {"0": "0", "1": "0", "2": "8", "3": "8"}
 
@@ -128,10 +130,10 @@ def test_counts_of_intervals_add_up_and_events_without_a_value_stay_absent(tmp_p
 
     rows = [row("cycles", 10), row("cycles", 30, 0.5), row("cycles", None), row("llc", None)]
     counts = read_counts(write(tmp_path / "counters.jsonl", rows)).events[7, 1]
-    assert counts["cycles"].document() == {
+    assert to_json(counts["cycles"].measured()) == {
         "value": 40, "unit": "", "intervals": 2, "least_running_share": 0.5
     }  # fmt: skip
-    assert counts["llc"].document() == {"absent": "not supported"}
+    assert counts["llc"].measured() == Absent("not supported")
 
 
 def test_the_end_of_a_file_is_found_without_reading_it_all(tmp_path: Path) -> None:
@@ -143,7 +145,7 @@ def test_the_end_of_a_file_is_found_without_reading_it_all(tmp_path: Path) -> No
 def test_a_killed_run_with_most_probes_absent_tells_what_is_known(tmp_path: Path) -> None:
     directory = tmp_path / "20261121-090000-app-4711"
     make_record(directory)
-    document = analyse(directory)
+    document = to_json(analyse(directory))
     assert document["record"]["state"] == "killed"
     assert document["record"]["wall_s"] == 9.0
     (executor,) = document["executors"]

@@ -12,9 +12,12 @@ from made_record import make_record, write
 from hearth.analysis import metrics
 from hearth.analysis.analysis import analyse
 from hearth.analysis.counts import Count
+from hearth.analysis.document import Analysis
 from hearth.measure.counters import parse_perf_line, topdown_metric
 from hearth.measure.probes.base import Roots, Target
 from hearth.measure.probes.counters import CountersProbe
+from hearth.model.documents import to_json
+from hearth.model.measured import Absent
 from hearth.report.html.processor import draw_processor
 from hearth.report.profile import show_profile
 from hearth.report.terminal import Screen
@@ -51,6 +54,11 @@ def rows(pid: int, events: dict[str, float], share: float = 1.0) -> list[dict[st
 
 
 def counted_run(directory: Path, samples: list[dict[str, Any]]) -> dict[str, Any]:
+    """Its document."""
+    return to_json(analysed_run(directory, samples))
+
+
+def analysed_run(directory: Path, samples: list[dict[str, Any]]) -> Analysis:
     """The analysis of a record of the executors 0 (process 7) and 1 (process 8)."""
     make_record(directory)
     seen = {"t": 0.1, "pid": 8, "start_ticks": 1, "role": "executor", "executor_id": "1",
@@ -105,33 +113,33 @@ def test_every_generations_names_feed_the_same_formula_and_borrowed_latencies_co
 ) -> None:
     named = {"cycles": 1_300_000_000.0, f"{prefix}.l1_miss": 65_000_000.0,
              f"{dram}.local_dram": 1_000_000.0}  # fmt: skip
-    found = metrics.derive(counts(named), {})
+    found = to_json(metrics.derive(counts(named), {}))
     assert found["local_dram_bound"]["value"] == pytest.approx(0.1)
     assert found["l1_miss_impact"]["value"] == pytest.approx(0.3)
     assert found["local_dram_bound"]["confidence"] == level
 
 
 def test_top_down_comes_from_slots_from_micro_operations_and_from_powers_stalls() -> None:
-    slots = values(metrics.derive(counts(SLOTS), {}))
+    slots = values(to_json(metrics.derive(counts(SLOTS), {})))
     assert slots == pytest.approx({
         "retiring": 0.3, "bad_speculation": 0.1, "front_end_bound": 0.15, "back_end_bound": 0.45,
         "memory_bound": 0.25, "core_bound": 0.2,
     })  # fmt: skip
-    uops = values(metrics.derive(counts(UOPS), {}))
+    uops = values(to_json(metrics.derive(counts(UOPS), {})))
     assert uops == pytest.approx({
         "retiring": 0.4, "bad_speculation": 0.04, "front_end_bound": 0.1, "back_end_bound": 0.46,
         "memory_bound": 0.345, "core_bound": 0.115,
     })  # fmt: skip
     power8 = {"cycles": 100.0, "pm_gct_noslot_cyc": 20.0, "pm_cmplu_stall": 50.0,
               "pm_cmplu_stall_dcache_miss": 30.0}  # fmt: skip
-    found = metrics.derive(counts(power8), {})
+    found = to_json(metrics.derive(counts(power8), {}))
     assert values(found) == pytest.approx(
         {"front_end_bound": 0.2, "back_end_bound": 0.5, "memory_bound": 0.3}
     )
     assert found["back_end_bound"]["unit"] == "share of cycles"
     power10 = {"cycles": 100.0, "pm_disp_stall_cyc": 20.0, "pm_issue_stall": 10.0,
                "pm_exec_stall": 30.0, "pm_cmpl_stall": 5.0}  # fmt: skip
-    found = metrics.derive(counts(power10), {})
+    found = to_json(metrics.derive(counts(power10), {}))
     assert found["back_end_bound"]["value"] == pytest.approx(0.45)
 
 
@@ -143,7 +151,7 @@ def test_confidence_follows_from_how_long_the_rarest_event_had_a_counter(
     share: float, level: str
 ) -> None:
     events = {**counts(SLOTS), "topdown-bad-spec": Count(100.0, "", 1, share)}
-    assert metrics.derive(events, {})["retiring"]["confidence"] == level
+    assert to_json(metrics.derive(events, {}))["retiring"]["confidence"] == level
 
 
 def test_an_executor_without_an_event_leaves_the_total_absent_with_its_name_and_never_less(
@@ -218,8 +226,8 @@ def test_on_arm_the_back_end_is_divided_by_the_share_of_its_stalls(tmp_path: Pat
 
 
 def test_the_summary_tells_top_down_and_the_study_in_two_lines(tmp_path: Path) -> None:
-    document = counted_run(tmp_path / "run", rows(7, {**IVY_BRIDGE, **SLOTS}, 0.9))
-    text = " ".join(" ".join(show_profile(document, Screen(width=100, colour=False))).split())
+    analysis = analysed_run(tmp_path / "run", rows(7, {**IVY_BRIDGE, **SLOTS}, 0.9))
+    text = " ".join(" ".join(show_profile(analysis, Screen(width=100, colour=False))).split())
     assert (
         "top-down: retiring 30%, bad speculation 10%, front end 15%, back end 45% "
         "(memory 25%, core 20%); confidence high"
@@ -235,7 +243,7 @@ def test_the_bars_of_the_page_are_as_long_as_the_shares_and_say_what_is_absent(
 ) -> None:
     without = {name: value for name, value in SLOTS.items() if name != "topdown-mem-bound"}
     samples = [*rows(7, {**IVY_BRIDGE, **SLOTS}), *rows(8, {**IVY_BRIDGE, **without})]
-    html = draw_processor(counted_run(tmp_path / "run", samples)["metrics"])
+    html = draw_processor(analysed_run(tmp_path / "run", samples).metrics)
     assert "<title>executor 0, retiring: 30.0%</title>" in html
     assert "<title>executor 0, memory: 25.0%</title>" in html
     assert "<title>executor 1, back end: 45.0%</title>" in html
@@ -247,9 +255,9 @@ def test_the_bars_of_the_page_are_as_long_as_the_shares_and_say_what_is_absent(
 def test_without_counters_the_metrics_are_absent_for_the_counters_reason(tmp_path: Path) -> None:
     reason = {"name": "counters", "status": "absent", "reason": "perf is not installed"}
     make_record(tmp_path / "run", probes=[reason])
-    document = analyse(tmp_path / "run")
-    assert document["metrics"] == {"absent": "perf is not installed"}
-    assert "not available: perf is not installed" in draw_processor(document["metrics"])
+    metrics = analyse(tmp_path / "run").metrics
+    assert metrics == Absent("perf is not installed")
+    assert "not available: perf is not installed" in draw_processor(metrics)
 
 
 #: A perf that knows Ivy Bridge's events, or those of a processor that counts slots, and no more.

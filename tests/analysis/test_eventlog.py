@@ -13,6 +13,7 @@ from hearth.analysis import taskrows
 from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.eventlog import read_event_log
 from hearth.analysis.stages import StageTally, TaskSums
+from hearth.model.documents import to_json
 from hearth.model.errors import UserError
 from support import ROOT
 
@@ -81,18 +82,18 @@ def assert_known_sleeps(stage: StageTally) -> None:
 def test_a_task_that_sleeps_eight_times_longer_is_named_as_the_straggler() -> None:
     stage = read_event_log(LOGS / "skew.jsonl").stages[1, 0]
     assert_known_sleeps(stage)
-    document = analyse_event_log(LOGS / "skew.jsonl")
+    document = to_json(analyse_event_log(LOGS / "skew.jsonl"))
     assert "skew-1.0" in {finding["id"] for finding in document["findings"]}
 
 
 def test_a_sort_that_spilled_says_how_much() -> None:
-    document = analyse_event_log(LOGS / "spill.jsonl")
+    document = to_json(analyse_event_log(LOGS / "spill.jsonl"))
     assert document["totals"]["spill"]["disk"] > 1_000_000
     assert "spill" in {finding["id"] for finding in document["findings"]}
 
 
 def test_a_failed_job_names_its_stage_and_reason() -> None:
-    document = analyse_event_log(LOGS / "failure.jsonl")
+    document = to_json(analyse_event_log(LOGS / "failure.jsonl"))
     assert document["jobs"][0]["result"] == "JobFailed"
     (failed,) = [f for f in document["findings"] if f["severity"] == "error"]
     assert "Stage 0 failed" in failed["sentence"]
@@ -100,7 +101,7 @@ def test_a_failed_job_names_its_stage_and_reason() -> None:
 
 
 def test_a_killed_executor_is_told_with_its_reason_and_its_replacement() -> None:
-    document = analyse_event_log(LOGS / "killed.jsonl")
+    document = to_json(analyse_event_log(LOGS / "killed.jsonl"))
     (lost,) = [e for e in document["executors"] if e["reason"]]
     assert "137" in lost["reason"]
     assert lost["failed"] == 1 and lost["removed_s"] > lost["added_s"]
@@ -108,7 +109,7 @@ def test_a_killed_executor_is_told_with_its_reason_and_its_replacement() -> None
 
 
 def test_speculation_shows_the_attempt_that_lost_as_killed() -> None:
-    totals = analyse_event_log(LOGS / "speculation.jsonl")["totals"]
+    totals = to_json(analyse_event_log(LOGS / "speculation.jsonl"))["totals"]
     assert (totals["tasks"], totals["killed"], totals["failed"]) == (9, 1, 0)
     assert totals["speculative"] == 1
 
@@ -120,7 +121,7 @@ def test_a_streaming_query_counts_its_batches() -> None:
 
 
 def test_no_more_tasks_run_at_once_than_there_are_slots() -> None:
-    document = analyse_event_log(LOGS / "skew.jsonl")
+    document = to_json(analyse_event_log(LOGS / "skew.jsonl"))
     step_s = document["timeline"]["step_s"]
     covered_s = sum(document["timeline"]["running_tasks"]) * step_s
     assert covered_s == pytest.approx(document["totals"]["time"]["duration"] / 1000, abs=0.2)
@@ -139,7 +140,7 @@ def test_a_log_cut_at_every_1000th_byte_is_read_and_said_to_be_cut(
     before = 0
     for size in range(0, len(whole), 1000):
         cut.write_bytes(whole[:size])
-        document = analyse_event_log(cut)
+        document = to_json(analyse_event_log(cut))
         assert before <= document["totals"]["tasks"] <= full
         before = document["totals"]["tasks"]
         broken = any("breaks off" in warning["what"] for warning in document["warnings"])
@@ -233,7 +234,8 @@ def test_a_task_that_never_ended_holds_its_slot(tmp_path: Path) -> None:
     cut = tmp_path / "cut"
     ended = '"Event":"SparkListenerTaskEnd"'
     cut.write_text("".join(x for x in lines if not (ended in x and f'"Task ID":{longest},' in x)))
-    whole, document = analyse_event_log(LOGS / "skew.jsonl"), analyse_event_log(cut)
+    whole = to_json(analyse_event_log(LOGS / "skew.jsonl"))
+    document = to_json(analyse_event_log(cut))
     assert document["totals"]["running"] == 1
     assert document["tasks_sample"]["state"].count("running") == 1
     assert document["totals"]["idle_slot_share"] < whole["totals"]["idle_slot_share"]
@@ -255,12 +257,12 @@ def test_the_times_of_one_task_add_up_as_the_ui_adds_them() -> None:
     }  # fmt: skip
     sums = TaskSums()
     sums.add(info, metrics, "success")
-    assert sums.time() == {
+    assert to_json(sums.time()) == {
         "duration": 1000, "run": 700, "cpu": 400, "gc": 50, "deserialise": 80,
         "result_serialise": 20, "shuffle_read_wait": 60, "shuffle_write": 40,
         "getting_result": 100, "scheduler_delay": 1000 - 700 - 80 - 20 - 100,
         "compute": 700 - 50 - 60 - 40,
     }  # fmt: skip
     sums.add({**info, "Finish Time": 900}, metrics, "success")  # the clock was set back
-    assert sums.time()["scheduler_delay"] == 100
-    assert sums.time()["duration"] == 1000
+    assert sums.time().scheduler_delay == 100
+    assert sums.time().duration == 1000

@@ -14,11 +14,13 @@ from made_record import make_record, write
 
 from hearth.analysis.analysis import analyse
 from hearth.analysis.bandwidth import read_bandwidth
+from hearth.analysis.document import Analysis
 from hearth.measure.counters import parse_perf_line
 from hearth.measure.probes import survey
 from hearth.measure.probes.bandwidth import BandwidthProbe, uncore_events
 from hearth.measure.probes.base import Roots, Target
 from hearth.measure.probes.perf import read_once
+from hearth.model.documents import to_json, typed
 from hearth.report.html.timeline import draw_timeline
 from support import ROOT, require
 
@@ -175,7 +177,7 @@ def counted_run(directory: Path) -> dict[str, Any]:
         rows.append({"t": t, "source": "resctrl", "domains": domains})
         total += (10, 30, 45)[min(t // 3, 2)] * GB
     write(directory / "samples" / "bandwidth.jsonl", rows)
-    return analyse(directory)
+    return to_json(analyse(directory))
 
 
 def test_use_is_told_by_node_as_a_share_of_what_the_node_sustains_with_the_studys_regions(
@@ -203,7 +205,7 @@ def test_a_node_of_which_one_cache_is_unknown_has_no_sum(tmp_path: Path) -> None
     last = {name: {"total_bytes": 9 * GB} for name in known}
     rows = [{"t": t, "domains": d} for t, d in ((0, known), (1, last), (2, later), (3, later))]
     write(tmp_path / "run" / "samples" / "bandwidth.jsonl", rows)
-    node = analyse(tmp_path / "run")["timeline"]["bandwidth"]["nodes"]["0"]
+    node = to_json(analyse(tmp_path / "run"))["timeline"]["bandwidth"]["nodes"]["0"]
     assert node["gb_s"][5] == pytest.approx(18.0)
     assert node["gb_s"][25] is None
 
@@ -221,12 +223,12 @@ def test_a_domain_that_spans_two_nodes_is_held_against_both(tmp_path: Path) -> N
     make_record(tmp_path / "run", **socket, sustained_bandwidth=both)
     rows = [{"t": t, "domains": {"S0": {"total_bytes": 40 * GB * t}}} for t in range(10)]
     write(tmp_path / "run" / "samples" / "bandwidth.jsonl", rows)
-    (name,) = (nodes := analyse(tmp_path / "run")["timeline"]["bandwidth"]["nodes"])
+    (name,) = (nodes := to_json(analyse(tmp_path / "run"))["timeline"]["bandwidth"]["nodes"])
     assert (name, nodes[name]["share"][20]) == ("0,8", 0.5)
 
 
 def test_the_time_axis_marks_the_regions_and_draws_a_line_for_each_node(tmp_path: Path) -> None:
-    drawn = draw_timeline({**counted_run(tmp_path / "run"), "stages": {"absent": "no log"}})
+    drawn = draw_timeline(typed(counted_run(tmp_path / "run"), Analysis))
     assert "exponential latency (Awan 2016), from 80% of sustained" in drawn
     assert "linear latency (Awan 2016), from 40% of sustained" in drawn
     assert drawn.count('class="region"') == 3

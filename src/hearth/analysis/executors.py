@@ -1,0 +1,154 @@
+"""Executors: what the event log, the kernel's samples and the GC log each say of one."""
+
+from hearth.analysis.document import (
+    CpuTime,
+    Executor,
+    Faults,
+    Gc,
+    IoBytes,
+    Memory,
+    TaskTime,
+    Use,
+)
+from hearth.analysis.eventlog import EventLog, LoggedExecutor
+from hearth.analysis.evidence import Evidence, Process
+from hearth.analysis.gclog import GcLog
+from hearth.model.ids import parse_ids
+from hearth.model.measured import Absent, Measured
+
+
+def executors(evidence: Evidence) -> list[Executor]:
+    """The driver first, then by number."""
+    log = evidence.log if isinstance(evidence.log, EventLog) else EventLog()
+    processes = {p.executor_id or "driver": p for p in evidence.processes
+                 if p.role in ("executor", "driver")}  # fmt: skip
+    names = sorted({*log.executors, *processes}, key=_order)
+    return [_executor(evidence, n, log.executors.get(n), processes.get(n), log) for n in names]
+
+
+def _order(name: str) -> tuple[bool, int, str]:
+    number = int(name) if name.isascii() and name.isdigit() and len(name) < 10 else 1 << 31
+    return (name != "driver", number, name)
+
+
+def _executor(
+    evidence: Evidence,
+    name: str,
+    logged: LoggedExecutor | None,
+    process: Process | None,
+    log: EventLog,
+) -> Executor:
+    logged = logged or LoggedExecutor(name)
+    heap = "spark.driver.memory" if name == "driver" else "spark.executor.memory"
+    added = evidence.seconds(logged.added_ms)
+    removed = evidence.seconds(logged.removed_ms)
+    return Executor(
+        id=name,
+        role="driver" if name == "driver" else "executor",
+        pid=process.pid if process else None,
+        host=logged.host,
+        cpus=process.cpus_allowed if process else None,
+        nodes=_nodes(evidence, process),
+        policy=process.policy if process else None,
+        cores=logged.slots,
+        heap_setting=log.properties.get(heap),
+        heap_peak_bytes=logged.heap_peak_bytes or None,
+        added_s=process.seen_s if added is None and process else added,
+        removed_s=process.gone_s if removed is None and process else removed,
+        reason=logged.reason,
+        tasks=logged.tasks,
+        failed=logged.failed,
+        task_time=TaskTime(logged.run_ms, logged.cpu_ns // 1_000_000, logged.gc_ms),
+        gc=_gc(evidence, process, name),
+        use=_use(evidence, process),
+        memory=_memory(evidence, process),
+    )
+
+
+def _nodes(evidence: Evidence, process: Process | None) -> Measured[list[str]]:
+    """The nodes to which its CPUs belong."""
+    if process is None or process.cpus_allowed is None:
+        return Absent("no sample of its process")
+    allowed = set(parse_ids(process.cpus_allowed))
+    return [n for n, ids in evidence.cpus_of_node.items() if allowed & set(parse_ids(ids))]
+
+
+def _gc(evidence: Evidence, process: Process | None, name: str) -> Measured[Gc]:
+    logs = evidence.gc
+    if isinstance(logs, Absent):
+        return logs
+    log = logs.get(process.pid) if process else None
+    if process is None or log is None:
+        return Absent(f"there is no GC log of executor {name}")
+    # Not to the log's last line: a JVM that does not collect for long logs nothing.
+    gone_s = evidence.span_s if process.gone_s is None else process.gone_s
+    return _gc_sums(log, gone_s - (process.seen_s or 0.0))
+
+
+def _gc_sums(log: GcLog, life_s: float) -> Gc:
+    return Gc(
+        collector=log.collector,
+        pauses=log.pauses,
+        pause_ms=round(log.pause_ms, 3),
+        longest_pause_ms=log.longest_pause_ms,
+        share=round(log.pause_ms / 1000 / life_s, 5) if life_s > 0 else None,
+        pause_ms_by_kind={kind: round(ms, 3) for kind, ms in log.pause_ms_by_kind.items()},
+        count_by_kind=log.count_by_kind,
+        count_by_cause=log.count_by_cause,
+        concurrent_ms=round(log.concurrent_ms, 3),
+        allocation_stall_ms=round(log.allocation_stall_ms, 3),
+        heap_after_max_mb=log.heap_after_max_mb,
+        safepoints=log.safepoints,
+        safepoint_ms=round(log.safepoint_ms, 3),
+    )
+
+
+def _use(evidence: Evidence, process: Process | None) -> Measured[Use]:
+    if isinstance(evidence.use, Absent):
+        return evidence.use
+    use = evidence.use.get(process.key) if process else None
+    if process is None or use is None:
+        return Absent("its process was never sampled")
+    ticks, total = evidence.ticks_per_s, use.total
+    return Use(
+        cpu_s=CpuTime(_scaled(total("utime"), ticks), _scaled(total("stime"), ticks)),
+        run_delay_s=_scaled(total("run_delay_ns"), 1e9),
+        disk_wait_s=_scaled(total("blkio_ticks"), ticks),
+        voluntary=total("voluntary"),
+        involuntary=total("involuntary"),
+        migrations=_migrations(evidence, process),
+        faults=Faults(total("minflt"), total("majflt")),
+        io_bytes=IoBytes(total("read_bytes"), total("write_bytes")),
+        rss_max_mb=use.rss_max_kb // 1024,
+        sampled_s=round((use.clock.last_s or 0.0) - (use.first_s or 0.0), 3),
+    )
+
+
+def _migrations(evidence: Evidence, process: Process) -> Measured[float]:
+    """How often the kernel moved a thread to another CPU, where perf counted it."""
+    if isinstance(evidence.scheduler, Absent):
+        return evidence.scheduler
+    count = evidence.scheduler.events.get(process.key, {}).get("cpu-migrations")
+    if count is None:
+        return Absent("perf did not count it for this process")
+    counted = count.measured()
+    return counted if isinstance(counted, Absent) else counted.value
+
+
+def _scaled(value: float | None, unit: float) -> float | None:
+    return None if value is None else round(value / unit, 3)
+
+
+def _memory(evidence: Evidence, process: Process | None) -> Measured[Memory]:
+    if isinstance(evidence.memory, Absent):
+        return evidence.memory
+    memory = evidence.memory.get(process.key) if process else None
+    if memory is None:
+        return Absent("its memory was never sampled")
+    share = memory.share()
+    why = "its CPUs span several nodes, and no thread trace tells where it ran"
+    return Memory(
+        local_share=Absent(why) if share is None else round(share, 4),
+        pages_kb_by_node=memory.last_kb,
+        samples=memory.samples,
+    )
