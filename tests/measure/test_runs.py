@@ -100,6 +100,11 @@ def test_runs_are_listed_with_their_state(hearth: Command, tmp_path: Path) -> No
     assert len(text.splitlines()) == 5
 
 
+def test_a_run_whose_owner_has_no_known_start_is_over(tmp_path: Path) -> None:
+    gone = {"pid": 999_999_999, "start_ticks": None}
+    assert read_record(made(tmp_path, "old", end=None, owner=gone).directory).state == "killed"
+
+
 def test_nothing_on_record_says_how_to_make_one(hearth: Command) -> None:
     assert "hearth profile APPLICATION" in hearth("runs").stdout
 

@@ -125,11 +125,11 @@ def _fitted(batch: list[dict[str, Any]], schema: Any) -> list[dict[str, Any]]:
     return fitted
 
 
-def _int(value: Any) -> Any:
+def _int(value: object) -> int | None:
     return value if value is None or isinstance(value, int) else None
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 

@@ -304,7 +304,7 @@ def _growth(first: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
     return grown
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float)
 
 

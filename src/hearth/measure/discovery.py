@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from hearth.measure import kernel
 from hearth.measure.probes.base import Target, read_if_alive
@@ -52,7 +51,7 @@ class ProcessFinder:
         """What the probes look at: the JVMs and the Python processes."""
         return [found.target for found in self.known.values() if found.target.role != "other"]
 
-    def scan(self) -> Iterator[dict[str, Any]]:
+    def scan(self) -> Iterator[dict[str, object]]:
         """The rows for `processes.jsonl` of what came and went since the last scan."""
         present = dict(self._entries())
         self._scans_of = present
@@ -130,7 +129,7 @@ class ProcessFinder:
         parent = self.known.get(found.parent) or self.known.get(found.target.pid)
         return None if parent is None else parent.executor_id  # kept when the parent has gone
 
-    def _row(self, found: Found) -> dict[str, Any]:
+    def _row(self, found: Found) -> dict[str, object]:
         folder = self._proc / str(found.target.pid)
         status = kernel.parse_status(read_if_alive(folder / "status") or "")
         return {

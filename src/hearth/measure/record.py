@@ -13,6 +13,7 @@ import re
 import shutil
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -127,7 +128,7 @@ class RecordWriter:
     def now_s(self) -> float:
         return float((time.monotonic_ns() - self._start_ns) / 1e9)
 
-    def append(self, file: str, row: dict[str, Any], t: float | None = None) -> None:
+    def append(self, file: str, row: Mapping[str, object], t: float | None = None) -> None:
         """Adds a line to a `.jsonl` file by one write(2), so that lines do not mix."""
         stamped = {"t": round(self.now_s() if t is None else t, 3), **row}
         line = json.dumps(stamped, separators=(",", ":")).encode() + b"\n"
@@ -181,7 +182,7 @@ def _reserve(file: Path) -> None:
         os.close(descriptor)
 
 
-def write_document(file: Path, document: dict[str, Any]) -> None:
+def write_document(file: Path, document: Mapping[str, object]) -> None:
     """Writes a JSON document that is there as a whole or not at all."""
     write_private(file, json.dumps(document, indent=1))
 

@@ -14,12 +14,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hearth.measure.discovery import Found, ProcessFinder
 from hearth.measure.gc_copy import GcLogCopies
 from hearth.measure.probes import surveyed_probes
-from hearth.measure.probes.base import Probe, Roots, Target
+from hearth.measure.probes.base import Probe, Roots, Row, Target
 from hearth.measure.probes.schedstat import allow_many_files
 from hearth.measure.record import RecordWriter
 from hearth.model.processes import is_alive
@@ -88,7 +87,7 @@ class Sampler:
         if schedule.after(time.thread_time() - began, time.monotonic()):
             self._tell_cost(schedule)
 
-    def _answers(self, probe: Probe, targets: list[Target]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _answers(self, probe: Probe, targets: list[Target]) -> Iterator[Row]:
         """One process at a time, so that one which is not ours to read does not hide the others."""
         groups = [[target] for target in targets] if probe.name == "memory" else [targets]
         for group in groups:

@@ -2,15 +2,15 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 _PART_BYTES = 1 << 14
 
 #: (file below the record, row): one line to append.
-Row = tuple[str, dict[str, Any]]
+Row = tuple[str, Mapping[str, object]]
 
 
 @dataclass(frozen=True)

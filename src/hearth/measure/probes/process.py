@@ -6,10 +6,9 @@ what it did between its last sample and its end is not counted.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from hearth.measure import kernel
-from hearth.measure.probes.base import Probe, Row, Target, read_if_alive, unreadable
+from hearth.measure.probes.base import Probe, Roots, Row, Target, read_if_alive, unreadable
 from hearth.measure.probes.schedstat import Schedstat
 
 #: voluntary, involuntary switches; ns run; ns waited for a CPU.
@@ -25,7 +24,7 @@ class ProcessProbe(Probe):
     budget_share = 0.006
     cost = "three files for each process, one for each thread, another for each that has run"
 
-    def __init__(self, roots: Any) -> None:
+    def __init__(self, roots: Roots) -> None:
         super().__init__(roots)
         self._threads: dict[Target, dict[str, _Counts]] = {}
         self._schedstat = Schedstat(roots.proc)
@@ -42,7 +41,7 @@ class ProcessProbe(Probe):
             if row is not None:
                 yield "samples/process.jsonl", {**target.identity, **row}
 
-    def _row(self, target: Target) -> dict[str, Any] | None:
+    def _row(self, target: Target) -> dict[str, object] | None:
         folder = f"{self.roots.proc}/{target.pid}"
         stat_text = read_if_alive(f"{folder}/stat")
         status_text = read_if_alive(f"{folder}/status")

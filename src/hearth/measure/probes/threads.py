@@ -7,10 +7,10 @@ ran tasks too, shorter ones than the time between two samples.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hearth.measure import kernel
-from hearth.measure.probes.base import Probe, Row, Target, read_if_alive, unreadable
+from hearth.measure.probes.base import Probe, Roots, Row, Target, read_if_alive, unreadable
 from hearth.measure.probes.schedstat import Schedstat
 
 #: Beginnings of names, of Spark 4.3, Netty, Hadoop and HotSpot; the first that fits decides.
@@ -62,7 +62,7 @@ class ThreadProbe(Probe):
     budget_share = 0.005
     cost = "one file for each thread, another for each that has run"
 
-    def __init__(self, roots: Any) -> None:
+    def __init__(self, roots: Roots) -> None:
         super().__init__(roots)
         self._seen: dict[Target, dict[int, _Seen]] = {}
         self._schedstat = Schedstat(roots.proc)
@@ -79,7 +79,7 @@ class ThreadProbe(Probe):
             if row is not None:
                 yield "samples/threads.jsonl", {**target.identity, **row}
 
-    def _row(self, target: Target) -> dict[str, Any] | None:
+    def _row(self, target: Target) -> dict[str, object] | None:
         before = self._seen.get(target, {})
         now: dict[int, _Seen] = {}
         ran, names = [], {}
