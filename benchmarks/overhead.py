@@ -38,13 +38,14 @@ from typing import Any
 
 from hearth.experiments.statistics import ratio_of_totals
 from hearth.experiments.subjects import PROFILE
+from hearth.measure.record import new_name
 from hearth.model.errors import UserError
 from hearth.planner import places
 from hearth.workloads import cases, catalogue, datasets, suites
 from hearth.workloads.runner import RunError
 
 ROOT = Path(__file__).resolve().parents[1]
-ARMS: dict[str, tuple[str, ...]] = {"plain": (), "profile": (*PROFILE, "profile")}
+ARMS: dict[str, tuple[str, ...]] = {"plain": (), "profile": (*PROFILE, "--arm", "profile")}
 WARM_UP = "sort-by"
 LISTENERS = "spark-listener-"  # what the kernel keeps of spark-listener-group-eventLog and others
 LOOK_S = 1.0
@@ -177,8 +178,10 @@ def one_run(
     load = os.getloadavg()[0]
     begin, cpu_s = time.monotonic(), children_cpu_s()
     told: Row = {}
+    record = new_name(entry.job.name)
+    on_record = ("--record", record) if ARMS[arm] else ()
     with listeners_cpu_s(told):
-        done = cases.run(offer, case, options.master, program=ARMS[arm])
+        done = cases.run(offer, case, options.master, program=(*ARMS[arm], *on_record))
     row = told | {
         "size_bytes": case.size_bytes,
         "seconds": done.document["seconds"],
@@ -191,7 +194,7 @@ def one_run(
         "cpus": len(os.sched_getaffinity(0)),
         "kernel": platform.release(),
     }
-    return row | (sampler_cpu_s(done.record) if done.record else {})
+    return row | (sampler_cpu_s(record) if on_record else {})
 
 
 def children_cpu_s() -> float:

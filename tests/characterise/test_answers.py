@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from hearth.experiments.answers import answered
+from hearth.experiments.compared import Head, Settings
 from hearth.experiments.losses import loss_class
+from hearth.experiments.outcome import read_outcome
 from hearth.experiments.verdict import compared
 
 _ABSENT = {"absent": "perf is not installed"}
@@ -20,11 +22,11 @@ def answer(key: str, times: dict[str, list[float]], **more: Any) -> dict[str, An
         for name, seconds in times.items() for n, s in enumerate(seconds)
     ]  # fmt: skip
     runs += more.get("failed", [])
-    arms = [{"name": name} for name in times]
-    arms += [{"name": run["arm"]} for run in more.get("failed", [])]
-    settings = {"sustained_gb_s": more.get("sustained")}
-    head = {"id": "x", "baseline": arms[0]["name"], "arms": arms, "settings": settings}
-    return answered(key, compared(head, runs), runs)
+    arms = [*times, *(run["arm"] for run in more.get("failed", []))]
+    settings = Settings(warmup=0, seed=1, sustained_gb_s=more.get("sustained"))
+    head = Head("x", "a", "2026-01-01", arms[0], dict.fromkeys(arms), settings)
+    outcomes = [read_outcome(run, "a") for run in runs]
+    return answered(key, compared(head, outcomes), outcomes).document()
 
 
 def test_executors_are_told_with_their_interval_and_what_moved() -> None:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from hearth.experiments.compared import Head
 from hearth.experiments.doubts import Timed, doubts
+from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.verdict import compared
 
 #: Of arm, repetition, place in time and random numbers: the factor on an undisturbed time.
@@ -99,9 +101,8 @@ def test_the_warnings_stand_in_the_document_of_the_comparison_and_equal_times_gi
             "settings": {"warmup": 0, "seed": 1, "cold": False}}  # fmt: skip
 
     def document(runs: Sequence[Timed]) -> list[dict[str, str]]:
-        rows = [{"arm": r.arm, "repetition": r.repetition, "seconds": r.seconds, "measures": {}}
-                for r in runs]  # fmt: skip
-        found: list[dict[str, str]] = compared(head, rows)["warnings"]
+        outcomes = [Outcome(Turn("a", r.arm, r.repetition), seconds=r.seconds) for r in runs]
+        found: list[dict[str, str]] = compared(Head.read(head), outcomes).document()["warnings"]
         return found
 
     (warning,) = document(times(drift))

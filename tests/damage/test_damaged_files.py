@@ -23,7 +23,7 @@ from hearth.analysis.samples import SampleFile
 from hearth.experiments import series
 from hearth.experiments.characterisation import read_characterisation
 from hearth.experiments.comparison import read_comparison
-from hearth.experiments.summary import doubted, is_good, summarised
+from hearth.experiments.summary import is_good, result_document
 from hearth.experiments.verdict import compared
 from hearth.launch.arguments import split_line
 from hearth.launch.choices import keep_choice, kept_choice
@@ -386,7 +386,7 @@ def test_a_damaged_comparison_is_named_or_read_without_the_damaged_runs(
 
     def read() -> None:
         found = read_comparison(tmp_path)
-        document = compared(found.head, found.runs)
+        document = compared(found.head, found.outcomes).document()
         show_comparison(document, SCREEN)
         page([], document)
 
@@ -439,7 +439,8 @@ def test_a_damaged_series_is_named_or_read_without_the_damaged_cases(tmp_path: P
 
     def read() -> None:
         results = series.read(file)
-        show_rows(summarised(results), doubted(results), results.series["settings"], SCREEN)
+        document = result_document(results)
+        show_rows(document["rows"], document["warnings"], results.series["settings"], SCREEN)
         is_good(results)
 
     try_all(file, b"".join(json.dumps(line).encode() + b"\n" for line in lines), of_lines, read)

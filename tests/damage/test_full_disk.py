@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 
 from hearth.analysis.analysis import analyse
 from hearth.experiments.arms import Arm
+from hearth.experiments.compared import Settings
 from hearth.experiments.comparison import Comparison, read_comparison
+from hearth.experiments.outcome import Outcome, Turn
 from hearth.launch.plan_file import write_plan
 from hearth.measure.record import RecordWriter, list_records, new_directory, read_record
 from hearth.model.documents import read_lines
@@ -117,22 +120,22 @@ def test_a_record_is_not_begun_where_its_end_would_not_fit(small: Path) -> None:
 def test_runs_of_a_comparison_count_that_a_full_disk_does_not_take(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = {"warmup": 0, "seed": 1, "cold": False}
+    settings = Settings(warmup=0, seed=1)
     kept = Comparison.begin(small, "job", [Arm("native"), Arm("bound")], settings)
-    run = {"arm": "native", "repetition": 0, "record": None, "seconds": 1.0, "pad": "x" * 300}
+    run = Outcome(Turn("job", "native", 0), seconds=1.0, plan="x" * 300)
     full = fill(small)
     for _ in range(20):
         kept.keep(run)
     assert "does not hold this result: No space left on device" in capsys.readouterr().err
     full.unlink()
-    kept.keep({**run, "arm": "bound"})
-    assert len(kept.runs) == 21
-    again = read_comparison(kept.directory).runs
-    assert again[-1]["arm"] == "bound"
+    kept.keep(replace(run, turn=Turn("job", "bound", 0)))
+    assert len(kept.outcomes) == 21
+    again = read_comparison(kept.directory).outcomes
+    assert again[-1].arm == "bound"
     assert capsys.readouterr().err == ""
     fill(small)
     with pytest.raises(UserError, match=r"cannot be written: No space left .* HEARTH_STATE"):
-        Comparison.begin(small, "x" * 99, [Arm("native")], {**settings, "pad": "x" * 9000})
+        Comparison.begin(small, "x" * 99, [Arm("native")], replace(settings, timed="x" * 9000))
 
 
 def test_a_plan_that_the_state_directory_does_not_take_lies_in_a_private_one(

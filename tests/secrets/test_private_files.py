@@ -12,7 +12,9 @@ import pytest
 from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.export import export
 from hearth.experiments.arms import Arm
+from hearth.experiments.compared import Settings
 from hearth.experiments.comparison import Comparison
+from hearth.experiments.outcome import Outcome, Turn
 from hearth.launch.arguments import split_line
 from hearth.launch.choices import keep_choice
 from hearth.launch.plan_file import write_plan
@@ -47,8 +49,8 @@ def test_records_plans_choices_comparisons_and_pages_are_private_under_any_umask
     writer.finish("finished", 0, 1.0)
     write_plan({"mode": "native"}, state)
     keep_choice(state, split_line(["job.py"]), {"arm": "bound"})
-    comparison = Comparison.begin(state, "app", [Arm("native")], {})
-    comparison.keep({"arm": "native"})
+    comparison = Comparison.begin(state, "app", [Arm("native")], Settings(0, 1))
+    comparison.keep(Outcome(Turn("app", "native", 0), seconds=1.0))
     write_page(state / "page.html", [])
     assert len(list(state.rglob("*"))) > 15
     assert open_to_others(tmp_path / "not") == []

@@ -8,8 +8,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hearth.experiments import series as running
-from hearth.experiments.series import Planned, Results, Series, read
-from hearth.experiments.summary import doubted, is_good, summarised
+from hearth.experiments.journal import Journal
+from hearth.experiments.outcome import Turn
+from hearth.experiments.series import Results, Series, read, read_case
+from hearth.experiments.summary import doubted, is_good, result_document
 from hearth.model.errors import UserError
 from hearth.report.bench import show_rows
 from hearth.report.terminal import Screen
@@ -66,29 +68,33 @@ def failed(label: str, master: str, repetition: int, why: str) -> Any:
 def results(tmp_path: Path, *found: Any, **changes: Any) -> Results:
     kept = Results.begin(tmp_path / "r.jsonl", series(**changes).described(MACHINE))
     for item in found:
-        kept.keep(item)
+        kept.keep(read_case(item))
     return kept
 
 
+def rows(kept: Results) -> Any:
+    return result_document(kept)["rows"]
+
+
 def test_every_repetition_has_every_pair_and_the_two_of_a_pair_stand_together() -> None:
-    plan = series().plan()
-    assert [planned.repetition for planned in plan] == [-1] * 4 + [0] * 4 + [1] * 4 + [2] * 4
+    plan = series().experiment().turns()
+    assert [turn.repetition for turn in plan] == [-1] * 4 + [0] * 4 + [1] * 4 + [2] * 4
     for start in range(0, len(plan), 2):
         one, other = plan[start : start + 2]
-        assert one.entry == other.entry
-        assert {one.master, other.master} == {"local[2]", "local-numa[2x1]"}
+        assert one.subject == other.subject
+        assert {one.arm, other.arm} == {"local[2]", "local-numa[2x1]"}
     for start in range(0, len(plan), 4):
-        assert {planned.entry.label for planned in plan[start : start + 4]} == {
+        assert {turn.subject for turn in plan[start : start + 4]} == {
             "alpha",
             "beta --maps 4",
         }
 
 
 def test_the_order_is_drawn_and_follows_from_the_seed() -> None:
-    keys = [planned.key for planned in series(repeat=20).plan()]
-    assert keys == [planned.key for planned in series(repeat=20).plan()]
-    assert keys != [planned.key for planned in series(repeat=20, seed=2).plan()]
-    first = [key[1] for key in keys[::2]]
+    turns = series(repeat=20).experiment().turns()
+    assert turns == series(repeat=20).experiment().turns()
+    assert turns != series(repeat=20, seed=2).experiment().turns()
+    first = [turn.arm for turn in turns[::2]]
     assert 5 < first.count("local[2]") < 37, "one master nearly always goes first"
 
 
@@ -97,10 +103,9 @@ def test_a_series_that_was_killed_goes_on_and_its_torn_line_does_not_count(tmp_p
     with kept.path.open("a") as file:
         file.write('{"schema": "hearth/bench-result/1", "record": "ca')
     again = results(tmp_path)
-    assert again.done(Planned(Entry(OFFER.jobs[0]), "local[2]", 0))
-    assert not again.done(Planned(Entry(OFFER.jobs[0]), "local[2]", 1))
-    again.keep(case("alpha", "local[2]", 1, 2.0))
-    assert len(read(kept.path).cases) == 2
+    assert [outcome.turn for outcome in again.outcomes] == [Turn("alpha", "local[2]", 0)]
+    again.keep(read_case(case("alpha", "local[2]", 1, 2.0)))
+    assert len(read(kept.path).outcomes) == 2
     for line in kept.path.read_text().splitlines():
         json.loads(line)
 
@@ -110,8 +115,8 @@ def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
 ) -> None:
     wanted = series(repeat=1, warmup=0)
     kept = Results.begin(tmp_path / "r.jsonl", wanted.described(MACHINE))
-    kept.keep(case("alpha", "local[2]", 0, 1.0))
-    kept.keep(failed("alpha", "local-numa[2x1]", 0, "no luck"))
+    kept.keep(read_case(case("alpha", "local[2]", 0, 1.0)))
+    kept.keep(read_case(failed("alpha", "local-numa[2x1]", 0, "no luck")))
     ran: list[tuple[str, str]] = []
 
     def run(_: Catalogue, one: cases.Case, master: str) -> cases.Finished:
@@ -128,8 +133,8 @@ def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
         ("beta", "local[2]"),
     ]
     again = read(kept.path)
-    assert len(again.cases) == 4
-    assert [c["reason"] for c in again.cases if c["label"] == "beta --maps 4"] == [
+    assert len(again.outcomes) == 4
+    assert [o.failure for o in again.outcomes if o.turn.subject == "beta --maps 4"] == [
         "ended with 1: OutOfMemoryError"
     ] * 2
     assert not is_good(again)
@@ -191,7 +196,7 @@ def constructed(tmp_path: Path) -> Results:
 
 
 def test_the_table_has_medians_spread_and_ratios_of_the_runs_that_count(tmp_path: Path) -> None:
-    first, second, third, fourth = summarised(constructed(tmp_path))
+    first, second, third, fourth = rows(constructed(tmp_path))
     assert first["seconds"] == {"median": 4.0, "least": 2.0, "most": 6.0, "runs": 3}
     assert "ratio" not in first
     assert second["seconds"] == {"median": 2.0, "least": 1.0, "most": 3.0, "runs": 3}
@@ -207,7 +212,7 @@ def test_the_table_has_medians_spread_and_ratios_of_the_runs_that_count(tmp_path
 
 def test_the_table_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> None:
     kept = constructed(tmp_path)
-    text = "\n".join(show_rows(summarised(kept), [], kept.series["settings"], Screen(200)))
+    text = "\n".join(show_rows(rows(kept), [], kept.series["settings"], Screen(200)))
     lines = [line.split() for line in text.splitlines()]
     assert ["alpha", "local[2]", "4.00", "2.00-6.00", "-", "-", "checked"] in lines
     assert "1.00-3.00   0.50  [0.50, 0.50]  checked" in text
@@ -219,7 +224,7 @@ def test_the_table_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> N
 
 def test_a_single_run_says_that_it_has_no_spread(tmp_path: Path) -> None:
     kept = results(tmp_path, case("alpha", "local[2]", 0, 1.0), repeat=1, warmup=0)
-    text = "\n".join(show_rows(summarised(kept), [], kept.series["settings"], Screen(200)))
+    text = "\n".join(show_rows(rows(kept), [], kept.series["settings"], Screen(200)))
     assert "one run" in text
     assert "--repeat 10" in text
 
@@ -244,8 +249,8 @@ def test_a_stream_that_fell_behind_once_did_not_keep_up(tmp_path: Path) -> None:
         case("alpha", "local-numa[2x1]", 0, 1.0,
              streaming=streaming(9, True, processing_ms=absent, scheduling_delay_ms=absent)),
     )  # fmt: skip
-    rows = summarised(kept)
-    assert rows[0]["stream"] == {
+    shown = rows(kept)
+    assert shown[0]["stream"] == {
         "events": 4000,
         "unsent": 7,
         "processing_ms": 100.0,
@@ -253,8 +258,8 @@ def test_a_stream_that_fell_behind_once_did_not_keep_up(tmp_path: Path) -> None:
         "delay_ms": 20,
         "kept_up": False,
     }
-    assert rows[1]["stream"]["processing_ms"] is None
-    text = "\n".join(show_rows(rows, [], kept.series["settings"], Screen(200)))
+    assert shown[1]["stream"]["processing_ms"] is None
+    text = "\n".join(show_rows(shown, [], kept.series["settings"], Screen(200)))
     assert "4,000       7  100 ms  300 ms  20 ms  no" in text
     assert "none" in text, "a figure that was not measured is none, never zero"
 
@@ -269,40 +274,33 @@ def test_a_job_whose_machine_was_not_at_rest_is_named_with_what_to_do(tmp_path: 
     kept = results(tmp_path, *cases)
     (warning,) = doubted(kept)
     assert (warning["label"], warning["kind"]) == ("alpha", "drift")
-    lines = show_rows(summarised(kept), [warning], kept.series["settings"], Screen(200))
+    lines = show_rows(rows(kept), [warning], kept.series["settings"], Screen(200))
     assert any(
         line.startswith("  warning: alpha: from the first run to the last") for line in lines
     )
-    document = {"schema": "hearth/bench-result/2", "series": kept.series, "cases": kept.cases,
-                "rows": summarised(kept), "warnings": [warning]}  # fmt: skip
-    Draft202012Validator(SCHEMA).validate(document)
+    Draft202012Validator(SCHEMA).validate(result_document(kept))
 
 
 def test_three_masters_share_the_error_of_a_job(tmp_path: Path) -> None:
     times = {"local[2]": (1.0, 1.1, 1.2, 1.0), "local-numa[2x1]": (0.9, 0.8, 1.0, 0.9)}
     cases = [case("alpha", m, n, s) for m, all_s in times.items() for n, s in enumerate(all_s)]
     two = results(tmp_path, *cases)
-    three = Results(two.path, {**two.series, "masters": [*times, "local[1]"]}, two.cases)
-    (narrow, wide) = (summarised(kept)[1]["ratio"]["interval"] for kept in (two, three))
+    series = {**two.series, "masters": [*times, "local[1]"]}
+    three = Results(two.journal, series, two.outcomes)
+    (narrow, wide) = (rows(kept)[1]["ratio"]["interval"] for kept in (two, three))
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 
 def test_the_worked_example_is_what_its_own_cases_give(tmp_path: Path) -> None:
     example = json.loads((ROOT / "contract" / "examples" / "bench-result.json").read_text())
-    kept = Results(tmp_path / "none", example["series"], example["cases"])
-    assert summarised(kept) == example["rows"]
+    cases = [read_case(line) for line in example["cases"]]
+    kept = Results(Journal(tmp_path / "none"), example["series"], cases)
+    assert result_document(kept) == example
 
 
 def test_the_lines_and_the_document_hold_to_their_contract(tmp_path: Path) -> None:
     kept = constructed(tmp_path)
-    document = {
-        "schema": "hearth/bench-result/2",
-        "series": kept.series,
-        "cases": kept.cases,
-        "rows": summarised(kept),
-        "warnings": doubted(kept),
-    }
-    Draft202012Validator(SCHEMA).validate(document)
+    Draft202012Validator(SCHEMA).validate(result_document(kept))
     lines = [json.loads(line) for line in kept.path.read_text().splitlines()]
     for line in lines:
         part = {"$ref": f"#/$defs/{line['record']}", "$defs": SCHEMA["$defs"]}

@@ -18,11 +18,12 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hearth.model.errors import UserError
 
 if TYPE_CHECKING:
+    from hearth.experiments.outcome import Outcome
     from hearth.experiments.series import Results, Series
     from hearth.workloads import catalogue
 
@@ -75,7 +76,8 @@ def run(options: Namespace) -> int:
         for master in series.masters:
             cases.check(cases.Case(entry.job, entry.parameters, seed=series.seed), master)
     machine = machine_facts(jvm.call("topology", debug=options.debug))
-    results = Results.begin(_file(options, series), series.described(machine))
+    described = series.described(machine)
+    results = Results.begin(_file(options, series), described, series.redaction)
     _go(offer, series, results)
     _show(results, options.json)
     return 0 if is_good(results) else 1
@@ -121,12 +123,14 @@ def _file(options: Namespace, series: "Series") -> Path:
 def _go(offer: "catalogue.Catalogue", series: "Series", results: "Results") -> None:
     from hearth.experiments import series as running
 
-    total = len(series.plan())
-    kept = sum(results.done(planned) for planned in series.plan())
+    turns = series.experiment().turns()
+    places = {turn: number for number, turn in enumerate(turns, start=1)}
+    total = len(turns)
+    kept = sum(outcome.turn in places for outcome in results.outcomes if outcome.failure is None)
     found = f", {kept} of them already in the file" if kept else ""
     print(f"hearth: {total} runs{found}; results in {results.path}", file=sys.stderr, flush=True)
     try:
-        running.run(offer, series, results, _tell)
+        running.run(offer, series, results, lambda o: _tell(places[o.turn], total, o))
     except KeyboardInterrupt:
         print(
             f"hearth: the same command with --out {results.path} continues from here",
@@ -135,31 +139,23 @@ def _go(offer: "catalogue.Catalogue", series: "Series", results: "Results") -> N
         raise
 
 
-def _tell(number: int, total: int, case: dict[str, Any]) -> None:
-    what = f"{number}/{total}  {case['label']}  {case['master']}"
-    if "reason" in case:
-        text = f"failed: {case['reason']}"
-    else:
-        result = case["result"]
-        text = f"{result['seconds']:.2f} s  answer: {result['verdict']['status']}"
-    warm = "  (warm-up)" if case["repetition"] < 0 else ""
+def _tell(number: int, total: int, outcome: "Outcome") -> None:
+    what = f"{number}/{total}  {outcome.turn.subject}  {outcome.arm}"
+    text = f"failed: {outcome.failure}"
+    if outcome.result is not None:
+        text = f"{outcome.seconds:.2f} s  answer: {outcome.result['verdict']['status']}"
+    warm = "" if outcome.turn.counts else "  (warm-up)"
     print(f"hearth: {what}  {text}{warm}", file=sys.stderr, flush=True)
 
 
 def _show(results: "Results", as_json: bool) -> None:
-    from hearth.experiments.summary import doubted, summarised
+    from hearth.experiments.summary import result_document
     from hearth.report.bench import show_rows
     from hearth.report.terminal import Screen
 
-    rows, warnings = summarised(results), doubted(results)
+    document = result_document(results)
     if as_json:
-        document = {
-            "schema": "hearth/bench-result/2",
-            "series": results.series,
-            "cases": results.cases,
-            "rows": rows,
-            "warnings": warnings,
-        }
         print(json.dumps(document, indent=2))
-    else:
-        print("\n".join(show_rows(rows, warnings, results.series["settings"], Screen.of())))
+        return
+    settings = results.series["settings"]
+    print("\n".join(show_rows(document["rows"], document["warnings"], settings, Screen.of())))

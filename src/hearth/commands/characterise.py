@@ -15,6 +15,7 @@ examples:
 """
 
 import json
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
@@ -33,7 +34,8 @@ from hearth.model.durations import parse_seconds
 from hearth.model.errors import UserError
 
 if TYPE_CHECKING:
-    from hearth.experiments.characterisation import Asked, Settings
+    from hearth.experiments.characterisation import Asked, Line, Settings
+    from hearth.experiments.outcome import Outcome
     from hearth.workloads.catalogue import Catalogue, Job
 
 #: What the questions vary themselves.
@@ -106,6 +108,8 @@ def _is_application(name: str) -> bool:
 def run(options: Namespace) -> int:
     """Runs and shows the answers; 1 if a run failed, for scripts."""
     from hearth.experiments.characterisation import Characterisation
+    from hearth.launch.settings import user_settings
+    from hearth.model.redaction import Redaction
     from hearth.planner import places
 
     _check(options)
@@ -115,7 +119,8 @@ def run(options: Namespace) -> int:
         return 0
     home = places.state_home()
     name = options.line.application[0]
-    kept = Characterisation.begin(home, Path(name).name, asked, settings)
+    redaction = Redaction.of(user_settings(options.line, places.spark_home(), os.environ))
+    kept = Characterisation.begin(home, Path(name).name, asked, settings, redaction)
     tell = _Teller(settings.runs(asked))
     try:
         kept.run(asked, settings, tell)
@@ -226,13 +231,11 @@ class _Teller:
     def __init__(self, total: int) -> None:
         self._total, self._number, self.failed = total, 0, False
 
-    def __call__(self, run: dict[str, Any]) -> None:
+    def __call__(self, line: "Line", outcome: "Outcome") -> None:
         self._number += 1
-        self.failed = self.failed or "failure" in run
-        when = "warm-up" if run["repetition"] < 0 else f"run {run['repetition'] + 1}"
-        result = f"{run['seconds']:.2f} s" if "seconds" in run else f"failed: {run['failure']}"
-        where = f"{self._number}/{self._total}  {run['subject']}  {run['key']}"
-        print(f"hearth: {where}: {run['arm']}, {when}: {result}", file=sys.stderr, flush=True)
+        self.failed = self.failed or outcome.failure is not None
+        where = f"{self._number}/{self._total}  {line.subject}  {line.key}"
+        print(f"hearth: {where}: {outcome.shown}", file=sys.stderr, flush=True)
 
 
 def _show(document: dict[str, Any], options: Namespace) -> None:

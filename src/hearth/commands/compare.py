@@ -19,7 +19,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth.launch.arguments import (
     add_submit_arguments,
@@ -31,6 +31,11 @@ from hearth.launch.arguments import (
 )
 from hearth.model.durations import parse_seconds
 from hearth.model.errors import UserError
+
+if TYPE_CHECKING:
+    from hearth.experiments.arms import Arm
+    from hearth.experiments.compared import Compared
+    from hearth.experiments.outcome import Outcome
 
 _REPEAT = 10
 
@@ -94,7 +99,7 @@ def run(options: Namespace) -> int:
     return _compare(options, arms)
 
 
-def _check(options: Namespace, arms: list[Any]) -> None:
+def _check(options: Namespace, arms: list["Arm"]) -> None:
     from hearth.experiments.arms import refuse_levelling
 
     for name, least in (("repeat", 1), ("warmup", 0)):
@@ -118,7 +123,7 @@ def _check(options: Namespace, arms: list[Any]) -> None:
         )
 
 
-def _plan_is_native(options: Namespace, arms: list[Any]) -> bool:
+def _plan_is_native(options: Namespace, arms: list["Arm"]) -> bool:
     """If the plan itself is native, so are the plan's arms: there is nothing to compare."""
     from hearth.launch.submission import prepare
 
@@ -136,8 +141,9 @@ def _plan_is_native(options: Namespace, arms: list[Any]) -> bool:
     return True
 
 
-def _compare(options: Namespace, arms: list[Any]) -> int:
-    from hearth.experiments.comparison import Comparison, run, stop_rule
+def _compare(options: Namespace, arms: list["Arm"]) -> int:
+    from hearth.experiments.compared import Settings
+    from hearth.experiments.comparison import Comparison, run
     from hearth.experiments.statistics import LOOKS
     from hearth.experiments.subjects import Application
     from hearth.experiments.verdict import compared
@@ -147,61 +153,57 @@ def _compare(options: Namespace, arms: list[Any]) -> int:
 
     line = options.line
     redaction = Redaction.of(user_settings(line, places.spark_home(), os.environ))
-    number: dict[str, Any] = {"repeat": options.repeat or _REPEAT}
-    if options.until_certain:
-        number = {"looks": list(LOOKS)}
-    settings = {
-        **number,
-        "warmup": options.warmup,
-        "seed": options.seed,
-        "cold": options.cold,
-        "command": redaction.words([*line.hearth, *line.application]),
-    }
+    certain = options.until_certain
+    settings = Settings(
+        warmup=options.warmup,
+        seed=options.seed,
+        cold=options.cold,
+        command=tuple(redaction.words([*line.hearth, *line.application])),
+        repeat=None if certain else options.repeat or _REPEAT,
+        looks=LOOKS if certain else (),
+    )
     subject = Application(line)
     budget = options.budget
     budget_s = None if budget is None else parse_seconds(budget, "--budget")
-    comparison = Comparison.begin(places.state_home(), subject.name, arms, settings)
-    enough = stop_rule(comparison, budget_s)
-    run(comparison, arms, subject, _tell, enough)
-    document = compared(comparison.head, comparison.runs)
-    _show(document, options.json)
+    comparison = Comparison.begin(places.state_home(), subject.name, arms, settings, redaction)
+    run(comparison, arms, subject, _tell, budget_s=budget_s)
+    said = compared(comparison.head, comparison.outcomes)
+    _show(said, options.json)
     if options.keep:
-        _keep(options, document, arms)
-    return 1 if any("failure" in run for run in comparison.runs) else 0
+        _keep(options, said, arms)
+    return 1 if any(outcome.failure for outcome in comparison.outcomes) else 0
 
 
-def _tell(run: dict[str, Any]) -> None:
-    when = "warm-up" if run["repetition"] < 0 else f"run {run['repetition'] + 1}"
-    result = f"{run['seconds']:.2f} s" if "seconds" in run else f"failed: {run['failure']}"
-    print(f"hearth: {run['arm']}, {when}: {result}", file=sys.stderr, flush=True)
+def _tell(outcome: "Outcome") -> None:
+    print(f"hearth: {outcome.shown}", file=sys.stderr, flush=True)
 
 
-def _show(document: dict[str, Any], as_json: bool) -> None:
+def _show(said: "Compared", as_json: bool) -> None:
     from hearth.report.compare import show_comparison
     from hearth.report.terminal import Screen
 
     if as_json:
-        print(json.dumps(document, indent=2))
+        print(json.dumps(said.document(), indent=2))
         return
-    print("\n".join(show_comparison(document, Screen.of())))
-    print(f"hearth: comparison {document['id']}", file=sys.stderr)
+    print("\n".join(show_comparison(said.document(), Screen.of())))
+    print(f"hearth: comparison {said.head.id}", file=sys.stderr)
 
 
-def _keep(options: Namespace, document: dict[str, Any], arms: list[Any]) -> None:
+def _keep(options: Namespace, said: "Compared", arms: list["Arm"]) -> None:
     from hearth.launch.choices import keep_choice
     from hearth.planner import places
 
-    verdict = document["verdict"]
-    if verdict["choice"] is None:
+    verdict = said.verdict
+    if verdict.choice is None:
         print("hearth: there is no winner to keep", file=sys.stderr)
         return
-    (arm,) = (arm for arm in arms if arm.name == verdict["choice"])
+    (arm,) = (arm for arm in arms if arm.name == verdict.choice)
     choice = {
         "arm": arm.name,
         "master": arm.master or options.line.last("--master"),
         "words": [] if arm.master else [*planning_words(options.line), *arm.words],
-        "comparison": document["id"],
-        "sentence": verdict["sentence"],
+        "comparison": said.head.id,
+        "sentence": verdict.sentence,
     }
     keep_choice(places.state_home(), options.line, choice)
     print(f"hearth: kept: hearth submit will run it with arm '{arm.name}'", file=sys.stderr)

@@ -26,6 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.usage = "hearth profile [options of hearth or spark-submit] APPLICATION [its arguments]"
     add_submit_arguments(parser)
     parser.add_argument("--arm", metavar="NAME", help="name of this way of running in the record")
+    parser.add_argument("--record", metavar="ID", help="the id of the record, which must be new")
     parser.add_argument(
         "--no-summary", action="store_true", help="print only the record's id at the end"
     )
@@ -47,7 +48,7 @@ def run(options: Namespace) -> int:
     for note in submission.launch.notes:
         print(f"hearth: {note}", file=sys.stderr)
     sys.stderr.flush()
-    done = profile(submission, options.line, options.arm, options.debug)
+    done = profile(submission, options.line, options.arm, options.record, options.debug)
     if done.problem is not None:
         print(f"hearth: the record is incomplete: {done.problem}; make room", file=sys.stderr)
     if not options.no_summary:

@@ -2,11 +2,14 @@
 
 import statistics
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hearth.experiments.compared import Compared, ComparedArm
 from hearth.experiments.losses import loss_class, not_told
+from hearth.experiments.outcome import Measures, Outcome
 from hearth.experiments.statistics import Ratio, each_confidence, paired_ratio
-from hearth.experiments.verdict import MEASURES, claim, moved, pairs
+from hearth.experiments.verdict import MEASURES, claim, counted_times, moved, pairs
 from hearth.measure.counters import bandwidth_region, smt_effectiveness
 
 Document = dict[str, Any]
@@ -14,61 +17,76 @@ Document = dict[str, Any]
 _OF_ANY_LENGTH = ("gc_share", "remote_share", "cpu_use", "cpi", "l3_misses", "front_end")
 
 
-def answered(key: str, comparison: Document, runs: Sequence[Document]) -> Document:
-    """{"sentence", "why": [...], and of some questions "cells", "scaling" or "streams"}.
+@dataclass(frozen=True)
+class Answer:
+    """One sentence, what speaks for it, and the figures of some questions.
 
-    comparison: contract/comparison.schema.json. runs: its runs, warm-ups too.
+    figures: `cells` of a sweep, `scaling` of threads, `sides` of two kinds, `streams` of rates:
+    rows of contract/characterisation.schema.json.
     """
-    counted = [run for run in runs if run["repetition"] >= 0 and "seconds" in run]
-    finished = [arm for arm in comparison["arms"] if arm["seconds"]]
-    failures = [f"{a['name']} failed: {a['failures'][-1]}" for a in comparison["arms"]
-                if a.get("failures")]  # fmt: skip
-    if not finished:
-        return {"sentence": "Nothing finished, so there is no answer.", "why": failures}
-    found = _ANSWERS.get(key, _fastest)(comparison, finished, counted)
-    return {**found, "why": [*found.get("why", ()), *failures]}
+
+    sentence: str
+    why: Sequence[str] = ()
+    figures: Document = field(default_factory=dict)
+
+    def document(self) -> Document:
+        return {"sentence": self.sentence, "why": list(self.why), **self.figures}
 
 
-def _fastest(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
+def answered(key: str, comparison: Compared, outcomes: Sequence[Outcome]) -> Answer:
+    """The answer to a question; outcomes: of its comparison, warm-ups too."""
+    failures = [f"{a.name} failed: {a.failures[-1]}" for a in comparison.arms if a.failures]
+    if not comparison.finished:
+        return Answer("Nothing finished, so there is no answer.", failures)
+    found = _ANSWERS.get(key, _fastest)(comparison, comparison.finished, outcomes)
+    return replace(found, why=[*found.why, *failures])
+
+
+def _fastest(
+    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+) -> Answer:
     """Which arm has the smallest median, and how each stands to the baseline."""
-    best = min(arms, key=lambda arm: arm["median_s"])
-    base = comparison["baseline"]
-    claims = [claim(arm, base, comparison["confidence"]) for arm in arms if arm.get("ratio")]
-    sentence = f"{best['name']} has the smallest median, {best['median_s']:.2f} s"
+    best = min(arms, key=lambda arm: arm.median_s)
+    base = comparison.head.baseline
+    claims = [claim(a.name, a.against, base, comparison.confidence) for a in arms if a.against]
+    sentence = f"{best.name} has the smallest median, {best.median_s:.2f} s"
     if claims:
         sentence += f": {'; '.join(claims)}"
-    why = moved(best["name"], base, runs) if best["name"] != base else []
-    return {"sentence": f"{sentence}.", "why": why}
+    return Answer(f"{sentence}.", moved(best.name, base, outcomes) if best.name != base else [])
 
 
-def _sweep(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
+def _sweep(
+    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+) -> Answer:
     """The fastest configuration, and the class of each other one."""
-    best = min(arms, key=lambda arm: arm["median_s"])
+    best = min(arms, key=lambda arm: arm.median_s)
     cells = [_cell(arm, best) for arm in arms]
     near = sum(cell["class"].startswith("within") for cell in cells)
-    few = min(len(arm["seconds"]) for arm in arms)
+    few = min(len(arm.seconds) for arm in arms)
     sentence = (
-        f"{best['name']} (executors x cores) has the smallest median, {best['median_s']:.2f} s; "
+        f"{best.name} (executors x cores) has the smallest median, {best.median_s:.2f} s; "
         f"{near} of {len(cells) - 1} others lie within 10 % of it ({few} runs of each)."
     )
-    blind = not_told(best["measures"])
+    blind = not_told(_measures(best))
     why = [f"not measured, so no configuration is put there: {', '.join(blind)}"] if blind else []
-    return {"sentence": sentence, "cells": cells, "why": why}
+    return Answer(sentence, why, {"cells": cells})
 
 
-def _cell(arm: Document, best: Document) -> Document:
-    executors, cores = map(int, arm["name"].split("x"))
-    kind = loss_class(arm["median_s"], arm["measures"], best["median_s"], best["measures"])
-    return {"executors": executors, "cores": cores, "seconds": arm["median_s"], "class": kind}
+def _cell(arm: ComparedArm, best: ComparedArm) -> Document:
+    executors, cores = map(int, arm.name.split("x"))
+    kind = loss_class(arm.median_s, _measures(arm), best.median_s, _measures(best))
+    return {"executors": executors, "cores": cores, "seconds": arm.median_s, "class": kind}
 
 
-def _smt(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
+def _measures(arm: ComparedArm) -> Measures:
+    return arm.measures or {}
+
+
+def _smt(comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]) -> Answer:
     """Whether the further threads pay, and S4's effectiveness of them."""
-    found = _fastest(comparison, arms, runs)
+    found = _fastest(comparison, arms, outcomes)
     half, both, one = "half the cores", "half the cores, all threads", "one thread"
-    if not {half, both, one} <= {arm["name"] for arm in arms}:
-        return found
-    times = {(run["arm"], run["repetition"]): run["seconds"] for run in runs}
+    times = counted_times(outcomes)
     whole = [r for name, r in times if name == half and {(both, r), (one, r)} <= times.keys()]
     if not whole:
         return found
@@ -78,15 +96,15 @@ def _smt(comparison: Document, arms: list[Document], runs: list[Document]) -> Do
     each = [smt_effectiveness(*two) for two in zip(of_threads, of_cores, strict=True)]
     ones = [1.0] * len(whole)
     smt, cores = paired_ratio(of_threads, ones).value, paired_ratio(of_cores, ones).value
-    effective = paired_ratio(each, ones, comparison["confidence"])
+    effective = paired_ratio(each, ones, comparison.confidence)
     effectiveness = effective.value
-    found["sentence"] += (
-        f" On half the cores all threads scale by {smt:.2f}, twice the cores by {cores:.2f}: "
-        f"effectiveness {effectiveness:.2f}{_interval(effective, comparison['confidence'])} "
-        f"(S4, formula 3), {_pay(effective)}."
+    sentence = (
+        f"{found.sentence} On half the cores all threads scale by {smt:.2f}, twice the cores by "
+        f"{cores:.2f}: effectiveness {effectiveness:.2f}"
+        f"{_interval(effective, comparison.confidence)} (S4, formula 3), {_pay(effective)}."
     )
     scaling = {"smt_scaling": smt, "dp_scaling": cores, "effectiveness": effectiveness}
-    return {**found, "scaling": scaling}
+    return Answer(sentence, found.why, {"scaling": scaling})
 
 
 def _pay(effectiveness: Ratio) -> str:
@@ -101,80 +119,92 @@ def _interval(ratio: Ratio, confidence: float) -> str:
     return f" ({confidence:.0%} interval {ratio.interval[0]:.2f} to {ratio.interval[1]:.2f})"
 
 
-def _nodes(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
+def _nodes(
+    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+) -> Answer:
     """Of each number of nodes, bound (1B, 2B, ...) against left to the kernel (1NB, 2NB, ...)."""
-    names = {arm["name"].split(" ")[0]: arm["name"] for arm in arms}
+    names = {arm.name.split(" ")[0]: arm.name for arm in arms}
     both = {kind[:-1]: (names[kind], names[f"{kind[:-1]}NB"])
             for kind in names if not kind.endswith("NB") and f"{kind[:-1]}NB" in names}  # fmt: skip
-    confidence = each_confidence(comparison["confidence"], len(both))
+    confidence = each_confidence(comparison.confidence, len(both))
     parts, why, numbers = [], [], []
     for number, (bound, unbound) in both.items():
-        mine, base = pairs(bound, unbound, runs)
+        mine, base = pairs(bound, unbound, outcomes)
         if not base:
             continue
         speedup = paired_ratio(base, mine, confidence)
-        shown = _interval(speedup, comparison["confidence"])
+        shown = _interval(speedup, comparison.confidence)
         parts.append(f"{number} node{'s' * (number != '1')}: {speedup.value:.2f}x{shown}")
         numbers.append(len(base))
-        why += moved(bound, unbound, runs)
+        why += moved(bound, unbound, outcomes)
     if not parts:
-        return _fastest(comparison, arms, runs)
+        return _fastest(comparison, arms, outcomes)
     text = f"Speed-up of bound over unbound, of {min(numbers)} pairs: {', '.join(parts)}."
-    return {"sentence": text, "why": why}
+    return Answer(text, why)
 
 
-def _bandwidth(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
+def _bandwidth(
+    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+) -> Answer:
     """The mean over the run, as a share of what this machine sustains, and S4's region."""
-    used = arms[0]["measures"].get("bandwidth_gb_s")
-    sustained = comparison["settings"].get("sustained_gb_s")
+    used = _measures(arms[0]).get("bandwidth_gb_s")
+    sustained = comparison.head.settings.sustained_gb_s
     if not isinstance(used, int | float):
         reason = used["absent"] if isinstance(used, dict) else "not recorded"
-        return {"sentence": f"The bandwidth was not measured: {reason}."}
+        return Answer(f"The bandwidth was not measured: {reason}.")
     if not sustained:
-        return {"sentence": f"{used:.1f} GB/s on average; what this machine sustains is unknown."}
+        return Answer(f"{used:.1f} GB/s on average; what this machine sustains is unknown.")
     region = bandwidth_region(used, sustained)
-    return {
-        "sentence": f"{used:.1f} GB/s on average, {used / sustained:.0%} of the {sustained:.1f} "
+    return Answer(
+        f"{used:.1f} GB/s on average, {used / sustained:.0%} of the {sustained:.1f} "
         f"GB/s that this machine sustains: the region of {region} latency (S4)."
-    }
+    )
 
 
-def _kinds(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
+def _kinds(
+    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+) -> Answer:
     """The measures of both side by side: their times mean different things."""
-    names = [arm["name"] for arm in arms]
-    if len(names) < 2:
-        return {"sentence": f"Only {names[0]} finished, so there is nothing to compare."}
+    if len(arms) < 2:
+        return Answer(f"Only {arms[0].name} finished, so there is nothing to compare.")
     sides = []
     for measure in MEASURES:
-        values = [arm["measures"].get(measure.key) for arm in arms[:2]]
+        values = [_measures(arm).get(measure.key) for arm in arms[:2]]
         if measure.key in _OF_ANY_LENGTH and all(isinstance(v, int | float) for v in values):
             batch, streaming = (measure.form.format(v) for v in values)
             sides.append({"measure": measure.words, "batch": batch, "streaming": streaming})
     told = "; ".join(f"{s['measure']} {s['batch']} and {s['streaming']}" for s in sides)
     sentence = f"Batch and streaming: {told or 'no measure was taken of both'}."
-    return {"sentence": f"{sentence} Their times mean different things.", "sides": sides}
+    return Answer(f"{sentence} Their times mean different things.", figures={"sides": sides})
 
 
-def _rates(comparison: Document, arms: list[Document], runs: list[Document]) -> Document:
+def _rates(
+    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+) -> Answer:
     """Processing time of a batch, delay, and whether it kept up, by events a second."""
-    streams = []
-    for arm in arms:
-        told = [r["streaming"] for r in runs if r["arm"] == arm["name"] and "streaming" in r]
-        delays = [t["scheduling_delay_ms"].get("max") for t in told]
-        streams.append({
-            "rate": int(arm["name"].removesuffix("/s")),
-            "processing_ms": statistics.median(t["processing_ms"]["median"] for t in told),
-            "delay_ms": max((d for d in delays if d is not None), default=None),
-            "unsent": sum(t["unsent"] for t in told),
-            "kept_up": all(t["kept_up"] for t in told),
-        })  # fmt: skip
+    streams = [_stream(arm, outcomes) for arm in arms]
     kept = [s["rate"] for s in streams if s["kept_up"]]
     most = f"it kept up at {max(kept):,} events/s" if kept else "it kept up at no rate"
     times = ", ".join(f"{s['processing_ms']:.0f} ms at {s['rate']:,}/s" for s in streams)
-    return {"sentence": f"A batch takes {times} (medians); {most}.", "streams": streams}
+    sentence = f"A batch takes {times} (medians); {most}."
+    return Answer(sentence, figures={"streams": streams})
 
 
-_ANSWERS: dict[str, Callable[[Document, list[Document], list[Document]], Document]] = {
+def _stream(arm: ComparedArm, outcomes: Sequence[Outcome]) -> Document:
+    counted = [o for o in outcomes if o.arm == arm.name and o.counted_s is not None]
+    told = [o.streaming for o in counted if o.streaming is not None]
+    delays = [t["scheduling_delay_ms"].get("max") for t in told]
+    return {
+        "rate": int(arm.name.removesuffix("/s")),
+        "processing_ms": statistics.median(t["processing_ms"]["median"] for t in told),
+        "delay_ms": max((d for d in delays if d is not None), default=None),
+        "unsent": sum(t["unsent"] for t in told),
+        "kept_up": all(t["kept_up"] for t in told),
+    }
+
+
+_Question = Callable[[Compared, Sequence[ComparedArm], Sequence[Outcome]], Answer]
+_ANSWERS: dict[str, _Question] = {
     "sweep": _sweep,
     "smt": _smt,
     "nodes": _nodes,

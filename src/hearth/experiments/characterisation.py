@@ -6,23 +6,26 @@ say is derived from both and stored in neither, so that after kill -9 all finish
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hearth.experiments import compared
 from hearth.experiments.answers import answered
-from hearth.experiments.comparison import Comparison, read_comparison, stop_rule
+from hearth.experiments.comparison import Comparison, read_comparison
 from hearth.experiments.comparison import run as run_comparison
-from hearth.experiments.journal import REMEDY, begin_directory, keep_line, read_journal
+from hearth.experiments.journal import REMEDY, Journal, begin_directory
+from hearth.experiments.outcome import Outcome
 from hearth.experiments.questions import Question
 from hearth.experiments.shapes import CharacterisationHead, QuestionLine
 from hearth.experiments.subjects import Subject
-from hearth.experiments.verdict import compared
+from hearth.experiments.verdict import compared as what_it_says
 from hearth.measure.record import new_name
 from hearth.model.documents import read_document
 from hearth.model.errors import UserError
+from hearth.model.redaction import Redaction
 
 Document = dict[str, Any]
 SCHEMA = "hearth/characterisation/1"
@@ -47,40 +50,88 @@ class Settings:
     budget_s: float | None = None
     sustained_gb_s: float | None = None
 
+    def of(self, subject: Subject) -> compared.Settings:
+        """How the comparison of one question runs its arms."""
+        return compared.Settings(
+            warmup=self.warmup,
+            seed=self.seed,
+            command=(subject.name,),
+            repeat=self.repeat,
+            timed=subject.timed,
+            sustained_gb_s=self.sustained_gb_s,
+        )
+
     def runs(self, asked: Sequence[Asked]) -> int:
         """How many runs all the questions take."""
         arms = sum(len(q.arms) for a in asked for q in a.questions if q.unanswerable is None)
         return arms * (self.repeat + self.warmup)
 
 
+@dataclass(frozen=True)
+class Line:
+    """A line of the journal: a question, with its comparison or why it could not be asked."""
+
+    subject: str
+    key: str
+    title: str
+    source: str
+    notes: Sequence[str]
+    comparison: str | None = None
+    reason: str | None = None
+
+    @staticmethod
+    def of(subject: Subject, question: Question) -> "Line":
+        notes = question.notes
+        return Line(subject.name, question.key, question.title, question.source, notes)
+
+    @staticmethod
+    def read(document: Mapping[str, Any]) -> "Line":
+        """Of a document of the shape `QuestionLine`."""
+        return Line(**{f.name: document[f.name] for f in fields(Line) if f.name in document})
+
+    def document(self) -> Document:
+        found = {f.name: getattr(self, f.name) for f in fields(self)}
+        known = {name: value for name, value in found.items() if value is not None}
+        return {**known, "notes": list(self.notes)}
+
+
 class Characterisation:
     """One characterisation on disk."""
 
-    def __init__(self, home: Path, directory: Path, head: Document) -> None:
-        self.home, self.directory = home, directory
+    def __init__(
+        self, home: Path, directory: Path, head: Document, redaction: Redaction | None = None
+    ) -> None:
+        self.home, self.directory, self.redaction = home, directory, redaction
+        self._journal = Journal(directory / _LINES, redaction)
         self._head = head
-        self._lines: list[Document] = []
+        self._lines: list[Line] = []
         self._comparisons: dict[str, Comparison] = {}
 
     @staticmethod
     def begin(
-        home: Path, name: str, asked: Sequence[Asked], settings: Settings
+        home: Path,
+        name: str,
+        asked: Sequence[Asked],
+        settings: Settings,
+        redaction: Redaction | None = None,
     ) -> "Characterisation":
         """A new one below `home`."""
-        now = datetime.now(UTC)
         number = new_name(name)
         directory = home / "characterisations" / number
         head = {
             "id": number,
-            "started": now.isoformat(timespec="seconds"),
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
             "subjects": [a.subject.name for a in asked],
             "settings": {k: getattr(settings, k) for k in ("repeat", "warmup", "seed")},
         }
         begin_directory(directory, _HEAD, head)
-        return Characterisation(home, directory, head)
+        return Characterisation(home, directory, head, redaction)
 
     def run(
-        self, asked: Sequence[Asked], settings: Settings, tell: Callable[[Document], None]
+        self,
+        asked: Sequence[Asked],
+        settings: Settings,
+        tell: Callable[[Line, Outcome], None],
     ) -> None:
         """Asks all, one after the other; tell: called with each run that is over."""
         start = time.monotonic()
@@ -96,44 +147,35 @@ class Characterisation:
         question: Question,
         settings: Settings,
         left_s: float | None,
-        tell: Callable[[Document], None],
+        tell: Callable[[Line, Outcome], None],
     ) -> None:
-        line = {
-            "subject": subject.name,
-            "key": question.key,
-            "title": question.title,
-            "source": question.source,
-            "notes": list(question.notes),
-        }
+        line = Line.of(subject, question)
         reason = question.unanswerable
         if reason is None and left_s is not None and left_s <= 0:
             reason = "the budget was spent before it: give a longer --budget"
         if reason is not None:
-            self._keep({**line, "reason": reason})
+            self._keep(replace(line, reason=reason))
             return
-        comparison = Comparison.begin(self.home, subject.name, question.arms, {
-            "repeat": settings.repeat, "warmup": settings.warmup, "seed": settings.seed,
-            "cold": False, "command": [subject.name], "timed": subject.timed,
-            "sustained_gb_s": settings.sustained_gb_s,
-        })  # fmt: skip
-        self._comparisons[comparison.head["id"]] = comparison
-        self._keep({**line, "comparison": comparison.head["id"]})
-        enough = stop_rule(comparison, left_s)
+        runs = settings.of(subject)
+        begun = Comparison.begin(self.home, subject.name, question.arms, runs, self.redaction)
+        self._comparisons[begun.head.id] = begun
+        line = replace(line, comparison=begun.head.id)
+        self._keep(line)
         try:
             run_comparison(
-                comparison,
+                begun,
                 question.arms,
                 subject,
-                lambda run: tell({**line, **run}),
-                enough,
+                lambda outcome: tell(line, outcome),
+                budget_s=left_s,
                 against_baseline=False,
             )
         except UserError as error:
-            self._keep({**line, "comparison": comparison.head["id"], "reason": str(error)})
+            self._keep(replace(line, reason=str(error)))
 
-    def _keep(self, line: Document) -> None:
+    def _keep(self, line: Line) -> None:
         self._lines.append(line)
-        keep_line(self.directory / _LINES, line)
+        self._journal.keep(line.document())
 
     def document(self) -> Document:
         """The document so far; raises UserError as `read_characterisation` does not."""
@@ -143,33 +185,35 @@ class Characterisation:
 def read_characterisation(home: Path, directory: Path) -> Document:
     """The document (contract/characterisation.schema.json); raises UserError where there is none.
 
-    Of a question told of twice the later line counts; a line cut short does not.
+    Of a question that has two lines the later one counts; a line cut short does not.
     """
     head = read_document(directory / _HEAD, CharacterisationHead, REMEDY)
-    lines = read_journal(directory / _LINES, QuestionLine)
+    lines = [Line.read(line) for line in Journal(directory / _LINES).read(QuestionLine)]
     return _composed(head, lines, lambda name: read_comparison(home / "comparisons" / name))
 
 
 def _composed(
-    head: Document, lines: Sequence[Document], comparison: Callable[[str], Comparison]
+    head: Document, lines: Sequence[Line], comparison: Callable[[str], Comparison]
 ) -> Document:
-    last = {(line["subject"], line["key"]): line for line in lines}
+    last = {(line.subject, line.key): line for line in lines}
     questions = [_question(line, comparison) for line in last.values()]
     return {"schema": SCHEMA, **head, "questions": questions}
 
 
-def _question(line: Document, comparison: Callable[[str], Comparison]) -> Document:
+def _question(line: Line, comparison: Callable[[str], Comparison]) -> Document:
     """The line with its answer, or with the reason why there is none."""
-    if "comparison" not in line:
-        return {"reason": "its line is damaged: neither runs nor a reason are told", **line}
+    if line.comparison is None:
+        why = line.reason or "its line is damaged: it has neither runs nor a reason"
+        return replace(line, reason=why).document()
     try:
-        found = comparison(line["comparison"])
-        document = compared(found.head, found.runs)
-        if "reason" in line:
-            return {**line, "comparison": document}
-        return {**line, "comparison": document, **answered(line["key"], document, found.runs)}
+        found = comparison(line.comparison)
+        said = what_it_says(found.head, found.outcomes)
+        shown = {**line.document(), "comparison": said.document()}
+        if line.reason is not None:
+            return shown
+        return {**shown, **answered(line.key, said, found.outcomes).document()}
     except UserError as problem:
         why = str(problem)
     except (ValueError, LookupError, TypeError) as problem:  # runs of another question
-        why = f"the runs of comparison {line['comparison']} do not answer it: {problem!r}"
-    return {**{key: line[key] for key in line if key != "comparison"}, "reason": why}
+        why = f"the runs of comparison {line.comparison} do not answer it: {problem!r}"
+    return replace(line, comparison=None, reason=why).document()

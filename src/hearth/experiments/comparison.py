@@ -1,31 +1,34 @@
 """Runs a comparison: arms interleaved in random order, each run on record, kept as it ends.
 
-A comparison is a directory: `comparison.json` says what is compared, `runs.jsonl` holds a line for
-each run. The verdict is derived from both and stored in neither.
+A comparison is a directory: `comparison.json` says what is compared, `runs.jsonl` is the journal of
+its runs. The verdict is derived from both and stored in neither.
 """
 
 import contextlib
 import os
-import random
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from hearth.experiments.arms import Arm, kernel_setting
-from hearth.experiments.journal import REMEDY, begin_directory, keep_line, read_journal
+from hearth.experiments.compared import Head, Settings
+from hearth.experiments.experiment import Experiment, StopRule, conduct
+from hearth.experiments.journal import REMEDY, Journal, begin_directory
 from hearth.experiments.measures import measures
+from hearth.experiments.outcome import Outcome, Turn, outcome_line, read_outcome
 from hearth.experiments.prefetchers import switched_off
 from hearth.experiments.shapes import ComparisonHead, ComparisonRun
 from hearth.experiments.subjects import Subject
 from hearth.experiments.verdict import certain
-from hearth.measure.record import Record, new_name, read_record, slug
+from hearth.measure.record import Record, new_name, read_record, records_home, slug
 from hearth.model.documents import read_document
 from hearth.model.errors import UserError
+from hearth.model.redaction import Redaction
 
-Document = dict[str, Any]
+_HEAD, _RUNS = "comparison.json", "runs.jsonl"
 #: What must be the same for two runs to be held against each other.
 _ALIKE = ("machine_settings", "versions", "cpus_of_node")
 #: Settings that an arm changes on purpose.
@@ -33,37 +36,39 @@ _CHANGED = ("numa_balancing",)
 
 
 class Comparison:
-    """One comparison on disk, and what is in it."""
+    """One comparison on disk, and the outcomes in it."""
 
-    def __init__(self, directory: Path, head: Document) -> None:
+    def __init__(self, directory: Path, head: Head, redaction: Redaction | None = None) -> None:
         self.directory, self.head = directory, head
-        self.runs: list[Document] = []
+        self.outcomes: list[Outcome] = []
+        self.journal = Journal(directory / _RUNS, redaction)
         self._first: Record | None = None
 
     @staticmethod
     def begin(
-        home: Path, application: str, arms: Sequence[Arm], settings: Document
+        home: Path,
+        application: str,
+        arms: Sequence[Arm],
+        settings: Settings,
+        redaction: Redaction | None = None,
     ) -> "Comparison":
         """A new, empty one below `home`; the first arm is the baseline."""
-        now = datetime.now(UTC)
-        name = new_name(application)
-        shown = [{"name": a.name, **({"skipped": a.skipped} if a.skipped else {})} for a in arms]
-        head = {
-            "id": name,
-            "application": application,
-            "started": now.isoformat(timespec="seconds"),
-            "baseline": arms[0].name,
-            "arms": shown,
-            "settings": settings,
-        }
-        directory = home / "comparisons" / name
-        begin_directory(directory, "comparison.json", head)
-        return Comparison(directory, head)
+        head = Head(
+            id=new_name(application),
+            application=application,
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            baseline=arms[0].name,
+            arms={arm.name: arm.skipped for arm in arms},
+            settings=settings,
+        )
+        directory = home / "comparisons" / head.id
+        begin_directory(directory, _HEAD, head.document())
+        return Comparison(directory, head, redaction)
 
-    def keep(self, run: Document) -> None:
-        """Written through to the disk before the next run begins."""
-        keep_line(self.directory / "runs.jsonl", run)
-        self.runs.append(run)
+    def keep(self, outcome: Outcome) -> None:
+        """On the disk before the next run begins."""
+        self.journal.keep(outcome_line(outcome))
+        self.outcomes.append(outcome)
 
     def check_alike(self, record: Record) -> None:
         """Raises UserError, naming what differs, where a run's machine is not the first one's."""
@@ -93,11 +98,12 @@ def _shown(value: Any) -> str:
 
 def read_comparison(directory: Path) -> Comparison:
     """One from disk; raises UserError where there is none. A line cut short does not count."""
-    head = read_document(directory / "comparison.json", ComparisonHead, REMEDY)
-    if head["baseline"] not in [arm["name"] for arm in head["arms"]]:
+    head = Head.read(read_document(directory / _HEAD, ComparisonHead, REMEDY))
+    if head.baseline not in head.arms:
         raise UserError(f"'{directory}': its baseline is none of its arms; {REMEDY}")
     found = Comparison(directory, head)
-    found.runs = read_journal(directory / "runs.jsonl", ComparisonRun)
+    lines = found.journal.read(ComparisonRun)
+    found.outcomes = [read_outcome(line, head.application) for line in lines]
     return found
 
 
@@ -105,68 +111,71 @@ def run(
     comparison: Comparison,
     arms: Sequence[Arm],
     subject: Subject,
-    tell: Callable[[Document], None],
-    enough: Callable[[int], bool],
+    tell: Callable[[Outcome], None],
     *,
+    budget_s: float | None = None,
     against_baseline: bool = True,
 ) -> None:
-    """Warm-ups, then repetitions until `enough` says so of their number.
+    """Makes the runs that are not in the comparison yet; tell: called with each that is kept.
 
-    Within a repetition the arms run in random order. tell: called with each run once it is kept.
     against_baseline: whether runs count only beside those of the baseline, as in a verdict.
     """
-    draw = random.Random(comparison.head["settings"]["seed"])
-    running = [arm for arm in arms if arm.skipped is None]
-    repetition = -int(comparison.head["settings"]["warmup"])
-    while repetition < 0 or not enough(repetition):
-        for arm in draw.sample(running, len(running)):
-            comparison.keep(_run_arm(comparison, arm, subject, repetition))
-            tell(comparison.runs[-1])
-        repetition += 1
-        # What cannot run need not be tried again and again.
-        failed = {run["arm"] for run in comparison.runs if "failure" in run}
-        running = [arm for arm in running if arm.name not in failed]
-        lost = comparison.head["baseline"] in failed or len(running) < 2
-        if not running or (against_baseline and lost):
-            break
+    head, settings = comparison.head, comparison.head.settings
+    ways = {arm.name: arm for arm in arms if arm.skipped is None}
+    experiment = Experiment(
+        arms={head.application: list(ways)},
+        repeat=settings.most,
+        warmup=settings.warmup,
+        seed=settings.seed,
+        budget_s=budget_s,
+        baseline=head.baseline if against_baseline else None,
+    )
+
+    def keep(outcome: Outcome) -> None:
+        comparison.keep(outcome)
+        tell(outcome)
+
+    conduct(
+        experiment,
+        lambda turn: _run_arm(comparison, ways[turn.arm], subject, turn),
+        keep,
+        earlier=comparison.outcomes,
+        enough=_stop_rule(head),
+    )
 
 
-def stop_rule(comparison: Comparison, budget_s: float | None) -> Callable[[int], bool]:
-    """When a comparison has repeated enough: at its number, when certain, or when time is up.
+def _stop_rule(head: Head) -> StopRule:
+    """When a comparison is certain, at the looks that its settings name, and at no others.
 
-    Its settings hold the number, `repeat`, or where it stops by its result, `looks`: it looks at
-    the result after these numbers of repetitions and at no others, because each look is one more
-    chance to be wrong, and the intervals are made for so many. A repetition that would not fit into
-    what is left of the budget is not begun.
+    Each look is one more chance to be wrong, and the intervals are made for so many.
     """
-    settings = comparison.head["settings"]
-    looks = settings.get("looks", [])
-    most = looks[-1] if looks else settings["repeat"]
-    start = time.monotonic()
-
-    def enough(done: int) -> bool:
-        spent = time.monotonic() - start
-        if budget_s is not None and done and spent + spent / (done + 1) > budget_s:
-            return True
-        return done >= most or (done in looks and certain(comparison.head, comparison.runs))
-
-    return enough
+    return lambda done, outcomes: done in head.settings.looks and certain(head, outcomes)
 
 
-def _run_arm(comparison: Comparison, arm: Arm, subject: Subject, repetition: int) -> Document:
-    log = comparison.directory / f"{slug(arm.name)}-{repetition}.log"
-    if comparison.head["settings"]["cold"]:
+def _run_arm(comparison: Comparison, arm: Arm, subject: Subject, turn: Turn) -> Outcome:
+    """One run; the id of its record is chosen here, and the run is given it."""
+    log = comparison.directory / f"{slug(arm.name)}-{turn.repetition}.log"
+    record = records_home(comparison.directory.parent.parent) / new_name(Path(subject.name).stem)
+    if comparison.head.settings.cold:
         drop_caches()
     with _machine_as_wanted(arm):
-        ended = subject.run(arm, log)
-    found: Document = {"arm": arm.name, "repetition": repetition, "record": ended.record}
-    if ended.failure is not None or ended.record is None:
-        return {**found, "failure": ended.failure or f"left no record (log: {log})"}
-    kept = read_record(comparison.directory.parent.parent / "records" / ended.record)
+        outcome = subject.run(turn, arm, record, log)
+    if outcome.failure is not None:
+        return outcome
+    kept = read_record(record)
     comparison.check_alike(kept)
     log.unlink(missing_ok=True)
-    seconds = kept.wall_s if ended.seconds is None else ended.seconds
-    return {**found, "seconds": seconds, **ended.told, "measures": measures(kept)}
+    return replace(outcome, measures=measures(kept), plan=_executors(kept.head.plan))
+
+
+def _executors(plan: Mapping[str, Any] | None) -> str | None:
+    """The executors of a plan, by what makes two runs of an arm alike; None without a plan."""
+    if plan is None:
+        return None
+    places = (
+        f"{e['task_slots']} on CPUs {e['cpus']}, {e['heap_mb']} MiB" for e in plan["executors"]
+    )
+    return "; ".join([plan["mode"], *places])
 
 
 @contextlib.contextmanager

@@ -1,19 +1,75 @@
 """Journals: files of JSON lines, to which each result is added as soon as it is there.
 
-A full disk loses lines of a journal and nothing else: the results are still shown at the end.
+A journal is only added to, is its owner's alone, and holds no secret. After kill -9 its last line
+may be cut short: it does not count, and is cut off before the next one is added. A full disk loses
+lines of a journal and nothing else: the results are still shown at the end.
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 from hearth.measure.record import write_document
-from hearth.model.documents import append_line, read_lines, reason
+from hearth.model.documents import append_line, checked, raw_lines, reason
 from hearth.model.errors import UserError
 from hearth.model.private import private_directory
+from hearth.model.redaction import Redaction
 
 Document = dict[str, Any]
 REMEDY = "name another, or delete its directory"
+
+
+class Journal:
+    """One journal; redaction: of the settings with which its results were made."""
+
+    def __init__(self, file: Path, redaction: Redaction | None = None) -> None:
+        self.file = file
+        self.redaction = Redaction.of({}) if redaction is None else redaction
+
+    def begin(self, head: Document) -> None:
+        """Adds the first line, in a directory that is made where it is missing. Raises OSError."""
+        if not self.file.parent.exists():
+            private_directory(self.file.parent)
+        append_line(self.file, self.redaction.document(head))
+
+    def keep(self, line: Document) -> None:
+        """Adds a result, on the disk before this returns; where it does not fit, that is said."""
+        try:
+            append_line(self.file, self.redaction.document(line))
+        except OSError as error:
+            print(
+                f"hearth: '{self.file}' does not hold this result: {reason(error)}; make room",
+                file=sys.stderr,
+            )
+
+    def cut_torn_line(self) -> None:
+        """Cuts off a last line without its end, so that lines can be added. Raises OSError."""
+        whole = self.file.read_bytes()
+        end = whole.rfind(b"\n") + 1
+        if end < len(whole):
+            os.truncate(self.file, end)
+
+    def head(self, shape: Any) -> Document:
+        """The first line, where it says what the journal is of. Raises OSError and ValueError."""
+        return checked((raw_lines(self.file) or [b""])[0], shape)
+
+    def read(self, shape: Any, first: int = 1) -> list[Document]:
+        """The lines from this number on; none of a missing file. Damaged ones are named, left out.
+
+        Raises UserError where the file cannot be read.
+        """
+        try:
+            lines = raw_lines(self.file)
+        except (OSError, ValueError) as error:
+            raise UserError(f"'{self.file}' cannot be read: {reason(error)}; {REMEDY}") from error
+        rows = []
+        for number, line in enumerate(lines[first - 1 :], start=first):
+            try:
+                rows.append(checked(line, shape))
+            except ValueError as error:
+                print(f"hearth: '{self.file}': line {number} is left out: {error}", file=sys.stderr)
+        return rows
 
 
 def begin_directory(directory: Path, name: str, head: Document) -> None:
@@ -30,25 +86,3 @@ def begin_directory(directory: Path, name: str, head: Document) -> None:
             f"'{directory}' cannot be written: {error.strerror}; "
             "make room, or set HEARTH_STATE to a directory that can be written"
         ) from error
-
-
-def keep_line(file: Path, line: Document) -> None:
-    """Adds a result, written through to the disk; one that cannot be is told, and still counts."""
-    try:
-        append_line(file, line)
-    except OSError as error:
-        print(
-            f"hearth: '{file}' does not hold this result: {reason(error)}; make room",
-            file=sys.stderr,
-        )
-
-
-def read_journal(file: Path, shape: Any) -> list[Document]:
-    """The results; damaged lines are told and left out. Raises UserError for no such file."""
-    try:
-        rows, damaged = read_lines(file, shape)
-    except (OSError, ValueError) as error:
-        raise UserError(f"'{file}' cannot be read: {reason(error)}; {REMEDY}") from error
-    if damaged:
-        print(f"hearth: '{file}': {damaged} damaged lines are left out", file=sys.stderr)
-    return rows

@@ -6,9 +6,9 @@ choice: what leaves the machine idle, before what makes it work badly.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-Document = dict[str, Any]
+from hearth.experiments.outcome import Measures
+
 #: A configuration this near to the best time does not lose (S1).
 NEAR_BEST = 1.10
 #: A measure stands out when it is this far from the best configuration's: S1 names no number.
@@ -41,7 +41,7 @@ _CLASSES = (
 )
 
 
-def loss_class(seconds: float, measures: Document, best_s: float, best: Document) -> str:
+def loss_class(seconds: float, measures: Measures, best_s: float, best: Measures) -> str:
     """The class of a configuration; `not_told` says which classes could not be looked for.
 
     measures, best: of the comparison's measures, each a number or `{"absent": reason}`.
@@ -57,18 +57,18 @@ def loss_class(seconds: float, measures: Document, best_s: float, best: Document
     return UNEXPLAINED
 
 
-def not_told(best: Document) -> list[str]:
+def not_told(best: Measures) -> list[str]:
     """The classes that cannot be told, because a measure of the best configuration is absent."""
     known = _with_switches(best)
     return [kind.name for kind in _CLASSES if not all(known.get(need) for need in kind.needs)]
 
 
-def _ratios(measures: Document, best: Document) -> dict[str, float]:
+def _ratios(measures: Measures, best: Measures) -> dict[str, float]:
     mine, theirs = _with_switches(measures), _with_switches(best)
     return {name: mine[name] / theirs[name] for name in mine if theirs.get(name)}
 
 
-def _with_switches(measures: Document) -> dict[str, float]:
+def _with_switches(measures: Measures) -> dict[str, float]:
     """The known ones, and context switches of both kinds per second of CPU."""
     known = {k: float(v) for k, v in measures.items() if isinstance(v, int | float)}
     if {"voluntary", "involuntary", "cpu_s"} <= known.keys() and known["cpu_s"]:

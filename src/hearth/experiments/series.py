@@ -7,19 +7,18 @@ unless it failed. Lines: contract/bench-result.schema.json.
 
 import json
 import platform
-import random
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import hearth
-from hearth.experiments.journal import keep_line
+from hearth.experiments.experiment import Experiment, conduct
+from hearth.experiments.journal import Journal
+from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.shapes import SeriesCase, SeriesHead
-from hearth.model.documents import append_line, check, read_lines, reason
+from hearth.model.documents import reason
 from hearth.model.errors import UserError
-from hearth.model.private import private_directory
 from hearth.model.redaction import Redaction
 from hearth.planner import archive, places
 from hearth.workloads import cases, catalogue, runner, suites
@@ -41,25 +40,20 @@ class Series:
     seed: int
     conf: dict[str, str] = field(default_factory=dict)
 
-    def plan(self) -> list["Planned"]:
-        """All runs in order: within a repetition jobs in random order, and masters within a job.
+    @property
+    def redaction(self) -> Redaction:
+        return Redaction.of(self.conf)
 
-        The two runs of a pair stand side by side, so that what drifts slowly disturbs both alike.
-        The order follows from the seed.
-        """
-        draw = random.Random(self.seed)
-        planned = []
-        for number in range(-self.warmup, self.repeat):
-            for entry in draw.sample(self.entries, len(self.entries)):
-                for master in draw.sample(self.masters, len(self.masters)):
-                    planned.append(Planned(entry, master, number))
-        return planned
+    def experiment(self) -> Experiment:
+        """Each job under each master; one that failed is tried again."""
+        arms = {entry.label: self.masters for entry in self.entries}
+        return Experiment(arms, self.repeat, self.warmup, self.seed, failed_again=True)
 
     def described(self, machine: Document) -> Document:
         """The first line of the results: what must be the same for the series to go on."""
         entries = [{"label": e.label, "job": e.job.name, "set": e.parameters} for e in self.entries]
         settings = {"repeat": self.repeat, "warmup": self.warmup, "seed": self.seed}
-        conf = Redaction.of(self.conf).settings(self.conf)
+        conf = self.redaction.settings(self.conf)
         return {
             "schema": SCHEMA,
             "record": "series",
@@ -70,19 +64,6 @@ class Series:
             "machine": machine,
             "versions": _versions(),
         }
-
-
-@dataclass(frozen=True)
-class Planned:
-    """One run of a series; a negative repetition is a warm-up."""
-
-    entry: suites.Entry
-    master: str
-    repetition: int
-
-    @property
-    def key(self) -> tuple[str, str, int]:
-        return self.entry.label, self.master, self.repetition
 
 
 def machine_facts(topology: Document) -> Document:
@@ -108,44 +89,79 @@ def _versions() -> Document:
     }
 
 
-@dataclass
-class Results:
-    """The file of a series, and the cases in it."""
+def _whole(line: Document) -> None:
+    """Raises ValueError for a case that did not end."""
+    if "result" not in line and "reason" not in line:
+        raise ValueError("it has neither a result nor a reason")
 
-    path: Path
-    series: Document
-    cases: list[Document] = field(default_factory=list)
+
+_Case = Annotated[SeriesCase, _whole]
+
+
+def case_line(outcome: Outcome) -> Document:
+    """The line of an outcome: contract/bench-result.schema.json."""
+    turn = outcome.turn
+    place = {"label": turn.subject, "master": turn.arm, "repetition": turn.repetition}
+    ended: Document = {"result": outcome.result}
+    if outcome.failure is not None:
+        ended = {"reason": outcome.failure}
+    return {"schema": SCHEMA, "record": "case", **place, **ended}
+
+
+def read_case(line: Document) -> Outcome:
+    """The outcome of a line, which is of the shape `SeriesCase`."""
+    turn = Turn(line["label"], line["master"], line["repetition"])
+    if "reason" in line:
+        return Outcome(turn, failure=line["reason"])
+    result = line["result"]
+    return Outcome(turn, seconds=result["seconds"], result=result)
+
+
+class Results:
+    """The file of a series, and the outcomes in it: of a run that is tried again, the last one."""
+
+    def __init__(
+        self, journal: Journal, series: Document, outcomes: Sequence[Outcome] = ()
+    ) -> None:
+        self.journal, self.series = journal, series
+        self._outcomes: dict[Turn, Outcome] = {}
+        for outcome in outcomes:
+            self._take(outcome)
+
+    @property
+    def path(self) -> Path:
+        return self.journal.file
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """In the order of time."""
+        return list(self._outcomes.values())
 
     @staticmethod
-    def begin(path: Path, series: Document) -> "Results":
+    def begin(path: Path, series: Document, redaction: Redaction | None = None) -> "Results":
         """A new file, or the one that was begun with the same series.
 
         Raises UserError, naming what differs, for one of another machine, version or setting.
         """
+        journal = Journal(path, redaction)
         if path.exists() and path.stat().st_size:
-            return _continued(path, series)
-        results = Results(path, series)
+            return _continued(journal, series)
         try:
-            if not path.parent.exists():
-                private_directory(path.parent)
-            append_line(path, series)
+            journal.begin(series)
         except OSError as error:
             raise UserError(
                 f"'{path}' cannot be written: {error.strerror}; make room, or give another --out"
             ) from error
-        return results
+        return Results(journal, series)
 
-    def done(self, planned: Planned) -> bool:
-        """Whether it ran to its end in this file; one that failed is tried again."""
-        return any(_key(case) == planned.key and "reason" not in case for case in self.cases)
+    def keep(self, outcome: Outcome) -> None:
+        """On the disk before the next run begins."""
+        self.journal.keep(case_line(outcome))
+        self._take(outcome)
 
-    def keep(self, case: Document) -> None:
-        self.append(case)
-        self.cases = [other for other in self.cases if _key(other) != _key(case)] + [case]
-
-    def append(self, line: Document) -> None:
-        """Written through to the disk before the next case begins."""
-        keep_line(self.path, line)
+    def _take(self, outcome: Outcome) -> None:
+        self._outcomes.pop(outcome.turn, None)
+        self._outcomes[outcome.turn] = outcome
 
 
 def read(path: Path) -> Results:
@@ -153,39 +169,29 @@ def read(path: Path) -> Results:
 
     Raises UserError for a file that is none.
     """
-    remedy = "give another file"
+    return _read(Journal(path))
+
+
+def _read(journal: Journal) -> Results:
     try:
-        first, *lines = read_lines(path, dict)[0]
-        check(first, SeriesHead)
+        series = journal.head(SeriesHead)
     except (OSError, ValueError) as error:
         raise UserError(
-            f"'{path}' holds no results of hearth bench: {reason(error)}; {remedy}"
+            f"'{journal.file}' holds no results of hearth bench: {reason(error)}; give another file"
         ) from error
-    results = Results(path, first)
-    for number, case in enumerate(lines, start=2):
-        try:
-            check(case, SeriesCase)
-            if "result" not in case and "reason" not in case:
-                raise ValueError("it has neither a result nor a reason")
-        except ValueError as error:
-            print(f"hearth: '{path}': line {number} is left out: {error}", file=sys.stderr)
-            continue
-        results.cases = [other for other in results.cases if _key(other) != _key(case)] + [case]
-    return results
+    lines = journal.read(_Case, first=2)
+    return Results(journal, series, [read_case(line) for line in lines])
 
 
-def _continued(path: Path, series: Document) -> Results:
-    found = read(path)
+def _continued(journal: Journal, series: Document) -> Results:
+    found = _read(journal)
+    now = journal.redaction.document(json.loads(json.dumps(series)))
     for place in ("suite", "entries", "masters", "settings", "machine", "versions"):
-        theirs, ours = found.series[place], json.loads(json.dumps(series[place]))
+        theirs, ours = found.series[place], now[place]
         if theirs != ours:
             what = _difference(place, theirs, ours)
-            raise UserError(f"--out: '{path}' was begun with {what}: give another --out")
-    whole = path.read_bytes()
-    cut = whole.rfind(b"\n") + 1
-    if cut < len(whole):
-        with path.open("r+b") as file:
-            file.truncate(cut)
+            raise UserError(f"--out: '{journal.file}' was begun with {what}: give another --out")
+    journal.cut_torn_line()
     return found
 
 
@@ -197,45 +203,31 @@ def _difference(place: str, theirs: Any, ours: Any) -> str:
     return f"other {place}"
 
 
-def _key(case: Document) -> tuple[str, str, int]:
-    return case["label"], case["master"], case["repetition"]
-
-
 def run(
     offer: catalogue.Catalogue,
     series: Series,
     results: Results,
-    tell: Callable[[int, int, Document], None],
+    tell: Callable[[Outcome], None],
 ) -> None:
-    """Runs what is not in the results yet; a case that fails is kept with its reason.
+    """Runs what is not in the results yet; tell: called with each outcome that is kept."""
+    entries = {entry.label: entry for entry in series.entries}
 
-    tell: number of the case, of how many, and its record, as soon as it is kept.
-    """
-    plan = series.plan()
-    for number, planned in enumerate(plan, start=1):
-        if results.done(planned):
-            continue
-        case = _case(offer, series, planned)
-        results.keep(case)
-        tell(number, len(plan), case)
+    def make(turn: Turn) -> Outcome:
+        return _outcome(offer, series, entries[turn.subject], turn)
+
+    def keep(outcome: Outcome) -> None:
+        results.keep(outcome)
+        tell(outcome)
+
+    conduct(series.experiment(), make, keep, earlier=results.outcomes)
 
 
-def _case(offer: catalogue.Catalogue, series: Series, planned: Planned) -> Document:
-    entry = planned.entry
+def _outcome(
+    offer: catalogue.Catalogue, series: Series, entry: suites.Entry, turn: Turn
+) -> Outcome:
     case = cases.Case(entry.job, entry.parameters, series.size_bytes, series.seed, series.conf)
-    record: Document = {
-        "schema": SCHEMA,
-        "record": "case",
-        "label": entry.label,
-        "master": planned.master,
-        "repetition": planned.repetition,
-    }
     try:
-        return {**record, "result": cases.run(offer, case, planned.master).document}
+        result: Any = cases.run(offer, case, turn.arm).document
     except (UserError, runner.RunError) as failure:
-        return {**record, "reason": str(failure)}
-
-
-def counted(results: Results) -> Iterator[Document]:
-    """The cases that count: neither warm-ups nor failures."""
-    return (c for c in results.cases if c["repetition"] >= 0 and "reason" not in c)
+        return Outcome(turn, failure=str(failure))
+    return Outcome(turn, seconds=result["seconds"], result=result)

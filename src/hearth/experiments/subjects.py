@@ -5,30 +5,19 @@ module does not.
 """
 
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from hearth.experiments.arms import Arm, profile_words
+from hearth.experiments.outcome import Outcome, Turn
 from hearth.launch.arguments import SubmitLine
 from hearth.launch.children import run_child
+from hearth.measure.record import read_record
 from hearth.workloads import logs
 
-Document = dict[str, Any]
-PROFILE = (sys.executable, "-m", "hearth", "profile", "--no-summary", "--arm")
-
-
-@dataclass(frozen=True)
-class Ended:
-    """One run that is over: its record, or why it failed.
-
-    seconds: what is compared; None for the time from start to end. told: what else the run said.
-    """
-
-    record: str | None
-    failure: str | None = None
-    seconds: float | None = None
-    told: Document = field(default_factory=dict)
+PROFILE = (sys.executable, "-m", "hearth", "profile", "--no-summary")
 
 
 class Subject(Protocol):
@@ -40,8 +29,18 @@ class Subject(Protocol):
     @property
     def timed(self) -> str: ...
 
-    def run(self, arm: Arm, log: Path) -> Ended:
-        """Runs it once on record, its output in `log`."""
+    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
+        """Runs it once, on record in this new directory, its output in `log`."""
+
+
+def on_record(arm: Arm, record: Path) -> Sequence[str]:
+    """What begins the command of a run whose record is to be this one."""
+    return (*arm.prefix, *PROFILE, "--arm", arm.name, "--record", record.name)
+
+
+def kept_id(record: Path) -> str | None:
+    """The id of a record, where the run that was to write it came so far."""
+    return record.name if record.is_dir() else None
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,12 @@ class Application:
     def name(self) -> str:
         return Path(self.line.application[0]).name
 
-    def run(self, arm: Arm, log: Path) -> Ended:
-        command = [*arm.prefix, *PROFILE, arm.name, *profile_words(arm, self.line)]
-        code = run_child(command, {}, log)
-        lines = logs.lines_of(log)
-        record = logs.record_of(lines)
-        if record is not None and not code:
-            return Ended(record)
-        return Ended(record, failure=f"ended with {code}: {logs.reason(lines)} (log: {log})")
+    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
+        code = run_child([*on_record(arm, record), *profile_words(arm, self.line)], {}, log)
+        kept = kept_id(record)
+        if code:
+            why = f"ended with {code}: {logs.reason(logs.lines_of(log))} (log: {log})"
+            return Outcome(turn, failure=why, record=kept)
+        if kept is None:
+            return Outcome(turn, failure=f"left no record (log: {log})")
+        return Outcome(turn, seconds=read_record(record).wall_s, record=kept)

@@ -1,15 +1,66 @@
-"""From the cases of a series to its table: one row for each job and master."""
+"""From the outcomes of a series to its table: one row for each job and master."""
 
 import statistics
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hearth.experiments.doubts import Timed, doubts
-from hearth.experiments.series import Document, Results
+from hearth.experiments.outcome import Outcome
+from hearth.experiments.series import Results, case_line
+from hearth.experiments.shapes import CaseResult
 from hearth.experiments.statistics import CONFIDENCE, Spread, each_confidence, paired_ratio
+from hearth.experiments.verdict import pairs
+from hearth.workloads.shapes import Streaming, Verdict
+
+Document = dict[str, Any]
 
 
-def summarised(results: Results) -> list[Document]:
+@dataclass(frozen=True)
+class Ran:
+    """The runs of a job and master that count. ratio: to the first master, as a document."""
+
+    as_masters: list[str]
+    seconds: Spread
+    answers: Mapping[str, int]
+    answer: Verdict
+    stream: Document | None
+    ratio: Document | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One job under one master. failed: how many runs; reason: of the last of them."""
+
+    label: str
+    master: str
+    failed: int
+    reason: str | None
+    ran: Ran | None
+
+    def document(self) -> Document:
+        """As contract/bench-result.schema.json has it."""
+        row: Document = {"label": self.label, "master": self.master, "failed": self.failed}
+        if self.reason is not None:
+            row["reason"] = self.reason
+        if self.ran is None:
+            return row
+        ran, spread = self.ran, self.ran.seconds
+        row["ran_as"] = ran.as_masters
+        row["seconds"] = {
+            "median": spread.median,
+            "least": spread.least,
+            "most": spread.most,
+            "runs": spread.number,
+        }
+        if ran.stream is not None:
+            row["stream"] = ran.stream
+        row |= {"answers": dict(ran.answers), "answer": ran.answer}
+        return row if ran.ratio is None else {**row, "ratio": ran.ratio}
+
+
+def summarised(results: Results) -> list[Row]:
     """The rows, in the order of the series; a job or master without a run says why.
 
     Seconds are those of the jobs' own phases. `ratio` is against the first master of the series,
@@ -17,61 +68,44 @@ def summarised(results: Results) -> list[Document]:
     """
     labels = [entry["label"] for entry in results.series["entries"]]
     masters = results.series["masters"]
-    return [_row(results, label, master, masters[0]) for label in labels for master in masters]
+    return [_row(of(results, label), label, master, masters) for label in labels
+            for master in masters]  # fmt: skip
 
 
-def _row(results: Results, label: str, master: str, first: str) -> Document:
-    counted = _counted(results, label, master)
-    failed = [
-        case["reason"]
-        for case in results.cases
-        if (case["label"], case["master"]) == (label, master) and "reason" in case
-    ]
-    row: Document = {"label": label, "master": master, "failed": len(failed)}
-    if failed:
-        row["reason"] = failed[-1]
-    if not counted:
-        return row
-    seconds = {number: result["seconds"] for number, result in counted.items()}
-    spread = Spread.of(list(seconds.values()))
-    row["ran_as"] = sorted({result["spark"]["master"] for result in counted.values()})
-    row["seconds"] = {
-        "median": spread.median,
-        "least": spread.least,
-        "most": spread.most,
-        "runs": spread.number,
-    }
-    streams = [result["streaming"] for result in counted.values() if "streaming" in result]
-    if streams:
-        row["stream"] = _stream(streams)
-    row["answers"] = dict(Counter(result["verdict"]["status"] for result in counted.values()))
-    row["answer"] = _worst(counted)
-    if master != first:
-        base = {n: r["seconds"] for n, r in _counted(results, label, first).items()}
-        row |= _ratio(seconds, base, len(results.series["masters"]) - 1)
-    return row
+def of(results: Results, label: str) -> list[Outcome]:
+    """The outcomes of one job."""
+    return [outcome for outcome in results.outcomes if outcome.turn.subject == label]
 
 
-def _counted(results: Results, label: str, master: str) -> dict[int, Document]:
-    """The result of each repetition that counts: no warm-up, no failure."""
-    return {
-        case["repetition"]: case["result"]
-        for case in results.cases
-        if (case["label"], case["master"]) == (label, master)
-        and case["repetition"] >= 0
-        and "reason" not in case
-    }
+def _row(outcomes: Sequence[Outcome], label: str, master: str, masters: Sequence[str]) -> Row:
+    own = [outcome for outcome in outcomes if outcome.arm == master]
+    failed = [outcome.failure for outcome in own if outcome.failure is not None]
+    ran = None
+    if any(outcome.counted_s is not None for outcome in own):
+        ran = _ran(own, _ratio(outcomes, master, masters))
+    return Row(label, master, len(failed), failed[-1] if failed else None, ran)
 
 
-def _worst(counted: dict[int, Document]) -> Document:
+def _ran(own: Sequence[Outcome], ratio: Document | None) -> Ran:
+    results = [o.result for o in own if o.counted_s is not None and o.result is not None]
+    streams = [result["streaming"] for result in results if "streaming" in result]
+    return Ran(
+        as_masters=sorted({result["spark"]["master"] for result in results}),
+        seconds=Spread.of([result["seconds"] for result in results]),
+        answers=Counter(result["verdict"]["status"] for result in results),
+        answer=_worst(results),
+        stream=_stream(streams) if streams else None,
+        ratio=ratio,
+    )
+
+
+def _worst(results: Sequence[CaseResult]) -> Verdict:
     """The verdict that matters most: one wrong answer is not outvoted by right ones."""
     order = ("wrong", "unchecked", "checked")
-    verdicts = [result["verdict"] for result in counted.values()]
-    worst: Document = min(verdicts, key=lambda verdict: order.index(verdict["status"]))
-    return worst
+    return min((r["verdict"] for r in results), key=lambda verdict: order.index(verdict["status"]))
 
 
-def _stream(streams: list[Document]) -> Document:
+def _stream(streams: Sequence[Streaming]) -> Document:
     """The figures of a stream over its repetitions; None where no batch was measured.
 
     Processing time: median of the runs' medians, and the largest 95th percentile, as the delay.
@@ -89,14 +123,13 @@ def _stream(streams: list[Document]) -> Document:
     }
 
 
-def _ratio(seconds: dict[int, float], base: dict[int, float], claims: int) -> dict[str, Any]:
-    both = sorted(seconds.keys() & base.keys())
-    if not both:
-        return {}
-    each = each_confidence(CONFIDENCE, claims)
-    ratio = paired_ratio([seconds[n] for n in both], [base[n] for n in both], each)
+def _ratio(outcomes: Sequence[Outcome], master: str, masters: Sequence[str]) -> Document | None:
+    mine, base = pairs(master, masters[0], outcomes)
+    if master == masters[0] or not base:
+        return None
+    ratio = paired_ratio(mine, base, each_confidence(CONFIDENCE, len(masters) - 1))
     interval = None if ratio.interval is None else list(ratio.interval)
-    return {"ratio": {"value": ratio.value, "interval": interval, "pairs": len(both)}}
+    return {"value": ratio.value, "interval": interval, "pairs": len(base)}
 
 
 def doubted(results: Results) -> list[Document]:
@@ -104,14 +137,13 @@ def doubted(results: Results) -> list[Document]:
     first = results.series["masters"][0]
     found = []
     for entry in results.series["entries"]:
-        label = entry["label"]
         runs = [
-            Timed(case["master"], case["repetition"], case["result"]["seconds"])
-            for case in results.cases
-            if case["label"] == label and case["repetition"] >= 0 and "reason" not in case
+            Timed(outcome.arm, outcome.repetition, outcome.counted_s)
+            for outcome in of(results, entry["label"])
+            if outcome.counted_s is not None
         ]
         found += [
-            {"label": label, "kind": doubt.kind, "sentence": doubt.sentence}
+            {"label": entry["label"], "kind": doubt.kind, "sentence": doubt.sentence}
             for doubt in doubts(runs, first)
         ]
     return found
@@ -120,5 +152,17 @@ def doubted(results: Results) -> list[Document]:
 def is_good(results: Results) -> bool:
     """Whether every run ended and no answer is wrong."""
     return not any(
-        "reason" in case or case["result"]["verdict"]["status"] == "wrong" for case in results.cases
+        outcome.result is None or outcome.result["verdict"]["status"] == "wrong"
+        for outcome in results.outcomes
     )
+
+
+def result_document(results: Results) -> Document:
+    """What `hearth bench --json` prints: contract/bench-result.schema.json."""
+    return {
+        "schema": "hearth/bench-result/2",
+        "series": results.series,
+        "cases": [case_line(outcome) for outcome in results.outcomes],
+        "rows": [row.document() for row in summarised(results)],
+        "warnings": doubted(results),
+    }

@@ -3,9 +3,11 @@
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from hearth.experiments.doubts import Timed, doubts
+from hearth.experiments.compared import AgainstBaseline, Compared, ComparedArm, Head, Verdict
+from hearth.experiments.doubts import Doubt, Timed, doubts
+from hearth.experiments.outcome import Measures, Outcome
+from hearth.experiments.shapes import Absent
 from hearth.experiments.statistics import (
     CONFIDENCE,
     FEWEST_PAIRS,
@@ -18,8 +20,6 @@ from hearth.experiments.statistics import (
     reached,
 )
 
-Document = dict[str, Any]
-SCHEMA = "hearth/comparison/2"
 #: A measure has moved when its median changed by this share and the ranges do not overlap, which
 #: of two arms of five equal runs happens by chance in 2 of 252 cases: of fewer it says nothing.
 _MOVED = 0.10
@@ -67,12 +67,13 @@ class _Asked:
     looks: tuple[int, ...]
 
     @staticmethod
-    def of(head: Document, confidence: float) -> "_Asked":
+    def of(head: Head, confidence: float) -> "_Asked":
         """As many claims as arms beside the baseline were to run, whichever of them finished."""
-        looks = tuple(head.get("settings", {}).get("looks", ()))
-        others = [a for a in head["arms"] if a["name"] != head["baseline"] and not a.get("skipped")]
-        each = each_confidence(confidence, len(others), looks)
-        return _Asked(head["baseline"], confidence, each, looks)
+        looks = head.settings.looks
+        others = [name for name in head.running if name != head.baseline]
+        return _Asked(
+            head.baseline, confidence, each_confidence(confidence, len(others), looks), looks
+        )
 
     def ratio(self, mine: list[float], base: list[float]) -> tuple[Ratio, int]:
         """Of as many of these pairs as count, and how many those are; of all where none does."""
@@ -82,126 +83,140 @@ class _Asked:
         return paired_ratio(mine[:pairs], base[:pairs], self.each), pairs
 
 
-def compared(head: Document, runs: Sequence[Document], confidence: float = CONFIDENCE) -> Document:
-    """The comparison document (contract/comparison.schema.json).
+def compared(head: Head, outcomes: Sequence[Outcome], confidence: float = CONFIDENCE) -> Compared:
+    """What these outcomes, in the order of time, say.
 
-    head: {id, application, baseline, arms: [{name, skipped}], settings, ...}. runs: of each run
-    {arm, repetition, seconds or failure, measures}, in the order of time; negative repetitions are
-    warm-ups and do not count. confidence: of all that is claimed together.
+    confidence: of all that is claimed together.
     """
-    counted = [run for run in runs if run["repetition"] >= 0]
     asked = _Asked.of(head, confidence)
-    arms = [_arm(arm, asked, counted, runs) for arm in head["arms"]]
-    timed = [Timed(r["arm"], r["repetition"], r["seconds"]) for r in counted if "seconds" in r]
-    warnings = [{"kind": d.kind, "sentence": d.sentence} for d in doubts(timed, asked.baseline)]
-    return {
-        "schema": SCHEMA,
-        **{key: value for key, value in head.items() if key not in ("schema", "arms")},
-        "confidence": confidence,
-        "confidence_each": asked.each,
-        "arms": arms,
-        "verdict": _verdict(arms, asked, counted),
-        "warnings": warnings,
-    }
+    arms = [_arm(name, skipped, asked, outcomes) for name, skipped in head.arms.items()]
+    return Compared(
+        head=head,
+        confidence=confidence,
+        each=asked.each,
+        arms=arms,
+        verdict=_verdict(arms, asked, outcomes),
+        warnings=[*doubts(_timed(outcomes), asked.baseline), *_other_plans(outcomes)],
+    )
 
 
-def certain(head: Document, runs: Sequence[Document]) -> bool:
+def _timed(outcomes: Sequence[Outcome]) -> list[Timed]:
+    return [Timed(o.arm, o.repetition, o.counted_s) for o in outcomes if o.counted_s is not None]
+
+
+def _other_plans(outcomes: Sequence[Outcome]) -> list[Doubt]:
+    """Of each arm whose executors were not the same in all its runs."""
+    plans: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        own = plans.setdefault(outcome.arm, [])
+        if outcome.counted_s is not None and outcome.plan is not None and outcome.plan not in own:
+            own.append(outcome.plan)
+    return [
+        Doubt(
+            "other-plan",
+            f"{name} did not run with the same executors each time ({own[0]}, and later {own[1]}), "
+            "as when another application comes or goes: compare again on a machine at rest",
+        )
+        for name, own in plans.items()
+        if len(own) > 1
+    ]
+
+
+def certain(head: Head, outcomes: Sequence[Outcome]) -> bool:
     """Whether each arm that runs is shown to be faster or slower than the baseline, or equal."""
-    arms = compared(head, runs)["arms"]
-    judged = [arm for arm in arms if arm["name"] != head["baseline"] and "skipped" not in arm]
-    return bool(judged) and all(arm.get("against") in _CERTAIN for arm in judged)
+    asked = _Asked.of(head, CONFIDENCE)
+    judged = [_arm(n, None, asked, outcomes) for n in head.running if n != head.baseline]
+    return bool(judged) and all(arm.against and arm.against.kind in _CERTAIN for arm in judged)
 
 
 _CERTAIN = ("faster", "slower", "equal")
 
 
-def _arm(
-    arm: Document, asked: _Asked, runs: Sequence[Document], every: Sequence[Document]
-) -> Document:
-    """One arm, of its counted runs; a failure counts in a warm-up too."""
-    name = arm["name"]
-    if arm.get("skipped"):
-        return {"name": name, "seconds": [], "skipped": arm["skipped"]}
-    failures = [run["failure"] for run in every if run["arm"] == name and "failure" in run]
-    seconds = [run["seconds"] for run in runs if run["arm"] == name and "seconds" in run]
-    found: Document = {"name": name, "seconds": seconds}
-    if failures:
-        found["failures"] = failures
+def _arm(name: str, skipped: str | None, asked: _Asked, outcomes: Sequence[Outcome]) -> ComparedArm:
+    """One arm, of its runs that count; a failure counts in a warm-up too."""
+    if skipped:
+        return ComparedArm(name, skipped=skipped)
+    own = [outcome for outcome in outcomes if outcome.arm == name]
+    failures = [outcome.failure for outcome in own if outcome.failure is not None]
+    seconds = [outcome.counted_s for outcome in own if outcome.counted_s is not None]
     if not seconds:
-        return found
-    spread = Spread.of(seconds)
-    found |= {"median_s": spread.median, "min_s": spread.least, "max_s": spread.most}
-    found["measures"] = _medians(name, runs)
-    mine, base = pairs(name, asked.baseline, runs)
-    if name != asked.baseline and base:
-        ratio, number = asked.ratio(mine, base)
-        found["ratio"] = _shown(ratio, number)
-        found["against"] = against(ratio)
-    return found
+        return ComparedArm(name, failures=failures)
+    return ComparedArm(
+        name,
+        seconds=seconds,
+        failures=failures,
+        median_s=Spread.of(seconds).median,
+        measures=_medians(name, outcomes),
+        against=_against(name, asked, outcomes) if name != asked.baseline else None,
+    )
 
 
-def pairs(name: str, baseline: str, runs: Sequence[Document]) -> tuple[list[float], list[float]]:
+def _against(name: str, asked: _Asked, outcomes: Sequence[Outcome]) -> AgainstBaseline | None:
+    mine, base = pairs(name, asked.baseline, outcomes)
+    if not base:
+        return None
+    ratio, number = asked.ratio(mine, base)
+    return AgainstBaseline(ratio.value, number, ratio.interval, against(ratio))
+
+
+def pairs(name: str, baseline: str, outcomes: Sequence[Outcome]) -> tuple[list[float], list[float]]:
     """The times of two arms in those repetitions that both finished."""
-    times = {(run["arm"], run["repetition"]): run["seconds"] for run in runs if "seconds" in run}
+    times = counted_times(outcomes)
     both = sorted(r for arm, r in times if arm == name and (baseline, r) in times)
     return [times[name, r] for r in both], [times[baseline, r] for r in both]
 
 
-def _shown(ratio: Ratio, pairs_counted: int) -> Document:
-    shown: Document = {"value": ratio.value, "pairs": pairs_counted}
-    if ratio.interval is not None:
-        shown |= {"low": ratio.interval[0], "high": ratio.interval[1]}
-    return shown
+def counted_times(outcomes: Sequence[Outcome]) -> dict[tuple[str, int], float]:
+    """The seconds of the runs that count, by arm and repetition."""
+    return {(o.arm, o.repetition): o.counted_s for o in outcomes if o.counted_s is not None}
 
 
-def _medians(name: str, runs: Sequence[Document]) -> Document:
-    found: Document = {}
+def _medians(name: str, outcomes: Sequence[Outcome]) -> Measures:
+    found: dict[str, float | Absent] = {}
     for measure in MEASURES:
-        values = _values(name, measure.key, runs)
+        values = _values(name, measure.key, outcomes)
         if values:
             found[measure.key] = statistics.median(values)
-        else:
-            reasons = [
-                run["measures"].get(measure.key)
-                for run in runs
-                if run["arm"] == name and "measures" in run
-            ]
-            found[measure.key] = next(
-                (reason for reason in reasons if isinstance(reason, dict)),
-                {"absent": "not recorded"},
-            )
+            continue
+        told = [(o.measures or {}).get(measure.key) for o in _counted(name, outcomes)]
+        reasons = [value for value in told if isinstance(value, dict)]
+        found[measure.key] = reasons[0] if reasons else {"absent": "not recorded"}
     return found
 
 
-def _values(name: str, key: str, runs: Sequence[Document]) -> list[float]:
-    values = [run["measures"].get(key) for run in runs if run["arm"] == name and "measures" in run]
+def _counted(name: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    return [o for o in outcomes if o.arm == name and o.counted_s is not None]
+
+
+def _values(name: str, key: str, outcomes: Sequence[Outcome]) -> list[float]:
+    values = [(o.measures or {}).get(key) for o in _counted(name, outcomes)]
     return [float(value) for value in values if isinstance(value, int | float)]
 
 
-def _verdict(arms: list[Document], asked: _Asked, runs: Sequence[Document]) -> Document:
+def _verdict(arms: Sequence[ComparedArm], asked: _Asked, outcomes: Sequence[Outcome]) -> Verdict:
     baseline, confidence = asked.baseline, asked.confidence
-    by_name = {arm["name"]: arm for arm in arms}
-    if not by_name[baseline]["seconds"]:
+    failures = _failures(arms)
+    if not any(arm.seconds for arm in arms if arm.name == baseline):
         sentence = f"No verdict: {baseline} never finished, so there is nothing to compare with."
-        return {"choice": None, "sentence": sentence, "why": _failures(arms)}
-    faster = [arm for arm in arms if arm.get("against") == "faster"]
+        return Verdict(None, sentence, failures)
+    judged = [(arm, arm.against) for arm in arms if arm.against is not None]
+    faster = [(arm, ratio) for arm, ratio in judged if ratio.kind == "faster"]
     if faster:
-        best = min(faster, key=lambda arm: arm["ratio"]["value"])
-        sentence = f"{_advice(best['name'])}: {claim(best, baseline, confidence)}."
-        binding = _binding(best, arms, runs, asked)
+        best, ratio = min(faster, key=lambda found: found[1].value)
+        sentence = f"{_advice(best.name)}: {claim(best.name, ratio, baseline, confidence)}."
+        binding = _binding(best, arms, outcomes, asked)
         why = [binding] if binding else []
-        why += moved(best["name"], baseline, runs)
-        return {"choice": best["name"], "sentence": sentence, "why": why + _failures(arms)}
-    judged = [arm for arm in arms if arm["name"] != baseline and arm.get("ratio")]
+        why += moved(best.name, baseline, outcomes)
+        return Verdict(best.name, sentence, why + failures)
     if not judged:
         sentence = f"No verdict: no arm beside {baseline} finished in a repetition that it did."
-        return {"choice": None, "sentence": sentence, "why": _failures(arms)}
-    claims = "; ".join(claim(arm, baseline, confidence) for arm in judged)
+        return Verdict(None, sentence, failures)
+    claims = "; ".join(claim(arm.name, ratio, baseline, confidence) for arm, ratio in judged)
     sentence = f"{_advice(baseline)}: no arm is shown to be faster than {baseline}: {claims}."
-    why = [line for arm in judged if arm["against"] == "slower"
-           for line in moved(arm["name"], baseline, runs)]  # fmt: skip
-    why += [line for arm in judged for line in _more(arm)]
-    return {"choice": baseline, "sentence": sentence, "why": why + _failures(arms)}
+    slower = [arm.name for arm, ratio in judged if ratio.kind == "slower"]
+    why = [line for name in slower for line in moved(name, baseline, outcomes)]
+    why += [line for arm, ratio in judged for line in _more(arm.name, ratio)]
+    return Verdict(baseline, sentence, why + failures)
 
 
 def _advice(name: str) -> str:
@@ -214,49 +229,47 @@ def _advice(name: str) -> str:
     }.get(name, f"Use {name}")
 
 
-def claim(arm: Document, baseline: str, confidence: float) -> str:
+def claim(name: str, ratio: AgainstBaseline, baseline: str, confidence: float) -> str:
     """How an arm's time stands to the baseline's, with the interval."""
-    ratio = arm["ratio"]
-    words = f"{arm['name']} takes {ratio['value']:.2f} of {baseline}'s time"
-    shown = f"{ratio['pairs']} pair{'s' * (ratio['pairs'] != 1)}"
-    if "low" not in ratio:
+    words = f"{name} takes {ratio.value:.2f} of {baseline}'s time"
+    shown = f"{ratio.pairs} pair{'s' * (ratio.pairs != 1)}"
+    if ratio.interval is None:
         return f"{words} ({shown}, too few for an interval: at least {FEWEST_PAIRS} are needed)"
-    interval = f"{confidence:.0%} interval {ratio['low']:.2f} to {ratio['high']:.2f}"
-    return f"{words} ({interval}, {shown}: {arm['against']})"
+    interval = f"{confidence:.0%} interval {ratio.interval[0]:.2f} to {ratio.interval[1]:.2f}"
+    return f"{words} ({interval}, {shown}: {ratio.kind})"
 
 
-def _more(arm: Document) -> list[str]:
+def _more(name: str, ratio: AgainstBaseline) -> list[str]:
     """How many repetitions would tell, of an arm that is undecided."""
-    ratio = arm["ratio"]
-    if arm["against"] != "undecided" or "low" not in ratio:
+    if ratio.kind != "undecided" or ratio.interval is None:
         return []
-    number = needed((ratio["low"], ratio["high"]), ratio["pairs"], _WORTH_KNOWING)
-    if number <= ratio["pairs"]:
+    number = needed(ratio.interval, ratio.pairs, _WORTH_KNOWING)
+    if number <= ratio.pairs:
         return []
     wide = f"{_WORTH_KNOWING:.0%}"
     return [
-        f"{arm['name']} is undecided: with this scatter about {number} repetitions give an "
+        f"{name} is undecided: with this scatter about {number} repetitions give an "
         f"interval of {wide} to either side (--repeat {number})"
     ]
 
 
 def _binding(
-    best: Document, arms: list[Document], runs: Sequence[Document], asked: _Asked
+    best: ComparedArm, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome], asked: _Asked
 ) -> str | None:
     """Whether the binding itself pays, or only the partitioning.
 
     Asked only of an arm that is shown to be faster, and at that arm's share of the error: a fixed
     sequence, which needs no more (Maurer, Hothorn and Lehmacher 1995).
     """
-    names = [arm["name"] for arm in arms if arm["seconds"]]
-    if best["name"] not in _BINDING or "unbound" not in names:
+    names = [arm.name for arm in arms if arm.seconds]
+    if best.name not in _BINDING or "unbound" not in names:
         return None
-    mine, base = pairs(best["name"], "unbound", runs)
+    mine, base = pairs(best.name, "unbound", outcomes)
     if not base:
         return None
     ratio, _ = asked.ratio(mine, base)
     kind = against(ratio)
-    words = f"{best['name']} against unbound: {ratio.value:.2f} of its time"
+    words = f"{best.name} against unbound: {ratio.value:.2f} of its time"
     if ratio.interval is not None:
         words += f" ({ratio.interval[0]:.2f} to {ratio.interval[1]:.2f})"
     if kind == "faster":
@@ -264,15 +277,15 @@ def _binding(
     return f"{words}: it is the partitioning that pays; of the binding it is not shown"
 
 
-def moved(name: str, baseline: str, runs: Sequence[Document]) -> list[str]:
+def moved(name: str, baseline: str, outcomes: Sequence[Outcome]) -> list[str]:
     """A sentence for each measure that moved beyond its spread between two arms."""
-    ran = [sum(run["arm"] == arm and "seconds" in run for run in runs) for arm in (name, baseline)]
+    ran = [len(_counted(arm, outcomes)) for arm in (name, baseline)]
     if min(ran) < _FEWEST_TO_MOVE:
         few = f"{min(ran)} run{'s' * (min(ran) != 1)} of {name} and {baseline} are too few"
         return [f"{few} to say what moved: {_FEWEST_TO_MOVE} of each are needed"]
     sentences = []
     for measure in MEASURES:
-        mine, base = _values(name, measure.key, runs), _values(baseline, measure.key, runs)
+        mine, base = _values(name, measure.key, outcomes), _values(baseline, measure.key, outcomes)
         if not mine or not base:
             continue
         new, old = statistics.median(mine), statistics.median(base)
@@ -284,9 +297,9 @@ def moved(name: str, baseline: str, runs: Sequence[Document]) -> list[str]:
     return sentences or [f"no measure moved beyond its spread between {baseline} and {name}"]
 
 
-def _failures(arms: list[Document]) -> list[str]:
+def _failures(arms: Sequence[ComparedArm]) -> list[str]:
     return [
-        f"{arm['name']} failed, and was run no more: {arm['failures'][-1]}"
+        f"{arm.name} failed, and was run no more: {arm.failures[-1]}"
         for arm in arms
-        if arm.get("failures")
+        if arm.failures
     ]

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from hearth.experiments.arms import Arm
-from hearth.experiments.subjects import PROFILE, Ended
+from hearth.experiments.outcome import Outcome, Turn
+from hearth.experiments.subjects import kept_id, on_record
 from hearth.workloads import cases, runner
 from hearth.workloads.catalogue import Catalogue
 
@@ -27,27 +29,26 @@ class Workload:
             return "median processing time of a batch"
         return "the job's own phases, without the start of Spark"
 
-    def run(self, arm: Arm, log: Path) -> Ended:
+    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
         job = self.offer.job(arm.job) if arm.job else self.case.job
         parameters = {**({} if arm.job else self.case.parameters), **dict(arm.parameters)}
         case = replace(self.case, job=job, parameters=parameters)
-        program = (*arm.prefix, *PROFILE, arm.name, *arm.words)
+        program = (*on_record(arm, record), *arm.words)
         try:
             done = cases.run(self.offer, case, arm.master or self.master, program=program)
         except runner.RunError as failure:
-            return Ended(failure.record, failure=str(failure))
-        verdict = done.document["verdict"]
-        if verdict["status"] == "wrong":
-            return Ended(done.record, failure=f"its answer is wrong: {verdict['detail']}")
-        return _finished(done)
+            return Outcome(turn, failure=str(failure), record=kept_id(record))
+        found = _outcome(turn, done.document)
+        return replace(found, record=kept_id(record))
 
 
-def _finished(done: cases.Finished) -> Ended:
-    stream = done.document.get("streaming")
-    told = {"answer": done.document["verdict"]["status"]}
+def _outcome(turn: Turn, document: dict[str, Any]) -> Outcome:
+    verdict, stream = document["verdict"], document.get("streaming")
+    if verdict["status"] == "wrong":
+        return Outcome(turn, failure=f"its answer is wrong: {verdict['detail']}")
     if stream is None:
-        return Ended(done.record, seconds=done.document["seconds"], told=told)
+        return Outcome(turn, seconds=document["seconds"], answer=verdict["status"])
     median = stream["processing_ms"].get("median")
     if median is None:
-        return Ended(done.record, failure="no batch was measured: give a longer --duration-s")
-    return Ended(done.record, seconds=median / 1000, told={**told, "streaming": stream})
+        return Outcome(turn, failure="no batch was measured: give a longer --duration-s")
+    return Outcome(turn, seconds=median / 1000, answer=verdict["status"], streaming=stream)

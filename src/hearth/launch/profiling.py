@@ -58,12 +58,17 @@ class Profiled:
     problem: str | None
 
 
-def profile(submission: Submission, line: SubmitLine, arm: str | None, debug: bool) -> Profiled:
-    """Runs and records the application; raises UserError if nothing of it would run here."""
+def profile(
+    submission: Submission, line: SubmitLine, arm: str | None, record: str | None, debug: bool
+) -> Profiled:
+    """Runs and records the application; raises UserError if nothing of it would run here.
+
+    record: the id of the new record; None for one that is made here.
+    """
     master = _checked(submission, line)
     check_locale(places.state_home(), os.environ)
     name = application_name(line, submission.settings)
-    directory = new_directory(places.state_home(), name)
+    directory = new_directory(places.state_home(), name, record)
     gc_log = local_log_name(directory.name, "%p")
     with plain_path(directory) as place, plain_path(places.state_home()) as state:
         seen = observed(submission.launch, submission.settings, master, place, gc_log)

@@ -191,9 +191,17 @@ def records_home(state_home: Path) -> Path:
     return state_home / "records"
 
 
-def new_directory(state_home: Path, application: str) -> Path:
-    """The path of a new record: `records/20261121-134500-word-count-3fa9`, in UTC; not yet made."""
-    return records_home(state_home) / new_name(application)
+def new_directory(state_home: Path, application: str, name: str | None = None) -> Path:
+    """The path of a new record: `records/20261121-134500-word-count-3fa9`, in UTC; not yet made.
+
+    name: of the record, where one is chosen; raises UserError for what is no name, or not new.
+    """
+    if name is not None and not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,80}", name):
+        raise UserError(f"--record: '{name}' is no id: give small letters, digits and hyphens")
+    directory = records_home(state_home) / (name or new_name(application))
+    if os.path.lexists(directory):
+        raise UserError(f"--record: '{name}' is there already: give a new id, or leave it out")
+    return directory
 
 
 def new_name(application: str) -> str:

@@ -7,7 +7,9 @@ from typing import Any
 from hearth.analysis.analysis import analyse, analyse_event_log
 from hearth.analysis.document import Analysis
 from hearth.experiments.characterisation import read_characterisation
+from hearth.experiments.compared import Compared
 from hearth.experiments.comparison import read_comparison
+from hearth.experiments.outcome import Outcome
 from hearth.experiments.verdict import compared
 from hearth.measure.record import find_record
 from hearth.model.documents import to_json
@@ -47,8 +49,9 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
             if sources.comparison is not None:
                 raise UserError(f"'{name}' is a second comparison: report one at a time")
             found = read_comparison(directory)
-            sources.comparison = compared(found.head, found.runs)
-            for record in _median_runs(sources.comparison, found.runs):
+            said = compared(found.head, found.outcomes)
+            sources.comparison = said.document()
+            for record in _median_runs(said, found.outcomes):
                 sources.analyses.append(analyse(state_home / "records" / record))
         elif directory is not None and (directory / "characterisation.json").is_file():
             if sources.characterisation is not None:
@@ -71,16 +74,15 @@ def _directory(name: str, state_home: Path) -> Path | None:
     return None
 
 
-def _median_runs(comparison: Document, runs: list[Document]) -> list[str]:
+def _median_runs(comparison: Compared, outcomes: list[Outcome]) -> list[str]:
     """The record of each arm's run whose time is nearest to the arm's median."""
     records = []
-    for arm in comparison["arms"]:
-        own = [
-            run
-            for run in runs
-            if run["arm"] == arm["name"] and "seconds" in run and run["repetition"] >= 0
-        ]
-        if own:
-            middle = arm["median_s"]
-            records.append(min(own, key=lambda run: abs(run["seconds"] - middle))["record"])
+    for arm in comparison.finished:
+        times = {
+            outcome.record: abs(outcome.counted_s - arm.median_s)
+            for outcome in outcomes
+            if outcome.arm == arm.name and outcome.counted_s is not None and outcome.record
+        }
+        if times:
+            records.append(min(times, key=times.__getitem__))
     return records

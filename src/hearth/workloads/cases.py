@@ -35,14 +35,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Finished:
-    """The document of contract/workload-result.schema.json, and the directory where it was kept.
-
-    record: of `hearth profile`, where that ran it.
-    """
+    """The document of contract/workload-result.schema.json, and the directory where it was kept."""
 
     document: dict[str, Any]
     kept: Path | None
-    record: str | None = None
 
 
 def check(case: Case, master: str) -> None:
@@ -102,7 +98,7 @@ def run(
             "data": {name: _facts(manifest) for name, manifest in manifests.items()},
             "verdict": {"status": outcome.verdict.status, "detail": outcome.verdict.detail},
         }
-        return Finished(document, folder if keep else None, outcome.record)
+        return Finished(document, folder if keep else None)
 
 
 def _facts(manifest: dict[str, Any]) -> dict[str, Any]:

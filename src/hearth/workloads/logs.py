@@ -1,10 +1,10 @@
-"""What the log of a run tells: its record, and why it failed."""
+"""What the log of a run says: why it failed."""
 
 import re
 from pathlib import Path
 
-#: Begins the line with which `hearth profile` names the record of its run.
-RECORD = "hearth: record "
+#: Begins the line with which `hearth profile` ends its output.
+_RECORD = "hearth: record "
 _REASON_LENGTH = 300
 #: The line of an exception: its class with its package, then what it says.
 _RAISED = re.compile(r"[\w.$]+(Error|Exception)(:|$)")
@@ -15,15 +15,9 @@ def lines_of(log: Path) -> list[str]:
     return log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
 
 
-def record_of(lines: list[str]) -> str | None:
-    """The record that `hearth profile` named last in its output; None where it named none."""
-    found = [line.removeprefix(RECORD) for line in lines if line.startswith(RECORD)]
-    return found[-1] if found else None
-
-
 def reason(lines: list[str]) -> str:
     """The line of a log that says best why a run failed."""
-    lines = [line for line in lines if line.strip() and not line.startswith(RECORD)]
+    lines = [line for line in lines if line.strip() and not line.startswith(_RECORD)]
     for mark in ("workloads: ", "hearth: "):
         said = [line.removeprefix(mark) for line in lines if line.startswith(mark)]
         if said and lines and lines[-1].startswith(mark):

@@ -53,36 +53,27 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """A finished run: its document, the verdict on its answer, seconds from start to end.
-
-    record: of `hearth profile`, where that was the program.
-    """
+class Checked:
+    """A finished run: its document, the verdict on its answer, seconds from start to end."""
 
     result: dict[str, Any]
     verdict: Verdict
     wall_s: float
-    record: str | None = None
 
 
 class RunError(Exception):
-    """The job did not end well: the message is its reason in one line; `tail` its last lines.
+    """The job did not end well: the message is its reason in one line; `tail` its last lines."""
 
-    record: of `hearth profile`, where that was the program.
-    """
-
-    def __init__(
-        self, reason: str, tail: list[str], log: Path | None = None, record: str | None = None
-    ) -> None:
+    def __init__(self, reason: str, tail: list[str], log: Path | None = None) -> None:
         super().__init__(reason if log is None else f"{reason} (log: {log})")
-        self.reason, self.tail, self.record = reason, tail, record
+        self.reason, self.tail = reason, tail
 
     def with_log(self, log: Path) -> "RunError":
         """The same, with the place where the whole log was kept."""
-        return RunError(self.reason, self.tail, log, self.record)
+        return RunError(self.reason, self.tail, log)
 
 
-def run(request: Request, folder: Path) -> Outcome:
+def run(request: Request, folder: Path) -> Checked:
     """Runs a job once, in an empty directory of its own, and checks its answer.
 
     Raises RunError where it ends with an error or leaves no result.
@@ -95,15 +86,14 @@ def run(request: Request, folder: Path) -> Outcome:
     wall = time.perf_counter() - start
     if code or not result.is_file():
         raise _failed(code, log)
-    record = logs.record_of(logs.lines_of(log))
     try:
         document = load_document(result, JobResult)
     except (OSError, ValueError) as error:
         left = f"left a result that cannot be read: {error}"
-        raise RunError(left, logs.lines_of(log)[-_LAST_LINES:], record=record) from error
+        raise RunError(left, logs.lines_of(log)[-_LAST_LINES:]) from error
     if request.job.stream is not None and not source.data:
         reason = "its events came from a source of your own"
-        return Outcome(document, Verdict("unchecked", reason), wall, record)
+        return Checked(document, Verdict("unchecked", reason), wall)
     finished = FinishedRun(
         job=request.job.name,
         parameters=document["parameters"],
@@ -112,7 +102,7 @@ def run(request: Request, folder: Path) -> Outcome:
         result=document,
     )
     with seconds_shown("the answer is checked"):
-        return Outcome(document, check(finished), wall, record)
+        return Checked(document, check(finished), wall)
 
 
 @dataclass(frozen=True)
@@ -170,6 +160,4 @@ def _program(request: Request) -> list[str]:
 def _failed(code: int, log: Path) -> RunError:
     lines = logs.lines_of(log)
     ended = f"ended with {code}" if code else "left no result"
-    return RunError(
-        f"{ended}: {logs.reason(lines)}", lines[-_LAST_LINES:], record=logs.record_of(lines)
-    )
+    return RunError(f"{ended}: {logs.reason(lines)}", lines[-_LAST_LINES:])

@@ -1,0 +1,208 @@
+"""The engine of all experiments and its journal, with runs that are over at once."""
+
+import json
+import stat
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.experiments.comparison import read_comparison
+from hearth.experiments.experiment import Experiment, conduct
+from hearth.experiments.journal import Journal
+from hearth.experiments.outcome import Outcome, Turn, outcome_line, read_outcome
+from hearth.experiments.shapes import ComparisonRun
+from hearth.experiments.verdict import compared
+from hearth.model.errors import UserError
+from hearth.model.redaction import Redaction
+
+THREE = Experiment({"job": ["a", "b", "c"]}, repeat=4, warmup=1)
+
+
+def made(
+    experiment: Experiment, failing: Callable[[Turn], bool] = lambda _: False, **more: Any
+) -> list[Outcome]:
+    """What an experiment runs, in its order."""
+    outcomes: list[Outcome] = []
+
+    def run(turn: Turn) -> Outcome:
+        return Outcome(turn, failure="broken") if failing(turn) else Outcome(turn, seconds=1.0)
+
+    conduct(experiment, run, outcomes.append, **more)
+    return outcomes
+
+
+def turns(outcomes: Sequence[Outcome]) -> list[Turn]:
+    return [outcome.turn for outcome in outcomes]
+
+
+def test_each_repetition_runs_each_arm_once_after_the_warm_ups_in_an_order_of_the_seed() -> None:
+    order = turns(made(THREE))
+    assert [turn.repetition for turn in order] == [r for r in range(-1, 4) for _ in "abc"]
+    each = [tuple(turn.arm for turn in order[at : at + 3]) for at in range(0, 15, 3)]
+    assert all(sorted(arms) == ["a", "b", "c"] for arms in each)
+    assert len(set(each)) > 1, "drawn anew in each repetition"
+    assert order == turns(made(THREE))
+    other = Experiment({"job": ["a", "b", "c"]}, repeat=4, warmup=1, seed=2)
+    assert order != turns(made(other))
+
+
+@pytest.mark.parametrize("cut", range(len(THREE.turns()) + 1))
+def test_an_experiment_cut_short_anywhere_goes_on_where_it_was_and_runs_nothing_twice(
+    tmp_path: Path, cut: int
+) -> None:
+    journal = Journal(tmp_path / "runs.jsonl")
+    for outcome in made(THREE)[:cut]:
+        journal.keep(outcome_line(outcome))
+    with journal.file.open("a") as file:
+        file.write('{"arm": "a", "repet')
+    journal.cut_torn_line()
+    earlier = [read_outcome(line, "job") for line in journal.read(ComparisonRun)]
+    later = made(THREE, earlier=earlier)
+    assert turns(earlier) + turns(later) == THREE.turns()
+
+
+def test_an_arm_that_failed_is_run_no_more_and_the_others_go_on() -> None:
+    outcomes = made(THREE, lambda turn: turn.arm == "b" and turn.repetition == 1)
+    assert sorted(turn.repetition for turn in turns(outcomes) if turn.arm == "b") == [-1, 0, 1]
+    assert sum(turn.arm == "a" for turn in turns(outcomes)) == 5
+    assert made(THREE, earlier=outcomes) == []
+
+
+def test_where_failures_are_tried_again_an_arm_goes_on_and_a_resumed_one_runs_what_failed() -> None:
+    again = Experiment({"job": ["a", "b"]}, repeat=3, failed_again=True)
+    outcomes = made(again, lambda turn: turn.arm == "b")
+    assert turns(outcomes) == again.turns()
+    missing = made(again, earlier=outcomes)
+    assert {turn.arm for turn in turns(missing)} == {"b"} and len(missing) == 3
+
+
+@pytest.mark.parametrize("failing", ["a", "b"])
+def test_without_the_baseline_or_with_it_alone_nothing_more_is_run(failing: str) -> None:
+    pair = Experiment({"job": ["a", "b"]}, repeat=5, baseline="a")
+    outcomes = made(pair, lambda turn: turn.arm == failing and turn.repetition == 1)
+    assert [turn.repetition for turn in turns(outcomes)] == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "repetitions"), [(1.0, 1), (19.0, 1), (20.0, 2), (49.0, 4), (999.0, 9)]
+)
+def test_a_repetition_that_does_not_fit_into_the_budget_is_not_begun_but_one_always_runs(
+    budget_s: float, repetitions: int
+) -> None:
+    outcomes: list[Outcome] = []
+
+    def run(turn: Turn) -> Outcome:
+        return Outcome(turn, seconds=10.0)
+
+    conduct(
+        Experiment({"job": ["a"]}, repeat=9, budget_s=budget_s),
+        run,
+        outcomes.append,
+        clock=lambda: 10.0 * len(outcomes),
+    )
+    assert len(outcomes) == repetitions
+
+
+def test_the_stop_rule_is_asked_before_each_repetition_that_counts_but_the_first() -> None:
+    asked: list[tuple[int, int]] = []
+
+    def enough(done: int, outcomes: Sequence[Outcome]) -> bool:
+        asked.append((done, len(outcomes)))
+        return done == 2
+
+    outcomes = made(THREE, enough=enough)
+    assert asked == [(1, 6), (2, 9)]
+    assert max(turn.repetition for turn in turns(outcomes)) == 1
+
+
+def test_jobs_are_drawn_and_the_arms_of_a_job_stay_together() -> None:
+    two = Experiment({"j": ["a", "b"], "k": ["a", "b"]}, repeat=12)
+    order = turns(made(two))
+    assert all(
+        one.subject == other.subject for one, other in zip(order[::2], order[1::2], strict=True)
+    )
+    assert {turn.subject for turn in order[::4]} == {"j", "k"}
+
+
+def test_an_interrupt_leaves_what_ran_before_it() -> None:
+    kept: list[Outcome] = []
+
+    def run(turn: Turn) -> Outcome:
+        if len(kept) == 5:
+            raise KeyboardInterrupt
+        return Outcome(turn, seconds=1.0)
+
+    with pytest.raises(KeyboardInterrupt):
+        conduct(THREE, run, kept.append)
+    assert turns(kept) == THREE.turns()[:5]
+
+
+def test_a_journal_is_its_owners_alone_and_holds_no_secret(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "new" / "runs.jsonl", Redaction.of({}))
+    journal.begin({"what": "a"})
+    why = "ended with 1: no login with spark.my.password=hush42"
+    journal.keep(outcome_line(Outcome(Turn("job", "a", 0), failure=why)))
+    assert stat.S_IMODE(journal.file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(journal.file.parent.stat().st_mode) == 0o700
+    assert "hush42" not in journal.file.read_text()
+    assert "no login with" in journal.file.read_text()
+
+
+def test_damaged_lines_of_a_journal_are_named_by_number_and_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = [json.dumps(outcome_line(outcome)) for outcome in made(THREE)[:3]]
+    file = tmp_path / "runs.jsonl"
+    file.write_text("\n".join([whole[0], whole[1][:9], '{"arm": 7}', whole[2], whole[0][:5]]))
+    lines = Journal(file).read(ComparisonRun)
+    assert [line["arm"] for line in lines] == [json.loads(whole[n])["arm"] for n in (0, 2)]
+    said = capsys.readouterr().err.splitlines()
+    assert [line.partition(": line ")[2][:16] for line in said] == [
+        "2 is left out: i",
+        "3 is left out: '",
+    ]
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(UserError, match="cannot be read: it is no file"):
+        Journal(file).read(ComparisonRun)
+
+
+def test_a_comparison_of_an_earlier_hearth_is_read_and_says_what_it_said(tmp_path: Path) -> None:
+    head = {"id": "c", "application": "a.py", "started": "2026-11-01T00:00:00+00:00",
+            "baseline": "native", "arms": [{"name": "native"}, {"name": "bound"}],
+            "settings": {"warmup": 1, "seed": 1, "cold": False, "command": ["a.py"]}}  # fmt: skip
+    runs = [
+        {"arm": arm, "repetition": n, "record": "r", "seconds": s + n / 100, "measures": {}}
+        for n in range(-1, 4) for arm, s in (("native", 10.0), ("bound", 8.0))
+    ]  # fmt: skip
+    (tmp_path / "comparison.json").write_text(json.dumps(head))
+    (tmp_path / "runs.jsonl").write_text("".join(json.dumps(run) + "\n" for run in runs))
+    found = read_comparison(tmp_path)
+    said = compared(found.head, found.outcomes).document()
+    assert said["arms"][1]["ratio"]["pairs"] == 4
+    assert said["settings"] == head["settings"]
+
+
+def test_executors_that_change_between_the_runs_of_an_arm_are_a_reason_to_doubt(
+    tmp_path: Path,
+) -> None:
+    head = {"id": "c", "application": "a.py", "started": "2026-11-01T00:00:00+00:00",
+            "baseline": "native", "arms": [{"name": "native"}, {"name": "bound"}],
+            "settings": {"warmup": 0, "seed": 1, "cold": False, "repeat": 3}}  # fmt: skip
+    (tmp_path / "comparison.json").write_text(json.dumps(head))
+    comparison = read_comparison(tmp_path)
+    for n in range(3):
+        plan = (
+            "partitioned; 2 on CPUs 0-1, 512 MiB"
+            if n < 2
+            else "partitioned; 2 on CPUs 2-3, 512 MiB"
+        )
+        comparison.keep(Outcome(Turn("a.py", "native", n), seconds=1.0, plan="native"))
+        comparison.keep(Outcome(Turn("a.py", "bound", n), seconds=1.0, plan=plan))
+    found = read_comparison(tmp_path)
+    (warning,) = compared(found.head, found.outcomes).document()["warnings"]
+    assert warning["kind"] == "other-plan"
+    assert "bound did not run with the same executors each time" in warning["sentence"]
+    assert "CPUs 0-1" in warning["sentence"] and "CPUs 2-3" in warning["sentence"]
