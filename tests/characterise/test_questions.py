@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from hearth.experiments.questions import KEYS, RATES, Question, Surroundings, questions
+from hearth.experiments.questions import KEYS, RATES, Question, Size, Surroundings, questions
 from hearth.experiments.surroundings import sweep_cells
 from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids, show_ids
@@ -43,8 +44,12 @@ def plan(executors: int | None, cores: int | None, occupied: str) -> dict[str, A
     return {"mode": "partitioned", "executors": [executor] * count}
 
 
+def plans(sizes: Sequence[Size]) -> list[dict[str, Any] | UserError]:
+    return [plan(size.executors, size.cores, size.occupied or "") for size in sizes]
+
+
 def ask(key: str, topology: dict[str, Any] = POWER8, **given: Any) -> Question:
-    return questions(Surroundings(topology, plan, **given), [key])[0]
+    return questions(Surroundings(topology, plans, **given), [key])[0]
 
 
 def job(name: str, stream: str | None = None) -> Job:
@@ -52,7 +57,7 @@ def job(name: str, stream: str | None = None) -> Job:
 
 
 def test_every_question_of_the_studies_is_asked_and_in_one_order() -> None:
-    here = Surroundings(POWER8, plan)
+    here = Surroundings(POWER8, plans)
     assert [q.key for q in questions(here, list(reversed(KEYS)))] == list(KEYS)
     assert set(KEYS) == {
         "kinds", "rates", "memory", "smt", "prefetchers", "bandwidth",
@@ -100,14 +105,19 @@ def test_a_sweep_of_ones_own_is_tried_as_it_was_written() -> None:
 
 
 def test_a_configuration_that_has_no_plan_is_left_out_with_the_planners_reason() -> None:
-    def small(executors: int | None, cores: int | None, occupied: str) -> dict[str, Any]:
-        if executors and executors > 1:
-            raise UserError("--executors: 2 heaps do not fit")
-        return plan(executors, cores, occupied)
+    asked_at_once = []
+
+    def small(sizes: Sequence[Size]) -> list[dict[str, Any] | UserError]:
+        asked_at_once.append(len(sizes))
+        refused = UserError("--executors: 2 heaps do not fit")
+        return [
+            refused if s.executors == 2 else p for s, p in zip(sizes, plans(sizes), strict=True)
+        ]
 
     asked = questions(Surroundings(LAPTOP, small), ["sweep"])[0]
     assert [arm.name for arm in asked.arms] == ["1x1", "1x2"]
     assert asked.notes == ("2x1: --executors: 2 heaps do not fit",)
+    assert asked_at_once == [3], "one start of the planner for a whole sweep"
 
 
 def test_nodes_are_bound_one_more_at_a_time_each_beside_the_same_executors_unbound() -> None:
@@ -176,7 +186,7 @@ def test_either_kind_of_a_workload_is_run_beside_the_other(name: str) -> None:
 
 
 def test_a_machine_of_one_node_and_two_cores_says_of_each_question_what_it_lacks() -> None:
-    here = Surroundings(LAPTOP, plan, no_bandwidth="no resctrl", no_prefetchers="AMD")
+    here = Surroundings(LAPTOP, plans, no_bandwidth="no resctrl", no_prefetchers="AMD")
     reasons = {q.key: q.unanswerable for q in questions(here, KEYS) if q.unanswerable}
     assert reasons.keys() == {
         "nodes",
@@ -192,7 +202,7 @@ def test_a_machine_of_one_node_and_two_cores_says_of_each_question_what_it_lacks
 
 def test_an_unknown_question_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(UserError, match="'executor' is no question: use executors, sweep"):
-        questions(Surroundings(LAPTOP, plan), ["executor"])
+        questions(Surroundings(LAPTOP, plans), ["executor"])
 
 
 def test_an_application_needs_none_of_the_packages_that_check_workloads() -> None:

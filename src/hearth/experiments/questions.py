@@ -32,16 +32,25 @@ _LEAST_SHARE_OF_CPUS = 4
 
 
 @dataclass(frozen=True)
+class Size:
+    """What a plan is asked for: executors and cores, where fixed, and CPUs to leave alone."""
+
+    executors: int | None = None
+    cores: int | None = None
+    occupied: str | None = None
+
+
+@dataclass(frozen=True)
 class Surroundings:
     """What the questions depend on.
 
-    topology: of this machine (contract/topology.schema.json). plan: the plan for some executors
-    and cores, on all CPUs but the occupied ones; raises UserError where none fits. job: the
+    topology: of this machine (contract/topology.schema.json). plans: the plan for each
+    of some sizes, or why none fits: asked once for all of a question. job: the
     workload; None of the user's own application. The reasons say why something cannot be had here.
     """
 
     topology: Document
-    plan: Callable[[int | None, int | None, str], Document]
+    plans: Callable[[tuple[Size, ...]], Sequence[Document | UserError]]
     job: Job | None = None
     no_numactl: str | None = None
     no_prefetchers: str | None = None
@@ -195,11 +204,12 @@ def _executors(here: Surroundings) -> Question:
     if len(counts) < 2:
         return _not(asked, f"{cpus} CPU is allowed here: two executors need two")
     slots = math.lcm(*counts) * (cpus // math.lcm(*counts))
-    try:
-        heaps = {n: _heap_mb(here.plan(n, slots // n, "")) for n in counts}
-    except UserError as error:
-        return _not(asked, f"no plan: {error}")
-    total_mb = min(n * heap for n, heap in heaps.items())
+    plans = here.plans(tuple(Size(n, slots // n) for n in counts))
+    refused = [plan for plan in plans if isinstance(plan, UserError)]
+    if refused:
+        return _not(asked, f"no plan: {refused[0]}")
+    total_mb = min(n * _heap_mb(plan) for n, plan in zip(counts, plans, strict=True)
+                   if not isinstance(plan, UserError))  # fmt: skip
     arms = [_sized(n, slots // n, total_mb // n) for n in counts]
     notes.append(f"{slots} task slots and {total_mb} MiB of heap in all")
     return replace(asked, arms=tuple(arms), notes=tuple(notes))
@@ -235,14 +245,13 @@ def _sweep(here: Surroundings) -> Question:
         if cpus <= executors * cores * _LEAST_SHARE_OF_CPUS and executors * cores <= cpus
     )
     arms, notes = [], []
-    for executors, cores in cells:
-        try:
-            here.plan(executors, cores, "")
-        except UserError as error:
-            notes.append(f"{executors}x{cores}: {error}")
+    plans = here.plans(tuple(Size(executors, cores) for executors, cores in cells))
+    for (executors, cores), plan in zip(cells, plans, strict=True):
+        name = f"{executors}x{cores}"
+        if isinstance(plan, UserError):
+            notes.append(f"{name}: {plan}")
         else:
-            name = f"{executors}x{cores}"
-            arms.append(Arm(name, master=f"local-numa[{executors}x{cores}]"))
+            arms.append(Arm(name, master=f"local-numa[{name}]"))
     if len(arms) < 2:
         return replace(_not(asked, f"{cpus} CPUs leave nothing to choose"), notes=tuple(notes))
     return replace(asked, arms=tuple(arms), notes=tuple(notes))
@@ -261,18 +270,17 @@ def _nodes(here: Surroundings) -> Question:
         return _not(asked, "one NUMA node with CPUs may be used here: nothing to bind to")
     arms: list[Arm] = []
     notes = []
-    for number in range(1, len(nodes) + 1):
-        used = [cpu for node in nodes[:number] for cpu in node["usable"]]
-        rest = show_ids(set(here.cpus) - set(used))
-        try:
-            plan = here.plan(None, None, rest)
-        except UserError as error:
-            notes.append(f"{number} nodes: {error}")
-            continue
-        if plan["mode"] == "native":
+    numbers = range(1, len(nodes) + 1)
+    used = [[cpu for node in nodes[:number] for cpu in node["usable"]] for number in numbers]
+    rest = [show_ids(set(here.cpus) - set(cpus)) or None for cpus in used]
+    plans = here.plans(tuple(Size(occupied=cpus) for cpus in rest))
+    for number, cpus, plan in zip(numbers, used, plans, strict=True):
+        if isinstance(plan, UserError):
+            notes.append(f"{number} nodes: {plan}")
+        elif plan["mode"] == "native":
             notes.append(f"{number} nodes: the plan is native: nothing is bound")
-            continue
-        arms += _bound_and_not(plan, number, used)
+        else:
+            arms += _bound_and_not(plan, number, cpus)
     if not arms:
         return replace(_not(asked, "no number of nodes has a plan"), notes=tuple(notes))
     return replace(asked, arms=tuple(arms), notes=tuple(notes))

@@ -1,5 +1,6 @@
 """What of this machine the questions depend on, looked at once."""
 
+import functools
 import os
 import re
 import shutil
@@ -7,13 +8,14 @@ from argparse import Namespace
 from typing import Any
 
 from hearth.experiments import prefetchers
-from hearth.experiments.questions import Surroundings
+from hearth.experiments.questions import Size, Surroundings
 from hearth.launch.settings import user_settings
 from hearth.measure.probes import survey
 from hearth.measure.probes.base import Roots
 from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids
 from hearth.planner import jvm, places
+from hearth.planner.plans import plans
 from hearth.planner.request import plan_request
 from hearth.planner.sustained import sustained_bandwidth
 
@@ -25,17 +27,19 @@ def surroundings(options: Namespace, may_switch: bool, debug: bool) -> Surroundi
     conf = user_settings(options.line, places.spark_home(), os.environ)
     topology = jvm.call("topology", debug=debug)
 
-    def plan(executors: int | None, cores: int | None, occupied: str) -> Document:
-        asked = Namespace(**{**vars(options), "executors": executors, "cores": cores})
-        asked.occupied = occupied or None
-        request = plan_request(asked, conf, None)
-        return dict(jvm.call("plan", request=request, debug=debug))
+    def request(size: Size) -> Document:
+        asked = {"executors": size.executors, "cores": size.cores, "occupied": size.occupied}
+        return plan_request(Namespace(**{**vars(options), **asked}), conf, None)
+
+    @functools.cache  # the same for each subject
+    def planned(sizes: tuple[Size, ...]) -> list[Document | UserError]:
+        return plans([request(size) for size in sizes], debug)
 
     bandwidth = next(row for row in survey(Roots()) if row["name"] == "bandwidth")
     no_numactl = None if shutil.which("numactl") else "numactl is not installed: apt-get install it"
     return Surroundings(
         topology=topology,
-        plan=plan,
+        plans=planned,
         no_numactl=no_numactl,
         no_prefetchers=_no_prefetchers(may_switch, parse_ids(topology["allowed"]["cpus"])),
         no_bandwidth=bandwidth["reason"] if bandwidth["status"] != "on" else None,

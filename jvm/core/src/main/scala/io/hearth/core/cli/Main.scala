@@ -29,7 +29,7 @@ object Main {
     TopologyVerbs.topology(Vector.empty) + PlanVerb.plan(args)
 
   /** Characters of an error line, whatever a file that is quoted in it holds. */
-  private val LongestError = 1500
+  private[cli] val LongestError = 1500
 
   def main(args: Array[String]): Unit = sys.exit(run(args.toVector))
 

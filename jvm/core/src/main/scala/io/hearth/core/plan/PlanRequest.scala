@@ -25,6 +25,23 @@ object PlanRequest {
   val Schema = "hearth/plan-request/1"
   private val SchemaFile = "contract/plan-request.schema.json"
 
+  private val SeveralSchema = "hearth/plan-requests/1"
+  private val SeveralFile = "contract/plan-requests.schema.json"
+
+  /**
+   * The requests of a document that holds several; absent for one that is a request itself.
+   *
+   * @throws io.hearth.core.UserError naming the field that is unknown or wrong
+   */
+  def several(document: JsonNode): Option[Vector[JsonNode]] =
+    Option.when(document.has("requests")) {
+      val root = new PlanField(document, "the plan requests", SeveralFile)
+      root.only("schema", "requests")
+      if (root.text("schema") != SeveralSchema)
+        root.refuse("schema", s"is '${root.text("schema")}', not '$SeveralSchema'")
+      root.items("requests").map(_.value)
+    }
+
   /** @throws io.hearth.core.UserError naming the field that is unknown or wrong */
   def read(document: JsonNode): PlanRequest = {
     val root = new PlanField(document, "the plan request", SchemaFile)
