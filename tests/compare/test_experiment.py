@@ -165,7 +165,7 @@ def test_damaged_lines_of_a_journal_are_named_by_number_and_left_out(
     ]
     file.unlink()
     file.mkdir()
-    with pytest.raises(UserError, match="cannot be read: it is no file"):
+    with pytest.raises(UserError, match="cannot be read: it is not a file"):
         Journal(file).read(ComparisonRun)
 
 
