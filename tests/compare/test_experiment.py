@@ -14,6 +14,7 @@ from hearth.experiments.journal import Journal
 from hearth.experiments.outcome import Outcome, Turn, outcome_line, read_outcome
 from hearth.experiments.shapes import ComparisonRun
 from hearth.experiments.verdict import compared
+from hearth.measure.record import new_directory
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 
@@ -59,8 +60,10 @@ def test_an_experiment_cut_short_anywhere_goes_on_where_it_was_and_runs_nothing_
         file.write('{"arm": "a", "repet')
     journal.cut_torn_line()
     earlier = [read_outcome(line, "job") for line in journal.read(ComparisonRun)]
-    later = made(THREE, earlier=earlier)
-    assert turns(earlier) + turns(later) == THREE.turns()
+    for outcome in made(THREE, earlier=earlier):
+        journal.keep(outcome_line(outcome))
+    kept = [read_outcome(line, "job") for line in journal.read(ComparisonRun)]
+    assert turns(kept) == THREE.turns()
 
 
 def test_an_arm_that_failed_is_run_no_more_and_the_others_go_on() -> None:
@@ -206,3 +209,19 @@ def test_executors_that_change_between_the_runs_of_an_arm_are_a_reason_to_doubt(
     assert warning["kind"] == "other-plan"
     assert "bound did not run with the same executors each time" in warning["sentence"]
     assert "CPUs 0-1" in warning["sentence"] and "CPUs 2-3" in warning["sentence"]
+
+
+@pytest.mark.parametrize("name", ["../r", "a/b", ".hidden", "Upper", "", "x" * 99])
+def test_the_id_of_a_record_that_is_passed_in_is_a_plain_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match=r"--record: .* is no id: give small letters"):
+        new_directory(tmp_path, "job", name)
+
+
+def test_the_id_of_a_record_that_is_passed_in_is_the_records_and_must_be_new(
+    tmp_path: Path,
+) -> None:
+    directory = new_directory(tmp_path, "job", "20261122-job-1a2b")
+    assert directory == tmp_path / "records" / "20261122-job-1a2b"
+    directory.mkdir(parents=True)
+    with pytest.raises(UserError, match="--record: '20261122-job-1a2b' is there already"):
+        new_directory(tmp_path, "job", directory.name)
