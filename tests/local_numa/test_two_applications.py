@@ -71,7 +71,11 @@ def test_two_applications_on_one_port_have_their_own_executors_on_their_own_cpus
     end = site.root / "end"
     first = site.start("hold.py", str(end), master="local-numa[1x1]", **fixed)
     pid, address = executor(site)
-    own = ("spark.executor.memory=600m", "spark.task.maxFailures=9", "spark.default.parallelism=5")
+    own = (
+        "spark.executor.memory=600m",
+        "spark.task.maxFailures=9",
+        "spark.scheduler.revive.interval=7s",
+    )
     second = submit(
         other, "--executors", "1", "--cores", "1", str(APPS / "hold.py"), str(end), *own,
         spark__task__maxFailures="2", **fixed,

@@ -186,7 +186,6 @@ def test_variables_of_an_older_spark_stand_last() -> None:
 
 #: Every key that hearth derives for executors, and what a user could set there.
 DERIVED = {
-    "spark.default.parallelism": "6",
     "spark.driver.memory": "600m",
     "spark.executor.cores": "1",
     "spark.executor.instances": "1",
@@ -215,7 +214,8 @@ def test_no_derived_setting_covers_one_of_the_users(
     (tmp_path / "mine").write_text(text)
     (conf / "spark-defaults.conf").write_text(text if not words else "")
     neighbours = ["--conf", "spark.hearth.neighbours=ignore"]
-    asked = ["submit", "--dry-run", "--executors", "1", "--cores", "1", *neighbours]
+    sizes = ["--executors", "1", "--cores", "1", "--input", "1g"]
+    asked = ["submit", "--dry-run", *sizes, *neighbours]
     environment = {"SPARK_CONF_DIR": str(conf)}
     derived = hearth(*asked, "x.py").stdout
     done = hearth(*asked, *words, "x.py", environment=environment)

@@ -42,9 +42,9 @@ final private[plan] class PlanDraft(
     if (native) DriverPlan(ground.cpus, pools.memoryNodes, bound = false, heapMb)
     else DriverPlace.place(ground, pools, layout, driverHeapMb)
 
-  /** Tasks at once, and shuffle partitions as a multiple of them. */
+  /** Tasks at once, and shuffle partitions as a multiple of them; None leaves Spark's own number. */
   val atOnce: Int = Settings.atOnce(layout.slots, fixed)
-  val partitions: Int = Settings.partitions(atOnce, workload)
+  val partitions: Option[Int] = Settings.partitions(atOnce, workload)
 
   private val executorsMb = heapsMb.iterator
     .map(heap => fixed.footprintOf(heap) - fixed.offHeapMb.fold(0L)(_.value) + offHeapMb)

@@ -180,23 +180,27 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   }
 
   private def shuffle = {
-    val keys = Vector("spark.sql.shuffle.partitions", "spark.default.parallelism")
-    val users = keys.filter(fixed.conf.contains)
-    val rule =
-      s"a multiple of the $atOnce tasks that run at once, so that no last wave runs short; " +
-        workload.inputBytes.fold("two waves, as the input is unknown")(_ =>
-          "one for each 128 MB of input"
+    val key = "spark.sql.shuffle.partitions"
+    def reason(value: String, because: String) =
+      Reason("shuffle partitions", value, because, "Spark: SQL performance tuning guide")
+    val sparks = s"Spark's own number of ${Settings.SparksPartitions}"
+    (fixed.conf.get(key), partitions, workload.inputBytes) match {
+      case (Some(value), _, _) => Reason("shuffle partitions", value, Reasons.FixedByUser, "user")
+      case (_, None, _) =>
+        reason(
+          "left alone",
+          s"the input is unknown, and $sparks is at least two for each of the $atOnce tasks that " +
+            "run at once; adaptive execution merges those that are small"
         )
-    val kept = s"${users.mkString(" and ")} as the user set"
-    if (users.sizeIs == keys.size)
-      Reason("shuffle partitions", users.map(fixed.conf).distinct.mkString(" and "), kept, "user")
-    else
-      Reason(
-        "shuffle partitions",
-        s"$partitions",
-        if (users.isEmpty) rule else s"$rule; $kept",
-        "Spark: spark.sql.files.maxPartitionBytes"
-      )
+      case (_, Some(number), None) =>
+        reason(s"$number", s"two for each of the $atOnce tasks that run at once: $sparks is less")
+      case (_, Some(number), Some(_)) =>
+        reason(
+          s"$number",
+          s"one for each 128 MB of input, as a multiple of the $atOnce tasks that run at once, so " +
+            "that no last wave runs short"
+        )
+    }
   }
 
   private def locality = Option.unless(native || Settings.waitsAsSet(fixed))(

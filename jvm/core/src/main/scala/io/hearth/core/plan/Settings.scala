@@ -31,7 +31,6 @@ object Settings {
 
   /** Keys that a plan may set. */
   val Derived: Set[String] = Set(
-    "spark.default.parallelism",
     "spark.driver.memory",
     DriverOptions,
     "spark.dynamicAllocation.maxExecutors",
@@ -58,17 +57,27 @@ object Settings {
   /** Tasks that run at the same time. */
   private[plan] def atOnce(slots: Int, fixed: Fixed): Int = math.max(1, slots / fixed.taskCpus)
 
+  /** Spark's own number of shuffle partitions (SQLConf.SHUFFLE_PARTITIONS). */
+  private[plan] val SparksPartitions = 200
+
   /**
-   * Shuffle partitions: a multiple of the tasks that run at once, so that no last wave runs short:
-   * one for each 128 MB of input, two waves where the input is unknown.
+   * Shuffle partitions: a multiple of the tasks that run at once, so that no last wave runs short, one
+   * for each 128 MB of input. Where the input is unknown, two waves if that is more than Spark's own
+   * number, else nothing: too few partitions spill, and adaptive execution merges those that are small.
+   *
+   * For RDDs nothing is derived: `spark.default.parallelism` would change the number of partitions that
+   * `reduceByKey` and its like take from their parents (RDD.Partitioner.defaultPartitioner).
    */
-  private[plan] def partitions(atOnce: Int, workload: Workload): Int = {
-    val waves = workload.inputBytes.fold(BigInt(2)) { bytes =>
-      val tasks = (BigInt(bytes) + PartitionBytes - 1) / PartitionBytes
-      ((tasks + atOnce - 1) / atOnce).max(1)
+  private[plan] def partitions(atOnce: Int, workload: Workload): Option[Int] = {
+    def rounded(tasks: BigInt): Int = {
+      val waves = ((tasks + atOnce - 1) / atOnce).max(1)
+      // Spark reads it as an Int; no input of this world needs more.
+      (waves.min(Int.MaxValue / atOnce) * atOnce).toInt
     }
-    // Spark reads it as an Int; no input of this world needs more.
-    (waves.min(Int.MaxValue / atOnce) * atOnce).toInt
+    workload.inputBytes match {
+      case Some(bytes) => Some(rounded((BigInt(bytes) + PartitionBytes - 1) / PartitionBytes))
+      case None => Some(rounded(BigInt(2) * atOnce)).filter(_ > SparksPartitions)
+    }
   }
 
   private[plan] def ofExecutors(
@@ -105,13 +114,11 @@ object Settings {
     else Map("spark.memory.offHeap.enabled" -> "true", "spark.memory.offHeap.size" -> s"${mb}m")
 
   private[plan] def ofAll(
-      partitions: Int,
+      partitions: Option[Int],
       driverHeapMb: Long,
       localDir: Option[String]
   ): Map[String, String] =
-    Map(
-      "spark.driver.memory" -> s"${driverHeapMb}m",
-      "spark.sql.shuffle.partitions" -> s"$partitions",
-      "spark.default.parallelism" -> s"$partitions"
-    ) ++ localDir.map("spark.local.dir" -> _)
+    Map("spark.driver.memory" -> s"${driverHeapMb}m") ++
+      partitions.map("spark.sql.shuffle.partitions" -> _.toString) ++
+      localDir.map("spark.local.dir" -> _)
 }

@@ -55,6 +55,15 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
     }
   }
 
+  test("no RDD's partitions are set, nor fewer for a shuffle of unknown input than Spark would take") {
+    forAll(GeneratedMachines.restricted) { case (topology, occupied) =>
+      planned(topology, Workload.unknown, Limits.none, occupied).foreach { plan =>
+        assert(!plan.conf.contains("spark.default.parallelism"))
+        assert(plan.conf.get("spark.sql.shuffle.partitions").forall(_.toInt > 200))
+      }
+    }
+  }
+
   test("executors use memory of allowed nodes only, and have a heap that Spark accepts") {
     forAll(anything) { case (topology, occupied, workload, limits) =>
       planned(topology, workload, limits, occupied).foreach { plan =>

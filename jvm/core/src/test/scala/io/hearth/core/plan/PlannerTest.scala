@@ -267,15 +267,22 @@ class PlannerTest extends AnyFunSuite {
   }
 
   test("shuffle partitions are a multiple of the tasks at once, whatever the input") {
-    for (
-      input <- Seq(None, Some(0L), Some(24 * gigabyte), Some(1000 * gigabyte), Some(Long.MaxValue))
-    ) {
-      val n =
-        plan(power8, workload = Workload(None, input)).conf("spark.sql.shuffle.partitions").toInt
+    for (input <- Seq(0L, 24 * gigabyte, 1000 * gigabyte, Long.MaxValue)) {
+      val planned = plan(power8, workload = Workload(None, Some(input)))
+      val n = planned.conf("spark.sql.shuffle.partitions").toInt
       assert(n >= 96 && n % 96 == 0, input)
     }
     val asked = plan(power8, conf("spark.sql.shuffle.partitions" -> "7"))
     assert(!asked.conf.contains("spark.sql.shuffle.partitions"))
+  }
+
+  test("of an unknown input Spark's own number of shuffle partitions stands, unless it is too few") {
+    val small = plan(power8)
+    assert(!small.conf.contains("spark.sql.shuffle.partitions"))
+    assert(because(small, "shuffle partitions").contains("at least two for each of the 96 tasks"))
+    val large = plan("4 packages, 8 nodes of 256 GB, 20 cores")
+    assert(large.conf("spark.sql.shuffle.partitions") == "320")
+    assert(because(large, "shuffle partitions").contains("Spark's own number of 200 is less"))
   }
 
   test("one wait for locality that the user set holds at every level") {
@@ -484,8 +491,7 @@ class PlannerTest extends AnyFunSuite {
       conf(
         "spark.executor.extraJavaOptions" -> "-XX:ParallelGCThreads=3 -XX:+UseNUMA",
         "spark.executor.memoryOverheadFactor" -> "0.2",
-        "spark.sql.shuffle.partitions" -> "7",
-        "spark.default.parallelism" -> "7"
+        "spark.sql.shuffle.partitions" -> "7"
       )
     )
     def value(decision: String) = got.reasons.find(_.decision == decision).map(_.value)
