@@ -115,7 +115,8 @@ def _other_plans(outcomes: Sequence[Outcome]) -> list[Doubt]:
         Doubt(
             "other-plan",
             f"{name} did not run with the same executors each time ({own[0]}, and later {own[1]}), "
-            "as when another application comes or goes: compare again on a machine at rest",
+            "for example because another application started or ended: compare again on an idle "
+            "machine",
         )
         for name, own in plans.items()
         if len(own) > 1
