@@ -99,6 +99,15 @@ def test_without_an_archive_hearth_goes_on_and_debug_says_why(
     assert hearth("topology", environment=environment).stderr == ""
 
 
+def test_a_cache_whose_name_has_colons_holds_no_archive_and_debug_says_why(
+    hearth: Command, tmp_path: Path
+) -> None:
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "a:b:c")}
+    done = hearth("topology", "--debug", environment=environment)
+    assert done.returncode == 0, done.stderr
+    assert "has a colon, which parts archives" in done.stderr
+
+
 def test_the_archive_is_made_once_and_used(hearth: Command, tmp_path: Path) -> None:
     environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert hearth("topology", environment=environment).returncode == 0

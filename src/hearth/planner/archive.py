@@ -63,6 +63,13 @@ def prepared(training: Training, debug: bool) -> Path | None:
     archive = existing(training)
     if archive is not None:
         return archive
+    if _parted():
+        _note(
+            debug,
+            f"no class-data archive: '{places.cache_home()}' has a colon, which parts archives in a"
+            " JVM's options: set XDG_CACHE_HOME to a directory without one",
+        )
+        return None
     refusal = _place(training, "failed")
     if refusal.is_file() and time.time() - refusal.stat().st_mtime < _REFUSED_S:
         why = refusal.read_text(errors="replace").strip()
@@ -83,12 +90,19 @@ def prepared(training: Training, debug: bool) -> Path | None:
 
 def existing(training: Training) -> Path | None:
     """The archive, if it has been made; a damaged one is removed."""
+    if _parted():
+        return None
     for archive in sorted(places.cache_home().glob(f"{training.name}-{training.key}.*.jsa")):
         with contextlib.suppress(OSError):
             if ours(archive) and archive == name_of(training, archive):
                 return archive
             archive.unlink()
     return None
+
+
+def _parted() -> bool:
+    """Whether a JVM would take the archive's name for several: it ends where they are over two."""
+    return ":" in str(places.cache_home())
 
 
 def using(archive: Path) -> list[str]:
