@@ -66,6 +66,12 @@ object ClassDataArchive {
         ArchiveUse.Without(
           s"$entry on the class path is a directory with files: the JVM archives classes of jars alone"
         )
+      // A JVM takes two archives, and ends where there is a third.
+      case None if directory.toString.contains(':') =>
+        ArchiveUse.Without(
+          s"'$directory' has a colon, which parts archives in a JVM's options: set XDG_CACHE_HOME to " +
+            "a directory without one"
+        )
       case None =>
         val name = s"executor-${key(classPath, java)}"
         val archive = directory.resolve(s"$name.jsa")

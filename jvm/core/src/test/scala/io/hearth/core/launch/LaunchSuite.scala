@@ -191,6 +191,13 @@ class LaunchSuite extends AnyFunSuite {
     }
   }
 
+  test("a cache whose name has colons, which a JVM takes for several archives, holds none") {
+    inDirectory { directory =>
+      val use = ClassDataArchive.use(directory.resolve("a:b:c"), Vector("/absent"), "17", "app")
+      assert(use.options.isEmpty && use.toString.contains("has a colon"))
+    }
+  }
+
   test("an archive is not what a killed JVM left of it") {
     inDirectory { directory =>
       for (exit <- Vector(137, 143, 1))
