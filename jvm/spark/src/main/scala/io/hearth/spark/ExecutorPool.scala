@@ -1,7 +1,9 @@
 package io.hearth.spark
 
-import java.util.concurrent.{ConcurrentHashMap, Executors, TimeUnit}
+import java.util.concurrent.{CompletableFuture, ConcurrentHashMap}
+import java.util.concurrent.{ScheduledExecutorService, ScheduledFuture, TimeUnit}
 
+import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
@@ -27,7 +29,7 @@ trait PoolListener {
   /** @param asked whether the pool had been asked to end it */
   def exited(member: Member, code: Int, asked: Boolean): Unit
 
-  /** An executor could not be started at all. */
+  /** An executor could not be started at all, after the first ones were. */
   def notStarted(place: ExecutorPlan, cause: Throwable): Unit
 }
 
@@ -62,50 +64,74 @@ final case class PoolSnapshot(
  * Keeps as many executors running as are wanted, each in a place of the plan. One thread owns the state
  * and starts the processes; every method hands it work.
  *
- * @param start starts an executor with a new id in a place
+ * @param startIn starts an executor with a new id in a place
+ * @param owner the one thread, which ends with the pool
  */
 final class ExecutorPool(
     places: Vector[ExecutorPlan],
-    start: (String, ExecutorPlan) => Member,
-    listener: PoolListener
+    startIn: (String, ExecutorPlan) => Member,
+    owner: ScheduledExecutorService
 ) {
-
-  private val owner = Executors.newSingleThreadScheduledExecutor { work =>
-    val thread = new Thread(work, "hearth-executor-pool")
-    thread.setDaemon(true)
-    thread
-  }
+  import ExecutorPool._
 
   // Read by any thread, written by the owner.
   private val members = new ConcurrentHashMap[String, Member]()
+  private val ended = ConcurrentHashMap.newKeySet[String]()
   private val asked = ConcurrentHashMap.newKeySet[String]()
 
   // Set once, by any thread, and in force at once: even for the loss that is being dealt with.
-  @volatile private var stopping = false
+  @volatile private var noMore = false
 
   // Owned by the owner thread.
+  private var listener = Option.empty[PoolListener]
   private var target = 0
   private var nextId = 0
+  private var closing = false
+  private var closingSteps = Vector.empty[ScheduledFuture[_]]
+  private val closed = new CompletableFuture[Unit]()
 
   def running: Vector[Member] = members.values.asScala.toVector.sortBy(_.place.id)
 
-  def setTarget(executors: Int): Unit = submit {
-    target = executors
-    fillPlaces()
+  /** Whether an executor was here and its process is gone: what it still sends comes too late. */
+  def hasEnded(executorId: String): Boolean = ended.contains(executorId)
+
+  /**
+   * Starts as many executors as there are places for; until then none is started.
+   *
+   * @return fails with the reason where one cannot be started, or where the pool is stopped meanwhile
+   */
+  def start(executors: Int, to: PoolListener): CompletableFuture[Unit] = {
+    val done = new CompletableFuture[Unit]()
+    if (owner.isShutdown) done.completeExceptionally(new IllegalStateException(StoppedEarly))
+    submit {
+      listener = Some(to)
+      target = executors
+      fill() match {
+        case Some(failure) => done.completeExceptionally(failure.cause)
+        case None if noMore => done.completeExceptionally(new IllegalStateException(StoppedEarly))
+        case None => done.complete(())
+      }
+      ()
+    }
+    done
   }
 
-  /** Fills places until `executors` are started or one cannot be; to be called before any other. */
-  def startInitial(executors: Int): Unit = {
-    setTarget(executors)
-    owner.submit((() => ()): Runnable).get()
-    ()
+  /** Spark ends executors by their ids: a lower target ends none, but fills no place either. */
+  def setTarget(executors: Int): Unit = submit {
+    target = executors
+    refill()
   }
 
   /** Starts none any more, for lost ones neither. */
-  def startNoMore(): Unit = stopping = true
+  def startNoMore(): Unit = noMore = true
 
   /** Ends executors: SIGTERM, and SIGKILL to those that are there `graceSeconds` later. */
-  def end(ids: Seq[String], graceSeconds: Long): Unit = submit(terminate(ids, graceSeconds))
+  def end(ids: Seq[String], graceSeconds: Long): Unit = submit {
+    expectExit(ids)
+    members(ids).foreach(_.process.destroy())
+    later(graceSeconds)(members(ids).foreach(_.process.destroyForcibly()))
+    ()
+  }
 
   /** Says that executors will end by themselves, so that their exit is not a failure. */
   def expectExit(ids: Seq[String]): Unit = asked.addAll(ids.asJava)
@@ -114,59 +140,83 @@ final class ExecutorPool(
    * Starts none any more, lets those that are told to stop do so, ends the rest.
    *
    * @param graceSeconds how long an executor may take to end by itself
+   * @return done when all have ended, or no signal has helped
    */
-  def stop(graceSeconds: Long): Unit = {
+  def stop(graceSeconds: Long): CompletableFuture[Unit] = {
     startNoMore()
-    // Whatever is being started meanwhile is known afterwards.
-    owner.submit((() => ()): Runnable).get()
-    expectExit(running.map(_.id))
-    val deadline = System.nanoTime + TimeUnit.SECONDS.toNanos(graceSeconds)
-    await(deadline)
-    running.foreach(_.process.destroy())
-    await(System.nanoTime + TimeUnit.SECONDS.toNanos(2))
-    running.foreach(_.process.destroyForcibly())
-    await(System.nanoTime + TimeUnit.SECONDS.toNanos(5))
-    owner.shutdown()
+    submit {
+      expectExit(running.map(_.id))
+      closing = true
+      if (members.isEmpty) close()
+      else {
+        val (term, kill) = (graceSeconds, graceSeconds + TermSeconds)
+        closingSteps = Vector(
+          later(term)(running.foreach(_.process.destroy())),
+          later(kill)(running.foreach(_.process.destroyForcibly())),
+          later(kill + KillSeconds)(close())
+        )
+      }
+    }
+    closed
   }
 
-  private def await(deadline: Long): Unit =
-    while (!members.isEmpty && System.nanoTime < deadline) Thread.sleep(10)
-
-  private def submit(work: => Unit): Unit =
-    if (!owner.isShutdown) owner.execute(() => work)
-
-  private def terminate(ids: Seq[String], graceSeconds: Long): Unit = {
-    expectExit(ids)
-    ids.foreach(id => Option(members.get(id)).foreach(_.process.destroy()))
-    owner.schedule(
-      (
-          () => ids.foreach(id => Option(members.get(id)).foreach(_.process.destroyForcibly()))
-      ): Runnable,
-      graceSeconds,
-      TimeUnit.SECONDS
-    )
+  private def close(): Unit = {
+    closingSteps.foreach(_.cancel(false))
+    owner.shutdown()
+    closed.complete(())
     ()
   }
 
-  private def fillPlaces(): Unit = {
+  private def members(ids: Seq[String]): Seq[Member] = ids.flatMap(id => Option(members.get(id)))
+
+  private def submit(work: => Unit): Unit = if (!owner.isShutdown) owner.execute(() => work)
+
+  private def later(seconds: Long)(work: => Unit): ScheduledFuture[_] =
+    owner.schedule((() => work): Runnable, seconds, TimeUnit.SECONDS)
+
+  /** One at a time: a stop that comes meanwhile is in force before the next. */
+  @tailrec private def fill(): Option[NotStarted] = {
     val held = running.map(_.place.id).toSet
-    PoolSnapshot(places, held, target, stopping).toFill.foreach(startIn)
+    PoolSnapshot(places, held, target, noMore || listener.isEmpty).toFill.headOption match {
+      case None => None
+      case Some(place) =>
+        startOne(place) match {
+          case None => fill()
+          case failure => failure
+        }
+    }
   }
 
-  private def startIn(place: ExecutorPlan): Unit =
+  private def startOne(place: ExecutorPlan): Option[NotStarted] =
     try {
-      val member = start(nextId.toString, place)
+      val id = nextId.toString
       nextId += 1
-      members.put(member.id, member)
+      val member = startIn(id, place)
+      members.put(id, member)
       member.process.onExit().thenAccept(p => submit(exited(member, p.exitValue)))
-      ()
+      None
     } catch {
-      case NonFatal(e) => listener.notStarted(place, e)
+      case NonFatal(e) => Some(NotStarted(place, e))
     }
+
+  private def refill(): Unit =
+    fill().foreach(failure => listener.foreach(_.notStarted(failure.place, failure.cause)))
 
   private def exited(member: Member, code: Int): Unit = {
     members.remove(member.id)
-    listener.exited(member, code, asked.remove(member.id))
-    fillPlaces()
+    ended.add(member.id)
+    listener.foreach(_.exited(member, code, asked.remove(member.id)))
+    if (closing && members.isEmpty) close() else refill()
   }
+}
+
+object ExecutorPool {
+
+  /** From SIGTERM to SIGKILL, and from there until the pool no longer waits. */
+  private val TermSeconds = 2L
+  private val KillSeconds = 5L
+
+  private val StoppedEarly = "the application was stopped while its executors were being started"
+
+  final private case class NotStarted(place: ExecutorPlan, cause: Throwable)
 }

@@ -18,7 +18,6 @@ import io.hearth.core.placement.PlacementReport
 /**
  * `run.json` of a [[RunDirectory]].
  *
- * @param state `running`, `finished`, or `abandoned` when the driver was killed
  * @param machine its host name: a home directory may be shared, and a process id means nothing elsewhere
  * @param scratch directories that go when the application ends: of the executors and of the driver
  */
@@ -31,20 +30,20 @@ final case class RunRecord(
     driverPid: Long,
     driverStartTicks: Long,
     startedAt: Instant,
-    state: String,
-    hosts: String,
-    binding: String,
-    launcher: String,
+    state: RunState,
+    hosts: HostNames,
+    binding: BindingMode,
+    launcher: Launcher,
     ui: Option[String],
     scratch: Vector[Path]
 ) {
 
   def toJson: ObjectNode = {
     val node = Json.obj().put("schema", RunRecord.Schema).put("app_id", appId).put("name", name)
-    node.put("master", master).put("spark_version", sparkVersion).put("state", state)
+    node.put("master", master).put("spark_version", sparkVersion).put("state", state.name)
     node.put("started_at", startedAt.toString).put("machine", machine)
     node.put("driver_pid", driverPid).put("driver_start_ticks", driverStartTicks)
-    node.put("hosts", hosts).put("binding", binding).put("launcher", launcher)
+    node.put("hosts", hosts.name).put("binding", binding.name).put("launcher", launcher.name)
     ui.foreach(node.put("ui", _))
     node.set[ObjectNode]("scratch", Json.array(scratch)((array, path) => array.add(path.toString)))
   }
@@ -71,7 +70,7 @@ object RunSweep {
       val ours = directories(root).filter(dir => OwnFiles.trusted(dir.resolve("run.json")))
       val runs = ours.flatMap(dir => record(dir).map(dir -> _))
       val (running, ended) = runs.partition { case (_, run) =>
-        run.path("state").asText == "running"
+        run.path("state").asText == RunState.Running.name
       }
       val left = running.filter { case (_, run) => ofThisMachine(run) && !driverAlive(run) }
       left.flatMap { case (dir, run) => abandon(dir, run, delete) } ++ forget(ended, kept, delete)
@@ -82,7 +81,7 @@ object RunSweep {
     val left = scratch.filter(p => removable(p) && Files.exists(p))
     val (removed, notes) = left.partitionMap(p => failing(s"remove $p")(delete(p)).toRight(p))
     val marked = failing(s"mark ${dir.getFileName} as abandoned")(
-      new RunDirectory(dir).writeRun(run.put("state", "abandoned"))
+      new RunDirectory(dir).writeRun(run.put("state", RunState.Abandoned.name))
     )
     removed.map(p => s"removed $p, left behind by ${dir.getFileName}, whose driver was killed") ++
       notes ++ marked

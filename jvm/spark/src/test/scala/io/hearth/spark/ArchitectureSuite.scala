@@ -18,6 +18,8 @@ class ArchitectureSuite extends AnyFunSuite {
   private val inSpark = Set(
     "scheduler.cluster.numa.CreatesBackend",
     "scheduler.cluster.numa.DriversPlan",
+    "scheduler.cluster.numa.DriversLaunch",
+    "scheduler.cluster.numa.DriversLog",
     "scheduler.cluster.numa.ExecutorLogs",
     "scheduler.cluster.numa.ExecutorResources",
     "scheduler.cluster.numa.HearthConfig",
@@ -26,10 +28,9 @@ class ArchitectureSuite extends AnyFunSuite {
     "scheduler.cluster.numa.LocalNumaScheduler",
     "scheduler.cluster.numa.NativeScheduler",
     "scheduler.cluster.numa.NumaCoarseGrainedExecutorBackend",
-    "scheduler.cluster.numa.PlacementWatch",
     "scheduler.cluster.numa.PlannedScheduler",
-    "scheduler.cluster.numa.RunningApplication",
     "scheduler.cluster.numa.UserSettings",
+    "scheduler.cluster.numa.Wiring",
     "shuffle.numa.NumaShuffleManager",
     "shuffle.numa.RegisteredLocalDirs"
   ).map("org.apache.spark." + _)

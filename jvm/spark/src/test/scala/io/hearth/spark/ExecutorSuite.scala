@@ -8,22 +8,12 @@ import io.hearth.core.{Redaction, UserError}
 import io.hearth.core.launch.Binding
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.IdSet
+import io.hearth.spark.testing.Places
+import io.hearth.spark.testing.Places.place
 
 class ExecutorSuite extends AnyFunSuite {
 
-  private def place(id: Int, host: String) = ExecutorPlan(
-    id,
-    IdSet(id * 2, id * 2 + 1),
-    IdSet(id / 2),
-    taskSlots = 2,
-    heapMb = 2048,
-    offHeapMb = 0,
-    overheadMb = 384,
-    javaOptions = Vector("-XX:+UseParallelGC"),
-    host
-  )
-
-  private val places = Vector(place(0, "a"), place(1, "a"), place(2, "b"), place(3, "b"))
+  private val places = Places.of(4)
 
   private def filled(target: Int, held: Int*) =
     PoolSnapshot(places, held.toSet, target, stopping = false).toFill.map(_.id)

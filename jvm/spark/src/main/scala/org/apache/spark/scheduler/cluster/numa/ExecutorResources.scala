@@ -10,7 +10,7 @@ import org.apache.spark.resource.{ResourceInformation, ResourceProfile, Resource
 
 import io.hearth.core.UserError
 import io.hearth.core.plan.{ExecutorPlan, Plan}
-import io.hearth.core.topology.{GpuNodes, SysTree}
+import io.hearth.core.topology.GpuNodes
 import io.hearth.spark.ResourceShares
 
 /**
@@ -18,15 +18,20 @@ import io.hearth.spark.ResourceShares
  * divides its own among executors: found once, on this machine, by the user's discovery script. Left to
  * themselves, all executors would find and use the same ones.
  */
-private[spark] class ExecutorResources(conf: SparkConf, plan: Plan) extends Logging {
+private[spark] class ExecutorResources(conf: SparkConf, plan: Plan, nodes: GpuNodes)
+    extends Logging {
 
-  private lazy val shares: Map[Int, Map[String, ResourceInformation]] = divide()
+  // Written once, before executors start; read by the pool's thread.
+  @volatile private var shares = Map.empty[Int, Map[String, ResourceInformation]]
 
-  /** @throws UserError when there are fewer than the plan's executors need */
-  def check(): Unit = shares.toVector.sortBy(_._1).foreach { case (place, resources) =>
-    resources.values.foreach(r =>
-      logInfo(s"Place $place has ${r.name} ${r.addresses.map(withNode).mkString(", ")}")
-    )
+  /** Finds and divides them. @throws UserError when there are fewer than the plan's executors need */
+  def open(): Unit = {
+    shares = divide()
+    shares.toVector.sortBy(_._1).foreach { case (place, resources) =>
+      resources.values.foreach(r =>
+        logInfo(s"Place $place has ${r.name} ${r.addresses.map(withNode).mkString(", ")}")
+      )
+    }
   }
 
   /** Writes the file that tells an executor its share; absent when there are no custom resources. */
@@ -58,8 +63,6 @@ private[spark] class ExecutorResources(conf: SparkConf, plan: Plan) extends Logg
     } yield (place, name -> new ResourceInformation(name, mine.toArray))
     parts.groupMap(_._1)(_._2).map { case (place, of) => place -> of.toMap }
   }
-
-  private lazy val nodes = new GpuNodes(new SysTree(Path.of("/")))
 
   private def withNode(address: String): String =
     nodes.nodeOf(address).fold(s"$address (node not known)")(node => s"$address (node $node)")

@@ -2,8 +2,12 @@ package org.apache.spark.scheduler.cluster.numa
 
 import java.util.concurrent.TimeUnit
 
+import org.apache.spark.SparkConf
 import org.apache.spark.internal.config.{ConfigBuilder, ConfigEntry, OptionalConfigEntry}
 import org.apache.spark.network.util.ByteUnit
+
+import io.hearth.core.plan.{WorkloadKind => Kind}
+import io.hearth.spark
 
 /**
  * Every key of hearth, by Spark's own configuration builder: default, check, document, since-version.
@@ -20,10 +24,10 @@ private[spark] object HearthConfig {
     )
     .version("0.1.0")
     .stringConf
-    .checkValues(Set("node", "machine"))
+    .checkValues(spark.HostNames.all.map(_.name).toSet)
     .createWithDefault("node")
 
-  val BindingMode: ConfigEntry[String] = ConfigBuilder("spark.hearth.binding")
+  val Binding: ConfigEntry[String] = ConfigBuilder("spark.hearth.binding")
     .doc(
       "`required`: an executor whose CPUs or memory nodes the kernel refuses to bind is not started and the " +
         "application ends, saying what is missing. `preferred`: it goes on unbound, with a warning and a note " +
@@ -31,7 +35,7 @@ private[spark] object HearthConfig {
     )
     .version("0.1.0")
     .stringConf
-    .checkValues(Set("required", "preferred", "off"))
+    .checkValues(spark.BindingMode.all.map(_.name).toSet)
     .createWithDefault("required")
 
   val Launcher: ConfigEntry[String] = ConfigBuilder("spark.hearth.launcher")
@@ -42,7 +46,7 @@ private[spark] object HearthConfig {
     )
     .version("0.1.0")
     .stringConf
-    .checkValues(Set("process", "docker"))
+    .checkValues(spark.Launcher.all.map(_.name).toSet)
     .createWithDefault("process")
 
   val Neighbours: ConfigEntry[String] = ConfigBuilder("spark.hearth.neighbours")
@@ -69,7 +73,7 @@ private[spark] object HearthConfig {
     .doc("What the application is, for the plan: sql, ml, graph or etl.")
     .version("0.1.0")
     .stringConf
-    .checkValues(Set("sql", "ml", "graph", "etl"))
+    .checkValues(Kind.all.map(_.name).toSet)
     .createOptional
 
   val InputSize: OptionalConfigEntry[Long] = ConfigBuilder("spark.hearth.input")
@@ -120,7 +124,7 @@ private[spark] object HearthConfig {
   /** In the order of the documentation page. */
   val all: Vector[ConfigEntry[_]] = Vector(
     Hosts,
-    BindingMode,
+    Binding,
     Launcher,
     WorkloadKind,
     InputSize,
@@ -131,4 +135,13 @@ private[spark] object HearthConfig {
     RunsDirectory,
     RunsKept
   )
+
+  def hosts(conf: SparkConf): spark.HostNames =
+    spark.HostNames.all.find(_.name == conf.get(Hosts)).head
+
+  def binding(conf: SparkConf): spark.BindingMode =
+    spark.BindingMode.all.find(_.name == conf.get(Binding)).head
+
+  def launcher(conf: SparkConf): spark.Launcher =
+    spark.Launcher.all.find(_.name == conf.get(Launcher)).head
 }

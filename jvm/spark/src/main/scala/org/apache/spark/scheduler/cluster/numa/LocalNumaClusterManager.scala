@@ -12,7 +12,7 @@ import org.apache.spark.util.Utils
 
 import io.hearth.core.Terminal
 import io.hearth.core.plan.{Beside, Plan, PlanMode, Reason}
-import io.hearth.spark.{ApplicationToken, MasterUrl}
+import io.hearth.spark.{ApplicationToken, DriverJvm, MasterUrl}
 
 /**
  * The masters `local-numa`, `local-numa[N]` and `local-numa[NxM]`: one executor for each part of the plan,
@@ -73,7 +73,7 @@ private[spark] class PlannedScheduler(sc: SparkContext, plan: Plan)
   override def createBackend(sc: SparkContext): SchedulerBackend = {
     // Before there is an endpoint: it answers every executor with the settings of its first answer.
     sc.conf.set(ApplicationToken.Key, UUID.randomUUID.toString)
-    new LocalNumaBackend(this, sc, plan)
+    new LocalNumaBackend(this, sc, Wiring.parts(sc, plan, DriverJvm.here()))
   }
 }
 

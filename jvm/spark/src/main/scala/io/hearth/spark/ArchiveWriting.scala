@@ -1,0 +1,65 @@
+package io.hearth.spark
+
+import java.util.concurrent.atomic.AtomicReference
+
+import io.hearth.core.launch.ArchiveUse
+
+/**
+ * How executors use the class-data archive. Where there is none one executor alone writes it when it
+ * ends; where that one is killed, the next that starts does.
+ *
+ * @param choose finds the archive, or where it is to be
+ */
+final class ArchiveWriting(
+    choose: () => ArchiveUse,
+    clearing: Clearing,
+    keeping: Bookkeeping,
+    log: Log
+) {
+  private val chosen = new AtomicReference[ArchiveUse](ArchiveUse.Without("not looked for yet"))
+  private val writer = new AtomicReference[Option[String]](None)
+
+  def open(): Unit = {
+    val use = keeping.attempt(choose()).getOrElse {
+      ArchiveUse.Without("its directory cannot be used")
+    }
+    chosen.set(use)
+    use match {
+      case ArchiveUse.Without(reason) => log.info(s"No class-data archive for executors: $reason")
+      case _ =>
+    }
+  }
+
+  /** JVM options of an executor that is about to start. */
+  def optionsFor(executorId: String): Vector[String] = chosen.get match {
+    case write: ArchiveUse.Write =>
+      if (!writer.compareAndSet(None, Some(executorId))) Vector.empty
+      else {
+        clearing.removeLater(write.partial)
+        write.options
+      }
+    case other => other.options
+  }
+
+  /** Whether an executor is to write the archive when it ends, which takes some seconds more. */
+  def pending: Boolean = writer.get.nonEmpty
+
+  /** An executor has ended; what it has written whole is used from now on. */
+  def exited(executorId: String, code: Int): Unit = chosen.get match {
+    case write: ArchiveUse.Write if writer.get.contains(executorId) =>
+      if (keeping.attempt(write.publish(code)).contains(true)) {
+        chosen.set(ArchiveUse.Ready(write.archive))
+        log.info(
+          s"Wrote the class-data archive ${write.archive}: executors start from it from now on"
+        )
+      }
+      writer.set(None)
+    case _ =>
+  }
+
+  /** An executor could not be started. */
+  def notStarted(executorId: String): Unit = {
+    writer.updateAndGet(_.filterNot(_ == executorId))
+    ()
+  }
+}

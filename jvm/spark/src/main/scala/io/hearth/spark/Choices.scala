@@ -1,0 +1,40 @@
+package io.hearth.spark
+
+/** `spark.hearth.binding`: what happens where the kernel refuses to bind an executor. */
+sealed abstract class BindingMode(val name: String)
+
+object BindingMode {
+  case object Required extends BindingMode("required")
+  case object Preferred extends BindingMode("preferred")
+  case object Off extends BindingMode("off")
+  val all: Vector[BindingMode] = Vector(Required, Preferred, Off)
+}
+
+/** `spark.hearth.launcher`: what an executor is to the machine. */
+sealed abstract class Launcher(val name: String)
+
+object Launcher {
+  case object AsProcess extends Launcher("process")
+  case object InContainer extends Launcher("docker")
+  val all: Vector[Launcher] = Vector(AsProcess, InContainer)
+}
+
+/** `spark.hearth.hosts`: what a host is to Spark's scheduler. */
+sealed abstract class HostNames(val name: String)
+
+object HostNames {
+  case object OfNodes extends HostNames("node")
+  case object OfMachine extends HostNames("machine")
+  val all: Vector[HostNames] = Vector(OfNodes, OfMachine)
+}
+
+/** How far a run has come, in its record. */
+sealed abstract class RunState(val name: String)
+
+object RunState {
+  case object Running extends RunState("running")
+  case object Finished extends RunState("finished")
+
+  /** The driver was killed. */
+  case object Abandoned extends RunState("abandoned")
+}

@@ -1,0 +1,24 @@
+package io.hearth.spark
+
+import java.nio.file.Path
+import java.util.concurrent.atomic.AtomicReference
+
+/**
+ * Names to a [[Reaper]] what is to go should this driver be killed. That may fail, with one warning: the
+ * next application then clears up.
+ */
+final class Clearing(start: () => Reaper, keeping: Bookkeeping) extends AutoCloseable {
+  private val reaper = new AtomicReference[Option[Reaper]](None)
+
+  def open(): Unit = reaper.set(keeping.attempt(start()))
+
+  def watch(pid: Long, startTicks: Long): Unit = say(_.watch(pid, startTicks))
+  def removeLater(directory: Path): Unit = say(_.removeLater(directory))
+  def markAbandoned(run: Path): Unit = say(_.markAbandoned(run))
+
+  /** The driver has cleared up itself. */
+  override def close(): Unit = say(_.close())
+
+  private def say(what: Reaper => Unit): Unit =
+    reaper.get.foreach(running => keeping.attempt(what(running)))
+}

@@ -1,0 +1,74 @@
+package io.hearth.spark
+
+import io.hearth.core.plan.ExecutorPlan
+
+/** What Spark's scheduler is asked, and what it is made to do, about executors. */
+trait SchedulerSide {
+
+  /** Whether it still has an executor. */
+  def knows(executorId: String): Boolean
+
+  def removeEnded(executorId: String): Unit
+
+  /** @param byApplication whether its tasks are to blame */
+  def removeLost(executorId: String, code: Int, byApplication: Boolean, reason: String): Unit
+
+  /** Ends the application; called once. */
+  def giveUp(reason: String): Unit
+}
+
+/** Carries out what [[Supervision]] decides. */
+final class ExecutorSupervisor(
+    initial: Supervision,
+    scheduler: SchedulerSide,
+    pool: ExecutorPool,
+    explain: (String, Int) => String,
+    lastWords: String => String,
+    archive: ArchiveWriting,
+    nowMs: () => Long,
+    log: Log
+) extends PoolListener {
+  private var state = initial
+
+  /** Called by Spark's listener bus. */
+  def finishedTask(executorId: String): Unit = synchronized {
+    state = state.finishedTask(executorId)
+  }
+
+  override def exited(member: Member, code: Int, asked: Boolean): Unit = {
+    archive.exited(member.id, code)
+    val exit = ExecutorExit(
+      member.id,
+      member.place.id,
+      member.process.pid,
+      code,
+      asked,
+      scheduler.knows(member.id),
+      explain(member.id, code),
+      if (asked) "" else lastWords(member.id)
+    )
+    carryOut(decide(_.exited(exit, pool.running.map(_.id).toSet, nowMs())))
+  }
+
+  override def notStarted(place: ExecutorPlan, cause: Throwable): Unit =
+    carryOut(decide(_.notStarted(place, cause)))
+
+  private def decide(step: Supervision => (Supervision, Vector[Measure])): Vector[Measure] =
+    synchronized {
+      val (next, measures) = step(state)
+      state = next
+      measures
+    }
+
+  private def carryOut(measures: Vector[Measure]): Unit = measures.foreach {
+    case Measure.Note(sentence) => log.info(sentence)
+    case Measure.Complain(sentence) => log.error(sentence)
+    case Measure.RemoveEnded(id) => scheduler.removeEnded(id)
+    case Measure.RemoveLost(id, code, byApplication, reason) =>
+      scheduler.removeLost(id, code, byApplication, reason)
+    case Measure.GiveUp(reason) =>
+      log.error(s"The application ends: $reason")
+      pool.startNoMore()
+      scheduler.giveUp(reason)
+  }
+}

@@ -1,0 +1,93 @@
+package io.hearth.spark
+
+import java.io.IOException
+import java.nio.file.{FileAlreadyExistsException, Files, Path}
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicReference
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import io.hearth.core.UserError
+import io.hearth.core.placement.PlacementReport
+
+/**
+ * The record of a run and its executors' logs. Where the record cannot be kept the logs still need a
+ * place: one beside the scratch directories, which goes when the application ends.
+ *
+ * @param root where all runs are; may fail as the record may
+ * @param describe the record at this moment
+ */
+final class KeptRun(
+    root: () => Path,
+    appId: String,
+    scratch: ScratchDirectories,
+    describe: RunState => RunRecord,
+    clearing: Clearing,
+    keeping: Bookkeeping,
+    remove: Path => Unit
+) {
+  private case class Place(directory: RunDirectory, kept: Boolean)
+  private val place = new AtomicReference[Option[Place]](None)
+  // Written by the pool's thread, read by the UI's.
+  private val logDirectories = new ConcurrentHashMap[String, Path]()
+
+  /** @throws UserError where an earlier run has this application's id */
+  def open(plan: JsonNode): Path = {
+    val opened =
+      keeping.attempt(create()).fold(Place(createBeside(), kept = false))(Place(_, kept = true))
+    place.set(Some(opened))
+    keeping.attempt(opened.directory.writePlan(plan))
+    write(RunState.Running)
+    keeping.attempt(opened.directory.reserve())
+    clearing.markAbandoned(opened.directory.run)
+    opened.directory.path
+  }
+
+  /** Writes the record anew: there is more to remove should this driver be killed. */
+  def update(): Unit = write(RunState.Running)
+
+  def placement(report: PlacementReport): Unit = attempt(_.writePlacement(report.toJson))
+
+  /** In the run's directory; where that is full, in the executor's scratch directory. */
+  def createLogs(executorId: String): Path = {
+    val kept = place.get.flatMap(at => keeping.attempt(at.directory.createExecutor(executorId)))
+    val directory = kept.getOrElse(Files.createDirectories(scratch.logs(executorId)))
+    logDirectories.put(executorId, directory)
+    directory
+  }
+
+  /** Of an executor that was never started, where they would have been. */
+  def logsOf(executorId: String): Path =
+    logDirectories.getOrDefault(executorId, scratch.logs(executorId))
+
+  def close(): Unit = place.get.foreach { at =>
+    attempt(_.release())
+    write(RunState.Finished)
+    if (!at.kept) keeping.attempt(remove(at.directory.path))
+  }
+
+  private def write(state: RunState): Unit = attempt(_.writeRun(describe(state).toJson))
+
+  private def attempt(what: RunDirectory => Unit): Unit =
+    place.get.foreach(at => keeping.attempt(what(at.directory)))
+
+  private def create(): RunDirectory = {
+    val all = root()
+    try RunDirectory.create(all, appId)
+    catch {
+      case e: FileAlreadyExistsException =>
+        throw new UserError(
+          s"spark.app.id: '$appId' is the name of an earlier run in $all; choose another or none",
+          Some(e)
+        )
+    }
+  }
+
+  private def createBeside(): RunDirectory =
+    try {
+      val parent = Files.createDirectories(scratch.roots.head.getParent)
+      val directory = Files.createTempDirectory(parent, "hearth-run-")
+      clearing.removeLater(directory)
+      new RunDirectory(directory)
+    } catch { case e: IOException => throw ScratchDirectories.unusable(scratch.roots.head, e) }
+}

@@ -1,0 +1,166 @@
+package io.hearth.spark
+
+import java.util.concurrent.{ScheduledExecutorService, TimeUnit}
+
+import scala.util.control.NonFatal
+
+import io.hearth.core.launch.Binding
+import io.hearth.core.placement.{Finding, PlacementReport, Subject}
+
+/** What is to be done about the placement of executors now. */
+sealed trait PlacementStep
+
+object PlacementStep {
+  case object Wait extends PlacementStep
+
+  /** At the threads alone. */
+  case object Look extends PlacementStep
+
+  /** All there is, with a table for the log. */
+  case object ReadNew extends PlacementStep
+}
+
+/**
+ * What is known of the placement of an application's executors, and when it is to be known better. Pure.
+ *
+ * @param reported executors of the last report
+ * @param drifted those of them that were not where they should be
+ * @param seen in which ways executors deviated, by id, when all was read after a look
+ */
+final case class PlacementKnowledge(
+    schedule: PlacementSchedule,
+    reported: Set[String] = Set.empty,
+    drifted: Set[String] = Set.empty,
+    seen: Map[String, Set[String]] = Map.empty
+) {
+  import PlacementStep._
+
+  /** @param registered executors that run and that Spark's scheduler knows */
+  def next(registered: Set[String], now: Long): PlacementStep =
+    if (!registered.subsetOf(reported)) ReadNew
+    else if (registered.nonEmpty && schedule.lookDue(now)) Look
+    else Wait
+
+  def looked(now: Long): PlacementKnowledge = copy(schedule = schedule.looked(now))
+
+  /** @param found in which ways executors deviate, from a look */
+  def readingDue(found: Map[String, Set[String]], now: Long): Boolean =
+    schedule.readingDue(now, changed = found != seen)
+
+  /** After a reading from `start` to `end`. */
+  def read(report: PlacementReport, start: Long, end: Long): PlacementKnowledge = copy(
+    schedule = schedule.read(start, end),
+    reported = report.findings.map(_.subject.executorId).toSet,
+    drifted = report.findings.filter(_.drift.nonEmpty).map(_.subject.executorId).toSet
+  )
+
+  /** What a report says that is news: a warning, or that an executor is where it should be again. */
+  def news(finding: Finding): Option[Either[String, String]] = {
+    val id = finding.subject.executorId
+    if (finding.drift.nonEmpty) Some(Left(finding.warning))
+    else
+      Option.when(drifted.contains(id) && finding.verdict == "as planned")(
+        Right(s"Executor $id is where the plan says again")
+      )
+  }
+}
+
+/**
+ * Reads back from the kernel where the executors are: whenever one has registered, when a look at their
+ * threads shows a change, seldom otherwise, and once more before they stop. The report goes into the run's
+ * record, a table into the log, drift into a warning.
+ *
+ * @param clock owns what is known; it ends with the watch
+ * @param nanoTime as of `System.nanoTime`
+ * @param taken is given each report
+ */
+final class PlacementWatch(
+    appId: String,
+    running: () => Vector[Member],
+    intervalNanos: Long,
+    kernel: Kernel,
+    taken: PlacementReport => Unit,
+    clock: ScheduledExecutorService,
+    nanoTime: () => Long,
+    log: Log
+) {
+  // Owned by the clock's thread; close() takes over after that has ended.
+  private var known = PlacementKnowledge(PlacementSchedule.start(intervalNanos, nanoTime()))
+  @volatile private var registered: () => Set[String] = () => Set.empty
+
+  /** @param executors ids of those that Spark's scheduler knows */
+  def start(executors: () => Set[String]): Unit = {
+    registered = executors
+    val every = PlacementWatch.TickMillis
+    clock.scheduleWithFixedDelay(() => careful(tick()), every, every, TimeUnit.MILLISECONDS)
+    ()
+  }
+
+  /** Takes a last report while the executors still run. */
+  def close(): Unit = {
+    clock.shutdown()
+    clock.awaitTermination(PlacementWatch.CloseSeconds, TimeUnit.SECONDS)
+    careful(take(members, asTable = known.reported.isEmpty))
+  }
+
+  /** A tick that fails is told, and the next one comes. */
+  private def careful(work: => Unit): Unit =
+    try work
+    catch { case NonFatal(e) => log.fault("The placement of executors could not be read", e) }
+
+  private def members: Vector[Member] = {
+    val ids = registered()
+    running().filter(m => ids.contains(m.id))
+  }
+
+  private def tick(): Unit = {
+    val now = members
+    known.next(now.map(_.id).toSet, nanoTime()) match {
+      case PlacementStep.ReadNew => take(now, asTable = true)
+      case PlacementStep.Look => look(now)
+      case PlacementStep.Wait =>
+    }
+  }
+
+  private def look(members: Vector[Member]): Unit = {
+    known = known.looked(nanoTime())
+    val found = deviations(members)
+    if (known.readingDue(found, nanoTime())) {
+      take(members, asTable = false)
+      known = known.copy(seen = found)
+    }
+  }
+
+  /** In which ways each bound executor deviates, from a look; no entry for one without. */
+  private def deviations(members: Vector[Member]): Map[String, Set[String]] = {
+    for {
+      member <- members if member.bound
+      glance <- kernel.glance(member.process.pid)
+      ways = glance.deviations(PlacementWatch.subject(member).planned) if ways.nonEmpty
+    } yield member.id -> ways
+  }.toMap
+
+  private def take(members: Vector[Member], asTable: Boolean): Unit = if (members.nonEmpty) {
+    val start = nanoTime()
+    val report = kernel.placement(appId, members.map(PlacementWatch.subject))
+    if (asTable) log.info(report.table.mkString("Placement, from the kernel:\n", "\n", ""))
+    report.findings.flatMap(known.news).foreach(_.fold(log.warn, log.info))
+    known = known.read(report, start, nanoTime())
+    taken(report)
+  }
+}
+
+object PlacementWatch {
+  private val TickMillis = 500L
+  private val CloseSeconds = 10L
+
+  private def subject(member: Member): Subject = Subject(
+    member.id,
+    member.place.id,
+    member.place.host,
+    member.process.pid,
+    member.startTicks,
+    Binding(member.place.cpus, member.place.memoryNodes),
+    member.bound
+  )
+}

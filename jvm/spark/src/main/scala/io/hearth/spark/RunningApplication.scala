@@ -1,0 +1,61 @@
+package io.hearth.spark
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import io.hearth.core.placement.PlacementReport
+
+/**
+ * What belongs to one application while it runs, opened and closed in order: the reaper that outlives it,
+ * its record, its scratch directories, the class-data archive of its executors.
+ *
+ * @param check whether everything is there that its executors need. @throws io.hearth.core.UserError
+ * @param sweep clears up behind earlier applications; what it did, a sentence each
+ * @param plan as it may be kept
+ */
+final class RunningApplication(
+    check: () => Unit,
+    sweep: () => Vector[String],
+    plan: JsonNode,
+    parts: RunningApplication.Parts,
+    log: Log
+) {
+  import parts._
+
+  /** Makes the record and the scratch directories; no executor is started yet. @throws UserError */
+  def open(): Unit = {
+    check()
+    keeping.attempt(sweep()).foreach(_.foreach(log.info))
+    clearing.open()
+    val kept = run.open(plan)
+    scratch.open()
+    nameDriversDirectories()
+    archive.open()
+    log.info(s"hearth keeps this run in $kept")
+  }
+
+  def placementTaken(report: PlacementReport): Unit = {
+    run.placement(report)
+    nameDriversDirectories()
+  }
+
+  /** All executors have ended. What was never opened is not closed. */
+  def close(): Unit = {
+    scratch.close()
+    run.close()
+    clearing.close()
+  }
+
+  /** The next application removes them should the reaper be killed too: they stand in the record. */
+  private def nameDriversDirectories(): Unit = if (drivers.nameNew()) run.update()
+}
+
+object RunningApplication {
+  final case class Parts(
+      keeping: Bookkeeping,
+      clearing: Clearing,
+      run: KeptRun,
+      scratch: ScratchDirectories,
+      drivers: DriverDirectories,
+      archive: ArchiveWriting
+  )
+}

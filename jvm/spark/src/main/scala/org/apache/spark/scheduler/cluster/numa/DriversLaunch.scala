@@ -1,0 +1,82 @@
+package org.apache.spark.scheduler.cluster.numa
+
+import java.io.File
+import java.nio.file.Path
+
+import org.apache.spark.{SecurityManager, SparkConf, SparkContext}
+import org.apache.spark.internal.config.{EXECUTOR_CLASS_PATH, EXECUTOR_LIBRARY_PATH}
+import org.apache.spark.launcher.JavaModuleOptions
+import org.apache.spark.rpc.RpcEndpointAddress
+import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend
+import org.apache.spark.util.{ShutdownHookManager, Utils}
+
+import io.hearth.core.Redaction
+import io.hearth.core.launch.ClassPath
+import io.hearth.spark.{ApplicationLaunch, ApplicationToken, DriverJvm}
+
+/** What all executors of an application have in common, from its driver. */
+private[spark] object DriversLaunch {
+
+  def describe(
+      sc: SparkContext,
+      appId: String,
+      jvm: DriverJvm,
+      redaction: Redaction
+  ): ApplicationLaunch = {
+    val conf = sc.conf
+    ApplicationLaunch(
+      appId = appId,
+      java = s"${conf.getOption("spark.executorEnv.JAVA_HOME").getOrElse(jvm.javaHome)}/bin/java",
+      classPath = classPath(conf, jvm),
+      sparkOptions = JavaModuleOptions.defaultModuleOptionArray.toVector ++ startupOptions(conf),
+      userOptions = UserSettings.executorJavaOptions(conf),
+      environment = sc.executorEnvs.toMap ++ libraryPath(conf, jvm) ++ secrets(sc),
+      driverUrl = driverUrl(sc),
+      token = conf.get(ApplicationToken.Key),
+      redaction = redaction
+    )
+  }
+
+  /** The driver's temporary directories that there are now. */
+  def temporaryDirectories(sc: SparkContext, jvm: DriverJvm): Vector[Path] = {
+    val roots = (jvm.temporary +: Utils.getConfiguredLocalDirs(sc.conf).toVector).distinct
+    val temporary = roots
+      .flatMap(root => Option(new File(root).listFiles).toVector.flatten)
+      .filter(ShutdownHookManager.hasShutdownDeleteDir)
+    (temporary ++ sc.env.blockManager.diskBlockManager.localDirs).map(_.toPath)
+  }
+
+  /** What an executor must know before it can ask the driver; secrets are no part of a command line. */
+  private def startupOptions(conf: SparkConf): Seq[String] =
+    Utils
+      .sparkJavaOpts(conf, SparkConf.isExecutorStartupConf)
+      .filterNot(_.startsWith(s"-D${SecurityManager.SPARK_AUTH_SECRET_CONF}="))
+
+  private def secrets(sc: SparkContext): Map[String, String] = {
+    val security = sc.env.securityManager
+    val shared =
+      if (security.isAuthenticationEnabled())
+        Map(SecurityManager.ENV_AUTH_SECRET -> security.getSecretKey())
+      else Map.empty[String, String]
+    shared ++ security.getEnvironmentForSslRpcPasswords
+  }
+
+  /** Where this driver listens: of a port that was taken Spark goes on to another. */
+  private def driverUrl(sc: SparkContext): String =
+    RpcEndpointAddress(sc.env.rpcEnv.address, CoarseGrainedSchedulerBackend.ENDPOINT_NAME).toString
+
+  /** The user's entries, this jar, then the driver's own class path: what the driver sees, executors see. */
+  private def classPath(conf: SparkConf, jvm: DriverJvm): Vector[String] = {
+    val own = new File(getClass.getProtectionDomain.getCodeSource.getLocation.toURI).getPath
+    val users = conf.get(EXECUTOR_CLASS_PATH).toVector.flatMap(_.split(File.pathSeparator))
+    ClassPath.collapse((users ++ (own +: jvm.classPath)).distinct, ClassPath.jarsOf)
+  }
+
+  private def libraryPath(conf: SparkConf, jvm: DriverJvm): Map[String, String] =
+    conf
+      .get(EXECUTOR_LIBRARY_PATH)
+      .map(path =>
+        "LD_LIBRARY_PATH" -> (path +: jvm.environment("LD_LIBRARY_PATH").toVector).mkString(":")
+      )
+      .toMap
+}

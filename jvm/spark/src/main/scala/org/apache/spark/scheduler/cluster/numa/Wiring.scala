@@ -1,0 +1,220 @@
+package org.apache.spark.scheduler.cluster.numa
+
+import java.nio.file.Path
+import java.time.Instant
+import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
+
+import org.apache.spark.{SparkConf, SparkContext, SPARK_VERSION}
+import org.apache.spark.executor.ExecutorExitCode
+import org.apache.spark.internal.config.{
+  EXECUTOR_ATTEMPT_FAILURE_VALIDITY_INTERVAL_MS,
+  MAX_EXECUTOR_FAILURES,
+  SHUFFLE_MANAGER
+}
+import org.apache.spark.internal.config.Deploy.MAX_EXECUTOR_RETRIES
+import org.apache.spark.scheduler.cluster.SchedulerBackendUtils
+import org.apache.spark.shuffle.numa.NumaShuffleManager
+import org.apache.spark.util.Utils
+
+import io.hearth.core.Redaction
+import io.hearth.core.launch.{ArchiveUse, ClassDataArchive}
+import io.hearth.core.plan.{ExecutorPlan, Plan, PlanJson}
+import io.hearth.core.topology.{GpuNodes, SysTree}
+import io.hearth.spark._
+
+/**
+ * Makes the parts of an application under `local-numa` and gives each what it needs of the others, of the
+ * settings and of the machine: threads, clocks, paths, environment, the starter of processes. Nothing is
+ * started, written or asked of the disk here.
+ */
+private[spark] object Wiring {
+
+  def parts(sc: SparkContext, plan: Plan, jvm: DriverJvm): LocalNumaParts =
+    new Wiring(sc, plan, jvm).parts
+
+  /** Spark's own exit codes of executors (SparkExitCode, ExecutorExitCode). */
+  private val SparkExitCodes = 50 to 57
+
+  /** What the user set of `spark.executor.maxNumFailures` counts in all, otherwise as standalone does. */
+  def lossHistory(conf: SparkConf): LossHistory = LossHistory(
+    conf
+      .get(MAX_EXECUTOR_FAILURES)
+      .fold[LossLimit](LossLimit.InARow(conf.get(MAX_EXECUTOR_RETRIES)))(LossLimit.InAll(_)),
+    conf.get(EXECUTOR_ATTEMPT_FAILURE_VALIDITY_INTERVAL_MS).filter(_ > 0)
+  )
+
+  private def thread(name: String): ScheduledExecutorService =
+    Executors.newSingleThreadScheduledExecutor { work =>
+      val thread = new Thread(work, name)
+      thread.setDaemon(true)
+      thread
+    }
+}
+
+private class Wiring(sc: SparkContext, plan: Plan, jvm: DriverJvm) {
+  private val conf = sc.conf
+  private val log = DriversLog
+  private val kernel = new LiveKernel(Path.of("/"))
+  private val redaction = Redaction.of(conf.getOption)
+  private val launcher = HearthConfig.launcher(conf)
+  private val binding = HearthConfig.binding(conf)
+  private val appId = conf
+    .getOption("spark.app.id")
+    .getOrElse(s"local-numa-${System.currentTimeMillis}-${jvm.pid}")
+
+  private val runsChosen = conf.get(HearthConfig.RunsDirectory)
+
+  /** May be a name that the locale of this JVM cannot write. */
+  private def runs: Path =
+    runsChosen.map(Path.of(_)).getOrElse(RunDirectory.root(jvm.environment, jvm.userHome))
+
+  private val keeping = new Bookkeeping(
+    s"The application goes on, but hearth cannot keep all of it where ${HearthConfig.RunsDirectory.key} " +
+      s"says (${runsChosen.getOrElse("left at its default")})",
+    log.warn
+  )
+  private val clearing = new Clearing(
+    () => Reaper.start(),
+    new Bookkeeping(
+      "Should this driver be killed, its temporary directories stay until the next application here " +
+        "removes them",
+      log.warn
+    )
+  )
+
+  private val scratch = new ScratchDirectories(
+    Utils.getConfiguredLocalDirs(conf).toVector.map(dir => Path.of(dir, s"hearth-$appId")),
+    clearing,
+    keeping,
+    remove
+  )
+  private val drivers =
+    new DriverDirectories(() => DriversLaunch.temporaryDirectories(sc, jvm), clearing)
+  private val first = record()
+  private val run = new KeptRun(
+    () => runs,
+    appId,
+    scratch,
+    state => first.copy(state = state, scratch = scratch.roots ++ drivers.all),
+    clearing,
+    keeping,
+    remove
+  )
+
+  private val launch = DriversLaunch.describe(sc, appId, jvm, redaction)
+  private val archive = new ArchiveWriting(
+    () => archiveUse(),
+    clearing,
+    new Bookkeeping("Executors of later runs start slower", log.warn),
+    log
+  )
+  private val logs = new ExecutorLogs(sc, run.logsOf)
+  private val resources =
+    new ExecutorResources(conf, plan, new GpuNodes(new SysTree(Path.of("/"))))
+  private val jvms = JvmStarter.of(launcher, appId)
+  private val starter = new ExecutorStarter(
+    ExecutorSettings(launch, binding, hostOf, resources.writeFile, logs.urlFor),
+    jvms,
+    kernel,
+    scratch,
+    run,
+    archive,
+    clearing,
+    log
+  )
+
+  private val application = new RunningApplication(
+    () => { jvms.prepare(); resources.open() },
+    () => RunSweep.sweep(runs, conf.get(HearthConfig.RunsKept), remove),
+    PlanJson.write(PlanJson.shown(plan, redaction)),
+    RunningApplication.Parts(keeping, clearing, run, scratch, drivers, archive),
+    log
+  )
+  private val pool =
+    new ExecutorPool(plan.executors, starter.start, Wiring.thread("hearth-executor-pool"))
+  private val placement = new PlacementWatch(
+    appId,
+    () => pool.running,
+    TimeUnit.SECONDS.toNanos(conf.get(HearthConfig.PlacementInterval)),
+    kernel,
+    application.placementTaken,
+    Wiring.thread("hearth-placement"),
+    () => System.nanoTime,
+    log
+  )
+
+  def parts: LocalNumaParts = LocalNumaParts(
+    appId,
+    math.min(
+      plan.executors.size,
+      SchedulerBackendUtils.getInitialTargetExecutorNumber(conf, plan.executors.size)
+    ),
+    application,
+    archive,
+    pool,
+    placement,
+    () => announce(),
+    supervise
+  )
+
+  private def supervise(scheduler: SchedulerSide) = new ExecutorSupervisor(
+    Supervision(Wiring.lossHistory(conf)),
+    scheduler,
+    pool,
+    explain,
+    id => ExitStatus.lastWords(run.logsOf(id).resolve("stderr")),
+    archive,
+    () => System.currentTimeMillis,
+    log
+  )
+
+  /** Executors read these from the driver's settings; the user's shuffle manager stands. */
+  private def announce(): Unit = {
+    conf.set(NumaShuffleManager.RegistryKey, scratch.roots.head.toString)
+    conf.setIfMissing(SHUFFLE_MANAGER, classOf[NumaShuffleManager].getName)
+    logs.attach()
+  }
+
+  /** In words, with the file that tells more where its JVM has crashed. */
+  private def explain(executorId: String, code: Int): String =
+    if (Wiring.SparkExitCodes.contains(code))
+      s"exit $code: ${ExecutorExitCode.explainExitCode(code)}"
+    else
+      ExitStatus.explain(code) +
+        ExitStatus.crashReport(run.logsOf(executorId)).fold("")(file => s"; its report is $file")
+
+  private def hostOf(place: ExecutorPlan): String = HearthConfig.hosts(conf) match {
+    case HostNames.OfMachine => Utils.localCanonicalHostName()
+    case HostNames.OfNodes => place.host
+  }
+
+  private def archiveUse(): ArchiveUse =
+    if (!conf.get(HearthConfig.ClassDataArchive))
+      ArchiveUse.Without(s"${HearthConfig.ClassDataArchive.key} is false")
+    else
+      ClassDataArchive.use(
+        ClassDataArchive.directory(jvm.environment, jvm.userHome),
+        launch.classPath,
+        s"${launch.java} ${jvm.javaVersion}",
+        appId
+      )
+
+  private def record(): RunRecord = RunRecord(
+    appId = appId,
+    name = sc.appName,
+    master = sc.master,
+    sparkVersion = SPARK_VERSION,
+    machine = RunRecord.thisMachine,
+    driverPid = jvm.pid,
+    driverStartTicks = kernel.startTicks(jvm.pid),
+    startedAt = Instant.now(),
+    state = RunState.Running,
+    hosts = HearthConfig.hosts(conf),
+    binding = binding,
+    launcher = launcher,
+    ui = sc.uiWebUrl,
+    scratch = Vector.empty
+  )
+
+  private def remove(path: Path): Unit = Utils.deleteRecursively(path.toFile)
+}

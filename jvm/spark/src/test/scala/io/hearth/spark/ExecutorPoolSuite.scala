@@ -1,0 +1,199 @@
+package io.hearth.spark
+
+import java.util.concurrent.{CompletableFuture, ExecutionException}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.plan.ExecutorPlan
+import io.hearth.spark.testing.{FakeProcess, HandDriven, Places}
+
+/** Executors are started, lost, replaced and ended: no process and no waiting, the test drives both. */
+class ExecutorPoolSuite extends AnyFunSuite {
+
+  /** A pool of places, and what happens around it. */
+  private class World(places: Int) extends PoolListener {
+    val thread = new HandDriven
+    var processes: Map[String, FakeProcess] = Map.empty
+    var heard: Vector[String] = Vector.empty
+    var make: Int => FakeProcess = pid => new FakeProcess(pid)
+    var whenStarting: String => Unit = _ => ()
+    val pool = new ExecutorPool(Places.of(places), start, thread)
+
+    private def start(id: String, place: ExecutorPlan): Member = {
+      whenStarting(id)
+      val process = make(1000 + id.toInt)
+      processes += id -> process
+      Member(id, place, process, startTicks = 1, bound = true)
+    }
+
+    def begin(executors: Int): CompletableFuture[Unit] = {
+      val started = pool.start(executors, this)
+      thread.run()
+      started
+    }
+
+    def exits(id: String, code: Int): Unit = {
+      processes(id).exit(code)
+      thread.run()
+    }
+
+    def target(executors: Int): Unit = {
+      pool.setTarget(executors)
+      thread.run()
+    }
+
+    /** Executor ids by place. */
+    def held: Map[Int, String] = pool.running.map(m => m.place.id -> m.id).toMap
+
+    override def exited(member: Member, code: Int, asked: Boolean): Unit =
+      heard :+= s"${member.id} exit $code${if (asked) " asked" else ""}"
+    override def notStarted(place: ExecutorPlan, cause: Throwable): Unit =
+      heard :+= s"place ${place.id} not started: ${cause.getMessage}"
+  }
+
+  test("as many executors are started as are wanted, and none before the application begins") {
+    val world = new World(4)
+    world.target(4)
+    assert(world.held.isEmpty)
+    assert(world.begin(2).isDone)
+    assert(world.held == Map(0 -> "0", 2 -> "1"), "one on each host")
+  }
+
+  test("a lost executor's successor has its place and another id") {
+    val world = new World(3)
+    world.begin(3)
+    assert(world.held == Map(0 -> "0", 2 -> "1", 1 -> "2"))
+    world.exits("1", 137)
+    assert(world.heard == Vector("1 exit 137"))
+    assert(world.held == Map(0 -> "0", 2 -> "3", 1 -> "2"))
+    assert(world.pool.hasEnded("1") && !world.pool.hasEnded("3"))
+  }
+
+  test("a lower target ends no executor by itself, and fills no place of one that ends") {
+    val world = new World(3)
+    world.begin(3)
+    world.target(1)
+    assert(world.processes.values.forall(_.signals.isEmpty))
+    world.exits("0", 0)
+    world.exits("1", 0)
+    assert(world.held.values.toSet == Set("2"))
+    world.exits("2", 1)
+    assert(world.held == Map(0 -> "3"))
+  }
+
+  test("a higher target fills free places, as many as there are") {
+    val world = new World(3)
+    world.begin(0)
+    assert(world.held.isEmpty)
+    world.target(2)
+    assert(world.held.size == 2)
+    world.target(9)
+    assert(world.held.keySet == Set(0, 1, 2))
+  }
+
+  test("executors that Spark ends get SIGTERM, those that stay SIGKILL when the grace is over") {
+    val world = new World(2)
+    world.make = pid => new FakeProcess(pid, heedsTerm = pid == 1000)
+    world.begin(2)
+    world.target(0)
+    world.pool.end(Seq("0", "1", "77"), graceSeconds = 10)
+    world.thread.run()
+    assert(world.heard == Vector("0 exit 143 asked"))
+    world.thread.advance(9.9)
+    assert(world.processes("1").signals == Vector("TERM"))
+    world.thread.advance(0.2)
+    assert(world.processes("1").signals == Vector("TERM", "KILL"))
+    assert(world.heard.last == "1 exit 137 asked" && world.held.isEmpty)
+  }
+
+  test("a decommissioned executor's end is no loss, and its place is filled again") {
+    val world = new World(2)
+    world.begin(2)
+    world.pool.expectExit(Seq("0"))
+    world.exits("0", 0)
+    assert(world.heard == Vector("0 exit 0 asked"))
+    assert(world.held(0) == "2")
+    world.exits("2", 1)
+    assert(world.heard.last == "2 exit 1", "what was expected of one is not of its successor")
+  }
+
+  test("a first executor that cannot be started is the reason why the application does not begin") {
+    val world = new World(3)
+    world.whenStarting = id => if (id == "1") throw new IllegalStateException("refused")
+    val failure = intercept[ExecutionException](world.begin(3).get())
+    assert(failure.getCause.getMessage == "refused")
+    assert(world.processes.keySet == Set("0"), "none is started after it")
+    assert(world.heard.isEmpty)
+  }
+
+  test("a successor that cannot be started is told with its place, and the pool goes on") {
+    val world = new World(2)
+    world.begin(2)
+    world.whenStarting = _ => throw new IllegalStateException("refused")
+    world.exits("1", 1)
+    assert(world.heard == Vector("1 exit 1", "place 1 not started: refused"))
+    world.whenStarting = _ => ()
+    world.target(2)
+    assert(world.held.keySet == Set(0, 1))
+  }
+
+  test("a stop while executors are being started is in force before the next of them") {
+    val world = new World(4)
+    world.whenStarting = id => if (id == "1") { world.pool.stop(10); () }
+    val started = world.begin(4)
+    assert(world.processes.keySet == Set("0", "1"))
+    val failure = intercept[ExecutionException](started.get())
+    assert(failure.getCause.getMessage.contains("stopped while its executors were being started"))
+  }
+
+  test("after a stop nothing can be started any more, and whoever tries is told") {
+    val world = new World(2)
+    assert(world.pool.stop(10) != null)
+    world.thread.run()
+    assert(world.pool.stop(10).isDone)
+    assert(world.begin(2).isCompletedExceptionally)
+    assert(world.processes.isEmpty)
+  }
+
+  test("executors that end by themselves get no signal, and the stop is over with the last") {
+    val world = new World(2)
+    world.begin(2)
+    val stopped = world.pool.stop(graceSeconds = 10)
+    world.thread.advance(3)
+    world.exits("0", 0)
+    assert(!stopped.isDone)
+    world.exits("1", 0)
+    assert(stopped.isDone && world.thread.isShutdown)
+    world.thread.advance(60)
+    assert(world.processes.values.forall(_.signals.isEmpty))
+    assert(world.heard == Vector("0 exit 0 asked", "1 exit 0 asked"))
+    assert(world.held.isEmpty, "no place is filled again")
+  }
+
+  test(
+    "a stop sends SIGTERM after the grace, SIGKILL two seconds later, and waits no longer then"
+  ) {
+    val world = new World(1)
+    world.make = pid => new FakeProcess(pid, heedsTerm = false, heedsKill = false)
+    world.begin(1)
+    val stopped = world.pool.stop(graceSeconds = 10)
+    val signals = world.processes("0")
+    world.thread.advance(9.9)
+    assert(signals.signals.isEmpty)
+    world.thread.advance(0.2)
+    assert(signals.signals == Vector("TERM"))
+    world.thread.advance(2)
+    assert(signals.signals == Vector("TERM", "KILL") && !stopped.isDone)
+    world.thread.advance(5)
+    assert(stopped.isDone)
+  }
+
+  test("an application that is given up has no successors for those it loses then") {
+    val world = new World(2)
+    world.begin(2)
+    world.pool.startNoMore()
+    world.exits("0", 1)
+    world.target(2)
+    assert(world.held.keySet == Set(1))
+  }
+}

@@ -1,0 +1,328 @@
+package io.hearth.spark
+
+import java.io.IOException
+import java.nio.file.{Files, Path}
+import java.time.Instant
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.scalatest.Outcome
+import org.scalatest.funsuite.FixtureAnyFunSuite
+
+import io.hearth.core.{Redaction, UserError}
+import io.hearth.core.affinity.BindingRefused
+import io.hearth.core.json.Json
+import io.hearth.core.launch.{ArchiveUse, LaunchSpec}
+import io.hearth.spark.testing.{FakeKernel, FakeProcess, Heard, Places}
+
+/** An application is opened, its executors are started, it is closed: in a directory, with no process. */
+class RunningApplicationSuite extends FixtureAnyFunSuite {
+
+  override type FixtureParam = World
+
+  override def withFixture(test: OneArgTest): Outcome = {
+    val root = Files.createTempDirectory("application")
+    try withFixture(test.toNoArgTest(new World(root)))
+    finally World.delete(root)
+  }
+
+  test("while an application runs its record says so, and a reaper knows what is to go") { world =>
+    world.application.open()
+    assert(world.record.contains("\"state\" : \"running\""))
+    assert(Files.readString(world.runs.resolve("app-1/plan.json")).contains("\"a\" : \"plan\""))
+    assert(Files.isDirectory(world.scratchRoot))
+    assert(
+      world.reaper.read == Vector(
+        s"file ${world.runs.resolve("app-1/run.json")}",
+        s"directory ${world.scratchRoot}",
+        "directory /tmp/spark-1"
+      )
+    )
+    assert(world.record.contains("/tmp/spark-1"), "should the reaper be killed too")
+  }
+
+  test(
+    "when it ends its record stays and says so, its directories go, its reaper has nothing to do"
+  ) { world =>
+    world.application.open()
+    world.starter.start("0", Places.of(1).head)
+    world.application.close()
+    assert(world.record.contains("\"state\" : \"finished\""))
+    assert(Files.exists(world.runs.resolve("app-1/executors/0/stderr")))
+    assert(!Files.exists(world.scratchRoot))
+    assert(world.reaper.read.last == "quit")
+  }
+
+  test("directories that the driver makes later are named to the reaper and in the record, once") {
+    world =>
+      world.application.open()
+      world.temporary :+= Path.of("/tmp/spark-2")
+      val report = world.kernel.placement("app-1", Vector.empty)
+      world.application.placementTaken(report)
+      world.application.placementTaken(report)
+      assert(world.reaper.read.count(_ == "directory /tmp/spark-2") == 1)
+      assert(world.reaper.read.count(_ == "directory /tmp/spark-1") == 1)
+      assert(world.record.contains("/tmp/spark-2"))
+  }
+
+  test("an id that another application has is refused, and nothing of the other's is removed") {
+    world =>
+      world.application.open()
+      val second = new World(world.root)
+      val refused = intercept[UserError](second.application.open()).getMessage
+      assert(refused.startsWith("spark.app.id: 'app-1' is the name of an earlier run in "))
+      second.application.close()
+      assert(Files.isDirectory(world.scratchRoot))
+      assert(world.record.contains("\"state\" : \"running\""))
+  }
+
+  test("a local directory that cannot be used is named, and what was made before it goes") {
+    world =>
+      val blocked = Files.writeString(world.root.resolve("file"), "").resolve("hearth-app-1")
+      val second = new World(world.root, more = Vector(blocked))
+      val refused = intercept[UserError](second.application.open()).getMessage
+      assert(refused.startsWith(s"spark.local.dir: $blocked cannot be used: "))
+      second.application.close()
+      assert(!Files.exists(world.scratchRoot))
+      assert(second.record.contains("\"state\" : \"finished\""))
+  }
+
+  test("what executors lack is found before anything is made") { world =>
+    world.check = () => throw new UserError("spark.hearth.launcher: docker cannot be used here")
+    intercept[UserError](world.application.open())
+    world.application.close()
+    assert(world.root.toFile.list.isEmpty)
+    assert(world.reaper.read.isEmpty)
+  }
+
+  test("where no record can be kept executors still have logs, and one warning says why") { world =>
+    Files.writeString(world.runs, "a file")
+    world.application.open()
+    world.starter.start("0", Places.of(1).head)
+    val logs = world.jvms.specs.head.stderr
+    assert(Files.exists(logs.getParent))
+    assert(logs.startsWith(world.scratchRoot.getParent))
+    world.application.close()
+    assert(!Files.exists(logs.getParent))
+    assert(world.log.of("warn").size == 1 && world.log.of("warn").head.contains("cannot keep"))
+    assert(world.scratchRoot.getParent.toFile.list.isEmpty)
+  }
+
+  test(
+    "an executor is started in its place with directories of its own, and the reaper watches it"
+  ) { world =>
+    world.application.open()
+    val place = Places.of(2)(1)
+    val member = world.starter.start("3", place)
+    val spec = world.jvms.specs.head
+    assert(member.bound && spec.binding.map(_.cpus).contains(place.cpus))
+    assert(spec.workDirectory == world.scratchRoot.resolve("3/work"))
+    assert(Files.isDirectory(world.scratchRoot.resolve("3/tmp")))
+    assert(spec.environment("SPARK_EXECUTOR_DIRS") == world.scratchRoot.resolve("3").toString)
+    assert(world.reaper.read.last == s"process ${member.process.pid} ${member.startTicks}")
+    assert(
+      world.log.of("info").last ==
+        s"Started executor 3 in place 1 as process ${member.process.pid}, bound to CPUs 2-3, memory nodes 0"
+    )
+  }
+
+  test("a refused binding fails the start and says what else there is") { world =>
+    world.application.open()
+    world.jvms.refuse = true
+    val refused = intercept[UserError](world.starter.start("0", Places.of(1).head)).getMessage
+    assert(refused.contains("sched_setaffinity"))
+    assert(refused.endsWith("or set spark.hearth.binding=preferred to go on unbound"))
+    assert(world.jvms.specs.isEmpty)
+  }
+
+  test(
+    "a refused binding that the user does not insist on is a warning, and no claim to be bound"
+  ) { world =>
+    val preferring = new World(world.root, binding = BindingMode.Preferred)
+    preferring.application.open()
+    preferring.jvms.refuse = true
+    val member = preferring.starter.start("0", Places.of(1).head)
+    assert(!member.bound)
+    assert(preferring.jvms.specs.map(_.binding) == Vector(None))
+    assert(!preferring.jvms.specs.head.command.exists(_.startsWith("-Dhearth.bound=")))
+    assert(preferring.log.of("warn").head.startsWith("Executor 0 goes on unbound: "))
+    assert(preferring.log.of("info").last.endsWith("not bound"))
+  }
+
+  test("without binding none is asked for") { world =>
+    val off = new World(world.root, binding = BindingMode.Off)
+    off.application.open()
+    assert(!off.starter.start("0", Places.of(1).head).bound)
+    assert(off.jvms.specs.head.binding.isEmpty)
+  }
+
+  test("one executor alone writes the class-data archive, and later ones start from it") { world =>
+    world.archiveMissing()
+    world.application.open()
+    val first = world.startAs("0")
+    assert(world.archived == Vector("-XX:ArchiveClassesAtExit=" + world.partial))
+    assert(world.reaper.read.contains(s"directory ${world.partial}"))
+    world.startAs("1")
+    assert(world.archived.isEmpty && world.archive.pending)
+    Files.writeString(world.partial, "classes")
+    world.ends(first, 0)
+    assert(Files.readString(world.whole) == "classes" && !world.archive.pending)
+    assert(world.log.of("info").last.startsWith(s"Wrote the class-data archive ${world.whole}"))
+    world.startAs("2")
+    assert(world.archived.contains(s"-XX:SharedArchiveFile=${world.whole}"))
+  }
+
+  test(
+    "an archive whose writer was killed is not used, no stop waits for it, its successor writes it"
+  ) { world =>
+    world.archiveMissing()
+    world.application.open()
+    val first = world.startAs("0")
+    val other = world.startAs("1")
+    Files.writeString(world.partial, "half of the cla")
+    world.ends(other, 137)
+    assert(world.archive.pending, "the writer still runs")
+    world.ends(first, 137)
+    assert(!world.archive.pending)
+    assert(!Files.exists(world.partial) && !Files.exists(world.whole))
+    world.startAs("2")
+    assert(world.archived == Vector("-XX:ArchiveClassesAtExit=" + world.partial))
+    assert(world.archive.pending)
+  }
+
+  test("an archive whose writer could not even start is written by the next") { world =>
+    world.archiveMissing()
+    world.application.open()
+    world.jvms.refuse = true
+    intercept[UserError](world.startAs("0"))
+    assert(!world.archive.pending)
+    world.jvms.refuse = false
+    world.startAs("1")
+    assert(world.archived == Vector("-XX:ArchiveClassesAtExit=" + world.partial))
+  }
+
+  test("a cache that cannot be used is one warning, and executors start without an archive") {
+    world =>
+      world.archiveUse = () => throw new IOException("read-only")
+      world.application.open()
+      world.startAs("0")
+      assert(world.archived.isEmpty)
+      assert(world.log.of("warn").size == 1 && world.log.of("warn").head.endsWith(": read-only"))
+  }
+}
+
+object World {
+  def delete(path: Path): Unit = if (Files.exists(path)) {
+    val all = Using.resource(Files.walk(path))(_.iterator.asScala.toVector)
+    all.reverse.foreach(Files.delete)
+  }
+
+  final class FakeJvms(kernel: FakeKernel) extends JvmStarter {
+    var specs: Vector[LaunchSpec] = Vector.empty
+
+    /** Whether the kernel lets nothing be bound. */
+    var refuse = false
+
+    override def prepare(): Unit = ()
+    override def start(spec: LaunchSpec, executorId: String): Process = {
+      if (refuse && spec.binding.nonEmpty)
+        throw new BindingRefused(
+          "sched_setaffinity",
+          22,
+          "the kernel refused sched_setaffinity for CPUs 0"
+        )
+      specs :+= spec
+      val process = new FakeProcess(specs.size.toLong)
+      kernel.threads += process.pid -> Vector.empty
+      process
+    }
+  }
+}
+
+/** An application below a directory, with everything around it that a test may change. */
+final class World(
+    val root: Path,
+    binding: BindingMode = BindingMode.Required,
+    more: Vector[Path] = Vector.empty
+) {
+  val log = new Heard
+  val kernel = new FakeKernel
+  val jvms = new World.FakeJvms(kernel)
+  val reaper = new FakeProcess(9)
+  val runs: Path = root.resolve("runs")
+  val scratchRoot: Path = root.resolve("local/hearth-app-1")
+  var temporary: Vector[Path] = Vector(Path.of("/tmp/spark-1"))
+  var check: () => Unit = () => ()
+  var archiveUse: () => ArchiveUse = () => ArchiveUse.Without("a test")
+
+  private val keeping = new Bookkeeping("hearth cannot keep all of it", log.warn)
+  private val clearing = new Clearing(() => new Reaper(reaper), keeping)
+  private val scratch =
+    new ScratchDirectories(scratchRoot +: more, clearing, keeping, World.delete)
+  private val drivers = new DriverDirectories(() => temporary, clearing)
+  private val run =
+    new KeptRun(() => runs, "app-1", scratch, describe, clearing, keeping, World.delete)
+  val archive = new ArchiveWriting(() => archiveUse(), clearing, keeping, log)
+  val application = new RunningApplication(
+    () => check(),
+    () => Vector.empty,
+    Json.obj().put("a", "plan"),
+    RunningApplication.Parts(keeping, clearing, run, scratch, drivers, archive),
+    log
+  )
+  private val launch = ApplicationLaunch(
+    appId = "app-1",
+    java = "/jdk/bin/java",
+    classPath = Vector("/h.jar"),
+    sparkOptions = Vector.empty,
+    userOptions = Vector.empty,
+    environment = Map.empty,
+    driverUrl = "spark://S@h:7",
+    token = "t-1",
+    redaction = Redaction.of(_ => None)
+  )
+  val starter = new ExecutorStarter(
+    ExecutorSettings(launch, binding, _.host, (_, _) => None, _ => None),
+    jvms,
+    kernel,
+    scratch,
+    run,
+    archive,
+    clearing,
+    log
+  )
+
+  private def describe(state: RunState) = RunRecord(
+    "app-1",
+    "a name",
+    "local-numa",
+    "4.3.0",
+    "here",
+    1,
+    1,
+    Instant.EPOCH,
+    state,
+    HostNames.OfNodes,
+    binding,
+    Launcher.AsProcess,
+    None,
+    scratch.roots ++ drivers.all
+  )
+
+  def record: String = Files.readString(runs.resolve("app-1/run.json"))
+
+  def whole: Path = root.resolve("cache/executor-1.jsa")
+  def partial: Path = root.resolve("cache/executor-1.app-1.part")
+  def archiveMissing(): Unit = {
+    Files.createDirectories(whole.getParent)
+    archiveUse = () => ArchiveUse.Write(partial, whole)
+  }
+
+  def startAs(id: String): Member = starter.start(id, Places.of(1).head)
+  def ends(member: Member, code: Int): Unit = archive.exited(member.id, code)
+
+  /** The JVM options about an archive, of the executor that was started last. */
+  def archived: Vector[String] =
+    jvms.specs.last.javaOptions.filter(o => o.contains("Archive") || o.contains("Xshare"))
+}

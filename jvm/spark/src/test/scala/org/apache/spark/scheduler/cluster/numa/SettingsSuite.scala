@@ -1,0 +1,59 @@
+package org.apache.spark.scheduler.cluster.numa
+
+import org.apache.spark.SparkConf
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.spark._
+
+/** What the user asks for by master and settings is understood, or refused by name before anything starts. */
+class SettingsSuite extends AnyFunSuite {
+
+  private def conf(pairs: (String, String)*): SparkConf =
+    new SparkConf(false).set("spark.hearth.neighbours", "ignore").setAll(pairs)
+
+  private def refusal(master: String, pairs: (String, String)*): String =
+    intercept[RuntimeException](DriversPlan.planFor(conf(pairs: _*), master, Map.empty)).getMessage
+
+  test("what cannot be done is refused by name") {
+    assert(refusal("local-numa[0]").contains("master 'local-numa[0]' is not one that hearth knows"))
+    assert(refusal("local-numa[two]").contains("local-numa[4x12] (4 executors of 12 cores)"))
+    assert(refusal("local-numa[999x999]").startsWith("master 'local-numa[999x999]': "))
+    assert(
+      refusal("local-numa[1x1]", "spark.executor.memory" -> "900t")
+        .contains("spark.executor.memory")
+    )
+    assert(refusal("local-numa", "spark.hearth.hosts" -> "rack").contains("spark.hearth.hosts"))
+    assert(
+      refusal("local-numa", "spark.hearth.plan" -> "/no/such/plan")
+        .contains("/no/such/plan cannot be read")
+    )
+  }
+
+  test("one JVM has no GPUs to give, and says what else to ask for") {
+    val gpu = conf("spark.task.resource.gpu.amount" -> "1")
+    val message = intercept[RuntimeException](ExecutorResources.refuse(gpu)).getMessage
+    assert(message.startsWith("spark.task.resource.gpu.amount: the plan is one JVM"))
+    assert(message.contains("local-numa[N]"))
+  }
+
+  test("each value of a setting that is documented is one that hearth acts on") {
+    for (mode <- BindingMode.all)
+      assert(HearthConfig.binding(conf("spark.hearth.binding" -> mode.name)) == mode)
+    for (launcher <- Launcher.all)
+      assert(HearthConfig.launcher(conf("spark.hearth.launcher" -> launcher.name)) == launcher)
+    for (hosts <- HostNames.all)
+      assert(HearthConfig.hosts(conf("spark.hearth.hosts" -> hosts.name)) == hosts)
+    assert(HearthConfig.binding(conf()) == BindingMode.Required)
+    assert(HearthConfig.launcher(conf()) == Launcher.AsProcess)
+    assert(HearthConfig.hosts(conf()) == HostNames.OfNodes)
+  }
+
+  test("an application survives as many losses as the user says, else as on a standalone cluster") {
+    assert(Wiring.lossHistory(conf()) == LossHistory(LossLimit.InARow(10), None))
+    val set =
+      conf("spark.executor.maxNumFailures" -> "1", "spark.deploy.maxExecutorRetries" -> "3")
+    assert(Wiring.lossHistory(set).limit == LossLimit.InAll(1))
+    val recent = conf("spark.executor.failuresValidityInterval" -> "2s")
+    assert(Wiring.lossHistory(recent).validMs.contains(2000L))
+  }
+}
