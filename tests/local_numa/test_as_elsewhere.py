@@ -103,6 +103,8 @@ def test_listeners_hear_of_each_executor_its_loss_and_its_successor(application)
     assert sorted(executor for executor, _ in lost) == ["0", "1"], "each is told once"
     assert "exit 137: killed by SIGKILL" in removed["0"]
     assert "decommission" in removed["1"].lower()
+    assert "Lost executor 0 " in site.log
+    assert "Lost executor 1 " not in site.log
 
 
 def test_the_successors_of_a_decommissioned_and_a_killed_executor_work(application):

@@ -59,17 +59,6 @@ def test_a_full_disk_ends_the_application_and_says_so(site: Site, size: str, jar
     assert failed_in_order(site, outcome)
 
 
-def test_a_local_directory_that_cannot_be_used_is_named(site: Site):
-    """Beside a good one: where there is none, Spark itself ends, before its scheduler starts."""
-    (site.root / "file").touch()
-    bad = site.root / "file" / "local"
-    outcome = site.run("pause.py", "1", spark__local__dir=f"{site.root / 'local'},{bad}")
-    assert outcome.code != 0
-    assert f"spark.local.dir: {bad}/hearth-" in outcome.log
-    assert "cannot be used" in outcome.log
-    assert failed_in_order(site, outcome)
-
-
 def test_with_its_ports_taken_an_application_moves_on_and_its_executors_logs_are_shown(site: Site):
     with taken_ports(3) as (ui, driver, blocks):
         outcome = site.run(

@@ -1,9 +1,8 @@
-"""A shuffle between all executors; with `lose`, one of them is killed between two of its reads."""
+"""A shuffle between all executors, one of which is killed between two of its reads."""
 
 import json
 import os
 import signal
-import sys
 import time
 import urllib.request
 from collections import Counter
@@ -33,25 +32,32 @@ def count() -> dict[int, int]:
     return dict(sums.collect())
 
 
+def read() -> dict[str, int]:
+    """Bytes read in all shuffles so far, by where they came from."""
+    address = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/stages"
+    stages = json.load(urllib.request.urlopen(address))
+    names = ("shuffleRemoteBytesRead", "shuffleLocalBytesRead")
+    return {name: sum(stage[name] for stage in stages) for name in names}
+
+
 pids = executor_pids()
 pairs = context.parallelize(range(400), 8).map(slow)
 sums = pairs.reduceByKey(lambda a, b: a + b, 8)
 first = count()
-if "lose" in sys.argv:
-    os.kill(min(pids), signal.SIGKILL)
+before = read()
+os.kill(min(pids), signal.SIGKILL)
 second = count()
 third = dict(pairs.groupByKey(6).mapValues(len).collect())
 expected = dict(Counter(x % 10 for x in range(400)))
-
-stages = json.load(
-    urllib.request.urlopen(f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/stages")
-)
-metrics = {
-    name: sum(stage[name] for stage in stages)
-    for name in ("shuffleRemoteBytesRead", "shuffleLocalBytesRead", "shuffleReadBytes")
-}
 print(
     "RESULT",
-    json.dumps({"right": first == second == third == expected, "executors": len(pids), **metrics}),
+    json.dumps(
+        {
+            "right": first == second == third == expected,
+            "executors": len(pids),
+            "before": before,
+            "after": read(),
+        }
+    ),
 )
 spark.stop()
