@@ -11,6 +11,9 @@ from application import APPS, Site
 MARK = "c4n4ry"
 #: Of a name that tells nothing: kept as it is, but on no command line either.
 PLAIN = "pl41n"
+#: In the application's own arguments: the user's command line shows it, nothing else may.
+ARGUMENT = "4rgum3nt"
+ARGUMENTS = (f"password={ARGUMENT}1", f"jdbc:postgresql://db/shop?user=me&password={ARGUMENT}2")
 #: What the user keeps in a private file; no command line may show it.
 FILE = f"""\
 spark.authenticate true
@@ -32,7 +35,8 @@ def command_lines(found: set[str], ours: int) -> None:
             words = entry.read_bytes().decode(errors="replace")
         except OSError:
             continue
-        if (MARK in words or PLAIN in words) and int(entry.parent.name) != ours:
+        executors = ARGUMENT in words and "--executor-id" in words
+        if (MARK in words or PLAIN in words or executors) and int(entry.parent.name) != ours:
             found.add(words.replace("\0", " "))
 
 
@@ -42,7 +46,7 @@ def holders(root: Path, own: set[Path]) -> list[str]:
     for file in root.rglob("*"):
         if not file.is_file() or file in own or file.is_relative_to(root / "state" / "plans"):
             continue
-        if MARK.encode() in file.read_bytes():
+        if any(secret.encode() in file.read_bytes() for secret in (MARK, ARGUMENT)):
             found.append(str(file.relative_to(root)))
     return found
 
@@ -52,7 +56,8 @@ def test_no_secret_is_written_printed_or_listed_by_ps(site: Site) -> None:
     file = site.root / "private.conf"
     file.write_text(f"{FILE}spark.local.dir {site.root / 'local'}\n")
     words = ["--properties-file", str(file), "--executors", "2", "--cores", "1", "--memory", "512m"]
-    command = [sys.executable, "-m", "hearth", "profile", *words, str(APPS / "pause.py"), "2"]
+    application = [str(APPS / "pause.py"), "2", "4", *ARGUMENTS]
+    command = [sys.executable, "-m", "hearth", "profile", *words, *application]
     environment = {**site.environment, "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", "")}
     log = site.root / "driver.log"
     with log.open("wb") as output:
@@ -86,3 +91,4 @@ def test_no_secret_is_written_printed_or_listed_by_ps(site: Site) -> None:
             capture_output=True, text=True,
         )  # fmt: skip
         assert MARK not in done.stdout + done.stderr
+        assert ARGUMENT not in done.stdout + done.stderr
