@@ -90,7 +90,7 @@ _POWER8 = "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
             ["--conf", "spark.hearth.binding=maybe"],
             "spark.hearth.binding: 'maybe' does not fit: it must be one of required",
         ),
-        (["--machine", "no-box.tar.gz"], "machine: no file or directory has the name 'no-box"),
+        (["--machine", "no-box.tar.gz"], "machine: no file or directory is named 'no-box"),
     ],
 )
 def test_a_plan_that_cannot_be_names_the_option_in_one_line(

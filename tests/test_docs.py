@@ -61,3 +61,23 @@ def test_a_path_that_a_document_links_to_exists() -> None:
 
 def test_architecture_stays_within_two_pages() -> None:
     assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) <= 120
+
+
+#: Words that readers stumbled over, and the numbers that studies once had in place of names.
+_QUAINT = re.compile(r"\bamiss\b|\bgone on with\b|\bwent by idle\b|\bS[1-5]\b")
+
+
+def read_by_people() -> list[Path]:
+    """Documents, and the sources of help, messages and reasons."""
+    code = [*(ROOT / "src").rglob("*.py"), *(ROOT / "jvm").glob("*/src/main/**/*.scala")]
+    return [*DOCUMENTS, *(ROOT / "contract").rglob("*.json"), *code]
+
+
+def test_what_people_read_names_its_sources_and_is_in_plain_english() -> None:
+    found = [
+        f"{file.relative_to(ROOT)}:{number}: {word[0]}"
+        for file in read_by_people()
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        for word in _QUAINT.finditer(line)
+    ]
+    assert not found, "\n".join(found)

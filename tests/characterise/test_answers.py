@@ -43,7 +43,7 @@ def test_three_runs_of_each_are_too_few_to_say_which_measure_moved() -> None:
     gc = {"1x4": {"gc_share": 0.30}, "2x2": {"gc_share": 0.10}}
     found = answer("executors", {"1x4": [10.0, 10.1, 9.9], "2x2": [7.0, 7.1, 6.9]}, measures=gc)
     assert found["why"] == [
-        "3 runs of 2x2 and 1x4 are too few to say what moved: 5 of each are needed"
+        "3 runs of 2x2 and 1x4 are too few to say what changed: 5 of each are needed"
     ]
 
 
@@ -57,7 +57,7 @@ def test_a_way_that_failed_is_named_and_the_others_still_answer() -> None:
 def test_a_question_of_which_nothing_finished_has_no_answer() -> None:
     lost = {"arm": "1x2", "repetition": 0, "failure": "ended with 1"}
     assert answer("sweep", {}, failed=[lost]) == {
-        "sentence": "Nothing finished, so there is no answer.", "why": ["1x2 failed: ended with 1"],
+        "sentence": "No run finished, so there is no answer.", "why": ["1x2 failed: ended with 1"],
     }  # fmt: skip
 
 
@@ -68,9 +68,9 @@ def test_a_sweep_has_a_cell_and_a_class_for_each_configuration() -> None:
     assert [(c["executors"], c["cores"], c["class"]) for c in found["cells"]] == [
         (1, 2, "low CPU use"), (2, 4, "best"), (4, 2, "within 10 % of best"),
     ]  # fmt: skip
-    assert "1 of 2 others lie within 10 %" in found["sentence"]
+    assert "1 of 2 others are within 10 %" in found["sentence"]
     assert found["why"] == [
-        "not measured, so no configuration is put there: high CPI and context switches, "
+        "not measured, so no configuration is classified as: high CPI and context switches, "
         "high L3 misses, low memory bandwidth"
     ]
 
@@ -83,9 +83,9 @@ def test_threads_are_judged_by_the_studys_formula() -> None:
     assert found["scaling"]["smt_scaling"] == pytest.approx(1.25)
     assert found["scaling"]["dp_scaling"] == pytest.approx(2.0)
     assert found["scaling"]["effectiveness"] == pytest.approx(1.25 * (0.538 + 0.231))
-    assert "the further threads do not pay" in found["sentence"]
+    assert "more threads per core do not pay" in found["sentence"]
     once = answer("smt", times)
-    assert "whether the further threads pay is undecided" in once["sentence"]
+    assert "whether more threads per core pay is undecided" in once["sentence"]
     assert "scaling" not in answer("smt", {"one thread": [5.0], "all threads": [4.0]})
 
 

@@ -70,7 +70,7 @@ def test_a_sweep_names_the_fastest_and_the_class_of_the_other(asked) -> None:
 
 def test_a_question_that_cannot_be_answered_says_why_and_what_to_ask(asked) -> None:
     rates = asked[1]["questions"][1]
-    assert rates["reason"].startswith("it asks for a streaming workload: hearth characterise")
+    assert rates["reason"].startswith("it needs a streaming workload: hearth characterise")
     assert "comparison" not in rates
 
 
@@ -112,7 +112,7 @@ def test_a_dry_run_lists_the_ways_and_the_reasons_and_runs_nothing(tmp_path: Pat
     state = tmp_path / "state"
     done = hearth(state, "characterise", "--dry-run", *ONCE, str(TINY))
     assert done.returncode == 0, done.stderr
-    assert "not here: it asks for a streaming workload" in done.stdout
+    assert "not here: it needs a streaming workload" in done.stdout
     assert "runs; for each way 0 warm-up and 1 counted" in done.stdout
     assert not list(state.glob("records/*")) and not list(state.glob("characterisations/*"))
 
@@ -133,13 +133,13 @@ def test_a_folder_named_like_a_workload_is_not_taken_for_an_application(tmp_path
         (["--docker", str(TINY)], "--docker: the questions need processes: see hearth compare"),
         (
             ["--conf", "spark.hearth.launcher=docker", str(TINY)],
-            "spark.hearth.launcher: 'docker' would hold for every run",
+            "spark.hearth.launcher: 'docker' would apply to every run",
         ),
-        (["--questions", "rate", str(TINY)], "'rate' is no question: use executors"),
+        (["--questions", "rate", str(TINY)], "'rate' is not a question: use executors"),
         (["--sweep", "2*2", str(TINY)], "--sweep: '2*2' is not executors x cores"),
         (["--repeat", "0", str(TINY)], "--repeat: 0 is below 1"),
         (["--budget", "soon", str(TINY)], "--budget: 'soon' is not a time"),
-        (["wordcount"], "'wordcount' is no job: did you mean word-count"),
+        (["wordcount"], "'wordcount' is not a job: did you mean word-count"),
         (["word-count", "--iterations", "3"], "word-count has no such parameter"),
         ([], "nothing to run"),
     ],
@@ -160,7 +160,7 @@ def test_an_application_that_fails_is_an_answer_too_and_the_exit_code_tells(
     words = ("--questions", "sweep", "--sweep", "1x2,2x1", *ONCE)
     done = hearth(tmp_path / "state", "characterise", *words, str(broken))
     assert done.returncode == 1
-    assert "Nothing finished, so there is no answer." in done.stdout
+    assert "No run finished, so there is no answer." in done.stdout
     assert "no such table" in " ".join(done.stdout.split())
 
 
@@ -170,7 +170,7 @@ def test_what_no_longer_fits_into_the_budget_is_listed_and_not_run(tmp_path: Pat
     document = json.loads(hearth(state, "characterise", *words, str(TINY)).stdout)
     executors, sweep = document["questions"]
     assert {len(arm["seconds"]) for arm in executors["comparison"]["arms"]} == {1}
-    assert sweep["reason"] == "the budget was spent before it: give a longer --budget"
+    assert sweep["reason"] == "the budget ran out before it: give a longer --budget"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])

@@ -172,8 +172,8 @@ def test_prefetchers_are_switched_only_where_they_can_and_may_be() -> None:
 def test_rates_are_those_of_the_study_and_asked_of_streams_alone() -> None:
     stream = ask("rates", job=job("streaming-network-word-count", "text"))
     assert [dict(arm.parameters)["rate"] for arm in stream.arms] == [str(rate) for rate in RATES]
-    assert "asks for a streaming workload" in str(ask("rates", job=job("sort")).unanswerable)
-    assert "asks for a streaming workload" in str(ask("rates").unanswerable)
+    assert "needs a streaming workload" in str(ask("rates", job=job("sort")).unanswerable)
+    assert "needs a streaming workload" in str(ask("rates").unanswerable)
 
 
 @pytest.mark.parametrize("name", ["word-count", "streaming-network-word-count"])
@@ -182,7 +182,7 @@ def test_either_kind_of_a_workload_is_run_beside_the_other(name: str) -> None:
     assert [(arm.name, arm.job) for arm in arms] == [
         ("batch", "word-count"), ("streaming", "streaming-network-word-count"),
     ]  # fmt: skip
-    assert "not made in both kinds" in str(ask("kinds", job=job("sort")).unanswerable)
+    assert "does not exist in both kinds" in str(ask("kinds", job=job("sort")).unanswerable)
 
 
 def test_a_machine_of_one_node_and_two_cores_says_of_each_question_what_it_lacks() -> None:
@@ -201,7 +201,7 @@ def test_a_machine_of_one_node_and_two_cores_says_of_each_question_what_it_lacks
 
 
 def test_an_unknown_question_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(UserError, match="'executor' is no question: use executors, sweep"):
+    with pytest.raises(UserError, match="'executor' is not a question: use executors, sweep"):
         questions(Surroundings(LAPTOP, plans), ["executor"])
 
 

@@ -68,7 +68,7 @@ def test_one_run_of_each_is_no_reason_to_bind(compared) -> None:
 
 def test_what_this_machine_cannot_tell_is_absent_with_a_reason(compared) -> None:
     native, bound, docker = compared[1]["arms"]
-    assert "/nowhere/docker.sock" in docker["skipped"] or "no docker" in docker["skipped"]
+    assert "/nowhere/docker.sock" in docker["skipped"] or "docker command" in docker["skipped"]
     for arm in (native, bound):
         assert 0 <= arm["measures"]["gc_share"] < 1
         assert arm["measures"]["cpu_s"] > 1
@@ -121,7 +121,7 @@ def test_the_report_of_a_bare_event_log_needs_no_record(compared) -> None:
     assert made.returncode == 0, made.stderr
     (run,) = json.loads(made.stdout)["runs"]
     assert run["totals"]["tasks"] >= 8
-    assert "an event log does not tell the machine" in page.read_text()
+    assert "an event log does not describe the machine" in page.read_text()
 
 
 def test_a_killed_comparison_leaves_nothing_running(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def running(mark: str) -> list[str]:
         (["--docker", "x.py"], "--docker: each arm sets it: leave it out"),
         (
             ["--conf", "spark.hearth.binding=off", "x.py"],
-            "spark.hearth.binding: 'off' would hold for every run",
+            "spark.hearth.binding: 'off' would apply to every run",
         ),
         (["--repeat", "0", "x.py"], "--repeat: 0 is below 1"),
         (["--budget", "soon", "--executors", "2", "--cores", "1", "x.py"], "'soon' is not a time"),

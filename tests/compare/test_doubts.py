@@ -57,7 +57,7 @@ def own_state(arm: str, repetition: int, place: int, draw: random.Random) -> flo
     ("disturbed", "kind", "remedy"),
     [
         (slow_first, "slow-first", "warm up longer (--warmup"),
-        (drift, "drift", "let it come to rest and repeat"),
+        (drift, "drift", "let it settle and repeat"),
         (outlier, "outlier", "repeat on a quiet machine"),
         (two_groups, "two-groups", "compare the report of one of each"),
         (own_state, "own-state", "or repeat another day"),

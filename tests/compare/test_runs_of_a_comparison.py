@@ -92,7 +92,7 @@ def test_an_arm_that_fails_is_run_no_more_and_its_failed_run_has_no_time(tmp_pat
     ]  # fmt: skip
     assert len(kept.outcomes) == 6
     verdict = compared(kept.head, kept.outcomes).verdict
-    assert "bound failed, and was run no more: ended with 1: out of memory" in verdict.why
+    assert "bound failed and was not run again: ended with 1: out of memory" in verdict.why
 
 
 @pytest.mark.parametrize(("against_baseline", "later"), [(True, 0), (False, 2)])
@@ -116,7 +116,7 @@ def test_a_failing_application_gives_no_verdict_and_an_exit_code_that_tells(
     told = json.loads(done.stdout)
     assert told["verdict"]["choice"] is None
     assert told["verdict"]["sentence"].startswith("No verdict: native never finished")
-    assert any("native failed, and was run no more" in why for why in told["verdict"]["why"])
+    assert any("native failed and was not run again" in why for why in told["verdict"]["why"])
     outcomes = only_comparison(tmp_path / "state").outcomes
     assert [o.repetition for o in outcomes] == [0, 0]
     assert all(str(o.failure).startswith("ended with 3") for o in outcomes)

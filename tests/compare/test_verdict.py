@@ -83,9 +83,11 @@ def test_containers_that_win_are_held_against_the_unbound_executors_too():
     said = compared(
         head("native", "unbound", "docker"), [*runs("native", _NATIVE), *unbound, *docker]
     )
-    assert said["verdict"]["sentence"].startswith("Bind, by containers: docker takes 0.80")
+    assert said["verdict"]["sentence"].startswith("Bind, with containers: docker takes 0.80")
     assert said["verdict"]["why"][0].startswith("docker against unbound: 0.89 of its time")
-    assert said["verdict"]["why"][0].endswith("the binding itself pays, beside the partitioning")
+    assert said["verdict"]["why"][0].endswith(
+        "the binding itself pays, in addition to the partitioning"
+    )
 
 
 def test_a_difference_within_the_noise_is_no_reason_to_bind():
@@ -103,7 +105,7 @@ def test_partitioning_that_pays_without_binding_is_told_apart_from_binding():
         head("native", "unbound", "bound"), [*runs("native", _NATIVE), *unbound, *bound]
     )
     assert said["verdict"]["choice"] == "bound"
-    shown = "it is the partitioning that pays; of the binding it is not shown"
+    shown = "the partitioning pays; that the binding does is not shown"
     assert shown in said["verdict"]["why"][0]
 
 
@@ -124,7 +126,7 @@ def test_warm_ups_and_failures_do_not_count_and_a_failure_is_told():
     said = compared(head("native", "bound"), [*runs("native", _NATIVE), *warm, *bound, *failed])
     assert said["arms"][1]["seconds"] == [8.0, 8.1, 7.9, 8.2, 7.8]
     assert (
-        "bound failed, and was run no more: ended with 1: out of memory" in said["verdict"]["why"]
+        "bound failed and was not run again: ended with 1: out of memory" in said["verdict"]["why"]
     )
 
 

@@ -106,7 +106,7 @@ def third_is_told(hearth: Command) -> None:
     assert third.returncode == 0
     assert re.search(r"  beside  CPUs [01] shared: .* of \S+ \(process \d+\) on CPUs", third.stderr)
     reasons = json.loads(hearth("plan", *asked, "--json").stdout)["reasons"]
-    assert "beside them nothing fits" in reasons[-1]["because"]
+    assert "next to them nothing fits" in reasons[-1]["because"]
     elsewhere = hearth("plan", *asked, "--machine", "1 node of 16 GB, 2 cores", "--json").stdout
     assert "neighbours" not in elsewhere
 

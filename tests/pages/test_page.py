@@ -226,4 +226,4 @@ def test_a_characterisation_shows_each_question_and_a_sweep_as_a_heat_map(
     cells = shown.locator("[aria-label='sweep heat map'] tbody td").all_inner_texts()
     assert cells == ["", "5.1 s, best", "6.1 s, unexplained", ""]
     said = shown.locator("#question1").inner_text()
-    assert "Not answered here: one NUMA node alone may be used here" in said
+    assert "Not answered here: only one NUMA node may be used here" in said

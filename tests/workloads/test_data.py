@@ -215,7 +215,7 @@ def test_a_generation_ended_by_kill_is_resumed_to_the_same_bytes(tmp_path: Path)
     os.truncate(short / "part-00000.parquet", 100)
     others = [group("vectors-dense", folder, 5, "48m") for folder in (whole, short)]
     said = made(*joined(words, *others))
-    assert "0 of 4 parts were there already" not in said.splitlines()[0]
+    assert "0 of 4 parts existed already" not in said.splitlines()[0]
     assert (torn / "part-00000.parquet").stat().st_mtime_ns == kept
     for folder in (torn, short):
         assert manifest(folder) == manifest(whole)
@@ -275,11 +275,11 @@ def test_a_disk_that_fills_meanwhile_ends_it_with_one_line(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["text", "--size", "100k", "--seed", "1"], "below the least, 262144 bytes"),
+        (["text", "--size", "100k", "--seed", "1"], "below the minimum of 262144 bytes"),
         (["text", "--size", "1m", "--seed", "x"], "--seed: 'x' is not a whole number"),
         (["text", "--size", "1m", "--seed", "1", "--users", "3"], "text has no such parameter"),
         (["txet", "--size", "1m", "--seed", "1"], "'txet' is no generator"),
-        (["text", "--size", "1m", "--seed", "1"], "holds files, but no data set"),
+        (["text", "--size", "1m", "--seed", "1"], "contains files, but no data set"),
     ],
 )
 def test_what_cannot_be_made_is_refused(tmp_path: Path, words: list[str], said: str) -> None:

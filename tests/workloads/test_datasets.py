@@ -58,12 +58,12 @@ def test_the_name_changes_with_all_that_decides_the_bytes() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"seed": 8}, "holds data of seed 8, wanted is 7"),
-        ({"version": 1}, "holds data of version 1, wanted is 2"),
-        ({"size_bytes": 5}, "holds data of size_bytes 5, wanted is 1048576"),
-        ({"generator": "tags"}, "holds data of generator tags, wanted is text"),
-        ({"parameters": {"vocabulary": "5"}}, "holds data of vocabulary 5, wanted is 1000"),
-        ({"parameters": {}}, "holds data of vocabulary None, wanted is 1000"),
+        ({"seed": 8}, "holds data with seed 8, not 7"),
+        ({"version": 1}, "holds data with version 1, not 2"),
+        ({"size_bytes": 5}, "holds data with size_bytes 5, not 1048576"),
+        ({"generator": "tags"}, "holds data with generator tags, not text"),
+        ({"parameters": {"vocabulary": "5"}}, "holds data with vocabulary 5, not 1000"),
+        ({"parameters": {}}, "holds data with vocabulary None, not 1000"),
     ],
 )
 def test_a_folder_of_other_data_is_refused_by_what_differs(
@@ -95,7 +95,7 @@ def test_a_size_that_the_disk_has_no_room_for_is_refused_before_anything_is_made
 ) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(datasets.shutil, "disk_usage", lambda _: usage(10, 10, (1 << 20) - 1))
-    with pytest.raises(UserError, match=r"--size: 1 MB do not fit, .* are free"):
+    with pytest.raises(UserError, match=r"--size: 1 MB does not fit, .* is free"):
         ensure(WANTED, tmp_path / "new" / "d")
     assert not (tmp_path / "new").exists()
 

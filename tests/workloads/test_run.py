@@ -119,8 +119,8 @@ def test_a_job_that_crashes_says_why_and_keeps_its_log(with_data: Command, tmp_p
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["wordcount"], "'wordcount' is no job: did you mean word-count"),
-        (["xyzzy"], "'xyzzy' is no job: 'hearth run --list' shows them"),
+        (["wordcount"], "'wordcount' is not a job: did you mean word-count"),
+        (["xyzzy"], "'xyzzy' is not a job: 'hearth run --list' shows them"),
         (["word-count", "--size", "2"], "--size: '2' is not a size"),
         (["word-count", "--size", "two"], "--size: 'two' is not a size"),
         (["word-count", "--size", "900000t"], "--size: "),
@@ -133,7 +133,7 @@ def test_a_job_that_crashes_says_why_and_keeps_its_log(with_data: Command, tmp_p
         (["word-count", "stray"], "'stray' is not understood"),
         (["--partitions", "2"], "the job's name comes first"),
         (["word-count", "--seed", "-1"], "--seed: -1 is below 0"),
-        (["word-count", "--port", "70000"], "--port: 70000 is no port"),
+        (["word-count", "--port", "70000"], "--port: 70000 is not a port"),
         (["word-count", "--conf", "nonsense"], "--conf: 'nonsense' is not key=value"),
     ],
 )
@@ -153,7 +153,7 @@ def test_bad_words_of_run_end_in_one_line(
     [
         (["--repeat", "0"], "--repeat: 0 is out of range: give 1 to"),
         (["--warmup", "-1"], "--warmup: -1 is out of range: give 0 to"),
-        (["--jobs", "word-count,wordcount"], "'wordcount' is no job: did you mean word-count"),
+        (["--jobs", "word-count,wordcount"], "'wordcount' is not a job: did you mean word-count"),
         (["--jobs", "word-count,word-count"], "--jobs: word-count is named twice"),
         (["--jobs", "word-count", "--masters", "local[2],lokal"], "--master: 'lokal'"),
         (["--jobs", "word-count", "--masters", "yarn,yarn"], "--masters: yarn is named twice"),
@@ -176,7 +176,7 @@ def test_a_folder_of_another_seed_is_refused(with_data: Command, home: Path) -> 
     assert with_data("run", "word-count", *PLAIN, "--data", str(mine)).returncode == 0
     done = with_data("run", "word-count", *PLAIN, "--data", str(mine), "--seed", "2")
     assert done.returncode == 2
-    assert f"'{mine}' holds data of seed 1, wanted is 2" in done.stderr
+    assert f"'{mine}' holds data with seed 1, not 2" in done.stderr
 
 
 def test_the_list_and_a_jobs_help_say_what_the_catalogue_knows(hearth: Command) -> None:
@@ -185,7 +185,7 @@ def test_the_list_and_a_jobs_help_say_what_the_catalogue_knows(hearth: Command) 
     assert "word-count" in listed
     assert hearth("run").stdout == listed
     shown = hearth("run", "word-count", "--help").stdout
-    for part in ("stresses", "published", "--partitions", "S4"):
+    for part in ("stresses", "published", "--partitions", "Awan 2016"):
         assert part in shown
 
 

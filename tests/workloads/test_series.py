@@ -241,7 +241,7 @@ def streaming(events: int, kept_up: bool, **changes: Any) -> dict[str, Any]:
 
 
 def test_a_stream_that_fell_behind_once_did_not_keep_up(tmp_path: Path) -> None:
-    absent = {"absent": "no batch lies after the ramp-up"}
+    absent = {"absent": "no batch is after the ramp-up"}
     kept = results(
         tmp_path,
         case("alpha", "local[2]", 0, 1.0, streaming=streaming(5000, True)),
@@ -338,11 +338,11 @@ def test_an_unknown_master_is_refused(master: str) -> None:
 
 def test_a_suite_lacking_a_job_names_it() -> None:
     assert [entry.label for entry in suite("batch", OFFER)] == ["alpha", "beta", "k-means"]
-    with pytest.raises(UserError, match="'group-by' is no job"):
+    with pytest.raises(UserError, match="'group-by' is not a job"):
         suite("osu", OFFER)
     with pytest.raises(UserError, match="no job of the suite streaming"):
         suite("streaming", OFFER)
-    with pytest.raises(UserError, match="'alpa' is no job: did you mean alpha"):
+    with pytest.raises(UserError, match="'alpa' is not a job: did you mean alpha"):
         named("beta,alpa", OFFER)
 
 
@@ -361,7 +361,7 @@ def test_a_suite_lacking_a_job_names_it() -> None:
          "ValueError: no column a"),
         (["strange"], "strange"),
         (["strange", "hearth: record r1"], "strange"),
-        ([], "it says nothing"),
+        ([], "there is no output"),
     ],
 )  # fmt: skip
 def test_the_reason_of_a_failure_is_the_line_that_says_most(

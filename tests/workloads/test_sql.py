@@ -32,7 +32,7 @@ from hearth.workloads.checks.sql import (
     Table,
     difference,
     equal,
-    standard_amiss,
+    standard_problem,
 )
 from hearth.workloads.tpch import ensure_tpch, scale_of
 from support import check_golden
@@ -165,11 +165,11 @@ def test_the_queries_answer_what_they_answered_when_they_gave_the_standards_answ
 def test_rows_at_scale_1_that_are_not_the_standards_are_wrong(number: int) -> None:
     count, known = TPCH_AT_SCALE_1[number - 1]
     value = known if known.startswith("Supplier") else Decimal(known)
-    assert standard_amiss(number, [(value,)] * count) is None
-    fewer = standard_amiss(number, [(value,)] * (count - 1))
+    assert standard_problem(number, [(value,)] * count) is None
+    fewer = standard_problem(number, [(value,)] * (count - 1))
     assert fewer == f"{count - 1} rows, the standard's answer has {count}"
     other = f"{known}0" if isinstance(value, str) else value * Decimal("1.01") + 1
-    assert standard_amiss(number, [(other,)] * count) is not None
+    assert standard_problem(number, [(other,)] * count) is not None
 
 
 def test_at_scale_1_the_standards_answers_are_asked(

@@ -422,7 +422,7 @@ def test_a_taken_port_ends_a_run_in_one_line(hearth: Command, tmp_path: Path) ->
         words = ["run", "streaming-network-grep", "--master", "local[2]", "--port", str(port)]
         done = hearth(*words, environment={"HEARTH_DATA": str(tmp_path)})
     assert done.returncode == 2
-    assert f"--port: {port} is taken by another process: choose another" in done.stderr
+    assert f"--port: {port} is used by another process: choose another" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert list((tmp_path / "runs").iterdir()) == []
 
@@ -431,7 +431,7 @@ def test_a_window_of_no_whole_batches_is_refused_before_a_run(hearth: Command) -
     words = ["--batch-ms", "2000", "--short-window-s", "5"]
     done = hearth("run", "streaming-popular-tags", "--master", "local[2]", *words)
     assert done.returncode == 2
-    said = "--short-window-s: 5 is no multiple of the batch interval (2.0 s): choose one"
+    said = "--short-window-s: 5 is not a multiple of the batch interval (2.0 s): choose one"
     assert done.stderr.splitlines() == [f"hearth: {said}"]
 
 

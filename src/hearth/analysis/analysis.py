@@ -112,7 +112,7 @@ def _run(evidence: Evidence) -> Run:
 
 def _machine(evidence: Evidence) -> Measured[Machine]:
     if evidence.record is None:
-        return Absent("an event log does not tell the machine")
+        return Absent("an event log does not describe the machine")
     machine = evidence.record.machine
     if isinstance(machine, Absent):
         return machine

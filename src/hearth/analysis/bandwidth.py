@@ -71,7 +71,7 @@ def read_bandwidth(file: SampleFile, step_ms: int) -> dict[str, Traffic]:
 def by_node(domains: Mapping[str, Traffic], head: Head, step_s: float, count: int) -> Bandwidth:
     """The timeline's bandwidth: of each node (of several, `0,1`, where a domain spans them).
 
-    head: the record's. A domain of which the record tells no CPUs stands under its own name.
+    head: the record's. A domain without CPUs in the record keeps its own name.
     """
     probe = head.probe("bandwidth")
     groups: dict[str, list[str]] = {}
@@ -89,7 +89,7 @@ def by_node(domains: Mapping[str, Traffic], head: Head, step_s: float, count: in
 
 
 def _nodes(cpus: str | None, head: Head) -> str | None:
-    """The nodes to which some CPUs belong, `0` or `0,1`; None where nothing tells."""
+    """The nodes to which some CPUs belong, `0` or `0,1`; None if unknown."""
     own = set(parse_ids(cpus)) if cpus else set()
     found = [n for n, ids in head.cpus_of_node.items() if own & set(parse_ids(ids))]
     return ",".join(sorted(found, key=int)) or None

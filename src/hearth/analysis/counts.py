@@ -1,7 +1,7 @@
 """What perf counted of each process, summed over the run; not cumulative in the samples.
 
-A count that perf took by turns (multiplexing) is already scaled; `running_share` tells for what
-share of the time it was really counted. An event that the machine cannot count stays absent.
+A count that perf took by turns (multiplexing) is already scaled; `running_share` is the share of
+the time for which it was actually counted. An event that the machine cannot count stays absent.
 """
 
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class Mean:
     least_running_share: float | None = 1.0
 
     def add(self, value: float, cycles: float, running_share: float | None) -> None:
-        """Takes in one interval; a share that perf does not tell stays untold."""
+        """Takes in one interval; a share that perf does not report stays unknown."""
         self.join(Mean(value * cycles, cycles, 1, running_share))
 
     def join(self, other: "Mean") -> None:

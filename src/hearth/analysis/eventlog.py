@@ -2,7 +2,7 @@
 
 The events are those of Spark 4.3's JsonProtocol. What no figure needs is skipped before it is
 parsed, by the event's name; of a task's end, its accumulables, most of the line, are cut out.
-Nothing in a log is fatal: what cannot be read is counted and told in `EventLog.warnings`.
+Nothing in a log is fatal: what cannot be read is counted and reported in `EventLog.warnings`.
 """
 
 import re
@@ -19,7 +19,7 @@ from hearth.analysis.stages import StageTally, TaskSums, check_task
 from hearth.analysis.taskrows import TaskRows
 from hearth.analysis.typed import LATEST_MS, maybe, moment, text, whole, wholes
 
-#: Stages told one by one: those with the most run time. The sums cover all of them.
+#: Stages listed one by one: those with the most run time. The sums cover all of them.
 MOST_STAGES = 5000
 MOST_JOBS = 10_000
 MOST_SQL = 10_000
@@ -94,7 +94,7 @@ class LoggedSql:
 
 @dataclass
 class EventLog:
-    """What one log told. `end_ms` is absent where the application did not end in it."""
+    """What one log said. `end_ms` is absent where the application did not end in it."""
 
     application_id: str | None = None
     name: str | None = None
@@ -138,7 +138,7 @@ def read_event_log(path: Path, origin_ms: int | None = None, step_ms: int = 100)
     `origin_ms` (wall clock) and `step_ms` set the axis of `running_over_time`; without an origin
     it is the application's start.
     Raises UserError where there is no event log at that path, or in a compression that cannot be
-    read here. All else that is wrong with it becomes a warning.
+    read here. Any other problem becomes a warning.
     """
     reader = _Reader(origin_ms, step_ms)
     for part in event_log_parts(path):
@@ -220,13 +220,13 @@ class _Reader:
         log, warn = self.log, self.log.warnings.append
         self._count_running()
         if log.events == 0:
-            warn(f"{path.name} holds no event of Spark's: it is empty or another kind of file")
+            warn(f"{path.name} holds no event of Spark's: it is empty or a different kind of file")
         elif log.start_ms is None:
             warn("the log lacks the application's start")
         if log.events and not log.ended:
             warn("the log lacks the application's end: it was killed, or still runs")
         if self._foreign:
-            warn(f"{self._foreign} lines are no events of Spark's")
+            warn(f"{self._foreign} lines are not Spark events")
         if self._malformed:
             warn(f"{self._malformed} events could not be read and are not in the sums")
         if self._backwards:
@@ -449,7 +449,7 @@ class _Reader:
 
 
 def _nothing(line: bytes) -> None:
-    """For the events that no figure needs."""
+    """For events that no figure needs."""
 
 
 def _number(told: str | None) -> int | None:

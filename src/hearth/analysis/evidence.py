@@ -203,7 +203,7 @@ def _gc_logs(evidence: Evidence, directory: Path) -> Measured[dict[int, GcLog]]:
         return Absent("the record holds no GC log")
     logs = {}
     for pid, parts in files.items():
-        # A rotated log's numbers go round: the time of the last write tells their order.
+        # A rotated log's numbers wrap around: the time of the last write gives their order.
         log = logs[pid] = read_gc_log(*sorted(parts, key=lambda part: part.stat().st_mtime))
         for warning in log.warnings:
             evidence.warn(f"GC log: {warning}")

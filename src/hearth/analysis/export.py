@@ -27,7 +27,7 @@ def export(
     UserError where pyarrow is missing or the format is neither of FORMATS.
     """
     if form not in FORMATS:
-        raise UserError(f"export: '{form}' is no format: choose {' or '.join(FORMATS)}")
+        raise UserError(f"export: '{form}' is not a format: choose {' or '.join(FORMATS)}")
     if not target.exists():
         private_directory(target)
     tables: dict[str, Iterator[dict[str, Any]]] = {

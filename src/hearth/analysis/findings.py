@@ -1,7 +1,7 @@
 """What stands out in an analysis, as sentences: each with its threshold, evidence and next step.
 
-The thresholds are stated here with their source. Those marked "ours" are a judgement of what is
-worth a person's attention; no publication gives them.
+The thresholds are stated here with their source. Those marked "ours" are our judgement of what
+deserves attention; they are not published anywhere.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,11 +27,11 @@ IDLE_SHARE = 0.50
 #: Ours: threads that want to run wait a tenth as long as they run.
 RUN_DELAY_SHARE = 0.10
 #: Ours: forced off a CPU this often per second of CPU time. CFS's slice is some milliseconds,
-#: so a thread that is forced off at the end of each slice is so 100 times and more.
+#: so a thread that uses up every slice is forced off 100 times a second or more.
 INVOLUNTARY_PER_CPU_S = 100.0
 #: Ours: this share of the sampled time in Awan's region of exponential memory latency.
 EXPONENTIAL_SHARE = 0.10
-#: Below this much task time in all, nothing is said: it would be noise.
+#: Below this total task time nothing is reported: it would be noise.
 LEAST_MS = 1000
 
 
@@ -78,7 +78,7 @@ def _gc(analysis: Analysis) -> Iterator[Finding]:
     if share > GC_SHARE:
         yield Finding(
             "gc-share", "warning",
-            f"Tasks stood still for garbage collection {share:.0%} of their run time"
+            f"Tasks were stopped for garbage collection for {share:.0%} of their run time"
             f" (over {GC_SHARE:.0%}).",
             ["/totals/time/gc", "/totals/time/run", "/timeline/gc"],
             "give executors more memory, or more and smaller executors; compare collectors",
@@ -92,7 +92,9 @@ def _skew(analysis: Analysis) -> Iterator[Finding]:
         median, longest = stage.read_bytes.p50, stage.read_bytes.max
         uneven = median is not None and longest is not None and longest > DATA_SKEW * median
         cause = (
-            "it reads over twice the median data" if uneven else "the data it reads does not tell"
+            "it reads over twice the median data"
+            if uneven
+            else "the amount of data does not explain it"
         )
         yield Finding(
             f"skew-{stage.id}.{stage.attempt}", "warning",
@@ -129,10 +131,10 @@ def _shuffle_wait(analysis: Analysis) -> Iterator[Finding]:
     if share > SHUFFLE_WAIT_SHARE:
         yield Finding(
             "shuffle-read-wait", "warning",
-            f"Tasks waited for shuffle blocks {share:.0%} of their time"
+            f"Tasks waited for shuffle blocks for {share:.0%} of their time"
             f" (over {SHUFFLE_WAIT_SHARE:.0%}).",
             ["/totals/time/shuffle_read_wait"],
-            "look at the disks' use and at reads between executors of one machine",
+            "look at disk use and at reads between executors on one machine",
         )  # fmt: skip
 
 
@@ -144,7 +146,7 @@ def _scheduler_delay(analysis: Analysis) -> Iterator[Finding]:
             f"Scheduler delay is {share:.0%} of the tasks' time (over"
             f" {SCHEDULER_DELAY_SHARE:.0%}): tasks are short, or the driver is busy.",
             ["/totals/time/scheduler_delay", "/totals/time/duration"],
-            "use fewer, larger partitions; give the driver CPUs of its own",
+            "use fewer, larger partitions; give the driver its own CPUs",
         )  # fmt: skip
 
 
@@ -178,7 +180,7 @@ def _remote(analysis: Analysis) -> Iterator[Finding]:
         yield Finding(
             "remote-memory", "warning",
             f"{len(low)} executors have less than {LOCAL_SHARE:.0%} of their memory local; the"
-            f" least is {share:.0%} (executor {name}).",
+            f" lowest share is {share:.0%} (executor {name}).",
             [f"/executors/{place}/memory/local_share" for _, _, place in low],
             "run it bound with 'hearth submit', and let 'hearth compare' say whether that pays",
         )  # fmt: skip
@@ -196,7 +198,7 @@ def _involuntary(analysis: Analysis) -> Iterator[Finding]:
                 f"Threads of executor {name} were forced off a CPU {rate:.0f} times per second of"
                 f" CPU time (over {INVOLUNTARY_PER_CPU_S:.0f}).",
                 [f"/executors/{place}/use/involuntary"],
-                "use fewer cores per executor or fewer executors; see what else runs",
+                "use fewer cores per executor or fewer executors; check what else runs",
             )  # fmt: skip
 
 
@@ -210,11 +212,11 @@ def _run_delay(analysis: Analysis) -> Iterator[Finding]:
                 f"Threads of executor {name} waited {delay_s:.1f} s for a CPU and ran"
                 f" {cpu_s:.1f} s (over {RUN_DELAY_SHARE:.0%}).",
                 [f"/executors/{place}/use/run_delay_s", f"/executors/{place}/use/cpu_s"],
-                "use fewer cores per executor, or free the machine of other work",
+                "use fewer cores per executor, or stop other work on the machine",
             )  # fmt: skip
 
 
-#: How Spark words it where it gave an executor up on purpose (ExecutorLossReason.scala).
+#: Spark's words when it ended an executor on purpose (ExecutorLossReason.scala).
 _WISHED = ("Executor killed by driver", "Executor decommission")
 
 

@@ -13,10 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-#: So many of a log's longest pauses are told one by one; the sums cover all.
+#: So many of a log's longest pauses are listed one by one; the sums cover all.
 MOST_PAUSES = 5000
 _LONGEST_LINE = 1 << 12
-#: Kinds and causes told one by one: more than any collector has.
+#: Kinds and causes listed one by one: more than any collector has.
 _MOST_KINDS = 200
 
 _PAUSE = re.compile(

@@ -1,9 +1,9 @@
-"""Analyses that are kept: of a run that is over, derived once, beside its record and never in it.
+"""Analyses that are kept: of a run that is over, derived once, next to its record, never in it.
 
 The file `.ID.analysis` next to the record's directory holds a key and a digest in its first line,
 then the document. The key is made of what the document is derived from: the files of the record by
 name, size and time, and the program that derives it. A file with another key, or whose document
-does not have its digest, is not used; it is derived anew and written again.
+does not have its digest, is not used; it is derived and written again.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ def key_of(record: Record) -> str:
 
 
 def kept(record: Record, key: str) -> Analysis | None:
-    """The analysis of this very record by this very program, where one is kept."""
+    """The kept analysis of this record by this version of the program, if any."""
     file = analysis_file(record.directory)
     if record.running or not file.is_file() or not os.access(file, os.R_OK):
         return None

@@ -50,7 +50,7 @@ class _Trace:
         pid, ran = whole(row, "pid"), row.get("ran") or []
         key = (pid, whole(row, "start_ticks"))
         if set(map(type, chain.from_iterable(ran))) - {int}:
-            raise ValueError("a reading is no whole number")
+            raise ValueError("a reading is not a whole number")
         names = row.get("names") or {}
         check(names, dict[str, list[str]])
         threads, node_of = self.threads, self._node_of_cpu
@@ -106,7 +106,7 @@ def read_threads(file: SampleFile, node_of_cpu: dict[str, str]) -> Threads:
 def cpu_share_by_node(
     cpus_allowed: str | None, cpus_of_node: dict[str, str], ticks_by_node: dict[str, float] | None
 ) -> dict[str, float] | None:
-    """How a process's CPU time divides over the nodes; None where nothing tells.
+    """How a process's CPU time divides over the nodes; None if unknown.
 
     A process whose allowed CPUs belong to one node needs no trace.
     """

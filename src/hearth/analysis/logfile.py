@@ -29,7 +29,7 @@ def event_log_parts(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise UserError(f"event log {path}: there is no such file; give an event log of Spark's")
+        raise UserError(f"event log {path}: there is no such file; give a Spark event log")
     rolled = _rolled_parts(path)
     if rolled:
         return rolled
@@ -94,7 +94,7 @@ def _after_this_line(stream: IO[bytes]) -> bytes:
 
 
 def codec_of(part: Path) -> str | None:
-    """The compression codec that a file's name tells; None for plain text."""
+    """The compression codec given by a file's name; None for plain text."""
     name = part.name.removesuffix(".inprogress").removesuffix(".compact")
     return next((codec for codec in _CODECS if name.endswith("." + codec)), None)
 
@@ -182,7 +182,7 @@ class ZstdFrames(io.RawIOBase):
 class Lz4Blocks(io.RawIOBase):
     """The block stream of lz4-java (LZ4BlockOutputStream), which Spark writes; not LZ4 frames.
 
-    Each block: "LZ4Block", a token (its upper half tells the method), compressed length,
+    Each block: "LZ4Block", a token (its upper half gives the method), compressed length,
     original length and checksum as little-endian 32-bit numbers, then the data.
     """
 
@@ -212,7 +212,7 @@ class Lz4Blocks(io.RawIOBase):
         packed_size = int.from_bytes(header[9:13], "little")
         size = int.from_bytes(header[13:17], "little")
         if len(header) < 21 or header[:8] != self._MAGIC or max(packed_size, size) > 1 << 26:
-            raise EOFError("no block of lz4-java's")
+            raise EOFError("not a block of lz4-java")
         packed = self._raw.read(packed_size)
         if len(packed) < packed_size:
             raise EOFError("the last block breaks off")

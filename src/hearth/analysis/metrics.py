@@ -67,7 +67,7 @@ EVENTS: dict[str, tuple[str, ...]] = {
 _OF_THE_STUDY = "llc_miss_retired"
 LEVEL_ONE = ("retiring", "bad_speculation", "front_end_bound", "back_end_bound")
 LEVEL_TWO = ("memory_bound", "core_bound")
-#: The last one on AMD alone: slots that went to the core's other thread.
+#: The last one only on AMD: slots that went to the core's other thread.
 TOP_DOWN = (*LEVEL_ONE, "smt_contention", *LEVEL_TWO)
 
 
@@ -75,7 +75,7 @@ TOP_DOWN = (*LEVEL_ONE, "smt_contention", *LEVEL_TWO)
 class Formula:
     """A metric from events: what `compute` takes, in its order, and how the formula reads.
 
-    latencies: it holds Awan's, of Ivy Bridge; of another processor they are an approximation.
+    latencies: it uses Awan's, of Ivy Bridge; for another processor they are an approximation.
     """
 
     name: str
@@ -184,7 +184,7 @@ _ARM_MEMORY = "backend_mem_bound"
 def confidence(running_share: float | None, *, borrowed: bool = False) -> Confidence:
     """`high` from HIGH_FROM of the time counted, `medium` from LEAST_RUNNING_SHARE, else `low`.
 
-    running_share: None where perf does not tell: `low`. borrowed: the formula holds latencies of
+    running_share: None if perf does not say: `low`. borrowed: the formula holds latencies of
     another processor, so it is `medium` at best.
     """
     if running_share is None or running_share < counters.LEAST_RUNNING_SHARE:
@@ -238,7 +238,7 @@ def _metric(name: str, events: Mapping[str, Count], means: Mapping[str, Mean]) -
                 return found
             reasons.append(found.reason)
     if not reasons:
-        return Absent("only AMD's own metrics tell it")
+        return Absent("only AMD's own metrics have it")
     return Absent(min(reasons, key=lambda reason: "was tried" in reason))
 
 
@@ -251,7 +251,7 @@ def _by_perf(name: str, means: Mapping[str, Mean]) -> Metric | None:
 
 
 def _by_arm(name: str, means: Mapping[str, Mean]) -> Metric | None:
-    """Level 2 on Arm, where perf tells the share of the back end's stalls."""
+    """Level 2 on Arm, where perf gives the share of the back end's stalls."""
     back_end, share = means.get("backend_bound"), means.get(_ARM_MEMORY)
     if name not in LEVEL_TWO or back_end is None or share is None:
         return None

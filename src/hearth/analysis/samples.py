@@ -15,7 +15,7 @@ import orjson
 from hearth.analysis.coverage import Coverage
 from hearth.analysis.typed import numbers, whole
 
-#: A silence of more than this many periods is told as a gap.
+#: A silence of more than this many periods is reported as a gap.
 GAP_PERIODS = 5
 _LONGEST_LINE = 16 << 20
 _LATEST_S = 1e9
@@ -108,7 +108,7 @@ class Counter:
 
 
 class Clock:
-    """The times of one series; tells which readings to drop and where readings are missing."""
+    """The times of one series; finds readings to drop and missing readings."""
 
     __slots__ = ("backwards", "gaps", "last_s", "longest_gap_s", "period_s")
 
@@ -229,7 +229,7 @@ class SystemUse:
         before_s = self.clock.last_s
         if self.clock.advance(row["t"]) is None and before_s is not None:
             return
-        # What is read of this row stands, whole or not, for the next one to be held against.
+        # The next row is compared with this one, complete or not.
         before, self._before = self._before, row["cpu"]
         if before_s is not None:
             self._spread(before, row["cpu"], int(before_s * 1000), int(row["t"] * 1000))

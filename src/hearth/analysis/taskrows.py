@@ -10,7 +10,7 @@ STATES = ("success", "failed", "killed", "running")
 
 
 class Slots:
-    """Which of an executor's slots each task took, told from launch and finish alone.
+    """Which of an executor's slots each task took, from launch and finish times alone.
 
     Tasks come in the order in which they finished; each goes to the slot that was freed last
     before its launch. A driver notes a task's finish a little after its slot is free again, so

@@ -1,4 +1,4 @@
-"""Values of events and samples, one by one: of their type and within what can be, or ValueError.
+"""Values of events and samples, one by one: of the right type and plausible, or ValueError.
 
 So an event whose values are damaged is counted as such before any of it is in a sum.
 """
@@ -19,7 +19,7 @@ def wholes(values: Iterable[Any]) -> None:
     """Raises ValueError unless all are whole numbers that a sum can take."""
     every = tuple(values)
     if every and (set(map(type, every)) != _WHOLE or max(every) > _MOST or min(every) < -_MOST):
-        raise ValueError("no whole number")
+        raise ValueError("not a whole number")
 
 
 def numbers(values: Iterable[Any]) -> None:
@@ -40,7 +40,7 @@ def moment(holder: Mapping[str, Any], name: str) -> int:
     """A time of day in milliseconds since the epoch."""
     value = whole(holder, name)
     if not 0 <= value <= LATEST_MS:
-        raise ValueError(f"{name} {value} is no time")
+        raise ValueError(f"{name} {value} is not a time")
     return value
 
 
@@ -48,7 +48,7 @@ def text(holder: Mapping[str, Any], name: str) -> str:
     """A text."""
     value = holder[name]
     if not isinstance(value, str):
-        raise ValueError(f"{name} is no text")
+        raise ValueError(f"{name} is not text")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Holds Spark's results against DuckDB's on the same files."""
+"""Compares Spark's results with DuckDB's on the same files."""
 
 from decimal import Decimal, InvalidOperation
 from pathlib import Path

@@ -31,7 +31,7 @@ def copy_texts(folder: Path, source: Path = LICENCES) -> int:
     texts = sorted(f for f in source.glob("*") if f.is_file() and not f.is_symlink())
     if not texts:
         raise UserError(
-            f"no text in '{source}': the word count reads those that Debian ships there"
+            f"no text in '{source}': the word count reads those that Debian installs there"
         )
     folder.mkdir()
     for text in texts:

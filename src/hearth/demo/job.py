@@ -43,7 +43,7 @@ def run_query(session: SparkSession, sql: str) -> list[list[Any]]:
 
 
 def count_words(session: SparkSession, texts: str) -> list[list[Any]]:
-    """How often each word (letters a to z) stands in the files, by Python workers."""
+    """How often each word (letters a to z) occurs in the files, by Python workers."""
     import re
 
     word = re.compile("[a-z]+")

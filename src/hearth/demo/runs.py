@@ -37,7 +37,7 @@ class Demonstration:
         return self.folder / "state"
 
     def run(self, name: str, bound: bool) -> Outcome:
-        """Runs the job once; raises UserError with its last words where it fails."""
+        """Runs the job once; raises UserError with its last lines if it fails."""
         output, log = self.folder / f"{name}.json", self.folder / f"{name}.log"
         start = time.perf_counter()
         code = children.run_child(self._command(bound, output), self._environment(), log)
@@ -45,7 +45,7 @@ class Demonstration:
         if code or not output.is_file():
             last = log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
             print("\n".join(f"    {line}" for line in last), file=sys.stderr)
-            raise UserError(f"the run {name} ended with {code}; its last lines stand above")
+            raise UserError(f"the run {name} ended with {code}; see its last lines above")
         return Outcome(read_document(output, dict, "run it again"), wall)
 
     def _command(self, bound: bool, output: Path) -> list[str]:

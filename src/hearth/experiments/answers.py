@@ -37,7 +37,7 @@ def answered(key: str, comparison: Compared, outcomes: Sequence[Outcome]) -> Ans
     """The answer to a question; outcomes: of its comparison, warm-ups too."""
     failures = [f"{a.name} failed: {a.failures[-1]}" for a in comparison.arms if a.failures]
     if not comparison.finished:
-        return Answer("Nothing finished, so there is no answer.", failures)
+        return Answer("No run finished, so there is no answer.", failures)
     found = _ANSWERS.get(key, _fastest)(comparison, comparison.finished, outcomes)
     return replace(found, why=[*found.why, *failures])
 
@@ -45,7 +45,7 @@ def answered(key: str, comparison: Compared, outcomes: Sequence[Outcome]) -> Ans
 def _fastest(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
 ) -> Answer:
-    """Which arm has the smallest median, and how each stands to the baseline."""
+    """Which arm has the smallest median, and how each compares with the baseline."""
     best = min(arms, key=lambda arm: arm.median_s)
     base = comparison.head.baseline
     claims = [claim(a.name, a.against, base, comparison.confidence) for a in arms if a.against]
@@ -65,10 +65,12 @@ def _sweep(
     few = min(len(arm.seconds) for arm in arms)
     sentence = (
         f"{best.name} (executors x cores) has the smallest median, {best.median_s:.2f} s; "
-        f"{near} of {len(cells) - 1} others lie within 10 % of it ({few} runs of each)."
+        f"{near} of {len(cells) - 1} others are within 10 % of it ({few} runs of each)."
     )
     blind = not_told(_measures(best))
-    why = [f"not measured, so no configuration is put there: {', '.join(blind)}"] if blind else []
+    why = (
+        [f"not measured, so no configuration is classified as: {', '.join(blind)}"] if blind else []
+    )
     return Answer(sentence, why, {"cells": cells})
 
 
@@ -83,7 +85,7 @@ def _measures(arm: ComparedArm) -> Measures:
 
 
 def _smt(comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]) -> Answer:
-    """Whether the further threads pay, and S4's effectiveness of them."""
+    """Whether the further threads pay, and Awan's effectiveness of them."""
     found = _fastest(comparison, arms, outcomes)
     half, both, one = "half the cores", "half the cores, all threads", "one thread"
     times = counted_times(outcomes)
@@ -101,7 +103,7 @@ def _smt(comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[O
     sentence = (
         f"{found.sentence} On half the cores all threads scale by {smt:.2f}, twice the cores by "
         f"{cores:.2f}: effectiveness {effectiveness:.2f}"
-        f"{_interval(effective, comparison.confidence)} (S4, formula 3), {_pay(effective)}."
+        f"{_interval(effective, comparison.confidence)} (Awan 2016, formula 3), {_pay(effective)}."
     )
     scaling = {"smt_scaling": smt, "dp_scaling": cores, "effectiveness": effectiveness}
     return Answer(sentence, found.why, {"scaling": scaling})
@@ -109,8 +111,8 @@ def _smt(comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[O
 
 def _pay(effectiveness: Ratio) -> str:
     if not effectiveness.is_certain:
-        return "whether the further threads pay is undecided"
-    return f"the further threads {'pay' if effectiveness.value > 1 else 'do not pay'}"
+        return "whether more threads per core pay is undecided"
+    return f"more threads per core {'pay' if effectiveness.value > 1 else 'do not pay'}"
 
 
 def _interval(ratio: Ratio, confidence: float) -> str:
@@ -146,7 +148,7 @@ def _nodes(
 def _bandwidth(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
 ) -> Answer:
-    """The mean over the run, as a share of what this machine sustains, and S4's region."""
+    """The mean over the run, as a share of what this machine sustains, and Awan's region."""
     used = _measures(arms[0]).get("bandwidth_gb_s")
     sustained = comparison.head.settings.sustained_gb_s
     if not isinstance(used, int | float):
@@ -157,7 +159,7 @@ def _bandwidth(
     region = bandwidth_region(used, sustained)
     return Answer(
         f"{used:.1f} GB/s on average, {used / sustained:.0%} of the {sustained:.1f} "
-        f"GB/s that this machine sustains: the region of {region} latency (S4)."
+        f"GB/s that this machine sustains: the region of {region} latency (Awan 2016)."
     )
 
 
@@ -174,7 +176,7 @@ def _kinds(
             batch, streaming = (measure.form.format(v) for v in values)
             sides.append({"measure": measure.words, "batch": batch, "streaming": streaming})
     told = "; ".join(f"{s['measure']} {s['batch']} and {s['streaming']}" for s in sides)
-    sentence = f"Batch and streaming: {told or 'no measure was taken of both'}."
+    sentence = f"Batch and streaming: {told or 'no measure was taken for both'}."
     return Answer(f"{sentence} Their times mean different things.", figures={"sides": sides})
 
 
@@ -184,7 +186,7 @@ def _rates(
     """Processing time of a batch, delay, and whether it kept up, by events a second."""
     streams = [_stream(arm, outcomes) for arm in arms]
     kept = [s["rate"] for s in streams if s["kept_up"]]
-    most = f"it kept up at {max(kept):,} events/s" if kept else "it kept up at no rate"
+    most = f"it kept up at {max(kept):,} events/s" if kept else "it kept up at none of the rates"
     times = ", ".join(f"{s['processing_ms']:.0f} ms at {s['rate']:,}/s" for s in streams)
     sentence = f"A batch takes {times} (medians); {most}."
     return Answer(sentence, figures={"streams": streams})

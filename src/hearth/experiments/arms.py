@@ -3,7 +3,7 @@
 native: `local[*]` with the user's own settings. unbound: the plan's executors, not bound.
 balanced: unbound, with the kernel's automatic NUMA balancing on (kernel.numa_balancing of
 sysctl/kernel.rst). bound: the plan. docker: the plan, each executor in a container whose cpuset
-binds it (S5).
+binds it (Kyong 2017).
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from hearth.planner import places
 
 NAMES = ("native", "unbound", "balanced", "bound", "docker")
 DEFAULT = ("native", "unbound", "bound")
-#: Settings that would make all ways of running alike, in silence.
+#: Settings that would silently make all ways of running the same.
 _LEVELLING = {"spark.hearth.binding": "off", "spark.hearth.launcher": "docker"}
 BALANCING = Path("/proc/sys/kernel/numa_balancing")
 _ANSWER_S = 20
@@ -31,10 +31,10 @@ _ANSWER_S = 20
 class Arm:
     """One arm; `skipped` is the reason why it cannot be run here.
 
-    words: hearth's own options that it adds. balancing: what the kernel's NUMA balancing is set to
-    meanwhile; None leaves it alone. master: in place of the user's. prefix: what the whole run is
-    started by, such as taskset. job, parameters: of a workload, in place of the user's.
-    prefetchers: those that are off meanwhile, all others on; None leaves them alone.
+    words: hearth's own options that it adds. balancing: the kernel's NUMA balancing during the run;
+    None leaves it alone. master: instead of the user's. prefix: what the whole run is started by,
+    such as taskset. job, parameters: of a workload, in place of the user's. prefetchers: those that
+    are off during the run, all others on; None leaves them alone.
     """
 
     name: str
@@ -49,22 +49,22 @@ class Arm:
 
 
 def chosen(names: list[str], setting: Path = BALANCING) -> list[Arm]:
-    """The arms of these names; raises UserError for one that is unknown or named twice."""
+    """The arms of these names; raises UserError for an unknown or repeated one."""
     for name in names:
         if name not in NAMES:
-            raise UserError(f"--arms: '{name}' is no arm: use {', '.join(NAMES)}")
+            raise UserError(f"--arms: '{name}' is not an arm: use {', '.join(NAMES)}")
     if len(set(names)) < len(names) or len(names) < 2:
         raise UserError(f"--arms: '{','.join(names)}' needs two arms or more, each once")
     return [_arm(name, names, setting) for name in names]
 
 
 def refuse_levelling(line: SubmitLine) -> None:
-    """Raises UserError for a setting of the user's that would hold where an arm means otherwise."""
+    """Raises UserError for a user setting that would override what an arm sets."""
     settings = user_settings(line, places.spark_home(), os.environ)
     for key, value in _LEVELLING.items():
         if settings.get(key, "").strip().lower() == value:
             raise UserError(
-                f"{key}: '{value}' would hold for every run and nothing be compared: leave it out"
+                f"{key}: '{value}' would apply to every run and hide the comparison: leave it out"
             )
 
 
@@ -81,11 +81,11 @@ def _arm(name: str, names: list[str], setting: Path) -> Arm:
 
 
 def cannot_switch(setting: Path = BALANCING) -> str | None:
-    """Why the kernel's NUMA balancing cannot be switched here; None where it can."""
+    """Why the kernel's NUMA balancing cannot be switched here; None if it can."""
     if not setting.exists():
         return f"this kernel has no {setting}"
     if not os.access(setting, os.W_OK):
-        return f"{setting} may be written by root only"
+        return f"{setting} can only be written by root"
     return None
 
 
@@ -95,7 +95,7 @@ def no_docker() -> str | None:
         words = ["docker", "version", "--format", "{{.Server.Version}}"]
         done = subprocess.run(words, capture_output=True, text=True, timeout=_ANSWER_S, check=False)
     except FileNotFoundError:
-        return "there is no docker command here (Debian: apt-get install docker.io)"
+        return "the docker command is not installed (Debian: apt-get install docker.io)"
     except subprocess.TimeoutExpired:
         return f"the Docker engine does not answer within {_ANSWER_S} s"
     said = done.stderr.strip().splitlines()
@@ -104,7 +104,7 @@ def no_docker() -> str | None:
 
 @contextlib.contextmanager
 def kernel_setting(value: str | None, setting: Path = BALANCING) -> Iterator[None]:
-    """Holds a setting at a value and puts the old one back, also after kill -9 of this process."""
+    """Holds a setting at a value and restores the old one, even after kill -9 of this process."""
     if value is None:
         yield
         return

@@ -1,6 +1,6 @@
-"""A characterisation: the questions of the studies, asked of this machine and kept as it goes.
+"""A characterisation: the studies' questions for this machine, kept as they are answered.
 
-A directory: `characterisation.json` says what was asked, `questions.jsonl` gets a line when a
+A directory: `characterisation.json` holds the questions, `questions.jsonl` gets a line when a
 question begins or cannot be answered. Each question's runs are a comparison of its own. What they
 say is derived from both and stored in neither, so that after kill -9 all finished runs count.
 """
@@ -42,7 +42,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Settings:
-    """repeat: runs of each arm that count. warmup: before them. budget_s: begin nothing after."""
+    """repeat: runs of each arm that count. warmup: before them. budget_s: start nothing after."""
 
     repeat: int
     warmup: int
@@ -133,7 +133,7 @@ class Characterisation:
         settings: Settings,
         tell: Callable[[Line, Outcome], None],
     ) -> None:
-        """Asks all, one after the other; tell: called with each run that is over."""
+        """Answers all, one after the other; tell: called with each finished run."""
         start = time.monotonic()
         for subject, question in ((a.subject, q) for a in asked for q in a.questions):
             left = None
@@ -152,7 +152,7 @@ class Characterisation:
         line = Line.of(subject, question)
         reason = question.unanswerable
         if reason is None and left_s is not None and left_s <= 0:
-            reason = "the budget was spent before it: give a longer --budget"
+            reason = "the budget ran out before it: give a longer --budget"
         if reason is not None:
             self._keep(replace(line, reason=reason))
             return

@@ -1,4 +1,4 @@
-"""Runs a comparison: arms interleaved in random order, each run on record, kept as it ends.
+"""Runs a comparison: arms interleaved in random order, each run recorded and kept as it ends.
 
 A comparison is a directory: `comparison.json` says what is compared, `runs.jsonl` is the journal of
 its runs. The verdict is derived from both and stored in neither.
@@ -29,7 +29,7 @@ from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 
 _HEAD, _RUNS = "comparison.json", "runs.jsonl"
-#: What must be the same for two runs to be held against each other.
+#: What must be the same for two runs to be compared.
 _ALIKE = ("machine_settings", "versions", "cpus_of_node")
 #: Settings that an arm changes on purpose.
 _CHANGED = ("numa_balancing",)
@@ -100,7 +100,7 @@ def read_comparison(directory: Path) -> Comparison:
     """One from disk; raises UserError where there is none. A line cut short does not count."""
     head = Head.read(read_document(directory / _HEAD, ComparisonHead, REMEDY))
     if head.baseline not in head.arms:
-        raise UserError(f"'{directory}': its baseline is none of its arms; {REMEDY}")
+        raise UserError(f"'{directory}': its baseline is not one of its arms; {REMEDY}")
     found = Comparison(directory, head)
     lines = found.journal.read(ComparisonRun)
     found.outcomes = [read_outcome(line, head.application) for line in lines]
@@ -118,7 +118,7 @@ def run(
 ) -> None:
     """Makes the runs that are not in the comparison yet; tell: called with each that is kept.
 
-    against_baseline: whether runs count only beside those of the baseline, as in a verdict.
+    against_baseline: whether runs count only together with those of the baseline, as in a verdict.
     """
     head, settings = comparison.head, comparison.head.settings
     ways = {arm.name: arm for arm in arms if arm.skipped is None}

@@ -1,4 +1,4 @@
-"""Warnings: what in the times of a comparison speaks against believing it, and what to do.
+"""Warnings: reasons to doubt the times of a comparison, and what to do.
 
 Each kind is found where at most CHANCE of comparisons of undisturbed runs (independent, their
 logarithms normal) look like it, however many arms they have, and where it is worth more than WORTH
@@ -44,7 +44,7 @@ class Doubt:
 
 
 def doubts(runs: Sequence[Timed], baseline: str) -> list[Doubt]:
-    """What is to be doubted of these runs, which are given in the order of time."""
+    """Warnings about these runs, which are in chronological order."""
     import numpy as np
 
     if not runs:
@@ -116,9 +116,9 @@ def _drift(runs: Sequence[Timed], centred: "Array") -> Doubt | None:
     return Doubt(
         "drift",
         f"from the first run to the last all became {abs(_share(change)):.0%} "
-        f"{'slower' if change > 0 else 'faster'}: the machine was not at rest (heat, other work, "
-        "a disk that fills); let it come to rest and repeat, with 6 repetitions at least: fewer "
-        "do not bear a drift",
+        f"{'slower' if change > 0 else 'faster'}: the machine was not idle (heat, other work, "
+        "a disk that fills); let it settle and repeat, with at least 6 repetitions: fewer "
+        "do not cope with a drift",
     )
 
 
@@ -141,7 +141,7 @@ def _outlier(runs: Sequence[Timed], logs: "Array", chance: float) -> Doubt | Non
     return Doubt(
         "outlier",
         f"{run.arm} took {run.seconds:.2f} s in run {run.repetition + 1}, its median is "
-        f"{math.exp(middle):.2f} s: see in that run's report what else ran, and repeat on a quiet "
+        f"{math.exp(middle):.2f} s: check that run's report for other work, and repeat on a quiet "
         "machine; from about 10 repetitions on an outlier hardly widens the interval",
     )
 
@@ -214,7 +214,7 @@ def _own_state(name: str, baseline: str, runs: Sequence[Timed], chance: float) -
     return Doubt(
         "own-state",
         f"the ratio of {name} to {baseline} carries over from one repetition to the next, so the "
-        "interval is too narrow: something stays between its runs (files, caches, a slow drift of "
+        "interval is too narrow: something persists between its runs (files, caches, a drift of "
         "one side); remove it (compare --cold empties the page cache), or repeat another day",
     )
 

@@ -1,4 +1,4 @@
-"""Journals: files of JSON lines, to which each result is added as soon as it is there.
+"""Journals: files of JSON lines, to which each result is added as soon as it is known.
 
 A journal is only added to, is its owner's alone, and holds no secret. After kill -9 its last line
 may be cut short: it does not count, and is cut off before the next one is added. A full disk loses
@@ -17,7 +17,7 @@ from hearth.model.private import private_directory
 from hearth.model.redaction import Redaction
 
 Document = dict[str, Any]
-REMEDY = "name another, or delete its directory"
+REMEDY = "give another, or delete its directory"
 
 
 class Journal:
@@ -39,7 +39,7 @@ class Journal:
             append_line(self.file, self.redaction.document(line))
         except OSError as error:
             print(
-                f"hearth: '{self.file}' does not hold this result: {reason(error)}; make room",
+                f"hearth: '{self.file}' could not take this result: {reason(error)}; make room",
                 file=sys.stderr,
             )
 
@@ -73,7 +73,7 @@ class Journal:
 
 
 def begin_directory(directory: Path, name: str, head: Document) -> None:
-    """Makes a directory with the document that says what its journal is of.
+    """Makes a directory with the document that describes its journal.
 
     Raises UserError where it cannot be written: nothing has run yet.
     """
@@ -84,5 +84,5 @@ def begin_directory(directory: Path, name: str, head: Document) -> None:
     except OSError as error:
         raise UserError(
             f"'{directory}' cannot be written: {error.strerror}; "
-            "make room, or set HEARTH_STATE to a directory that can be written"
+            "make room, or set HEARTH_STATE to a writable directory"
         ) from error

@@ -1,7 +1,7 @@
-"""Why a configuration of a sweep loses: the classes of S1, by its measures against the best one's.
+"""Why a configuration of a sweep loses: Baig's classes, by its measures against the best one's.
 
-S1 puts each losing configuration into one class. Which one comes first where several hold is our
-choice: what leaves the machine idle, before what makes it work badly.
+Baig 2018 puts each losing configuration into one class. Which one comes first if several apply is
+our choice: what leaves the machine idle, before what makes it work badly.
 """
 
 from collections.abc import Callable
@@ -9,16 +9,17 @@ from dataclasses import dataclass
 
 from hearth.experiments.outcome import Measures
 
-#: A configuration this near to the best time does not lose (S1).
+#: A configuration this near to the best time does not lose (Baig 2018).
 NEAR_BEST = 1.10
-#: A measure stands out when it is this far from the best configuration's: S1 names no number.
+#: A measure stands out when it is this far from the best configuration's: Baig 2018 names no
+#: number.
 STANDS_OUT = 0.20
 BEST, NEAR, UNEXPLAINED = "best", "within 10 % of best", "unexplained"
 
 
 @dataclass(frozen=True)
 class _Class:
-    """needs: the measures that must be known to tell it; holds: of (loser / best) of each."""
+    """needs: the measures that must be known for it; holds: of (loser / best) of each."""
 
     name: str
     needs: tuple[str, ...]
@@ -42,7 +43,7 @@ _CLASSES = (
 
 
 def loss_class(seconds: float, measures: Measures, best_s: float, best: Measures) -> str:
-    """The class of a configuration; `not_told` says which classes could not be looked for.
+    """The class of a configuration; `not_told` names the classes that could not be checked.
 
     measures, best: of the comparison's measures, each a number or `{"absent": reason}`.
     """
@@ -58,7 +59,7 @@ def loss_class(seconds: float, measures: Measures, best_s: float, best: Measures
 
 
 def not_told(best: Measures) -> list[str]:
-    """The classes that cannot be told, because a measure of the best configuration is absent."""
+    """The classes that cannot be checked, because a measure of the best configuration is absent."""
     known = _with_switches(best)
     return [kind.name for kind in _CLASSES if not all(known.get(need) for need in kind.needs)]
 

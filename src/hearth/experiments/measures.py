@@ -1,4 +1,4 @@
-"""What of a recorded run may explain why it was faster or slower than another."""
+"""Measures of a recorded run that may explain why it was faster or slower than another."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def measures(record: Record) -> Document:
 
 
 def measured(analysis: Document, cpus: int | None) -> Document:
-    """The same, of an analysis; cpus: how many the run was allowed to use, where that is known."""
+    """The same, of an analysis; cpus: how many the run was allowed to use, if known."""
     executors = analysis["executors"]
     time_s = analysis["totals"].get("time")
     gc: Any = {"absent": "no event log"}

@@ -1,8 +1,8 @@
-"""The processor's data prefetchers, switched off by a model-specific register of Intel's.
+"""The processor's data prefetchers, switched off through an Intel model-specific register.
 
 MSR_MISC_FEATURE_CONTROL (0x1A4): a set bit disables a prefetcher (Intel, "Disclosure of H/W
-prefetcher control on some Intel processors"; S4). Read and written through /dev/cpu/N/msr (msr(4)),
-on every CPU that this process may use, and put back whatever happens.
+prefetcher control on some Intel processors"; Awan 2016). Read and written through /dev/cpu/N/msr
+(msr(4)), on every CPU that this process may use, and put back whatever happens.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ def cannot_switch(
         if not device.exists():
             return f"there is no {device}: as root, 'modprobe msr' makes it"
         if not os.access(device, os.R_OK | os.W_OK):
-            return f"{device} may be read and written by root only"
+            return f"{device} can only be read and written by root"
         try:
             _read(device)
         except OSError as error:
@@ -43,7 +43,7 @@ def cannot_switch(
 def switched_off(
     names: Sequence[str], cpus: Iterable[int], devices: Path = _DEVICES
 ) -> Iterator[None]:
-    """Switches some prefetchers off on these CPUs, all others on, and puts the old state back.
+    """Switches some prefetchers off on these CPUs, all others on, and restores the old state.
 
     Raises UserError where the processor does not keep what was written.
     """

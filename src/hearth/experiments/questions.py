@@ -1,7 +1,8 @@
 """The questions of the published studies, each as the ways in which one application is run here.
 
 Pure: what this machine is and has comes in as `Surroundings`; what it cannot answer carries the
-reason. S1: sweep, nodes. S4: kinds, rates, memory, smt, prefetchers, bandwidth, executors.
+reason. Baig 2018: sweep, nodes. Awan 2016: kinds, rates, memory, smt, prefetchers, bandwidth,
+executors.
 """
 
 import math
@@ -16,11 +17,11 @@ from hearth.model.ids import parse_ids, show_ids
 from hearth.workloads.catalogue import Job
 
 Document = dict[str, Any]
-#: Executors of the same total cores and memory (S4).
+#: Executors of the same total cores and memory (Awan 2016).
 EXECUTORS = (1, 2, 4, 6)
-#: Events a second (S4).
+#: Events a second (Awan 2016).
 RATES = (10, 100, 1000, 10_000)
-#: Which streaming job means what a batch job means.
+#: The streaming job that corresponds to a batch job.
 COUNTERPARTS = {
     "word-count": "streaming-network-word-count",
     "grep": "streaming-network-grep",
@@ -46,7 +47,8 @@ class Surroundings:
 
     topology: of this machine (contract/topology.schema.json). plans: the plan for each
     of some sizes, or why none fits: asked once for all of a question. job: the
-    workload; None of the user's own application. The reasons say why something cannot be had here.
+    workload; None for the user's own application. The reasons say why something is not possible
+    here.
     """
 
     topology: Document
@@ -99,38 +101,38 @@ def questions(here: Surroundings, keys: Sequence[str]) -> list[Question]:
     """Those named, in the order of `KEYS`; raises UserError for one that is unknown."""
     for key in keys:
         if key not in KEYS:
-            raise UserError(f"--questions: '{key}' is no question: use {', '.join(KEYS)}")
+            raise UserError(f"--questions: '{key}' is not a question: use {', '.join(KEYS)}")
     return [_ASKED[key](here) for key in KEYS if key in keys]
 
 
 def _kinds(here: Surroundings) -> Question:
-    asked = Question("kinds", "Does streaming use the machine as batch does?", "S4")
+    asked = Question("kinds", "Does streaming use the machine like batch?", "Awan 2016")
     if here.job is None:
-        return _not(asked, "it asks for one of hearth's workloads: hearth characterise word-count")
+        return _not(asked, "it needs one of hearth's workloads: hearth characterise word-count")
     batch = {stream: job for job, stream in COUNTERPARTS.items()} | {j: j for j in COUNTERPARTS}
     if here.job.name not in batch:
         pairs = ", ".join(COUNTERPARTS)
-        return _not(asked, f"{here.job.name} is not made in both kinds: these are: {pairs}")
+        return _not(asked, f"{here.job.name} does not exist in both kinds; these do: {pairs}")
     job = batch[here.job.name]
     arms = (Arm("batch", job=job), Arm("streaming", job=COUNTERPARTS[job]))
     return replace(asked, arms=arms)
 
 
 def _rates(here: Surroundings) -> Question:
-    asked = Question("rates", "What does the rate of events change?", "S4")
+    asked = Question("rates", "What does the event rate change?", "Awan 2016")
     if here.job is None or here.job.stream is None:
         job = "streaming-network-word-count"
-        return _not(asked, f"it asks for a streaming workload: hearth characterise {job}")
+        return _not(asked, f"it needs a streaming workload: hearth characterise {job}")
     arms = tuple(Arm(f"{rate}/s", parameters=(("rate", str(rate)),)) for rate in RATES)
     return replace(asked, arms=arms)
 
 
 def _memory(here: Surroundings) -> Question:
-    asked = Question("memory", "What does memory of another node cost?", "S4")
+    asked = Question("memory", "What does memory on another node cost?", "Awan 2016")
     nodes = here.nodes
     with_cpus = [node for node in nodes if node["usable"]]
     if len(nodes) < 2 or not with_cpus:
-        return _not(asked, "one NUMA node alone may be used here: all memory is local")
+        return _not(asked, "only one NUMA node may be used here: all memory is local")
     if here.no_numactl is not None:
         return _not(asked, here.no_numactl)
     own = with_cpus[0]
@@ -139,7 +141,7 @@ def _memory(here: Surroundings) -> Question:
     remote = [by_distance[distance] for distance in sorted(by_distance)]
     arms = [_on(own, own, "local")]
     arms += [_on(own, node, f"node {node['id']}") for node in remote]
-    note = f"all CPUs of node {own['id']}; one other node of each distance"
+    note = f"all CPUs of node {own['id']}; one other node at each distance"
     return replace(asked, arms=tuple(arms), notes=(note,))
 
 
@@ -155,7 +157,7 @@ def _on(cpus_of: Document, memory_of: Document, name: str) -> Arm:
 
 
 def _smt(here: Surroundings) -> Question:
-    asked = Question("smt", "Do the further threads of a core pay?", "S4")
+    asked = Question("smt", "Does more than one thread per core pay?", "Awan 2016")
     cores = here.cores
     if all(len(core) < 2 for core in cores):
         return _not(asked, "no core has a second hardware thread that may be used here")
@@ -164,7 +166,7 @@ def _smt(here: Surroundings) -> Question:
         _restricted("all threads", cores),
     ]
     if len(cores) < 2:
-        note = "one core may be used: the effectiveness (S4, formula 3) needs two"
+        note = "only only one core may be used: the effectiveness (Awan 2016, formula 3) needs two"
         return replace(asked, arms=tuple(arms), notes=(note,))
     half = cores[: len(cores) // 2]
     arms += [
@@ -180,7 +182,7 @@ def _restricted(name: str, cores: Iterable[Sequence[int]]) -> Arm:
 
 
 def _prefetchers(here: Surroundings) -> Question:
-    asked = Question("prefetchers", "Do the data prefetchers help?", "S4")
+    asked = Question("prefetchers", "Do the data prefetchers help?", "Awan 2016")
     if here.no_prefetchers is not None:
         return _not(asked, here.no_prefetchers)
     names = ("l1-next-line", "l2-adjacent-line")
@@ -191,14 +193,14 @@ def _prefetchers(here: Surroundings) -> Question:
 
 
 def _bandwidth(here: Surroundings) -> Question:
-    asked = Question("bandwidth", "How much of the memory bandwidth is used?", "S4")
+    asked = Question("bandwidth", "How much of the memory bandwidth is used?", "Awan 2016")
     if here.no_bandwidth is not None:
         return _not(asked, here.no_bandwidth)
     return replace(asked, arms=(Arm("planned"),))
 
 
 def _executors(here: Surroundings) -> Question:
-    asked = Question("executors", "How many executors for the same cores and memory?", "S4")
+    asked = Question("executors", "How many executors for the same cores and memory?", "Awan 2016")
     cpus = len(here.cpus)
     counts, notes = _even_counts(cpus)
     if len(counts) < 2:
@@ -236,7 +238,9 @@ def _sized(executors: int, cores: int, heap_mb: int) -> Arm:
 
 
 def _sweep(here: Surroundings) -> Question:
-    asked = Question("sweep", "Which executors x cores is fastest, and why do others lose?", "S1")
+    asked = Question(
+        "sweep", "Which executors x cores is fastest, and why are others slower?", "Baig 2018"
+    )
     cpus = len(here.cpus)
     cells = here.sweep or tuple(
         (executors, cores)
@@ -253,7 +257,7 @@ def _sweep(here: Surroundings) -> Question:
         else:
             arms.append(Arm(name, master=f"local-numa[{name}]"))
     if len(arms) < 2:
-        return replace(_not(asked, f"{cpus} CPUs leave nothing to choose"), notes=tuple(notes))
+        return replace(_not(asked, f"{cpus} CPUs leave no choice"), notes=tuple(notes))
     return replace(asked, arms=tuple(arms), notes=tuple(notes))
 
 
@@ -264,10 +268,10 @@ def _steps(most: int) -> list[int]:
 
 
 def _nodes(here: Surroundings) -> Question:
-    asked = Question("nodes", "What does binding to 1, 2, ... nodes bring?", "S1")
+    asked = Question("nodes", "What does binding to 1, 2, ... nodes gain?", "Baig 2018")
     nodes = [node for node in here.nodes if node["usable"]]
     if len(nodes) < 2:
-        return _not(asked, "one NUMA node with CPUs may be used here: nothing to bind to")
+        return _not(asked, "only only one NUMA node with CPUs may be used here: nothing to bind to")
     arms: list[Arm] = []
     notes = []
     numbers = range(1, len(nodes) + 1)
@@ -287,7 +291,7 @@ def _nodes(here: Surroundings) -> Question:
 
 
 def _bound_and_not(plan: Document, number: int, cpus: list[int]) -> list[Arm]:
-    """The same executors, left to the kernel on the whole machine (NB), and bound (S1's 1B, 2B)."""
+    """The same executors, left to the kernel on the whole machine (NB), and bound (1B)."""
     size = f"{len(plan['executors'])}x{plan['executors'][0]['task_slots']}"
     words = ("--memory", f"{_heap_mb(plan)}m")
     master = f"local-numa[{size}]"

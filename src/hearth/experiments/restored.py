@@ -1,4 +1,4 @@
-"""Settings of the machine that are changed for a while and put back, whoever dies meanwhile.
+"""Machine settings that are changed for a while and restored, whichever process dies meanwhile.
 
 A small process holds the old values and waits on a pipe whose other end only this process holds:
 when the pipe closes, even after kill -9, it writes them back.
@@ -59,4 +59,4 @@ def changed(before: Sequence[Cell], wanted: Sequence[Cell]) -> Iterator[None]:
         restorer.communicate()
     if restorer.returncode:
         names = ", ".join(sorted({str(cell.path) for cell in before}))
-        raise UserError(f"{names}: the old values could not be written back: check the setting")
+        raise UserError(f"{names}: the old values could not be restored: check the setting")

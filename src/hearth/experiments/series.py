@@ -1,7 +1,7 @@
-"""A series: jobs x masters, repeated and interleaved, each result kept as soon as it is there.
+"""A series: jobs x masters, repeated and interleaved, each result kept as soon as it is known.
 
 The results are a file of JSON lines: the first says what the series is, each further one is a
-finished case. A series that was killed goes on from its file; the same case is never run twice
+finished case. A killed series continues from its file; the same case is never run twice
 unless it failed. Lines: contract/bench-result.schema.json.
 """
 
@@ -50,7 +50,7 @@ class Series:
         return Experiment(arms, self.repeat, self.warmup, self.seed, failed_again=True)
 
     def described(self, machine: Document) -> Document:
-        """The first line of the results: what must be the same for the series to go on."""
+        """The first line of the results: what must be the same for the series to continue."""
         entries = [{"label": e.label, "job": e.job.name, "set": e.parameters} for e in self.entries]
         settings = {"repeat": self.repeat, "warmup": self.warmup, "seed": self.seed}
         conf = self.redaction.settings(self.conf)
@@ -67,7 +67,7 @@ class Series:
 
 
 def machine_facts(topology: Document) -> Document:
-    """What tells machines apart, of the topology document."""
+    """What identifies a machine in the topology document."""
     return {
         "name": platform.node(),
         "kernel": platform.release(),
@@ -139,7 +139,7 @@ class Results:
 
     @staticmethod
     def begin(path: Path, series: Document, redaction: Redaction | None = None) -> "Results":
-        """A new file, or the one that was begun with the same series.
+        """A new file, or an existing one of the same series.
 
         Raises UserError, naming what differs, for one of another machine, version or setting.
         """
@@ -167,7 +167,7 @@ class Results:
 def read(path: Path) -> Results:
     """A file of results; a last line that a kill cut short does not count.
 
-    Raises UserError for a file that is none.
+    Raises UserError for any other file.
     """
     return _read(Journal(path))
 
@@ -177,7 +177,7 @@ def _read(journal: Journal) -> Results:
         series = journal.head(SeriesHead)
     except (OSError, ValueError) as error:
         raise UserError(
-            f"'{journal.file}' holds no results of hearth bench: {reason(error)}; give another file"
+            f"'{journal.file}' is not a results file: {reason(error)}; give another file"
         ) from error
     lines = journal.read(_Case, first=2)
     return Results(journal, series, [read_case(line) for line in lines])
@@ -190,7 +190,9 @@ def _continued(journal: Journal, series: Document) -> Results:
         theirs, ours = found.series[place], now[place]
         if theirs != ours:
             what = _difference(place, theirs, ours)
-            raise UserError(f"--out: '{journal.file}' was begun with {what}: give another --out")
+            raise UserError(
+                f"--out: '{journal.file}' is of a series with {what}: give another --out"
+            )
     journal.cut_torn_line()
     return found
 

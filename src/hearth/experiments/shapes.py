@@ -1,6 +1,6 @@
 """What readers count on in the documents of comparisons, characterisations and series.
 
-More may stand in each; contract/ describes them.
+Each may hold more; contract/ describes them.
 """
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
@@ -9,9 +9,9 @@ from hearth.workloads.shapes import Seconds, Streaming, Timed, Verdict
 
 
 def rising(numbers: list[int]) -> None:
-    """Raises ValueError for numbers of pairs that do not follow on each other."""
+    """Raises ValueError for numbers of pairs that do not increase."""
     if any(later <= earlier for earlier, later in zip([0, *numbers], numbers, strict=False)):
-        raise ValueError("give numbers of pairs that rise")
+        raise ValueError("give increasing numbers of pairs")
 
 
 Looks = Annotated[list[int], rising]

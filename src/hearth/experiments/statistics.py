@@ -1,4 +1,5 @@
-"""The statistics of comparisons: spread, the ratio of paired times with its interval, what it says.
+"""The statistics of comparisons: spread, the ratio of paired times with its interval, and its
+meaning.
 
 `paired_ratio` and `against` are the one way from times to a claim, for programs too. How often they
 are wrong is simulated by benchmarks/coverage.py. numpy and scipy are imported where they are used:
@@ -39,7 +40,7 @@ class Spread:
 
     @staticmethod
     def of(values: Sequence[float]) -> "Spread":
-        """Raises ValueError where there is no value: no spread is made up."""
+        """Raises ValueError where there is no value: no spread is invented."""
         if not values:
             raise ValueError("no value was measured")
         return Spread(statistics.median(values), min(values), max(values), len(values))
@@ -68,7 +69,7 @@ def paired_ratio(
     hold a time that is not above zero.
     """
     if len(values) != len(base) or not base:
-        raise ValueError(f"{len(values)} and {len(base)} values are no pairs")
+        raise ValueError(f"{len(values)} and {len(base)} values are not pairs")
     if min(*values, *base) <= 0:
         raise ValueError(f"a ratio with {min(*values, *base)} says nothing")
     logs = [math.log(mine) - math.log(theirs) for mine, theirs in zip(values, base, strict=True)]
@@ -172,7 +173,7 @@ def _rank_sums(pairs: int) -> "NDArray[np.float64]":
 
 @functools.cache
 def each_confidence(confidence: float, claims: int, looks: tuple[int, ...] = ()) -> float:
-    """The confidence of each interval, so that all of them together, at every look, keep it.
+    """The confidence of each interval, so that it holds for all of them together, at every look.
 
     Between claims the error is divided evenly (Bonferroni). Over looks it is spent by one level
     for all of them (Pocock 1977), found from the joint normal distribution of the looks and used

@@ -1,4 +1,4 @@
-"""What is run in several ways and on record: an application of the user's.
+"""What is run and recorded in several ways: the user's application.
 
 hearth's workloads are in `hearth.experiments.workload`: their checks need packages that this
 module does not.
@@ -45,7 +45,7 @@ def kept_id(record: Path) -> str | None:
 
 @dataclass(frozen=True)
 class Application:
-    """An application as it stands on a command line."""
+    """An application as given on a command line."""
 
     line: SubmitLine
     timed: str = "the application, from start to end"

@@ -1,4 +1,4 @@
-"""What of this machine the questions depend on, looked at once."""
+"""What the questions depend on, read once from this machine."""
 
 import functools
 import os
@@ -48,7 +48,7 @@ def surroundings(options: Namespace, may_switch: bool, debug: bool) -> Surroundi
 
 
 def _no_prefetchers(may_switch: bool, cpus: list[int]) -> str | None:
-    """Not without the user's word: the registers are the whole machine's."""
+    """Not without the user's consent: the registers are the whole machine's."""
     reason = prefetchers.cannot_switch(cpus)
     if reason is None and not may_switch:
         return "it changes model-specific registers: allow it with --change-prefetchers"

@@ -20,7 +20,7 @@ from hearth.experiments.statistics import (
     reached,
 )
 
-#: A measure has moved when its median changed by this share and the ranges do not overlap, which
+#: A measure has changed when its median changed by this share and the ranges do not overlap, which
 #: of two arms of five equal runs happens by chance in 2 of 252 cases: of fewer it says nothing.
 _MOVED = 0.10
 _FEWEST_TO_MOVE = 5
@@ -68,7 +68,7 @@ class _Asked:
 
     @staticmethod
     def of(head: Head, confidence: float) -> "_Asked":
-        """As many claims as arms beside the baseline were to run, whichever of them finished."""
+        """As many claims as arms besides the baseline were to run, whichever of them finished."""
         looks = head.settings.looks
         others = [name for name in head.running if name != head.baseline]
         return _Asked(
@@ -210,7 +210,7 @@ def _verdict(arms: Sequence[ComparedArm], asked: _Asked, outcomes: Sequence[Outc
         why += moved(best.name, baseline, outcomes)
         return Verdict(best.name, sentence, why + failures)
     if not judged:
-        sentence = f"No verdict: no arm beside {baseline} finished in a repetition that it did."
+        sentence = f"No verdict: no other arm finished in a repetition in which {baseline} did."
         return Verdict(None, sentence, failures)
     claims = "; ".join(claim(arm.name, ratio, baseline, confidence) for arm, ratio in judged)
     sentence = f"{_advice(baseline)}: no arm is shown to be faster than {baseline}: {claims}."
@@ -226,12 +226,12 @@ def _advice(name: str) -> str:
         "bound": "Bind",
         "unbound": "Partition, but do not bind",
         "balanced": "Partition, do not bind, and leave NUMA balancing on",
-        "docker": "Bind, by containers",
+        "docker": "Bind, with containers",
     }.get(name, f"Use {name}")
 
 
 def claim(name: str, ratio: AgainstBaseline, baseline: str, confidence: float) -> str:
-    """How an arm's time stands to the baseline's, with the interval."""
+    """How an arm's time compares with the baseline's, with the interval."""
     words = f"{name} takes {ratio.value:.2f} of {baseline}'s time"
     shown = f"{ratio.pairs} pair{'s' * (ratio.pairs != 1)}"
     if ratio.interval is None:
@@ -241,7 +241,7 @@ def claim(name: str, ratio: AgainstBaseline, baseline: str, confidence: float) -
 
 
 def _more(name: str, ratio: AgainstBaseline) -> list[str]:
-    """How many repetitions would tell, of an arm that is undecided."""
+    """How many repetitions would decide an undecided arm."""
     if ratio.kind != "undecided" or ratio.interval is None:
         return []
     number = needed(ratio.interval, ratio.pairs, _WORTH_KNOWING)
@@ -249,7 +249,7 @@ def _more(name: str, ratio: AgainstBaseline) -> list[str]:
         return []
     wide = f"{_WORTH_KNOWING:.0%}"
     return [
-        f"{name} is undecided: with this scatter about {number} repetitions give an "
+        f"{name} is undecided: with this scatter, about {number} repetitions would give an "
         f"interval of {wide} to either side (--repeat {number})"
     ]
 
@@ -274,16 +274,16 @@ def _binding(
     if ratio.interval is not None:
         words += f" ({ratio.interval[0]:.2f} to {ratio.interval[1]:.2f})"
     if kind == "faster":
-        return f"{words}: the binding itself pays, beside the partitioning"
-    return f"{words}: it is the partitioning that pays; of the binding it is not shown"
+        return f"{words}: the binding itself pays, in addition to the partitioning"
+    return f"{words}: the partitioning pays; that the binding does is not shown"
 
 
 def moved(name: str, baseline: str, outcomes: Sequence[Outcome]) -> list[str]:
-    """A sentence for each measure that moved beyond its spread between two arms."""
+    """A sentence for each measure that changed by more than its spread between two arms."""
     ran = [len(_counted(arm, outcomes)) for arm in (name, baseline)]
     if min(ran) < _FEWEST_TO_MOVE:
         few = f"{min(ran)} run{'s' * (min(ran) != 1)} of {name} and {baseline} are too few"
-        return [f"{few} to say what moved: {_FEWEST_TO_MOVE} of each are needed"]
+        return [f"{few} to say what changed: {_FEWEST_TO_MOVE} of each are needed"]
     sentences = []
     for measure in MEASURES:
         mine, base = _values(name, measure.key, outcomes), _values(baseline, measure.key, outcomes)
@@ -295,12 +295,14 @@ def moved(name: str, baseline: str, outcomes: Sequence[Outcome]) -> list[str]:
             direction = "fell" if new < old else "rose"
             shown = f"{measure.form.format(old)} to {measure.form.format(new)}"
             sentences.append(f"{measure.words} {direction} from {shown} ({baseline} to {name})")
-    return sentences or [f"no measure moved beyond its spread between {baseline} and {name}"]
+    return sentences or [
+        f"no measure changed by more than its spread between {baseline} and {name}"
+    ]
 
 
 def _failures(arms: Sequence[ComparedArm]) -> list[str]:
     return [
-        f"{arm.name} failed, and was run no more: {arm.failures[-1]}"
+        f"{arm.name} failed and was not run again: {arm.failures[-1]}"
         for arm in arms
         if arm.failures
     ]

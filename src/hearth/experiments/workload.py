@@ -1,4 +1,4 @@
-"""One of hearth's workloads, run in several ways and on record, its answer checked at each run."""
+"""One of hearth's workloads, run and recorded in several ways, its answer checked in each run."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -113,7 +113,7 @@ def _reading(
     value = float(shown) if shown and absent is None else None
     told = metric[1] if metric is not None else 0.0
     if not all(math.isfinite(number) for number in (t, value or 0.0, share or 0.0, told)):
-        raise ValueError(f"{shown} is no number")
+        raise ValueError(f"{shown} is not a number")
     if absent is not None:
         return Reading(t, event, None, unit, None, absent)
     return Reading(t, event, value, unit, share, None if shown else "no value", metric)
@@ -199,7 +199,7 @@ def peak_bandwidth_gb_s(mega_transfers_per_s: float, channels: int) -> float:
     """
     if mega_transfers_per_s <= 0 or channels < 1:
         raise ValueError(
-            f"{mega_transfers_per_s} MT/s on {channels} channels: no memory to speak of"
+            f"{mega_transfers_per_s} MT/s on {channels} channels: both must be above zero"
         )
     return mega_transfers_per_s * _BYTES_PER_TRANSFER * channels / 1000
 

@@ -1,6 +1,6 @@
 """Finds the processes of an application: by descent from its driver, and by its record's tag.
 
-Executors of a standalone worker, or in a container on this machine, are no children of the driver;
+Executors of a standalone worker, or in a container on this machine, are not children of the driver;
 but `hearth profile` puts the record's id into their JVM options, so their command line has it.
 """
 
@@ -16,7 +16,7 @@ from hearth.model.redaction import Redaction
 
 _EXECUTORS = ("CoarseGrainedExecutorBackend", "KubernetesExecutorBackend")
 _DRIVER = "org.apache.spark.deploy.SparkSubmit"
-# A process is another program between fork and exec: looked at anew for so many scans, unless it
+# A process is another program between fork and exec: looked at again for this many scans, unless it
 # was there before the driver: what the driver starts is younger.
 _YOUNG_SCANS = 5
 _COMMAND_LENGTH = 300
@@ -161,5 +161,5 @@ def _policy(folder: Path) -> str | None:
         with (folder / "numa_maps").open(encoding="utf-8", errors="replace") as maps:
             words = maps.readline().split()
     except OSError:
-        return None  # gone, or not ours to read: told as unknown
+        return None  # gone, or not ours to read: unknown
     return words[1] if len(words) > 1 else None

@@ -88,7 +88,7 @@ def parse_cpus(text: str) -> dict[str, list[int]]:
 
 
 def parse_vmstat(text: str) -> dict[str, int]:
-    """What /proc/vmstat tells of NUMA, migration and huge pages, in pages or events."""
+    """What /proc/vmstat says about NUMA, migration and huge pages, in pages or events."""
     return {name: int(value) for name, value in _VMSTAT.findall(text)}
 
 

@@ -1,7 +1,6 @@
 """The settings of a machine that change how fast Spark runs, each with where it was read.
 
-What a machine does not tell is `{"absent": reason}`, so that two records can be held against
-each other by name.
+What a machine does not report is `{"absent": reason}`, so that two records can be compared by name.
 """
 
 import os
@@ -75,7 +74,7 @@ def _limit(root: Path, groups: dict[str, str], kind: str, v2: str, v1: str) -> d
 
 
 def versions(hearth: str, spark_home: Path, java: Path) -> dict[str, str]:
-    """Of hearth, Spark, Java, Python and the kernel; `unknown` where one does not tell."""
+    """Of hearth, Spark, Java, Python and the kernel; `unknown` if one does not say."""
     return {
         "hearth": hearth,
         "spark": _spark_version(spark_home),
@@ -92,7 +91,7 @@ def _spark_version(home: Path) -> str:
 
 
 def _java_version(java: Path) -> str:
-    """From the JDK's `release` file: starting a JVM to ask costs a good part of a second."""
+    """From the JDK's `release` file: starting a JVM to ask takes most of a second."""
     release = java.parent.parent / "release"
     text = release.read_text(encoding="utf-8", errors="replace") if release.is_file() else ""
     match = re.search(r'JAVA_VERSION="([^"]+)"', text)

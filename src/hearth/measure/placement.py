@@ -16,7 +16,7 @@ class PlacementCopy:
         self._copied_ns = 0
 
     def look(self, driver_pid: int) -> None:
-        """Copies the proof where it is newer than the copy."""
+        """Copies the proof if it is newer than the copy."""
         self._run = self._run or self._find(driver_pid)
         source = self._run / "placement.json" if self._run else None
         if source is None or not source.is_file():

@@ -1,6 +1,6 @@
 """The record of one run: a directory that is written as things happen and never rewritten.
 
-`record.json` stands from the start, `machine.json` from soon after it, `end.json` from the end;
+`record.json` is there from the start, `machine.json` soon after, `end.json` at the end;
 everything between is appended line by line. So a record is readable at any moment, also after
 `kill -9` of whoever writes it: a line that was being written then is torn, and readers pass over
 it.
@@ -32,8 +32,8 @@ _SLUG_LENGTH = 40
 #: Held free for the end of a record: an application may fill the disk meanwhile.
 _RESERVE = ".reserve"
 _RESERVE_BYTES = 32 << 10
-_MAKE_ROOM = "make room, or set HEARTH_STATE to a directory that can be written"
-_NO_RECORD = "no run is on record: 'hearth profile APPLICATION' makes one"
+_MAKE_ROOM = "make room, or set HEARTH_STATE to a writable directory"
+_NO_RECORD = "no run is recorded: 'hearth profile APPLICATION' makes one"
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,8 @@ class Record:
 
     @property
     def state(self) -> str:
-        """`finished`, `failed` or `interrupted`; `running`; `killed` where nobody wrote the end."""
+        """`finished`, `failed` or `interrupted`; `running`; `killed` if the end was never
+        written."""
         if self.end is not None:
             return self.end.state
         return "running" if self.running else "killed"
@@ -183,7 +184,7 @@ def _reserve(file: Path) -> None:
 
 
 def write_document(file: Path, document: Mapping[str, object]) -> None:
-    """Writes a JSON document that is there as a whole or not at all."""
+    """Writes a JSON document completely or not at all."""
     write_private(file, json.dumps(document, indent=1))
 
 
@@ -217,7 +218,7 @@ def slug(name: str) -> str:
 
 def read_record(directory: Path) -> Record:
     """One record; raises UserError, with the file's name, where it cannot be read."""
-    remedy = "'hearth runs' lists those that can be read; delete the directory to be rid of it"
+    remedy = "'hearth runs' lists those that can be read; delete the directory to remove it"
     head = read_typed(directory / "record.json", Head, remedy)
     end_file = directory / "end.json"
     end = read_typed(end_file, End, remedy) if os.path.lexists(end_file) else None
@@ -266,9 +267,9 @@ def find_record(state_home: Path, name: str) -> Record:
         return read_record(records_home(state_home) / matches[0])
     if matches:
         raise UserError(
-            f"'{name}' means {len(matches)} records: choose from {', '.join(matches[:5])}"
+            f"'{name}' matches {len(matches)} records: choose from {', '.join(matches[:5])}"
         )
-    raise UserError(f"no run '{name}' is on record: 'hearth runs' lists them")
+    raise UserError(f"no run '{name}' is recorded: 'hearth runs' lists them")
 
 
 def _last(state_home: Path) -> Record:
@@ -285,7 +286,7 @@ def delete_record(record: Record) -> None:
     """Deletes a record; raises UserError for one whose run goes on."""
     if record.running:
         pid = record.head.owner.pid
-        raise UserError(f"'{record.id}' is running (process {pid}): end it first, then delete")
+        raise UserError(f"'{record.id}' is running (process {pid}): stop it first, then delete")
     # Out of the listing first, so that a deletion cut short leaves nothing half there.
     gone = record.directory.with_name(f".deleted-{record.id}")
     record.directory.rename(gone)

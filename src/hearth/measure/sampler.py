@@ -1,9 +1,9 @@
 """The process that samples a run; `hearth.launch.sampling` starts it.
 
-One thread does everything. A probe whose samples cost much is asked less often, so that each stays
-within its budget of one CPU. Standard input is the owner's hold on it: `end` and the sampler takes
-a last sample; closed without a word (the owner was killed), it also sees to it that the driver and
-what descends from it do not stay behind.
+One thread does everything. A probe whose samples are costly is sampled less often, so that each
+stays within its budget of one CPU. Standard input is the owner's hold on it: `end` and the sampler
+takes a last sample; if it closes without that (the owner was killed), it also ends the driver and
+its descendants.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ class Schedule:
     cpu_s: float = 0.0
 
     def after(self, cost_s: float, now: float) -> bool:
-        """Takes account of a sample; tells whether the period has changed by much."""
+        """Takes account of a sample; returns whether the period has changed by much."""
         self.samples += 1
         self.cpu_s += cost_s
         wanted = max(self.probe.least_period_s, cost_s / self.probe.budget_share)
@@ -153,7 +153,8 @@ def driver_tree(finder: ProcessFinder, driver: int) -> list[Target]:
 
 
 def end_tree(tree: list[Target], driver: int) -> None:
-    """Ends the driver, which the kernel told of its parent's death, and what descends from it."""
+    """Ends the driver, which the kernel signalled at its parent's death, and what descends from
+    it."""
     deadline = time.monotonic() + _DRIVER_GRACE_S
     while any(_alive(target) for target in tree) and time.monotonic() < deadline:
         time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""The documents of a record as readers see them; more may stand in each.
+"""The documents of a record as readers see them; each may hold more.
 
 Written by `hearth.measure.record`, described in contract/record.schema.json and its neighbours.
 Times in seconds are on the record's axis, zero being its start.

@@ -30,7 +30,7 @@ class UsersEventLog:
         self._linked: Path | None = None
         if self._folder is None:
             writer.warn(
-                f"the event log goes to {directory}, which is no local directory",
+                f"the event log goes to {directory}, which is not a local directory",
                 f"copy it to {self._target} when the application has ended",
             )
 

@@ -1,4 +1,4 @@
-"""The table of `hearth bench`: times of each job under each master, and what they are worth."""
+"""The table of `hearth bench`: times of each job under each master, and how reliable they are."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def _cells(row: Row) -> list[str]:
 
 
 def _master(row: Row) -> str:
-    """The master asked for, with what it became where the plan chose: `local-numa (local[2])`."""
+    """The requested master, with the one that the plan chose: `local-numa (local[2])`."""
     became = ", ".join(row["ran_as"])
     planned = row["master"].startswith("local-numa") and became != row["master"]
     return f"{row['master']} ({became})" if planned else row["master"]
@@ -74,12 +74,12 @@ def _notes(rows: list[Row], settings: dict[str, Any], screen: Screen) -> list[st
     warm = f"{warmup} warm-up run{'s' * (warmup != 1)} of each dropped" if warmup else "no warm-up"
     text = f"seconds: median of {repeat} run{'s' * (repeat != 1)} of each, {warm}"
     if any("ratio" in row for row in rows):
-        text += f"; ratio: to {rows[0]['master']}, middle of the pairs', below 1 is faster"
+        text += f"; ratio to {rows[0]['master']}: centre of the paired ratios, below 1 is faster"
     if repeat < FEWEST_PAIRS:
-        text += f"; so few runs say nothing of the spread: --repeat {REPEAT} does"
+        text += f"; too few runs to show the spread: use --repeat {REPEAT}"
     elif any("ratio" in row for row in rows):
         text += (
             "; 95 %: of the paired repetitions' ratios, for all masters of a job together; of "
-            "jobs without a difference one in 20 is shown one by chance"
+            "jobs without a difference, one in 20 shows one by chance"
         )
     return [screen.paragraph(f"{text}.", indent="  ")]

@@ -1,4 +1,5 @@
-"""A characterisation in the terminal: each question, its answer and why; what has none, and why."""
+"""A characterisation in the terminal: each question, its answer and the reason; unanswered ones
+with the reason."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -78,13 +79,13 @@ def _note(document: Document, screen: Screen) -> list[str]:
         f"Medians of {settings['repeat']} runs of each way, in random order (seed "
         f"{settings['seed']}), after {settings['warmup']} warm-up; ratios to the first way, "
         "with 95 % intervals over paired repetitions, for all ways of a question together. Every "
-        "run is on record."
+        "run is recorded."
     )
     return [screen.paragraph(screen.paint(note, "dim"), "  ")]
 
 
 def show_questions(questions: Sequence[Question], screen: Screen) -> list[str]:
-    """What would be run for each question, or why it cannot be answered here."""
+    """What would run for each question, or why it cannot be answered here."""
     rows = [
         [q.key, q.title, f"not here: {q.unanswerable}" if q.unanswerable else
          ", ".join(arm.name for arm in q.arms)]

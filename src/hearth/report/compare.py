@@ -30,7 +30,7 @@ def show_comparison(comparison: Document, screen: Screen) -> list[str]:
 
 
 def warned(comparison: Document, screen: Screen, indent: str) -> list[str]:
-    """Why the times are to be doubted; nothing where nothing is found."""
+    """Reasons to doubt the times, if any."""
     texts = [f"warning: {warning['sentence']}." for warning in comparison["warnings"]]
     shown = [screen.paragraph(text, indent, indent + "  ") for text in texts]
     return ["", *shown] if shown else []
@@ -39,7 +39,7 @@ def warned(comparison: Document, screen: Screen, indent: str) -> list[str]:
 def explained(comparison: Document) -> str:
     """What the ratios and intervals of a comparison are."""
     shown = [arm["ratio"] for arm in comparison["arms"] if "ratio" in arm]
-    text = f"Ratio: middle of the pairs' ratios to {comparison['baseline']}, below 1 is faster"
+    text = f"Ratio: centre of the paired ratios to {comparison['baseline']}; below 1 is faster"
     if not any("low" in ratio for ratio in shown):
         return f"{text}."
     kinds = {uses_ranks(ratio["pairs"], comparison["confidence_each"]): ratio for ratio in shown}
@@ -50,7 +50,7 @@ def explained(comparison: Document) -> str:
         text += f", for all {len(shown)} together"
     looks = comparison["settings"].get("looks")
     if looks:
-        text += f", for looks after {', '.join(map(str, looks))}"
+        text += f", for checks after {', '.join(map(str, looks))}"
     return f"{text}."
 
 

@@ -1,4 +1,4 @@
-"""Where executors are, as the kernel says, beside where the plan wanted them."""
+"""Where the kernel says executors are, and where the plan put them."""
 
 from typing import Any
 

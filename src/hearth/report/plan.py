@@ -14,7 +14,7 @@ Document = dict[str, Any]
 
 
 def show_plan(plan: Document, machine: Document, screen: Screen) -> list[str]:
-    """The lines: what was decided, the partitions, the map of the machine, the reasons."""
+    """The lines: the decision, the partitions, the map of the machine, the reasons."""
     lines = [screen.title(f"{name_of(machine)}: {summary(machine)}"), _mode_text(plan), ""]
     lines += [screen.title("partitions"), *partitions(plan, screen), ""]
     lines += [screen.title("map"), *machine_map(plan, machine, screen), ""]
@@ -22,7 +22,8 @@ def show_plan(plan: Document, machine: Document, screen: Screen) -> list[str]:
 
 
 def show_plan_briefly(plan: Document) -> list[str]:
-    """The plan in five lines, as `hearth submit` prints it, and one for each about neighbours."""
+    """The plan in five lines, as `hearth submit` prints it, and a line for each reason about
+    neighbours."""
     executors = plan["executors"]
     first = executors[0]
     slots = sum(executor["task_slots"] for executor in executors)
@@ -31,9 +32,9 @@ def show_plan_briefly(plan: Document) -> list[str]:
     more = f"; and {len(executors) - 4} more" if len(executors) > 4 else ""
     return [
         f"plan: {_mode_text(plan)}",
-        f"  slots   {slots} tasks at a time, {_each(executors, 'task_slots')} each",
+        f"  slots   {slots} task slots in all, {_each(executors, 'task_slots')} per executor",
         f"  memory  heap {show_mb(first['heap_mb'])}, off-heap {show_mb(first['off_heap_mb'])}, "
-        f"overhead {show_mb(first['overhead_mb'])} each",
+        f"overhead {show_mb(first['overhead_mb'])} per executor",
         f"  place   {places}{more}" if plan["mode"] == "partitioned" else "  place   not bound",
         f"  why     {why['because'] if why else 'no reason given'} (all: hearth plan)",
         *(
@@ -99,7 +100,7 @@ def _collector(options: list[str]) -> str:
 
 
 def letter(executor_id: int) -> str:
-    """The letter of an executor on the map; beyond 52 the letters begin again."""
+    """The letter of an executor on the map; after 52 the letters repeat."""
     return LETTERS[executor_id % len(LETTERS)]
 
 

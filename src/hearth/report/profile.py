@@ -23,7 +23,7 @@ T = TypeVar("T")
 _OfMetrics = dict[str, Measured[Metric]]
 _EXECUTORS, _STAGES, _FINDINGS = 5, 3, 3
 _NAME_WIDTH = 40
-#: Parts of a task's time, in the order of a task's life; what is left of it is not told.
+#: Parts of a task's time, in the order of a task's life; the rest is not shown.
 _PARTS: dict[str, Callable[[Times], int]] = {
     "computing": lambda time: time.compute,
     "garbage collection": lambda time: time.gc,
@@ -52,7 +52,7 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
     title = screen.title(f"{record.application}  {record.state}")
     lines = [f"{title}  {show_seconds(record.wall_s)}  {record.master}"]
     if isinstance(totals, Absent):
-        return [*lines, f"  nothing is known of its tasks: {totals.reason}"]
+        return [*lines, f"  its tasks are unknown: {totals.reason}"]
     whole = totals.time.duration
     shares = {words: part(totals.time) / whole for words, part in _PARTS.items() if whole}
     told = [f"{words} {share:.0%}" for words, share in shares.items() if share >= 0.005]
@@ -60,7 +60,7 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
     lines.append(screen.paragraph(f"{tasks}: {', '.join(told)}", "  ", "    "))
     idle = totals.idle_slot_share
     if idle is not None:
-        lines.append(f"  {idle:.0%} of the time of {totals.slots} task slots went by idle")
+        lines.append(f"  {idle:.0%} of the time of {totals.slots} task slots was idle")
     return lines
 
 
@@ -109,7 +109,7 @@ _OF_CYCLES = {
 
 
 def _processor(metrics: Measured[Metrics], screen: Screen) -> list[str]:
-    """Top-down of all executors, and Awan's shares; where no counter ran, the gaps tell."""
+    """Top-down of all executors, and Awan's shares; without counters, nothing: the gaps say why."""
     if isinstance(metrics, Absent):
         return []
     total = metrics.total
@@ -146,7 +146,7 @@ def _shares(total: _OfMetrics, names: dict[str, str]) -> list[str]:
 
 
 def _least(total: _OfMetrics, names: dict[str, str]) -> str:
-    """The least confidence of those that are known."""
+    """The lowest of the known confidences."""
     told = [metric.confidence for metric in known(total[name] for name in names)]
     return next(level for level in ("low", "medium", "high") if level in told)
 
@@ -196,7 +196,7 @@ def _gaps(analysis: Analysis, screen: Screen) -> list[str]:
     absent = [probe.name for probe in analysis.probes if probe.status != "on"]
     lines = []
     if absent:
-        text = f"not measured here: {', '.join(absent)} ('hearth runs show ID --json' says why)"
+        text = f"not measured: {', '.join(absent)} ('hearth runs show ID --json' says why)"
         lines.append(screen.paint(screen.paragraph(text, "  "), "dim"))
     for warning in analysis.warnings[:2]:
         text = f"{warning.what}: {warning.remedy}" if warning.remedy else warning.what

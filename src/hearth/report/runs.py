@@ -1,4 +1,4 @@
-"""The list of runs on record, as a table."""
+"""The list of recorded runs, as a table."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,9 +10,9 @@ _STYLES = {"running": "bold", "failed": "red", "killed": "red", "interrupted": "
 
 
 def show_runs(rows: Sequence[dict[str, Any]], screen: Screen) -> list[str]:
-    """A line for each run; what to do where there is none."""
+    """A line for each run; a hint if there is none."""
     if not rows:
-        return ["no run is on record: 'hearth profile APPLICATION' makes one"]
+        return ["no run is recorded: 'hearth profile APPLICATION' makes one"]
     head = ("run", "started (UTC)", "application", "master", "state", "wall", "size")
     return table(screen, head, [_cells(row, screen) for row in rows], right="wall size")
 
@@ -27,7 +27,7 @@ def _cells(row: dict[str, Any], screen: Screen) -> tuple[str, ...]:
 
 
 def show_seconds(seconds: float | None) -> str:
-    """A time as a person reads it: `8.4 s`, `2:05 min`, `1:02:05 h`; `-` where unknown."""
+    """A readable time: `8.4 s`, `2:05 min`, `1:02:05 h`; `-` where unknown."""
     if seconds is None:
         return "-"
     if seconds < 60:

@@ -1,4 +1,4 @@
-"""What a report is of: runs on record, comparisons, Spark event logs of any origin."""
+"""The subjects of a report: recorded runs, comparisons, any Spark event log."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,8 +39,8 @@ class Sources:
 def read_sources(names: list[str], state_home: Path) -> Sources:
     """Reads each: a comparison's, characterisation's or record's id or directory, or an event log.
 
-    Of a comparison each arm's run with the median time stands for the arm. Raises UserError for a
-    name that is nothing of these, and for a second comparison.
+    In a comparison each arm is represented by its run with the median time. Raises UserError for a
+    name that is none of these, and for a second comparison.
     """
     sources = Sources()
     for name in names:

@@ -1,4 +1,4 @@
-"""Text for a terminal: colours where they are wanted, tables, trees, wrapped paragraphs."""
+"""Text for a terminal: colours if wanted, tables, trees, wrapped paragraphs."""
 
 import os
 import re
@@ -37,7 +37,7 @@ class Screen:
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self.colour and text else text
 
     def hue(self, text: str, number: int) -> str:
-        """The text in the hue of an executor; the hues go round."""
+        """The text in the hue of an executor; the hues repeat."""
         code = HUES[number % len(HUES)]
         return f"\x1b[38;5;{code}m{text}\x1b[0m" if self.colour else text
 
@@ -69,7 +69,7 @@ def pad(text: str, width: int, right: bool = False) -> str:
 def table(
     screen: Screen, head: Sequence[str], rows: Iterable[Sequence[str]], right: str = ""
 ) -> list[str]:
-    """A calm table: dim head, two blanks between columns.
+    """A plain table: dim head, two blanks between columns.
 
     `right` names the columns to align on the right; the last column is cut to the screen.
     """
@@ -86,7 +86,7 @@ def table(
 
 @dataclass
 class Branch:
-    """A node of a tree: one line of text and what hangs below it."""
+    """A node of a tree: one line of text and its children."""
 
     text: str
     below: list["Branch"] = field(default_factory=list)

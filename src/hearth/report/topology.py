@@ -1,4 +1,4 @@
-"""A machine as a tree that a person reads at a glance."""
+"""A machine as a readable tree."""
 
 from collections import Counter
 from typing import Any
@@ -78,7 +78,7 @@ def _package_text(package: Document, cores: list[Document], screen: Screen) -> s
 
 
 def _cores_text(cores: list[Document]) -> str:
-    """`6 cores x 8 threads`; where cores differ, each sort: `8 cpu_core x 2 threads + ...`."""
+    """`6 cores x 8 threads`; if cores differ, each kind: `8 cpu_core x 2 threads + ...`."""
     sorts = Counter((core.get("kind") or "core", len(parse_ids(core["cpus"]))) for core in cores)
     texts = []
     for (kind, threads), number in sorts.items():
@@ -105,7 +105,7 @@ def _add_node(
 
 
 def _add_cpus(branch: Branch, machine: Document, cpus: set[int]) -> None:
-    """Last-level caches below a node, equal ones in one line; cores where there is no cache."""
+    """Last-level caches below a node, equal ones in one line; cores if there is no cache."""
     groups = [
         (cache, set(parse_ids(cache["cpus"])))
         for cache in machine["caches"]

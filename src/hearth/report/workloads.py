@@ -1,4 +1,4 @@
-"""Jobs and their runs as a person reads them: the list, one job's help, the line of a run."""
+"""Jobs and their runs in readable form: the list, one job's help, the line of a run."""
 
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ Document = dict[str, Any]
 
 
 def line(run: Document) -> str:
-    """One run: job, master that it ran under, size of its data, time, what came of its answer."""
+    """One run: job, master, data size, time, verdict on the answer."""
     verdict = run["verdict"]
     size = sum(data["bytes"] for data in run["data"].values())
     fields = [run["job"], run["spark"]["master"]]
@@ -34,7 +34,7 @@ def line(run: Document) -> str:
 
 
 def stream(figures: Document) -> str:
-    """What a streaming job is judged by; a figure that was not measured says why."""
+    """What a streaming job is judged by; an unmeasured figure says why."""
     times, delay = figures["processing_ms"], figures["scheduling_delay_ms"]
     batch = times.get("absent") or f"{times['median']:.0f} ms, 95 % within {times['p95']:.0f} ms"
     late = delay.get("absent") or f"at most {delay['max']:.0f} ms"
@@ -71,7 +71,7 @@ def explained(job: Any, screen: Screen) -> list[str]:
 
 
 def markdown(jobs: "Iterable[Any]", generators: "Iterable[Any]") -> list[str]:
-    """docs/workloads.md, all of it."""
+    """docs/workloads.md, complete."""
     lines = ["# Workloads", "", *_PREFACE]
     for family, members in _by_family(jobs):
         lines += ["", f"## {family[:1].upper()}{family[1:]}"]

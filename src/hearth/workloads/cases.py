@@ -42,12 +42,12 @@ class Finished:
 
 
 def check(case: Case, master: str) -> None:
-    """Raises UserError for what cannot run, before any data are made for it."""
+    """Raises UserError for what cannot run, before any data is made for it."""
     check_master(master)
     if case.seed < 0:
         raise UserError(f"--seed: {case.seed} is below 0: give a whole number from 0")
     if not 0 <= case.port <= _LAST_PORT:
-        raise UserError(f"--port: {case.port} is no port: give 1 to {_LAST_PORT}")
+        raise UserError(f"--port: {case.port} is not a port: give 1 to {_LAST_PORT}")
     known = [parameter.name for parameter in case.job.parameters]
     for name in case.parameters:
         if name not in known:
@@ -68,10 +68,10 @@ def run(
     keep: bool = False,
     program: tuple[str, ...] = (),
 ) -> Finished:
-    """Makes the data where they are missing, runs the job, checks its answer.
+    """Makes missing data, runs the job, checks its answer.
 
     program: what runs it in place of spark-submit or `hearth submit`.
-    Raises UserError where the user can put it right, runner.RunError where the job fails.
+    Raises UserError if the user can correct it, runner.RunError if the job fails.
     """
     wanted = datasets.wanted_by(offer, case.job, case.parameters, case.size_bytes, case.seed)
     data = datasets.ensure_all(wanted, case.data)
@@ -83,7 +83,7 @@ def run(
     request = runner.Request(
         case.job, master, parameters, data, size, case.conf, case.seed, case.port, program
     )
-    # Beside the data: an answer may be as large as they are, and /tmp is often small.
+    # Next to the data: an answer may be as large, and /tmp is often small.
     parent = datasets.data_home() / "runs"
     parent.mkdir(parents=True, exist_ok=True)
     with working_directory(keep, f"{case.job.name}-", parent) as folder:

@@ -1,4 +1,4 @@
-"""What the workloads jar offers: asked of the jar itself, so that no list is kept twice."""
+"""What the workloads jar offers, from the jar itself, so that there is only one list."""
 
 import difflib
 import json
@@ -84,13 +84,13 @@ class Catalogue:
         for job in self.jobs:
             if job.name == name:
                 return job
-        raise UserError(f"'{name}' is no job: {self._hint(name)}")
+        raise UserError(f"'{name}' is not a job: {self._hint(name)}")
 
     def generator(self, name: str) -> Generator:
         for generator in self.generators:
             if generator.name == name:
                 return generator
-        raise UserError(f"'{name}' is no generator of this jar: run 'make setup'")
+        raise UserError(f"'{name}' is not a generator of this jar: run 'make setup'")
 
     def _hint(self, name: str) -> str:
         names = [job.name for job in self.jobs]
@@ -105,7 +105,9 @@ def workloads_jar() -> Path:
     jars = sorted(folder.glob("hearth-workloads_*.jar"))
     if len(jars) != 1:
         found = f"{len(jars)} jars" if jars else "no jar"
-        raise UserError(f"{found} of the workloads in {folder}: one is needed, run 'make setup'")
+        raise UserError(
+            f"{found} of the workloads in {folder}: exactly one is needed, run 'make setup'"
+        )
     return jars[0]
 
 
@@ -120,7 +122,7 @@ def load() -> Catalogue:
     try:
         _keep(file, text)
     except OSError as error:
-        print(f"hearth: the jar is asked again each time: {error}", file=sys.stderr)
+        print(f"hearth: the jar will be asked each time: {error}", file=sys.stderr)
     return parse(json.loads(text))
 
 
@@ -133,7 +135,7 @@ def parse(document: dict[str, Any]) -> Catalogue:
 def ask(*words: str) -> str:
     """What the jar's main class says: plain Java, no Spark session.
 
-    Raises UserError with its own one-line message where the user can put it right.
+    Raises UserError with its own one-line message if the user can correct it.
     """
     # Spark's other jars come last: they are opened only for a class that a job's own class needs.
     path = f"{workloads_jar()}:{places.spark_home() / 'jars'}/*"

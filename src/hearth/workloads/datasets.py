@@ -1,7 +1,7 @@
 """Data sets: where they are, made once, by the generators of the workloads jar.
 
 A data set is a directory; its `_manifest.json`, written last, says what it is. One without a
-manifest is unfinished, and the generator resumes or redoes it. A file beside the directory is
+manifest is unfinished, and the generator resumes or redoes it. A file next to the directory is
 locked while it is made; the generator inherits the lock, so that it is free again when both
 processes are gone, however they ended.
 """
@@ -29,7 +29,7 @@ from hearth.workloads.progress import Bar
 from hearth.workloads.shapes import Generating, Manifest
 
 MANIFEST = "_manifest.json"
-#: What is made where the user gives no size: a few seconds of each job on two cores.
+#: What is made if the user gives no size: a few seconds of each job on two cores.
 DEFAULT_BYTES = {"text": 64 << 20, "records": 64 << 20, "graph": 8 << 20, "tpch": 100 << 20}
 _DEFAULT_BYTES = 16 << 20
 _PLAN = "_generating.json"
@@ -40,7 +40,7 @@ _LAST_LINES = 15
 
 @dataclass(frozen=True)
 class Wanted:
-    """A data set by what decides its every byte."""
+    """A data set, by everything that determines its bytes."""
 
     generator: catalogue.Generator
     size_bytes: int
@@ -74,7 +74,7 @@ def data_home() -> Path:
 
 
 def default_bytes(generator: str) -> int:
-    """The size of a generator's data where the user gives none."""
+    """The size of a generator's data if the user gives none."""
     return DEFAULT_BYTES.get(generator, _DEFAULT_BYTES)
 
 
@@ -125,10 +125,10 @@ def ensure(wanted: Wanted | WantedTpch, folder: Path | None = None) -> Path:
         return place
     _check_room(wanted, place)
     with _lock(place) as lock:
-        if not _is_ready(wanted, place):  # another hearth may have made it meanwhile
+        if not _is_ready(wanted, place):  # another process may have made it meanwhile
             _make(wanted, place, lock)
     if not _is_ready(wanted, place):
-        raise RuntimeError(f"the generator ended well and left no {place / MANIFEST}")
+        raise RuntimeError(f"the generator succeeded but left no {place / MANIFEST}")
     return place
 
 
@@ -143,7 +143,7 @@ def _ensure_tpch(wanted: WantedTpch, place: Path) -> Path:
 
 
 def manifest(place: Path) -> dict[str, Any]:
-    """What a finished data set says of itself; raises UserError for one that is damaged."""
+    """The manifest of a finished data set; raises UserError for a damaged one."""
     file = place / MANIFEST
     return read_document(file, Manifest, "delete the folder")
 
@@ -163,7 +163,7 @@ def _is_ready(wanted: Wanted, place: Path) -> bool:
         holder = found if key in expected else found.get("parameters", {})
         if str(holder.get(key)) != str(value):
             raise UserError(
-                f"'{place}' holds data of {key} {holder.get(key)}, wanted is {value}: "
+                f"'{place}' holds data with {key} {holder.get(key)}, not {value}: "
                 "give another --data DIR, or delete this one"
             )
     return True
@@ -178,7 +178,7 @@ def _check_ours(place: Path) -> None:
     theirs = any(not file.name.startswith(".") for file in place.iterdir())
     if theirs and not (place / _PLAN).exists():
         raise UserError(
-            f"'{place}' has files and no {MANIFEST}: it is no data set of hearth's; "
+            f"'{place}' has files and no {MANIFEST}: it is not a data set of hearth; "
             "give an empty or new --data DIR"
         )
 
@@ -188,14 +188,14 @@ def _check_room(wanted: Wanted, place: Path) -> None:
     free = shutil.disk_usage(existing).free
     if wanted.size_bytes > free:
         raise UserError(
-            f"--size: {show_bytes(wanted.size_bytes)} do not fit, {show_bytes(free)} are free in "
+            f"--size: {show_bytes(wanted.size_bytes)} does not fit, {show_bytes(free)} is free in "
             f"'{existing}': give a smaller size, or set HEARTH_DATA to a larger disk"
         )
 
 
 @contextlib.contextmanager
 def _lock(place: Path) -> Iterator[int]:
-    """Holds the lock beside a directory; says so once where it has to wait."""
+    """Holds the lock next to a directory; says so once if it has to wait."""
     place.parent.mkdir(parents=True, exist_ok=True)
     file = place.with_name(f".{place.name}.lock")
     with open(file, "a", opener=open_private) as lock:
@@ -206,7 +206,7 @@ def _lock(place: Path) -> Iterator[int]:
                 break
             except BlockingIOError:
                 if not told:
-                    waiting = f"hearth: waiting for another hearth that makes '{place}'"
+                    waiting = f"hearth: waiting for another process that is making '{place}'"
                     print(waiting, file=sys.stderr, flush=True)
                 told = True
                 time.sleep(_WAIT_S)
@@ -258,4 +258,4 @@ def _failure(wanted: Wanted, code: int, log: Path) -> str:
     for line in lines[-_LAST_LINES:]:
         print(f"    {line}", file=sys.stderr)
     what = f"the generator {wanted.generator.name}"
-    return f"{what} ended with {code}; its last lines stand above; run it again to go on"
+    return f"{what} ended with {code}; see its last lines above; run it again to continue"

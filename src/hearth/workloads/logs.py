@@ -16,7 +16,7 @@ def lines_of(log: Path) -> list[str]:
 
 
 def reason(lines: list[str]) -> str:
-    """The line of a log that says best why a run failed."""
+    """The log line that best explains why a run failed."""
     lines = [line for line in lines if line.strip() and not line.startswith(_RECORD)]
     for mark in ("workloads: ", "hearth: "):
         said = [line.removeprefix(mark) for line in lines if line.startswith(mark)]
@@ -31,4 +31,4 @@ def reason(lines: list[str]) -> str:
     for found in (memory[:1], causes[-1:], of_py4j[-1:], python[-1:], other[:1], lines[-1:]):
         if found:
             return found[0].removeprefix(": ").strip()[:_REASON_LENGTH]
-    return "it says nothing"
+    return "there is no output"

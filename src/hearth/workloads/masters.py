@@ -18,16 +18,16 @@ def check_master(master: str) -> str:
         fixed_by_master(master)
     elif _SPARKS.fullmatch(master) is None:
         known = "local[*], local[4], local-numa, local-numa[2x4], spark://HOST:PORT, yarn or k8s://"
-        raise UserError(f"--master: '{master}' is no master that Spark knows: write {known}")
+        raise UserError(f"--master: '{master}' is not a master that Spark knows: write {known}")
     return master
 
 
 def split_masters(text: str) -> list[str]:
-    """`local[2,3],local-numa` as two masters: a comma within brackets parts nothing."""
+    """`local[2,3],local-numa` as two masters: a comma within brackets does not separate."""
     masters = [part.strip() for part in re.split(r",(?![^\[]*\])", text)]
     if not all(masters):
-        raise UserError(f"--masters: '{text}' has an empty place: separate masters by one comma")
+        raise UserError(f"--masters: '{text}' has an empty entry: separate masters by one comma")
     twice = {master for master in masters if masters.count(master) > 1}
     if twice:
-        raise UserError(f"--masters: {', '.join(sorted(twice))} is named twice: name each once")
+        raise UserError(f"--masters: {', '.join(sorted(twice))} is given twice: give each once")
     return [check_master(master) for master in masters]

@@ -62,7 +62,7 @@ class Checked:
 
 
 class RunError(Exception):
-    """The job did not end well: the message is its reason in one line; `tail` its last lines."""
+    """The job failed: the message is the reason in one line; `tail` its last lines."""
 
     def __init__(self, reason: str, tail: list[str], log: Path | None = None) -> None:
         super().__init__(reason if log is None else f"{reason} (log: {log})")
@@ -92,7 +92,7 @@ def run(request: Request, folder: Path) -> Checked:
         left = f"left a result that cannot be read: {error}"
         raise RunError(left, logs.lines_of(log)[-_LAST_LINES:]) from error
     if request.job.stream is not None and not source.data:
-        reason = "its events came from a source of your own"
+        reason = "its events came from your own source"
         return Checked(document, Verdict("unchecked", reason), wall)
     finished = FinishedRun(
         job=request.job.name,
@@ -107,7 +107,7 @@ def run(request: Request, folder: Path) -> Checked:
 
 @dataclass(frozen=True)
 class _Source:
-    """What a streaming job is told of its source, and the log of the events for its check."""
+    """A streaming job's source parameters, and the log of events for its check."""
 
     parameters: dict[str, str] = field(default_factory=dict)
     data: dict[str, Path] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """What readers count on in the documents of workloads: a job's result, a data set's manifest.
 
-More may stand in each; contract/ describes them.
+Each may hold more; contract/ describes them.
 """
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict

@@ -69,5 +69,5 @@ def named(text: str, offer: Catalogue) -> list[Entry]:
     names = [name.strip() for name in text.split(",")]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise UserError(f"--jobs: {', '.join(sorted(twice))} is named twice: name each once")
+        raise UserError(f"--jobs: {', '.join(sorted(twice))} is given twice: give each once")
     return [Entry(offer.job(name)) for name in names]

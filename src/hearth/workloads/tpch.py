@@ -73,7 +73,7 @@ def ensure_tpch(scale: float, folder: Path, progress: Progress | None = None) ->
 
 
 def _check_scale(scale: float, what: str) -> None:
-    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:  # also where it is no number
+    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:  # also if it is not a number
         limits = f"{SMALLEST_SCALE:g} (about 1 MB) to {LARGEST_SCALE:g}"
         raise UserError(f"{what} scale factor {scale:g}: give one from {limits}")
 
@@ -99,7 +99,7 @@ def _is_ready(scale: float, folder: Path) -> bool:
         return False
     file = folder / MANIFEST
     if not os.path.lexists(file):
-        raise UserError(f"'{folder}' holds no {MANIFEST}: give another folder, or delete this one")
+        raise UserError(f"'{folder}' has no {MANIFEST}: give another folder, or delete this one")
     found = read_document(file, _Manifest, "delete the folder")
     same = (found["generator"], found["version"], float(found["parameters"]["scale"]))
     sizes = {item["name"]: item["bytes"] for item in found["files"]}
@@ -155,7 +155,7 @@ def _generate(scale: float, part: Path, lock: int, progress: Progress | None) ->
     made = len(_files(part))
     if code or made != total:
         said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        reason = said[-1] if said else "it says nothing"
+        reason = said[-1] if said else "there is no output"
         raise UserError(f"tpchgen-cli ended with {code}, {made} of {total} files: {reason}")
     if progress is not None:
         progress(total, total)

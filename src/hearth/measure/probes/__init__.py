@@ -18,7 +18,7 @@ _PROBES: tuple[type[Probe], ...] = (
 
 
 def survey(roots: Roots) -> list[dict[str, Any]]:
-    """What each probe can do here, as `record.json` tells it."""
+    """What each probe can do here, as recorded in `record.json`."""
     rows = []
     for probe in (kind(roots) for kind in _PROBES):
         if isinstance(probe, CountersProbe):

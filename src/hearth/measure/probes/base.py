@@ -38,7 +38,7 @@ class Probe(ABC):
     """Samples one kind of thing; `cost` says in words what a sample costs.
 
     least_period_s: how often at most. budget_share: of one CPU; a probe whose samples cost more is
-    asked less often. All budgets together are 2 % of one CPU.
+    sampled less often. All budgets together are 2 % of one CPU.
     """
 
     name: ClassVar[str]

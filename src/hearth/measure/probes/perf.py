@@ -112,7 +112,7 @@ def plain(event: str) -> str:
 
 
 def start_perf(perf: str, what: Sequence[str]) -> "Stream":
-    """Starts a `perf stat -I` that goes on until it is ended, or until this process dies."""
+    """Starts a `perf stat -I` that runs until it is ended or this process dies."""
     process = subprocess.Popen(
         [perf, "stat", "-x,", "-I", str(_INTERVAL_MS), *what],
         stdin=subprocess.DEVNULL,

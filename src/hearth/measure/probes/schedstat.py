@@ -1,6 +1,6 @@
 """Which threads have run: /proc/PID/task/TID/schedstat (Documentation/scheduler/sched-stats.rst).
 
-Of hundreds of threads few run within a second, so this one file tells which others need not be
+Of hundreds of threads few run within a second, so this one file shows which others need not be
 read. It stays open from sample to sample: reading it again takes a tenth of the time that opening
 it takes.
 """
@@ -21,7 +21,7 @@ _SHARE_OF_FILES = 0.4
 def allow_many_files() -> None:
     """Raises the soft limit of open files to the hard one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(ValueError, OSError):  # it stays as it is, which will do
+    with contextlib.suppress(ValueError, OSError):  # it stays as it is, which is enough
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 

@@ -1,9 +1,9 @@
 """On which CPU each thread last ran (field 39 of /proc/PID/task/TID/stat), and what it is for.
 
-The kernel keeps 15 characters of a thread's name, which is what tells its kind: `Executor task l`
+The kernel keeps 15 characters of a thread's name, which identifies its kind: `Executor task l`
 for `Executor task launch worker for task 3.0 in stage 1.0`. Between tasks Spark calls the same
-thread `Executor task idle worker`: told of are threads that ran since the last sample, so that one
-ran tasks too, shorter ones than the time between two samples.
+thread `Executor task idle worker`: the rows list threads that ran since the last sample, so that
+one ran tasks too, shorter ones than the time between two samples.
 """
 
 from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ _NEVER = _Seen(b"", "", 0, 0)
 
 
 class ThreadProbe(Probe):
-    """Only threads that ran since the last sample are told of, each name once."""
+    """Lists only threads that ran since the last sample, each name once."""
 
     name = "threads"
     budget_share = 0.005

@@ -44,9 +44,9 @@ def write_page(
     comparison: Document | None = None,
     characterisation: Document | None = None,
 ) -> None:
-    """Writes the page, private, whole or not at all."""
+    """Writes the page, private, completely or not at all."""
     whole = page(runs, comparison, characterisation)
-    write_private(file, whole.encode("utf-8", "replace"))  # the name of a file may be no text
+    write_private(file, whole.encode("utf-8", "replace"))  # a file name may not be valid text
 
 
 def page(
@@ -56,7 +56,7 @@ def page(
 ) -> str:
     """One HTML document of runs, of a comparison or of a characterisation where there is one.
 
-    It holds its own style and script and loads nothing.
+    It contains its own style and script and loads nothing.
     """
     names = [str(run.record.application) for run in runs]
     if characterisation is not None:
@@ -166,7 +166,7 @@ def _of(group: Measured[Group], part: Callable[[Group], Value]) -> Value | None:
 
 def _findings(run: Analysis, number: int) -> str:
     if not run.findings:
-        return element("p", "Nothing stood out against the thresholds.")
+        return element("p", "Nothing exceeded the thresholds.")
     return "".join(_finding(finding, number) for finding in run.findings)
 
 
@@ -364,7 +364,7 @@ def _threads(run: Analysis, number: int) -> str:
     nodes = {cpu: node.id for node in known_nodes for cpu in parse_ids(node.cpus)}
     picture = pictures.draw_threads(threads.columns, run.record.wall_s, nodes)
     moves = sum(threads.node_transitions.values())
-    caption = "Each colour is a thread; a thread that stays keeps its line."
+    caption = "Each colour is a thread; a thread that does not move stays on its line."
     caption += f" Threads were seen to change node {moves:,} times."
     box = element(
         "div",
@@ -402,7 +402,7 @@ def _unknown(run: Analysis, number: int) -> str:
     parts = table(["probe", "why not"], rows, "Not measured") if rows else ""
     notes = [element("li", text(_warning(warning))) for warning in run.warnings]
     parts += element("ul", *notes) if notes else ""
-    return parts or element("p", "Every probe ran, and nothing was warned of.")
+    return parts or element("p", "Every probe ran, without warnings.")
 
 
 def _warning(warning: Warned) -> str:

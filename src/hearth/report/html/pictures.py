@@ -170,7 +170,7 @@ def draw_threads(threads: Places, wall_s: float, node_of_cpu: dict[int, str]) ->
 
 
 def data_table(head: list[str], rows: list[list[Any]], caption: str) -> str:
-    """The picture's numbers, for those who read rather than look."""
+    """The picture's numbers, for readers who cannot see it."""
     return element(
         "details", element("summary", text(f"Numbers: {caption}")), table(head, rows, caption)
     )

@@ -7,7 +7,7 @@ from hearth.report.html.absent import say_absent
 from hearth.report.html.svg import LEFT, RIGHT, WIDTH, Scale, element, picture, table, text
 
 OfMetrics = dict[str, Measured[Metric]]
-#: Level 1 in the order of the bars; the last one is told on AMD alone.
+#: Level 1 in the order of the bars; the last one exists only on AMD.
 LEVEL_ONE = (
     ("retiring", "retiring"),
     ("bad_speculation", "bad speculation"),
@@ -30,7 +30,7 @@ _ROW, _BAR, _THIN = 36, 18, 8
 
 
 def draw_processor(metrics: Measured[Metrics]) -> str:
-    """The bars and the table; in words what is absent, and why."""
+    """The bars and the table; what is absent, with the reason."""
     if isinstance(metrics, Absent):
         return say_absent("top-down and the study's formulas", metrics)
     named = metrics.by_executor.items()
@@ -56,7 +56,7 @@ def _bars(rows: list[tuple[str, OfMetrics]]) -> str:
         "div", drawn, class_="scroll", tabindex=0, role="region", aria_label="top-down bars"
     )
     caption = (
-        "Upper bar: level 1, which adds up to all slots where the processor tells each part. "
+        "Upper bar: level 1, which adds up to all slots if the processor reports each part. "
         "Lower bar: the back end, divided into waiting for memory and for the core."
     )
     key = pictures.legend([words for _, words in (*LEVEL_ONE, *LEVEL_TWO)])

@@ -66,7 +66,7 @@ def time_scale(seconds: float) -> Scale:
 
 
 def show_time(seconds: float) -> str:
-    """A moment of the run as people write it: `12 s`, `3:05`, `1:02:03`."""
+    """A readable moment of the run: `12 s`, `3:05`, `1:02:03`."""
     if seconds < 100:
         return f"{seconds:g} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -119,7 +119,7 @@ def steps(points: Iterable[tuple[float, float]], base: float | None = None) -> s
 
 
 def picture(label: str, height: float, *marks: str, width: float = WIDTH) -> str:
-    """A picture with its name for those who do not see it."""
+    """A picture with its name for those who cannot see it."""
     return element(
         "svg",
         element("title", text(label)),

@@ -176,7 +176,7 @@ def _pairs(parameters: dict[str, str]) -> "pa.RecordBatchReader":
     return pa.RecordBatchReader.from_batches(pa.schema([("key", pa.uint64())]), made())
 
 
-def _pairs_amiss(run: FinishedRun) -> str | None:
+def _pairs_problem(run: FinishedRun) -> str | None:
     """Whether pairs were lost or invented, by their number and their bytes."""
     answer = run.result["answer"]
     pairs = int(run.parameters["maps"]) * int(run.parameters["pairs"])
@@ -191,8 +191,8 @@ def _pairs_amiss(run: FinishedRun) -> str | None:
 
 def group_by(run: FinishedRun) -> Verdict:
     """Groups by DuckDB over the same keys: their number, the largest, a sum over all of them."""
-    if amiss := _pairs_amiss(run):
-        return Verdict("wrong", amiss)
+    if problem := _pairs_problem(run):
+        return Verdict("wrong", problem)
     count, largest, checksum = 0, 0, 0
     with duck(run) as connection:
         connection.register("pairs", _pairs(run.parameters))
@@ -211,8 +211,8 @@ def group_by(run: FinishedRun) -> Verdict:
 
 def sort_by(run: FinishedRun) -> Verdict:
     """Each partition's keys, in order, against the same keys sorted by DuckDB."""
-    if amiss := _pairs_amiss(run):
-        return Verdict("wrong", amiss)
+    if problem := _pairs_problem(run):
+        return Verdict("wrong", problem)
     partitions = run.result["answer"]["partitions"]
     ends = np.cumsum([partition["pairs"] for partition in partitions], dtype=np.uint64)
     made = int(run.parameters["maps"]) * int(run.parameters["pairs"])
@@ -249,8 +249,8 @@ def naive_bayes(run: FinishedRun) -> Verdict:
     model.fit(counts, [label for label, _ in training])
     words = counter.get_feature_names_out()
     expected = dict(zip(words, model.feature_log_prob_.T, strict=True))
-    if amiss := _words_amiss(run.answer / "model", expected):
-        return Verdict("wrong", amiss)
+    if problem := _words_problem(run.answer / "model", expected):
+        return Verdict("wrong", problem)
     accuracy = model.score(
         counter.transform(text for _, text in unseen), [label for label, _ in unseen]
     )
@@ -279,7 +279,7 @@ def _tokens(text: str) -> list[str]:
     return re.findall("[a-z0-9']+", text.lower())
 
 
-def _words_amiss(folder: Path, expected: dict[str, np.ndarray]) -> str | None:
+def _words_problem(folder: Path, expected: dict[str, np.ndarray]) -> str | None:
     found = {}
     for line in lines(folder):
         word, negative, positive = line.split("\t")

@@ -1,4 +1,4 @@
-"""How checks read data sets and answers; what is too large to be worked out a second time."""
+"""How checks read data sets and answers; what is too large to be recomputed."""
 
 import json
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-#: Inputs up to this size are worked out anew in full by a second implementation.
+#: Inputs up to this size are fully recomputed by a second implementation.
 FULL_CHECK_BYTES = 256 << 20
 _STRETCH_ROWS = 1 << 16
 
@@ -22,7 +22,7 @@ def size_bytes(folder: Path) -> int:
 
 
 def too_large(folder: Path, limit_bytes: int = FULL_CHECK_BYTES) -> bool:
-    """Whether the data is not worked out anew in full."""
+    """Whether the data is too large to be fully recomputed."""
     return size_bytes(folder) > limit_bytes
 
 

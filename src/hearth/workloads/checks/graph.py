@@ -9,7 +9,7 @@ import numpy as np
 from hearth.workloads.checks import FinishedRun, Verdict, large
 from hearth.workloads.checks.files import parts, table, too_large
 
-#: Edge files up to this size are worked out anew: some ten seconds.
+#: Edge files up to this size are recomputed: some ten seconds.
 GRAPH_CHECK_BYTES = 64 << 20
 #: networkx keeps Python objects: it ranks graphs of up to so many edges.
 NETWORKX_EDGES = 300_000
@@ -50,7 +50,7 @@ def _edges(run: FinishedRun) -> Edges:
 
 
 def _values(run: FinishedRun, name: str, edges: Edges, dtype: type) -> np.ndarray | str:
-    """The answer's value of each vertex, in the order of `ids`; or what is amiss with them."""
+    """The answer's value of each vertex, in the order of `ids`; or what is wrong with them."""
     try:
         found = table(run.answer / name, dtype)
     except ValueError as error:
@@ -60,7 +60,7 @@ def _values(run: FinishedRun, name: str, edges: Edges, dtype: type) -> np.ndarra
     return np.array([found[vertex] for vertex in edges.ids.tolist()])
 
 
-def _top_amiss(run: FinishedRun, edges: Edges, values: np.ndarray) -> str | None:
+def _top_problem(run: FinishedRun, edges: Edges, values: np.ndarray) -> str | None:
     """Whether the vertices of the largest values are not those of the files."""
     largest = np.lexsort((edges.ids, -values))[:20]
     expected = [(int(edges.ids[i]), float(values[i])) for i in largest]
@@ -69,7 +69,7 @@ def _top_amiss(run: FinishedRun, edges: Edges, values: np.ndarray) -> str | None
 
 
 def page_rank(run: FinishedRun) -> Verdict:
-    """Ranks by scipy with the same definition, which is itself held against networkx's."""
+    """Ranks by scipy with the same definition, which is itself compared with networkx's."""
     if too_large(run.data["graph"], GRAPH_CHECK_BYTES):
         return large.page_rank(run)
     edges = _edges(run)
@@ -81,8 +81,8 @@ def page_rank(run: FinishedRun) -> Verdict:
     difference = float(np.max(np.abs(ranks - expected) / expected))
     if not difference <= RANK_TOLERANCE:
         return Verdict("wrong", f"ranks differ from scipy's by up to {difference:.3g} of them")
-    if amiss := _top_amiss(run, edges, ranks):
-        return Verdict("wrong", amiss)
+    if problem := _top_problem(run, edges, ranks):
+        return Verdict("wrong", problem)
     if len(edges.source) > NETWORKX_EDGES:
         return Verdict("checked", f"{len(ranks):,} ranks equal scipy's")
     # That the definition is right: iterated until nothing changes, it comes to networkx's ranks.
@@ -160,8 +160,8 @@ def triangle_count(run: FinishedRun) -> Verdict:
     total, stated = int(expected.sum()) // 3, run.result["answer"]["triangles"]
     if stated != total:
         return Verdict("wrong", f"{stated:,} triangles, scipy counts {total:,}")
-    if amiss := _top_amiss(run, edges, found):
-        return Verdict("wrong", amiss)
+    if problem := _top_problem(run, edges, found):
+        return Verdict("wrong", problem)
     return Verdict("checked", f"{total:,} triangles, those of each vertex equal scipy's")
 
 

@@ -1,8 +1,8 @@
-"""What holds of every right answer, for data too large to be worked out a second time.
+"""What holds for every right answer, for data too large to be recomputed.
 
 Each check goes over the data once and keeps little of it: numpy over some rows at a time, or
 DuckDB. It finds what was lost or made up, and numbers that do not belong together; that each step
-was right is shown at the sizes that are worked out in full.
+is right is shown at sizes that are fully recomputed.
 """
 
 import math
@@ -28,7 +28,7 @@ SAME_RANKS = 1e-9
 FLAT = 0.02
 #: How far a random share may be from its mean: once in 10^9 runs it is further away.
 STANDARD_ERRORS = 6
-#: Vertices whose triangles are counted anew.
+#: Vertices whose triangles are recounted.
 SAMPLED_VERTICES = 100
 
 # The files come first; of values, their type too.
@@ -38,7 +38,7 @@ _VALUES = """read_csv(%s, columns={'vertex': 'BIGINT', 'value': '%s'}, delim='\t
     auto_detect=false)"""
 
 
-def rows_amiss(run: FinishedRun, data: str, counted: str) -> str | None:
+def rows_problem(run: FinishedRun, data: str, counted: str) -> str | None:
     """Whether another number of rows was read than the generator made.
 
     data: the input's name; counted: that of the answer's number of rows.
@@ -50,7 +50,7 @@ def rows_amiss(run: FinishedRun, data: str, counted: str) -> str | None:
 
 
 def naive_bayes(run: FinishedRun) -> Verdict:
-    """The words' probabilities sum up to 1; as many reviews tested as the split gives."""
+    """The words' probabilities add up to 1; as many reviews tested as the split gives."""
     answer, sums, words = run.result["answer"], np.zeros(2), 0
     for line in lines(run.answer / "model"):
         _, negative, positive = line.split("\t")
@@ -66,13 +66,13 @@ def naive_bayes(run: FinishedRun) -> Verdict:
         return Verdict("wrong", "tested and accuracy are not those of the table of confusion")
     if answer["accuracy"] <= confusion.sum(axis=1).max() / tested:
         return Verdict("wrong", f"accuracy {answer['accuracy']:.4f}: no better than one label")
-    if amiss := _split_amiss(run, int(tested)):
-        return Verdict("wrong", amiss)
+    if problem := _split_problem(run, int(tested)):
+        return Verdict("wrong", problem)
     held = f"the probabilities of {words:,} words sum up to 1, {tested:,.0f} reviews were tested"
     return Verdict("checked", f"large: {held}")
 
 
-def _split_amiss(run: FinishedRun, tested: int) -> str | None:
+def _split_problem(run: FinishedRun, tested: int) -> str | None:
     made = manifest(run.data["reviews"]).get("rows")
     if made is None:
         return None
@@ -92,8 +92,8 @@ def k_means(run: FinishedRun) -> Verdict:
         count += len(points)
         cost += _cost(points, found)
         before += _cost(points, first)
-    if amiss := _count_amiss(answer["points"], count):
-        return Verdict("wrong", amiss)
+    if problem := _count_problem(answer["points"], count):
+        return Verdict("wrong", problem)
     if not abs(answer["cost"] - cost) <= SAME_SUMS * cost:  # NaN is not
         return Verdict("wrong", f"cost {answer['cost']:.6g}, that of the centres is {cost:.6g}")
     if not cost <= before:
@@ -107,7 +107,7 @@ def _cost(points: np.ndarray, centres: np.ndarray) -> float:
     return float(np.min(squares, axis=0).sum())
 
 
-def _count_amiss(said: int, counted: int) -> str | None:
+def _count_problem(said: int, counted: int) -> str | None:
     return None if said == counted else f"{said:,} rows are said, the files hold {counted:,}"
 
 
@@ -120,8 +120,8 @@ def gaussian_mixture(run: FinishedRun) -> Verdict:
         count += len(points)
         mean += points.sum(axis=0)
         second += points.T @ points
-    if amiss := _count_amiss(run.result["answer"]["points"], count):
-        return Verdict("wrong", amiss)
+    if problem := _count_problem(run.result["answer"]["points"], count):
+        return Verdict("wrong", problem)
     squares = found["covariances"] + means[:, :, None] * means[:, None, :]
     for name, actual, expected, largest in (
         ("weights", weights.sum(), 1, weights),
@@ -145,8 +145,8 @@ def sparse_naive_bayes(run: FinishedRun) -> Verdict:
             [[str(file) for file in parts(run.data["vectors"])]],
         ).fetchall()
     counts = np.array([count for _, count in rows])
-    if amiss := _count_amiss(answer["vectors"], int(counts.sum())):
-        return Verdict("wrong", amiss)
+    if problem := _count_problem(answer["vectors"], int(counts.sum())):
+        return Verdict("wrong", problem)
     order = np.argsort(answer["labels"])
     labels, priors = (np.array(answer[name])[order] for name in ("labels", "log_priors"))
     expected = np.log((counts + smoothing) / (counts.sum() + smoothing * len(counts)))
@@ -185,8 +185,8 @@ def plane(run: FinishedRun, loss: Loss) -> Verdict:
         paid, at_zero = paid + float(loss.of(margins).sum()), at_zero + float(loss.of(none).sum())
         gradient += (loss.slope(margins) * sides) @ features
         first += (loss.slope(none) * sides) @ features
-    if amiss := _count_amiss(answer["vectors"], count):
-        return Verdict("wrong", amiss)
+    if problem := _count_problem(answer["vectors"], count):
+        return Verdict("wrong", problem)
     # Vectors on the plane itself belong to either side.
     if not abs(answer["accuracy"] * count - right) <= 1.5:
         return Verdict("wrong", f"accuracy {answer['accuracy']}, numpy's is {right / count}")
@@ -210,8 +210,8 @@ def page_rank(run: FinishedRun) -> Verdict:
     answer = run.result["answer"]
     with duck(run) as connection:
         _graph(connection, run, "ranks", "DOUBLE")
-        if amiss := _vertices_amiss(connection, run):
-            return Verdict("wrong", amiss)
+        if problem := _vertices_problem(connection, run):
+            return Verdict("wrong", problem)
         total, least, unsought, most = connection.execute(
             """SELECT sum(value), min(value),
             min(value) FILTER (WHERE NOT sought), max(value) FILTER (WHERE NOT sought) FROM
@@ -231,8 +231,8 @@ def connected_components(run: FinishedRun) -> Verdict:
     answer = run.result["answer"]
     with duck(run) as connection:
         _graph(connection, run, "components", "BIGINT")
-        if amiss := _vertices_amiss(connection, run):
-            return Verdict("wrong", amiss)
+        if problem := _vertices_problem(connection, run):
+            return Verdict("wrong", problem)
         (crossing,) = _row(
             connection,
             """SELECT count(*) FROM edges JOIN answer AS source ON source.vertex = a
@@ -259,8 +259,8 @@ def triangle_count(run: FinishedRun) -> Verdict:
     answer = run.result["answer"]
     with duck(run) as connection:
         _graph(connection, run, "triangles", "BIGINT")
-        if amiss := _vertices_amiss(connection, run):
-            return Verdict("wrong", amiss)
+        if problem := _vertices_problem(connection, run):
+            return Verdict("wrong", problem)
         (total,) = _row(connection, "SELECT sum(value)::BIGINT FROM answer")
         if total != 3 * answer["triangles"]:
             said = f"{answer['triangles']:,} triangles are said"
@@ -307,10 +307,10 @@ def _list(folder: Path) -> str:
     return "[" + ", ".join(f"'{file}'" for file in quoted) + "]"
 
 
-def _vertices_amiss(connection: "duckdb.DuckDBPyConnection", run: FinishedRun) -> str | None:
+def _vertices_problem(connection: "duckdb.DuckDBPyConnection", run: FinishedRun) -> str | None:
     """Whether the answer lists other vertices than the graph has, or one of them twice."""
-    if amiss := rows_amiss(run, "graph", "edges"):
-        return amiss
+    if problem := rows_problem(run, "graph", "edges"):
+        return problem
     listed, different, expected = _row(
         connection,
         """SELECT count(*), count(DISTINCT vertex), (SELECT count(*) FROM

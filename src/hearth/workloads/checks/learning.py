@@ -58,7 +58,7 @@ def _differ(actual: Any, expected: Any, tolerance: float) -> str | None:
     """Whether numbers differ by more than `tolerance` of the largest; the largest difference."""
     actual, expected = np.asarray(actual, dtype=float), np.asarray(expected, dtype=float)
     if actual.shape != expected.shape:
-        return f"shape {actual.shape} in place of {expected.shape}"
+        return f"shape {actual.shape} instead of {expected.shape}"
     difference = float(np.abs(actual - expected).max())
     if difference <= tolerance * float(np.abs(expected).max()):  # NaN is not
         return None
@@ -153,8 +153,8 @@ def linear_svm(run: FinishedRun) -> Verdict:
         return large.plane(run, large.HINGE)
     labels, features = vectors(run.data["vectors"], "label", "features")
     sides = 2 * labels - 1
-    if amiss := _accuracy_amiss(run, features, sides):
-        return Verdict("wrong", amiss)
+    if problem := _accuracy_problem(run, features, sides):
+        return Verdict("wrong", problem)
     strength = float(run.parameters["regularisation"])
     if run.parameters["api"] == "rdd":
         expected = _descent(features, sides, int(run.parameters["iterations"]), strength)
@@ -178,8 +178,8 @@ def logistic_regression(run: FinishedRun) -> Verdict:
 
     labels, features = vectors(run.data["vectors"], "label", "features")
     sides = 2 * labels - 1
-    if amiss := _accuracy_amiss(run, features, sides):
-        return Verdict("wrong", amiss)
+    if problem := _accuracy_problem(run, features, sides):
+        return Verdict("wrong", problem)
     strength = float(run.parameters["regularisation"])
     other = LogisticRegression(C=1 / (len(labels) * strength), tol=1e-9, max_iter=10_000)
     return _minimum(run, features, sides, lambda z: np.logaddexp(0, -z), other)
@@ -190,7 +190,7 @@ def _found(run: FinishedRun) -> _Weights:
     return np.array(answer["coefficients"]), answer["intercept"]
 
 
-def _accuracy_amiss(run: FinishedRun, features: np.ndarray, sides: np.ndarray) -> str | None:
+def _accuracy_problem(run: FinishedRun, features: np.ndarray, sides: np.ndarray) -> str | None:
     """Whether the accuracy is not that of the coefficients; `sides` are labels of -1 and 1."""
     coefficients, intercept = _found(run)
     right = (features @ coefficients + intercept > 0) == (sides > 0)
@@ -217,7 +217,7 @@ def _descent(
 def _minimum(
     run: FinishedRun, features: np.ndarray, sides: np.ndarray, loss: Any, other: Any
 ) -> Verdict:
-    """Holds mean(loss) + strength / 2 * |w|^2 at Spark's weights against another solver's."""
+    """Compares mean(loss) + strength / 2 * |w|^2 at Spark's weights against another solver's."""
     strength = float(run.parameters["regularisation"])
 
     def objective(weights: _Weights) -> float:

@@ -112,7 +112,7 @@ def difference(actual: Table, expected: Table, order: tuple[str, ...] = ()) -> s
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Whether two values agree by the rules that stand at the head of this file."""
+    """Whether two values agree by the rules at the top of this file."""
     if one is None or other is None:
         return one is other
     if not isinstance(one, float) and not isinstance(other, float):
@@ -170,11 +170,11 @@ def _query_difference(
     expected = Table.of(connection.execute(tpch.query_text(number, scale)))
     found = difference(actual, expected, TPCH_ORDER.get(number, ()))
     if found is None and scale == 1:
-        found = standard_amiss(number, actual.rows)
+        found = standard_problem(number, actual.rows)
     return found or sum(any(value is not None for value in row) for row in actual.rows)
 
 
-def standard_amiss(number: int, rows: list[Row]) -> str | None:
+def standard_problem(number: int, rows: list[Row]) -> str | None:
     """How the rows of a query at scale 1 differ from what the standard's answer has."""
     count, known = TPCH_AT_SCALE_1[number - 1]
     if len(rows) != count:

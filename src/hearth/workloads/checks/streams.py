@@ -33,7 +33,7 @@ class _DifferenceError(Exception):
 
 
 class _UndecidableError(Exception):
-    """Nothing can be said of the answer; the message says why."""
+    """The answer cannot be judged; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def _tags(events: Iterable[str]) -> Counts:
     return Counter(word for word in words if word.startswith("#"))
 
 
-# How they are held against the recount
+# How they are compared with the recount
 
 
 def _each_batch(count: Callable[[Iterable[str]], Counts]) -> Callable[[_Recording], str]:
@@ -354,7 +354,7 @@ def _close(what: str, expected: Any, actual: Any) -> None:
     import numpy
 
     difference = numpy.abs(numpy.asarray(actual) - expected) / numpy.maximum(1, abs(expected))
-    # Not `>`: a value that is no number must not pass.
+    # Not `>`: NaN must not pass.
     if not (difference.shape == expected.shape and bool((difference <= TOLERANCE).all())):
         raise _DifferenceError(f"{what}: {difference.max():.2g} away from numpy's")
 

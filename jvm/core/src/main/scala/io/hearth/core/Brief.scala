@@ -1,6 +1,6 @@
 package io.hearth.core
 
-/** Text of somebody else's in a message of hearth's: one line of bounded length. */
+/** Foreign text quoted in a message: one line of bounded length. */
 object Brief {
   private val Most = 120
 

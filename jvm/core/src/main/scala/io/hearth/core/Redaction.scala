@@ -19,7 +19,7 @@ final class Redaction private (secret: Pattern, text: Option[Pattern]) {
       if (Open.exists(key.startsWith) || !secret.matcher(rest).find()) shown else Redacted
     }
 
-  /** One word of a command line: its value goes on to its end, whatever blanks it holds. */
+  /** One word of a command line: its value extends to its end, blanks included. */
   def word(word: String): String = {
     val assigned = Whole.matcher(word)
     if (assigned.matches() && secret.matcher(assigned.group(1)).find())
@@ -53,7 +53,7 @@ final class Redaction private (secret: Pattern, text: Option[Pattern]) {
 
 object Redaction {
 
-  /** Spark's own word (Utils.REDACTION_REPLACEMENT_TEXT). */
+  /** Spark's own placeholder (Utils.REDACTION_REPLACEMENT_TEXT). */
   val Redacted: String = "*********(redacted)"
 
   private val Default = "(?i)secret|password|token|access[.]?key|credential"
@@ -83,7 +83,7 @@ object Redaction {
       catch {
         case e: PatternSyntaxException =>
           throw new UserError(
-            s"$key: '$text' is no regular expression: ${e.getDescription}",
+            s"$key: '$text' is not a regular expression: ${e.getDescription}",
             Some(e)
           )
       }

@@ -4,8 +4,8 @@ package io.hearth.core
 object Terminal {
 
   /**
-   * Control characters (ECMA-48, C0 and C1) and bidirectional overrides as escapes, so that a name or
-   * another program's output can give no command to a terminal; line breaks and tabs stay.
+   * Control characters (ECMA-48, C0 and C1) and bidirectional overrides as escapes, so that a name
+   * or another program's output cannot send commands to a terminal; line breaks and tabs stay.
    */
   def escaped(text: String): String = text.flatMap { c =>
     if (control(c)) (if (c < 256) f"\\x${c.toInt}%02x" else f"\\u${c.toInt}%04x") else c.toString

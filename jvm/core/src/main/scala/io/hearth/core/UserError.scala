@@ -1,7 +1,7 @@
 package io.hearth.core
 
 /**
- * Something the user can put right. The message states the name, the value, the limit and what to
+ * Something the user can correct. The message states the name, the value, the limit and what to
  * do next, in one line; it is shown without a stack trace.
  */
 final class UserError(message: String, cause: Option[Throwable] = None)

@@ -1,6 +1,6 @@
 package io.hearth.workloads
 
-/** `--name value` words of a command line; a name may be given once, `--data` any number of times. */
+/** `--name value` words of a command line; each name at most once, `--data` any number of times. */
 final class Arguments private (pairs: Seq[(String, String)]) {
   def get(name: String): Option[String] = pairs.collectFirst { case (`name`, value) => value }
   def all(name: String): Seq[String] = pairs.collect { case (`name`, value) => value }

@@ -19,7 +19,7 @@ object Catalogue {
     jobs.find(_.name == name).getOrElse(throw new UserError(unknown(name)))
 
   private def unknown(name: String): String =
-    s"'$name' is no job: the jobs are ${jobs.map(_.name).mkString(", ")}"
+    s"'$name' is not a job: the jobs are ${jobs.map(_.name).mkString(", ")}"
 
   def json: JsonNode = {
     val root = Json.obj()

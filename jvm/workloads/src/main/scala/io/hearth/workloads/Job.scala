@@ -11,15 +11,16 @@ import org.apache.spark.sql.SparkSession
 /**
  * A data set that a job reads.
  *
- * @param name by which the job asks for it: `--data NAME=DIR`
+ * @param name under which the job asks for it: `--data NAME=DIR`
  * @param generator which makes it
- * @param shared names of job parameters that are passed on to the generator's of the same name
+ * @param shared names of job parameters that are passed on to the generator's parameters of the
+ * same name
  */
 final case class Input(name: String, generator: String, shared: Seq[String] = Nil)
 
 /**
- * One workload. What it measures and where it was published stands in its own texts: the help and
- * the documentation are made from them.
+ * One workload. Its own texts say what it measures and where it was published; the help and the
+ * documentation are made from them.
  */
 trait Job {
 
@@ -28,7 +29,7 @@ trait Job {
   def family: Family
   def summary: String
 
-  /** What part of the machine it loads. */
+  /** Which part of the machine it loads. */
   def stresses: String
 
   /** Size, settings and source of the published runs. */
@@ -37,7 +38,7 @@ trait Job {
   def parameters: Seq[Parameter]
 
   /**
-   * Whether values that are each within their limits fit each other.
+   * Checks that values, each within its limits, fit together.
    *
    * @throws UserError where they do not
    */
@@ -45,15 +46,15 @@ trait Job {
 
   def inputs: Seq[Input]
 
-  /** What the job asks of Spark's configuration; a key that the user has set stays as it is. */
+  /** The Spark settings that the job needs; a key that the user has set stays as it is. */
   def configure(conf: SparkConf): SparkConf = conf
 
-  /** The stream that a data server (`serve STREAM`) must send it; a batch job has none. */
+  /** The stream that a data server (`serve STREAM`) must send; a batch job has none. */
   def stream: Option[String] = None
 
   /**
-   * Runs the job and gives its answer: small values that a check can hold against another
-   * implementation; what is large goes to files in `run.answer`.
+   * Runs the job and returns its answer: small values that a check can compare with another
+   * implementation; large ones go to files in `run.answer`.
    */
   def run(run: JobRun): ObjectNode
 }
@@ -88,8 +89,8 @@ final class JobRun(
   def output(name: String): String = answer.resolve(name).toUri.toString
 
   /**
-   * Runs a part of the job and keeps how long it took. All that counts as the job's time stands in
-   * some phase; what only prepares the answer for its check stands in none.
+   * Runs a part of the job and keeps how long it took. Everything that counts as the job's time is
+   * in a phase; work that only prepares the answer for its check is not.
    */
   def phase[A](name: String)(body: => A): A = {
     val start = System.nanoTime()
@@ -100,7 +101,7 @@ final class JobRun(
   /** Seconds of each phase, in order. */
   def phases: Seq[(String, Double)] = timed.toSeq
 
-  /** Adds what the result tells beside times and answer, under a name of its own. */
+  /** Adds a named section to the result, next to times and answer. */
   def section(name: String, content: ObjectNode): Unit = told += name -> content
 
   def sections: Seq[(String, ObjectNode)] = told.toSeq

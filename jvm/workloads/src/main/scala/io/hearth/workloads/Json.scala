@@ -30,7 +30,7 @@ object Json {
     node
   }
 
-  /** The object that a text holds, if it holds one. */
+  /** The object in a text, if it is one. */
   def parse(text: String): Option[JsonNode] =
     try Option(mapper.readTree(text)).filter(_.isObject)
     catch { case _: JsonProcessingException => None }

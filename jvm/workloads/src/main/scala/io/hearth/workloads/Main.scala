@@ -17,7 +17,7 @@ import io.hearth.workloads.streaming.server.ServeVerb
  * generate GENERATOR --to DIR --size SIZE --seed N [--PARAMETER VALUE] [+ GENERATOR ...]
  * serve STREAM [--rate N] [--events N] [--port P] ...   the data server of the streaming jobs
  * }}}
- * Exit code 2 is an error of the user's.
+ * Exit code 2: a user error.
  */
 object Main {
 
@@ -52,7 +52,7 @@ object Main {
     }
   }
 
-  /** All that is wrong with the words shows before anything is made. */
+  /** All arguments are checked before anything is generated. */
   private def generate(words: List[String]): Unit = {
     val generations = split(words).map {
       case name :: rest => Generation.of(name, Arguments.parse(rest))

@@ -3,10 +3,10 @@ package io.hearth.workloads
 /**
  * A setting of a job or a generator.
  *
- * @param default what runs unless the user says otherwise: small, seconds on two cores
- * @param published what the study used, for the help; empty where it says nothing
- * @param check the limit that a value breaks, if any: `Some("at least 1")`
- * @param choices all values that it may have, the default first; empty where they are not listed
+ * @param default the value unless the user gives another: small, seconds on two cores
+ * @param published what the study used, for the help; empty where it does not say
+ * @param check the limit that a value violates, if any: `Some("at least 1")`
+ * @param choices all allowed values, the default first; empty where they are not listed
  */
 final case class Parameter(
     name: String,
@@ -19,7 +19,7 @@ final case class Parameter(
 
 object Parameter {
 
-  /** As large as `Settings.int` can give, unless `most` says more. */
+  /** As large as `Settings.int` can return, unless `most` says more. */
   def whole(
       name: String,
       default: Long,
@@ -81,7 +81,7 @@ final class Settings private (val values: Map[String, String]) {
 object Settings {
 
   /**
-   * Defaults with the user's values in their places.
+   * The defaults, overridden by the user's values.
    *
    * @throws UserError for a name that is unknown or a value beyond its limit
    */

@@ -12,7 +12,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.SparkSession
 
-/** A run as the user asks for it: checked, but nothing of it done yet. */
+/** A run as the user asks for it: checked, not yet started. */
 final case class PlannedRun(
     job: Job,
     settings: Settings,
@@ -23,13 +23,13 @@ final case class PlannedRun(
 
 object PlannedRun {
 
-  /** @throws UserError where a parameter, a data set or a directory will not do */
+  /** @throws UserError where a parameter, a data set or a directory is not usable */
   def of(job: Job, arguments: Arguments): PlannedRun = {
     val data = arguments.all("data").map(folder).toMap
     of(job, chosen(arguments), data, arguments.required("answer"), arguments.required("result"))
   }
 
-  /** @throws UserError where a parameter will not do */
+  /** @throws UserError where a parameter is not usable */
   def settings(job: Job, arguments: Arguments): Settings = settings(job, chosen(arguments))
 
   private def settings(job: Job, chosen: Map[String, String]): Settings = {
@@ -49,7 +49,7 @@ object PlannedRun {
    * }}}
    */
   def all(file: Path): Seq[PlannedRun] = {
-    if (!Files.isRegularFile(file)) throw new UserError(s"run-all: there is no file '$file'")
+    if (!Files.isRegularFile(file)) throw new UserError(s"run-all: '$file' does not exist")
     Files.readAllLines(file).asScala.toSeq.zipWithIndex.collect {
       case (line, index) if line.nonEmpty => ofLine(line, s"$file, line ${index + 1}")
     }
@@ -58,7 +58,9 @@ object PlannedRun {
   private def ofLine(line: String, where: String): PlannedRun = {
     val node = Json.parse(line).getOrElse(throw new UserError(s"$where is not a JSON object"))
     def text(name: String) =
-      Option(node.get(name)).map(_.asText).getOrElse(throw new UserError(s"$where: no '$name'"))
+      Option(node.get(name))
+        .map(_.asText)
+        .getOrElse(throw new UserError(s"$where: '$name' is missing"))
     val data = texts(node.path("data")).map { case (name, folder) => name -> Path.of(folder) }
     val job = Catalogue.job(text("job"))
     of(job, texts(node.path("parameters")), data, text("answer"), text("result"))
@@ -78,14 +80,14 @@ object PlannedRun {
     job.inputs.foreach { input =>
       val folder =
         data.getOrElse(input.name, throw new UserError(s"--data ${input.name}=DIR is missing"))
-      if (!Files.isDirectory(folder)) throw new UserError(s"--data: '$folder' is no directory")
+      if (!Files.isDirectory(folder)) throw new UserError(s"--data: '$folder' is not a directory")
     }
     PlannedRun(job, values, data, empty(Path.of(answer)), Path.of(result))
   }
 
   private def empty(folder: Path): Path = {
     if (Files.exists(folder) && Using.resource(Files.list(folder))(_.findAny.isPresent))
-      throw new UserError(s"--answer: '$folder' is not empty: name one that is")
+      throw new UserError(s"--answer: '$folder' is not empty: give an empty one")
     folder
   }
 
@@ -95,13 +97,13 @@ object PlannedRun {
   }
 }
 
-/** Does planned runs, one after the other, in one Spark session. */
+/** Executes planned runs one after the other in one Spark session. */
 object Runs {
 
   def one(planned: PlannedRun): Unit = within(planned.job.name, Seq(planned))(execute(_, planned))
 
   /**
-   * Goes on with the next run after one that failed: its stack trace goes to standard error, and it
+   * Continues with the next run after a failed one: its stack trace goes to standard error, and it
    * leaves no result.
    *
    * @return how many failed

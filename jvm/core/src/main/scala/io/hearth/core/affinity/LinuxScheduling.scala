@@ -31,10 +31,10 @@ object LinuxScheduling {
     }
   }
 
-  /** Allocates from now on only on `nodes` (MPOL_BIND of set_mempolicy(2)). @throws BindingRefused */
+  /** From now on allocates only on `nodes` (MPOL_BIND of set_mempolicy(2)). @throws BindingRefused */
   def bindThreadToNodes(nodes: IdSet): Unit = {
     val mask = bitmap(nodes, NodeMaskBytes)
-    // The kernel reads one bit less than it is told (set_mempolicy(2), BUGS).
+    // The kernel reads one bit fewer than given (set_mempolicy(2), BUGS).
     val bits = new NativeLong(mask.length * 8L + 1)
     call("set_mempolicy", s"memory nodes $nodes", memoryRemedy) {
       libc.syscall(new NativeLong(setMempolicyNumber), MpolBind, mask, bits).intValue

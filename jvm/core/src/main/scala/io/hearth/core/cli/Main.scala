@@ -7,7 +7,7 @@ import io.hearth.core.{Brief, UserError}
 /**
  * The seam to the Python command line: `Main VERB ARGS`, one JSON document on standard output.
  *
- * Exit codes: 0 done; 2 the user can put it right, one line on standard error; 70 a fault of hearth,
+ * Exit codes: 0 done; 2 the user can correct it, one line on standard error; 70 a fault of hearth,
  * with its stack trace.
  */
 object Main {
@@ -24,11 +24,11 @@ object Main {
     "train" -> train
   )
 
-  /** Goes through what other verbs need, so that a class-data archive made of this run holds it. */
+  /** Touches what other verbs need, so that a class-data archive made from this run contains it. */
   private def train(args: Vector[String]): String =
     TopologyVerbs.topology(Vector.empty) + PlanVerb.plan(args)
 
-  /** Characters of an error line, whatever a file that is quoted in it holds. */
+  /** The most characters in an error line, whatever it quotes. */
   private[cli] val LongestError = 1500
 
   def main(args: Array[String]): Unit = sys.exit(run(args.toVector))

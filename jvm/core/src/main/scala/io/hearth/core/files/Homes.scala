@@ -2,7 +2,7 @@ package io.hearth.core.files
 
 import java.nio.file.Path
 
-/** Where hearth keeps things of a user, as `hearth.planner.places` has it for the command line. */
+/** Where hearth keeps a user's files; `hearth.planner.places` does the same for the command line. */
 object Homes {
   type Environment = String => Option[String]
 
@@ -16,7 +16,7 @@ object Homes {
   def cache(environment: Environment, ofUser: String): Path =
     base("XDG_CACHE_HOME", ".cache", environment, ofUser)
 
-  /** A path that is not absolute does not count; `user.home`, of the user database, comes after HOME. */
+  /** A relative path is ignored; `user.home`, of the user database, comes after HOME. */
   private def base(name: String, below: String, environment: Environment, ofUser: String): Path = {
     def absolute(variable: String) = environment(variable).filter(_.startsWith("/")).map(Path.of(_))
     absolute(name)

@@ -13,7 +13,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.Using
 
 /**
- * Files and directories that only their owner can read, from their first moment, whatever the umask.
+ * Files and directories that only their owner can read, from creation, whatever the umask.
  *
  * Below directories that others can write to (`/tmp`, `/dev/shm`, a shared `spark.local.dir`), whatever is
  * there already must be this user's own: somebody else's directory, or a link, could lead anywhere.
@@ -24,9 +24,10 @@ object OwnFiles {
   private val Writable = Set(PosixFilePermission.GROUP_WRITE, PosixFilePermission.OTHERS_WRITE)
 
   /**
-   * Makes a directory with all above it that are missing.
+   * Makes a directory and all missing parents.
    *
-   * @throws IOException with the reason, where it is there and a link, another user's, or open to others
+   * @throws IOException with the reason, where it exists and is a link, another user's, or open to
+   * others
    */
   def claim(path: Path): Path = {
     Option(path.toAbsolutePath.getParent).foreach(Files.createDirectories(_, Directory))
@@ -38,32 +39,35 @@ object OwnFiles {
     }
   }
 
-  /** As [[claim]] for a directory that stays: an open one of this user's is closed, a link of his followed. */
+  /**
+   * As [[claim]] for a directory that stays: one of this user's that is open to others is closed to
+   * them, a link of this user's is followed.
+   */
   def keep(path: Path): Path = {
     if (!Files.exists(path, NOFOLLOW_LINKS)) Files.createDirectories(path, Directory)
     (Set(path) + path.toRealPath())
       .find(uid(_) != me)
       .foreach(p => throw new IOException(s"$p: ${notOurs(p)}"))
-    if (!Files.isDirectory(path)) throw new IOException(s"$path: it is no directory")
+    if (!Files.isDirectory(path)) throw new IOException(s"$path: it is not a directory")
     if (permissions(path.toRealPath()).exists(p => !p.name.startsWith("OWNER")))
       Files.setPosixFilePermissions(path.toRealPath(), fromString("rwx------"))
     path
   }
 
-  /** Whether a file is there that nobody but this user or root can have written or replaced. */
+  /** Whether the file exists and only this user or root can have written or replaced it. */
   def trusted(file: Path): Boolean = Files.isRegularFile(file, NOFOLLOW_LINKS) && {
     val both = Vector(file, file.getParent)
     both.forall(p => Set(me, 0).contains(uid(p.toRealPath()))) &&
     !permissions(file.getParent.toRealPath()).exists(Writable)
   }
 
-  /** An empty file; one that is there already, such as a link, is removed first. */
+  /** An empty file; an existing one, or a link, is removed first. */
   def empty(file: Path): Path = {
     Files.deleteIfExists(file)
     Files.createFile(file, File)
   }
 
-  /** Writes a file that is there as a whole or not at all. */
+  /** Writes a file completely or not at all. */
   def write(file: Path, text: String): Unit = {
     val partial = file.resolveSibling(s".${file.getFileName}.partial")
     Files.deleteIfExists(partial)
@@ -79,7 +83,7 @@ object OwnFiles {
 
   private def refusal(path: Path): Option[String] =
     if (Files.isSymbolicLink(path)) Some("it is a symbolic link")
-    else if (!Files.isDirectory(path)) Some("it is no directory")
+    else if (!Files.isDirectory(path)) Some("it is not a directory")
     else if (uid(path) != me) Some(notOurs(path))
     else
       Option.when(permissions(path).exists(Writable))("others can write to it")

@@ -14,7 +14,7 @@ private[launch] object Checksum {
 
   def fileOf(file: Path): Path = file.resolveSibling(s"${file.getFileName}.sum")
 
-  /** Writes the checksum of `content`, which will be known as `file`. */
+  /** Writes the checksum of `content`, whose final name is `file`. */
   def write(content: Path, file: Path): Unit = {
     val partial = content.resolveSibling(s"${content.getFileName}.sum")
     try {
@@ -24,7 +24,7 @@ private[launch] object Checksum {
     ()
   }
 
-  /** Whether the file is there, and what it was when its checksum was written. */
+  /** Whether the file exists and has not changed since its checksum was written. */
   def matches(file: Path): Boolean =
     try Files.isRegularFile(file) && Files.readString(fileOf(file)) == of(file)
     catch { case _: IOException => false }

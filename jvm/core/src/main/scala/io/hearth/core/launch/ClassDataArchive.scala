@@ -17,7 +17,10 @@ sealed trait ArchiveUse {
 
 object ArchiveUse {
 
-  /** Starts from the archive. A JVM that finds it does not fit says so on its standard output and goes on. */
+  /**
+   * Starts from the archive. A JVM that finds a mismatch says so on its standard output and
+   * continues without it.
+   */
   final case class Ready(archive: Path) extends ArchiveUse {
     override def options: Vector[String] = Vector(s"-XX:SharedArchiveFile=$archive", "-Xshare:auto")
   }
@@ -27,9 +30,9 @@ object ArchiveUse {
     override def options: Vector[String] = Vector(s"-XX:ArchiveClassesAtExit=$partial")
 
     /**
-     * Puts the archive in its place, the oldest others give way.
+     * Puts the archive in its place and deletes the oldest others.
      *
-     * @param exit how the JVM ended that was to write it: one that was killed may have written a part
+     * @param exit exit code of the JVM that was to write it: a killed one may have written part of it
      * @return whether there is one now
      */
     def publish(exit: Int): Boolean = {
@@ -88,8 +91,8 @@ object ClassDataArchive {
     }
 
   /**
-   * Each jar, each JVM has its own archive of some 80 MB: the newest few stay. A part of long ago is that
-   * of an application that was killed with its reaper.
+   * Each jar, each JVM has its own archive of some 80 MB: the newest few stay. An old partial file
+   * is left from an application that was killed along with its reaper.
    */
   private[launch] def dropOldest(directory: Path): Unit = {
     val files = Using.resource(Files.list(directory))(_.iterator.asScala.toVector)

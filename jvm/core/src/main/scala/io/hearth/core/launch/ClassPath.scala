@@ -10,7 +10,7 @@ object ClassPath {
 
   /**
    * Folds each run of jars that is exactly a directory's whole content into one wildcard. The JVM expands
-   * it in the same directory order again, which a class-data archive depends on.
+   * it in the same directory order again, which a class-data archive relies on.
    *
    * @param entries the class path, one entry each
    * @param jarsIn all jars of a directory

@@ -15,23 +15,26 @@ import io.hearth.core.UserError
  * --cpuset-cpus --cpuset-mems`; cpuset(7)). A cpuset is stronger than a mask and a memory policy: no
  * process in it can leave it.
  *
- * The container has the machine's own directories, process ids, network and shared memory, and the image
- * holds nothing: what differs from a process is the cpuset alone, an application needs no image of its
- * own, and the kernel's view of it is read as that of any process.
+ * The container has the machine's own directories, process ids, network and shared memory, and the
+ * image is empty: only the cpuset differs from a plain process, an application needs no image, and
+ * the kernel's view is read as for any process.
  */
 object Docker {
 
-  /** Holds no file; made where it is missing, so that nothing has to be fetched. */
+  /** An empty image, created where it is missing, so that nothing has to be downloaded. */
   val Image: String = "hearth-empty:1"
 
   private val StartSeconds = 60L
   private val AnswerSeconds = 30L
   private val PollMillis = 50L
 
-  /** The kernel's and the engine's own, which a container has for itself. */
+  /** The kernel's and the engine's own directories, which each container has for itself. */
   private val NotShared = Set("proc", "sys", "dev", "lost+found")
 
-  /** Sees to it that there is an engine and the image. @throws UserError saying what is missing */
+  /**
+   * Makes sure that the engine and the image are available. @throws UserError saying what is
+   * missing
+   */
   def prepare(): Unit = {
     val (code, said) = docker(Vector("image", "ls", "--quiet", Image))
     if (code != 0)
@@ -115,7 +118,7 @@ object Docker {
   /** A name that Docker takes for a container ([a-zA-Z0-9][a-zA-Z0-9_.-]+), from any text. */
   def containerName(text: String): String = text.replaceAll("[^a-zA-Z0-9_.-]", "-")
 
-  /** The directories of the root that a container shares with the machine. */
+  /** The top-level directories that a container shares with the machine. */
   private[launch] def shared(root: Path): Vector[String] =
     Using
       .resource(Files.list(root))(_.iterator.asScala.toVector)
@@ -146,7 +149,7 @@ object Docker {
         )
       )
 
-  /** With what the engine said, else with what the JVM said last. */
+  /** With the engine's message, else the JVM's last line. */
   private def notStarted(spec: LaunchSpec, client: Process): IOException = {
     val lines = Files.readAllLines(spec.stderr).asScala.filter(_.trim.nonEmpty)
     val said = lines.find(_.startsWith("docker: ")).orElse(lines.lastOption)
@@ -171,7 +174,7 @@ object Docker {
     catch {
       case e: IOException =>
         throw new UserError(
-          "spark.hearth.launcher: there is no docker command here: install Docker (Debian: apt-get " +
+          "spark.hearth.launcher: the docker command is not installed: install Docker (Debian: apt-get " +
             "install docker.io), or leave the key out to start executors as processes",
           Some(e)
         )
@@ -207,8 +210,8 @@ object User {
 }
 
 /**
- * The JVM of a container, seen as a process: the client's end is the container's end, with its exit code,
- * but signals go to the JVM itself, for a client that is killed leaves its container running.
+ * The JVM of a container, seen as a process: the client ends when the container ends, with its exit
+ * code, but signals go to the JVM itself, for a client that is killed leaves its container running.
  */
 final private class ContainerProcess(client: Process, jvm: ProcessHandle) extends Process {
   override def pid: Long = jvm.pid

@@ -28,7 +28,10 @@ final case class LaunchSpec(
     privateOptions: Vector[String] = Vector.empty
 ) {
 
-  /** A file with the private options: a command line is for all to read (java(1), "argument files"). */
+  /**
+   * A file with the private options: every user can read a command line (java(1), "argument
+   * files").
+   */
   def argumentFile: Option[Path] =
     Option.when(privateOptions.nonEmpty)(workDirectory.resolve(".java-options"))
 

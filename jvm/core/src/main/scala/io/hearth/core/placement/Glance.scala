@@ -18,7 +18,7 @@ import io.hearth.core.topology.IdSet
  */
 final case class Glance(masks: Map[IdSet, Int], memsAllowed: IdSet) {
 
-  /** In which ways the process is not where it should be; the same while nothing of it changes. */
+  /** How the process deviates from its place; equal as long as nothing changes. */
   def deviations(expected: Binding): Set[String] = {
     val (inside, outside) = masks.partition { case (mask, _) => mask.subsetOf(expected.cpus) }
     val strays = outside.valuesIterator.sum
@@ -26,7 +26,7 @@ final case class Glance(masks: Map[IdSet, Int], memsAllowed: IdSet) {
     val most = if (strays * 2 > masks.valuesIterator.sum) "most" else "some"
     Set.empty[String] ++
       Option.when(strays > 0)(s"$most threads elsewhere") ++
-      Option.when(inside.nonEmpty && short.nonEmpty)(s"CPUs $short given up") ++
+      Option.when(inside.nonEmpty && short.nonEmpty)(s"CPUs $short abandoned") ++
       PlacementCheck.nodesDrift(expected, memsAllowed).map(_.kind)
   }
 }

@@ -12,7 +12,7 @@ object NumaMaps {
 
   private val empty = NumaMaps(Map.empty, Map.empty)
 
-  /** @param lines of `/proc/PID/numa_maps`; mappings of files are left out */
+  /** @param lines of `/proc/PID/numa_maps`; file mappings are left out */
   def summarise(lines: Iterator[String]): NumaMaps =
     lines.map(_.split(' ')).filter(isAnonymous).foldLeft(empty) { (sum, fields) =>
       val pageBytes = fields.iterator.collectFirst(kernelPageBytes).getOrElse(4096L)

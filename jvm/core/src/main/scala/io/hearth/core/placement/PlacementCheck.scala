@@ -6,12 +6,12 @@ import io.hearth.core.topology.IdSet
 /**
  * One way in which an executor is not where its plan says.
  *
- * @param kind the same for the same way, whatever the numbers in the sentence are
- * @param sentence to be read behind the executor's name
+ * @param kind identifies the deviation, whatever numbers the sentence has
+ * @param sentence to follow the executor's name
  */
 final case class Deviation(kind: String, sentence: String)
 
-/** Holds what the kernel says of an executor against its plan. */
+/** Compares what the kernel says of an executor with its plan. */
 object PlacementCheck {
 
   /**
@@ -21,13 +21,13 @@ object PlacementCheck {
   val AnonymousElsewhere: Double = 0.01
 
   /**
-   * Part of its fair share of threads below which a planned CPU counts as given up. A thread counts on
-   * each CPU that it may use with one part in their number, so threads that the application itself has
-   * spread over the place, one on each CPU, leave no CPU short.
+   * Part of its fair share of threads below which a planned CPU counts as abandoned. A thread
+   * counts on each CPU that it may use with one part in their number, so threads that the
+   * application itself has spread over the place, one on each CPU, leave no CPU short.
    */
   val FairShare: Double = 0.5
 
-  /** @return one for each way; empty when every claim of the plan holds */
+  /** @return one for each deviation; empty when the executor is as planned */
   def drift(expected: Binding, actual: ProcessPlacement): Vector[Deviation] =
     cpuDrift(expected, actual) ++ Vector(
       nodesDrift(expected, actual.memsAllowed),
@@ -35,7 +35,7 @@ object PlacementCheck {
       memoryDrift(expected, actual)
     ).flatten
 
-  /** What is worth knowing and no drift: threads that the application has pinned inside its place. */
+  /** Worth knowing, but not drift: threads that the application has pinned inside its place. */
   def notes(expected: Binding, actual: ProcessPlacement): Vector[String] = {
     val open = usable(expected, actual)
     val pinned = inside(expected, actual.threads).filterNot(t => open.subsetOf(t.cpus))
@@ -124,7 +124,7 @@ object PlacementCheck {
   private def count(some: Vector[ThreadPlacement], all: Vector[ThreadPlacement]): String =
     s"${some.size} of ${all.size} threads"
 
-  /** A cpuset that holds the planned nodes alone binds whatever the policy is, as in a container. */
+  /** A cpuset with only the planned nodes binds whatever the policy is, as in a container. */
   private def policyDrift(expected: Binding, actual: ProcessPlacement): Option[Deviation] = {
     val planned = s"bind:${expected.memoryNodes}"
     val others = actual.policies.removed(planned)
@@ -149,7 +149,7 @@ object PlacementCheck {
   }
 }
 
-/** Names threads in a sentence of bounded length: by their masks, those of most threads first. */
+/** Names threads in a sentence of bounded length: by mask, the most common first. */
 private object ThreadNames {
   private val Masks = 3
   private val Names = 3

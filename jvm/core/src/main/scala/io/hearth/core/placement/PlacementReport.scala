@@ -37,19 +37,19 @@ final case class Finding(subject: Subject, reading: Option[Either[String, Proces
   def drift: Vector[Deviation] =
     boundReading.fold(Vector.empty[Deviation])(PlacementCheck.drift(subject.planned, _))
 
-  /** What is no drift and worth knowing, a sentence each. */
+  /** What is worth knowing but not drift, one sentence each. */
   def notes: Vector[String] =
     boundReading.fold(Vector.empty[String])(PlacementCheck.notes(subject.planned, _))
 
   private def boundReading: Option[ProcessPlacement] =
     reading.flatMap(_.toOption).filter(_ => subject.bound)
 
-  /** One line for a log: what deviates, and what puts threads back. */
+  /** One line for a log: what deviates, and how to put threads back. */
   def warning: String = {
     val s = subject
     s"Executor ${s.executorId} has drifted from place ${s.place}: it " +
       s"${drift.map(_.sentence).mkString("; it ")}. `taskset -acp ${s.planned.cpus} ${s.pid}` puts threads " +
-      "back where they have been pinned elsewhere; `hearth status` reads it afresh"
+      "back if they have been pinned elsewhere; `hearth status` reads it afresh"
   }
 
   def verdict: String = reading match {
@@ -90,7 +90,7 @@ final case class PlacementReport(appId: String, takenAt: Instant, findings: Vect
 object PlacementReport {
   val Schema = "hearth/placement/2"
 
-  /** It names executors alike. */
+  /** It names executors the same way. */
   private val Earlier = "hearth/placement/1"
 
   /** @param root where procfs and sysfs are: `/` on a live machine */
@@ -102,12 +102,14 @@ object PlacementReport {
     val file = runDirectory.resolve("placement.json")
     val text = Try(Files.readString(file)).getOrElse(
       throw new UserError(
-        s"$file cannot be read: name the directory of a run, such as one that `hearth status` lists"
+        s"$file cannot be read: name the directory of a run, as listed by `hearth status`"
       )
     )
     val document = Json.parse(text, file.toString)
     if (!Set(Schema, Earlier)(document.path("schema").asText))
-      throw new UserError(s"$file is no placement report ($Schema): it is damaged, or another file")
+      throw new UserError(
+        s"$file is not a placement report ($Schema): it is damaged, or a different file"
+      )
     take(
       root,
       document.path("app_id").asText,

@@ -12,7 +12,7 @@ import io.hearth.core.topology.{IdSet, SysTree}
 /**
  * A thread as the kernel shows it.
  *
- * @param name at most 15 characters, those that a terminal would act on replaced by `?`
+ * @param name at most 15 characters, control characters replaced by `?`
  * @param cpus `Cpus_allowed_list`
  * @param lastCpu the CPU that it last ran on
  */
@@ -102,7 +102,10 @@ object ProcessPlacement {
       )
     }.toOption
 
-  /** Field 39 of stat, counted from behind the command name, which may hold blanks and brackets. */
+  /**
+   * Field 39 of stat, counted from the end of the command name, which may contain blanks and
+   * brackets.
+   */
   private def lastCpu(stat: String): Int =
     stat.substring(stat.lastIndexOf(')') + 2).split(' ')(39 - 3).toInt
 

@@ -1,8 +1,8 @@
 package io.hearth.core.plan
 
 /**
- * Puts a refusal for want of memory or CPUs right: names what the user must change, and the largest
- * value of it that is known to fit.
+ * Completes a refusal for lack of memory or CPUs: names what the user must change, and its largest
+ * value that is known to fit.
  *
  * @param fits whether there is a plan for these numbers
  */
@@ -10,7 +10,10 @@ final private[plan] class Advice(fixed: Fixed, ground: Ground, fits: Fixed => Bo
 
   def better(unfit: Unfit): Unfit = driver.getOrElse(bounded(unfit))
 
-  /** The driver's heap is to blame where all else fits beside the driver that a plan chooses. */
+  /**
+   * The driver's heap is to blame where everything else fits with the driver heap that a plan would
+   * choose.
+   */
   private def driver: Option[Unfit] =
     fixed.driverHeapMb.filter(_ => fits(fixed.copy(driverHeapMb = None))).map { asked =>
       val all = Pools.joined(ground, _ => 0L, spare = true).usableMb
@@ -37,7 +40,7 @@ final private[plan] class Advice(fixed: Fixed, ground: Ground, fits: Fixed => Bo
   }
 
   private def remedy(most: Option[String]) =
-    most.fold("beside the other numbers that are fixed none fits: leave some of them out")(value =>
+    most.fold("no value fits with the other fixed numbers: leave some of them out")(value =>
       s"ask for at most $value"
     )
 

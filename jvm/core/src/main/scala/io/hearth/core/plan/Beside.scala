@@ -2,16 +2,16 @@ package io.hearth.core.plan
 
 import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology}
 
-/** Plans beside the bound executors that run already: around them, or over them where nothing fits. */
+/** Plans around the bound executors that already run, or on the same CPUs where nothing else fits. */
 object Beside {
 
-  /** What a plan's reason about them is called. */
+  /** The name of a plan's reason about them. */
   val Decision = "neighbours"
 
   private val Source = "kernel: /proc/PID/status"
 
   /**
-   * As [[Planner.plan]]; a reason says what the neighbours changed.
+   * As [[Planner.plan]]; a reason says what the neighbours change.
    *
    * @param occupied CPUs that the user wants left alone in any case
    */
@@ -51,7 +51,7 @@ object Beside {
     Reason(
       Decision,
       if (shared.isEmpty) "memory shared" else s"CPUs $shared shared",
-      s"bound executors of other applications run there: ${neighbours.who}; beside them nothing " +
+      s"bound executors of other applications run there: ${neighbours.who}; next to them nothing " +
         s"fits (${unfit.message}), so both get slower",
       Source
     )

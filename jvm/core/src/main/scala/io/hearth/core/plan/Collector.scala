@@ -12,7 +12,7 @@ private[plan] object Collector {
   def options(heapMb: Long, cpus: Int, users: Vector[String]): Vector[String] =
     own(heapMb, cpus, users) ++ users
 
-  /** Those of them that the user did not choose. */
+  /** The flags that the user did not set. */
   def own(heapMb: Long, cpus: Int, users: Vector[String]): Vector[String] = {
     val collector =
       if (JavaOptions.choosesCollector(users)) None

@@ -9,7 +9,7 @@ private[plan] object DriverPlace {
   def heap(fixed: Fixed, usableMb: Long): Long =
     fixed.driverHeapMb.fold(math.max(LeastMb, math.min(MostMb, usableMb / 16)))(_.value)
 
-  /** Heap and what a JVM needs beside it. */
+  /** The heap plus what a JVM needs in addition. */
   def footprint(fixed: Fixed, usableMb: Long): Long = {
     val mb = heap(fixed, usableMb)
     mb + math.max(384L, mb / 10)

@@ -1,21 +1,21 @@
 package io.hearth.core.plan
 
-/** A number that the user fixed, and the name under which he did. */
+/** A number that the user fixed, and the name of the option or key. */
 final private[plan] case class Asked[A](value: A, name: String)
 
 /** Dynamic allocation as the user set it; counts are executors. */
 final private[plan] case class Dynamic(atLeast: Int, atMost: Option[Int])
 
 /**
- * What the user fixed, read from options and Spark settings into numbers that agree.
+ * What the user fixed, read from options and Spark settings and checked for contradictions.
  *
  * @param overheadMb a fixed overhead; otherwise `overheadFactor` of the heap, at least `overheadMinMb`
  * @param offHeapMb a fixed off-heap size, 0 where the user turned it off
- * @param pysparkMb memory that Spark grants Python workers beside the heap
- * @param coresMax most task slots of all executors together
+ * @param pysparkMb memory that Spark grants Python workers on top of the heap
+ * @param coresMax the most task slots of all executors together
  * @param taskCpus slots that one task takes
  * @param javaOptions the user's own JVM options of executors
- * @param conf his settings of the keys that a plan reads or sets, as he wrote them, and what to redact
+ * @param conf the user's settings of the keys that a plan reads or sets, verbatim, and what to redact
  */
 final private[plan] case class Fixed(
     executors: Option[Asked[Int]],
@@ -37,7 +37,7 @@ final private[plan] case class Fixed(
   def driverJavaOptions: Vector[String] =
     conf.get("spark.driver.extraJavaOptions").fold(Vector.empty[String])(JavaOptions.split)
 
-  /** Whether a count was fixed, so that the machine is partitioned whatever the engine would do. */
+  /** Whether a count was fixed, so that the machine is partitioned whatever the rules say. */
   def shaped: Boolean = executors.nonEmpty || cores.nonEmpty || dynamic.nonEmpty
 
   def overheadOf(heap: Long): Long =
@@ -63,7 +63,7 @@ final private[plan] case class Fixed(
 private[plan] object Fixed {
   private type Checked[A] = Either[Unfit, A]
 
-  /** Reads what the user fixed; refuses, by name, what is no number or contradicts itself. */
+  /** Reads what the user fixed; refuses, by name, what is not a number or contradicts itself. */
   def read(limits: Limits): Checked[Fixed] = {
     val conf = new UserConf(limits.conf)
     for {

@@ -6,7 +6,7 @@ import io.hearth.core.topology.{Core, IdSet, NumaNode, Topology}
  * A core that the plan may use.
  *
  * @param cpus its hardware threads that are allowed and not occupied, never empty
- * @param slots tasks that are worth running on it at the same time
+ * @param slots tasks worth running on it at the same time
  * @param node the NUMA node of its CPUs, where the kernel says so
  * @param cache the number of its last-level-cache group, -1 where none is known
  */
@@ -44,7 +44,7 @@ final private[plan] case class Ground(
 
 /**
  * @param id the kernel's; None gathers CPUs that the kernel puts in no node
- * @param memoryMb memory that this process may use there and that no occupied CPU has a claim to
+ * @param memoryMb memory that this process may use there, less the share of occupied CPUs
  */
 final private[plan] case class GroundNode(
     id: Option[Int],
@@ -57,10 +57,10 @@ private[plan] object Ground {
 
   /**
    * Hardware threads of a core that are worth a task each, at most. Up to SMT4 every thread: a second
-   * thread made a core 39.5 % faster (S4). Of eight threads four: S1 found that two of three workloads
-   * want far fewer tasks than an SMT8 machine has threads, because memory bandwidth saturates first.
-   * That it is four, and not two or six, was chosen with S1's times of two workloads in sight, so
-   * agreement with those is no evidence for it (docs/sources.md).
+   * thread made a core 39.5 % faster (Awan 2016). Of eight threads, four: two of three workloads in
+   * Baig 2018 want far fewer tasks than an SMT8 machine has threads, because memory bandwidth
+   * saturates first. Four, rather than two or six, was chosen knowing Baig's times of two
+   * workloads, so agreement with those times is no evidence for it (docs/sources.md).
    */
   val MostTasksPerCore = 4
 
@@ -87,8 +87,8 @@ private[plan] object Ground {
   private def nothingLeft(topology: Topology, occupied: IdSet) = Unfit(
     "CPUs",
     s"'${topology.allowed.cpus}' allowed",
-    s"'$occupied' are occupied, so none is left",
-    "wait until one is given back, or widen this process's cpuset"
+    s"'$occupied' are occupied, so none are left",
+    "wait until one is free, or widen this process's cpuset"
   )
 
   private def usableCores(topology: Topology, cpus: IdSet): Vector[UsableCore] = {
@@ -123,8 +123,9 @@ private[plan] object Ground {
   private def groundNode(topology: Topology, cpus: IdSet, node: NumaNode) = {
     val allowed = node.cpus & topology.allowed.cpus
     val own = node.cpus & cpus
-    // A node none of whose CPUs are this process's serves as one without CPUs: the cpuset may allow
-    // the CPUs of one node and the memory of another. One that is wholly occupied is its tenant's.
+    // A node whose CPUs are all out of bounds for this process counts as one without CPUs: the
+    // cpuset may allow the CPUs of one node and the memory of another. A fully occupied node
+    // belongs to its tenant.
     val open = allowed.isEmpty || own.nonEmpty
     val ours = open && !node.gpuMemory && topology.allowed.nodes.contains(node.id)
     val total = if (ours) node.memoryBytes >> 20 else 0L

@@ -3,8 +3,8 @@ package io.hearth.core.plan
 import scala.util.Try
 
 /**
- * What hearth's own keys may be, so that a wrong value is refused when a plan is made, before anything
- * runs. `HearthConfig` declares them to Spark with these same values; a test holds the two together.
+ * The values that hearth's own keys accept, so that a wrong one is refused before anything runs.
+ * `HearthConfig` declares them to Spark with these same values; a test holds the two together.
  */
 object HearthKeys {
 
@@ -45,7 +45,7 @@ object HearthKeys {
   val Neighbours: OneOf = OneOf(Vector("avoid", "ignore"))
   val Workloads: OneOf = OneOf(WorkloadKind.all.map(_.name))
 
-  /** Keys that hearth sets itself begin so; the user's business they are not. */
+  /** The prefix of keys that hearth sets for its own use; users must not set them. */
   private val Internal = "spark.hearth.internal."
 
   val all: Map[String, Form] = Map(
@@ -62,7 +62,7 @@ object HearthKeys {
     "spark.hearth.runs.kept" -> Count
   )
 
-  /** Refuses, by name, the first key of hearth's that is unknown or has a value it cannot have. */
+  /** Refuses, by name, the first hearth key that is unknown or has an invalid value. */
   def check(conf: Map[String, String]): Either[Unfit, Unit] =
     conf.toVector.sorted
       .filter { case (key, _) => key.startsWith("spark.hearth.") && !key.startsWith(Internal) }

@@ -1,6 +1,6 @@
 package io.hearth.core.plan
 
-/** JVM options as one string, taken apart as Spark does it: blanks separate, quotes hold together. */
+/** JVM options as one string, taken apart as Spark does it: blanks separate, quotes group. */
 object JavaOptions {
   private val Word = """(?:[^\s"']|"[^"]*"|'[^']*')+""".r
   private val Quoted = """"([^"]*)"|'([^']*)'""".r

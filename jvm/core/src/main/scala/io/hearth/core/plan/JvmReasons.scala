@@ -1,6 +1,6 @@
 package io.hearth.core.plan
 
-/** Why executors have the collector and the flags that they have. */
+/** Why executors get their collector and JVM flags. */
 final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[ExecutorPlan]) {
   import draft._
 
@@ -25,7 +25,7 @@ final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[Executo
         "collector",
         name,
         "batch work wants throughput; one JVM on 120 cores ran 3.3 times faster with it than with G1",
-        "S5; S4"
+        "Kyong 2017; Awan 2016"
       )
     else
       Reason(
@@ -46,7 +46,7 @@ final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[Executo
         Reason(
           "collector threads",
           value,
-          "by the executor's CPUs, not the machine's: all of them up to 8, five of every eight beyond",
+          "from the executor's CPUs, not the machine's: one each for the first 8, 5 for every 8 more",
           "JVM: HotSpot ergonomics"
         )
     }
@@ -58,7 +58,7 @@ final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[Executo
       Reason(
         "active processors",
         "its CPUs",
-        "pools that the JVM sizes at start count what the executor owns, even if it is widened or narrowed later",
+        "pools that the JVM sizes at start count the executor's own CPUs, even if its mask changes later",
         "JVM: -XX:ActiveProcessorCount"
       )
   }
@@ -68,11 +68,11 @@ final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[Executo
       users("-XX:UseNUMA", if (users.contains("-XX:+UseNUMA")) "on" else "off")
     else {
       val because =
-        if (native && ground.nodes.sizeIs == 1) "the CPUs are of one node"
+        if (native && ground.nodes.sizeIs == 1) "all CPUs are on one node"
         else if (native) "too few cores for a heap divided by node"
         else if (layout.nodes.forall(_.size == 1))
           "the executor is bound to the memory of one node, so there is nothing to divide"
-        else "executors are bound, and nobody has measured that a heap divided by node pays on them"
+        else "executors are bound; no measurement shows that dividing the heap by node pays there"
       Reason("-XX:UseNUMA", "off", because, "JVM: -XX:+UseNUMA")
     }
 }

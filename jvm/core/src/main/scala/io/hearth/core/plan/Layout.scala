@@ -7,8 +7,9 @@ import io.hearth.core.topology.IdSet
  *
  * @param sites one for each executor
  * @param nodes memory nodes of each
- * @param roomsMb memory of each executor, heap and all else included
- * @param narrowed whether executors have fewer task slots than their CPUs are worth, for want of memory
+ * @param roomsMb memory of each executor, heap and everything else included
+ * @param narrowed whether executors have fewer task slots than their CPUs are worth, for lack of
+ * memory
  */
 final private[plan] case class Layout(
     sites: Vector[Site],
@@ -99,7 +100,7 @@ final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
       val slots = Memory.slotsIn(fixed, Memory.heap(fixed, room))
       site.copy(slots = math.min(site.slots, math.max(fixed.taskCpus, slots)))
     }
-    // Counts and heaps that the user fixed are his: the plan then says how little a slot has.
+    // Counts and heaps that the user fixed stay: the plan then says how little memory a slot has.
     val narrowed = fixed.heapMb.isEmpty && fixed.cores.isEmpty && affordable != sites
     Layout(if (narrowed) affordable else sites, rooms.nodes, rooms.roomsMb, narrowed)
   }
@@ -135,8 +136,8 @@ final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
   }
 
   /**
-   * Of the layouts that fit the one with most tasks, of equal ones the first: fewer executors leave
-   * more of a scarce memory to tasks.
+   * Of the layouts that fit, the one with the most tasks; among equals the first: fewer executors
+   * leave more of a scarce memory to tasks.
    */
   private def mostTasks(layouts: Iterator[Layout]): Either[Unfit, Layout] = {
     val all = layouts.to(LazyList)
@@ -150,7 +151,10 @@ final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
       .map(_.getOrElse(Refuse.product(ground, fixed)))
   }
 
-  /** The first layout whose executors hold their memory and one task; else why the last does not. */
+  /**
+   * The first layout whose executors hold their memory and one task; else why the last one does not
+   * fit.
+   */
   private def firstFit(layouts: Iterator[Layout]): Either[Unfit, Layout] = {
     val tried = layouts.map(l => Refuse.layout(l, fixed, pools).toLeft(l)).buffered
     val all = tried.to(LazyList)

@@ -15,7 +15,7 @@ final private[plan] case class Locality(
     oneCache: Boolean
 ) {
 
-  /** All its CPUs and all its memory are of one and the same node. */
+  /** All its CPUs and all its memory are on one node. */
   def local: Boolean =
     cpuNodes.sizeIs == 1 && cpuNodes.head.exists(node => memoryNodes == IdSet(node))
 

@@ -29,7 +29,7 @@ private[plan] object Memory {
     alignment * 4096 - 32
   }
 
-  /** Heap that Spark keeps to itself (UnifiedMemoryManager). */
+  /** Heap that Spark reserves for itself (UnifiedMemoryManager). */
   val ReservedMb = 300L
 
   /** Heap, as the JVM counts it, below which Spark refuses to start: 1.5 times what it keeps. */
@@ -95,10 +95,10 @@ private[plan] object Memory {
       fixed.footprintOf(h.value) <= roomMb
     )
 
-  /** Least memory of an executor that the plan may make. */
+  /** The least memory of an executor that a plan may contain. */
   def least(fixed: Fixed): Long = fixed.footprintOf(fixed.heapMb.fold(LeastHeapMb)(_.value))
 
-  /** Memory of an executor for which the plan does not make fewer of them. */
+  /** An executor's memory below which the plan makes fewer executors. */
   def comfortable(fixed: Fixed): Long = fixed.footprintOf(fixed.heapMb.fold(SoftHeapMb)(_.value))
 
   /**

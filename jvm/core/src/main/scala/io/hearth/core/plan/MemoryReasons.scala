@@ -2,7 +2,7 @@ package io.hearth.core.plan
 
 import io.hearth.core.topology.IdSet
 
-/** Why executors have the memory that they have. */
+/** Why executors get the memory that they get. */
 final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[ExecutorPlan]) {
   import draft._
 
@@ -16,8 +16,8 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
     val of = s"${Pools.UsablePercent} % of the memory of nodes ${pools.memoryNodes}$limit"
     val part =
       if (native) of
-      else if (fixed.heapMb.isEmpty) s"its part, by its task slots, of $of, less the driver's"
-      else s"its part of $of, less the driver's"
+      else if (fixed.heapMb.isEmpty) s"its share, by task slots, of $of, less the driver's"
+      else s"its share of $of, less the driver's"
     val because = s"$part; the rest is for the kernel, the page cache and Python"
     Reason(
       "memory",
@@ -37,11 +37,11 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
     val poor = pools.leftOut &~ bare
     Vector(
       Option.unless(bare.isEmpty)(
-        s"nodes $bare serve no executor: they have no CPUs of the plan, and no task slot is lost " +
-          "without their memory, which is farther"
+        s"memory of nodes $bare is not used: no executor runs there, it is farther away, and the " +
+          "plan has as many task slots without it"
       ),
       Option.unless(poor.isEmpty)(
-        s"nodes $poor serve no executor: each has less memory${unclaimed(poor)} than the least executor needs"
+        s"nodes $poor are not used: each has less memory${unclaimed(poor)} than the smallest executor needs"
       )
     ).flatten
   }
@@ -50,7 +50,7 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
     val occupied = ground.topology.allowed.cpus &~ ground.cpus
     val claimed =
       ground.topology.nodes.exists(n => of.contains(n.id) && n.cpus.intersects(occupied))
-    if (claimed) " that no occupied CPU has a claim to" else ""
+    if (claimed) " (without the share of occupied CPUs)" else ""
   }
 
   private def heap = {
@@ -64,12 +64,12 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
         val largest = heapsMb.forall(_ == Memory.CompressedOopsMb)
         val because =
           if (largest) "the largest heap with 4-byte object references"
-          else "what the executor's memory holds beside overhead and off-heap memory"
+          else "what is left of the executor's memory after overhead and off-heap memory"
         Reason(
           "heap",
           value,
           because + thin.fold("")("; " + _),
-          if (largest) "S4; JVM: compressed oops" else "kernel: node meminfo, cgroup"
+          if (largest) "Awan 2016; JVM: compressed oops" else "kernel: node meminfo, cgroup"
         )
     }
   }
@@ -80,18 +80,18 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
     Option.when(heapMb > limit) {
       val below = s"${limit / 1024}g"
       val holds = if (heapMb <= limit * 5 / 4) s"$below holds more" else s"$below may hold as much"
-      s"above ${Sizes.exact(limit)} object references take 8 bytes in place of 4: $holds"
+      s"above ${Sizes.exact(limit)} object references take 8 bytes instead of 4: $holds"
     }
   }
 
-  /** What the user fixed may leave a task slot less than the plan itself would. */
+  /** What the user fixed may leave a task slot with less than the plan itself would. */
   private def thin: Option[String] = {
     val most = executors.maxBy(e => e.taskSlots.toDouble / e.heapMb)
     val tasks = math.max(1, most.taskSlots / fixed.taskCpus)
     val each = math.max(0L, most.heapMb - Memory.ReservedMb) / tasks
     Option.when(each < Memory.LeastTaskMb && tasks > 1)(
-      s"warning: $each MB for each of $tasks tasks at a time, beyond what Spark keeps, is less than " +
-        s"the ${Memory.LeastTaskMb} MB that a task reads: expect spilling, or give fewer cores or more memory"
+      s"warning: after Spark's reserve, each of $tasks concurrent tasks has $each MB, less than the " +
+        s"${Memory.LeastTaskMb} MB that a task reads: expect spilling, or give fewer cores or more memory"
     )
   }
 
@@ -101,12 +101,12 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
       case None if offHeapMb > 0 =>
         val size = if (offHeapMb == heapMb) "as much as the heap" else "half of what is left"
         (
-          "SQL operators can keep their data off the heap, where the collector does not look; " + size,
+          "SQL operators can keep their data off the heap, where the collector does not scan; " + size,
           "Spark: memory management"
         )
       case None =>
         (
-          "only for sql and etl where at least 8 GB are left beside the heap",
+          "only for sql and etl, where at least 8 GB are left after the heap",
           "Spark: memory management"
         )
     }

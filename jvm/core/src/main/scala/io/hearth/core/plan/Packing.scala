@@ -3,7 +3,7 @@ package io.hearth.core.plan
 /**
  * Finds CPUs for executors of given widths (`local-numa[NxM]`).
  *
- * Each executor gets the tightest place that serves: a last-level-cache group, else a pool (a NUMA
+ * Each executor gets the tightest place that fits: a last-level-cache group, else a pool (a NUMA
  * node), else a package, else any CPUs; of equal places the one with most free, so that executors
  * spread over the memory of the machine.
  */
@@ -37,8 +37,9 @@ private[plan] object Packing {
 
   /**
    * CPUs for executors of these widths, in their order; None where the machine has fewer CPUs.
-   * Tasks spread over as many cores as leave each executor inside one pool; where no such place
-   * exists, executors may span pools; only then do executors share cores, or tasks fill every thread.
+   * Tasks spread over as many cores as possible while each executor stays inside one pool;
+   * otherwise executors may span pools; only then do executors share cores, or tasks fill every
+   * thread.
    */
   def place(pools: Vector[Pool], widths: Vector[Int]): Option[Vector[Vector[Int]]] = {
     val most = pools.iterator.flatMap(_.cores).map(_.slots).max
@@ -109,7 +110,9 @@ private[plan] object Packing {
     Option.when(missing <= 0)((left, cpus))
   }
 
-  /** Takes cells for `width` tasks out of a bin that has them, from as few cache groups as will do. */
+  /**
+   * Takes cells for `width` tasks out of a bin that has them, from as few cache groups as possible.
+   */
   private def take(bin: Bin, width: Int): (Bin, Vector[Int]) = {
     val order = bin.groups.indices.sortBy(i => -bin.groups(i).iterator.map(_.room).sum).toVector
     val start = (bin.groups, Vector.empty[Int], width)

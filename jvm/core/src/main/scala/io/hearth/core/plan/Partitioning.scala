@@ -3,7 +3,7 @@ package io.hearth.core.plan
 /**
  * Whether one JVM runs everything, and why.
  *
- * @param forced whether executors of their own are needed however few they are
+ * @param forced whether separate executors are needed, however few
  */
 final private[plan] case class Partitioning(
     native: Boolean,
@@ -14,13 +14,13 @@ final private[plan] case class Partitioning(
 
 private[plan] object Partitioning {
 
-  /** On one node, up to so many cores: two executors' worth, which one JVM's collector serves well. */
+  /** On one node, up to this many cores (two executors' worth), one JVM's collector does well. */
   val FewCores = 8
 
   /** On the whole machine, whatever its nodes: too few to divide. */
   val VeryFewCores = 4
 
-  /** Cores beyond which one JVM stopped getting faster in S5. */
+  /** Cores beyond which one JVM stopped getting faster (Kyong 2017). */
   val OneJvmScales = 60
 
   /**
@@ -44,7 +44,7 @@ private[plan] object Partitioning {
   private def forced(fixed: Fixed, occupied: Boolean): Option[Partitioning] = {
     def bound(because: String, source: String) =
       Some(Partitioning(native = false, because, source, forced = true))
-    if (fixed.shaped) bound(s"${asked(fixed)} asks for executors of its own", "user")
+    if (fixed.shaped) bound(s"${asked(fixed)} needs separate executors", "user")
     else if (twoHeaps(fixed)) bound("executor and driver heaps are both fixed and differ", "user")
     else if (occupied)
       bound(
@@ -68,10 +68,10 @@ private[plan] object Partitioning {
       val local = if (own) "no remote memory to avoid, and " else ""
       val because = s"one NUMA node with $cores cores: ${local}up to $FewCores cores one JVM's " +
         "collector keeps up"
-      Some(Partitioning(native = true, because, "S5"))
+      Some(Partitioning(native = true, because, "Kyong 2017"))
     } else
       Option.when(cores <= VeryFewCores)(
-        Partitioning(native = true, s"$cores cores are too few to divide", "S5")
+        Partitioning(native = true, s"$cores cores are too few to divide", "Kyong 2017")
       )
   }
 
@@ -92,11 +92,11 @@ private[plan] object Partitioning {
     } yield Partitioning(
       native = true,
       s"a heap of ${Sizes.show(heap)} holds the input ($HeapPerInputByte bytes of heap for each byte), " +
-        s"on one NUMA node and below the $OneJvmScales cores where one JVM stops scaling",
-      "S5"
+        s"on one NUMA node with fewer than the $OneJvmScales cores at which one JVM stops scaling",
+      "Kyong 2017"
     )
 
-  /** Why there are several executors, said of the executors that were found. */
+  /** Why there are several executors, in terms of the layout that was found. */
   def several(ground: Ground, layout: Layout): Partitioning = {
     val nodes = ground.nodes.size
     val cores = ground.cores.size
@@ -110,18 +110,18 @@ private[plan] object Partitioning {
       else
         s"$nodes NUMA nodes and $cores cores: several bound executors spend less on garbage " +
           "collection than one heap, even where one would hold the data"
-    Partitioning(native = false, because, "S4")
+    Partitioning(native = false, because, "Awan 2016")
   }
 
-  /** Where one executor would have every CPU, it is one JVM: a second one beside it gains nothing. */
+  /** Where one executor would have every CPU, one JVM does it all: a second one gains nothing. */
   def one(ground: Ground, fixed: Fixed): Partitioning = {
     val cores = s"${ground.cores.size} cores"
     val because =
       if (ground.slots < Layouts.TargetSlots * 3 / 2)
-        s"$cores make ${ground.slots} task slots, one executor's worth, so one JVM runs everything"
+        s"$cores make ${ground.slots} task slots, enough for one executor, so one JVM runs everything"
       else if (fixed.heapMb.nonEmpty || fixed.taskCpus > 1)
-        s"the sizes that are fixed leave one executor on $cores, so one JVM runs everything"
-      else s"the memory holds one executor for $cores, so one JVM runs everything"
+        s"the fixed sizes leave one executor on $cores, so one JVM runs everything"
+      else s"memory suffices for one executor on $cores, so one JVM runs everything"
     Partitioning(native = true, because, "hearth")
   }
 

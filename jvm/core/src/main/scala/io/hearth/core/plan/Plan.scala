@@ -42,12 +42,12 @@ object Limits {
  *
  * @param mode `Native` is one JVM (Spark's `local[n]`): then `executors` holds that one JVM, not bound
  * @param master the Spark master that runs this plan, such as `local-numa[4x12]` or `local[8]`
- * @param conf the Spark settings that follow from the decisions, and none that the user set: his own
- *             stand where he made them, and Spark's order of precedence holds. Where executors
+ * @param conf the Spark settings that follow from the decisions, and none that the user set: those
+ *             stay where they were set, and Spark's order of precedence applies. Where executors
  *             differ, `spark.executor.cores` is the narrowest one's
  * @param reasons one for each decision, in the order in which they were taken
- * @param workload what was said of the application
- * @param asked what the user fixed by hearth's own options, so that a driver can plan anew; its
+ * @param workload what is known of the application
+ * @param asked what the user fixed by hearth's own options, so that a driver can plan again; its
  *              `conf` is empty
  */
 final case class Plan(
@@ -98,13 +98,13 @@ final case class DriverPlan(cpus: IdSet, memoryNodes: IdSet, bound: Boolean, hea
  * @param decision what was decided, such as `executors`
  * @param value the outcome, such as `12`
  * @param because one sentence
- * @param source where the rule comes from: a study (S1 to S5 of docs/sources.md), a kernel, JVM or
+ * @param source where the rule comes from: a study (docs/sources.md), a kernel, JVM or
  *               Spark document, `hearth` where it is our own judgement, or `user`
  */
 final case class Reason(decision: String, value: String, because: String, source: String)
 
 /**
- * Nothing fits: the constraint that binds.
+ * Nothing fits: the constraint that rules it out.
  *
  * @param name what does not fit, such as `--memory` or `spark.executor.memory`
  * @param value what was asked for

@@ -2,7 +2,7 @@ package io.hearth.core.plan
 
 import io.hearth.core.topology.{IdSet, Scratch}
 
-/** What a plan depends on beside the machine and the user's numbers. */
+/** What a plan depends on besides the machine and the user's numbers. */
 final private[plan] case class Setting(
     workload: Workload,
     asked: Limits,
@@ -13,7 +13,7 @@ final private[plan] case class Setting(
 /** Executors, and the memory from which theirs is taken. */
 final private[plan] case class Arrangement(pools: Pools, layout: Layout)
 
-/** A layout with all that follows from it: memory, flags, settings and reasons. */
+/** A layout with everything that follows from it: memory, flags, settings and reasons. */
 final private[plan] class PlanDraft(
     val ground: Ground,
     val fixed: Fixed,
@@ -27,10 +27,10 @@ final private[plan] class PlanDraft(
   val native: Boolean = choice.native
   val heapsMb: Vector[Long] = layout.roomsMb.map(Memory.heap(fixed, _))
 
-  /** The smallest heap: that of an executor with fewest task slots. */
+  /** The smallest heap: that of the executor with the fewest task slots. */
   val heapMb: Long = heapsMb.min
 
-  /** Alike for all: Spark has one setting for it, and executors take it from the driver. */
+  /** The same for all: Spark has one setting for it, and executors take it from the driver. */
   val offHeapMb: Long = heapsMb
     .zip(layout.roomsMb)
     .map { case (heap, room) => Memory.offHeap(fixed, workload, heap, room) }
@@ -97,7 +97,7 @@ final private[plan] class PlanDraft(
     ) ++ ours) -- fixed.conf.keys ++ driverOptions
   }
 
-  /** Beside the user's own options, which stand behind them: it is one key for both. */
+  /** Followed by the user's own options: both share one key. */
   private def driverOptions: Option[(String, String)] =
     Option
       .when(native)(Collector.own(heapMb, executors.head.cpus.size, fixed.driverJavaOptions))

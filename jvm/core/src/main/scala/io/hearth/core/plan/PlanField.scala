@@ -40,7 +40,9 @@ final private[plan] class PlanField(val value: JsonNode, where: String, schema: 
 
   /** A list of texts. */
   def texts(name: String): Vector[String] =
-    items(name).map(i => if (i.value.isTextual) i.value.asText else refuse(name, "is not of texts"))
+    items(name).map(i =>
+      if (i.value.isTextual) i.value.asText else refuse(name, "is not a list of texts")
+    )
 
   /** An object whose values are texts. */
   def texts: Map[String, String] =

@@ -28,8 +28,8 @@ object PlanFormat {
   val all: Vector[PlanFormat] = Vector(Conf, SparkSubmit)
 
   /**
-   * The master and the settings in key order. `spark.executor.cores` stands only where all executors
-   * are alike: read back, it would make the wider ones narrower.
+   * The master and the settings in key order. `spark.executor.cores` is written only where all
+   * executors are alike: read back, it would make the wider ones narrower.
    */
   private def settings(plan: Plan, users: Map[String, String]): Vector[(String, String)] = {
     val alike = plan.executors.map(_.taskSlots).distinct.sizeIs == 1

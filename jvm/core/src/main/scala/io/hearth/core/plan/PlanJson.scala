@@ -12,7 +12,7 @@ import io.hearth.core.json.Json
 object PlanJson {
   val Schema = "hearth/plan/2"
 
-  /** Its `conf` held the user's own settings too, and it did not say what was asked. */
+  /** Its `conf` held the user's own settings too, and it did not say what the user asked for. */
   private val Earlier = "hearth/plan/1"
 
   def write(plan: Plan): ObjectNode = {
@@ -74,7 +74,7 @@ object PlanJson {
     node
   }
 
-  /** A plan as it may be shown and kept: without its secrets. */
+  /** A plan as it may be shown and kept: without secrets. */
   def shown(plan: Plan, redaction: Redaction): Plan = plan.copy(
     executors = plan.executors.map(e => e.copy(javaOptions = e.javaOptions.map(redaction.word))),
     conf = plan.conf.map { case (key, value) => key -> redaction.setting(key, value) }

@@ -6,11 +6,11 @@ import io.hearth.core.UserError
 import io.hearth.core.topology.IdSet
 
 /**
- * What a plan is asked for, as `contract/plan-request.schema.json` describes it.
+ * A request for a plan, as `contract/plan-request.schema.json` describes it.
  *
  * @param machine a capture or a description; this machine where absent
- * @param format a text form of the plan that the answer carries too
- * @param withTopology whether the answer carries the machine too
+ * @param format a text form of the plan to include in the answer
+ * @param withTopology whether to include the machine in the answer
  */
 final case class PlanRequest(
     machine: Option[String],
@@ -77,7 +77,7 @@ object PlanRequest {
     )
   }
 
-  /** What the workload leaves open may stand in the keys of hearth; wrong ones are refused later. */
+  /** What the workload leaves open may be set by hearth's keys; wrong values are refused later. */
   private def settled(said: Workload, conf: Map[String, String]): Workload = Workload(
     said.kind.orElse(
       conf.get("spark.hearth.workload").flatMap(name => WorkloadKind.all.find(_.name == name))

@@ -5,7 +5,7 @@ import io.hearth.core.topology.{IdSet, Scratch, Topology}
 /**
  * The decision engine: a pure function, without clock, file or process.
  *
- * It decides whether to partition ([[Partitioning]]), how many executors of which width and where
+ * It decides whether to partition ([[Partitioning]]), how many executors how wide and where
  * ([[Layouts]], [[Split]], [[Packing]]), their memory ([[Pools]], [[Memory]]), collector
  * ([[Collector]]), the driver ([[DriverPlace]]) and Spark's settings ([[Settings]]); [[Reasons]]
  * says why. Every CPU that may be used is used, unless the user fixed a smaller shape.
@@ -50,8 +50,8 @@ object Planner {
   ): Either[Unfit, Plan] = plan(topology, workload, limits, occupied, Scratch.assumed(topology))
 
   /**
-   * One executor that would have all CPUs is one JVM: nothing is gained by a second beside it. So is
-   * what the user left open and memory holds once only.
+   * One executor that would have all CPUs is one JVM: nothing is gained by a second beside it. The
+   * same holds where the user left the count open and memory suffices for only one.
    */
   private def settled(
       ground: Ground,
@@ -91,8 +91,8 @@ object Planner {
 
   /**
    * Where an executor is too large for a node's memory, all nodes serve all executors; so too where
-   * nodes are so short of memory that more tasks fit that way, unless the user fixed the heap. Memory
-   * of nodes without CPUs serves only where fewer tasks would fit otherwise.
+   * nodes are so short of memory that more tasks fit that way, unless the user fixed the heap.
+   * Memory of nodes without CPUs is used only where fewer tasks would fit otherwise.
    */
   private def arranged(ground: Ground, fixed: Fixed, pools: Pools, driver: Long => Long)(
       find: Layouts => Either[Unfit, Layout]

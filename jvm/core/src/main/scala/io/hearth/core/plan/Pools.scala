@@ -3,7 +3,7 @@ package io.hearth.core.plan
 import io.hearth.core.topology.IdSet
 
 /**
- * CPUs and the memory that serves them: one NUMA node, as a rule.
+ * CPUs and the memory that they use: usually one NUMA node.
  *
  * @param cores never empty, ordered by their first CPU
  * @param memoryNodes kernel ids of the nodes whose memory it is
@@ -19,7 +19,7 @@ final private[plan] case class Pool(
 
 /**
  * @param usableMb memory that hearth's processes may use in all, the driver included
- * @param leftOut nodes with memory that serves no CPU of the plan
+ * @param leftOut nodes whose memory no CPU of the plan uses
  * @param borrowed nodes whose CPUs use another node's memory
  */
 final private[plan] case class Pools(
@@ -38,9 +38,9 @@ private[plan] object Pools {
   val UsablePercent = 90L
 
   /**
-   * Divides the machine into pools that each hold `needMb`. A node with less serves nobody, and its
-   * CPUs use the nearest nodes that have enough. Where most memory would be lost that way, all nodes
-   * make one pool.
+   * Divides the machine into pools that each hold `needMb`. A node with less is left out, and its
+   * CPUs use the nearest nodes that have enough. Where most memory would be lost that way, all
+   * nodes make one pool.
    *
    * @param driverMb the driver's footprint, given the memory of all pools; spread over them
    */
@@ -49,14 +49,14 @@ private[plan] object Pools {
     settle(ground, first, Set.empty, needMb, driverMb)
   }
 
-  /** All CPUs and all memory that serves them as one pool; `spare` adds nodes without CPUs. */
+  /** All CPUs and all the memory that they use as one pool; `spare` adds nodes without CPUs. */
   def joined(ground: Ground, driverMb: Long => Long, spare: Boolean): Pools = {
     val spares = if (spare) ground.memoryOnly else Vector.empty
     val all = (serving(ground, Set.empty) ++ spares).distinct
     joint(ground, Budgets.of(ground, all, driverMb), all)
   }
 
-  /** Nodes whose memory may serve: those with CPUs, and the nearest ones of each node without. */
+  /** Nodes whose memory may be used: those with CPUs, and the nearest ones of each node without. */
   private def serving(ground: Ground, without: Set[GroundNode]): Vector[GroundNode] = {
     val own = ground.nodes.filter(n => n.memoryMb > 0 && !without(n))
     val all = own ++ ground.memoryOnly.filterNot(without)
@@ -104,7 +104,7 @@ private[plan] object Pools {
     Pools(pools.sortBy(_.cores.head.cpus.head), budgets.usableMb, leftOut(ground, pools), borrowed)
   }
 
-  /** Allowed nodes with memory that serve no pool. */
+  /** Allowed nodes with memory that no pool uses. */
   private def leftOut(ground: Ground, pools: Vector[Pool]): IdSet = {
     val all = (ground.nodes ++ ground.memoryOnly).filter(_.memoryMb > 0)
     IdSet.from(all.flatMap(_.id)) &~ IdSet.union(pools.map(_.memoryNodes))
@@ -120,9 +120,9 @@ private[plan] object Pools {
   private object Homes {
 
     /**
-     * A node that serves is its own home. The CPUs of another take the nearest, of several equally
-     * near ones that with most memory for each task slot; one that nobody took then joins a pool
-     * whose CPUs it is as near to as their home.
+     * The CPUs of a node with enough memory use it. The CPUs of another take the nearest, of
+     * several equally near ones that with most memory for each task slot; one that nobody took then
+     * joins a pool whose CPUs it is as near to as their home.
      */
     def of(
         ground: Ground,

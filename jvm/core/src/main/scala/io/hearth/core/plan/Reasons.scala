@@ -2,7 +2,7 @@ package io.hearth.core.plan
 
 import io.hearth.core.Redaction
 
-/** Why each decision of a plan was taken: a sentence and its source, in the order of the decisions. */
+/** Why each decision of a plan was made: a sentence and its source, in the order of the decisions. */
 final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPlan]) {
   import draft._
 
@@ -48,15 +48,15 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
         reason(
           s"${Ground.MostTasksPerCore}",
           s"of $most hardware threads ${Ground.MostTasksPerCore} are worth a task: memory bandwidth " +
-            "saturates before threads run out; the others serve the collector and the compiler (the " +
-            "number was chosen with two of S1's tables of times in sight)",
-          "S1; hearth"
+            "saturates before threads run out; the others are for the collector and the compiler (the " +
+            "number was chosen knowing two of Baig's tables of times)",
+          "Baig 2018; hearth"
         )
       case None if most > 1 =>
         reason(
           s"$most",
           "every hardware thread is worth a task: a second thread made cores 39.5 % faster",
-          "S4"
+          "Awan 2016"
         )
       case None if ground.topology.cores.exists(_.cpus.size > 1) =>
         reason("1", "one hardware thread of each core may be used", "kernel: sched_getaffinity(2)")
@@ -77,16 +77,15 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
         (s"${names.mkString(" and ")} fixed by the user$andNarrowed", "user")
       else if (fixed.dynamic.nonEmpty)
         (s"places for dynamic allocation to fill, at most its maxExecutors$andNarrowed", "user")
-      else (widthRule + andNarrowed, "hearth; S4; JVM: compressed oops")
+      else (widthRule + andNarrowed, "hearth; Awan 2016; JVM: compressed oops")
     Reason("executors", slotsText, because, source)
   }
 
   private def widthRule = {
     val slots = math.max(Layouts.TargetSlots, fixed.taskCpus)
-    s"about $slots task slots each: at 4 GB of heap a slot, hearth's own measure, " +
-      s"${Layouts.TargetSlots} are what a heap below the compressed-oops limit serves, and S4 " +
-      "advises heaps of at most 32 GB; every core is used, and executors on one node differ by a " +
-      "core at most"
+    s"about $slots task slots each: at 4 GB of heap per slot, hearth's own figure, a heap below the " +
+      s"compressed-oops limit serves ${Layouts.TargetSlots}, and Awan 2016 advises heaps of at most " +
+      "32 GB; every core is used, and executors on one node differ by at most one core"
   }
 
   private def narrowed =
@@ -108,16 +107,16 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
       Reason(
         "placement",
         "last-level cache",
-        "each executor's CPUs share a last-level cache, the tightest place that serves, and its " +
+        "each executor's CPUs share a last-level cache, the tightest place that fits, and its " +
           s"memory is their NUMA node's$remote",
-        "S3; S4"
+        "Chiba 2015; Awan 2016"
       )
     else
       Reason(
         "placement",
         "NUMA node",
         s"each executor stays inside one NUMA node, with its CPUs and its memory$remote",
-        "S3; S4"
+        "Chiba 2015; Awan 2016"
       )
   }
 
@@ -130,11 +129,11 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
       count(places.count(_.memoryNodes.size > 1), "memory on several NUMA nodes"),
       count(
         places.count(p => p.cpusOnOneNode && p.memoryNodes.size == 1 && !p.local),
-        "the memory of another node than their CPUs'"
+        "memory on a node other than their CPUs'"
       )
     ).flatten
     val why =
-      "an executor is wider than a node, or a node has too little memory of its own that may be used"
+      "an executor is wider than a node, or a node has too little usable memory"
     Reason(
       "placement",
       if (places.forall(_.cpusOnOneNode)) "CPUs on one NUMA node" else "several NUMA nodes",
@@ -147,9 +146,9 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     val because =
       if (native) "the driver is the one JVM"
       else if (driver.bound)
-        "on the CPUs that executors leave free, so that they do not disturb each other"
+        "on the CPUs that executors leave free, so that neither disturbs the other"
       else
-        "executors use every CPU and the driver is idle while they work, so it runs wherever there is room"
+        "executors use every CPU and the driver is idle while they work, so it may run anywhere"
     Reason("driver", if (driver.bound) s"CPUs ${driver.cpus}" else "unbound", because, "hearth")
   }
 
@@ -175,7 +174,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   private def scratch = fixed.conf.get("spark.local.dir") match {
     case Some(dir) => Reason("spark.local.dir", dir, "fixed by the user", "user")
     case None =>
-      val source = localDir.path.fold("kernel: tmpfs")(_ => "S5; kernel: tmpfs")
+      val source = localDir.path.fold("kernel: tmpfs")(_ => "Kyong 2017; kernel: tmpfs")
       Reason("spark.local.dir", localDir.path.getOrElse("left alone"), localDir.because, source)
   }
 
@@ -198,7 +197,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
         reason(
           s"$number",
           s"one for each 128 MB of input, as a multiple of the $atOnce tasks that run at once, so " +
-            "that no last wave runs short"
+            "that the last wave is full"
         )
     }
   }
@@ -207,9 +206,9 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     Reason(
       "locality wait",
       "process and node 100ms, rack 0s",
-      "another node's memory costs about 10 %, a waiting task slot costs all of itself; Spark " +
-        "looks for tasks that waited long enough every 100 ms too, not every second",
-      "S4; Spark: spark.locality.wait, spark.scheduler.revive.interval"
+      "memory on another node costs about 10 %, a waiting task slot 100 %; Spark also checks every " +
+        "100 ms, not every second, for tasks that have waited long enough",
+      "Awan 2016; Spark: spark.locality.wait, spark.scheduler.revive.interval"
     )
   )
 

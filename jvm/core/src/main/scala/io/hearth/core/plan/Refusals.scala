@@ -9,7 +9,7 @@ private[plan] object Refusals {
     for {
       _ <- refuse(conf, "spark.master")(!_.startsWith("local-numa"))(
         "the plan chooses the master",
-        "leave it out, or say local-numa, local-numa[N] or local-numa[NxM]"
+        "leave it out, or give local-numa, local-numa[N] or local-numa[NxM]"
       )
       _ <- refuse(conf, "spark.executor.extraJavaOptions")(_.contains("-Xmx"))(
         "Spark does not accept -Xmx there",
@@ -18,7 +18,7 @@ private[plan] object Refusals {
       _ <- HearthKeys.check(conf)
     } yield ()
 
-  /** The driver's JVM has its own collector, G1 as a rule, unless it is the one JVM of a plan. */
+  /** The driver's JVM has its own collector, usually G1, unless it is the only JVM of a plan. */
   val AnyCollector: Vector[String] = Vector("-XX:+UseG1GC")
 
   /** A heap with which Spark would refuse to start. */
@@ -62,7 +62,7 @@ private[plan] object Refusals {
       Unfit(
         "spark.task.cpus",
         s"${fixed.taskCpus}",
-        s"${cores.name} gives an executor ${cores.value}, so no task could ever run",
+        s"${cores.name} gives an executor ${cores.value}, so no task could run",
         "lower it or give executors more cores"
       )
     }

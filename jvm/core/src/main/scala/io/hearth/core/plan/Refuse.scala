@@ -1,6 +1,6 @@
 package io.hearth.core.plan
 
-/** The constraint that binds where no layout fits, by the name under which the user knows it. */
+/** The constraint that stops every layout, by the name that the user knows. */
 private[plan] object Refuse {
   private val Options = "--executors x --cores"
 
@@ -51,7 +51,7 @@ private[plan] object Refuse {
 
   private def memory(layout: Layout, fixed: Fixed, pools: Pools): Unfit = {
     val least = layout.roomsMb.min
-    val room = s"${Sizes.show(least)} is there for each of ${layout.sites.size} executors"
+    val room = s"each of ${layout.sites.size} executors can have ${Sizes.show(least)}"
     val largest = fixed.heapWithin(least)
     fixed.heapMb match {
       case Some(heap) if largest >= Memory.LeastHeapMb =>
@@ -70,11 +70,11 @@ private[plan] object Refuse {
       "memory"
   }
 
-  /** Not even the least heap fits: blame what the user fixed, else the machine's memory. */
+  /** Not even the smallest heap fits: blame what the user fixed, else the machine's memory. */
   private def tooLittle(fixed: Fixed, pools: Pools, room: String): Unfit = {
     val need = fixed.footprintOf(Memory.LeastHeapMb)
     val limit =
-      s"$room, and the least that works is ${Sizes.show(need)} with overhead and off-heap memory"
+      s"$room, and the minimum is ${Sizes.show(need)} with overhead and off-heap memory"
     val most = math.max(0L, pools.memoryMb / need)
     val counted = fixed.executors.filter(_ => most >= 1).map(n => n.name -> s"${n.value}")
     val sized = (fixed.offHeapMb.filter(_.value > 0) ++ fixed.overheadMb ++ fixed.heapMb)

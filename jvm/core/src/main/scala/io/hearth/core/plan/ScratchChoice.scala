@@ -2,7 +2,7 @@ package io.hearth.core.plan
 
 import io.hearth.core.topology.Scratch
 
-/** Where shuffle files go: a path where memory holds them, and why or why not. */
+/** Where shuffle files go: a path in memory where they fit there, and why or why not. */
 final private[plan] case class ScratchChoice(path: Option[String], because: String)
 
 private[plan] object ScratchChoice {
@@ -15,17 +15,19 @@ private[plan] object ScratchChoice {
     (workload.inputBytes, scratch) match {
       case (None, _) =>
         leave("the input's size is unknown, and shuffle files in memory could exhaust it")
-      case (_, None) => leave("no file system in memory was found that can be written")
+      case (_, None) => leave("no writable file system in memory was found")
       case (Some(bytes), Some(tmpfs)) =>
         val need = (BigInt(bytes) * 2 >> 20).min(Long.MaxValue).toLong
         if (need > spareMb / 2)
-          leave(s"twice the input exceeds half of the ${Sizes.show(spareMb)} that executors leave")
+          leave(
+            s"twice the input exceeds half of the ${Sizes.show(spareMb)} that executors leave free"
+          )
         else if (need > tmpfs.freeMb)
           leave(s"twice the input exceeds the ${Sizes.show(tmpfs.freeMb)} of ${tmpfs.path}")
         else
           ScratchChoice(
             Some(tmpfs.path),
-            "twice the input fits in half of the memory that executors leave, so shuffle files stay in memory"
+            "twice the input fits in half of the memory that executors leave free, so shuffle files stay in memory"
           )
     }
 

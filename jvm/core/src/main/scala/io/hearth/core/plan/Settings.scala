@@ -6,7 +6,7 @@ object Settings {
 
   private[plan] val Redaction = "spark.redaction.regex"
 
-  /** Keys of the user's that a plan rests on: with another value the plan would be another. */
+  /** The user's keys that a plan depends on: another value would give another plan. */
   val Read: Set[String] = Set(
     "spark.cores.max",
     "spark.driver.memory",
@@ -48,7 +48,7 @@ object Settings {
     "spark.sql.shuffle.partitions"
   )
 
-  /** Whether a plan has anything to do with a key. */
+  /** Whether a key concerns a plan. */
   def known(key: String): Boolean = Read.contains(key) || Derived.contains(key)
 
   /** Input bytes of one task; Spark's own default for files (spark.sql.files.maxPartitionBytes). */
@@ -61,9 +61,10 @@ object Settings {
   private[plan] val SparksPartitions = 200
 
   /**
-   * Shuffle partitions: a multiple of the tasks that run at once, so that no last wave runs short, one
-   * for each 128 MB of input. Where the input is unknown, two waves if that is more than Spark's own
-   * number, else nothing: too few partitions spill, and adaptive execution merges those that are small.
+   * Shuffle partitions: a multiple of the tasks that run at once, so that the last wave is full,
+   * one for each 128 MB of input. Where the input is unknown, two waves if that is more than
+   * Spark's own number, else nothing: too few partitions spill, and adaptive execution merges those
+   * that are small.
    *
    * For RDDs nothing is derived: `spark.default.parallelism` would change the number of partitions that
    * `reduceByKey` and its like take from their parents (RDD.Partitioner.defaultPartitioner).
@@ -71,7 +72,7 @@ object Settings {
   private[plan] def partitions(atOnce: Int, workload: Workload): Option[Int] = {
     def rounded(tasks: BigInt): Int = {
       val waves = ((tasks + atOnce - 1) / atOnce).max(1)
-      // Spark reads it as an Int; no input of this world needs more.
+      // Spark reads it as an Int.
       (waves.min(Int.MaxValue / atOnce) * atOnce).toInt
     }
     workload.inputBytes match {
@@ -106,7 +107,7 @@ object Settings {
     "spark.scheduler.revive.interval" -> "100ms"
   )
 
-  /** The user's one wait for all levels would lose to a wait of each level. */
+  /** A wait set for each level would override the user's single wait for all levels. */
   private[plan] def waitsAsSet(fixed: Fixed): Boolean = fixed.conf.contains("spark.locality.wait")
 
   private[plan] def offHeap(mb: Long): Map[String, String] =

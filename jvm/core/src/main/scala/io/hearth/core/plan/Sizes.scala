@@ -38,13 +38,13 @@ private[plan] object Sizes {
     else if (mb < 1024 * 1024) s"${tenths(mb, 1024)} GB"
     else s"${tenths(mb, 1024 * 1024)} TB"
 
-  /** Cut to tenths, which only sizes below ten carry. */
+  /** Truncated to tenths, shown only below ten. */
   private def tenths(mb: Long, unit: Long): String = {
     val (whole, tenth) = (mb / unit, mb % unit * 10 / unit)
     if (whole >= 10 || tenth == 0) s"$whole" else s"$whole.$tenth"
   }
 
-  /** To the MiB and as it can be typed: `31g`, `9500m`; beside large ones a readable size. */
+  /** To the MiB and as it can be typed: `31g`, `9500m`; with a readable size after large ones. */
   def exact(mb: Long): String =
     if (mb % 1024 == 0 && mb > 0) s"${mb / 1024}g"
     else if (mb < 10240) s"${mb}m"

@@ -45,7 +45,7 @@ private[plan] object Split {
 
   /**
    * The CPUs of `n` executors that together use all of `part`: every executor stays in the smallest
-   * part that there are executors enough to fill, and executors within one pool differ by one core
+   * part that there are enough executors to fill, and executors within one pool differ by one core
    * at most.
    *
    * @param n at least 1, at most the number of CPUs of the part
@@ -75,7 +75,7 @@ private[plan] object Split {
   /** The most that can be given to a part (`most`), and its claim. */
   final private case class Weight(claim: Int, most: Int)
 
-  /** One for each, then each further one to whom it leaves the largest share (D'Hondt's rule). */
+  /** One for each, then each further one goes where it leaves the largest share (D'Hondt's rule). */
   private def share(n: Int, weights: Vector[Weight]): Vector[Int] =
     (weights.size until n).foldLeft(weights.map(_ => 1)) { (counts, _) =>
       val open = weights.indices.filter(i => counts(i) < weights(i).most)
@@ -103,8 +103,8 @@ private[plan] object Split {
     else dealt(cores, n).map(_.flatMap(_.cpus))
 
   /**
-   * Cores of different widths, the widest first, each to whom has least; so nobody has more than
-   * another by more than a core. Neighbours stay together in each round.
+   * Cores of different widths, the widest first, each to whoever has least, so that no two differ
+   * by more than a core. Neighbours stay together in each round.
    */
   private def dealt(cores: Vector[UsableCore], n: Int): Vector[Vector[UsableCore]] =
     cores

@@ -27,7 +27,7 @@ final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
     if (allowed.nonEmpty) allowed
     else {
       warnings.add(
-        s"the memory nodes allowed (${told.mkString(" and ")}) are none of $nodes: all are taken"
+        s"the memory nodes allowed (${told.mkString(" and ")}) are not among $nodes: all are assumed allowed"
       )
       nodes
     }
@@ -79,7 +79,7 @@ private[topology] object AllowedReader {
   /** Twenty digits hold 2^64, which old kernels write for "no limit". */
   private def limitBytes(text: String): Either[String, BigInt] =
     if (text.matches("[0-9]{1,20}") && BigInt(text) > 0) Right(BigInt(text))
-    else Left(s"'${Brief(text)}' is no memory limit in bytes")
+    else Left(s"'${Brief(text)}' is not a memory limit in bytes")
 
   private val Status = "proc/self/status"
 

@@ -19,19 +19,19 @@ import io.hearth.core.{Brief, UserError}
 
 /**
  * Tar archives of captures. They are read as a stream into memory, and nothing is unpacked to a disk:
- * an archive comes from somebody else, so how much it may hold has limits.
+ * an archive comes from somebody else, so its size is limited.
  */
 private[topology] object Archive {
 
   /**
    * @param unpacked bytes that the archive unpacks to: captures of the largest machines have some 500 MB
-   * @param kept bytes of memory for what of it is kept
+   * @param kept bytes of memory for the part that is kept
    */
   final case class Limits(unpacked: Long, kept: Long)
 
   val Usual: Limits = Limits(unpacked = 1L << 30, kept = 256L << 20)
 
-  /** @throws UserError where `file` is not a whole tar archive, or beyond the limits */
+  /** @throws UserError where `file` is not a complete tar archive, or exceeds the limits */
   def read(file: Path, source: String, limits: Limits = Usual): TreeFiles =
     try
       Using.resource(new BufferedInputStream(Files.newInputStream(file)))(in =>
@@ -39,12 +39,12 @@ private[topology] object Archive {
       )
     catch {
       case damage: Damage => refuse(source, damage.getMessage)
-      // What the library throws of damaged archives is not these two kinds alone by its documentation.
+      // The library may throw other exceptions for damaged archives than the documented two.
       case e @ (_: IOException | _: RuntimeException) => refuse(source, reasonOf(e))
     }
 
   private def refuse(source: String, reason: String): Nothing = throw new UserError(
-    s"machine '${Brief(source)}' is not a whole capture: ${Brief(reason)}; give a directory, a tar " +
+    s"machine '${Brief(source)}' is not a complete capture: ${Brief(reason)}; give a directory, a tar " +
       "archive (plain, gzip, bzip2, xz) or a topology document, or gather it again"
   )
 
@@ -67,14 +67,14 @@ private[topology] object Archive {
       case None => in
       case Some(name) if Compressions(name) =>
         new CompressorStreamFactory(true, DecoderKb).createCompressorInputStream(name, in)
-      case Some(name) => throw new Damage(s"it is compressed by $name, which is not read here")
+      case Some(name) => throw new Damage(s"it is compressed with $name, which hearth cannot read")
     }
   }
 
   /** Memory for a decoder's dictionary: that of `xz -9` is 65 MB. */
   private val DecoderKb = 80 * 1024
 
-  /** Packs files and directories below `top`, without anything of the user who does it. */
+  /** Packs files and directories below `top`, without a trace of the user who does it. */
   def write(
       file: Path,
       top: String,
@@ -106,7 +106,7 @@ private[topology] object Archive {
   }
 }
 
-/** What is wrong with an archive, in a few words. */
+/** What is wrong with an archive, briefly. */
 final private[topology] class Damage(reason: String, cause: Option[Throwable] = None)
     extends IOException(reason, cause.orNull)
 
@@ -119,7 +119,7 @@ final private class ArchiveReader(in: Metered, limits: Archive.Limits) {
 
   def read(): TreeFiles = {
     @tailrec def loop(last: Long): Unit = {
-      // The library holds whole what the headers before an entry say: only this keeps it small.
+      // The library keeps an entry's extension headers in memory whole: only this limit bounds them.
       in.allow(last + MostHeaderBytes)
       next() match {
         case None => ()
@@ -127,12 +127,12 @@ final private class ArchiveReader(in: Metered, limits: Archive.Limits) {
           in.allow(entry.getSize + BlockBytes)
           take(entry)
           if (tree.size > limits.kept)
-            throw new Damage(s"what it holds takes more than ${limits.kept >> 20} MB of memory")
+            throw new Damage(s"its content takes more than ${limits.kept >> 20} MB of memory")
           loop(entry.getSize + BlockBytes)
       }
     }
     loop(0)
-    // Where the file merely ends, the library takes that for the end of the archive.
+    // The library takes a truncated file for the end of the archive.
     if (in.zeros < BlockBytes) throw new Damage("its end is missing")
     in.drain() // so that the checksum of the compression is seen
     tree.result
@@ -169,13 +169,13 @@ final private class ArchiveReader(in: Metered, limits: Archive.Limits) {
 }
 
 private object ArchiveReader {
-  private val NoTar = "it is no tar archive"
+  private val NoTar = "it is not a tar archive"
   private val BlockBytes = 512L
 
   /** For the header of an entry, with all its extensions (names of any length, pax records). */
   private val MostHeaderBytes = 1L << 20
 
-  /** What captures hold by the thousand and nothing here reads. */
+  /** Files that captures contain by the thousand and that nothing here reads. */
   private val Unread =
     ("(^|/)(sys/(bus|firmware|module)|system/memory|node/node[0-9]+/memory[0-9]+|" +
       "cpufreq|cpuidle|thermal_throttle|power|hugepages)/.").r

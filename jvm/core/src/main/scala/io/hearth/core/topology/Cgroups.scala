@@ -28,7 +28,7 @@ final private[topology] case class Cgroup(mount: CgroupMount, directories: Vecto
 /** Which cgroups this process is in: versions 1 and 2, whole machines and containers. */
 final private[topology] class Cgroups(tree: SysTree) {
 
-  /** The group that holds `controller` (`cpuset`, `memory`), where the tree tells it. */
+  /** The group that holds `controller` (`cpuset`, `memory`), if the tree shows it. */
   def of(controller: String): Option[Cgroup] = for {
     mount <- mountOf(controller)
     path <- pathIn(mount, controller)

@@ -1,6 +1,8 @@
 package io.hearth.core.topology
 
-/** `/proc/cpuinfo`, one map of its lines for each CPU: what kernels without sysfs files still tell. */
+/**
+ * `/proc/cpuinfo`, one map of its lines for each CPU: what kernels without sysfs files still offer.
+ */
 final private[topology] class CpuInfo(tree: SysTree) {
 
   private lazy val blocks: Vector[Map[String, String]] =
@@ -16,7 +18,7 @@ final private[topology] class CpuInfo(tree: SysTree) {
 
   def int(cpu: Int, name: String): Option[Int] = field(cpu, name).flatMap(_.toIntOption)
 
-  /** A field wherever it stands first. */
+  /** The first occurrence of a field. */
   def any(name: String): Option[String] = blocks.iterator.flatMap(_.get(name)).nextOption()
 
   /**

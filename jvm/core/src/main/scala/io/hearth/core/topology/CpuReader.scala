@@ -24,7 +24,7 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
 
   private def off(cpu: Int): Boolean = tree.int(s"$base/cpu$cpu/online").contains(0)
 
-  /** Where the kernel describes some CPUs and not others, those others are not in use. */
+  /** CPUs that the kernel does not describe, while it describes others, are not in use. */
   private def withTopology(cpus: IdSet): IdSet = {
     val known = IdSet.from(cpus.iterator.filter(cpu => tree.exists(s"$base/cpu$cpu/topology")))
     val left = cpus &~ known
@@ -68,7 +68,7 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
 
   private lazy val samePackage: Map[Option[Int], IdSet] = {
     val sets = online.toVector.groupBy(packageId).map { case (id, cpus) => id -> IdSet.from(cpus) }
-    if (sets.keySet == Set(None)) warnings.add("the kernel tells no packages: one is assumed")
+    if (sets.keySet == Set(None)) warnings.add("the kernel reports no packages: one is assumed")
     sets
   }
 
@@ -85,7 +85,7 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
     val free = own.flatten.maxOption.fold(0)(_ + 1)
     if (nameless.nonEmpty)
       warnings.add(
-        s"${nameless.size} of ${sets.size} packages have no id of their own: numbered from $free here"
+        s"${nameless.size} of ${sets.size} packages have no id: they are numbered from $free"
       )
     val replaced = nameless.zipWithIndex.map { case (at, n) => at -> (free + n) }.toMap
     own.zip(sets).zipWithIndex.map { case ((known, cpus), at) =>
@@ -184,7 +184,7 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
 
   /**
    * Parts `cpus` into disjoint groups, one for each set that CPUs name as theirs. Where the sets
-   * contradict each other, most CPUs are believed: a CPU belongs to the set that most of its members
+   * contradict each other, the majority wins: a CPU belongs to the set that most of its members
    * name, and one that no other CPU names as its sibling to those with the same ids.
    */
   private def groups(
@@ -207,7 +207,7 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
       for (group <- chosen; cpu <- group.iterator if named(cpu) != group)
         warnings.add(
           s"the kernel's $what of CPU $cpu is ${named(cpu)}, which contradicts other CPUs': " +
-            s"$group is taken"
+            s"$group is used"
         )
       chosen
     }
@@ -215,12 +215,12 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
 
   private def path(cpu: Int, file: String): String = s"$base/cpu$cpu/topology/$file"
 
-  /** Today's file name, else the one before Linux 5.3. */
+  /** The current file name, else the one used before Linux 5.3. */
   private def topology(cpu: Int, name: String, older: String): Option[IdSet] =
     pair(path(cpu, name), path(cpu, s"${name}_list"))
       .orElse(pair(path(cpu, older), path(cpu, s"${older}_list")))
 
-  /** The mask before the list: older kernels cut long lists off at one page. */
+  /** The mask before the list: older kernels cut long lists off after one page. */
   private def pair(maskPath: String, listPath: String): Option[IdSet] =
     tree.mask(maskPath).filter(_.nonEmpty).orElse(tree.list(listPath)).filter(_.nonEmpty)
 }
@@ -236,7 +236,7 @@ final private[topology] class Votes(named: Map[Int, IdSet], alike: Int => IdSet)
   private val candidates: Map[Int, Vector[IdSet]] =
     voters.keysIterator.toVector.flatMap(set => set.iterator.map(_ -> set)).groupMap(_._1)(_._2)
 
-  /** The set named by most; of equal ones that with most CPUs of the same ids, then the first. */
+  /** The set named by most; among equals the one with most CPUs of the same ids, then the first. */
   def of(cpu: Int): IdSet = {
     val sets = candidates.getOrElse(cpu, Vector.empty)
     val others = sets.filter(set => set != named(cpu) || voters(set) > 1)
@@ -244,7 +244,7 @@ final private[topology] class Votes(named: Map[Int, IdSet], alike: Int => IdSet)
     kin.getOrElse(sets.maxByOption(rank(cpu, _)).getOrElse(IdSet(cpu)))
   }
 
-  /** Where nobody else has this CPU in his set: the set of most CPUs with its ids. */
+  /** Where no other CPU has this one in its set: the set that most CPUs with its ids have. */
   private def byIds(cpu: Int): Option[IdSet] =
     alike(cpu).iterator
       .filter(_ != cpu)

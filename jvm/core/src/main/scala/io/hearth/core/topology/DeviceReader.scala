@@ -2,7 +2,10 @@ package io.hearth.core.topology
 
 import scala.annotation.tailrec
 
-/** Network, InfiniBand and block devices that are hardware (or a hypervisor's), and where they hang. */
+/**
+ * Network, InfiniBand and block devices that are hardware (or a hypervisor's), and where they are
+ * attached.
+ */
 final private[topology] class DeviceReader(tree: SysTree, online: IdSet, nodes: IdSet) {
 
   def read(): Vector[Device] = places.map { case (directory, name, place) =>
@@ -14,7 +17,7 @@ final private[topology] class DeviceReader(tree: SysTree, online: IdSet, nodes: 
     Device(name, DeviceReader.kindOf(directory), node, cpus)
   }
 
-  /** For each device its class directory, its name, and the directory that tells its place. */
+  /** For each device its class directory, its name, and the directory that gives its place. */
   def places: Vector[(String, String, Option[String])] = for {
     directory <- directories
     name <- tree.names(directory)
@@ -25,7 +28,7 @@ final private[topology] class DeviceReader(tree: SysTree, online: IdSet, nodes: 
   private def directories: Vector[String] =
     DeviceReader.Kinds.map(_._1).filter(_ != DeviceReader.BlockClass || !tree.exists("sys/block"))
 
-  /** Where the device proper stands; `None` for software ones (loop, bridge), which have none. */
+  /** The directory of the device itself; `None` for software ones (loop, bridge), which have none. */
   private def hardware(path: String): Option[String] =
     tree.resolved(s"$path/device").filter(tree.exists)
 
@@ -41,7 +44,7 @@ final private[topology] class DeviceReader(tree: SysTree, online: IdSet, nodes: 
 
 private[topology] object DeviceReader {
 
-  /** Some captures hold block devices only here, together with their partitions. */
+  /** Some captures have block devices only here, together with their partitions. */
   private val BlockClass = "sys/class/block"
 
   private val Kinds: Vector[(String, DeviceKind)] = Vector(

@@ -12,7 +12,7 @@ final case class Gathered(output: Path, files: Int, bytes: Long)
  * Writes a capture: the files that [[TopologyReader]] reads, as a `.tar.gz` that reads back to the same
  * topology anywhere.
  *
- * Nothing of it tells whose machine it is: no serial number, no host name, no address (interfaces that
+ * Nothing in it identifies the machine: no serial number, no host name, no address (interfaces that
  * are named after theirs get a number instead), and cgroups lose their names, which hold those of users
  * and containers.
  */
@@ -28,8 +28,9 @@ final class Gatherer(root: Path) {
     val target = output.toAbsolutePath.normalize
     if (Files.isDirectory(target))
       fail(target, "it is a directory; name a file, such as machine.tar.gz")
-    if (Files.exists(target) && !force) fail(target, "it exists already; use --force to replace it")
-    if (!Files.isDirectory(target.getParent)) fail(target, s"${target.getParent} is no directory")
+    if (Files.exists(target) && !force) fail(target, "it already exists; use --force to replace it")
+    if (!Files.isDirectory(target.getParent))
+      fail(target, s"${target.getParent} is not a directory")
     val partial =
       target.resolveSibling(s".${target.getFileName}.${ProcessHandle.current.pid}.partial")
     partial.toFile.deleteOnExit() // Ctrl-C and SIGTERM too
@@ -63,7 +64,7 @@ final private class CaptureContents(tree: SysTree) {
     copied ++ filtered ++ devices.flatMap(_._2) ++ cgroups ++
       reader.architecture.map(name => "proc/sys/kernel/arch" -> s"$name\n")
 
-  /** Directories that mean something by being there. */
+  /** Directories whose existence is the information. */
   def directories: Vector[String] =
     devices.map(_._1) ++ cpus.map(cpu => s"$cpuBase/cpu$cpu/topology").filter(tree.exists)
 
@@ -164,7 +165,7 @@ private object CaptureContents {
 
   private val CacheFiles = Vector("level", "type", "size", "shared_cpu_list", "shared_cpu_map")
 
-  /** The fields that [[CpuInfo]] and its readers ask for: none that identifies a machine. */
+  /** The fields that [[CpuInfo]] and its readers ask for: none identifies a machine. */
   private val CpuInfoFields =
     Set("processor", "physical id", "core id", "vendor_id", "cpu family") ++
       Set("cpu", "arch", "CPU implementer", "CPU architecture", "CPU part")

@@ -5,11 +5,11 @@ package io.hearth.core.topology
  * PCI address, its UUID, or its number as `nvidia-smi` prints it, which follows the PCI addresses.
  *
  * Sources: Documentation/ABI/testing/sysfs-bus-pci (numa_node); README of the NVIDIA Linux driver, "The
- * /proc/driver/nvidia interface". Of other makers' numbers nothing is known.
+ * /proc/driver/nvidia interface". The numbers of other vendors are unknown.
  */
 final class GpuNodes(tree: SysTree) {
 
-  /** @return absent where the kernel does not tell */
+  /** @return absent where the kernel does not say */
   def nodeOf(address: String): Option[Int] =
     pciAddress(address.trim).flatMap(pci =>
       tree.int(s"sys/bus/pci/devices/$pci/numa_node").filter(_ >= 0)

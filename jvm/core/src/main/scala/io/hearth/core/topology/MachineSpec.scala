@@ -20,10 +20,10 @@ import io.hearth.core.{Brief, UserError}
  * }}}
  *
  * SIZE is a number with MB, GB or TB, as memory modules count: 1 GB = 1 GiB = 2^30 bytes. Without
- * distances a node is at 10 from itself and at 20 from the others, as Linux assumes for a machine whose
- * firmware tells none. CPUs are numbered as Linux does it: on x86 (and where no architecture is given)
- * the first threads of all cores, then all second ones; on POWER and Arm the threads of a core follow
- * one another.
+ * distances a node is at 10 from itself and at 20 from the others, as Linux assumes when firmware
+ * provides none. CPUs are numbered as Linux does it: on x86 (and where no architecture is given)
+ * the first threads of all cores, then all second ones; on POWER and Arm the threads of a core
+ * follow one another.
  */
 object MachineSpec {
 
@@ -32,7 +32,10 @@ object MachineSpec {
       "N memory-only nodes of SIZE, distance D [within package, D across], " +
       "distances D D / D D, l3 of N cores, x86 | POWER | Arm"
 
-  /** @throws UserError naming the word that does not parse, or the clauses that contradict */
+  /**
+   * @throws UserError naming the word that does not parse, or the clauses that contradict each
+   * other
+   */
   def parse(text: String): Topology =
     build(new SpecParser(text).parse().concluded(problem => refuse(text, problem)), text)
 
@@ -104,7 +107,7 @@ final private[topology] case class Shape(
   }
 }
 
-/** What was written of distances. */
+/** The distances as written. */
 sealed abstract private[topology] class Distances
 private[topology] object Distances {
   final case class Uniform(remote: Int) extends Distances
@@ -115,7 +118,7 @@ private[topology] object Distances {
   val default: Distances = Uniform(20)
 }
 
-/** The clauses as written; each at most once. */
+/** The clauses as written, each at most once. */
 final private[topology] case class Clauses(
     packages: Option[Int] = None,
     packageBytes: Option[Long] = None,
@@ -137,18 +140,18 @@ final private[topology] case class Clauses(
     val threadCount = threads.getOrElse(1)
     val total = nodeCount.toLong * coreCount * threadCount
     if (total > IdSet.MaxId + 1L)
-      refuse(s"$total CPUs are more than the ${IdSet.MaxId + 1} that are understood")
+      refuse(s"$total CPUs exceed the ${IdSet.MaxId + 1} that hearth supports")
     val allNodes = nodeCount.toLong + memoryOnly.fold(0)(_._1)
     if (allNodes > NodeReader.MostNodes)
-      refuse(s"$allNodes NUMA nodes are more than the ${NodeReader.MostNodes} that Linux knows")
+      refuse(s"$allNodes NUMA nodes exceed the ${NodeReader.MostNodes} that Linux supports")
     if (packageBytes.nonEmpty && nodes.nonEmpty)
-      refuse("the memory stands at the packages: with nodes given, say 'nodes of SIZE'")
+      refuse("the memory is given with the packages: with nodes, write 'nodes of SIZE'")
     if (nodeCount * coreCount % packageCount != 0 || !dividing(nodeCount, packageCount))
       refuse(
-        s"$nodeCount nodes of $coreCount cores cannot be dealt evenly to $packageCount packages"
+        s"$nodeCount nodes of $coreCount cores cannot be divided evenly among $packageCount packages"
       )
     cacheCores.filter(coreCount % _ != 0).foreach { size =>
-      refuse(s"$coreCount cores of a node cannot be dealt evenly to caches of $size cores")
+      refuse(s"$coreCount cores of a node cannot be divided evenly into caches of $size cores")
     }
     Shape(
       packageCount,

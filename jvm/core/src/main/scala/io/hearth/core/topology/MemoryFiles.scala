@@ -35,7 +35,7 @@ final private[topology] class MemoryFiles(root: MemoryFiles.Directory) extends T
   private def find(path: String): Option[(Entry, Vector[String])] =
     follow(List("" -> root), parts(path), MostLinks)
 
-  /** @param at the directories gone into, the innermost first, each with its name */
+  /** @param at the directories entered, the innermost first, each with its name */
   @tailrec private def follow(
       at: List[(String, Directory)],
       todo: List[String],
@@ -64,7 +64,7 @@ private[topology] object MemoryFiles {
   final case class Regular(bytes: Array[Byte]) extends Entry
   final case class Link(target: String) extends Entry
 
-  /** As Linux has it (path_resolution(7)). */
+  /** As in Linux (path_resolution(7)). */
   private val MostLinks = 40
 
   private def parts(path: String): List[String] =
@@ -72,7 +72,7 @@ private[topology] object MemoryFiles {
 
   /**
    * Takes the entries of an archive, one after the other; files with the same bytes share them. Its methods
-   * throw [[Damage]] for a path that cannot be.
+   * throw [[Damage]] for an impossible path.
    */
   final class Builder {
     private val root = new Directory(mutable.HashMap.empty)
@@ -108,12 +108,13 @@ private[topology] object MemoryFiles {
     def hardLink(path: String, target: String): Unit =
       new MemoryFiles(root).find(target) match {
         case Some((file: Regular, _)) => add(path, file)
-        case _ => throw new Damage(s"'$path' is another name of '$target', which is no file of it")
+        case _ =>
+          throw new Damage(s"'$path' is another name of '$target', which is not a file in it")
       }
 
     private def add(path: String, entry: Entry): Unit = {
       val steps = parts(path)
-      if (steps.isEmpty) throw new Damage("it holds a file without a name")
+      if (steps.isEmpty) throw new Damage("it contains a file without a name")
       kept += EntryBytes + steps.last.length
       enter(path, steps.init).entries(steps.last) = entry
     }
@@ -123,7 +124,7 @@ private[topology] object MemoryFiles {
         if (name == "..") throw new Damage(s"'$path' leads out of it")
         at.entries.getOrElseUpdate(name, made(name)) match {
           case directory: Directory => directory
-          case _ => throw new Damage(s"'$path' is below what is no directory")
+          case _ => throw new Damage(s"'$path' is below something that is not a directory")
         }
       }
 
@@ -133,6 +134,6 @@ private[topology] object MemoryFiles {
     }
   }
 
-  /** What a name and its place in a map take beside the text: estimated. */
+  /** Estimated memory of a name and its map entry, in addition to the text. */
   private val EntryBytes = 200
 }

@@ -9,7 +9,7 @@ import scala.util.{Try, Using}
 /**
  * A bound executor of an application, as the kernel shows it to every user.
  *
- * @param appId what its command line says; anybody can write anything there
+ * @param appId what its command line says; any user could write anything there
  * @param user whose process it is
  * @param cpus those that it may run on
  */
@@ -18,7 +18,7 @@ final case class Neighbour(pid: Long, appId: String, user: String, cpus: IdSet)
 /**
  * Bound executors that run on this machine.
  *
- * @param hidden why there may be others; absent where every process can be seen
+ * @param hidden why there may be others; absent where every process is visible
  */
 final case class Neighbours(executors: Vector[Neighbour], hidden: Option[String]) {
   def cpus: IdSet = IdSet.union(executors.iterator.map(_.cpus))
@@ -45,10 +45,10 @@ object Neighbours {
   private val Named = 3
   private val Mark = "-Dhearth.bound="
 
-  /** The program and its first option stand at the start; what somebody wrote behind them is not read. */
+  /** The program and its first option stand at the start; what follows them is not read. */
   private val ReadBytes = 4096
 
-  /** The first JVM option of a bound executor, by which others know it. */
+  /** The first JVM option of a bound executor, which identifies it to others. */
   def mark(appId: String): String = Mark + appId
 
   /** @param proc the root of procfs, `/proc` on a live machine */
@@ -77,7 +77,7 @@ object Neighbours {
     new String(bytes, UTF_8).split('\u0000').toVector
   }
 
-  /** An application's id as Spark makes one, and not what would write to a terminal. */
+  /** An application's id as Spark makes one, nothing that a terminal would act on. */
   private def printable(appId: String): String = {
     val plain = appId.take(60).map(c => if (c < 127 && c > ' ') c else '?')
     if (plain.isEmpty) "?" else plain
@@ -87,6 +87,6 @@ object Neighbours {
   private def hiddenIn(proc: Path): Option[String] =
     Option.when(Try(start(proc.resolve("1").resolve("cmdline"))).isFailure)(
       "processes of other users are hidden here (process 1 cannot be read in /proc, which is mounted " +
-        "with hidepid), so executors of theirs may run on the same CPUs"
+        "with hidepid), so their executors may run on the same CPUs"
     )
 }

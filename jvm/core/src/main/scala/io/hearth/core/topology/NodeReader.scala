@@ -27,7 +27,7 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
     val all = listed.getOrElse(present)
     if (all.size > NodeReader.MostNodes)
       throw new UserError(
-        s"$base has ${all.size} nodes, and Linux knows ${NodeReader.MostNodes} at most: give the capture of " +
+        s"$base has ${all.size} nodes, and Linux supports at most ${NodeReader.MostNodes}: give the capture of " +
           "a machine"
       )
     all
@@ -57,7 +57,7 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
   private def node(id: Int, cpus: IdSet, ids: Vector[Int], kept: Vector[Int]): NumaNode = {
     val memory = MemInfo.read(tree, s"$base/node$id/meminfo")
     val total = memory.total.orElse(Option.when(kept.size == 1)(machineMemory.total).flatten)
-    if (total.isEmpty) warnings.add(s"NUMA node $id has no readable memory size: 0 is taken")
+    if (total.isEmpty) warnings.add(s"NUMA node $id has no readable memory size: 0 is assumed")
     NumaNode(
       id,
       cpus,
@@ -95,7 +95,7 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
       }
   }
 
-  /** The nodes that a row of so many values describes. */
+  /** The nodes that a row with this many values describes. */
   private def described(count: Int, ids: Vector[Int]): Option[Vector[Int]] = {
     val present = tree.ids(base, "node").toVector
     val possible = tree.list(s"$base/possible").fold(Vector.empty[Int])(_.toVector)
@@ -112,7 +112,7 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
       )
   }
 
-  /** Memory of NVIDIA GPUs appears as nodes; the driver tells which (POWER9, Grace). */
+  /** Memory of NVIDIA GPUs appears as nodes; the driver says which (POWER9, Grace). */
   private lazy val gpuNodes: IdSet = IdSet.from(for {
     gpu <- tree.names("proc/driver/nvidia/gpus")
     status <- tree.text(s"proc/driver/nvidia/gpus/$gpu/numa_status").toVector
@@ -125,9 +125,9 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
   private lazy val machineMemory: MemInfo = MemInfo.read(tree, "proc/meminfo")
 
   private def wholeMachine: NumaNode = {
-    warnings.add("the kernel tells no NUMA nodes: the whole machine is taken as node 0")
+    warnings.add("the kernel reports no NUMA nodes: the whole machine is treated as node 0")
     if (machineMemory.total.isEmpty)
-      warnings.add("the memory size is not readable in proc/meminfo: 0 is taken")
+      warnings.add("the memory size is not readable in proc/meminfo: 0 is assumed")
     NumaNode(
       0,
       online,
@@ -166,7 +166,7 @@ private[topology] object MemInfo {
       .toLongOption
       .filter(_ <= MostBytes / 1024)
       .map(_ * 1024)
-      .toRight(s"'${Brief(name + value)}' is no memory size")
+      .toRight(s"'${Brief(name + value)}' is not a memory size")
 
   /** What 52 bits address, more than any processor of today; sums over all nodes fit into 64 bits. */
   val MostBytes: Long = 1L << 52

@@ -10,14 +10,14 @@ object Scratch {
   private val SharedMemory = "/dev/shm"
 
   /**
-   * What Linux makes by default: half of the memory (Documentation/filesystems/tmpfs.rst). Nothing for
-   * the live machine, where it must be looked at: a container's has 64 MB as a rule.
+   * What Linux makes by default: half of the memory (Documentation/filesystems/tmpfs.rst). None for
+   * the live machine, where it must be checked: a container usually has 64 MB.
    */
   def assumed(topology: Topology): Option[Scratch] = Option.unless(topology.source == "live") {
     Scratch(SharedMemory, topology.nodes.iterator.map(_.memoryBytes >> 20).sum / 2)
   }
 
-  /** The running machine's, as it is now; None where it has none that can be written. */
+  /** The running machine's, as it is now; None where it has no writable one. */
   def live(): Option[Scratch] = {
     val directory = Path.of(SharedMemory)
     if (!Files.isDirectory(directory) || !Files.isWritable(directory)) None
@@ -26,7 +26,7 @@ object Scratch {
         val store = Files.getFileStore(directory)
         Option.when(store.`type` == "tmpfs")(Scratch(SharedMemory, store.getUsableSpace >> 20))
       } catch {
-        // What cannot be looked at is not offered; the plan then says that it left the setting alone.
+        // What cannot be read is not offered; the plan then says that it left the setting alone.
         case _: IOException => None
       }
   }

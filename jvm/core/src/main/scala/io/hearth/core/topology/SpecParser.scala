@@ -4,13 +4,15 @@ import scala.annotation.tailrec
 
 import io.hearth.core.Brief
 
-/** Reads the words of a machine description from left to right; the grammar is at [[MachineSpec]]. */
+/**
+ * Reads the words of a machine description from left to right; for the grammar see [[MachineSpec]].
+ */
 final private[topology] class SpecParser(text: String) {
   import SpecParser._
 
   private val words: Vector[String] = split(text)
 
-  /** What was read and where the next word stands. */
+  /** What was read and where the next word begins. */
   private type Step = (Clauses, Int)
 
   def parse(): Clauses = {
@@ -95,7 +97,7 @@ final private[topology] class SpecParser(text: String) {
     (across, value + 2)
   }
 
-  /** Rows of numbers parted by `/`; a number that begins another clause ends it at a separator. */
+  /** Rows of numbers separated by `/`; a number that begins another clause ends it at a separator. */
   private def table(at: Int): (Vector[Vector[Int]], Int) = {
     @tailrec def rows(done: Vector[Vector[Int]], from: Int): (Vector[Vector[Int]], Int) = {
       val end = words.indexWhere(w => !isNumber(w), from) match {
@@ -140,7 +142,7 @@ final private[topology] class SpecParser(text: String) {
   private def shown(at: Int): String = Brief(word(at))
 
   private def once(at: Int, earlier: Option[Any]): Unit =
-    if (earlier.nonEmpty) MachineSpec.refuse(text, s"'${shown(at)}' is said twice")
+    if (earlier.nonEmpty) MachineSpec.refuse(text, s"'${shown(at)}' is given twice")
 
   private def unknown(at: Int): Nothing =
     MachineSpec.refuse(
@@ -152,7 +154,7 @@ final private[topology] class SpecParser(text: String) {
   private def expected(what: String, at: Int): Nothing = MachineSpec.refuse(
     text,
     if (at >= words.size) s"it ends where $what is expected"
-    else s"the word '${shown(at)}' stands where $what is expected"
+    else s"the word '${shown(at)}' appears where $what is expected"
   )
 }
 
@@ -191,7 +193,7 @@ private[topology] object SpecParser {
 
   private def isDigit(c: Char): Boolean = c >= '0' && c <= '9'
 
-  /** Numbers, names and marks; blanks part them, and so does the change from a number to a name. */
+  /** Numbers, names and marks; blanks separate them, and so does a change from a number to a name. */
   private def split(text: String): Vector[String] = {
     @tailrec def loop(rest: String, done: Vector[String]): Vector[String] = {
       val todo = rest.dropWhile(_.isWhitespace)

@@ -9,7 +9,7 @@ import io.hearth.core.Brief
  * The files of sysfs and procfs under a root: `/`, or a capture. Paths are relative to it.
  *
  * A file that is absent, or that the kernel refuses to read (as it does for what does not apply to a
- * device), is `None`. So is one that holds something else than it should, with a warning. A link that
+ * device), is `None`. So is one with unexpected content, with a warning. A link that
  * leads out of the root is treated as absent, so a capture can never show files of the machine that
  * reads it.
  */
@@ -28,7 +28,7 @@ final class SysTree private[topology] (files: TreeFiles, warnings: Warnings) {
 
   def int(path: String): Option[Int] =
     line(path).flatMap(text =>
-      told(path, text.toIntOption.toRight(s"'${Brief(text)}' is no number"))
+      told(path, text.toIntOption.toRight(s"'${Brief(text)}' is not a number"))
     )
 
   /** A set in the kernel's list format; an empty file is the empty set, a malformed one `None`. */
@@ -39,9 +39,9 @@ final class SysTree private[topology] (files: TreeFiles, warnings: Warnings) {
   def mask(path: String): Option[IdSet] =
     line(path).flatMap(text => told(path, IdSet.parseMask(text)))
 
-  /** What was understood of a file; what was not is a warning. */
+  /** What was understood of a file; the rest becomes a warning. */
   private[topology] def told[A](path: String, value: Either[String, A]): Option[A] = {
-    value.left.foreach(problem => warnings.add(s"${path.stripPrefix("/")} is left aside: $problem"))
+    value.left.foreach(problem => warnings.add(s"${path.stripPrefix("/")} is ignored: $problem"))
     value.toOption
   }
 

@@ -7,10 +7,10 @@ package io.hearth.core.topology
  * kernel's and may be sparse. Online hardware only. Sizes are bytes.
  *
  * @param source what it was read from: `live`, the path of a capture, or the text of a description
- * @param architecture the machine's name as `uname -m` tells it, where known
+ * @param architecture the machine's name as `uname -m` prints it, where known
  * @param nodes NUMA nodes in id order; a node may have no CPU (memory-only) or no memory
  * @param caches the groups of CPUs that share a last-level cache; empty where unknown
- * @param warnings what was contradictory or missing and how it was read all the same
+ * @param warnings what was contradictory or missing and how it was interpreted
  */
 final case class Topology(
     source: String,

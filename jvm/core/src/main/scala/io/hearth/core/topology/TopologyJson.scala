@@ -46,7 +46,7 @@ object TopologyJson {
     checked(topology)
   }
 
-  /** What the planner may rely on: ids that are known and parts that do not overlap. */
+  /** What the planner may rely on: known ids and parts that do not overlap. */
   private def checked(topology: Topology): Topology = {
     def refuse(problem: String) = throw new UserError(s"the topology contradicts itself: $problem")
     def disjoint(sets: Vector[IdSet], what: String): Unit =
@@ -54,9 +54,9 @@ object TopologyJson {
     if (topology.cpus.isEmpty) refuse("its cores hold no CPU")
     if (topology.nodes.isEmpty) refuse("it has no NUMA node")
     if (topology.nodes.size > NodeReader.MostNodes)
-      refuse(s"${topology.nodes.size} nodes, and Linux knows ${NodeReader.MostNodes} at most")
+      refuse(s"${topology.nodes.size} nodes, and Linux supports at most ${NodeReader.MostNodes}")
     topology.nodes.foreach(node => problemOf(node).foreach(refuse))
-    if (topology.nodes.map(_.id).distinct.size != topology.nodes.size) refuse("a node comes twice")
+    if (topology.nodes.map(_.id).distinct.size != topology.nodes.size) refuse("a node occurs twice")
     disjoint(topology.cores.map(_.cpus), "cores")
     disjoint(topology.nodes.map(_.cpus), "nodes")
     val packages = topology.packages.map(_.id).toSet
@@ -181,7 +181,7 @@ object TopologyJson {
     field.optionalLong("memory_limit_bytes")
   )
 
-  /** One object of the document; `where` says in messages which it is. */
+  /** One object of the document; `where` names it in messages. */
   final private class Field(val value: JsonNode, where: String) {
 
     def optional(name: String): Option[JsonNode] = Option(value.get(name)).filterNot(_.isNull)

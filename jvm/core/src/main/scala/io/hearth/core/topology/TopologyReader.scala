@@ -12,7 +12,7 @@ import io.hearth.core.json.Json
 /** Reads machines: the running one, a captured one, a described one. */
 object TopologyReader {
 
-  /** That of 1,024 nodes, with a million distances, has 24 MB. */
+  /** A document with 1,024 nodes and a million distances has 24 MB. */
   private val LargestDocument = 128L << 20
 
   /** The running machine, as this process (or its container) sees it. */
@@ -64,11 +64,11 @@ object TopologyReader {
     if (mayDescribe(text)) MachineSpec.parse(text)
     else
       throw new UserError(
-        s"machine: no file or directory has the name '${Brief(text)}': give a capture's path, or a description " +
+        s"machine: no file or directory is named '${Brief(text)}': give a capture's path, or a description " +
           "such as '2 nodes of 64 GB, 8 cores'"
       )
 
-  /** Whether a text can be meant as a description: several words and a number, unlike a file's name. */
+  /** Whether a text may be a description: several words and a number, unlike a file's name. */
   private def mayDescribe(text: String): Boolean = {
     val words = text.trim.split("\\s+")
     val name =
@@ -113,7 +113,7 @@ object TopologyReader {
       _.readNBytes(64).iterator.map(_.toChar).find(!_.isWhitespace).contains('{')
     }
 
-  /** Archives hold one top directory as a rule: the capture is there or one level below. */
+  /** Archives usually have one top directory: the capture is there or one level below. */
   private def captureRoot(files: TreeFiles, source: String): TreeFiles = {
     def isRoot(tree: TreeFiles) = tree.isDirectory("sys/devices/system/cpu")
     val candidates =
@@ -124,13 +124,13 @@ object TopologyReader {
       case Vector((one, _)) => one
       case Vector() =>
         throw new UserError(
-          s"machine '${Brief(source)}' holds no sysfs (sys/devices/system/cpu is absent): give a capture " +
+          s"machine '${Brief(source)}' contains no sysfs (sys/devices/system/cpu is absent): give a capture " +
             "made by hearth gather, or by hwloc-gather-topology"
         )
       case several =>
         val names = Brief(several.map(_._2).mkString(", "))
         throw new UserError(
-          s"machine '${Brief(source)}' holds several captures ($names): give one of them"
+          s"machine '${Brief(source)}' contains several captures ($names): give one of them"
         )
     }
   }

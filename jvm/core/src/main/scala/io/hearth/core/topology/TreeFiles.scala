@@ -29,7 +29,7 @@ private[topology] trait TreeFiles {
   /** Where a path leads when its links are followed, relative to the root. */
   def resolved(path: String): Option[String]
 
-  /** A directory of the root as a root of its own; none where it is a link. */
+  /** A directory below the root as a new root; none where it is a link. */
   def below(name: String): Option[TreeFiles]
 }
 

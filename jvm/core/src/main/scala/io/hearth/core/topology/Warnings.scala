@@ -5,8 +5,8 @@ import scala.collection.mutable
 import io.hearth.core.Brief
 
 /**
- * Collects, while one machine is read, what was contradictory; each sentence once, in order, the first
- * ones of many.
+ * Collects, while one machine is read, what was contradictory; each sentence once, in order, up to
+ * a limit.
  */
 final private[topology] class Warnings {
   private val sentences = mutable.LinkedHashSet.empty[String]
@@ -19,7 +19,9 @@ final private[topology] class Warnings {
   }
 
   def toVector: Vector[String] =
-    sentences.toVector ++ Option.when(more > 0)(s"$more more warnings of this machine are left out")
+    sentences.toVector ++ Option.when(more > 0)(
+      s"$more more warnings of this machine are not shown"
+    )
 }
 
 private object Warnings {

@@ -29,10 +29,10 @@ class BadMachineTest extends AnyFunSuite {
         Machines.twoNodes.in(new Gatherer(_).write(dir.resolve("m.tar.gz"), force = false)).output
       val bytes = Files.readAllBytes(whole)
       val half = Files.write(dir.resolve("half.tar.gz"), bytes.take(bytes.length / 2))
-      refused(half.toString, "is not a whole capture")
+      refused(half.toString, "is not a complete capture")
       val plain = new java.util.zip.GZIPInputStream(Files.newInputStream(whole)).readAllBytes()
       val cut = Files.write(dir.resolve("cut.tar"), plain.take(20480))
-      refused(cut.toString, "is not a whole capture")
+      refused(cut.toString, "is not a complete capture")
     }
   }
 
@@ -58,7 +58,7 @@ class BadMachineTest extends AnyFunSuite {
   test("a file that is not what it claims") {
     inDirectory { dir =>
       val text = Files.writeString(dir.resolve("machine.tar.bz2"), "I am no archive")
-      refused(text.toString, "is not a whole capture")
+      refused(text.toString, "is not a complete capture")
       val json = Files.writeString(dir.resolve("machine.json"), """{"schema": "hearth/plan/1"}""")
       refused(json.toString, "is not a topology document")
       val broken = Files.writeString(dir.resolve("broken.json"), """{"schema": """)

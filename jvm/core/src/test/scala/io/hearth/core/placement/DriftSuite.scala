@@ -69,7 +69,7 @@ class DriftSuite extends AnyFunSuite with BeforeAndAfterEach {
     val pinned = threads(subject.pid).drop(1)
     pinned.foreach(pin(_, cpus.head))
     val others = cpus &~ IdSet(cpus.head)
-    assert(glance(subject) == Set(s"CPUs $others given up"))
+    assert(glance(subject) == Set(s"CPUs $others abandoned"))
     cpuDrift(subject) match {
       case Vector(sentence) =>
         assert(sentence.contains(s"threads that may not run on CPUs $others, planned $cpus"))
@@ -105,7 +105,7 @@ class DriftSuite extends AnyFunSuite with BeforeAndAfterEach {
       write(group.resolve("cgroup.procs"), subject.pid.toString)
       assert(cpuDrift(subject).isEmpty)
       write(group.resolve("cpuset.cpus"), cpus.head.toString)
-      assert(glance(subject) == Set(s"CPUs ${cpus &~ IdSet(cpus.head)} given up"))
+      assert(glance(subject) == Set(s"CPUs ${cpus &~ IdSet(cpus.head)} abandoned"))
       assert(cpuDrift(subject).exists(_.contains("threads that may not run on CPUs")))
     } finally {
       process.foreach(_.destroyForcibly().waitFor(20, TimeUnit.SECONDS))

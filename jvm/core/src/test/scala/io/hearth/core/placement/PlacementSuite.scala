@@ -132,7 +132,7 @@ class PlacementSuite extends AnyFunSuite {
     assert(ways(IdSet(4, 5) -> 34, IdSet(4) -> 6).isEmpty)
     assert(ways(IdSet(4, 5) -> 39, IdSet(6) -> 1) == Set("some threads elsewhere"))
     assert(ways(IdSet(4, 5) -> 1, IdSet(6) -> 39) == Set("most threads elsewhere"))
-    assert(ways(IdSet(4) -> 40) == Set("CPUs 5 given up"))
+    assert(ways(IdSet(4) -> 40) == Set("CPUs 5 abandoned"))
     assert(Glance(Map(IdSet(4, 5) -> 9), IdSet(0)).deviations(planned) == Set("nodes"))
   }
 

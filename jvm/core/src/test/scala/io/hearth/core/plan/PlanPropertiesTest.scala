@@ -103,7 +103,7 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
     }
   }
 
-  test("an executor's place is told from its CPUs and its memory, both") {
+  test("an executor's place is described by both its CPUs and its memory") {
     forAll(anything) { case (topology, occupied, workload, limits) =>
       planned(topology, workload, limits, occupied).toOption
         .filter(_.mode == PlanMode.Partitioned)

@@ -83,7 +83,7 @@ class PlannerTest extends AnyFunSuite {
     assert(plan(power8, executors(2)).executors.map(_.cpus.size) == Vector(96, 96))
   }
 
-  test("four executors of twelve tasks use all six cores of a node each, as in S3") {
+  test("four executors of twelve tasks use all six cores of a node each, as in Chiba 2015") {
     val got = plan(power8, shape(4, 12))
     assert(slots(got) == Vector(12, 12, 12, 12))
     assert(nodes(got) == Vector("0", "1", "2", "3") && got.executors.forall(_.cpus.size == 48))
@@ -218,7 +218,7 @@ class PlannerTest extends AnyFunSuite {
       change = t => t.copy(nodes = t.nodes.map(n => if (n.id == 0) n.copy(memoryBytes = 0) else n))
     )
     assert(nodes(poor) == Vector("2", "1", "2", "3"))
-    assert(because(poor, "memory").contains("nodes 4 serve no executor"))
+    assert(because(poor, "memory").contains("memory of nodes 4 is not used"))
     assert(because(poor, "memory").contains("CPUs of nodes 0 use the nearest node"))
   }
 
@@ -227,7 +227,7 @@ class PlannerTest extends AnyFunSuite {
       plan("2 nodes of 16 GB, 52 cores", occupied = IdSet.from(1 to occupied))
     assert(nodes(beside(40)).toSet == Set("0", "1")) // 12 of 52 CPUs: 3.7 GB
     assert(nodes(beside(51)).toSet == Set("1")) // one of 52 CPUs: 300 MB
-    assert(because(beside(51), "memory").contains("memory that no occupied CPU has a claim to"))
+    assert(because(beside(51), "memory").contains("memory (without the share of occupied CPUs)"))
   }
 
   test("SQL with memory to spare works off the heap, other work does not") {
@@ -427,7 +427,9 @@ class PlannerTest extends AnyFunSuite {
     val poor = plan("2 nodes of 1 GB, 8 cores, 1 memory-only node of 256 GB")
     assert(slots(poor) == Vector(8, 8) && poor.executors.forall(_.memoryNodes.contains(2)))
     val rich = plan("2 nodes of 64 GB, 8 cores, 1 memory-only node of 256 GB")
-    assert(because(rich, "memory").contains("nodes 2 serve no executor: they have no CPUs"))
+    assert(
+      because(rich, "memory").contains("memory of nodes 2 is not used: no executor runs there")
+    )
   }
 
   test("CPUs without memory of their own use all nodes that are equally near, and that is said") {
@@ -463,7 +465,9 @@ class PlannerTest extends AnyFunSuite {
     assert(unfit.remedy.startsWith("ask for at most ") && unfit.limit.contains("57 GB"))
   }
 
-  test("a heap just above the limit of 4-byte references is told that a smaller one holds more") {
+  test(
+    "a heap just above the limit of 4-byte references comes with a note that a smaller one holds more"
+  ) {
     def said(mb: Long, options: String = "") = because(
       plan(
         "2 nodes of 256 GB, 16 cores",

@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.core.testing.Required
 import io.hearth.core.topology.{IdSet, MachineSpec}
 
-/** The zero-run plan of the POWER8 of study S1, judged by its published times. */
+/** The zero-run plan of the POWER8 of Baig 2018, judged by its published times. */
 class PowerEightTest extends AnyFunSuite {
   private val machine =
     MachineSpec.parse("2 packages, 4 nodes of 256 GB, 6 cores x 8 threads")
@@ -23,7 +23,7 @@ class PowerEightTest extends AnyFunSuite {
   private def plan(workload: Workload): Plan =
     Planner.plan(machine, workload, Limits.none, IdSet.empty).fold(u => fail(u.message), identity)
 
-  test("whatever the workload, the POWER8 of S1 gets three executors of eight slots on each node") {
+  test("whatever the workload, Baig's POWER8 gets three executors of eight slots on each node") {
     workloads.map(plan).foreach { plan =>
       assert(plan.master == "local-numa[12x8]")
       assert(

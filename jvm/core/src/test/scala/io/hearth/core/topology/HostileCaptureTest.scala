@@ -63,7 +63,7 @@ class HostileCaptureTest extends AnyFunSuite {
     TopologyReader.load(Some(Files.write(directory.resolve("capture"), bytes).toString))
   }
 
-  /** What a user is told of an archive that is refused: one line of bounded length. */
+  /** What a user learns about a refused archive: one line of bounded length. */
   private def refusal(bytes: Array[Byte]): String = {
     val said = intercept[UserError](read(bytes)).getMessage
     assert(said.linesIterator.size == 1 && said.length < 600, said)
@@ -85,27 +85,30 @@ class HostileCaptureTest extends AnyFunSuite {
   ) {
     val gz = compressed("gz")(_.write(plain))
     for (length <- (0 until gz.length by 97) :+ (gz.length - 1))
-      assert(refusal(gz.take(length)).contains("is not a whole capture: "), length)
+      assert(refusal(gz.take(length)).contains("is not a complete capture: "), length)
     for (length <- Vector(0, 1, 511, 512, 513, 10000, plain.length - 10240))
-      assert(refusal(plain.take(length)).contains("is not a whole capture: "), length)
+      assert(refusal(plain.take(length)).contains("is not a complete capture: "), length)
     for (at <- gz.length / 2 until gz.length by 101)
-      assert(refusal(gz.updated(at, (gz(at) ^ 4).toByte)).contains("is not a whole capture: "), at)
+      assert(
+        refusal(gz.updated(at, (gz(at) ^ 4).toByte)).contains("is not a complete capture: "),
+        at
+      )
   }
 
   test("what is wrong with an archive stands in the line, in a few words") {
     def reason(bytes: Array[Byte]) =
       refusal(bytes).replaceAll(".*capture: (.*); give a dir.*", "$1")
     assert(reason(Array.emptyByteArray) == "it is empty")
-    assert(reason("I am no archive".getBytes) == "it is no tar archive")
-    assert(reason(Array.fill(2000)('x'.toByte)) == "it is no tar archive")
+    assert(reason("I am no archive".getBytes) == "it is not a tar archive")
+    assert(reason(Array.fill(2000)('x'.toByte)) == "it is not a tar archive")
     assert(reason(plain.take(plain.length - 10240)) == "its end is missing")
-    assert(reason(plain.updated(3, '?'.toByte)) == "it is no tar archive")
+    assert(reason(plain.updated(3, '?'.toByte)) == "it is not a tar archive")
     val second = plain.indexOfSlice("m/sys".getBytes, 600)
     assert(reason(plain.updated(second, '?'.toByte)).startsWith("the header of '?/sys"))
     val gz = compressed("gz")(_.write(plain))
     assert(reason(gz.take(gz.length / 2)).nonEmpty && reason(gz.take(5)).nonEmpty)
     val lz4 = compressed("lz4-framed")(_.write(plain))
-    assert(reason(lz4) == "it is compressed by lz4-framed, which is not read here")
+    assert(reason(lz4) == "it is compressed with lz4-framed, which hearth cannot read")
   }
 
   test(
@@ -161,7 +164,7 @@ class HostileCaptureTest extends AnyFunSuite {
     assert(refusal(tar { out =>
       link(out, "m/sys", "/sys", TarConstants.LF_SYMLINK)
       put(out, "m/sys/devices/x", "1")
-    }).contains("is below what is no directory"))
+    }).contains("is below something that is not a directory"))
     assert(
       refusal(tar(link(_, "m/a", "/etc/passwd", TarConstants.LF_LINK)))
         .contains("is another name of")
@@ -176,7 +179,7 @@ class HostileCaptureTest extends AnyFunSuite {
       val inner = Files.createDirectory(directory.resolve("n"))
       Files.createSymbolicLink(inner.resolve("sys"), Path.of("/sys"))
       val said = intercept[UserError](TopologyReader.load(Some(directory.toString))).getMessage
-      assert(said.contains("holds no sysfs"))
+      assert(said.contains("contains no sysfs"))
     }
   }
 
@@ -226,12 +229,13 @@ class HostileCaptureTest extends AnyFunSuite {
   }
 
   test(
-    "more nodes than Linux knows are refused, in a capture and in a description, whatever their number"
+    "more nodes than Linux supports are refused, in a capture and in a description, whatever their number"
   ) {
     val nodes = (0 until 1025).map(id => s"$Node/node$id/cpulist" -> s"$id")
     val capture = Fixture((nodes ++ (0 until 1025).map(c => s"$Cpu/cpu$c/online" -> "1")).toMap)
     assert(
-      intercept[UserError](capture.read()).getMessage.contains("1025 nodes, and Linux knows 1024")
+      intercept[UserError](capture.read()).getMessage
+        .contains("1025 nodes, and Linux supports at most 1024")
     )
     for (
       text <- Vector(
@@ -239,7 +243,9 @@ class HostileCaptureTest extends AnyFunSuite {
         "1 node of 1 GB, 1 core, 65536 memory-only nodes of 1 GB"
       )
     )
-      assert(intercept[UserError](MachineSpec.parse(text)).getMessage.contains("that Linux knows"))
+      assert(
+        intercept[UserError](MachineSpec.parse(text)).getMessage.contains("that Linux supports")
+      )
   }
 
   test("an error about a machine is one line of bounded length, however long its description") {

@@ -62,7 +62,7 @@ class TopologyJsonTest extends AnyFunSuite {
     assert(changed(node(_).put("free_bytes", "many")).contains("'free_bytes': it is not a whole"))
     assert(changed(node(_).put("memory_bytes", 1.5)).contains("'memory_bytes'"))
     assert(changed(node(_).put("cpus", "0-7")).contains("two nodes share a CPU"))
-    assert(changed(node(_).put("id", 1)).contains("a node comes twice"))
+    assert(changed(node(_).put("id", 1)).contains("a node occurs twice"))
     assert(
       changed(_.get("allowed").asInstanceOf[ObjectNode].put("cpus", "99"))
         .contains("no CPU is allowed")

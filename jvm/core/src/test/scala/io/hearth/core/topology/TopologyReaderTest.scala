@@ -97,7 +97,7 @@ class TopologyReaderTest extends AnyFunSuite {
     val t = Machines.noPackageIds.read()
     assert(t.packages.map(_.id) == Vector(0, 1))
     assert(t.cores.map(_.packageId) == Vector.fill(4)(0) ++ Vector.fill(4)(1))
-    assert(t.warnings == Vector("2 of 2 packages have no id of their own: numbered from 0 here"))
+    assert(t.warnings == Vector("2 of 2 packages have no id: they are numbered from 0"))
   }
 
   test("without any topology files the cores come from /proc/cpuinfo") {
@@ -240,7 +240,7 @@ class TopologyReaderTest extends AnyFunSuite {
 
   test("a machine without sysfs is refused by name") {
     val error = intercept[UserError](Fixture(Map("proc/cpuinfo" -> "processor : 0\n")).read())
-    assert(error.getMessage.contains("'fixture' holds no sysfs"))
+    assert(error.getMessage.contains("'fixture' contains no sysfs"))
   }
 
   private def link(root: Path, from: String, to: String): Unit = {

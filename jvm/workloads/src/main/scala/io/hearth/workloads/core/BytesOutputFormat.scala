@@ -4,7 +4,7 @@ import org.apache.hadoop.io.NullWritable
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat
 import org.apache.hadoop.mapreduce.{RecordWriter, TaskAttemptContext}
 
-/** Writes records one after the other, with nothing between them. */
+/** Writes records one after the other with no separator. */
 final class BytesOutputFormat extends FileOutputFormat[Array[Byte], NullWritable] {
 
   override def getRecordWriter(

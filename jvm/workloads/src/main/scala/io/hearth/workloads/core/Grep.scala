@@ -4,24 +4,24 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
 
-/** Keeps the lines that hold a text: one pass over the input, no shuffle (S4, S5). */
+/** Keeps the lines that hold a text: one pass over the input, no shuffle (Awan 2016, Kyong 2017). */
 object Grep extends Job {
   val name = "grep"
   val family = Family.Core
   val summary = "the lines of a text that hold a given word or part of one"
   val stresses = "reading and scanning; no shuffle, little memory"
-  val published = "about 6 GB of text (S4); on up to 120 cores (S5)"
+  val published = "about 6 GB of text (Awan 2016); on up to 120 cores (Kyong 2017)"
   val parameters = Seq(
     Parameter(
       "pattern",
       "the",
-      "what to look for, letter by letter: no regular expression",
+      "the literal text to look for, not a regular expression",
       check = value => if (value.nonEmpty) None else Some("at least one character")
     )
   )
   val inputs = Seq(Input("text", "text"))
 
-  /** The lines go to files. */
+  /** The lines are written to files. */
   def run(run: JobRun): ObjectNode = {
     val context = run.session.sparkContext
     val pattern = run.settings.text("pattern")

@@ -4,13 +4,15 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.workloads.{Family, Input, Job, JobRun, Json}
 
-/** Groups key-value pairs by key: all pairs cross the shuffle, nothing is combined before (S2). */
+/**
+ * Groups key-value pairs by key: all pairs cross the shuffle, nothing is combined before (Lu 2017).
+ */
 object GroupBy extends Job {
   val name = "group-by"
   val family = Family.Core
   val summary = "key-value pairs in memory, grouped by key"
   val stresses = "the shuffle: serialisation, fetching, network or memory bandwidth"
-  val published = "480 maps and 480 reduces (S2)"
+  val published = "480 maps and 480 reduces (Lu 2017)"
   val parameters = Pairs.parameters
   val inputs = Seq.empty[Input]
 
@@ -34,7 +36,7 @@ object GroupBy extends Job {
 }
 
 /**
- * What the groups come to.
+ * A summary of the groups.
  *
  * @param checksum the sum of each key, mixed, times the square of its group's size, modulo 2^64: a
  *     key whose pairs are not all in one group changes it

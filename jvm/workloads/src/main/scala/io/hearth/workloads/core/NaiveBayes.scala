@@ -11,20 +11,21 @@ import org.apache.spark.rdd.RDD
 import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
 
 /**
- * Learns from labelled reviews which words speak for which label, then labels those reviews that it
- * has not seen: multinomial naive Bayes with Laplace's smoothing, written on RDDs (S4, S5).
+ * Learns from labelled reviews which words indicate which label, then labels the reviews that it
+ * has not seen: multinomial naive Bayes with Laplace smoothing, written on RDDs (Awan 2016, Kyong
+ * 2017).
  */
 object NaiveBayes extends Job {
   val name = "naive-bayes"
   val family = Family.Core
   val summary = "movie reviews labelled positive or negative by their words, on RDDs"
   val stresses = "CPU (splitting, hashing strings), a shuffle of words, a broadcast model"
-  val published = "about 6 GB of movie reviews (S4); on up to 120 cores (S5)"
+  val published = "about 6 GB of movie reviews (Awan 2016); on up to 120 cores (Kyong 2017)"
   val parameters = Seq(
     Parameter(
       "train-percent",
       "80",
-      "percent of the reviews to learn from; the others are labelled",
+      "percent of the reviews to learn from; the rest are labelled",
       check = value =>
         if (value.toIntOption.exists(percent => percent >= 1 && percent <= 99)) None
         else Some("a whole number from 1 to 99")
@@ -35,7 +36,9 @@ object NaiveBayes extends Job {
 
   private val Labels = Seq("negative", "positive")
 
-  /** The model goes to files: `word TAB log P(word | negative) TAB log P(word | positive)`. */
+  /**
+   * The model is written to files: `word TAB log P(word | negative) TAB log P(word | positive)`.
+   */
   def run(run: JobRun): ObjectNode = {
     val percent = run.settings.int("train-percent")
     val reviews = run.session.sparkContext.textFile(run.input("reviews"))
@@ -53,7 +56,7 @@ object NaiveBayes extends Job {
     answer(model, confusion)
   }
 
-  /** Whether a review is one to learn from: decided by its own text, wherever it is read. */
+  /** Whether a review is one to learn from: decided by its text alone. */
   private def learns(line: String, percent: Int): Boolean = {
     val sum = new CRC32()
     sum.update(line.getBytes(StandardCharsets.UTF_8))
@@ -117,7 +120,7 @@ final private case class BayesModel(
     words: scala.collection.Map[String, (Double, Double)]
 ) {
 
-  /** The likelier label; words that were never seen say nothing. */
+  /** The more likely label; words that were never seen do not count. */
   def label(text: Array[String]): Int = {
     val margin =
       text.iterator.flatMap(words.get).map { case (negative, positive) => positive - negative }.sum
@@ -134,7 +137,7 @@ private object BayesModel {
   ): BayesModel = {
     val added = smoothing * counts.size
     val totals = (counts.values.map(_._1).sum + added, counts.values.map(_._2).sum + added)
-    // A strict map: a view would be computed anew at every look-up.
+    // A strict map: a view would be recomputed at every look-up.
     val words = counts.map { case (word, (negative, positive)) =>
       word -> ((
         math.log((negative + smoothing) / totals._1),

@@ -7,14 +7,14 @@ import org.apache.spark.rdd.RDD
 import io.hearth.workloads.{JobRun, Parameter}
 
 /**
- * Key-value pairs made in memory, cached and counted before the time is taken, as the OSU study
- * does (S2). Pair `i` of all is a function of the seed and `i` alone.
+ * Key-value pairs made in memory, cached and counted before timing starts, as in the OSU study (Lu
+ * 2017). Pair `i` is a function of the seed and `i` alone.
  */
 private object Pairs {
 
   val parameters: Seq[Parameter] = Seq(
-    Parameter.whole("maps", 8, "partitions in which the pairs are made", "480 (S2)"),
-    Parameter.whole("reduces", 8, "partitions after the shuffle", "480 (S2)"),
+    Parameter.whole("maps", 8, "partitions in which the pairs are made", "480 (Lu 2017)"),
+    Parameter.whole("reduces", 8, "partitions after the shuffle", "480 (Lu 2017)"),
     Parameter.whole("pairs", 5000, "pairs of each map", most = Long.MaxValue),
     Parameter.whole("value-bytes", 1000, "bytes of each value", least = 0),
     Parameter

@@ -7,13 +7,13 @@ import org.apache.spark.rdd.RDD
 
 import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
 
-/** Sorts the records of the sort benchmark: a 10-byte key and 90 bytes of value (S4). */
+/** Sorts the records of the sort benchmark: a 10-byte key and 90 bytes of value (Awan 2016). */
 object Sort extends Job {
   val name = "sort"
   val family = Family.Core
-  val summary = "100-byte records, sorted by their keys over all partitions, written to files"
+  val summary = "100-byte records, sorted by key across all partitions, written to files"
   val stresses = "the whole input goes through the shuffle: memory, disk, serialisation"
-  val published = "about 6 GB (S4)"
+  val published = "about 6 GB (Awan 2016)"
   val parameters = Seq(
     Parameter.whole("partitions", 0, "sorted partitions; 0: as many as the input has", least = 0)
   )
@@ -22,7 +22,7 @@ object Sort extends Job {
   private val RecordBytes = 100
   private val KeyBytes = 10
 
-  /** The records go to files, which hold them in order: `part-00000` the smallest keys. */
+  /** The records are written to files in order: `part-00000` the smallest keys. */
   def run(run: JobRun): ObjectNode = {
     val context = run.session.sparkContext
     val records = context.binaryRecords(run.input("records"), RecordBytes)

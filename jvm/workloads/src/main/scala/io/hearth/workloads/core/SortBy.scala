@@ -5,13 +5,16 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.workloads.{Family, Input, Job, JobRun, Json}
 
-/** Sorts key-value pairs by key: a sample for the ranges, then all pairs cross the shuffle (S2). */
+/**
+ * Sorts key-value pairs by key: a sample for the ranges, then all pairs cross the shuffle (Lu
+ * 2017).
+ */
 object SortBy extends Job {
   val name = "sort-by"
   val family = Family.Core
   val summary = "key-value pairs in memory, sorted by key"
   val stresses = "the shuffle and the sort of each reduce: memory bandwidth, CPU"
-  val published = "480 maps and 480 reduces (S2)"
+  val published = "480 maps and 480 reduces (Lu 2017)"
   val parameters = Pairs.parameters
   val inputs = Seq.empty[Input]
 
@@ -31,10 +34,10 @@ object SortBy extends Job {
 }
 
 /**
- * What one sorted partition comes to.
+ * A summary of one sorted partition.
  *
  * @param checksum the sum of each key, mixed, times its place in the partition (from 1), modulo
- *     2^64: it knows the order of the keys
+ *     2^64: it depends on the order of the keys
  */
 final private case class Stretch(pairs: Long, valueBytes: Long, checksum: Long) {
 

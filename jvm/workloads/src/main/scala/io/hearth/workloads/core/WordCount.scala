@@ -4,19 +4,19 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
 
-/** Counts the words of a text: map, combine, shuffle, reduce (S4, S5). */
+/** Counts the words of a text: map, combine, shuffle, reduce (Awan 2016, Kyong 2017). */
 object WordCount extends Job {
   val name = "word-count"
   val family = Family.Core
   val summary = "how often each word of a text occurs"
   val stresses = "CPU of the map side (splitting lines), memory allocation; a small shuffle"
-  val published = "about 6 GB of text (S4); on up to 120 cores (S5)"
+  val published = "about 6 GB of text (Awan 2016); on up to 120 cores (Kyong 2017)"
   val parameters = Seq(
     Parameter.whole("partitions", 0, "reduce partitions; 0: as Spark chooses", least = 0)
   )
   val inputs = Seq(Input("text", "text"))
 
-  /** The counts go to files: `word TAB count`. */
+  /** The counts are written to files: `word TAB count`. */
   def run(run: JobRun): ObjectNode = {
     val context = run.session.sparkContext
     val words =

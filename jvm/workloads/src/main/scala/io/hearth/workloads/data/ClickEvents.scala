@@ -5,9 +5,9 @@ import java.nio.charset.StandardCharsets.US_ASCII
 import io.hearth.workloads.{Parameter, Settings}
 
 /**
- * Clicks on the pages of a site, one a line: `number<TAB>user<TAB>url<TAB>status<TAB>zip`, number
- * being the event's own (from 0, none twice), user a whole number below `users`, url `/page/N`,
- * status 200, 404 or 500, zip five digits. Users, pages and zip codes follow a Zipf law; 2 % of the
+ * Clicks on the pages of a site, one a line: `number<TAB>user<TAB>url<TAB>status<TAB>zip`, where
+ * number is the event's (from 0, unique), user a whole number below `users`, url `/page/N`, status
+ * 200, 404 or 500, zip five digits. Users, pages and zip codes follow a Zipf law; 2 % of the
  * answers are errors, 20 % in one of ten zip codes. The fields are those of Spark's click-stream
  * example (`PageViewGenerator`).
  */
@@ -44,8 +44,8 @@ object ClickEvents {
   private val Answers = Seq(200, 404, 500).map(code => s"\t$code\t".getBytes(US_ASCII)).toArray
 
   val parameters: Seq[Parameter] = Seq(
-    Parameter.whole("users", 10000, "users that click", most = Generator.MostChoices),
-    Parameter.whole("pages", 1000, "pages that they click on", most = Generator.MostChoices),
+    Parameter.whole("users", 10000, "users who click", most = Generator.MostChoices),
+    Parameter.whole("pages", 1000, "pages that they view", most = Generator.MostChoices),
     Parameter.whole("zips", 1000, "zip codes that the users live in", most = MostZips)
   )
 

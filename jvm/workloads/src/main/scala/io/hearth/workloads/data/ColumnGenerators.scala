@@ -8,7 +8,7 @@ import io.hearth.workloads.data.ColumnWriter.{doubles, field}
 
 private object Dimensions {
 
-  /** Of dense vectors; a row must stay far below a task's memory. */
+  /** For dense vectors; a row must stay far below a task's memory. */
   val parameter: Parameter =
     Parameter.whole("dimensions", 20, "length of a vector", "20: spark-bench", most = 100000)
 

@@ -14,27 +14,28 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import io.hearth.workloads.{Json, UserError}
 
-/** What stands in a folder. */
+/** What a folder contains. */
 sealed trait FolderState
 
 object FolderState {
 
-  /** Nothing of anybody's. */
+  /** Nothing. */
   case object Free extends FolderState
 
-  /** Begun by a generation that was ended. */
+  /** Begun by a generation that was interrupted. */
   final case class Begun(set: DataSet) extends FolderState
   final case class Complete(set: DataSet, manifest: JsonNode) extends FolderState
 }
 
 /**
  * The files of a data set. `_generating.json` comes first: it says what is being made.
- * A part takes its name when it is complete, and then gets a note, `.part-00003.json`, of its rows,
- * bytes and checksum. `_manifest.json` comes last and holds all of these; then the notes and
- * `_generating.json` go. Spark reads no file whose name begins with a dot or an underscore.
+ * A part gets its name when it is complete, and then a note, `.part-00003.json`, of its rows,
+ * bytes and checksum. `_manifest.json` comes last and contains all of these; then the notes and
+ * `_generating.json` are deleted. Spark reads no file whose name begins with a dot or an
+ * underscore.
  *
- * Each document is written under another name and renamed. What a killed process leaves is told
- * apart by that; what a power failure leaves is not, for nothing is forced to the disk.
+ * Each document is written under another name and renamed. This identifies what a killed process
+ * leaves, but not what a power failure leaves: nothing is forced to the disk.
  */
 final class DataFolder(val path: Path) {
   private val mapper = new ObjectMapper()
@@ -42,7 +43,7 @@ final class DataFolder(val path: Path) {
   private val generating = path.resolve("_generating.json")
   private val lock = path.resolve(".generating.lock")
 
-  /** @throws UserError where there is something else, or less than its manifest says */
+  /** @throws UserError where there is something else, or less than the manifest says */
   def state: FolderState =
     if (Files.exists(manifest)) {
       val document = read(manifest)
@@ -55,17 +56,17 @@ final class DataFolder(val path: Path) {
     } else if (Files.exists(generating))
       FolderState.Begun(identity(read(generating), generating))
     else if (Files.exists(path) && !Files.isDirectory(path))
-      throw new UserError(s"$path is no folder: choose another name")
+      throw new UserError(s"$path is not a folder: choose another name")
     else if (entries(path).exists(_ != lock))
-      throw new UserError(s"$path holds files, but no data set: choose another folder")
+      throw new UserError(s"$path contains files, but no data set: choose another folder")
     else FolderState.Free
 
-  /** Keeps other processes from generating here until the block ends, or this process. */
+  /** Keeps other processes from generating here until the block or this process ends. */
   def locked[A](block: => A): A = {
     Files.createDirectories(path)
     Using.resource(FileChannel.open(lock, CREATE, WRITE)) { channel =>
       if (channel.tryLock() == null)
-        throw new UserError(s"$path is being written by another process: wait for its end")
+        throw new UserError(s"$path is being written by another process: wait until it ends")
       try block
       finally { Files.deleteIfExists(lock); () }
     }
@@ -83,7 +84,7 @@ final class DataFolder(val path: Path) {
       .filter(DataFolder.isDraft)
       .foreach(Files.deleteIfExists(_))
 
-  /** A part's files, if all of it is there. */
+  /** A part's files, if it is complete. */
   def kept(part: Int): Option[Seq[WrittenFile]] =
     Some(note(part))
       .filter(Files.exists(_))
@@ -110,7 +111,7 @@ final class DataFolder(val path: Path) {
     removeNotes(parts)
   }
 
-  /** What a complete data set needs no more. */
+  /** What a complete data set no longer needs. */
   def removeNotes(parts: Int): Unit = {
     (0 until parts).foreach(part => Files.deleteIfExists(note(part)))
     Files.deleteIfExists(generating)
@@ -149,7 +150,7 @@ final class DataFolder(val path: Path) {
     try mapper.readTree(file.toFile)
     catch {
       case e: com.fasterxml.jackson.core.JacksonException =>
-        throw new UserError(s"$file is no JSON: delete $path", Some(e))
+        throw new UserError(s"$file is not JSON: delete $path", Some(e))
     }
 
   private def write(file: Path, document: JsonNode): Unit = {
@@ -168,7 +169,7 @@ final class DataFolder(val path: Path) {
 
 object DataFolder {
 
-  /** A hidden name beside a file's own, that no other process takes. */
+  /** A hidden name next to the file's own that no other process uses. */
   def draft(file: Path): Path =
     file.resolveSibling(
       s".${file.getFileName}.${ProcessHandle.current.pid}-${System.nanoTime()}.draft"

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import io.hearth.workloads.{Json, Settings, UserError}
 
 /**
- * What a data set is made of: equal values, equal bytes.
+ * What defines a data set: equal values, equal bytes.
  *
  * @param bytes as asked for; what is written differs by less than a tenth
  */
@@ -40,7 +40,9 @@ final case class DataSet(
 object DataSet {
   val Schema = "hearth/dataset/1"
 
-  /** Below it, the ends of files and the spread of rows weigh too much to keep to the size. */
+  /**
+   * Below it, file footers and the spread of row sizes are too large to meet the requested size.
+   */
   val LeastBytes: Long = 256L << 10
   private val MostBytes = 1L << 50
   private val Units = Map("" -> 0, "b" -> 0, "k" -> 10, "m" -> 20, "g" -> 30, "t" -> 40)
@@ -59,16 +61,16 @@ object DataSet {
       val bytes = BigDecimal(number) * (1L << Units(unit))
       if (bytes < LeastBytes)
         throw new UserError(
-          s"--size: $size is below the least, $LeastBytes bytes: give ${LeastBytes >> 10}k or more"
+          s"--size: $size is below the minimum of $LeastBytes bytes: give ${LeastBytes >> 10}k or more"
         )
       if (bytes > MostBytes)
-        throw new UserError(s"--size: $size is above the most, $MostBytes bytes: give less")
+        throw new UserError(s"--size: $size is above the maximum of $MostBytes bytes: give less")
       bytes.toLong
     case _ =>
       throw new UserError(s"--size: '$size' is not a size: give one such as 20g")
   }
 
-  /** @throws NoSuchElementException where the document is none of a data set's */
+  /** @throws NoSuchElementException where the document is not a data set's */
   def read(node: JsonNode): DataSet = {
     def field(name: String): JsonNode =
       Option(node.get(name)).getOrElse(throw new NoSuchElementException(name))

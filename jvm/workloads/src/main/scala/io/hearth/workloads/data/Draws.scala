@@ -4,14 +4,14 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 /**
  * Random numbers that depend on a seed, a generator's name and a row's number only: SplitMix64
- * (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014). Written out here,
- * because the JDK does not promise that its own class keeps its numbers from release to release.
+ * (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014). Implemented here
+ * because the JDK does not promise the same numbers from release to release.
  */
 final class Draws(key: Long) {
   private var state = key
   private var spare = Double.NaN
 
-  /** Goes to the beginning of a row's own stream. */
+  /** Moves to the beginning of a row's own stream. */
   def seat(row: Long): Unit = {
     state = Draws.mix(key ^ Draws.mix(row + Draws.Golden))
     spare = Double.NaN

@@ -12,9 +12,9 @@ final class Generation private (set: DataSet, settings: Settings, folder: DataFo
   private val generator = Generator.named(set.generator)
 
   /**
-   * Makes what is not there yet; what an earlier run of the same made is kept.
+   * Makes what is missing; what an earlier identical run made is kept.
    *
-   * @param session started only where there is something to do
+   * @param session started only if there is something to do
    * @return one line for the user
    */
   def run(session: () => SparkSession): String =
@@ -57,8 +57,8 @@ final class Generation private (set: DataSet, settings: Settings, folder: DataFo
         .kept(part)
         .getOrElse(
           throw new UserError(
-            s"${folder.path}: part $part was written, but is not seen here: " +
-              "executors on other machines need a folder that all of them share"
+            s"${folder.path}: part $part was written, but is not visible here: " +
+              "executors on other machines need a shared folder"
           )
         )
     }
@@ -66,7 +66,7 @@ final class Generation private (set: DataSet, settings: Settings, folder: DataFo
     folder.finish(set, generator.facts(settings, layout.numbers), files, layout.parts)
     s"${folder.path} holds $set: ${files.map(_.bytes).sum} bytes in ${files.size} files, " +
       f"written in $seconds%.2f s; " +
-      s"${layout.parts - missing.size} of ${layout.parts} parts were there already"
+      s"${layout.parts - missing.size} of ${layout.parts} parts existed already"
   }
 
   /** Seconds of its tasks. */
@@ -81,10 +81,10 @@ final class Generation private (set: DataSet, settings: Settings, folder: DataFo
   }
 
   private def failure(trouble: String): String =
-    s"${folder.path} could not be written: $trouble; parts that are complete are kept: the same " +
-      "command goes on from there"
+    s"${folder.path} could not be written: $trouble; complete parts are kept: the same " +
+      "command continues from there"
 
-  /** Bytes that an ended generation made. */
+  /** Bytes of a finished generation. */
   private def madeBytes(layout: Layout): Long =
     (0 until layout.parts).flatMap(folder.kept).flatten.map(_.bytes).sum
 
@@ -106,7 +106,7 @@ object Generation {
   private val ReserveBytes = 1L << 30
   private val Surplus = 1.1
 
-  /** @throws UserError for words that name no data set */
+  /** @throws UserError for words that do not name a data set */
   def of(name: String, arguments: Arguments): Generation = {
     val generator = Generator.named(name)
     val settings = Settings.of(name, generator.parameters, arguments.without("to", "size", "seed"))
@@ -119,7 +119,7 @@ object Generation {
 /** What each task of a generation is sent. */
 final private class PartTask(set: DataSet, layout: Layout) extends Serializable {
 
-  /** Writes a part; the trouble that kept it from doing so, if any. */
+  /** Writes a part; returns the problem that prevented it, if any. */
   def run(path: String, part: Int): Option[String] = {
     val generator = Generator.named(set.generator)
     val settings = Settings.of(set.generator, generator.parameters, set.parameters)

@@ -4,7 +4,7 @@ import io.hearth.workloads.{Parameter, Settings, UserError}
 
 /**
  * Makes one kind of data set. Row `number` is a pure function of seed, parameters and number, so the
- * same seed gives the same bytes whatever writes them, in any order. A change of those bytes is a
+ * same seed gives the same bytes whatever process writes them in whatever order. Other bytes mean a
  * new `version`.
  */
 trait Generator {
@@ -16,23 +16,23 @@ trait Generator {
   def distribution: String
   def parameters: Seq[Parameter] = Nil
 
-  /** @throws UserError for values that do not go together */
+  /** @throws UserError for values that do not fit together */
   def check(settings: Settings): Unit = ()
 
   /**
-   * Writers of their own, not shared with other threads.
+   * New writers, not shared with other threads.
    *
    * @param numbers how many the data set has: 0 until `numbers`
    */
   def tables(seed: Long, settings: Settings, numbers: Long): Seq[Table]
 
-  /** What a check of an answer can use, beside what the manifest counts. */
+  /** What a check of an answer can use, in addition to the manifest's counts. */
   def facts: (Settings, Long) => Map[String, Long] = (_, _) => Map.empty
 }
 
 object Generator {
 
-  /** Of a Zipf law's choices: their table is held in memory by each task. */
+  /** The most choices of a Zipf law: each task keeps their table in memory. */
   val MostChoices = 10000000L
 
   val all: Seq[Generator] = Seq(
@@ -49,12 +49,12 @@ object Generator {
     Shop
   )
 
-  /** @throws UserError naming those that there are */
+  /** @throws UserError naming those that exist */
   def named(name: String): Generator = all
     .find(_.name == name)
     .getOrElse(
       throw new UserError(
-        s"'$name' is no generator: the generators are ${all.map(_.name).mkString(", ")}"
+        s"'$name' is not a generator: the generators are ${all.map(_.name).mkString(", ")}"
       )
     )
 }

@@ -9,8 +9,8 @@ object Graph extends Generator {
   val summary = "edges of a directed power-law graph: source, a tab, destination"
   val distribution =
     "R-MAT (Chakrabarti, Zhan, Faloutsos 2004) with Graph500's a = 0.57, b = 0.19, c = 0.19, over as " +
-      "many vertices as give the edge factor, those beyond drawn anew; numbers shuffled; loops and " +
-      "double edges stay, and as in every R-MAT graph part of the vertices have no edge"
+      "many vertices as give the edge factor, those beyond redrawn; numbers shuffled; loops and " +
+      "double edges stay, and as in every R-MAT graph some vertices have no edge"
   override val parameters: Seq[Parameter] = Seq(
     Parameter
       .real("edge-factor", 14.2, "edges for each vertex", "14.2: LiveJournal (SNAP)")

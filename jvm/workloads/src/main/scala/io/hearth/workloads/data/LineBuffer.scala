@@ -3,7 +3,7 @@ package io.hearth.workloads.data
 import java.nio.charset.StandardCharsets.US_ASCII
 import java.util.Arrays
 
-/** Bytes of lines in the making; grows as needed, and is used again for the next lines. */
+/** A reusable buffer in which lines are built; grows as needed. */
 final class LineBuffer(capacity: Int = 1024) {
   private var bytes = new Array[Byte](capacity)
   private var used = 0
@@ -70,7 +70,7 @@ final class LineBuffer(capacity: Int = 1024) {
   /** In the place of the last byte, the blank after a line's last word. */
   def endLine(): Unit = bytes(used - 1) = '\n'
 
-  /** The line that the buffer holds, without its end. */
+  /** The line in the buffer, without its line end. */
   def line: String = new String(bytes, 0, used - 1, US_ASCII)
 }
 

@@ -10,7 +10,7 @@ object Text extends Generator {
   val summary = "lines of made-up words, as an encyclopaedia's in their lengths and frequencies"
   val distribution =
     "words: Zipf-Mandelbrot, 1 / (rank + 2.7) (Zipf 1949, Mandelbrot 1953), 4.7 letters on average " +
-      "(Norvig 2012); words a line: log-normal, median 17 (Williams 1940); the same words for every seed"
+      "(Norvig 2012); words per line: log-normal, median 17 (Williams 1940); the same words for every seed"
   override val parameters: Seq[Parameter] = Seq(
     Parameter.whole(
       "vocabulary",
@@ -30,7 +30,7 @@ object Reviews extends Generator {
   val version = 1
   val summary = "labelled reviews: positive or negative, a tab, words"
   val distribution =
-    "labels even; words a review: log-normal, median 170, as film reviews; words: Zipf-Mandelbrot, " +
+    "labels even; words per review: log-normal, median 170, as film reviews; words: Zipf-Mandelbrot, " +
       "where 20 % of those below rank 50 are 2.33 times as likely under one label as under the " +
       "other, so that naive Bayes is right for about 85 % (81 % of film reviews: Pang, Lee, " +
       "Vaithyanathan 2002)"
@@ -67,7 +67,7 @@ final class ReviewLines(size: Int) {
 object ReviewLines {
   private val Neutral = 50
 
-  /** How much likelier a word is under a label; the same words lean for every seed. */
+  /** How much more likely a word is under a label; the same words for every seed. */
   private def lean(rank: Int, label: Int): Double = {
     val fate = (Draws.mix(rank.toLong) >>> 1) % 200
     if (rank < Neutral || fate >= 40) 1.0
@@ -133,7 +133,7 @@ final private class SparseLines(dimensions: Int, nonzeros: Int, classes: Int, dr
     to.put('\n')
   }
 
-  /** Ascending, none twice. */
+  /** Ascending, without repetition. */
   private def fill(label: Int): Unit = {
     var filled = 0
     while (filled < nonzeros) {

@@ -18,7 +18,7 @@ import org.apache.parquet.schema.MessageType
  * A file as it was written.
  *
  * @param crc32 in 8 hexadecimal digits
- * @param counted what its writer counted beside rows; the manifest holds the sums over all files
+ * @param counted what its writer counted besides rows; the manifest holds the sums over all files
  */
 final case class WrittenFile(
     path: String,
@@ -28,7 +28,7 @@ final case class WrittenFile(
     counted: Map[String, Long]
 )
 
-/** Counts and sums up what passes through it on the way to `to`. */
+/** Counts and checksums what passes through to `to`. */
 final class SummedStream(to: OutputStream) extends PositionOutputStream {
   private val sum = new CRC32()
   private var passed = 0L

@@ -14,7 +14,7 @@ object Shop extends Generator {
   val version = 1
   val summary = "two tables of an e-commerce site: orders, and items that refer to them"
   val distribution =
-    "items an order: 1 to 7, each as often; buyers (one for four orders) and goods (one for a hundred " +
+    "items per order: 1 to 7, equally often; buyers (one for four orders) and goods (one for a hundred " +
       "items) with a density of 1 / (2 sqrt(x)); a good has one price (after the e-commerce tables " +
       "of BigDataBench: Wang et al. 2014)"
 
@@ -59,8 +59,8 @@ private object OrderRows {
 }
 
 /**
- * Of each seven orders in a row one has one item, one two, up to seven, shuffled: so the first item
- * of any order is known without counting all before it.
+ * Of every seven consecutive orders one has one item, one two, up to seven, shuffled: so the first
+ * item of any order is known without counting those before it.
  */
 final private class ItemRows(orders: Long, seed: Long) extends ColumnWriter {
   private val goods = math.max(10, orders * 4 / 100)

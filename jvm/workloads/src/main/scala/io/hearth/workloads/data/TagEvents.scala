@@ -5,10 +5,10 @@ import java.nio.charset.StandardCharsets.US_ASCII
 import io.hearth.workloads.{Parameter, Settings}
 
 /**
- * Short messages with tags, one a line: `number<TAB>user<TAB>word word #tagN word`, number being
- * the event's own (from 0, none twice), user a whole number below `users`; 3 to 12 words and one to
- * three tags among them, blanks between. Users and tags follow a Zipf law. Stands for the status
- * streams of the published studies, which are no longer to be had.
+ * Short messages with tags, one a line: `number<TAB>user<TAB>word word #tagN word`, where number is
+ * the event's (from 0, unique), user a whole number below `users`; 3 to 12 words and one to three
+ * tags among them, blanks between. Users and tags follow a Zipf law. Stands for the status streams
+ * of the published studies, which are no longer available.
  */
 final class TagEvents(users: Int, tags: Int) {
   private val user = AliasTable.zipf(users, exponent = 0.8)
@@ -49,7 +49,7 @@ object TagEvents {
   private val Tag = "#tag".getBytes(US_ASCII)
 
   val parameters: Seq[Parameter] = Seq(
-    Parameter.whole("users", 10000, "users that write", most = Generator.MostChoices),
+    Parameter.whole("users", 10000, "users who write", most = Generator.MostChoices),
     Parameter.whole("tags", 1000, "tags that they use", most = Generator.MostChoices)
   )
 

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.US_ASCII
 import scala.collection.mutable
 
 /**
- * Made-up words that can be pronounced, the commonest first; the same for every seed. A word of rank
+ * Made-up pronounceable words, the most common first; the same for every seed. A word of rank
  * r has 1.9 + 1.15 log10(r) letters on average, so that running text has English's 4.7 to 4.8
  * letters a word and the list of distinct words 7 to 8 (Norvig, "English letter frequency counts:
  * Mayzner revisited", 2012: 4.79 and 7.60).
@@ -18,7 +18,7 @@ final class Vocabulary(val size: Int) {
   def word(rank: Int): String =
     new String(bytes, ends(rank), ends(rank + 1) - ends(rank) - 1, US_ASCII)
 
-  /** The word with a blank behind it. */
+  /** The word followed by a blank. */
   def put(rank: Int, to: LineBuffer): Unit = {
     val from = ends(rank)
     to.put(bytes, from, ends(rank + 1) - from)
@@ -29,7 +29,7 @@ object Vocabulary {
   val Default = 100000
   val Most = 10000000L
 
-  /** The words of text, unless it is asked for with another number. */
+  /** The number of words of a text, unless another is given. */
   lazy val standard = new Vocabulary(Default)
 
   def of(size: Int): Vocabulary = if (size == Default) standard else new Vocabulary(size)
@@ -52,7 +52,7 @@ object Vocabulary {
     }
   }
 
-  /** Vowels and consonants by turns, now and then two consonants together. */
+  /** Vowels and consonants alternate, with two consonants together now and then. */
   private def spell(letters: Int, draws: Draws): String = {
     val word = new StringBuilder(letters)
     var vowel = draws.below(3) == 0

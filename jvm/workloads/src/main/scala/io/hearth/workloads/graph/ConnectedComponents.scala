@@ -4,15 +4,15 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.workloads.{JobRun, Json}
 
-/** Finds which vertices hang together, whatever the direction of their edges (S4). */
+/** Finds the connected components of a graph, ignoring the direction of edges (Awan 2016). */
 object ConnectedComponents extends GraphJob {
   val name = "connected-components"
-  val summary = "which vertices hang together: each gets the smallest vertex of its component"
-  val stresses = "memory at random addresses; ever smaller shuffles until nothing changes"
-  val published = "about 6 GB (S4)"
+  val summary = "connected components: each vertex gets the smallest vertex of its component"
+  val stresses = "random memory access; shrinking shuffles until nothing changes"
+  val published = "about 6 GB (Awan 2016)"
   val parameters = Seq(partitions)
 
-  /** The components go to files: `vertex TAB smallest vertex of its component`. */
+  /** The components are written to files: `vertex TAB smallest vertex of its component`. */
   def run(run: JobRun): ObjectNode = {
     val graph = run.phase("load")(load(run))
     val components = run.phase("connect") {

@@ -26,8 +26,8 @@ private[graph] trait GraphJob extends Job {
   )
 
   /**
-   * Kryo with GraphX's classes registered, as its programming guide advises and S1 ran it; another
-   * `spark.serializer` of the user's stays.
+   * Kryo with GraphX's classes registered, as its programming guide advises and Baig 2018 did; a
+   * `spark.serializer` set by the user stays.
    */
   override def configure(conf: SparkConf): SparkConf = {
     val kryo = new SparkConf(false)
@@ -53,11 +53,11 @@ private[graph] trait GraphJob extends Job {
     graph
   }
 
-  /** A value of each vertex, to files: `vertex TAB value`. */
+  /** Writes a value for each vertex to files: `vertex TAB value`. */
   protected def write[A](run: JobRun, name: String, values: VertexRDD[A]): Unit =
     values.map { case (vertex, value) => s"$vertex\t$value" }.saveAsTextFile(run.output(name))
 
-  /** The vertices of the largest values, of equal ones the smaller vertex first. */
+  /** The vertices with the largest values; among equals the smaller vertex first. */
   protected def top[A: Ordering](values: VertexRDD[A])(number: A => Double): ArrayNode = {
     val largest = Ordering.by[(Long, A), A](_._2).reverse.orElseBy(_._1)
     Json.array(values.takeOrdered(20)(largest).iterator.map { case (vertex, value) =>

@@ -5,26 +5,26 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.workloads.{JobRun, Json, Parameter}
 
-/** Ranks the vertices of a directed graph by its links, in a set number of iterations (S1, S4). */
+/** Ranks the vertices of a directed graph by its links (Baig 2018, Awan 2016). */
 object PageRank extends GraphJob {
   val name = "page-rank"
-  val summary = "the rank of each vertex by its links, a set number of iterations"
-  val stresses = "memory bandwidth and latency at random addresses, a shuffle each iteration"
-  val published = "20 iterations, about 6 GB (S4); 17 GB in 136 partitions (S1)"
+  val summary = "the rank of each vertex by its links, in a fixed number of iterations"
+  val stresses = "memory bandwidth and latency of random access, a shuffle in each iteration"
+  val published = "20 iterations, about 6 GB (Awan 2016); 17 GB in 136 partitions (Baig 2018)"
   val parameters = Seq(
-    Parameter.whole("iterations", 20, "how often the ranks are passed on", "20 (S4)"),
+    Parameter.whole("iterations", 20, "number of iterations", "20 (Awan 2016)"),
     Parameter(
       "reset",
       "0.15",
-      "probability that a walk starts again at any vertex",
+      "probability that a walk restarts at any vertex",
       check = value =>
         if (value.toDoubleOption.exists(reset => reset > 0 && reset < 1)) None
         else Some("a number between 0 and 1")
     ),
-    partitions.copy(published = "136 (S1)")
+    partitions.copy(published = "136 (Baig 2018)")
   )
 
-  /** The ranks go to files: `vertex TAB rank`. They sum up to the number of vertices. */
+  /** The ranks are written to files: `vertex TAB rank`. They add up to the number of vertices. */
   def run(run: JobRun): ObjectNode = {
     val settings = run.settings
     val graph = run.phase("load")(load(run))

@@ -6,15 +6,17 @@ import org.apache.spark.graphx.PartitionStrategy
 
 import io.hearth.workloads.{JobRun, Json}
 
-/** Counts the triangles through each vertex, of edges without direction or repetition (S4). */
+/**
+ * Counts the triangles through each vertex, ignoring direction and repetition of edges (Awan 2016).
+ */
 object TriangleCount extends GraphJob {
   val name = "triangle-count"
   val summary = "how many triangles go through each vertex"
-  val stresses = "memory: sets of neighbours are shipped and cut; skewed tasks"
-  val published = "about 6 GB (S4)"
+  val stresses = "memory: sets of neighbours are shipped and intersected; skewed tasks"
+  val published = "about 6 GB (Awan 2016)"
   val parameters = Seq(partitions)
 
-  /** The counts go to files: `vertex TAB triangles`. */
+  /** The counts are written to files: `vertex TAB triangles`. */
   def run(run: JobRun): ObjectNode = {
     val graph = run.phase("load") {
       val graph = load(run).partitionBy(PartitionStrategy.EdgePartition2D).cache()

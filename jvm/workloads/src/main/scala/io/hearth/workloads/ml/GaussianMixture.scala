@@ -10,15 +10,16 @@ import org.apache.spark.sql.DataFrame
 
 import io.hearth.workloads.{Input, JobRun, Json, Parameter}
 
-/** Fits a mixture of normal distributions by expectation maximisation (S4). */
+/** Fits a mixture of normal distributions by expectation maximisation (Awan 2016). */
 object GaussianMixture extends LearningJob {
   val name = "gaussian-mixture"
-  val summary = "a mixture of normal distributions fitted to points, a set number of iterations"
+  val summary = "a mixture of normal distributions fitted to points in a fixed number of iterations"
   val stresses = "CPU: dense linear algebra, exponentials; large aggregated matrices"
-  val published = "2 clusters, 10 iterations, about 6 GB (S4)"
+  val published = "2 clusters, 10 iterations, about 6 GB (Awan 2016)"
   val parameters = Seq(
-    Parameter.whole("clusters", 2, "distributions to find; the data has as many", "2 (S4)", 2),
-    Parameter.whole("iterations", 10, "steps of expectation maximisation", "10 (S4)"),
+    Parameter
+      .whole("clusters", 2, "distributions to find; the data has as many", "2 (Awan 2016)", 2),
+    Parameter.whole("iterations", 10, "steps of expectation maximisation", "10 (Awan 2016)"),
     dimensions(20),
     partitions,
     seed
@@ -30,14 +31,14 @@ object GaussianMixture extends LearningJob {
     val model = run.phase("train")(fit(run, points, run.settings.int("iterations")))
     val answer = Json.obj().put("points", points.count())
     answer.put("iterations", model.summary.numIter)
-    // Spark's value belongs to the distributions before the last step.
+    // Spark's value is for the distributions before the last step.
     answer.put("log_likelihood_before_last_step", model.summary.logLikelihood)
     answer.set[JsonNode]("first", mixture(fit(run, points, 0)))
     answer.set[JsonNode]("found", mixture(model))
     answer
   }
 
-  /** No iterations at all give the mixture that the others start from: the seed is the same. */
+  /** Zero iterations give the starting mixture: the seed is the same. */
   private def fit(run: JobRun, points: DataFrame, iterations: Int): GaussianMixtureModel =
     new FrameGaussianMixture()
       .setK(run.settings.int("clusters"))

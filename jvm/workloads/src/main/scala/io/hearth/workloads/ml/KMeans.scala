@@ -11,15 +11,19 @@ import org.apache.spark.sql.DataFrame
 
 import io.hearth.workloads.{Input, JobRun, Json, Parameter}
 
-/** Clusters points around centres, in a set number of iterations (S3, S4, S5). */
+/** Clusters points around centres (Chiba 2015, Awan 2016, Kyong 2017). */
 object KMeans extends LearningJob {
   val name = "k-means"
-  val summary = "points in clusters around their centres, a set number of iterations"
-  val stresses = "CPU (distances) and memory bandwidth over cached points; garbage of iterations"
-  val published = "8 clusters, 4 iterations, about 6 GB (S4); 68 million points, 10 iterations (S3)"
+  val summary = "points grouped around cluster centres in a fixed number of iterations"
+  val stresses =
+    "CPU (distances) and memory bandwidth over cached points; garbage from each iteration"
+  val published =
+    "8 clusters, 4 iterations, about 6 GB (Awan 2016); 68 million points, 10 iterations (Chiba 2015)"
   val parameters = Seq(
-    Parameter.whole("clusters", 8, "centres to find; the data has as many", "8 (S4)", least = 2),
-    Parameter.whole("iterations", 4, "how often the centres move", "4 (S4), 10 (S3)"),
+    Parameter
+      .whole("clusters", 8, "centres to find; the data has as many", "8 (Awan 2016)", least = 2),
+    Parameter
+      .whole("iterations", 4, "number of iterations", "4 (Awan 2016), 10 (Chiba 2015)"),
     dimensions(20),
     Parameter.choice("initial", Seq("k-means||", "random"), "how the first centres are chosen"),
     api,
@@ -47,7 +51,7 @@ object KMeans extends LearningJob {
     answer
   }
 
-  /** No iterations at all give the centres that the others start from: the seed is the same. */
+  /** Zero iterations give the starting centres: the seed is the same. */
   private def onFrame(run: JobRun, points: DataFrame, iterations: Int): Array[Array[Double]] =
     new FrameKMeans()
       .setK(run.settings.int("clusters"))

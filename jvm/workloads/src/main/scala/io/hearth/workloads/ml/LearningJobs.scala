@@ -15,7 +15,7 @@ object LearningJobs {
     Seq(KMeans, GaussianMixture, SparseNaiveBayes, LinearSvm, LogisticRegression)
 }
 
-/** What the jobs of MLlib share: how they read their inputs, and settings that mean the same. */
+/** What the MLlib jobs share: reading inputs, and common settings. */
 private[ml] trait LearningJob extends Job {
   val family: Family = Family.Learning
 
@@ -32,7 +32,7 @@ private[ml] trait LearningJob extends Job {
     Parameter.whole("dimensions", default, "numbers in each vector")
 
   protected val seed: Parameter =
-    Parameter.whole("seed", 1, "of the first guess", least = 0, most = Long.MaxValue)
+    Parameter.whole("seed", 1, "seed of the initial guess", least = 0, most = Long.MaxValue)
 
   protected def onRdds(run: JobRun): Boolean = run.settings.text("api") == "rdd"
 
@@ -45,7 +45,7 @@ private[ml] trait LearningJob extends Job {
         .withColumn("features", array_to_vector(col("features")))
     )
 
-  /** Repartitions where the user asks for it, and fills the cache. */
+  /** Repartitions if the user asks for it, and fills the cache. */
   protected def cached(run: JobRun, frame: DataFrame): DataFrame = {
     val wanted = run.settings.int("partitions")
     val kept = if (wanted > 0) frame.repartition(wanted) else frame

@@ -13,20 +13,20 @@ import io.hearth.workloads.{Input, JobRun, Json, Parameter}
 
 /**
  * A linear support vector machine. On DataFrames it minimises `mean(hinge) + regularisation / 2 *
- * |w|^2` with a free intercept; on RDDs it takes a set number of steps of gradient descent from
- * zero, without intercept, as in S1's time.
+ * |w|^2` with a free intercept; on RDDs it takes a fixed number of gradient-descent steps from
+ * zero, without intercept, as Spark did at the time of Baig 2018.
  */
 object LinearSvm extends LearningJob {
   val name = "linear-svm"
-  val summary = "two classes of dense vectors, parted by a plane with the widest margin"
+  val summary = "two classes of dense vectors, separated by a plane with the widest margin"
   val stresses = "memory bandwidth over cached vectors, an aggregation each iteration"
-  val published = "47 GB in 376 partitions (S1); about 6 GB (S4)"
+  val published = "47 GB in 376 partitions (Baig 2018); about 6 GB (Awan 2016)"
   val parameters = Seq(
-    Parameter.whole("iterations", 100, "at most; on RDDs exactly"),
+    Parameter.whole("iterations", 100, "most iterations; on RDDs exactly as many"),
     Parameter.positive("regularisation", 0.01, "weight of the square of the coefficients"),
     dimensions(20),
     api,
-    partitions.copy(published = "376 (S1)")
+    partitions.copy(published = "376 (Baig 2018)")
   )
   val inputs = Seq(Input("vectors", "vectors-dense", shared = Seq("dimensions")))
 

@@ -8,15 +8,15 @@ import io.hearth.workloads.{Input, JobRun, Json, Parameter}
 
 /**
  * Logistic regression of two classes: minimises `mean(log loss) + regularisation / 2 * |w|^2` with
- * a free intercept (S4).
+ * a free intercept (Awan 2016).
  */
 object LogisticRegression extends LearningJob {
   val name = "logistic-regression"
   val summary = "the probability of two classes of dense vectors"
   val stresses = "memory bandwidth over cached vectors, exponentials, an aggregation each iteration"
-  val published = "about 6 GB (S4)"
+  val published = "about 6 GB (Awan 2016)"
   val parameters = Seq(
-    Parameter.whole("iterations", 100, "at most"),
+    Parameter.whole("iterations", 100, "most iterations"),
     Parameter.positive("regularisation", 0.01, "weight of the square of the coefficients"),
     dimensions(20),
     partitions

@@ -9,12 +9,12 @@ import org.apache.spark.storage.StorageLevel
 
 import io.hearth.workloads.{Input, JobRun, Json, Parameter}
 
-/** Learns classes of sparse vectors by multinomial naive Bayes (S4). */
+/** Learns classes of sparse vectors by multinomial naive Bayes (Awan 2016). */
 object SparseNaiveBayes extends LearningJob {
   val name = "sparse-naive-bayes"
   val summary = "classes of sparse vectors, by multinomial naive Bayes on LibSVM files"
   val stresses = "parsing numbers, one aggregation over sparse vectors"
-  val published = "about 6 GB (S4)"
+  val published = "about 6 GB (Awan 2016)"
   val parameters = Seq(
     dimensions(1000),
     Parameter.whole("nonzeros", 20, "numbers other than zero in each vector"),
@@ -27,8 +27,8 @@ object SparseNaiveBayes extends LearningJob {
     Seq(Input("vectors", "vectors-sparse", shared = Seq("dimensions", "nonzeros", "classes")))
 
   /**
-   * The conditional probabilities go to files: `class TAB index (from 0) TAB logarithm`.
-   * `log_priors` are smoothed too, as Spark has them: log((n_c + s) / (n + s * classes)).
+   * The conditional probabilities are written to files: `class TAB index (from 0) TAB logarithm`.
+   * `log_priors` are smoothed too, as in Spark: log((n_c + s) / (n + s * classes)).
    */
   def run(run: JobRun): ObjectNode = {
     val model = if (onRdds(run)) onRdd(run) else onFrame(run)
@@ -76,7 +76,7 @@ object SparseNaiveBayes extends LearningJob {
   }
 }
 
-/** Logarithms of probabilities: one of each label, one of each dimension in each label. */
+/** Logarithms of probabilities: one for each label, one for each dimension in each label. */
 final private case class BayesModel(
     vectors: Long,
     accuracy: Double,

@@ -9,22 +9,22 @@ import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
 
 final case class Pair(key: Long, value: String)
 
-/** From an RDD to SQL, to Parquet, and back to SQL (`RDDRelation` of spark-bench; S1). */
+/** From an RDD to SQL, to Parquet, and back to SQL (`RDDRelation` of spark-bench; Baig 2018). */
 object RddRelation extends Job {
   val name = "rdd-relation"
   val family = Family.Sql
   val summary = "an RDD of records queried by SQL, written as Parquet and queried again"
   val stresses = "conversion of objects to rows, cached columns, Parquet writing and reading"
-  val published = "24 GB in 192 partitions (S1)"
+  val published = "24 GB in 192 partitions (Baig 2018)"
   val parameters = Seq(
     Parameter.whole(
       "partitions",
       0,
-      "of the RDD; 0: as the files are split, more: by a shuffle",
+      "partitions of the RDD; 0: as the files are split; more: by a shuffle",
       "192 (24 GB in splits of 128 MB)",
       least = 0
     ),
-    Parameter.whole("below", 10, "the filter keeps keys below this", "10", 0, Long.MaxValue),
+    Parameter.whole("below", 10, "the filter keeps keys below this value", "10", 0, Long.MaxValue),
     Parameter.choice(
       "storage",
       Seq("MEMORY_AND_DISK", "MEMORY_ONLY", "DISK_ONLY", "NONE"),

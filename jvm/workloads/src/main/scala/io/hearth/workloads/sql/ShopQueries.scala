@@ -8,13 +8,13 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
 
-/** Sums up the order items of each article: one scan and a grouping (BigDataBench; S4). */
+/** Sums up the order items of each article: one scan and a grouping (BigDataBench; Awan 2016). */
 object Aggregation extends Job {
   val name = "sql-aggregation"
   val family = Family.Sql
-  val summary = "how often, how many and for how much each article of a shop was sold"
+  val summary = "number of sales, pieces and revenue of each article of a shop"
   val stresses = "scan of one table, hash aggregation with many groups, decimal arithmetic"
-  val published = "6 GB of e-commerce tables (S4)"
+  val published = "6 GB of e-commerce tables (Awan 2016)"
   val parameters = Seq.empty[Parameter]
   val inputs = Seq(Input("shop", "shop"))
 
@@ -33,13 +33,13 @@ object Aggregation extends Job {
   }
 }
 
-/** Joins orders with their items, and sums up by buyer (BigDataBench; S4). */
+/** Joins orders with their items and sums by buyer (BigDataBench; Awan 2016). */
 object Join extends Job {
   val name = "sql-join"
   val family = Family.Sql
   val summary = "what each buyer of a shop bought since a day: orders joined with their items"
   val stresses = "a shuffled join of two large tables, then a second shuffle for the grouping"
-  val published = "6 GB of e-commerce tables (S4)"
+  val published = "6 GB of e-commerce tables (Awan 2016)"
   val parameters = Seq(
     Parameter(
       "since",
@@ -72,7 +72,7 @@ object Join extends Job {
 
 private object Shop {
 
-  /** Makes the tables known to SQL: what reads their footers, and no row. */
+  /** Registers the tables with SQL, which reads their footers but no rows. */
   def views(run: JobRun): Unit = Seq("orders", "items").foreach { table =>
     run.session.read.parquet(s"${run.input("shop")}/$table").createOrReplaceTempView(table)
   }

@@ -22,7 +22,7 @@ object Tpch extends Job {
   val name = "tpch"
   val family = Family.Sql
   val summary = "the queries of the decision-support benchmark TPC-H"
-  val stresses = "scans, joins, aggregation and sorting in 22 mixtures"
+  val stresses = "scans, joins, aggregations and sorts in 22 combinations"
   val published = "scale factor 1 and more (TPC-H 3.0.1); its rules for a score are not followed"
   val parameters = Seq(
     Parameter(
@@ -59,7 +59,7 @@ object Tpch extends Job {
     answer
   }
 
-  /** Runs a query and keeps its rows, in their order and with their types; their number. */
+  /** Runs a query and keeps its rows in order and with their types; returns their number. */
   private def answerTo(run: JobRun, query: String, text: String): Int = {
     val (frame, rows) = run.phase(query) {
       val frame: DataFrame = run.session.sql(text)
@@ -83,7 +83,7 @@ private[sql] object QueryNumbers {
   val Last = 22
   private val Part = """(\d{1,4})(?:-(\d{1,4}))?""".r
 
-  /** The limit that a list breaks, as the parameter's error names it. */
+  /** The limit that a list violates, as the parameter's error names it. */
   def limit(list: String): Option[String] = {
     val form = s"a list of TPC-H's queries 1 to $Last, such as 1,3-5"
     numbers(list) match {
@@ -115,10 +115,10 @@ private[sql] object TpchScale {
     val written = manifest(Path.of(URI.create(run.input("tpch"))))
     written match {
       case Some(scale) if asked.signum != 0 && asked.compareTo(scale) != 0 =>
-        throw new UserError(s"--scale: ${asked.toPlainString}, but the data are of scale $scale")
+        throw new UserError(s"--scale: ${asked.toPlainString}, but the data has scale $scale")
       case Some(scale) => scale
       case None if asked.signum > 0 => asked
-      case None => throw new UserError("--scale is missing: the data have no manifest that says it")
+      case None => throw new UserError("--scale is missing: the data has no manifest that says it")
     }
   }
 
@@ -134,7 +134,7 @@ private[sql] object TpchScale {
       val scale = new ObjectMapper().readTree(file.toFile).path("parameters").path("scale").asText
       scala.util
         .Try(new BigDecimal(scale))
-        .getOrElse(throw new UserError(s"'$file' says no scale: it is not TPC-H's"))
+        .getOrElse(throw new UserError(s"'$file' has no scale: it is not TPC-H's"))
     }
   }
 }

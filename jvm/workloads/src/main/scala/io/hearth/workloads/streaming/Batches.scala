@@ -8,7 +8,7 @@ import io.hearth.workloads.Json
 /**
  * One micro-batch that was processed.
  *
- * @param id by which the job's answers name it
+ * @param id under which the job's answers refer to it
  * @param timeMs when it was due, since the epoch
  * @param events that it read from the source
  * @param schedulingDelayMs from when it was due to the start of its processing
@@ -33,10 +33,10 @@ final private[streaming] case class Batch(
     .put("warm_up", warmUp)
 }
 
-/** What is told of a streaming run beside its answer (`streaming` in its result). */
+/** What the result says of a streaming run besides its answer (`streaming` in its result). */
 private[streaming] object StreamReport {
 
-  val KeptUp = "the last batch with events began less than a batch interval after it was due, " +
+  val KeptUp = "the last batch with events began less than one batch interval after it was due, " +
     "the source left nothing unsent, and that batch was due within two intervals of the " +
     "source's end"
 
@@ -67,7 +67,7 @@ private[streaming] object StreamReport {
     node
   }
 
-  /** The last condition sees what waited in the sockets' buffers, where no batch counts it. */
+  /** The last condition covers what waited in socket buffers, where no batch counts it. */
   private def keptUp(settings: StreamSettings, ending: Ending, all: Seq[Batch]): Boolean =
     ending.source.unsent == 0 && all.filter(_.events > 0).lastOption.exists { last =>
       last.schedulingDelayMs < settings.batchMs &&
@@ -90,7 +90,7 @@ private[streaming] object StreamReport {
     if (delays.isEmpty) absent else Json.obj().put("max", delays.max).put("last", delays.last)
   }
 
-  private def absent: JsonNode = Json.obj().put("absent", "no batch lies after the ramp-up")
+  private def absent: JsonNode = Json.obj().put("absent", "no batch is after the ramp-up")
 
   /** The nearest-rank quantile: a value that occurred. */
   private[streaming] def quantile(sorted: Seq[Long], part: Double): Long =

@@ -16,13 +16,13 @@ final private[streaming] case class Click(user: String, page: String, error: Boo
 
 private[streaming] object Click {
 
-  /** Of a line `number<TAB>user<TAB>url<TAB>status<TAB>zip`. */
+  /** From a line `number<TAB>user<TAB>url<TAB>status<TAB>zip`. */
   def of(line: String): Click = {
     val fields = line.split('\t')
     Click(user = fields(1), page = fields(2), error = fields(3) != "200", zip = fields(4))
   }
 
-  /** A field of each line, by its place, as the column `key`; and whether it is an error. */
+  /** A field of each line, by position, as the column `key`; and whether the line is an error. */
   def keyed(lines: DataFrame, field: Int): DataFrame = {
     val fields = split(col("value"), "\t")
     lines.select(
@@ -38,7 +38,7 @@ private[streaming] object Click {
 }
 
 /**
- * The click-stream jobs follow Spark's example `PageViewStream`, which S4 ran one by one.
+ * The click-stream jobs follow Spark's example `PageViewStream`, which Awan 2016 ran one by one.
  *
  * Answer, DStream, per slide: `zips`, [events, errors] of each zip code in the batches of the
  * window that ends with this one. Structured, per batch: `windows`, as the windowed word count,

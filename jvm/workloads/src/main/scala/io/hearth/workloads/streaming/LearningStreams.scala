@@ -11,7 +11,7 @@ import org.apache.spark.streaming.dstream.DStream
 import io.hearth.workloads.streaming.server.{Labelled, Points}
 import io.hearth.workloads.{Json, Parameter}
 
-/** Numbers of a line, parted by blanks. */
+/** The numbers of a line, separated by blanks. */
 private object Numbers {
   def of(line: String): Array[Double] = line.split(' ').map(_.toDouble)
 }
@@ -26,12 +26,12 @@ private object Numbers {
  */
 object StreamingClusters extends StreamJob("streaming-kmeans", "points") {
   val summary = "k-means whose centres move with each batch"
-  val stresses = "floating point at large rates; task scheduling at small ones"
+  val stresses = "floating-point arithmetic at high rates; task scheduling at low ones"
   val published: String = Published.protocol
   override val own: Seq[Parameter] = Seq(
     Parameter.whole("clusters", 8, "centres"),
-    Parameter.real("decay", 1.0, "what former batches weigh against the next; 1: all the same"),
-    Parameter.whole("seed", 1, "of the first centres", least = 0, most = Long.MaxValue)
+    Parameter.real("decay", 1.0, "weight of former batches relative to the next; 1: equal"),
+    Parameter.whole("seed", 1, "seed of the initial centres", least = 0, most = Long.MaxValue)
   )
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {
@@ -68,14 +68,15 @@ object StreamingClusters extends StreamJob("streaming-kmeans", "points") {
 private object Descent {
 
   def parameters(stepSize: Double): Seq[Parameter] = Seq(
-    Parameter.real("step-size", stepSize, "of the first iteration; s / sqrt(i) of the i-th"),
-    Parameter.whole("iterations", 50, "at most, for each batch", "50 (Spark's default)")
+    Parameter
+      .real("step-size", stepSize, "step size of the first iteration; the i-th has s / sqrt(i)"),
+    Parameter.whole("iterations", 50, "most iterations in each batch", "50 (Spark's default)")
   )
 
-  /** Made on demand: who only lists the jobs loads nothing of MLlib. */
+  /** Created on demand: listing the jobs does not load MLlib. */
   def start: Vector = Vectors.zeros(Labelled.Dimensions)
 
-  /** @param label its place in a line: the class is first, the target second */
+  /** @param label its position in a line: the class is first, the target second */
   def points(lines: DStream[String], label: Int): DStream[LabeledPoint] = lines.map { line =>
     val numbers = Numbers.of(line)
     LabeledPoint(numbers(label), Vectors.dense(numbers.drop(2)))

@@ -43,5 +43,5 @@ final private[streaming] class LineReceiver(address: Address, replicated: Boolea
 
   private def ended(how: String): Unit =
     if (!isStopped())
-      reportError(s"the source $address is gone ($how)", new IOException(how))
+      reportError(s"the connection to the source $address was lost ($how)", new IOException(how))
 }

@@ -14,16 +14,16 @@ import io.hearth.workloads.{Json, Parameter}
  * by Spark's own count-min sketch: no estimate is below the count, and with the given confidence
  * each is above it by at most `epsilon x total` (Cormode, Muthukrishnan 2005). Only a user of the
  * batch can rise, so the candidates are those and the former top. The sketch is the driver's
- * state, which Structured Streaming has no place for: DStreams only.
+ * state, which Structured Streaming cannot keep: DStreams only.
  */
 object CountMinTopK extends StreamJob("streaming-count-min-top-k", "clicks") {
   val summary = "the most active users since the start, by a count-min sketch"
   val stresses = "hashing; a sketch from each partition to the driver in each batch"
   val published: String = Published.protocol
   override val own: Seq[Parameter] = Seq(
-    Parameter.whole("top", 10, "users that are named", "10"),
+    Parameter.whole("top", 10, "users to report", "10"),
     Parameter.real("epsilon", 0.001, "relative error of the sketch"),
-    Parameter.real("confidence", 0.999, "that an estimate keeps to it")
+    Parameter.real("confidence", 0.999, "probability that an estimate stays within that error")
   )
   private val hashSeed = 1
 

@@ -18,7 +18,7 @@ private[streaming] object Address {
   }
 }
 
-/** What a data server says of itself; see its verb `serve`. */
+/** The status of a data server; see its verb `serve`. */
 final private[streaming] case class SourceStatus(
     sent: Long,
     unsent: Long,

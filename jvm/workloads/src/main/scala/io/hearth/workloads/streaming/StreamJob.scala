@@ -12,8 +12,8 @@ import org.apache.spark.streaming.dstream.DStream
 import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter, Settings, UserError}
 
 /**
- * A job over a stream of lines, each line an event. It runs until the source has sent all of its
- * events and all are processed.
+ * A job over a stream of lines, each line an event. It runs until all events of the source are sent
+ * and processed.
  *
  * Its answer is the file `batches.jsonl`: a line for each micro-batch (or window) that gave a
  * result, with the batch's `id` and fields that each job defines.
@@ -23,7 +23,7 @@ abstract private[streaming] class StreamJob(val name: String, source: String) ex
   val inputs: Seq[Input] = Nil
   override val stream: Option[String] = Some(source)
 
-  /** Settings of this job alone. */
+  /** Settings specific to this job. */
   def own: Seq[Parameter] = Nil
 
   /** Whether its state lives on across batches in checkpoints. */
@@ -32,7 +32,7 @@ abstract private[streaming] class StreamJob(val name: String, source: String) ex
   /** Whether it works on windows; their length and slide are then among its settings. */
   def windowed: Boolean = false
 
-  /** Lengths of windows beside `window-s`, in whole batches; names of settings. */
+  /** Names of further window-length settings besides `window-s`, in whole batches. */
   def otherWindows: Seq[String] = Nil
 
   final override def fit(settings: Settings): Unit =
@@ -49,7 +49,7 @@ abstract private[streaming] class StreamJob(val name: String, source: String) ex
   /** The same meaning as a Structured Streaming query, where there is one. */
   def structured: Option[StreamSettings => StructuredQuery] = None
 
-  /** What the check needs to know beside the batches. */
+  /** What the check needs besides the batches. */
   def answer: Option[StreamSettings => ObjectNode] = None
 
   final def run(run: JobRun): ObjectNode = {
@@ -63,7 +63,7 @@ abstract private[streaming] class StreamJob(val name: String, source: String) ex
  * A streaming query.
  *
  * @param rows from the lines: columns `value` (the line) and `timestamp` (of its arrival)
- * @param answer of what one micro-batch gives
+ * @param answer of one micro-batch
  */
 final private[streaming] case class StructuredQuery(
     rows: DataFrame => DataFrame,
@@ -88,26 +88,28 @@ final private[streaming] case class StreamSettings(
 private[streaming] object StreamSettings {
 
   def parameters(apis: Seq[String]): Seq[Parameter] = Seq(
-    Parameter.choice("api", apis, "of Spark: DStreams or Structured Streaming", "dstream (S4)"),
-    Parameter.whole("rate", 100, "events a second from the source", "10 to 10000 (S4)"),
-    Parameter.whole("duration-s", 8, "seconds that are measured", "180 (S4)"),
-    Parameter.whole("ramp-up-s", 2, "seconds before that, not measured", "10 (S4)", least = 0),
-    Parameter.whole("batch-ms", 1000, "batch interval", "2000 (S4)", least = 100),
-    Parameter.whole("patience-s", 60, "seconds without any progress that end the job"),
-    address("source", "of the events' source; hearth starts one where none is given"),
-    address("control", "where the source tells its status; as --source")
+    Parameter
+      .choice("api", apis, "Spark's DStreams or Structured Streaming", "dstream (Awan 2016)"),
+    Parameter.whole("rate", 100, "events per second from the source", "10 to 10000 (Awan 2016)"),
+    Parameter.whole("duration-s", 8, "seconds measured", "180 (Awan 2016)"),
+    Parameter
+      .whole("ramp-up-s", 2, "seconds before that, not measured", "10 (Awan 2016)", least = 0),
+    Parameter.whole("batch-ms", 1000, "batch interval", "2000 (Awan 2016)", least = 100),
+    Parameter.whole("patience-s", 60, "seconds without progress after which the job ends"),
+    address("source", "address of the source of events; hearth starts one if none is given"),
+    address("control", "address of the source's status; as --source")
   )
 
   def window(windowS: Long, slideS: Long, published: String): Seq[Parameter] = Seq(
     Parameter.whole("window-s", windowS, "length of a window", published),
-    Parameter.whole("slide-s", slideS, "from a window to the next", published)
+    Parameter.whole("slide-s", slideS, "from one window to the next", published)
   )
 
   /** @throws UserError where no source is given */
   def of(values: Settings): StreamSettings =
     StreamSettings(values, stated(values, "source"), stated(values, "control"))
 
-  /** @throws UserError where the windows do not fit the batches, or each other */
+  /** @throws UserError where windows and batches do not fit together */
   def fit(values: Settings, otherWindows: Seq[String]): Unit = {
     val dstream = values.text("api") == "dstream"
     val batchMs = if (dstream) values.long("batch-ms") else 1L
@@ -137,11 +139,11 @@ private[streaming] object StreamSettings {
   private def multiple(values: Settings, name: String, of: String, unitMs: Long): Unit =
     if (values.long(name) * 1000 % unitMs != 0)
       throw new UserError(
-        s"--$name: ${values.long(name)} is no multiple of $of (${unitMs / 1000.0} s): choose one"
+        s"--$name: ${values.long(name)} is not a multiple of $of (${unitMs / 1000.0} s): choose one"
       )
 }
 
-/** The lines of the answer. Each is appended whole, by the driver. */
+/** The lines of the answer. The driver appends each as a whole. */
 final private[streaming] class Answers(file: String) extends Serializable {
 
   def append(id: Long, fields: ObjectNode): Unit = {

@@ -2,7 +2,7 @@ package io.hearth.workloads.streaming
 
 import io.hearth.workloads.Job
 
-/** The streaming jobs of the published studies (S4; spark-bench, Spark's own examples). */
+/** The streaming jobs of the published studies (Awan 2016; spark-bench, Spark's own examples). */
 object StreamJobs {
   val all: Seq[Job] = Seq(
     NetworkWordCount,
@@ -26,6 +26,6 @@ object StreamJobs {
 
 private[streaming] object Published {
 
-  /** How S4 ran all of its streaming jobs. */
-  val protocol = "batches of 2 s, 10 to 10,000 events/s, 180 s after 10 s (S4)"
+  /** How Awan 2016 ran all of its streaming jobs. */
+  val protocol = "batches of 2 s, 10 to 10,000 events/s, 180 s after 10 s (Awan 2016)"
 }

@@ -18,7 +18,7 @@ private[streaming] trait Engine extends AutoCloseable {
   def failure: Option[Throwable]
 }
 
-/** Runs a job until its source has sent all and all is processed. */
+/** Runs a job until its source has sent everything and everything is processed. */
 private[streaming] object StreamRun {
 
   def apply(job: StreamJob, settings: StreamSettings, run: JobRun): Unit = {
@@ -70,13 +70,16 @@ private[streaming] object StreamRun {
     }
 }
 
-/** The source's last word, and when it was first seen to have sent all (ms since the epoch). */
+/**
+ * The source's last status, and when it was first seen to have sent everything (ms since the
+ * epoch).
+ */
 final private[streaming] case class Ending(source: SourceStatus, doneAtMs: Long)
 
 /**
- * Waits for the end of a run, and for what goes wrong before it.
+ * Waits for the end of a run, or for a failure before it.
  *
- * @param settleMs how long batches go on after the last one with events
+ * @param settleMs how long batches continue after the last one with events
  */
 final private class Follower(
     engine: Engine,
@@ -87,9 +90,10 @@ final private class Follower(
   private val pollMs = 100L
 
   /**
-   * When all that the source sent is processed: its last word, and when it had sent all.
+   * Returns when everything that the source sent is processed: its last status, and when it had
+   * sent everything.
    *
-   * @throws UserError where the source died or nothing moves any more
+   * @throws UserError where the source died or nothing moves any longer
    */
   def follow(): Ending = {
     var status = control.status()
@@ -127,16 +131,16 @@ final private class Follower(
     if (status.readerGone)
       throw new UserError(
         s"the connection to the source ${settings.source} was lost after ${status.sent} events, " +
-          s"of which $processed are processed: what was on its way is lost; start both again"
+          s"of which $processed are processed; the rest is lost: start both again"
       )
     if (stillMs > settings.patienceMs)
       throw new UserError(
-        s"nothing moves since ${stillMs / 1000} s (--patience-s): the source sent ${status.sent} " +
+        s"nothing has moved for ${stillMs / 1000} s (--patience-s): the source sent ${status.sent} " +
           s"events, $processed are processed; give the job more cores or more patience"
       )
   }
 
-  /** What the user can put right stands somewhere among the causes. */
+  /** A user error may be anywhere among the causes. */
   private def readable(error: Throwable): Throwable =
     Iterator
       .iterate(error)(_.getCause)

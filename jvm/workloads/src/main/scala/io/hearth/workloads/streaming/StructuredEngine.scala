@@ -35,7 +35,7 @@ private[streaming] object StructuredEngine {
       checkpoints: Path,
       answers: Answers
   ): Engine = {
-    // A session of its own, for its settings: Spark's 200 state stores are for a cluster.
+    // A separate session, for its settings: Spark's 200 state stores are for a cluster.
     val session = shared.newSession()
     session.conf.set("spark.sql.shuffle.partitions", session.sparkContext.defaultParallelism.toLong)
     val log = new ProgressLog(settings.batchMs)

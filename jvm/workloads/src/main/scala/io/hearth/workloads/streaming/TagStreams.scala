@@ -7,7 +7,7 @@ import io.hearth.workloads.{Json, Parameter}
 
 /**
  * Tags are the words of a message `number<TAB>user<TAB>words` that begin with #. Follows Spark's
- * example of popular hash tags, which S4 ran.
+ * example of popular hash tags, which Awan 2016 ran.
  *
  * Answer, per slide and for each of the two windows: `window_ms`, and `top`, the pairs [tag, count]
  * of the most frequent tags in the batches of the window that ends with this one; the first in
@@ -22,7 +22,7 @@ object PopularTags extends StreamJob("streaming-popular-tags", "tags") {
   override val otherWindows: Seq[String] = Seq("short-window-s")
   override val own: Seq[Parameter] = StreamSettings.window(60, 2, "60 s every 2 s") ++ Seq(
     Parameter.whole("short-window-s", 10, "length of the short window", "10"),
-    Parameter.whole("top", 10, "tags that are named", "10")
+    Parameter.whole("top", 10, "tags to report", "10")
   )
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {

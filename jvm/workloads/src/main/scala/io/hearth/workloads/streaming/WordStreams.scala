@@ -10,7 +10,7 @@ import org.apache.spark.streaming.{Milliseconds, State, StateSpec}
 
 import io.hearth.workloads.{Json, Parameter}
 
-/** Words are what stands between blanks, as in the batch job `word-count`. */
+/** Words are separated by blanks, as in the batch job `word-count`. */
 private object Words {
 
   def of(lines: DStream[String]): DStream[String] =
@@ -29,7 +29,7 @@ private object Words {
 /** Answer, per batch: `counts`, how often each word occurs in the batch. */
 object NetworkWordCount extends StreamJob("streaming-network-word-count", "text") {
   val summary = "how often each word occurs in each batch of lines"
-  val stresses = "task scheduling at small rates; splitting and a small shuffle at large ones"
+  val stresses = "task scheduling at low rates; splitting and a small shuffle at high ones"
   val published: String = Published.protocol
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit =
@@ -48,7 +48,7 @@ object NetworkWordCount extends StreamJob("streaming-network-word-count", "text"
 
 /** Answer, per batch: `matched`, the lines that hold the pattern, and `bytes`, their length. */
 object NetworkGrep extends StreamJob("streaming-network-grep", "text") {
-  val summary = "the lines of each batch that hold a text"
+  val summary = "the lines of each batch that contain a text"
   val stresses = "task scheduling; a scan of each line, no shuffle"
   val published: String = Published.protocol
   override val own: Seq[Parameter] = Seq(Parameter("pattern", "an", "text to look for"))
@@ -87,10 +87,10 @@ object NetworkGrep extends StreamJob("streaming-network-grep", "text") {
  */
 object WindowedWordCount extends StreamJob("streaming-windowed-word-count", "text") {
   val summary = "how often each word occurs in a sliding window"
-  val stresses = "as the network word count, and blocks kept for the length of the window"
+  val stresses = "as the network word count, plus blocks kept for the length of the window"
   val published: String = s"windows of 30 s every 10 s; ${Published.protocol}"
   override val windowed = true
-  override val own: Seq[Parameter] = StreamSettings.window(30, 10, "30 s every 10 s (S4)")
+  override val own: Seq[Parameter] = StreamSettings.window(30, 10, "30 s every 10 s (Awan 2016)")
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit =
     Words
@@ -153,7 +153,7 @@ object StatefulWordCount extends StreamJob("streaming-stateful-word-count", "tex
 /** Answer, per batch: `counts`, how often each word occurs in the batch. */
 object SqlWordCount extends StreamJob("streaming-sql-word-count", "text") {
   val summary = "how often each word occurs in each batch, by a SQL query on a table of its words"
-  val stresses = "as the network word count, and planning a query for each batch"
+  val stresses = "as the network word count, plus query planning in each batch"
   val published: String = Published.protocol
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit =

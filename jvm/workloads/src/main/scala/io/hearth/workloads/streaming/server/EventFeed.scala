@@ -10,7 +10,7 @@ import scala.collection.mutable
 /**
  * How many events, and when: event `i` is due `i / rate` seconds after the start.
  *
- * @param buffered events that may wait for the socket at most; what comes due beyond is unsent
+ * @param buffered the most events that may wait for the socket; any due beyond that are unsent
  * @param drainMs how long the last of them may wait after the last event was due
  */
 final case class FeedPlan(events: Long, rate: Long, buffered: Long, drainMs: Long) {
@@ -33,9 +33,9 @@ object FeedPlan {
  * Where a feed stands.
  *
  * @param sent events handed to the socket whole
- * @param unsent events that the socket did not take in time: they were dropped and never come
+ * @param unsent events that the socket did not take in time and that were dropped
  * @param done all events are either sent or unsent
- * @param lateMsMax the longest that an event was handed to the socket after it was due
+ * @param lateMsMax the longest delay of an event between being due and handed to the socket
  */
 final case class FeedStatus(
     sent: Long = 0,
@@ -51,15 +51,19 @@ object FeedStatus {
   val Gone = "gone"
 }
 
-/** The reader closed the connection. Unlike a log that cannot be written, it is told and no fault. */
+/**
+ * The reader closed the connection. Unlike a log that cannot be written, this is reported, not an
+ * error.
+ */
 final private class ReaderGone(cause: IOException) extends Exception(cause)
 
 /**
- * Sends events at their times to one reader. One thread owns the socket, which never blocks it: so
- * a slow reader delays no event beyond the buffer, and is seen in `unsent`.
+ * Sends events at their times to one reader. One thread owns the socket, which never blocks it: a
+ * slow reader delays no event beyond the buffer, and shows in `unsent`.
  *
- * @param log gets every event really sent, in order; flushed before the feed says that it is done
- * @param publish is told the status after every slot
+ * @param log gets every event actually sent, in order; flushed before the feed reports that it is
+ * done
+ * @param publish gets the status after every slot
  */
 final class EventFeed(
     plan: FeedPlan,
@@ -75,7 +79,7 @@ final class EventFeed(
   private var offered = 0L
   private var status = FeedStatus(reader = FeedStatus.Connected)
 
-  /** Events of one slot on their way. */
+  /** The events of one slot being sent. */
   final private class Chunk(val events: Long, val dueNs: Long, text: String) {
     val bytes: ByteBuffer = ByteBuffer.wrap(text.getBytes(UTF_8))
 
@@ -116,7 +120,7 @@ final class EventFeed(
   private def ended: Boolean = offered == plan.events &&
     (pending.isEmpty || elapsedNs > plan.dueNs(plan.events) + plan.drainMs * 1000000)
 
-  /** Takes what has come due since the last slot into the buffer, as far as there is room. */
+  /** Moves what has come due since the last slot into the buffer, as far as there is room. */
   private def offer(due: Long): Unit = {
     val taken = math.min(due - offered, plan.buffered - waiting)
     if (taken > 0) {

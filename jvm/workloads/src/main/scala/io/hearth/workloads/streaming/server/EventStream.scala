@@ -26,7 +26,7 @@ object EventStream {
     ),
     EventStream(
       "points",
-      "vectors around 8 centres: numbers parted by blanks",
+      "vectors around 8 centres: numbers separated by blanks",
       seed => Points.line(seed, _)
     ),
     EventStream(
@@ -36,11 +36,13 @@ object EventStream {
     )
   )
 
-  /** @throws UserError where there is none of this name */
+  /** @throws UserError where none has this name */
   def named(name: String): EventStream =
     all
       .find(_.name == name)
       .getOrElse(
-        throw new UserError(s"'$name' is no stream: use one of ${all.map(_.name).mkString(", ")}")
+        throw new UserError(
+          s"'$name' is not a stream: use one of ${all.map(_.name).mkString(", ")}"
+        )
       )
 }

@@ -5,7 +5,7 @@ import java.util.SplittableRandom
 /** The random numbers of one event. */
 private[server] object EventRandom {
 
-  /** Negative indices are no events: they give what all events of a seed share. */
+  /** Negative indices are not events: they give what all events of a seed share. */
   def apply(seed: Long, index: Long): SplittableRandom =
     new SplittableRandom(new SplittableRandom(seed).nextLong() + index)
 }
@@ -43,7 +43,7 @@ object Labelled {
 
 private object Decimals {
 
-  /** Four decimals each, parted by blanks. */
+  /** Four decimals each, separated by blanks. */
   def text(values: Seq[Double]): String =
     values.map(value => Math.round(value * 1e4) / 1e4).mkString(" ")
 }

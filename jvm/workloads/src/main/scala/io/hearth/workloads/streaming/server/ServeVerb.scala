@@ -14,19 +14,20 @@ import io.hearth.workloads.{Arguments, Json, Parameter, Settings, UserError}
 /**
  * The verb `serve STREAM`: a data server on loopback for one reader. It sends events at a steady
  * rate from the moment the reader connects, and afterwards keeps the connection and answers
- * `GET /status` on its control port until it is ended; it ends by itself with `--parent PID`.
+ * `GET /status` on its control port until it is stopped; with `--parent PID` it ends with that
+ * process.
  *
- * The status: `sent`, `unsent`, `done`, `late_ms_max` and `reader` as in [[FeedStatus]], beside
+ * The status: `sent`, `unsent`, `done`, `late_ms_max` and `reader` as in [[FeedStatus]], plus
  * `stream`, `seed`, `rate`, `events`.
  */
 object ServeVerb {
 
   val parameters: Seq[Parameter] = Seq(
-    Parameter.whole("rate", 10, "events a second"),
-    Parameter.whole("events", 100, "how many events in all", most = Long.MaxValue),
-    Parameter.whole("seed", 1, "of the events", least = 0, most = Long.MaxValue),
-    port("port", "of the data; 0: any free one"),
-    port("control-port", "of the status; 0: any free one"),
+    Parameter.whole("rate", 10, "events per second"),
+    Parameter.whole("events", 100, "number of events in total", most = Long.MaxValue),
+    Parameter.whole("seed", 1, "seed of the events", least = 0, most = Long.MaxValue),
+    port("port", "port of the data; 0: any free one"),
+    port("control-port", "port of the status; 0: any free one"),
     Parameter("log", "", "file that gets every event sent; empty: none"),
     Parameter("ready", "", "file that gets the ports as JSON once both are open; empty: none"),
     Parameter.whole("parent", 0, "process id to end with; 0: none", least = 0)
@@ -43,7 +44,7 @@ object ServeVerb {
     val log = openLog(settings.text("log"))
     announce(settings.text("ready"), listener, control)
     val channel = listener.accept()
-    // One reader: whoever comes later is refused, and not left to wait for events for ever.
+    // One reader: later ones are refused rather than left waiting for events.
     listener.close()
     val plan = FeedPlan.of(settings.long("events"), settings.long("rate"))
     new EventFeed(plan, stream.lines(settings.long("seed")), channel, log, status.set).run()
@@ -66,7 +67,7 @@ object ServeVerb {
   }
 
   private def taken(name: String, port: Int): UserError =
-    new UserError(s"--$name: $port is taken by another process: choose another, or 0 for any free")
+    new UserError(s"--$name: $port is used by another process: choose another, or 0 for any free")
 
   private def controlPort(settings: Settings, status: () => String): HttpServer = {
     val port = settings.int("control-port")
@@ -106,7 +107,9 @@ object ServeVerb {
     if (parent > 0) {
       val process = ProcessHandle.of(parent)
       if (process.isEmpty)
-        throw new UserError(s"--parent: no process $parent: give the id of one that runs, or 0")
+        throw new UserError(
+          s"--parent: process $parent does not exist: give the id of a running one, or 0"
+        )
       process.get.onExit().thenRun(() => Runtime.getRuntime.halt(0))
       ()
     }
