@@ -27,6 +27,7 @@ python_tests() {
 
 case $tier in
 all)
+    export HEARTH_PROPERTIES="${HEARTH_PROPERTIES:-300}" # `check` takes a third of that
     jvm
     python_linters
     python_tests
