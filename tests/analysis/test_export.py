@@ -52,5 +52,5 @@ def read(file: Path) -> list[dict[str, object]]:
 
 
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="'xls' is no format"):
+    with pytest.raises(UserError, match="'xls' is not a format"):
         export(analyse_event_log(LOG), None, tmp_path, "xls")

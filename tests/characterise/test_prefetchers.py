@@ -79,7 +79,7 @@ def test_a_value_that_cannot_be_put_back_is_said_and_not_hidden(tmp_path: Path) 
     file = tmp_path / "setting"
     file.write_bytes(b"1")
     before, wanted = Cell(file, 0, b"1"), Cell(file, 0, b"0")
-    with pytest.raises(UserError, match="could not be written back"), changed([before], [wanted]):
+    with pytest.raises(UserError, match="could not be restored"), changed([before], [wanted]):
         file.unlink()
 
 

@@ -47,7 +47,11 @@ def test_balanced_switches_it_on_and_unbound_off_where_the_kernel_can(tmp_path: 
 
 @pytest.mark.parametrize(
     ("names", "word"),
-    [(["native", "nativ"], "'nativ' is no arm"), (["native"], "two arms"), (["bound"] * 2, "once")],
+    [
+        (["native", "nativ"], "'nativ' is not an arm"),
+        (["native"], "two arms"),
+        (["bound"] * 2, "once"),
+    ],
 )
 def test_arms_that_make_no_comparison_are_refused(names: list[str], word: str) -> None:
     with pytest.raises(UserError, match=word):

@@ -156,7 +156,7 @@ def running(mark: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--arms", "nativ,bound", "x.py"], "'nativ' is no arm"),
+        (["--arms", "nativ,bound", "x.py"], "'nativ' is not an arm"),
         (["--arms", "native", "x.py"], "needs two arms or more"),
         (["--arms", "native,docker", "x.py"], "nothing to compare with the baseline: docker:"),
         (["--unbound", "x.py"], "--unbound: each arm sets it: leave it out"),

@@ -126,7 +126,7 @@ def test_runs_of_a_comparison_count_that_a_full_disk_does_not_take(
     full = fill(small)
     for _ in range(20):
         kept.keep(run)
-    assert "does not hold this result: No space left on device" in capsys.readouterr().err
+    assert "could not take this result: No space left on device" in capsys.readouterr().err
     full.unlink()
     kept.keep(replace(run, turn=Turn("job", "bound", 0)))
     assert len(kept.outcomes) == 21

@@ -150,7 +150,7 @@ def test_a_run_is_found_by_the_beginning_or_the_end_of_its_id(tmp_path: Path) ->
     name = second.directory.name
     assert find_record(tmp_path, name[-4:]).id == name
     assert find_record(tmp_path, "last").id in (first.directory.name, name)
-    with pytest.raises(UserError, match="means 2 records"):
+    with pytest.raises(UserError, match="matches 2 records"):
         find_record(tmp_path, name[:4])
     with pytest.raises(UserError, match="no run 'other'"):
         find_record(tmp_path, "other")

@@ -15,6 +15,7 @@ from hearth.measure.probes import schedstat
 from hearth.measure.probes.base import Target
 from hearth.measure.probes.schedstat import Schedstat
 from hearth.model.processes import start_ticks
+from support import eventually
 
 OURSELVES = Target(os.getpid(), start_ticks(os.getpid()) or 0, "driver")
 
@@ -60,7 +61,8 @@ def test_the_files_of_threads_and_processes_that_ended_are_closed() -> None:
     with waiting_thread() as waits:
         told = dict(files.of(OURSELVES))
         assert open_files() == at_first + len(told)
-    assert waits not in dict(files.of(OURSELVES))
+    # A thread is gone from /proc a moment after it was joined.
+    eventually("the thread is gone", lambda: waits not in dict(files.of(OURSELVES)), 10)
     assert open_files() == at_first + len(told) - 1
     files.keep_only([])
     assert open_files() == at_first

@@ -112,13 +112,13 @@ def test_a_second_reader_is_refused() -> None:
 def test_a_port_that_is_taken_is_named_in_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(UserError, match=f"--port: {port} is taken") as error:
+        with pytest.raises(UserError, match=f"--port: {port} is used by another process") as error:
             DataServer("text", 10, 10, 1, None, port=port).__enter__()
     assert "\n" not in str(error.value)
 
 
 def test_an_unknown_stream_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(UserError, match="'clocks' is no stream: use one of text, clicks"):
+    with pytest.raises(UserError, match="'clocks' is not a stream: use one of text, clicks"):
         DataServer("clocks", 10, 10, 1, None).__enter__()
 
 

@@ -145,7 +145,7 @@ def test_a_killed_maker_and_its_child_leave_no_lock(tmp_path: Path) -> None:
         text=True,
     )
     assert waiter.stderr is not None
-    assert "waiting for another hearth that makes" in waiter.stderr.readline()
+    assert "waiting for another process that is making" in waiter.stderr.readline()
     assert not (tmp_path / "second").exists(), "two may not make the same data"
     os.kill(holder.pid, signal.SIGKILL)
     holder.wait()

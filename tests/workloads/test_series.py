@@ -176,7 +176,7 @@ def test_results_of_other_versions_are_refused(
 @pytest.mark.parametrize("text", ["hello\n", '{"a": 1}\n', "[]\n", '{"record": "case"}\n', "7\n"])
 def test_a_file_of_something_else_is_never_written_to(tmp_path: Path, text: str) -> None:
     (tmp_path / "r.jsonl").write_text(text)
-    with pytest.raises(UserError, match="holds no results of hearth bench"):
+    with pytest.raises(UserError, match="is not a results file"):
         results(tmp_path)
     assert (tmp_path / "r.jsonl").read_text() == text
 

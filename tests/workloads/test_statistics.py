@@ -142,7 +142,7 @@ def test_two_pairs_have_a_ratio_and_no_interval() -> None:
     ("values", "base"), [([1.0], [1.0, 2.0]), ([], []), ([1.0], [0.0]), ([1.0, 2.0], [1.0, -1.0])]
 )
 def test_what_are_no_pairs_is_refused(values: list[float], base: list[float]) -> None:
-    with pytest.raises(ValueError, match=r"no pairs|says nothing"):
+    with pytest.raises(ValueError, match=r"not pairs|says nothing"):
         paired_ratio(values, base)
 
 

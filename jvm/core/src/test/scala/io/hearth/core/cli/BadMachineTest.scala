@@ -20,7 +20,7 @@ class BadMachineTest extends AnyFunSuite {
   private def inDirectory(use: Path => Unit): Unit = Fixture(Map.empty).in(use)
 
   test("a directory without sysfs") {
-    inDirectory(dir => refused(dir.toString, "holds no sysfs"))
+    inDirectory(dir => refused(dir.toString, "contains no sysfs"))
   }
 
   test("a capture that was cut off, compressed or not") {
@@ -84,7 +84,7 @@ class BadMachineTest extends AnyFunSuite {
         "box2.json"
       )
     ) {
-      refused(name, s"no file or directory has the name '$name'")
+      refused(name, s"no file or directory is named '$name'")
       assert(!Child.verb("topology", "--machine", name).err.contains("memory-only"), name)
     }
     refused("2 nodes of 64 GB, 8 kernels", "memory-only nodes of SIZE")

@@ -55,7 +55,9 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
     }
   }
 
-  test("no RDD's partitions are set, nor fewer for a shuffle of unknown input than Spark would take") {
+  test(
+    "no RDD's partitions are set, nor fewer for a shuffle of unknown input than Spark would take"
+  ) {
     forAll(GeneratedMachines.restricted) { case (topology, occupied) =>
       planned(topology, Workload.unknown, Limits.none, occupied).foreach { plan =>
         assert(!plan.conf.contains("spark.default.parallelism"))

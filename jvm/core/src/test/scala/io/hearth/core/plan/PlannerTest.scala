@@ -276,7 +276,9 @@ class PlannerTest extends AnyFunSuite {
     assert(!asked.conf.contains("spark.sql.shuffle.partitions"))
   }
 
-  test("of an unknown input Spark's own number of shuffle partitions stands, unless it is too few") {
+  test(
+    "of an unknown input Spark's own number of shuffle partitions stands, unless it is too few"
+  ) {
     val small = plan(power8)
     assert(!small.conf.contains("spark.sql.shuffle.partitions"))
     assert(because(small, "shuffle partitions").contains("at least two for each of the 96 tasks"))

@@ -94,7 +94,7 @@ class AllowedTest extends AnyFunSuite {
 
   test("memory nodes allowed that do not exist are replaced by all, with a warning") {
     val t = Machines.twoNodes.set("proc/self/status", "Mems_allowed_list:\t7").read()
-    assert(t.allowed.nodes == ids("0-1") && t.warnings.exists(_.contains("none of 0-1")))
+    assert(t.allowed.nodes == ids("0-1") && t.warnings.exists(_.contains("not among 0-1")))
   }
 
   private def ids(text: String): IdSet = IdSet.parse(text).fold(fail(_), identity)

@@ -65,7 +65,7 @@ class GathererTest extends AnyFunSuite {
       captured(root) { file =>
         Files.writeString(file, "mine")
         val error = intercept[UserError](new Gatherer(root).write(file, force = false))
-        assert(error.getMessage.contains("it exists already; use --force"))
+        assert(error.getMessage.contains("it already exists; use --force"))
         assert(Files.readString(file) == "mine")
         assert(new Gatherer(root).write(file, force = true).bytes > 100)
       }
@@ -79,7 +79,7 @@ class GathererTest extends AnyFunSuite {
         def message(path: Path) =
           intercept[UserError](gatherer.write(path, force = true)).getMessage
         assert(message(directory).contains("it is a directory"))
-        assert(message(directory.resolve("no/such.tar.gz")).contains("no is no directory"))
+        assert(message(directory.resolve("no/such.tar.gz")).contains("no is not a directory"))
         assert(
           message(Path.of("/proc/hearth.tar.gz")).contains("cannot be written to /proc/hearth")
         )
