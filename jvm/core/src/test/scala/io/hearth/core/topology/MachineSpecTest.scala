@@ -95,7 +95,7 @@ class MachineSpecTest extends AnyFunSuite {
       "2 packages, 3 nodes of 1 GB, 1 core" -> "cannot be divided evenly among 2 packages",
       "2 nodes of 1 GB, 6 cores, l3 of 4 cores" -> "cannot be divided evenly into caches of 4",
       "2 nodes of 1 GB, 1 core, distances 10 20 / 20 10 / 20 20" -> "2 rows of 2 values are needed",
-      "1024 nodes of 1 GB, 65 cores" -> "66560 CPUs are more than the 65536",
+      "1024 nodes of 1 GB, 65 cores" -> "66560 CPUs exceed the 65536",
       "99999999999 nodes of 1 GB, 1 core" -> "appears where a number from 1 to 65536",
       "2 packages of 1 GB, 2 nodes, 1 core" -> "the memory is given with the packages",
       "1 node of 1 GB, 1 core, distance 20 within node" -> "'node' appears where package is expected",

@@ -189,7 +189,7 @@ class GeneratorTest extends AnyFunSuite {
     def sized(size: String): DataSet = DataSet.of(Text, "1", size, defaults(Text))
     assert(
       refusal(sized("100k")) ===
-        "--size: 100k is below the least, 262144 bytes: give 256k or more"
+        "--size: 100k is below the minimum of 262144 bytes: give 256k or more"
     )
     assert(refusal(sized("2000t")).contains("above the most"))
     assert(refusal(sized("many")).contains("'many' is not a size"))

@@ -51,21 +51,23 @@ class StreamReportTest extends AnyFunSuite {
 
   test("windows that do not fit the batches are refused by name") {
     val slide = intercept[UserError](settings("slide-s" -> "3", "window-s" -> "6"))
-    assert(slide.getMessage.startsWith("--slide-s: 3 is no multiple of the batch interval (2.0 s)"))
+    assert(
+      slide.getMessage.startsWith("--slide-s: 3 is not a multiple of the batch interval (2.0 s)")
+    )
     val window = intercept[UserError](settings("window-s" -> "15", "slide-s" -> "10"))
     assert(
-      window.getMessage.startsWith("--window-s: 15 is no multiple of the batch interval (2.0 s)")
+      window.getMessage.startsWith("--window-s: 15 is not a multiple of the batch interval (2.0 s)")
     )
     settings("window-s" -> "16", "slide-s" -> "10")
     val structured = Map("api" -> "structured", "window-s" -> "16", "slide-s" -> "10")
     val job = SlidingPageCounts
     val panes =
       intercept[UserError](job.fit(Settings.of(job.name, job.parameters, structured)))
-    assert(panes.getMessage.startsWith("--window-s: 16 is no multiple of --slide-s (10.0 s)"))
+    assert(panes.getMessage.startsWith("--window-s: 16 is not a multiple of --slide-s (10.0 s)"))
     val short = intercept[UserError](settings("short-window-s" -> "5"))
     assert(
       short.getMessage.startsWith(
-        "--short-window-s: 5 is no multiple of the batch interval (2.0 s)"
+        "--short-window-s: 5 is not a multiple of the batch interval (2.0 s)"
       )
     )
   }

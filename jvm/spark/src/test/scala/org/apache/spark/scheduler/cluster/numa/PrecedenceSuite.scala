@@ -57,7 +57,7 @@ class PrecedenceSuite extends AnyFunSuite {
 
   test("what a program sets in code stands, for every key that hearth derives") {
     val plan = submitted(Limits.none)
-    assert(derived(plan).size >= 13)
+    assert(derived(plan).size >= 12)
     for (key <- derived(plan)) withClue(key)(withDriver(plan) { (conf, before) =>
       conf.set(key, another(key))
       applied(conf, before, plan.master)
