@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from application import APPS, Outcome, Site, beyond
@@ -19,7 +21,7 @@ from support import eventually, require
 pytestmark = pytest.mark.spark
 
 FORCED = ("--executors", "2", "--cores", "1", "--memory", "512m")
-ABSENT = "unix:///nowhere/docker.sock"
+IMAGE = "hearth-empty:1"
 
 
 @pytest.fixture
@@ -72,77 +74,107 @@ def nothing_is_left(site: Site) -> None:
     eventually("no container left", lambda: containers() == [], 15)
 
 
-def test_executors_and_their_python_workers_are_held_by_the_cpusets_of_their_containers(
-    contained: Site,
+@pytest.fixture
+def outside(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What lies elsewhere than the driver runs: a home, data that are named, data that are not."""
+    root = tmp_path_factory.mktemp("outside")
+    for name in ("home/.ssh", "named", "unnamed"):
+        (root / name).mkdir(parents=True)
+        (root / name / "list.csv").write_text("a\n1\n2\n")
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    monkeypatch.setenv("HOME", str(root / "home"))
+    monkeypatch.setenv("TMPDIR", str(root / "home"))
+    return root
+
+
+def test_tasks_in_containers_have_their_cpus_and_files_and_see_no_others(
+    contained: Site, outside: Path, engine: str, monkeypatch: pytest.MonkeyPatch
 ):
-    outcome = run(contained, "placement.py")
-    assert outcome.code == 0, outcome.log[-4000:]
-    workers = outcome.report["workers"]
-    assert {w["cpus"] for w in workers} == {"0", "1"}
-    assert {w["policy"] for w in workers} == {"default"}  # no memory policy: the cpuset binds
-    placement = contained.document("placement.json")["executors"]
+    secret = {"spark__authenticate": "true", "spark__authenticate__secret": "hush"}
+    served = {"spark__ui__enabled": "true", "spark__ui__port": "0"}
+    hidden = [outside / name for name in ("home/list.csv", "home/.ssh", "unnamed")]
+    hidden += [Path(name) for name in ("/etc/shadow", "/etc/ssl/private", "/var/log")]
+    hidden.append(Path(engine.removeprefix("unix://") or "/var/run/docker.sock"))
+    shown = [outside / "named/list.csv", Path("/usr/bin/env"), Path("/etc/passwd"), contained.root]
+    monkeypatch.setenv("PROBES", ":".join(map(str, hidden + shown)))
+    monkeypatch.setenv("UNNAMED", str(outside / "unnamed"))
+    outcome = run(contained, "contained.py", str(outside / "named"), **secret, **served)
+    report = outcome.report
+    its_workers_are_held_by_its_cpuset(contained, report)
+    # Whatever they ask of the kernel.
+    assert [own for own, _ in report["tried"]] == [[0], [1]]
+    assert all(after == own for own, after in report["tried"])
+    (sight,) = report["sight"]
+    assert sight["seen"] == list(map(str, shown))
+    (writes,) = report["writes"]
+    refused = "Read-only file system"
+    assert writes.pop("named") == "written"
+    assert writes.pop("unnamed") == "No such file or directory"
+    assert writes == {"tmp": refused, "usr": refused, "root": refused}
+    assert report["read"] == ["1", "2"]
+    assert report["saved"] == [0, 1, 2, 3]
+    assert report["shuffle"]["right"]
+    assert report["shuffle"]["shuffleRemoteBytesRead"] == 0  # read from each other's files
+    assert report["shuffle"]["shuffleLocalBytesRead"] > 0
+    assert "list.csv" in report["failure"]
+    remedy = f"spark.hearth.docker.mounts={outside / 'unnamed'}"
+    assert outcome.log.count(remedy) == 1, outcome.log[-3000:]
+    nothing_is_left(contained)
+
+
+def its_workers_are_held_by_its_cpuset(site: Site, report: dict[str, Any]) -> None:
+    workers = report["workers"]
+    assert {tuple(w["policy"]) for w in workers} == {("default",)}  # the cpuset binds
+    placement = site.document("placement.json")["executors"]
     assert [e["verdict"] for e in placement] == ["as planned"] * 2
     for executor in placement:
         assert executor["kernel"]["mems_allowed"] == executor["planned_memory_nodes"]
-        mine = {w["cpus"] for w in workers if w["executor_pid"] == executor["pid"]}
+        mine = {w["cpus"] for w in workers if w["executor"] == executor["pid"]}
         assert mine == {executor["planned_cpus"]}
-    assert contained.document("run.json")["launcher"] == "docker"
-    nothing_is_left(contained)
+    assert site.document("run.json")["launcher"] == "docker"
 
 
-def test_what_leaves_its_cpus_in_a_process_cannot_leave_those_of_a_container(contained: Site):
-    outcome = run(contained, "escape.py")
-    tried = outcome.report["tried"]
-    assert sorted(own for own, _ in tried) == ["0", "1"]
-    assert all(after == own for own, after in tried)
-    nothing_is_left(contained)
-
-
-def test_shuffle_blocks_are_read_from_the_files_of_another_container(contained: Site):
-    served = {"spark__ui__enabled": "true", "spark__ui__port": "0"}
-    report = run(contained, "shuffle.py", **served).report
-    assert report["right"]
-    assert report["executors"] == 2
-    assert report["shuffleRemoteBytesRead"] == 0
-    nothing_is_left(contained)
-
-
-def test_the_secret_that_executors_need_reaches_those_in_containers(contained: Site):
-    """By the environment: a command line is for all to read."""
-    secret = {"spark__authenticate": "true", "spark__authenticate__secret": "hush"}
-    outcome = run(contained, "escape.py", **secret)
-    assert outcome.report["tried"], outcome.log[-3000:]
-    nothing_is_left(contained)
-
-
-@pytest.mark.parametrize("victim", ["jvm", "container", "client"])
-def test_what_is_killed_is_replaced_in_the_same_place_and_the_job_completes(
-    contained: Site, victim: str
-):
-    process = start(contained, "pause.py", "4", "6")
-    eventually("two executors", lambda: len(contained.executors()) == 2, 60)
+def test_what_is_killed_is_replaced_in_the_same_place_though_the_image_is_gone(contained: Site):
+    enough = contained.root / "enough"
+    process = start(contained, "losses.py", str(enough))
+    eventually("two containers", lambda: len(cpusets()) == 2, 120)
     eventually("tasks", lambda: "Starting task" in contained.log, 90)
+    docker("rmi", "--force", IMAGE)
+    for victim in ("jvm", "container", "client"):
+        kill_one(contained, victim)
+    assert docker("image", "ls", "--quiet", IMAGE) != ""
+    lost = r"Lost executor \d+ \(place \d+, process \d+\): exit 137: killed by SIGKILL"
+    assert len(re.findall(lost, contained.log)) == 3
+    enough.touch()
+    output, _ = process.communicate(timeout=180)
+    assert process.returncode == 0
+    assert 'RESULT {"counts": [8]}' in output
+    nothing_is_left(contained)
+
+
+def kill_one(site: Site, victim: str) -> None:
+    """Ends the executor that was started last but one, in one of three ways, and awaits another."""
+    eventually("two executors", lambda: len(site.executors()) == 2, 60)
     before = cpusets()
-    name = next(n for n in before if n.endswith("-0"))
+    name, pid = oldest(site)
     if victim == "container":
         docker("rm", "--force", name)
     else:
-        (executor,) = first_executor(contained)
         (client,) = clients(name)
         if victim == "client":  # its executor cannot end by itself then
-            os.kill(executor, signal.SIGSTOP)
-        os.kill(client if victim == "client" else executor, signal.SIGKILL)
-    eventually("a replacement", lambda: name not in cpusets() and len(cpusets()) == 2, 30)
+            os.kill(pid, signal.SIGSTOP)
+        os.kill(client if victim == "client" else pid, signal.SIGKILL)
+    eventually("a replacement", lambda: name not in cpusets() and len(cpusets()) == 2, 60)
     assert sorted(cpusets().values()) == sorted(before.values()) == ["0", "1"]
-    output, _ = process.communicate(timeout=180)
-    assert process.returncode == 0
-    assert '{"counted": 6}' in output
-    assert "exit 137: killed by SIGKILL" in contained.log
-    nothing_is_left(contained)
 
 
-def first_executor(site: Site) -> list[int]:
-    return [pid for pid, words in site.executors().items() if words["--executor-id"] == "0"]
+def oldest(site: Site) -> tuple[str, int]:
+    """The container of the executor with the smallest id, and its process."""
+    ids = {int(words["--executor-id"]): pid for pid, words in site.executors().items()}
+    first = min(ids)
+    (name,) = [name for name in cpusets() if name.endswith(f"-{first}")]
+    return name, ids[first]
 
 
 @pytest.mark.parametrize("moment", ["busy", "starting"])
@@ -191,36 +223,11 @@ def test_where_the_engine_dies_the_application_ends_and_no_executor_stays(
     assert "Cannot connect to the Docker daemon" in site.log
 
 
-def test_without_an_engine_the_application_ends_and_says_so(
-    site: Site, engine: str, monkeypatch: pytest.MonkeyPatch
-):
-    assert engine != ABSENT
-    monkeypatch.setenv("DOCKER_HOST", ABSENT)
-    outcome = run(site, "pause.py", "1")
+def test_a_mount_that_is_not_there_ends_the_application_before_an_executor_starts(contained: Site):
+    outcome = run(contained, "pause.py", "1", spark__hearth__docker__mounts="/usr,/nowhere:rw")
     assert outcome.code != 0
-    assert "spark.hearth.launcher: docker cannot be used here: " in outcome.log
-    assert "/nowhere/docker.sock" in outcome.log
-    assert site.leftovers() == []
-
-
-def test_without_the_command_the_application_ends_and_says_what_to_install(
-    site: Site, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """All programs of this machine but docker."""
-    assert engine
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    for folder in reversed(os.environ["PATH"].split(":")):
-        for program in Path(folder).glob("*"):
-            link = programs / program.name
-            if program.name != "docker":
-                link.unlink(missing_ok=True)
-                link.symlink_to(program)
-    monkeypatch.setenv("PATH", str(programs))
-    outcome = run(site, "pause.py", "1")
-    assert outcome.code != 0
-    assert "there is no docker command here: install Docker" in outcome.log
-    assert site.leftovers() == []
+    assert "spark.hearth.docker.mounts: '/nowhere' is not there" in outcome.log
+    nothing_is_left(contained)
 
 
 def test_cpus_that_the_engine_refuses_end_the_application_with_its_words(contained: Site):
@@ -243,24 +250,12 @@ def hearth(site: Site, *words: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def test_a_profile_sees_executors_in_containers_as_it_sees_processes(contained: Site):
-    quiet = ("--conf", "spark.ui.enabled=false", "--no-summary")
-    hearth(contained, "profile", "--docker", *FORCED, *quiet, str(APPS / "pause.py"), "3")
-    (record,), problems = list_records(contained.root / "state")
-    assert problems == []
-    rows = [json.loads(line) for line in (record.directory / "processes.jsonl").open()]
-    executors = {row["pid"]: row for row in rows if row.get("role") == "executor"}
-    assert {row["cpus_allowed"] for row in executors.values()} == {"0", "1"}
-    logs = {log.name for log in (record.directory / "gc").glob("executor-*.log")}
-    assert logs == {f"executor-{pid}.log" for pid in executors}
-    sampled = [json.loads(line) for line in (record.directory / "samples/process.jsonl").open()]
-    assert executors.keys() <= {row["pid"] for row in sampled}
-
-
-def test_compare_runs_the_docker_arm_and_submit_uses_it_when_it_is_kept(contained: Site):
+def test_compare_measures_the_docker_arm_as_the_others_and_submit_uses_it_when_it_is_kept(
+    contained: Site,
+):
     arms = ("--arms", "docker,bound", "--repeat", "1", "--warmup", "0", "--keep", "--json")
-    application = str(APPS / "tiny.py")
-    done = hearth(contained, "compare", *arms, *FORCED, application)
+    application = str(APPS / "pause.py")
+    done = hearth(contained, "compare", *arms, *FORCED, application, "2")
     document = json.loads(done.stdout)
     assert [(arm["name"], len(arm["seconds"])) for arm in document["arms"]] == [
         ("docker", 1),
@@ -270,11 +265,26 @@ def test_compare_runs_the_docker_arm_and_submit_uses_it_when_it_is_kept(containe
     runs = contained.root / "state" / "runs"
     documents = [json.loads(file.read_text()) for file in runs.glob("*/run.json")]
     assert sorted(document["launcher"] for document in documents) == ["docker", "process"]
-    told = hearth(contained, "submit", "--dry-run", application)
+    told = hearth(contained, "submit", "--dry-run", application, "2")
     assert "kept choice 'docker'" in told.stderr
     assert "spark.hearth.launcher=docker" in told.stdout
     assert "local-numa[2x1]" in told.stdout  # as compared, though the plan here is one JVM
     eventually("no container left", lambda: containers() == [], 15)
+    its_executors_are_measured(contained)
+
+
+def its_executors_are_measured(site: Site) -> None:
+    records, problems = list_records(site.root / "state")
+    assert problems == []
+    assert len(records) == 2
+    for record in records:
+        rows = [json.loads(line) for line in (record.directory / "processes.jsonl").open()]
+        executors = {row["pid"]: row for row in rows if row.get("role") == "executor"}
+        assert {row["cpus_allowed"] for row in executors.values()} == {"0", "1"}
+        logs = {log.name for log in (record.directory / "gc").glob("executor-*.log")}
+        assert logs == {f"executor-{pid}.log" for pid in executors}
+        samples = (record.directory / "samples/process.jsonl").open()
+        assert executors.keys() <= {json.loads(line)["pid"] for line in samples}
 
 
 def test_a_killed_comparison_leaves_no_container(contained: Site):

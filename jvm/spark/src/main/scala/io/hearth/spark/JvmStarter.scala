@@ -1,6 +1,6 @@
 package io.hearth.spark
 
-import io.hearth.core.launch.{BoundLauncher, Docker, LaunchSpec}
+import io.hearth.core.launch.{BoundLauncher, LaunchSpec}
 
 /** Starts the JVMs of executors. */
 trait JvmStarter {
@@ -14,23 +14,13 @@ trait JvmStarter {
    * @throws io.hearth.core.affinity.BindingRefused when the kernel refuses; nothing was started
    */
   def start(spec: LaunchSpec, executorId: String): Process
+
+  /** Says what to do where the way in which JVMs are started has made a task fail. */
+  def taskFailed(error: String): Unit
 }
 
-object JvmStarter {
-  def of(launcher: Launcher, appId: String): JvmStarter = launcher match {
-    case Launcher.AsProcess => Processes
-    case Launcher.InContainer => new Containers(appId)
-  }
-
-  private object Processes extends JvmStarter {
-    override def prepare(): Unit = ()
-    override def start(spec: LaunchSpec, executorId: String): Process =
-      BoundLauncher.start(spec)
-  }
-
-  private class Containers(appId: String) extends JvmStarter {
-    override def prepare(): Unit = Docker.prepare()
-    override def start(spec: LaunchSpec, executorId: String): Process =
-      Docker.start(spec, Docker.containerName(s"hearth-$appId-$executorId"))
-  }
+object Processes extends JvmStarter {
+  override def prepare(): Unit = ()
+  override def start(spec: LaunchSpec, executorId: String): Process = BoundLauncher.start(spec)
+  override def taskFailed(error: String): Unit = ()
 }

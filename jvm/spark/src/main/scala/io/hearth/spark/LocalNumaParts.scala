@@ -5,6 +5,7 @@ package io.hearth.spark
  *
  * @param initialExecutors how many are started before the application begins
  * @param announce tells executors, by settings, what they are to know
+ * @param taskFailed is given the error of each task that has failed with one
  * @param supervise what deals with executors that end, for a scheduler
  */
 final case class LocalNumaParts(
@@ -15,5 +16,6 @@ final case class LocalNumaParts(
     pool: ExecutorPool,
     placement: PlacementWatch,
     announce: () => Unit,
+    taskFailed: String => Unit,
     supervise: SchedulerSide => ExecutorSupervisor
 )

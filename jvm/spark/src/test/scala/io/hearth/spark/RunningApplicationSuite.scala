@@ -225,6 +225,7 @@ object World {
     var refuse = false
 
     override def prepare(): Unit = ()
+    override def taskFailed(error: String): Unit = ()
     override def start(spec: LaunchSpec, executorId: String): Process = {
       if (refuse && spec.binding.nonEmpty)
         throw new BindingRefused(

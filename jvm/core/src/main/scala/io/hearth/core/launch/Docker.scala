@@ -15,28 +15,26 @@ import io.hearth.core.UserError
  * --cpuset-cpus --cpuset-mems`; cpuset(7)). A cpuset is stronger than a mask and a memory policy: no
  * process in it can leave it.
  *
- * The container has the machine's own directories, process ids, network and shared memory, and the
- * image is empty: only the cpuset differs from a plain process, an application needs no image, and
- * the kernel's view is read as for any process.
+ * The container has those of the machine's files that it needs, at their own places, and the machine's
+ * process ids, network and shared memory; the image holds nothing. So an application needs no image of its
+ * own, and the kernel's view of it is read as that of any process. All that is not mounted is read-only:
+ * what a task writes there would be lost without a word.
  */
 object Docker {
 
   /** An empty image, created where it is missing, so that nothing has to be downloaded. */
   val Image: String = "hearth-empty:1"
 
+  private val Client = Vector("docker")
   private val StartSeconds = 60L
   private val AnswerSeconds = 30L
   private val PollMillis = 50L
 
-  /** The kernel's and the engine's own directories, which each container has for itself. */
-  private val NotShared = Set("proc", "sys", "dev", "lost+found")
+  /** Makes sure that the engine and the image are available. @throws UserError saying what is missing */
+  def prepare(): Unit = prepare(Client)
 
-  /**
-   * Makes sure that the engine and the image are available. @throws UserError saying what is
-   * missing
-   */
-  def prepare(): Unit = {
-    val (code, said) = docker(Vector("image", "ls", "--quiet", Image))
+  private[launch] def prepare(client: Vector[String]): Unit = {
+    val (code, said) = answer(start(client ++ Vector("image", "ls", "--quiet", Image)))
     if (code != 0)
       throw new UserError(
         s"spark.hearth.launcher: docker cannot be used here: $said; start the engine, or join the " +
@@ -48,18 +46,18 @@ object Docker {
   /**
    * What runs: `docker run` with the JVM's own command line behind it.
    *
-   * @param directories of the machine, each at its own place in the container
+   * @param mounts what it sees of the machine's files
    * @param user numeric user and groups, the user's own group first
    * @param variables names of environment variables; their values are not for a command line
    */
   def command(
       spec: LaunchSpec,
       container: String,
-      directories: Vector[String],
+      mounts: Vector[Mount],
       user: User,
       variables: Vector[String]
   ): Vector[String] = {
-    val mounts = directories.flatMap(dir => Vector("--volume", s"$dir:$dir"))
+    val files = "--read-only" +: mounts.flatMap(mount => Vector("--mount", mount.option))
     val groups = user.groups.tail.flatMap(group => Vector("--group-add", group))
     val cpuset = spec.binding.toVector.flatMap(binding =>
       Vector("--cpuset-cpus", binding.cpus.toString) ++
@@ -77,7 +75,7 @@ object Docker {
       "none"
     ) ++
       Vector("--pid", "host", "--network", "host", "--ipc", "host") ++
-      Vector("--user", s"${user.id}:${user.groups.head}") ++ groups ++ cpuset ++ mounts ++
+      Vector("--user", s"${user.id}:${user.groups.head}") ++ groups ++ cpuset ++ files ++
       variables.flatMap(name => Vector("--env", name)) ++
       (Image +: inDirectory(spec.workDirectory)) ++ spec.command
   }
@@ -86,12 +84,13 @@ object Docker {
    * Starts a container and waits until its JVM is there.
    *
    * @param container its name, which no other container has
+   * @param mounts what it sees of the machine's files
    * @return the JVM, with its process id on this machine; ending it ends the container, which goes
    * @throws IOException when the container cannot be started, as where the engine refuses the cpuset
    */
-  def start(spec: LaunchSpec, container: String): Process = {
+  def start(spec: LaunchSpec, container: String, mounts: Vector[Mount]): Process = {
     val variables = (System.getenv.keySet.asScala ++ spec.environment.keySet).toVector.sorted
-    val words = command(spec, container, shared(Path.of("/")), User.own(), variables)
+    val words = command(spec, container, mounts, User.own(), variables)
     try run(spec, container, words)
     catch {
       case e: IOException if e.getMessage.contains("No such image") => // somebody removed it
@@ -118,15 +117,6 @@ object Docker {
   /** A name that Docker takes for a container ([a-zA-Z0-9][a-zA-Z0-9_.-]+), from any text. */
   def containerName(text: String): String = text.replaceAll("[^a-zA-Z0-9_.-]", "-")
 
-  /** The top-level directories that a container shares with the machine. */
-  private[launch] def shared(root: Path): Vector[String] =
-    Using
-      .resource(Files.list(root))(_.iterator.asScala.toVector)
-      .filter(path => Files.isDirectory(path) && !NotShared.contains(path.getFileName.toString))
-      .map(_.toString)
-      .filterNot(_.contains(':')) // which docker takes for a separator
-      .sorted
-
   private def awaitJvm(spec: LaunchSpec, container: String, client: Process): ProcessHandle = {
     val deadline = System.nanoTime + TimeUnit.SECONDS.toNanos(StartSeconds)
     var found = Option.empty[ProcessHandle]
@@ -152,14 +142,14 @@ object Docker {
   /** With the engine's message, else the JVM's last line. */
   private def notStarted(spec: LaunchSpec, client: Process): IOException = {
     val lines = Files.readAllLines(spec.stderr).asScala.filter(_.trim.nonEmpty)
-    val said = lines.find(_.startsWith("docker: ")).orElse(lines.lastOption)
+    val said = lines.findLast(_.startsWith("docker: ")).orElse(lines.lastOption)
     new IOException(
       s"docker run ended with ${client.exitValue}: ${said.getOrElse(s"see ${spec.stderr}")}"
     )
   }
 
   private def importImage(): Unit = {
-    val process = client(Vector("import", "-", Image))
+    val process = start(Client ++ Vector("import", "-", Image))
     // The end of a tar archive, and nothing before it: two records of zeros.
     try Using.resource(process.getOutputStream)(_.write(new Array[Byte](1024)))
     catch { case _: IOException => () } // it ended before; its message tells
@@ -167,10 +157,10 @@ object Docker {
     if (code != 0) throw new UserError(s"docker import $Image failed: $said")
   }
 
-  private def docker(words: Vector[String]): (Int, String) = answer(client(words))
+  private def docker(words: Vector[String]): (Int, String) = answer(start(Client ++ words))
 
-  private def client(words: Vector[String]): Process =
-    try new ProcessBuilder(("docker" +: words).asJava).redirectErrorStream(true).start()
+  private def start(words: Vector[String]): Process =
+    try new ProcessBuilder(words.asJava).redirectErrorStream(true).start()
     catch {
       case e: IOException =>
         throw new UserError(

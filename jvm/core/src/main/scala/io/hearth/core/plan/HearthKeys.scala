@@ -2,6 +2,8 @@ package io.hearth.core.plan
 
 import scala.util.Try
 
+import io.hearth.core.launch.Mount
+
 /**
  * The values that hearth's own keys accept, so that a wrong one is refused before anything runs.
  * `HearthConfig` declares them to Spark with these same values; a test holds the two together.
@@ -39,6 +41,10 @@ object HearthKeys {
     def accepts(text: String): Boolean = text.trim.nonEmpty
   }
 
+  case object Mounts extends Form(Mount.Grammar) {
+    def accepts(text: String): Boolean = Mount.parse(text).isRight
+  }
+
   val Hosts: OneOf = OneOf(Vector("node", "machine"))
   val Binding: OneOf = OneOf(Vector("required", "preferred", "off"))
   val Launcher: OneOf = OneOf(Vector("process", "docker"))
@@ -52,6 +58,7 @@ object HearthKeys {
     "spark.hearth.hosts" -> Hosts,
     "spark.hearth.binding" -> Binding,
     "spark.hearth.launcher" -> Launcher,
+    Mount.Key -> Mounts,
     "spark.hearth.workload" -> Workloads,
     "spark.hearth.input" -> Size,
     "spark.hearth.neighbours" -> Neighbours,

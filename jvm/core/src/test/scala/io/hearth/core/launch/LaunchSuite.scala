@@ -6,7 +6,9 @@ import scala.sys.process.stringToProcess
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.hearth.core.UserError
 import io.hearth.core.affinity.{BindingRefused, LinuxScheduling}
+import io.hearth.core.testing.Required
 import io.hearth.core.topology.IdSet
 
 class LaunchSuite extends AnyFunSuite {
@@ -118,7 +120,10 @@ class LaunchSuite extends AnyFunSuite {
       .command(
         spec,
         "hearth-app-0",
-        Vector("/home", "/usr"),
+        Vector(
+          Mount(Path.of("/data,1"), writable = true),
+          Mount(Path.of("/usr"), writable = false)
+        ),
         User("1000", Vector("1000", "27")),
         Vector("HEARTH_TEST", "SECRET")
       )
@@ -126,21 +131,22 @@ class LaunchSuite extends AnyFunSuite {
     assert(
       command(spec) ==
         "docker run --pull never --rm --name hearth-app-0 --log-driver none --pid host --network host --ipc host " +
-        "--user 1000:1000 --group-add 27 --cpuset-cpus 2-3 --cpuset-mems 1 --volume /home:/home " +
-        "--volume /usr:/usr --env HEARTH_TEST --env SECRET hearth-empty:1 " +
+        "--user 1000:1000 --group-add 27 --cpuset-cpus 2-3 --cpuset-mems 1 --read-only " +
+        "--mount type=bind,\"source=/data,1\",\"target=/data,1\" " +
+        "--mount type=bind,source=/usr,target=/usr,readonly --env HEARTH_TEST --env SECRET hearth-empty:1 " +
         "sh -c cd \"$0\" && exec \"$@\" /w sh -c true -cp unused unused"
     )
     assert(!command(spec.copy(binding = None)).contains("cpuset"))
   }
 
-  test("a container shares the machine's directories, and neither the kernel's nor plain files") {
-    inDirectory { root =>
-      Vector("usr", "data", "proc", "sys", "dev", "lost+found", "odd:name")
-        .foreach(name => Files.createDirectory(root.resolve(name)))
-      Files.createSymbolicLink(root.resolve("bin"), Path.of("usr"))
-      Files.writeString(root.resolve("swapfile"), "")
-      assert(Docker.shared(root) == Vector("bin", "data", "usr").map(name => s"$root/$name"))
-    }
+  test("without an engine, or without Docker's command, the user reads what to do") {
+    val docker = new ProcessBuilder("sh", "-c", "command -v docker").start().waitFor() == 0
+    Required("docker", docker, "the docker command")
+    def said(client: String*) = intercept[UserError](Docker.prepare(client.toVector)).getMessage
+    val engine = said("docker", "--host", "unix:///nowhere/docker.sock")
+    assert(engine.startsWith("spark.hearth.launcher: docker cannot be used here: "))
+    assert(engine.contains("/nowhere/docker.sock") && engine.contains("start the engine"))
+    assert(said("/nowhere/docker").contains("the docker command is not installed: install Docker"))
   }
 
   test("any application id becomes a name that Docker takes") {

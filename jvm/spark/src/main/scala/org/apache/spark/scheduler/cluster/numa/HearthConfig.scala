@@ -6,6 +6,7 @@ import org.apache.spark.SparkConf
 import org.apache.spark.internal.config.{ConfigBuilder, ConfigEntry, OptionalConfigEntry}
 import org.apache.spark.network.util.ByteUnit
 
+import io.hearth.core.launch.Mount
 import io.hearth.core.plan.{WorkloadKind => Kind}
 import io.hearth.spark
 
@@ -41,13 +42,23 @@ private[spark] object HearthConfig {
   val Launcher: ConfigEntry[String] = ConfigBuilder("spark.hearth.launcher")
     .doc(
       "How executors are started. `process`: as processes, bound by CPU mask and memory policy. `docker`: each " +
-        "in a Docker container of its own, whose cpuset holds its CPUs and memory nodes, with this machine's " +
-        "directories, user, network and process ids; the engine must run on this machine, and needs no image."
+        "in a Docker container of its own, whose cpuset holds its CPUs and memory nodes, with those of this " +
+        "machine's files that a run needs; the engine must run on this machine, and needs no image."
     )
     .version("0.1.0")
     .stringConf
     .checkValues(spark.Launcher.all.map(_.name).toSet)
     .createWithDefault("process")
+
+  val Mounts: OptionalConfigEntry[String] = ConfigBuilder(Mount.Key)
+    .doc(
+      "What containers see of this machine's files beyond what hearth finds out by itself, which " +
+        "docs/containers.md lists: paths separated by commas, each with `:ro` (the default) or `:rw` behind it."
+    )
+    .version("0.1.0")
+    .stringConf
+    .checkValue(Mount.parse(_).isRight, s"must be ${Mount.Grammar}")
+    .createOptional
 
   val Neighbours: ConfigEntry[String] = ConfigBuilder("spark.hearth.neighbours")
     .doc(
@@ -126,6 +137,7 @@ private[spark] object HearthConfig {
     Hosts,
     Binding,
     Launcher,
+    Mounts,
     WorkloadKind,
     InputSize,
     Neighbours,

@@ -4,7 +4,7 @@ import java.util.concurrent.{CountDownLatch, ExecutionException, TimeUnit}
 
 import scala.concurrent.Future
 
-import org.apache.spark.{SparkConf, SparkContext, Success}
+import org.apache.spark.{ExceptionFailure, SparkConf, SparkContext, Success}
 import org.apache.spark.internal.config.SCHEDULER_MIN_REGISTERED_RESOURCES_RATIO
 import org.apache.spark.launcher.{LauncherBackend, SparkAppHandle}
 import org.apache.spark.resource.ResourceProfile
@@ -55,7 +55,7 @@ private[spark] class LocalNumaBackend(
     )
     application.open()
     parts.announce()
-    sc.listenerBus.addToManagementQueue(FinishedTasks)
+    sc.listenerBus.addToManagementQueue(EndedTasks)
     try pool.start(parts.initialExecutors, supervisor).get()
     catch { case e: ExecutionException => throw e.getCause }
     placement.start(() => getExecutorIds().toSet)
@@ -131,9 +131,12 @@ private[spark] class LocalNumaBackend(
       addressToExecutorId.get(address).foreach(disableExecutor)
   }
 
-  private object FinishedTasks extends SparkListener {
-    override def onTaskEnd(end: SparkListenerTaskEnd): Unit =
-      if (end.reason == Success) supervisor.finishedTask(end.taskInfo.executorId)
+  private object EndedTasks extends SparkListener {
+    override def onTaskEnd(end: SparkListenerTaskEnd): Unit = end.reason match {
+      case Success => supervisor.finishedTask(end.taskInfo.executorId)
+      case failure: ExceptionFailure => parts.taskFailed(failure.toErrorString)
+      case _ =>
+    }
   }
 
   private object Scheduler extends SchedulerSide {

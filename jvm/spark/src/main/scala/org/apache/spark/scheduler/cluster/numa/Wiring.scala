@@ -111,7 +111,11 @@ private class Wiring(sc: SparkContext, plan: Plan, jvm: DriverJvm) {
   private val logs = new ExecutorLogs(sc, run.logsOf)
   private val resources =
     new ExecutorResources(conf, plan, new GpuNodes(new SysTree(Path.of("/"))))
-  private val jvms = JvmStarter.of(launcher, appId)
+  private val jvms = launcher match {
+    case Launcher.AsProcess => Processes
+    case Launcher.InContainer =>
+      new Containers(appId, conf.getAll.toMap, sys.env, scratch, log)
+  }
   private val starter = new ExecutorStarter(
     ExecutorSettings(launch, binding, hostOf, resources.writeFile, logs.urlFor),
     jvms,
@@ -154,6 +158,7 @@ private class Wiring(sc: SparkContext, plan: Plan, jvm: DriverJvm) {
     pool,
     placement,
     () => announce(),
+    jvms.taskFailed,
     supervise
   )
 

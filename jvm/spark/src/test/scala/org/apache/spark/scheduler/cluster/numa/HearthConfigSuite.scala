@@ -19,6 +19,7 @@ class HearthConfigSuite extends AnyFunSuite {
     "spark.hearth.hosts" -> "rack",
     "spark.hearth.binding" -> "maybe",
     "spark.hearth.launcher" -> "podman",
+    "spark.hearth.docker.mounts" -> "data:rw",
     "spark.hearth.workload" -> "poetry",
     "spark.hearth.input" -> "0",
     "spark.hearth.neighbours" -> "chase away",

@@ -1,0 +1,97 @@
+package io.hearth.spark
+
+import java.nio.file.{Files, Path}
+import java.util.concurrent.ConcurrentHashMap
+
+import io.hearth.core.launch.{
+  ContainerFiles,
+  Docker,
+  HostPaths,
+  LaunchSpec,
+  Mount,
+  Mounts,
+  PythonFiles,
+  Wanted
+}
+
+/**
+ * The containers in which an application's executors run, and what they see of this machine's files.
+ *
+ * @param settings of the application
+ * @param environment of the driver
+ * @param scratch the application's own directories, where an executor reads the others' blocks
+ */
+final class Containers(
+    appId: String,
+    settings: Map[String, String],
+    environment: Map[String, String],
+    scratch: ScratchDirectories,
+    log: Log
+) extends JvmStarter {
+  private val paths = HostPaths.ofUser(environment)
+  private val unseen = new UnseenPaths(paths)
+  private val said = ConcurrentHashMap.newKeySet[Path]()
+  private lazy val chosen = settings.get(Mount.Key).toVector.flatMap(Mount.chosen)
+  private lazy val named = readNamed()
+  // Of the newest container; written by the pool's thread.
+  @volatile private var mounts = Vector.empty[Mount]
+
+  /** @throws io.hearth.core.UserError where there is no engine, or not what the user wants mounted */
+  override def prepare(): Unit = {
+    settings.get(Mount.Key).foreach(Mount.chosen(_))
+    Docker.prepare()
+  }
+
+  /** @return the executor's JVM, in a container of its own */
+  override def start(spec: LaunchSpec, executorId: String): Process = {
+    val temporary = scratch.temporary(executorId)
+    // The machine's /tmp is not in it, and the driver's TMPDIR may not be.
+    val inside = spec.copy(environment = Map("TMPDIR" -> temporary.toString) ++ spec.environment)
+    val wanted = ContainerFiles.of(inside, environment, paths) ++ named
+    val first = mounts.isEmpty
+    mounts = Mounts.combined(wanted.mounts, chosen)
+    if (first) {
+      log.info(s"Executors' containers see: ${mounts.map(_.shown).mkString(", ")}")
+      wanted.left.distinct.foreach(path => once(path, cannotWrite(path)))
+    }
+    Docker.start(inside, Docker.containerName(s"hearth-$appId-$executorId"), mounts)
+  }
+
+  /** Says what to do where a task has failed because its container does not see a file. */
+  override def taskFailed(error: String): Unit =
+    unseen.advice(error, mounts).foreach { case (path, sentence) => once(path, sentence) }
+
+  private def once(path: Path, sentence: String): Unit = if (said.add(path)) log.warn(sentence)
+
+  private def cannotWrite(path: Path): String = {
+    val above = Iterator.iterate(path)(_.getParent).find(Files.isDirectory(_)).get
+    s"The executors' containers cannot write $path: $above holds more than this application's, and is not " +
+      s"mounted unasked; set ${Mount.Key}=$above:rw, or name a directory that is there"
+  }
+
+  private def readNamed(): Wanted = {
+    val directory = Path.of(System.getProperty("user.dir"))
+    val words = NamedPaths.arguments(Containers.command())
+    val python = pythons.flatMap(PythonFiles.of(_, environment)).map(Mount(_, writable = false))
+    new NamedPaths(paths, directory).of(settings, words) ++
+      Wanted(python ++ scratch.roots.map(Mount(_, writable = true)), Vector.empty)
+  }
+
+  /** What the workers run, and the driver: a program may name its own Python for them. */
+  private def pythons: Vector[String] = {
+    def chosen(key: String, variable: String) = settings.get(key).orElse(environment.get(variable))
+    val workers = chosen("spark.pyspark.python", "PYSPARK_PYTHON").getOrElse("python3")
+    val drivers = chosen("spark.pyspark.driver.python", "PYSPARK_DRIVER_PYTHON")
+      .filter(program =>
+        Path.of(program).getFileName.toString.startsWith("python")
+      ) // others are front ends
+    (workers +: drivers.toVector).distinct
+  }
+}
+
+object Containers {
+
+  /** The command line of this JVM (proc(5)). */
+  private def command(): Vector[String] =
+    Files.readString(Path.of("/proc/self/cmdline")).split('\u0000').toVector
+}

@@ -1,0 +1,122 @@
+"""What tasks see, may do and may not do in the containers of their executors, on one application.
+
+Arguments: a directory with `list.csv` to read and to write to, a directory that nobody names to the
+executors (in the variable UNNAMED), paths to look for (in PROBES, separated by colons).
+"""
+
+import json
+import os
+import sys
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+named = Path(sys.argv[1])
+unnamed = Path(os.environ["UNNAMED"])
+probes = os.environ["PROBES"].split(":")
+
+spark = SparkSession.builder.appName("contained").getOrCreate()
+context = spark.sparkContext
+
+
+def on_all(ask: Callable[[int], object]) -> list:
+    """The different answers of tasks on both executors."""
+
+    def slowly(n: int) -> str:
+        time.sleep(0.5)
+        return json.dumps(ask(n))
+
+    return [
+        json.loads(text)
+        for text in sorted(set(context.range(8, numSlices=8).map(slowly).collect()))
+    ]
+
+
+def place(_: int) -> dict[str, object]:
+    status = dict(
+        line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines()
+    )
+    policy = {line.split()[1] for line in Path("/proc/self/numa_maps").read_text().splitlines()}
+    java = os.getppid()
+    while "java" not in Path(f"/proc/{java}/comm").read_text():
+        java = int(Path(f"/proc/{java}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    return {"executor": java, "cpus": status["Cpus_allowed_list"], "policy": sorted(policy)}
+
+
+def escape(_: int) -> list[list[int]]:
+    own = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    return [own, sorted(os.sched_getaffinity(0))]
+
+
+def sight(_: int) -> dict[str, object]:
+    import tempfile
+
+    import hearth  # of the same Python as the driver's, with its packages
+
+    with tempfile.TemporaryFile() as scratch:
+        scratch.write(b"x")
+    return {
+        "seen": [path for path in probes if os.path.lexists(path)],
+        "version": hearth.__version__,
+    }
+
+
+def writes(n: int) -> dict[str, str]:
+    def attempt(path: Path) -> str:
+        try:
+            path.write_text("written")
+        except OSError as e:
+            return e.strerror
+        return "written"
+
+    places = {
+        "named": named,
+        "unnamed": unnamed,
+        "tmp": Path("/tmp"),
+        "usr": Path("/usr"),
+        "root": Path("/"),
+    }
+    return {name: attempt(folder / f"task-{n}") for name, folder in places.items()}
+
+
+def failure(work: Callable[[], object]) -> str:
+    try:
+        work()
+    except Exception as e:
+        return str(e)
+    return "none"
+
+
+def shuffled() -> dict[str, object]:
+    pairs = context.range(400, numSlices=8).map(lambda n: (n % 10, 1))
+    right = dict(pairs.reduceByKey(lambda a, b: a + b, 8).collect()) == dict(
+        Counter(n % 10 for n in range(400))
+    )
+    ui = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/stages"
+    stages = json.load(urllib.request.urlopen(ui))
+    return {"right": right} | {
+        name: sum(stage[name] for stage in stages)
+        for name in ("shuffleRemoteBytesRead", "shuffleLocalBytesRead")
+    }
+
+
+report = {
+    "workers": on_all(place),
+    "sight": on_all(sight),
+    "writes": on_all(lambda n: writes(n % 2)),
+    "read": [row.a for row in spark.read.csv(f"{named}/list.csv", header=True).collect()],
+    "shuffle": shuffled(),
+    "failure": failure(lambda: spark.read.csv(f"{unnamed}/list.csv", "a STRING").collect()),
+}
+context.range(4, numSlices=2).saveAsTextFile(f"{named}/out")
+report["saved"] = sorted(
+    int(line) for part in (named / "out").glob("part-*") for line in part.open()
+)
+report["tried"] = on_all(escape)
+print("RESULT", json.dumps(report))
+spark.stop()
