@@ -191,7 +191,7 @@ class GeneratorTest extends AnyFunSuite {
       refusal(sized("100k")) ===
         "--size: 100k is below the minimum of 262144 bytes: give 256k or more"
     )
-    assert(refusal(sized("2000t")).contains("above the most"))
+    assert(refusal(sized("2000t")).contains("is above the maximum of"))
     assert(refusal(sized("many")).contains("'many' is not a size"))
     assert(refusal(DataSet.of(Text, "one", "1m", defaults(Text))).contains("--seed: 'one'"))
     val crowded = defaults(SparseVectors, "nonzeros" -> "600")
