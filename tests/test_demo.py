@@ -94,5 +94,5 @@ def test_the_whole_demonstration_holds_and_leaves_nothing(hearth: Command, tmp_p
     assert "All checks hold." in done.stdout
     assert done.stdout.count("equal in all 4 runs") == 6
     assert "as planned" in done.stdout
-    assert "are no benchmark" in done.stdout
+    assert "are not a benchmark" in done.stdout
     assert list(scratch.iterdir()) == []

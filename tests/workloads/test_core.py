@@ -279,7 +279,7 @@ def test_a_run_that_fails_is_told_and_does_not_stop_the_next(tmp_path: Path) -> 
         (["run", "sort"], "--data records=DIR is missing"),
         (["run", "naive-bayes", "--train-percent", "100"], "is not a whole number from 1 to 99"),
         (["run", "group-by", "--maps", "3000000000"], "'3000000000' is not a whole number"),
-        (["run-all", "nowhere.jsonl"], "there is no file 'nowhere.jsonl'"),
+        (["run-all", "nowhere.jsonl"], "'nowhere.jsonl' does not exist"),
         (["run-all", "broken.jsonl"], "broken.jsonl, line 1 is not a JSON object"),
         (["run", "group-by", "--answer", "full", "--result", "r.json"], "'full' is not empty"),
     ],

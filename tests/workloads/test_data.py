@@ -278,7 +278,7 @@ def test_a_disk_that_fills_meanwhile_ends_it_with_one_line(tmp_path: Path) -> No
         (["text", "--size", "100k", "--seed", "1"], "below the minimum of 262144 bytes"),
         (["text", "--size", "1m", "--seed", "x"], "--seed: 'x' is not a whole number"),
         (["text", "--size", "1m", "--seed", "1", "--users", "3"], "text has no such parameter"),
-        (["txet", "--size", "1m", "--seed", "1"], "'txet' is no generator"),
+        (["txet", "--size", "1m", "--seed", "1"], "'txet' is not a generator"),
         (["text", "--size", "1m", "--seed", "1"], "contains files, but no data set"),
     ],
 )

@@ -124,14 +124,14 @@ def test_a_job_that_crashes_says_why_and_keeps_its_log(with_data: Command, tmp_p
         (["word-count", "--size", "2"], "--size: '2' is not a size"),
         (["word-count", "--size", "two"], "--size: 'two' is not a size"),
         (["word-count", "--size", "900000t"], "--size: "),
-        (["word-count", "--master", "lokal[2]"], "--master: 'lokal[2]' is no master"),
-        (["word-count", "--master", "local-numa[x]"], "--master: 'local-numa[x]' is no form"),
+        (["word-count", "--master", "lokal[2]"], "--master: 'lokal[2]' is not a master"),
+        (["word-count", "--master", "local-numa[x]"], "--master: 'local-numa[x]' is not a form"),
         (["word-count", "--partitons", "3"], "did you mean --partitions?"),
         (["word-count", "--partitions", "many"], "--partitions: 'many' is not a whole number"),
         (["word-count", "--partitions"], "--partitions: its value is missing"),
         (["word-count", "--partitions", "2", "--partitions=3"], "--partitions: given twice"),
         (["word-count", "stray"], "'stray' is not understood"),
-        (["--partitions", "2"], "the job's name comes first"),
+        (["--partitions", "2"], "give the job's name first"),
         (["word-count", "--seed", "-1"], "--seed: -1 is below 0"),
         (["word-count", "--port", "70000"], "--port: 70000 is not a port"),
         (["word-count", "--conf", "nonsense"], "--conf: 'nonsense' is not key=value"),
@@ -154,9 +154,9 @@ def test_bad_words_of_run_end_in_one_line(
         (["--repeat", "0"], "--repeat: 0 is out of range: give 1 to"),
         (["--warmup", "-1"], "--warmup: -1 is out of range: give 0 to"),
         (["--jobs", "word-count,wordcount"], "'wordcount' is not a job: did you mean word-count"),
-        (["--jobs", "word-count,word-count"], "--jobs: word-count is named twice"),
+        (["--jobs", "word-count,word-count"], "--jobs: word-count is given twice"),
         (["--jobs", "word-count", "--masters", "local[2],lokal"], "--master: 'lokal'"),
-        (["--jobs", "word-count", "--masters", "yarn,yarn"], "--masters: yarn is named twice"),
+        (["--jobs", "word-count", "--masters", "yarn,yarn"], "--masters: yarn is given twice"),
         (["--jobs", "word-count", "--size", "big"], "--size: 'big' is not a size"),
         (["--suite", "everything"], "invalid choice"),
         (["--suite", "batch", "--jobs", "word-count"], "not allowed with"),
@@ -294,7 +294,7 @@ def test_a_killed_bench_goes_on_from_its_file(
     assert all(row["answer"]["status"] == "checked" for row in document["rows"])
     refused = with_data(*words, "--repeat", "2")
     assert refused.returncode == 2
-    assert "was begun with settings.repeat 1, now it is 2" in refused.stderr
+    assert "is of a series with settings.repeat 1, now it is 2" in refused.stderr
 
 
 def test_the_page_of_the_workloads_is_what_the_jar_says(hearth: Command) -> None:
