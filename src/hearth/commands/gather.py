@@ -19,6 +19,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--output", metavar="FILE", help="file to write (default: NAME-OF-THIS-MACHINE.tar.gz)"
     )
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 
 
 def run(options: Namespace) -> int:
@@ -27,7 +28,8 @@ def run(options: Namespace) -> int:
 
     name = re.sub(r"[^A-Za-z0-9._-]", "-", platform.node().split(".")[0]) or "machine"
     output = Path(options.output or f"{name}.tar.gz").absolute()
-    jvm.call("gather", "--output", str(output), debug=options.debug)
+    force = ["--force"] if options.force else []
+    jvm.call("gather", "--output", str(output), *force, debug=options.debug)
     print(f"captured in {output}")
     print(f"to look at it: hearth topology --machine {output}")
     return 0

@@ -1,0 +1,70 @@
+"""`hearth gather` replaces nothing unasked and leaves nothing behind when it is ended."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from support import Command, eventually
+
+
+def test_an_existing_file_is_replaced_only_where_the_user_says_so(
+    hearth: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "here.tar.gz"
+    file.write_text("mine")
+    refused = hearth("gather", "--output", str(file))
+    assert refused.returncode == 2
+    assert "it already exists; use --force to replace it" in refused.stderr
+    assert file.read_text() == "mine"
+    assert hearth("gather", "--force", "--output", str(file)).returncode == 0
+    assert hearth("topology", "--machine", str(file)).returncode == 0
+
+
+def runs(group: int) -> bool:
+    """Whether a process of a group is there."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("after_s", [0.05, 0.3, 0.6])
+def test_a_gather_that_is_ended_leaves_no_part_and_no_process(
+    tmp_path: Path, number: signal.Signals, after_s: float
+) -> None:
+    scratch, target = tmp_path / "scratch", tmp_path / "target"
+    scratch.mkdir()
+    target.mkdir()
+    hearth = Path(sys.executable).with_name("hearth")
+    running = subprocess.Popen(
+        [str(hearth), "gather", "--output", str(target / "m.tar.gz")],
+        env={**os.environ, "TMPDIR": str(scratch), "HEARTH_STATE": str(tmp_path / "state")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    time.sleep(after_s)
+    os.killpg(running.pid, number)
+    running.communicate(timeout=30)
+    eventually("nothing of it runs", lambda: not runs(running.pid), 30)
+    assert list(scratch.iterdir()) == []
+    assert {file.name for file in target.iterdir()} <= {"m.tar.gz"}  # where it was quicker
+
+
+def test_a_capture_compressed_with_zstd_is_refused_with_what_to_do(
+    hearth: Command, tmp_path: Path
+) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    file = tmp_path / "machine.tar.zst"
+    file.write_bytes(zstandard.ZstdCompressor().compress(b"0" * 10240))
+    refused = hearth("topology", "--machine", str(file))
+    assert refused.returncode == 2
+    assert len(refused.stderr.splitlines()) == 1
+    assert "machine.tar.zst" in refused.stderr and "zstd" in refused.stderr
