@@ -1,5 +1,6 @@
 """The command as a whole: help, version, errors."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -132,3 +133,25 @@ def test_starting_costs_little_because_nothing_heavy_is_imported() -> None:
     command = [sys.executable, "-I", "-c", code]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert not {"pyspark", "duckdb", "subprocess", "json", "hearth.planner"} & set(loaded)
+
+
+_LOADED = """
+import contextlib, io, sys
+at_first = set(sys.modules)
+from hearth.cli import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    assert main(sys.argv[1:]) == 0
+tops = {name.partition(".")[0] for name in {*sys.modules} - at_first}
+print(*sorted(name for name in tops if name not in sys.stdlib_module_names))
+"""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["submit", "--dry-run", "x.py"], ["plan"]])
+def test_what_a_user_waits_for_loads_no_library(tmp_path: Path, words: list[str]) -> None:
+    """numpy and scipy alone take a quarter of a second."""
+    python = [sys.executable, "-I", "-c", _LOADED, *words]
+    environment = {"HEARTH_STATE": str(tmp_path), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        python, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["hearth"]
