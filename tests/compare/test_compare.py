@@ -201,4 +201,4 @@ def test_a_machine_whose_plan_is_native_needs_no_comparison(
 def test_a_report_of_something_unknown_is_refused_by_name(tmp_path: Path) -> None:
     done = hearth(tmp_path / "state", "report", "no-such-run")
     assert done.returncode == 2
-    assert "no run 'no-such-run' is on record" in done.stderr
+    assert "no run 'no-such-run' is recorded" in done.stderr
