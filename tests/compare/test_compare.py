@@ -187,15 +187,22 @@ def test_balanced_is_refused_alone_where_the_kernel_cannot(tmp_path: Path) -> No
     assert reason in done.stderr
 
 
-def test_a_machine_whose_plan_is_native_needs_no_comparison(
+def test_where_the_plan_is_native_it_is_compared_with_local_as_the_user_types_it(
     hearth: Command, tmp_path: Path
 ) -> None:
     plan = json.loads(hearth("plan", "--json").stdout)
     if plan["mode"] != "native":
         pytest.skip("the plan for this machine partitions it")
-    done = hearth("compare", str(APPS / "tiny.py"))
-    assert done.returncode == 0
-    assert done.stdout.startswith("Do not bind: the plan for this machine is native")
+    done = hearth("compare", "--repeat", "1", "--warmup", "0", "--json", str(APPS / "tiny.py"))
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert [arm["name"] for arm in document["arms"]] == ["native", "plan"]
+    assert document["verdict"]["sentence"].startswith("Stay with local[*]")
+    runs = [json.loads(file.read_text()) for file in tmp_path.glob("state/records/*/record.json")]
+    masters = {run["arm"]: (run["master"], run.get("plan") is not None) for run in runs}
+    assert masters == {"native": ("local[*]", False), "plan": (plan["master"], True)}
+    refused = hearth("compare", "--arms", "native,bound", str(APPS / "tiny.py"))
+    assert refused.stdout.startswith("Do not bind: the plan for this machine is native")
 
 
 def test_a_report_of_something_unknown_is_refused_by_name(tmp_path: Path) -> None:

@@ -77,6 +77,17 @@ def test_the_advice_is_that_of_the_baseline_where_no_arm_is_faster():
     assert said["verdict"]["sentence"].startswith("Do not bind: native takes 0.80 of bound's time")
 
 
+def test_a_native_plan_is_used_where_it_is_faster_and_else_local_stays():
+    faster = runs("plan", [8.0, 8.2, 7.9, 8.1, 8.0])
+    said = compared(head("native", "plan"), [*runs("native", _NATIVE), *faster])
+    assert said["verdict"]["choice"] == "plan"
+    assert said["verdict"]["sentence"].startswith("Use the plan (hearth submit): plan takes 0.80")
+    same = runs("plan", [10.0, 10.2, 9.9, 10.1, 10.0])
+    said = compared(head("native", "plan"), [*runs("native", _NATIVE), *same])
+    assert said["verdict"]["choice"] == "native"
+    assert said["verdict"]["sentence"].startswith("Stay with local[*]: no arm is shown")
+
+
 def test_containers_that_win_are_held_against_the_unbound_executors_too():
     unbound = runs("unbound", [9.0, 9.2, 8.9, 9.1, 9.0])
     docker = runs("docker", [8.0, 8.2, 7.9, 8.1, 8.0])

@@ -1,9 +1,10 @@
 """Measures whether a plan pays on this machine: runs an application in several ways.
 
-The arms are native (local[*] with your own settings), unbound (the plan's executors, not bound),
-balanced (unbound, with the kernel's NUMA balancing on; root), bound (the plan) and docker (the
-plan, each executor in a container with a cpuset). They alternate in random order after a warm-up;
-every run is recorded (hearth runs). The answer may be: do not bind.
+The arms are native (local[*] with your own settings), plan (what hearth submit does), unbound (the
+plan's executors, not bound), balanced (unbound, with the kernel's NUMA balancing on; root), bound
+(the plan's executors, bound) and docker (the same, each in a container with a cpuset). By default
+native, unbound and bound, or native and plan where the plan is one JVM. They alternate in random
+order after a warm-up; every run is recorded (hearth runs). The answer may be: do not bind.
 
 examples:
   hearth compare my_job.py
@@ -44,8 +45,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The command's own options; those of spark-submit are separated in `hearth.launch`."""
     parser.usage = "hearth compare [options of hearth or spark-submit] APPLICATION [its arguments]"
     add_submit_arguments(parser)
-    arms_help = "native, unbound, balanced, bound, docker; the first is the baseline"
-    parser.add_argument("--arms", metavar="A,B,...", default="native,unbound,bound", help=arms_help)
+    arms_help = "native, plan, unbound, balanced, bound, docker; the first is the baseline"
+    parser.add_argument("--arms", metavar="A,B,...", help=arms_help)
     how_long = parser.add_mutually_exclusive_group()
     how_long.add_argument("--repeat", type=int, metavar="N", help="runs of each arm (default: 10)")
     how_long.add_argument(
@@ -92,11 +93,22 @@ def run(options: Namespace) -> int:
         there = forget_choice(places.state_home(), options.line)
         print("hearth: forgotten" if there else "hearth: nothing was kept", file=sys.stderr)
         return 0
-    arms = ways.chosen([name.strip() for name in options.arms.split(",")])
+    names = [n.strip() for n in options.arms.split(",")] if options.arms else ways.DEFAULT
+    arms = ways.chosen(list(names))
     _check(options, arms)
-    if _plan_is_native(options, arms):
+    if all(arm.name in ways.WITHOUT_EXECUTORS or arm.skipped for arm in arms):
+        return _compare(options, arms)
+    because = _why_native(options)
+    if because is None:
+        return _compare(options, arms)
+    if options.arms:
+        print(
+            f"Do not bind: the plan for this machine is native ({because}), so it has no executors "
+            "to bind. Compare native,plan, or fix executors: --executors 2 --cores 1."
+        )
         return 0
-    return _compare(options, arms)
+    print(f"hearth: the plan is native ({because}): native is compared with plan", file=sys.stderr)
+    return _compare(options, ways.chosen(list(ways.DEFAULT_NATIVE)))
 
 
 def _check(options: Namespace, arms: list["Arm"]) -> None:
@@ -123,22 +135,16 @@ def _check(options: Namespace, arms: list["Arm"]) -> None:
         )
 
 
-def _plan_is_native(options: Namespace, arms: list["Arm"]) -> bool:
-    """If the plan itself is native, so are the plan's arms: there is nothing to compare."""
+def _why_native(options: Namespace) -> str | None:
+    """Why the plan is one JVM, which the arms with executors cannot be; None where it is not."""
     from hearth.launch.submission import prepare
 
-    if all(arm.name == "native" or arm.skipped for arm in arms):
-        return False
     said: list[dict[str, Any]] = []
     prepare(options, options.line, said.append)
     if not said or said[0]["mode"] != "native":
-        return False
+        return None
     because = next(r["because"] for r in said[0]["reasons"] if r["decision"] == "partition")
-    print(
-        "Do not bind: the plan for this machine is native, so there is nothing to compare "
-        f"({because}). To compare anyway, fix executors: --executors 2 --cores 1."
-    )
-    return True
+    return str(because)
 
 
 def _compare(options: Namespace, arms: list["Arm"]) -> int:

@@ -1,9 +1,9 @@
 """The arms of a comparison: the ways in which one application is run on one machine.
 
-native: `local[*]` with the user's own settings. unbound: the plan's executors, not bound.
-balanced: unbound, with the kernel's automatic NUMA balancing on (kernel.numa_balancing of
-sysctl/kernel.rst). bound: the plan. docker: the plan, each executor in a container whose cpuset
-binds it (Kyong 2017).
+native: `local[*]` with the user's own settings. plan: what `hearth submit` does. unbound: the
+plan's executors, not bound. balanced: unbound, with the kernel's automatic NUMA balancing on
+(kernel.numa_balancing of sysctl/kernel.rst). bound: the plan's executors, bound. docker: the same,
+each in a container whose cpuset binds it (Kyong 2017).
 """
 
 import contextlib
@@ -19,8 +19,12 @@ from hearth.launch.settings import user_settings
 from hearth.model.errors import UserError
 from hearth.planner import places
 
-NAMES = ("native", "unbound", "balanced", "bound", "docker")
+NAMES = ("native", "plan", "unbound", "balanced", "bound", "docker")
+#: What is compared where the user names no arms: with a plan that has executors, with a native one.
 DEFAULT = ("native", "unbound", "bound")
+DEFAULT_NATIVE = ("native", "plan")
+#: Those that run, whatever the plan.
+WITHOUT_EXECUTORS = frozenset(DEFAULT_NATIVE)
 #: Settings that would silently make all ways of running the same.
 _LEVELLING = {"spark.hearth.binding": "off", "spark.hearth.launcher": "docker"}
 BALANCING = Path("/proc/sys/kernel/numa_balancing")

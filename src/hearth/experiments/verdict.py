@@ -213,7 +213,9 @@ def _verdict(arms: Sequence[ComparedArm], asked: _Asked, outcomes: Sequence[Outc
         sentence = f"No verdict: no other arm finished in a repetition in which {baseline} did."
         return Verdict(None, sentence, failures)
     claims = "; ".join(claim(arm.name, ratio, baseline, confidence) for arm, ratio in judged)
-    sentence = f"{_advice(baseline)}: no arm is shown to be faster than {baseline}: {claims}."
+    only_plan = baseline == "native" and {arm.name for arm, _ in judged} == {"plan"}
+    advice = "Stay with local[*]" if only_plan else _advice(baseline)
+    sentence = f"{advice}: no arm is shown to be faster than {baseline}: {claims}."
     slower = [arm.name for arm, ratio in judged if ratio.kind == "slower"]
     why = [line for name in slower for line in moved(name, baseline, outcomes)]
     why += [line for arm, ratio in judged for line in _more(arm.name, ratio)]
@@ -223,6 +225,7 @@ def _verdict(arms: Sequence[ComparedArm], asked: _Asked, outcomes: Sequence[Outc
 def _advice(name: str) -> str:
     return {
         "native": "Do not bind",
+        "plan": "Use the plan (hearth submit)",
         "bound": "Bind",
         "unbound": "Partition, but do not bind",
         "balanced": "Partition, do not bind, and leave NUMA balancing on",
