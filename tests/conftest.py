@@ -30,7 +30,6 @@ _OF_THIS_MACHINE = {"hearth", "site", "engine"}
 _WORKLOADS = ROOT / "tests" / "workloads"  # on plain Spark
 #: But these are bound too, without asking for the above.
 _BOUND = {_WORKLOADS / "test_run.py", _WORKLOADS / "test_series.py"}
-_LOCAL_NUMA = ROOT / "tests" / "local_numa"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -49,10 +48,10 @@ def set_groups(items: list[pytest.Item]) -> None:
     of_this_machine = _BOUND | {
         item.path
         for item in items
-        if item.path.is_relative_to(_LOCAL_NUMA)
-        or (
-            _OF_THIS_MACHINE & set(getattr(item, "fixturenames", ()))
-            and not item.path.is_relative_to(_WORKLOADS)
+        if not item.path.is_relative_to(_WORKLOADS)
+        and (
+            item.get_closest_marker("spark")
+            or _OF_THIS_MACHINE & set(getattr(item, "fixturenames", ()))
         )
     }
     for item in items:
