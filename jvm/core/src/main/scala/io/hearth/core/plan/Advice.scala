@@ -6,7 +6,7 @@ package io.hearth.core.plan
  *
  * @param fits whether there is a plan for these numbers
  */
-final private[plan] class Advice(fixed: Fixed, ground: Ground, fits: Fixed => Boolean) {
+final private[plan] class Advice(fixed: Fixed, usable: UsableMachine, fits: Fixed => Boolean) {
 
   def better(unfit: Unfit): Unfit = driver.getOrElse(bounded(unfit))
 
@@ -16,7 +16,7 @@ final private[plan] class Advice(fixed: Fixed, ground: Ground, fits: Fixed => Bo
    */
   private def driver: Option[Unfit] =
     fixed.driverHeapMb.filter(_ => fits(fixed.copy(driverHeapMb = None))).map { asked =>
-      val all = Pools.joined(ground, _ => 0L, spare = true).usableMb
+      val all = Pools.joined(usable, _ => 0L, spare = true).usableMb
       val most = largest(asked.value)(mb => fixed.copy(driverHeapMb = Some(asked.copy(value = mb))))
       Unfit(
         asked.name,

@@ -16,9 +16,9 @@ private[plan] object DriverPlace {
   }
 
   /** On the CPUs that executors leave free, else unbound on all of them. */
-  def place(ground: Ground, pools: Pools, layout: Layout, heapMb: Long): DriverPlan = {
-    val left = ground.cpus &~ layout.cpus
-    if (left.isEmpty) DriverPlan(ground.cpus, pools.memoryNodes, bound = false, heapMb)
+  def place(usable: UsableMachine, pools: Pools, layout: Layout, heapMb: Long): DriverPlan = {
+    val left = usable.cpus &~ layout.cpus
+    if (left.isEmpty) DriverPlan(usable.cpus, pools.memoryNodes, bound = false, heapMb)
     else DriverPlan(left, pools.memoryNodes, bound = true, heapMb)
   }
 }

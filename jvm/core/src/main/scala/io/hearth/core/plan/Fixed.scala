@@ -67,7 +67,7 @@ private[plan] object Fixed {
   def read(limits: Limits): Checked[Fixed] = {
     val conf = new UserConf(limits.conf)
     for {
-      _ <- Refusals.check(limits.conf)
+      _ <- RequestChecks.check(limits.conf)
       dynamic <- dynamicOf(conf)
       instances <- conf.count("spark.executor.instances")
       executors <- agree(limits.executors, "--executors", instances.filter(_ => dynamic.isEmpty))
@@ -99,11 +99,13 @@ private[plan] object Fixed {
         limits.conf
           .get("spark.executor.extraJavaOptions")
           .fold(Vector.empty[String])(JavaOptions.split),
-        limits.conf.filter { case (key, _) => Settings.known(key) || key == Settings.Redaction }
+        limits.conf.filter { case (key, _) =>
+          DerivedSettings.known(key) || key == DerivedSettings.Redaction
+        }
       )
-      _ <- Refusals.checkCounts(fixed)
-      _ <- Refusals.checkHeap(fixed.heapMb, fixed.javaOptions)
-      _ <- Refusals.checkHeap(fixed.driverHeapMb, Refusals.AnyCollector)
+      _ <- RequestChecks.checkCounts(fixed)
+      _ <- RequestChecks.checkHeap(fixed.heapMb, fixed.javaOptions)
+      _ <- RequestChecks.checkHeap(fixed.driverHeapMb, RequestChecks.AnyCollector)
     } yield fixed
   }
 

@@ -68,7 +68,7 @@ final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[Executo
       users("-XX:UseNUMA", if (users.contains("-XX:+UseNUMA")) "on" else "off")
     else {
       val because =
-        if (native && ground.nodes.sizeIs == 1) "all CPUs are on one node"
+        if (native && usable.nodes.sizeIs == 1) "all CPUs are on one node"
         else if (native) "too few cores for a heap divided by node"
         else if (layout.nodes.forall(_.size == 1))
           "the executor is bound to the memory of one node, so there is nothing to divide"

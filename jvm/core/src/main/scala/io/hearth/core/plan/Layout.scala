@@ -31,7 +31,7 @@ final private[plan] case class Layout(
 }
 
 /** Finds a layout: as many executors as the rules or the user want, fewer where memory is short. */
-final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
+final private[plan] class Layouts(usable: UsableMachine, pools: Pools, fixed: Fixed) {
   import Layouts.TargetSlots
 
   /** Slots an executor should have: at 4 GB of heap each, eight reach the compressed-oops limit. */
@@ -77,14 +77,14 @@ final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
     mostTasks(own.iterator ++ Iterator.range(math.max(1, start), 0, -1).map(capped))
   }
 
-  private def uncapped: Boolean = fixed.coresMax.forall(_.value >= ground.slots)
+  private def uncapped: Boolean = fixed.coresMax.forall(_.value >= usable.slots)
 
   private def byMemory(pool: Pool): Int = (pool.memoryMb / Memory.comfortable(fixed)).toInt
 
   private def byTotalMemory: Int = (pools.memoryMb / Memory.least(fixed)).toInt
 
   private def bySlots: Int = {
-    val slots = fixed.coresMax.fold(ground.slots)(max => math.min(max.value, ground.slots))
+    val slots = fixed.coresMax.fold(usable.slots)(max => math.min(max.value, usable.slots))
     math.max(1, math.min(slots / fixed.taskCpus, (slots + target / 2) / target))
   }
 
@@ -92,7 +92,7 @@ final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
     laidOut(pools.all.zip(counts).flatMap { case (pool, n) => Split.evenly(Part.pool(pool), n) })
 
   private def laidOut(cpus: Vector[Vector[Int]]): Layout =
-    withMemory(cpus.map(own => Site(own.sorted, ground.slotsOn(own))))
+    withMemory(cpus.map(own => Site(own.sorted, usable.slotsOn(own))))
 
   private def withMemory(sites: Vector[Site]): Layout = {
     val rooms = Memory.rooms(fixed, pools, sites)
@@ -106,7 +106,7 @@ final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
   }
 
   /** `n` executors over the whole machine, with no more slots than `spark.cores.max`. */
-  private def capped(n: Int): Layout = fixed.coresMax.filter(_.value < ground.slots) match {
+  private def capped(n: Int): Layout = fixed.coresMax.filter(_.value < usable.slots) match {
     case None => laidOut(Split.evenly(Part.machine(pools.all), n))
     case Some(max) =>
       val widths = Vector.tabulate(n)(i => max.value / n + (if (i < max.value % n) 1 else 0))
@@ -119,16 +119,16 @@ final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
     }
 
   private def counted(n: Int): Either[Unfit, Unit] =
-    Either.cond(n <= ground.cpus.size, (), Refuse.executors(ground, fixed))
+    Either.cond(n <= usable.cpus.size, (), Violation.executors(usable, fixed))
 
   private def placed(n: Int, m: Int): Either[Unfit, Layout] =
-    if (n.toLong * m > ground.cpus.size) Left(Refuse.product(ground, fixed))
+    if (n.toLong * m > usable.cpus.size) Left(Violation.product(usable, fixed))
     else firstFit(packed(Vector.fill(n)(m)).iterator)
 
   private def fitting(m: Asked[Int]): Either[Unfit, Layout] = {
     val most = (fixed.coresMax.map(_.value / m.value) ++ fixed.dynamic.flatMap(_.atMost))
     val count = (Packing.count(pools.all, m.value) +: most.toVector).min
-    if (count < 1) Left(Refuse.cores(ground, m))
+    if (count < 1) Left(Violation.cores(usable, m))
     else {
       val start = math.max(1, math.min(count, byTotalMemory))
       firstFit(Iterator.range(start, 0, -1).flatMap(n => packed(Vector.fill(n)(m.value))))
@@ -141,14 +141,14 @@ final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
    */
   private def mostTasks(layouts: Iterator[Layout]): Either[Unfit, Layout] = {
     val all = layouts.to(LazyList)
-    val enough = math.min(ground.slots, fixed.coresMax.fold(Int.MaxValue)(_.value))
-    val fit = all.filter(Refuse.layout(_, fixed, pools).isEmpty)
+    val enough = math.min(usable.slots, fixed.coresMax.fold(Int.MaxValue)(_.value))
+    val fit = all.filter(Violation.layout(_, fixed, pools).isEmpty)
     fit
       .find(_.slots >= enough)
       .orElse(fit.maxByOption(_.slots))
-      .toRight(all.lastOption.flatMap(Refuse.layout(_, fixed, pools)))
+      .toRight(all.lastOption.flatMap(Violation.layout(_, fixed, pools)))
       .left
-      .map(_.getOrElse(Refuse.product(ground, fixed)))
+      .map(_.getOrElse(Violation.product(usable, fixed)))
   }
 
   /**
@@ -156,9 +156,9 @@ final private[plan] class Layouts(ground: Ground, pools: Pools, fixed: Fixed) {
    * fit.
    */
   private def firstFit(layouts: Iterator[Layout]): Either[Unfit, Layout] = {
-    val tried = layouts.map(l => Refuse.layout(l, fixed, pools).toLeft(l)).buffered
+    val tried = layouts.map(l => Violation.layout(l, fixed, pools).toLeft(l)).buffered
     val all = tried.to(LazyList)
-    all.find(_.isRight).orElse(all.lastOption).getOrElse(Left(Refuse.product(ground, fixed)))
+    all.find(_.isRight).orElse(all.lastOption).getOrElse(Left(Violation.product(usable, fixed)))
   }
 }
 

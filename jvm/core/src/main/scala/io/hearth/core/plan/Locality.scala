@@ -25,9 +25,9 @@ final private[plan] case class Locality(
 private[plan] object Locality {
 
   /** One for each executor of the layout. */
-  def of(ground: Ground, layout: Layout): Vector[Locality] =
+  def of(usable: UsableMachine, layout: Layout): Vector[Locality] =
     layout.sites.zip(layout.nodes).map { case (site, memory) =>
-      val cores = site.cpus.map(ground.coreOf)
+      val cores = site.cpus.map(usable.coreOf)
       val caches = cores.map(_.cache).distinct
       Locality(cores.iterator.map(_.node).toSet, memory, caches.sizeIs == 1 && caches.head >= 0)
     }

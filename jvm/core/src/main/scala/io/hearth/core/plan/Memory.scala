@@ -49,9 +49,9 @@ private[plan] object Memory {
 
   /**
    * Heap beyond Spark's own for which a task slot is planned: the size of the part of a file that
-   * one task reads ([[Settings.PartitionBytes]]). With less, there are fewer slots.
+   * one task reads ([[DerivedSettings.PartitionBytes]]). With less, there are fewer slots.
    */
-  val LeastTaskMb: Long = Settings.PartitionBytes >> 20
+  val LeastTaskMb: Long = DerivedSettings.PartitionBytes >> 20
 
   /** Heap below which fewer, larger executors are planned. */
   val SoftHeapMb = 2048L

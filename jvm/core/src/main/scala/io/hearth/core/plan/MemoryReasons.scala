@@ -9,7 +9,7 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
   def all: Vector[Reason] = Vector(memory, heap, offHeap, overhead)
 
   private def memory = {
-    val limit = ground.topology.allowed.memoryLimitBytes
+    val limit = usable.topology.allowed.memoryLimitBytes
       .fold("")(bytes =>
         s" or of the cgroup's limit (${Sizes.show(bytes >> 20)}), shared in proportion"
       )
@@ -33,7 +33,7 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
 
   /** Which nodes with memory no executor uses, and why; a native JVM is not bound to any. */
   private def leftOut: Vector[String] = {
-    val bare = IdSet.from(ground.memoryOnly.flatMap(_.id)) & pools.leftOut
+    val bare = IdSet.from(usable.memoryOnly.flatMap(_.id)) & pools.leftOut
     val poor = pools.leftOut &~ bare
     Vector(
       Option.unless(bare.isEmpty)(
@@ -47,9 +47,9 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
   }
 
   private def unclaimed(of: IdSet): String = {
-    val occupied = ground.topology.allowed.cpus &~ ground.cpus
+    val occupied = usable.topology.allowed.cpus &~ usable.cpus
     val claimed =
-      ground.topology.nodes.exists(n => of.contains(n.id) && n.cpus.intersects(occupied))
+      usable.topology.nodes.exists(n => of.contains(n.id) && n.cpus.intersects(occupied))
     if (claimed) " (without the share of occupied CPUs)" else ""
   }
 

@@ -30,15 +30,15 @@ private[plan] object Partitioning {
   val HeapPerInputByte = 5L
 
   def decide(
-      ground: Ground,
+      usable: UsableMachine,
       fixed: Fixed,
       workload: Workload,
       pools: Pools,
       occupied: Boolean
   ): Partitioning =
     forced(fixed, occupied)
-      .orElse(fewCores(ground))
-      .orElse(dataFits(ground, fixed, workload, pools))
+      .orElse(fewCores(usable))
+      .orElse(dataFits(usable, fixed, workload, pools))
       .getOrElse(Partitioning(native = false, "", ""))
 
   private def forced(fixed: Fixed, occupied: Boolean): Option[Partitioning] = {
@@ -61,10 +61,10 @@ private[plan] object Partitioning {
   private def twoHeaps(fixed: Fixed): Boolean =
     (fixed.heapMb ++ fixed.driverHeapMb).map(_.value).toSet.size > 1
 
-  private def fewCores(ground: Ground): Option[Partitioning] = {
-    val cores = ground.cores.size
-    if (ground.nodes.sizeIs == 1 && cores <= FewCores) {
-      val own = ground.nodes.head.memoryMb > 0 && ground.memoryOnly.isEmpty
+  private def fewCores(usable: UsableMachine): Option[Partitioning] = {
+    val cores = usable.cores.size
+    if (usable.nodes.sizeIs == 1 && cores <= FewCores) {
+      val own = usable.nodes.head.memoryMb > 0 && usable.memoryOnly.isEmpty
       val local = if (own) "no remote memory to avoid, and " else ""
       val because = s"one NUMA node with $cores cores: ${local}up to $FewCores cores one JVM's " +
         "collector keeps up"
@@ -76,7 +76,7 @@ private[plan] object Partitioning {
   }
 
   private def dataFits(
-      ground: Ground,
+      usable: UsableMachine,
       fixed: Fixed,
       workload: Workload,
       pools: Pools
@@ -88,7 +88,7 @@ private[plan] object Partitioning {
         fixed.heapWithin(pools.memoryMb),
         fixed.heapMb.fold(Memory.CompressedOopsMb)(_.value)
       )
-      if ground.nodes.sizeIs == 1 && ground.cores.size < OneJvmScales && need <= heap
+      if usable.nodes.sizeIs == 1 && usable.cores.size < OneJvmScales && need <= heap
     } yield Partitioning(
       native = true,
       s"a heap of ${Sizes.show(heap)} holds the input ($HeapPerInputByte bytes of heap for each byte), " +
@@ -97,14 +97,14 @@ private[plan] object Partitioning {
     )
 
   /** Why there are several executors, in terms of the layout that was found. */
-  def several(ground: Ground, layout: Layout): Partitioning = {
-    val nodes = ground.nodes.size
-    val cores = ground.cores.size
+  def several(usable: UsableMachine, layout: Layout): Partitioning = {
+    val nodes = usable.nodes.size
+    val cores = usable.cores.size
     val because =
       if (nodes == 1)
         s"$cores cores on one NUMA node: several small heaps spend less on garbage collection than " +
           "one large one"
-      else if (Locality.of(ground, layout).forall(_.local))
+      else if (Locality.of(usable, layout).forall(_.local))
         s"$nodes NUMA nodes and $cores cores: several bound executors read local memory and spend " +
           "less on garbage collection than one heap, even where one would hold the data"
       else
@@ -114,11 +114,11 @@ private[plan] object Partitioning {
   }
 
   /** Where one executor would have every CPU, one JVM does it all: a second one gains nothing. */
-  def one(ground: Ground, fixed: Fixed): Partitioning = {
-    val cores = s"${ground.cores.size} cores"
+  def one(usable: UsableMachine, fixed: Fixed): Partitioning = {
+    val cores = s"${usable.cores.size} cores"
     val because =
-      if (ground.slots < Layouts.TargetSlots * 3 / 2)
-        s"$cores make ${ground.slots} task slots, enough for one executor, so one JVM runs everything"
+      if (usable.slots < Layouts.TargetSlots * 3 / 2)
+        s"$cores make ${usable.slots} task slots, enough for one executor, so one JVM runs everything"
       else if (fixed.heapMb.nonEmpty || fixed.taskCpus > 1)
         s"the fixed sizes leave one executor on $cores, so one JVM runs everything"
       else s"memory suffices for one executor on $cores, so one JVM runs everything"

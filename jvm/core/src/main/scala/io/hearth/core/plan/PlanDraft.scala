@@ -3,7 +3,7 @@ package io.hearth.core.plan
 import io.hearth.core.topology.{IdSet, Scratch}
 
 /** What a plan depends on besides the machine and the user's numbers. */
-final private[plan] case class Setting(
+final private[plan] case class PlanInputs(
     workload: Workload,
     asked: Limits,
     choice: Partitioning,
@@ -15,22 +15,22 @@ final private[plan] case class Arrangement(pools: Pools, layout: Layout)
 
 /** A layout with everything that follows from it: memory, flags, settings and reasons. */
 final private[plan] class PlanDraft(
-    val ground: Ground,
+    val usable: UsableMachine,
     val fixed: Fixed,
     arrangement: Arrangement,
-    setting: Setting
+    inputs: PlanInputs
 ) {
   val pools: Pools = arrangement.pools
   val layout: Layout = arrangement.layout
-  val workload: Workload = setting.workload
-  val choice: Partitioning = setting.choice
+  val workload: Workload = inputs.workload
+  val choice: Partitioning = inputs.choice
   val native: Boolean = choice.native
   val heapsMb: Vector[Long] = layout.roomsMb.map(Memory.heap(fixed, _))
 
   /** The smallest heap: that of the executor with the fewest task slots. */
   val heapMb: Long = heapsMb.min
 
-  /** The same for all: Spark has one setting for it, and executors take it from the driver. */
+  /** The same for all: Spark has one inputs for it, and executors take it from the driver. */
   val offHeapMb: Long = heapsMb
     .zip(layout.roomsMb)
     .map { case (heap, room) => Memory.offHeap(fixed, workload, heap, room) }
@@ -39,18 +39,18 @@ final private[plan] class PlanDraft(
   val driverHeapMb: Long = if (native) heapMb else DriverPlace.heap(fixed, pools.usableMb)
 
   val driver: DriverPlan =
-    if (native) DriverPlan(ground.cpus, pools.memoryNodes, bound = false, heapMb)
-    else DriverPlace.place(ground, pools, layout, driverHeapMb)
+    if (native) DriverPlan(usable.cpus, pools.memoryNodes, bound = false, heapMb)
+    else DriverPlace.place(usable, pools, layout, driverHeapMb)
 
   /** Tasks at once, and shuffle partitions as a multiple of them; None leaves Spark's own number. */
-  val atOnce: Int = Settings.atOnce(layout.slots, fixed)
-  val partitions: Option[Int] = Settings.partitions(atOnce, workload)
+  val atOnce: Int = DerivedSettings.atOnce(layout.slots, fixed)
+  val partitions: Option[Int] = DerivedSettings.partitions(atOnce, workload)
 
   private val executorsMb = heapsMb.iterator
     .map(heap => fixed.footprintOf(heap) - fixed.offHeapMb.fold(0L)(_.value) + offHeapMb)
     .sum
   val spareMb: Long = math.max(0L, pools.memoryMb - executorsMb)
-  val localDir: ScratchChoice = ScratchChoice.of(workload, spareMb, setting.scratch)
+  val localDir: ScratchChoice = ScratchChoice.of(workload, spareMb, inputs.scratch)
 
   private lazy val executors: Vector[ExecutorPlan] = {
     val hosts =
@@ -59,12 +59,12 @@ final private[plan] class PlanDraft(
   }
 
   private def nodeOf(site: Site, memory: IdSet): Int =
-    ground.coreOf(site.cpus.head).node.getOrElse(if (memory.isEmpty) 0 else memory.head)
+    usable.coreOf(site.cpus.head).node.getOrElse(if (memory.isEmpty) 0 else memory.head)
 
   private def executor(id: Int, host: String): ExecutorPlan = {
     val site = layout.sites(id)
     val heap = heapsMb(id)
-    val cpus = if (native) ground.cpus else IdSet.from(site.cpus)
+    val cpus = if (native) usable.cpus else IdSet.from(site.cpus)
     val nodes = if (native) pools.memoryNodes else layout.nodes(id)
     val options =
       Collector.options(heap, cpus.size, if (native) fixed.driverJavaOptions else fixed.javaOptions)
@@ -88,9 +88,9 @@ final private[plan] class PlanDraft(
 
   private def conf: Map[String, String] = {
     val ours =
-      if (native) Settings.offHeap(offHeapMb)
-      else Settings.ofExecutors(layout, heapMb, offHeapMb, overheadMb, fixed)
-    (Settings.ofAll(
+      if (native) DerivedSettings.offHeap(offHeapMb)
+      else DerivedSettings.ofExecutors(layout, heapMb, offHeapMb, overheadMb, fixed)
+    (DerivedSettings.ofAll(
       partitions,
       driverHeapMb,
       localDir.path
@@ -102,7 +102,7 @@ final private[plan] class PlanDraft(
     Option
       .when(native)(Collector.own(heapMb, executors.head.cpus.size, fixed.driverJavaOptions))
       .filter(_.nonEmpty)
-      .map(Settings.DriverOptions -> JavaOptions.join(_))
+      .map(DerivedSettings.DriverOptions -> JavaOptions.join(_))
 
   def plan: Plan = Plan(
     if (native) PlanMode.Native else PlanMode.Partitioned,
@@ -112,6 +112,6 @@ final private[plan] class PlanDraft(
     conf,
     new Reasons(this, executors).all,
     workload,
-    setting.asked.copy(conf = Map.empty)
+    inputs.asked.copy(conf = Map.empty)
   )
 }

@@ -34,8 +34,9 @@ object PlanFormat {
   private def settings(plan: Plan, users: Map[String, String]): Vector[(String, String)] = {
     val alike = plan.executors.map(_.taskSlots).distinct.sizeIs == 1
     val derived = if (alike) plan.conf else plan.conf - "spark.executor.cores"
-    val both = derived.get(Settings.DriverOptions).map { ours =>
-      Settings.DriverOptions -> (ours +: users.get(Settings.DriverOptions).toVector).mkString(" ")
+    val both = derived.get(DerivedSettings.DriverOptions).map { ours =>
+      DerivedSettings.DriverOptions -> (ours +: users.get(DerivedSettings.DriverOptions).toVector)
+        .mkString(" ")
     }
     val all = (users - "spark.master") ++ derived ++ both
     ("spark.master" -> plan.master) +: all.toVector.sorted

@@ -7,7 +7,7 @@ import io.hearth.core.topology.{IdSet, Scratch, Topology}
  *
  * It decides whether to partition ([[Partitioning]]), how many executors how wide and where
  * ([[Layouts]], [[Split]], [[Packing]]), their memory ([[Pools]], [[Memory]]), collector
- * ([[Collector]]), the driver ([[DriverPlace]]) and Spark's settings ([[Settings]]); [[Reasons]]
+ * ([[Collector]]), the driver ([[DriverPlace]]) and Spark's settings ([[DerivedSettings]]); [[Reasons]]
  * says why. Every CPU that may be used is used, unless the user fixed a smaller shape.
  */
 object Planner {
@@ -30,15 +30,15 @@ object Planner {
   ): Either[Unfit, Plan] =
     for {
       fixed <- Fixed.read(limits)
-      ground <- Ground.of(topology, occupied)
+      usable <- UsableMachine.of(topology, occupied)
       occupiedHere = occupied.intersects(topology.allowed.cpus)
-      attempt = (wanted: Fixed) => settled(ground, wanted, workload, occupiedHere)
-      found <- attempt(fixed).left.map(new Advice(fixed, ground, attempt(_).isRight).better)
+      attempt = (wanted: Fixed) => settled(usable, wanted, workload, occupiedHere)
+      found <- attempt(fixed).left.map(new Advice(fixed, usable, attempt(_).isRight).better)
     } yield new PlanDraft(
-      ground,
+      usable,
       fixed,
       found._2,
-      Setting(workload, limits, found._1, scratch)
+      PlanInputs(workload, limits, found._1, scratch)
     ).plan
 
   /** The same with the [[Scratch]] that the topology lets one assume. */
@@ -54,21 +54,21 @@ object Planner {
    * same holds where the user left the count open and memory suffices for only one.
    */
   private def settled(
-      ground: Ground,
+      usable: UsableMachine,
       fixed: Fixed,
       workload: Workload,
       occupied: Boolean
   ): Either[Unfit, (Partitioning, Arrangement)] = {
-    val pools = poolsFor(ground, fixed)
-    val choice = Partitioning.decide(ground, fixed, workload, pools, occupied)
-    lazy val one = native(ground, fixed).map(Partitioning.one(ground, fixed) -> _)
-    if (choice.native) native(ground, fixed).map(choice -> _)
+    val pools = poolsFor(usable, fixed)
+    val choice = Partitioning.decide(usable, fixed, workload, pools, occupied)
+    lazy val one = native(usable, fixed).map(Partitioning.one(usable, fixed) -> _)
+    if (choice.native) native(usable, fixed).map(choice -> _)
     else
-      partitioned(ground, fixed, pools) match {
+      partitioned(usable, fixed, pools) match {
         case Right(found) if choice.forced => Right(choice -> found)
         case Right(found) if found.layout.sites.sizeIs > 1 =>
-          Right(Partitioning.several(ground, found.layout) -> found)
-        case Right(found) if found.layout.cpus != ground.cpus =>
+          Right(Partitioning.several(usable, found.layout) -> found)
+        case Right(found) if found.layout.cpus != usable.cpus =>
           Right(Partitioning.oneBound(fixed) -> found)
         case Left(unfit) if choice.forced => Left(unfit)
         case Left(unfit) => one.left.map(_ => unfit)
@@ -76,16 +76,20 @@ object Planner {
       }
   }
 
-  private def partitioned(ground: Ground, fixed: Fixed, pools: Pools): Either[Unfit, Arrangement] =
-    arranged(ground, fixed, pools, DriverPlace.footprint(fixed, _))(_.find)
+  private def partitioned(
+      usable: UsableMachine,
+      fixed: Fixed,
+      pools: Pools
+  ): Either[Unfit, Arrangement] =
+    arranged(usable, fixed, pools, DriverPlace.footprint(fixed, _))(_.find)
 
   /** One JVM is driver and executor: the heap fixed for either is its heap, and is counted once. */
-  private def native(ground: Ground, fixed: Fixed): Either[Unfit, Arrangement] = {
+  private def native(usable: UsableMachine, fixed: Fixed): Either[Unfit, Arrangement] = {
     val one = fixed.copy(heapMb = fixed.heapMb.orElse(fixed.driverHeapMb))
     val driver: Long => Long = _ => 0L
     for {
-      _ <- Refusals.checkHeap(one.heapMb, fixed.driverJavaOptions)
-      found <- arranged(ground, one, Pools.joined(ground, driver, spare = false), driver)(_.whole)
+      _ <- RequestChecks.checkHeap(one.heapMb, fixed.driverJavaOptions)
+      found <- arranged(usable, one, Pools.joined(usable, driver, spare = false), driver)(_.whole)
     } yield found
   }
 
@@ -94,18 +98,18 @@ object Planner {
    * nodes are so short of memory that more tasks fit that way, unless the user fixed the heap.
    * Memory of nodes without CPUs is used only where fewer tasks would fit otherwise.
    */
-  private def arranged(ground: Ground, fixed: Fixed, pools: Pools, driver: Long => Long)(
+  private def arranged(usable: UsableMachine, fixed: Fixed, pools: Pools, driver: Long => Long)(
       find: Layouts => Either[Unfit, Layout]
   ): Either[Unfit, Arrangement] = {
     def found(from: Pools) =
-      find(new Layouts(ground, from, fixed)).map(layout => Arrangement(from, layout.inOrder))
+      find(new Layouts(usable, from, fixed)).map(layout => Arrangement(from, layout.inOrder))
     val tight = found(pools)
-    lazy val loose = found(Pools.joined(ground, driver, spare = false))
-    lazy val spare = found(Pools.joined(ground, driver, spare = true))
+    lazy val loose = found(Pools.joined(usable, driver, spare = false))
+    lazy val spare = found(Pools.joined(usable, driver, spare = true))
     if (tight.isRight && fixed.heapMb.nonEmpty) tight
     else {
       val chosen = LazyList(loose, spare).foldLeft(tight) { (best, next) =>
-        if (slotsOf(best) < ground.slots && slotsOf(next) > slotsOf(best)) next else best
+        if (slotsOf(best) < usable.slots && slotsOf(next) > slotsOf(best)) next else best
       }
       // The joined memory is the largest, so its refusal names the largest limit.
       if (chosen.isLeft) spare else chosen
@@ -118,11 +122,11 @@ object Planner {
    * Pools that each hold one executor of the size the user fixed; where none does, or where he also
    * fixed the count, pools that hold the least executor, which larger ones may then span.
    */
-  private def poolsFor(ground: Ground, fixed: Fixed): Pools = {
+  private def poolsFor(usable: UsableMachine, fixed: Fixed): Pools = {
     val driver: Long => Long = DriverPlace.footprint(fixed, _)
-    val own = Pools.of(ground, Memory.least(fixed), driver)
-    val spans = own.all.sizeIs == 1 && ground.nodes.sizeIs > 1
-    if (fixed.executors.nonEmpty || spans) Pools.of(ground, leastOf(fixed), driver) else own
+    val own = Pools.of(usable, Memory.least(fixed), driver)
+    val spans = own.all.sizeIs == 1 && usable.nodes.sizeIs > 1
+    if (fixed.executors.nonEmpty || spans) Pools.of(usable, leastOf(fixed), driver) else own
   }
 
   private def leastOf(fixed: Fixed): Long = fixed.footprintOf(Memory.LeastHeapMb)

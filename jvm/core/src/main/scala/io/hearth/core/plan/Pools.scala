@@ -44,54 +44,58 @@ private[plan] object Pools {
    *
    * @param driverMb the driver's footprint, given the memory of all pools; spread over them
    */
-  def of(ground: Ground, needMb: Long, driverMb: Long => Long): Pools = {
-    val first = serving(ground, Set.empty)
-    settle(ground, first, Set.empty, needMb, driverMb)
+  def of(usable: UsableMachine, needMb: Long, driverMb: Long => Long): Pools = {
+    val first = serving(usable, Set.empty)
+    settle(usable, first, Set.empty, needMb, driverMb)
   }
 
   /** All CPUs and all the memory that they use as one pool; `spare` adds nodes without CPUs. */
-  def joined(ground: Ground, driverMb: Long => Long, spare: Boolean): Pools = {
-    val spares = if (spare) ground.memoryOnly else Vector.empty
-    val all = (serving(ground, Set.empty) ++ spares).distinct
-    joint(ground, Budgets.of(ground, all, driverMb), all)
+  def joined(usable: UsableMachine, driverMb: Long => Long, spare: Boolean): Pools = {
+    val spares = if (spare) usable.memoryOnly else Vector.empty
+    val all = (serving(usable, Set.empty) ++ spares).distinct
+    joint(usable, Budgets.of(usable, all, driverMb), all)
   }
 
   /** Nodes whose memory may be used: those with CPUs, and the nearest ones of each node without. */
-  private def serving(ground: Ground, without: Set[GroundNode]): Vector[GroundNode] = {
-    val own = ground.nodes.filter(n => n.memoryMb > 0 && !without(n))
-    val all = own ++ ground.memoryOnly.filterNot(without)
-    val lent = ground.nodes.filterNot(own.contains).flatMap(nearest(_, all))
+  private def serving(usable: UsableMachine, without: Set[UsableNode]): Vector[UsableNode] = {
+    val own = usable.nodes.filter(n => n.memoryMb > 0 && !without(n))
+    val all = own ++ usable.memoryOnly.filterNot(without)
+    val lent = usable.nodes.filterNot(own.contains).flatMap(nearest(_, all))
     (own ++ lent).distinct
   }
 
   /** All that are equally near. */
-  private def nearest(to: GroundNode, among: Vector[GroundNode]): Vector[GroundNode] = {
-    def distance(n: GroundNode) = n.id.flatMap(to.distances.get).getOrElse(Int.MaxValue)
+  private def nearest(to: UsableNode, among: Vector[UsableNode]): Vector[UsableNode] = {
+    def distance(n: UsableNode) = n.id.flatMap(to.distances.get).getOrElse(Int.MaxValue)
     among.filter(distance(_) == among.iterator.map(distance).min)
   }
 
   @annotation.tailrec
   private def settle(
-      ground: Ground,
-      first: Vector[GroundNode],
-      without: Set[GroundNode],
+      usable: UsableMachine,
+      first: Vector[UsableNode],
+      without: Set[UsableNode],
       needMb: Long,
       driverMb: Long => Long
   ): Pools = {
-    val nodes = serving(ground, without)
-    val budgets = Budgets.of(ground, nodes, driverMb)
+    val nodes = serving(usable, without)
+    val budgets = Budgets.of(usable, nodes, driverMb)
     val poor = nodes.filter(n => budgets.net(n) < needMb)
     if (nodes.isEmpty || total(nodes.diff(poor)) * 2 < total(first))
-      joint(ground, Budgets.of(ground, first, driverMb), first)
-    else if (poor.isEmpty) separate(ground, nodes, budgets)
-    else settle(ground, first, without ++ poor, needMb, driverMb)
+      joint(usable, Budgets.of(usable, first, driverMb), first)
+    else if (poor.isEmpty) separate(usable, nodes, budgets)
+    else settle(usable, first, without ++ poor, needMb, driverMb)
   }
 
-  private def total(nodes: Vector[GroundNode]): Long = nodes.iterator.map(_.memoryMb).sum
+  private def total(nodes: Vector[UsableNode]): Long = nodes.iterator.map(_.memoryMb).sum
 
-  private def separate(ground: Ground, serving: Vector[GroundNode], budgets: Budgets): Pools = {
-    val homes = Homes.of(ground, serving)
-    val coresOf = ground.cores.groupBy(_.node)
+  private def separate(
+      usable: UsableMachine,
+      serving: Vector[UsableNode],
+      budgets: Budgets
+  ): Pools = {
+    val homes = Homes.of(usable, serving)
+    val coresOf = usable.cores.groupBy(_.node)
     val pools = homes.groupMap(_._2)(_._1.id).toVector.map { case (memory, nodes) =>
       Pool(
         nodes.flatMap(coresOf).sortBy(_.cpus.head),
@@ -101,19 +105,19 @@ private[plan] object Pools {
     }
     val borrowed =
       IdSet.from(homes.collect { case (n, memory) if memory != Vector(n) => n }.flatMap(_.id))
-    Pools(pools.sortBy(_.cores.head.cpus.head), budgets.usableMb, leftOut(ground, pools), borrowed)
+    Pools(pools.sortBy(_.cores.head.cpus.head), budgets.usableMb, leftOut(usable, pools), borrowed)
   }
 
   /** Allowed nodes with memory that no pool uses. */
-  private def leftOut(ground: Ground, pools: Vector[Pool]): IdSet = {
-    val all = (ground.nodes ++ ground.memoryOnly).filter(_.memoryMb > 0)
+  private def leftOut(usable: UsableMachine, pools: Vector[Pool]): IdSet = {
+    val all = (usable.nodes ++ usable.memoryOnly).filter(_.memoryMb > 0)
     IdSet.from(all.flatMap(_.id)) &~ IdSet.union(pools.map(_.memoryNodes))
   }
 
-  private def joint(ground: Ground, budgets: Budgets, serving: Vector[GroundNode]): Pools = {
+  private def joint(usable: UsableMachine, budgets: Budgets, serving: Vector[UsableNode]): Pools = {
     val nodes = IdSet.from(serving.flatMap(_.id))
-    val pool = Pool(ground.cores, nodes, serving.iterator.map(budgets.net).sum)
-    Pools(Vector(pool), budgets.usableMb, leftOut(ground, Vector(pool)), IdSet.empty)
+    val pool = Pool(usable.cores, nodes, serving.iterator.map(budgets.net).sum)
+    Pools(Vector(pool), budgets.usableMb, leftOut(usable, Vector(pool)), IdSet.empty)
   }
 
   /** Which nodes' memory the CPUs of each node use. */
@@ -125,36 +129,40 @@ private[plan] object Pools {
      * joins a pool whose CPUs it is as near to as their home.
      */
     def of(
-        ground: Ground,
-        serving: Vector[GroundNode]
-    ): Vector[(GroundNode, Vector[GroundNode])] = {
-      val (own, others) = ground.nodes.partition(serving.contains)
+        usable: UsableMachine,
+        serving: Vector[UsableNode]
+    ): Vector[(UsableNode, Vector[UsableNode])] = {
+      val (own, others) = usable.nodes.partition(serving.contains)
       val choices = others.map(n => n -> nearest(n, serving))
       val chosen = choices.foldLeft(own.map(n => n -> n)) { case (done, (node, near)) =>
-        done :+ (node -> near.maxBy(home => perSlot(ground, home, node +: lodgers(done, home))))
+        done :+ (node -> near.maxBy(home => perSlot(usable, home, node +: lodgers(done, home))))
       }
       val homes = serving.map(home => Vector(home) -> lodgers(chosen, home)).filter(_._2.nonEmpty)
       val lone = serving.filter(home => lodgers(chosen, home).isEmpty)
-      lone.foldLeft(homes)(joined(ground, choices.toMap)).flatMap { case (memory, nodes) =>
+      lone.foldLeft(homes)(joined(usable, choices.toMap)).flatMap { case (memory, nodes) =>
         nodes.map(_ -> memory)
       }
     }
 
-    private def lodgers(chosen: Vector[(GroundNode, GroundNode)], home: GroundNode) =
+    private def lodgers(chosen: Vector[(UsableNode, UsableNode)], home: UsableNode) =
       chosen.collect { case (node, other) if other == home => node }
 
-    private def perSlot(ground: Ground, home: GroundNode, nodes: Vector[GroundNode]): Double =
-      home.memoryMb.toDouble / nodes.iterator.map(n => ground.slotsOn(n.cpus.toVector)).sum
+    private def perSlot(
+        usable: UsableMachine,
+        home: UsableNode,
+        nodes: Vector[UsableNode]
+    ): Double =
+      home.memoryMb.toDouble / nodes.iterator.map(n => usable.slotsOn(n.cpus.toVector)).sum
 
-    private type Shared = (Vector[GroundNode], Vector[GroundNode])
+    private type Shared = (Vector[UsableNode], Vector[UsableNode])
 
-    private def joined(ground: Ground, choices: Map[GroundNode, Vector[GroundNode]])(
+    private def joined(usable: UsableMachine, choices: Map[UsableNode, Vector[UsableNode]])(
         homes: Vector[Shared],
-        lone: GroundNode
+        lone: UsableNode
     ): Vector[Shared] = {
       val open = homes.indices.filter(homes(_)._2.exists(choices.get(_).exists(_.contains(lone))))
       open
-        .minByOption(i => homes(i)._1.iterator.map(perSlot(ground, _, homes(i)._2)).sum)
+        .minByOption(i => homes(i)._1.iterator.map(perSlot(usable, _, homes(i)._2)).sum)
         .fold(homes)(i => homes.updated(i, (homes(i)._1 :+ lone, homes(i)._2)))
     }
   }
@@ -166,19 +174,19 @@ private[plan] object Pools {
  * @param usableMb of all nodes together, the driver included
  */
 final private[plan] class Budgets private (val usableMb: Long, scale: BigDecimal) {
-  def net(node: GroundNode): Long = (scale * node.memoryMb).toLong
+  def net(node: UsableNode): Long = (scale * node.memoryMb).toLong
 }
 
 private[plan] object Budgets {
-  def of(ground: Ground, serving: Vector[GroundNode], driverMb: Long => Long): Budgets = {
+  def of(usable: UsableMachine, serving: Vector[UsableNode], driverMb: Long => Long): Budgets = {
     val total = serving.iterator.map(_.memoryMb).sum
-    val limit = ground.topology.allowed.memoryLimitBytes.map(bytes => shareOf(ground, bytes >> 20))
-    val usable = limit.fold(total)(math.min(total, _)) * Pools.UsablePercent / 100
-    val forExecutors = math.max(0L, usable - driverMb(usable))
-    new Budgets(usable, if (total == 0) BigDecimal(0) else BigDecimal(forExecutors) / total)
+    val limit = usable.topology.allowed.memoryLimitBytes.map(bytes => shareOf(usable, bytes >> 20))
+    val usableMb = limit.fold(total)(math.min(total, _)) * Pools.UsablePercent / 100
+    val forExecutors = math.max(0L, usableMb - driverMb(usableMb))
+    new Budgets(usableMb, if (total == 0) BigDecimal(0) else BigDecimal(forExecutors) / total)
   }
 
   /** The cgroup's limit, less what belongs to occupied CPUs. */
-  private def shareOf(ground: Ground, limitMb: Long): Long =
-    limitMb * ground.cpus.size / (ground.topology.allowed.cpus & ground.topology.cpus).size
+  private def shareOf(usable: UsableMachine, limitMb: Long): Long =
+    limitMb * usable.cpus.size / (usable.topology.allowed.cpus & usable.topology.cpus).size
 }

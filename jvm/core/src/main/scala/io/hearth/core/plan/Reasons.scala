@@ -17,9 +17,9 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     Reason("partition", if (native) "native" else "partitioned", choice.because, choice.source)
 
   private def cpus = {
-    val topology = ground.topology
+    val topology = usable.topology
     val outside = (topology.cpus &~ topology.allowed.cpus).size
-    val taken = (topology.allowed.cpus & topology.cpus).size - ground.cpus.size
+    val taken = (topology.allowed.cpus & topology.cpus).size - usable.cpus.size
     val notes = Vector(
       Option.when(outside > 0)(
         s"$outside CPUs of the machine are outside this process's affinity or cpuset"
@@ -29,25 +29,25 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     ).flatten
     Reason(
       "cpus",
-      ground.cpus.toString,
+      usable.cpus.toString,
       notes.mkString("; "),
       "kernel: sched_getaffinity(2), cpuset"
     )
   }
 
   private def threads = {
-    val most = ground.cores.iterator.map(_.cpus.size).max
-    val kinds = ground.cores.flatMap(_.kind).distinct
+    val most = usable.cores.iterator.map(_.cpus.size).max
+    val kinds = usable.cores.flatMap(_.kind).distinct
     val hybrid =
       if (kinds.sizeIs > 1) s"; all core kinds (${kinds.mkString(", ")}) are used" else ""
     def reason(value: String, because: String, source: String) =
       Reason("threads per core", value, because + hybrid, source)
     fixed.cores match {
       case Some(asked) => reason("as asked", s"${asked.name} fixes the tasks", "user")
-      case None if most > Ground.MostTasksPerCore =>
+      case None if most > UsableMachine.MostTasksPerCore =>
         reason(
-          s"${Ground.MostTasksPerCore}",
-          s"of $most hardware threads ${Ground.MostTasksPerCore} are worth a task: memory bandwidth " +
+          s"${UsableMachine.MostTasksPerCore}",
+          s"of $most hardware threads ${UsableMachine.MostTasksPerCore} are worth a task: memory bandwidth " +
             "saturates before threads run out; the others are for the collector and the compiler (the " +
             "number was chosen knowing two of Baig's tables of times)",
           "Baig 2018; hearth"
@@ -58,7 +58,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
           "every hardware thread is worth a task: a second thread made cores 39.5 % faster",
           "Awan 2016"
         )
-      case None if ground.topology.cores.exists(_.cpus.size > 1) =>
+      case None if usable.topology.cores.exists(_.cpus.size > 1) =>
         reason("1", "one hardware thread of each core may be used", "kernel: sched_getaffinity(2)")
       case None => reason("1", "cores have one hardware thread", "kernel: topology")
     }
@@ -89,20 +89,20 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   }
 
   private def narrowed =
-    s"${layout.slots} of ${ground.slots} worthwhile threads have a task slot, as each needs " +
+    s"${layout.slots} of ${usable.slots} worthwhile threads have a task slot, as each needs " +
       s"${Memory.LeastTaskMb} MB of heap beyond the ${Memory.ReservedMb} MB that Spark keeps"
 
   private def andNarrowed = if (layout.narrowed) s"; $narrowed" else ""
 
   private def placement: Option[Reason] = Option.unless(native) {
-    val places = Locality.of(ground, layout)
+    val places = Locality.of(usable, layout)
     if (places.forall(_.local)) localPlacement(places)
     else spreadPlacement(places)
   }
 
   private def localPlacement(places: Vector[Locality]) = {
     val remote =
-      if (ground.topology.nodes.sizeIs > 1) ": remote memory costs about 10 % on average" else ""
+      if (usable.topology.nodes.sizeIs > 1) ": remote memory costs about 10 % on average" else ""
     if (places.forall(_.oneCache))
       Reason(
         "placement",
@@ -182,7 +182,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     val key = "spark.sql.shuffle.partitions"
     def reason(value: String, because: String) =
       Reason("shuffle partitions", value, because, "Spark: SQL performance tuning guide")
-    val sparks = s"Spark's own number of ${Settings.SparksPartitions}"
+    val sparks = s"Spark's own number of ${DerivedSettings.SparksPartitions}"
     (fixed.conf.get(key), partitions, workload.inputBytes) match {
       case (Some(value), _, _) => Reason("shuffle partitions", value, Reasons.FixedByUser, "user")
       case (_, None, _) =>
@@ -202,7 +202,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     }
   }
 
-  private def locality = Option.unless(native || Settings.waitsAsSet(fixed))(
+  private def locality = Option.unless(native || DerivedSettings.waitsAsSet(fixed))(
     Reason(
       "locality wait",
       "process and node 100ms, rack 0s",
@@ -227,7 +227,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   }
 
   private def users: Vector[Reason] =
-    fixed.conf.removed(Settings.Redaction).toVector.sorted.map { case (key, value) =>
+    fixed.conf.removed(DerivedSettings.Redaction).toVector.sorted.map { case (key, value) =>
       Reason(key, redaction.setting(key, value), Reasons.FixedByUser, "user")
     }
 

@@ -68,7 +68,7 @@ private[plan] object Split {
   /** By how many slots the widest of these executors exceeds the narrowest. */
   private def spread(part: Part, executors: Vector[Vector[Int]]): Int = {
     val coreOf = part.cores.iterator.flatMap(core => core.cpus.map(_ -> core)).toMap
-    val widths = executors.map(Ground.slotsOn(coreOf, _))
+    val widths = executors.map(UsableMachine.slotsOn(coreOf, _))
     widths.max - widths.min
   }
 

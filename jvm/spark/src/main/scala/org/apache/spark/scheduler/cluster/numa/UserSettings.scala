@@ -5,7 +5,7 @@ import org.apache.spark.internal.config.{EXECUTOR_JAVA_OPTIONS, EXECUTOR_MEMORY}
 import org.apache.spark.launcher.JavaModuleOptions
 import org.apache.spark.util.Utils
 
-import io.hearth.core.plan.{JavaOptions, Settings}
+import io.hearth.core.plan.{JavaOptions, DerivedSettings}
 
 /** What the user set of the keys that a plan reads or sets, told from what SparkContext has added by itself. */
 private[spark] object UserSettings {
@@ -33,13 +33,13 @@ private[spark] object UserSettings {
   def ofProgram(conf: SparkConf, submitted: Map[String, String]): Map[String, String] = {
     val (now, before) = (known(conf.getAll.toMap), known(submitted))
     now.filter { case (key, value) =>
-      Settings.Read(key) && !ofDriversStart(key) && !before.get(key).contains(value)
+      DerivedSettings.Read(key) && !ofDriversStart(key) && !before.get(key).contains(value)
     }
   }
 
   private def known(settings: Map[String, String]): Map[String, String] = {
     val options = ofUsers(settings.get(EXECUTOR_JAVA_OPTIONS.key))
-    val keys = settings.filter { case (key, _) => Settings.known(key) }
+    val keys = settings.filter { case (key, _) => DerivedSettings.known(key) }
     val rest = keys.removed(EXECUTOR_JAVA_OPTIONS.key)
     if (options.isEmpty) rest
     else rest.updated(EXECUTOR_JAVA_OPTIONS.key, JavaOptions.join(options))

@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.core.topology.{IdSet, MachineSpec}
 
 /** The settings of a plan are those that hearth derived; what the user set is his. */
-class SettingsTest extends AnyFunSuite {
+class DerivedSettingsTest extends AnyFunSuite {
   private val big = "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
   private val small = "1 node of 16 GB, 4 cores"
   private val dynamic = Map("spark.dynamicAllocation.enabled" -> "true")
@@ -21,14 +21,14 @@ class SettingsTest extends AnyFunSuite {
 
   /** Machine and settings of the user's under which a plan sets a key. */
   private def derivedFrom(key: String): (String, Map[String, String]) = key match {
-    case Settings.DriverOptions => (small, Map.empty)
+    case DerivedSettings.DriverOptions => (small, Map.empty)
     case "spark.dynamicAllocation.maxExecutors" => (big, dynamic)
     case _ => (big, Map.empty)
   }
 
   /** What a user could have set there. */
   private def another(key: String): String = key match {
-    case Settings.DriverOptions => "-Dsecret=mine"
+    case DerivedSettings.DriverOptions => "-Dsecret=mine"
     case "spark.local.dir" => "/ssd"
     case "spark.memory.offHeap.enabled" => "false"
     case k if k.startsWith("spark.locality.wait") || k.endsWith("interval") => "7s"
@@ -37,18 +37,18 @@ class SettingsTest extends AnyFunSuite {
   }
 
   test("a key that hearth derives is in its plan, and is not where the user set it") {
-    for (key <- Settings.Derived) withClue(key) {
+    for (key <- DerivedSettings.Derived) withClue(key) {
       val (machine, conf) = derivedFrom(key)
       assert(plan(machine, conf).conf.contains(key))
       val users = plan(machine, conf + (key -> another(key)))
-      if (key == Settings.DriverOptions) assert(!users.conf(key).contains("secret"))
+      if (key == DerivedSettings.DriverOptions) assert(!users.conf(key).contains("secret"))
       else assert(!users.conf.contains(key))
     }
   }
 
   test("a plan sets no key beyond those that are known to be derived") {
     for (machine <- Seq(big, small); conf <- Seq(Map.empty[String, String], dynamic))
-      assert(plan(machine, conf).conf.keySet.subsetOf(Settings.Derived))
+      assert(plan(machine, conf).conf.keySet.subsetOf(DerivedSettings.Derived))
   }
 
   test("settings that a plan has nothing to do with are nowhere in it") {
@@ -70,7 +70,9 @@ class SettingsTest extends AnyFunSuite {
         known.updated(key, value)
     }
     plan(big, new Watched(dynamic))
-    assert(seen.size > 10 && seen.toSet.removedAll(Seq("spark.master")).subsetOf(Settings.Read))
+    assert(
+      seen.size > 10 && seen.toSet.removedAll(Seq("spark.master")).subsetOf(DerivedSettings.Read)
+    )
   }
 
   test("a plan that is read back is the one that was written, what was asked included") {

@@ -1,39 +1,39 @@
 package io.hearth.core.plan
 
 /** The constraint that stops every layout, by the name that the user knows. */
-private[plan] object Refuse {
+private[plan] object Violation {
   private val Options = "--executors x --cores"
 
-  def executors(ground: Ground, fixed: Fixed): Unfit = Unfit(
+  def executors(usable: UsableMachine, fixed: Fixed): Unfit = Unfit(
     fixed.executors.fold("--executors")(_.name),
     fixed.executors.fold("")(e => s"${e.value}"),
-    cpusLeft(ground),
-    s"ask for at most ${ground.cpus.size} executors"
+    cpusLeft(usable),
+    s"ask for at most ${usable.cpus.size} executors"
   )
 
-  def product(ground: Ground, fixed: Fixed): Unfit = {
+  def product(usable: UsableMachine, fixed: Fixed): Unfit = {
     val (n, m) = (fixed.executors.fold(1)(_.value), fixed.cores.fold(1)(_.value))
     val names = (fixed.executors ++ fixed.cores).map(_.name).mkString(" x ")
     Unfit(
       if (names.isEmpty) Options else names,
       s"$n x $m = ${n.toLong * m}",
-      cpusLeft(ground),
-      s"ask for at most ${ground.cpus.size} task slots in all"
+      cpusLeft(usable),
+      s"ask for at most ${usable.cpus.size} task slots in all"
     )
   }
 
-  def cores(ground: Ground, asked: Asked[Int]): Unfit = Unfit(
+  def cores(usable: UsableMachine, asked: Asked[Int]): Unfit = Unfit(
     asked.name,
     s"${asked.value}",
-    cpusLeft(ground),
-    s"ask for at most ${ground.cpus.size}"
+    cpusLeft(usable),
+    s"ask for at most ${usable.cpus.size}"
   )
 
-  private def cpusLeft(ground: Ground): String = {
-    val allowed = (ground.topology.allowed.cpus & ground.topology.cpus).size
-    val occupied = allowed - ground.cpus.size
+  private def cpusLeft(usable: UsableMachine): String = {
+    val allowed = (usable.topology.allowed.cpus & usable.topology.cpus).size
+    val occupied = allowed - usable.cpus.size
     val taken = if (occupied > 0) s" and $occupied of them occupied" else ""
-    s"$allowed CPUs are allowed$taken, ${ground.cpus.size} can be used"
+    s"$allowed CPUs are allowed$taken, ${usable.cpus.size} can be used"
   }
 
   /** What keeps a layout from working, if anything does. */

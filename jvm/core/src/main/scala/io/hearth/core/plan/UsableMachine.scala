@@ -27,33 +27,33 @@ final private[plan] case class UsableCore(
  * @param nodes its NUMA nodes with CPUs, ordered by their first CPU
  * @param memoryOnly allowed nodes with memory and without CPUs
  */
-final private[plan] case class Ground(
+final private[plan] case class UsableMachine(
     topology: Topology,
     cpus: IdSet,
     cores: Vector[UsableCore],
-    nodes: Vector[GroundNode],
-    memoryOnly: Vector[GroundNode]
+    nodes: Vector[UsableNode],
+    memoryOnly: Vector[UsableNode]
 ) {
   val slots: Int = cores.iterator.map(_.slots).sum
 
   lazy val coreOf: Map[Int, UsableCore] =
     cores.iterator.flatMap(core => core.cpus.map(_ -> core)).toMap
 
-  def slotsOn(cpus: Iterable[Int]): Int = Ground.slotsOn(coreOf, cpus)
+  def slotsOn(cpus: Iterable[Int]): Int = UsableMachine.slotsOn(coreOf, cpus)
 }
 
 /**
  * @param id the kernel's; None gathers CPUs that the kernel puts in no node
  * @param memoryMb memory that this process may use there, less the share of occupied CPUs
  */
-final private[plan] case class GroundNode(
+final private[plan] case class UsableNode(
     id: Option[Int],
     cpus: IdSet,
     memoryMb: Long,
     distances: Map[Int, Int]
 )
 
-private[plan] object Ground {
+private[plan] object UsableMachine {
 
   /**
    * Hardware threads of a core that are worth a task each, at most. Up to SMT4 every thread: a second
@@ -74,13 +74,13 @@ private[plan] object Ground {
     math.max(1, tasks.sum)
   }
 
-  def of(topology: Topology, occupied: IdSet): Either[Unfit, Ground] = {
+  def of(topology: Topology, occupied: IdSet): Either[Unfit, UsableMachine] = {
     val cpus = (topology.allowed.cpus & topology.cpus) &~ occupied
     if (cpus.isEmpty) Left(nothingLeft(topology, occupied))
     else {
       val cores = usableCores(topology, cpus)
       val (withCpus, without) = groundNodes(topology, cpus).partition(_.cpus.nonEmpty)
-      Right(Ground(topology, cpus, cores, withCpus.sortBy(_.cpus.head), without))
+      Right(UsableMachine(topology, cpus, cores, withCpus.sortBy(_.cpus.head), without))
     }
   }
 
@@ -96,11 +96,11 @@ private[plan] object Ground {
       group.cpus.iterator.map(_ -> index)
     }.toMap
     topology.cores
-      .flatMap(core => usable(topology, core, core.cpus & cpus, cacheOf))
+      .flatMap(core => usableCore(topology, core, core.cpus & cpus, cacheOf))
       .sortBy(_.cpus.head)
   }
 
-  private def usable(topology: Topology, core: Core, own: IdSet, cacheOf: Map[Int, Int]) =
+  private def usableCore(topology: Topology, core: Core, own: IdSet, cacheOf: Map[Int, Int]) =
     Option.when(own.nonEmpty)(
       UsableCore(
         own.toVector,
@@ -112,12 +112,12 @@ private[plan] object Ground {
       )
     )
 
-  private def groundNodes(topology: Topology, cpus: IdSet): Vector[GroundNode] = {
+  private def groundNodes(topology: Topology, cpus: IdSet): Vector[UsableNode] = {
     val homeless = cpus &~ IdSet.union(topology.nodes.iterator.map(_.cpus))
     topology.nodes
       .map(groundNode(topology, cpus, _))
       .filter(n => n.cpus.nonEmpty || n.memoryMb > 0) ++
-      Option.when(homeless.nonEmpty)(GroundNode(None, homeless, 0L, Map.empty))
+      Option.when(homeless.nonEmpty)(UsableNode(None, homeless, 0L, Map.empty))
   }
 
   private def groundNode(topology: Topology, cpus: IdSet, node: NumaNode) = {
@@ -130,6 +130,6 @@ private[plan] object Ground {
     val ours = open && !node.gpuMemory && topology.allowed.nodes.contains(node.id)
     val total = if (ours) node.memoryBytes >> 20 else 0L
     val share = if (allowed.isEmpty) total else total * own.size / allowed.size
-    GroundNode(Some(node.id), own, share, node.distances)
+    UsableNode(Some(node.id), own, share, node.distances)
   }
 }

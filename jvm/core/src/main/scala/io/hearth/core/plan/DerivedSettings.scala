@@ -1,7 +1,7 @@
 package io.hearth.core.plan
 
 /** The Spark settings that follow from a plan; the user's own always win. */
-object Settings {
+object DerivedSettings {
   private[plan] val DriverOptions = "spark.driver.extraJavaOptions"
 
   private[plan] val Redaction = "spark.redaction.regex"

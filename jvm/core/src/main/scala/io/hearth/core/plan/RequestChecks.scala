@@ -3,7 +3,7 @@ package io.hearth.core.plan
 import io.hearth.core.Redaction
 
 /** What the user asked for and no plan can honour, refused by name. */
-private[plan] object Refusals {
+private[plan] object RequestChecks {
 
   def check(conf: Map[String, String]): Either[Unfit, Unit] =
     for {
