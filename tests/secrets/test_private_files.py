@@ -19,10 +19,10 @@ from hearth.launch.arguments import split_line
 from hearth.launch.choices import keep_choice
 from hearth.launch.plan_file import write_plan
 from hearth.measure.record import RecordWriter, new_directory, write_document
-from hearth.model.private import open_private, private_directory, write_private
+from hearth.model.private import open_private, ours, private_directory, write_private
 from hearth.planner import archive
 from hearth.report.html.page import write_page
-from support import ROOT, require
+from support import ROOT, Command, require
 
 OTHER = 65534  # nobody
 
@@ -98,6 +98,36 @@ def test_a_directory_that_somebody_else_made_is_refused(
     monkeypatch.setenv("TMPDIR", str(mine))
     monkeypatch.setattr("tempfile.tempdir", None)
     assert write_plan({"mode": "native"}, tmp_path).is_relative_to(mine)
+
+
+def test_nothing_is_kept_where_others_can_replace_it(
+    tmp_path: Path, hearth: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path / "shared"
+    mine = private_directory(shared / "mine")
+    (tmp_path / "link").symlink_to(mine)
+    archive = mine / "cli.jsa"
+    archive.touch(0o600)
+    places = (mine, shared / "new" / "state", tmp_path / "link", tmp_path / "link" / "below")
+    shared.chmod(0o777)
+    for place in places:
+        with pytest.raises(PermissionError, match=f"{shared}' has mode 777 \\('chmod \\+t"):
+            private_directory(place)
+    assert not ours(archive)
+    assert not (shared / "new").exists()
+    refused = hearth("submit", "--conf", f"spark.local.dir={shared / 'scratch'}", "app.py")
+    assert refused.returncode == 2
+    assert f"spark.local.dir: '{shared / 'scratch'}' cannot be used: others can" in refused.stderr
+    record = hearth("profile", "app.py", environment={"HEARTH_STATE": str(shared / "state")})
+    assert record.returncode == 2
+    assert "chmod +t" in record.stderr
+    monkeypatch.setenv("TMPDIR", str(private_directory(tmp_path / "tmp")))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    assert write_plan({"mode": "native"}, shared / "state").is_relative_to(tmp_path / "tmp")
+    shared.chmod(0o1777)
+    for place in places:
+        private_directory(place)
+    assert ours(archive)
 
 
 def test_a_directory_may_be_moved_to_another_disk_by_its_owner(tmp_path: Path) -> None:

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hearth.model.errors import UserError
+from hearth.model.private import replaceable
 
 
 def check_local_dirs(settings: Mapping[str, str], environment: Mapping[str, str]) -> None:
-    """Raises UserError for the first directory that is not writable and cannot be made.
+    """Raises UserError for the first directory that is not writable and cannot be made, or in which
+    others could replace an application's files.
 
     Spark takes SPARK_LOCAL_DIRS before spark.local.dir (Utils.getConfiguredLocalDirs of Spark 4.3).
     """
@@ -33,6 +35,6 @@ def _check(source: str, wanted: Path) -> None:
         problem = f"'{nearest}' is not a directory"
     elif not os.access(nearest, os.W_OK | os.X_OK):
         problem = f"'{nearest}' cannot be written"
-    else:
+    elif not (problem := replaceable(path / "hearth")):
         return
     raise UserError(f"{source}: '{wanted}' cannot be used: {problem}; name writable directories")

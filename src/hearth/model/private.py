@@ -1,11 +1,14 @@
 """Files and directories that only their owner can read, from creation, whatever the umask.
 
 Records, plans and logs hold command lines and settings. An existing directory must be this user's
-own: where others can write, one made beforehand could lead anywhere.
+own: where others can write, one made beforehand could lead anywhere. Nothing is kept below a
+directory in which others can replace what is not theirs: one that they can write to, without the
+sticky bit (inode(7)).
 """
 
 import errno
 import os
+import shlex
 import stat
 from pathlib import Path
 
@@ -16,9 +19,12 @@ _DIRECTORY = 0o700
 def private_directory(path: Path) -> Path:
     """Makes a directory and missing parents; tightens an open one of this user's.
 
-    Raises PermissionError, with the reason, if it or a link to it belongs to another user.
+    Raises PermissionError, with the reason, if it or a link to it belongs to another user, or if
+    others can replace it.
     """
     path = path.absolute()
+    if reason := replaceable(path):
+        raise PermissionError(errno.EPERM, reason, str(path))
     if not path.parent.exists():
         _make(path.parent)
     try:
@@ -45,7 +51,26 @@ def ours(file: Path) -> bool:
         return False
     trusted = {seen.st_uid, folder.st_uid} <= {os.geteuid(), 0}
     closed = not folder.st_mode & 0o077 or not (seen.st_mode | folder.st_mode) & 0o022
-    return trusted and closed and stat.S_ISREG(seen.st_mode)
+    return trusted and closed and stat.S_ISREG(seen.st_mode) and not replaceable(file)
+
+
+def replaceable(path: Path) -> str:
+    """Why others can replace what is, or will be, at a path; empty if they cannot.
+
+    Asks all existing directories above it, and above what it leads to by links.
+    """
+    path = path.absolute()
+    for folder in dict.fromkeys([*path.parents, *Path(os.path.realpath(path)).parents]):
+        try:
+            mode = folder.stat().st_mode
+        except OSError:
+            continue
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            return (
+                f"others can replace it: '{folder}' has mode {stat.S_IMODE(mode):o}"
+                f" ('chmod +t {shlex.quote(str(folder))}' or 'chmod o-w' mends that)"
+            )
+    return ""
 
 
 def open_private(path: str, flags: int) -> int:

@@ -16,20 +16,26 @@ import scala.util.Using
  * Files and directories that only their owner can read, from creation, whatever the umask.
  *
  * Below directories that others can write to (`/tmp`, `/dev/shm`, a shared `spark.local.dir`), whatever is
- * there already must be this user's own: somebody else's directory, or a link, could lead anywhere.
+ * there already must be this user's own: somebody else's directory, or a link, could lead anywhere. Nothing is
+ * kept below a directory in which others can replace what is not theirs: one that they can write to, without
+ * the sticky bit (inode(7)).
  */
 object OwnFiles {
   private val Directory = asFileAttribute(fromString("rwx------"))
   private val File = asFileAttribute(fromString("rw-------"))
+  private val OthersWrite = 0x002
+  private val Sticky = 0x200
+  private val Permissions = 0xfff
   private val Writable = Set(PosixFilePermission.GROUP_WRITE, PosixFilePermission.OTHERS_WRITE)
 
   /**
    * Makes a directory and all missing parents.
    *
    * @throws IOException with the reason, where it exists and is a link, another user's, or open to
-   * others
+   * others, or where others can replace it
    */
   def claim(path: Path): Path = {
+    refuseReplaceable(path)
     Option(path.toAbsolutePath.getParent).foreach(Files.createDirectories(_, Directory))
     try Files.createDirectory(path, Directory)
     catch {
@@ -44,6 +50,7 @@ object OwnFiles {
    * them, a link of this user's is followed.
    */
   def keep(path: Path): Path = {
+    refuseReplaceable(path)
     if (!Files.exists(path, NOFOLLOW_LINKS)) Files.createDirectories(path, Directory)
     (Set(path) + path.toRealPath())
       .find(uid(_) != me)
@@ -58,7 +65,7 @@ object OwnFiles {
   def trusted(file: Path): Boolean = Files.isRegularFile(file, NOFOLLOW_LINKS) && {
     val both = Vector(file, file.getParent)
     both.forall(p => Set(me, 0).contains(uid(p.toRealPath()))) &&
-    !permissions(file.getParent.toRealPath()).exists(Writable)
+    !permissions(file.getParent.toRealPath()).exists(Writable) && replaceable(file).isEmpty
   }
 
   /** An empty file; an existing one, or a link, is removed first. */
@@ -80,6 +87,27 @@ object OwnFiles {
     } finally Files.deleteIfExists(partial)
     ()
   }
+
+  private def refuseReplaceable(path: Path): Unit =
+    replaceable(path).foreach(reason => throw new IOException(reason))
+
+  /**
+   * Why others can replace what is, or will be, at a path: by all existing directories above it, and above
+   * what it leads to by links.
+   */
+  private def replaceable(path: Path): Option[String] = {
+    val there = (path +: above(path)).filter(Files.exists(_))
+    val all =
+      there.filter(_ != path) ++ there.headOption.toVector.flatMap(p => above(p.toRealPath()))
+    all.find(p => (mode(p) & (OthersWrite | Sticky)) == OthersWrite).map { p =>
+      f"others can replace it: $p has mode ${mode(p) & Permissions}%o ('chmod +t $p' or 'chmod o-w' mends that)"
+    }
+  }
+
+  private def above(path: Path): Vector[Path] =
+    Vector.unfold(path.toAbsolutePath)(p => Option(p.getParent).map(up => (up, up)))
+
+  private def mode(path: Path): Int = Files.getAttribute(path, "unix:mode").asInstanceOf[Int]
 
   private def refusal(path: Path): Option[String] =
     if (Files.isSymbolicLink(path)) Some("it is a symbolic link")

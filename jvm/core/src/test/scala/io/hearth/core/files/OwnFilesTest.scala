@@ -62,6 +62,34 @@ class OwnFilesTest extends AnyFunSuite {
     }
   }
 
+  test(
+    "nothing is kept below a directory in which others can replace it; the sticky bit prevents that"
+  ) {
+    in { root =>
+      val shared = Files.createDirectories(root.resolve("shared"))
+      val mine = OwnFiles.claim(shared.resolve("mine"))
+      val link = Files.createSymbolicLink(root.resolve("link"), mine)
+      val archive = Files.writeString(mine.resolve("executor-0.jsa"), "x")
+      val uses = Seq[() => Any](
+        () => OwnFiles.claim(mine),
+        () => OwnFiles.claim(shared.resolve("new/hearth-app")),
+        () => OwnFiles.keep(mine),
+        () => OwnFiles.keep(link),
+        () => OwnFiles.keep(link.resolve("below"))
+      )
+      def open(mode: Int) = Files.setAttribute(shared, "unix:mode", mode)
+      open(0x1ff) // 777
+      uses.foreach { use =>
+        val said = intercept[IOException](use()).getMessage
+        assert(said.contains(s"$shared has mode 777 ('chmod +t $shared'"))
+      }
+      assert(!OwnFiles.trusted(archive) && !Files.exists(shared.resolve("new")))
+      open(0x3ff) // 1777
+      uses.foreach(_())
+      assert(OwnFiles.trusted(archive))
+    }
+  }
+
   test("a directory that an earlier hearth left open is closed") {
     in { root =>
       val runs = Files.createDirectory(root.resolve("runs"))
