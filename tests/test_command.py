@@ -146,7 +146,9 @@ print(*sorted(name for name in tops if name not in sys.stdlib_module_names))
 """
 
 
-@pytest.mark.parametrize("words", [["--help"], ["submit", "--dry-run", "x.py"], ["plan"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["submit", "--dry-run", "x.py"], ["plan"], ["topology"]]
+)
 def test_what_a_user_waits_for_loads_no_library(tmp_path: Path, words: list[str]) -> None:
     """numpy and scipy alone take a quarter of a second."""
     python = [sys.executable, "-I", "-c", _LOADED, *words]

@@ -76,7 +76,7 @@ def test_a_question_that_cannot_be_answered_says_why_and_what_to_ask(asked) -> N
 
 def test_progress_counts_the_runs_and_the_end_names_the_characterisation(asked) -> None:
     _, document, errors = asked
-    assert "hearth: 2/2  tiny.py  sweep: " in errors
+    assert "hearth: 2/2  tiny.py, sweep: " in errors
     assert f"hearth: characterisation {document['id']}" in errors
 
 
@@ -201,6 +201,8 @@ def test_what_ran_before_a_kill_or_ctrl_c_is_reported_and_nothing_runs_on(
     if number == signal.SIGINT:
         assert running.returncode == 130
         assert "hearth: characterisation " in errors
+        (kept,) = (state / "characterisations").iterdir()
+        assert f"the same command with --resume {kept.name} continues from here" in errors
     eventually(
         "no process of it is left", lambda: not any(alive(pid, start) for pid, start in family), 60
     )

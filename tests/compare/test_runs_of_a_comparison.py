@@ -64,7 +64,6 @@ def quick_comparison(
         comparison,
         arms,
         subject,
-        lambda _: None,
         against_baseline=against_baseline,
     )
     return read_comparison(comparison.directory)
@@ -138,3 +137,55 @@ def test_a_run_under_other_settings_ends_the_comparison_by_name(tmp_path: Path) 
     comparison.check_alike(record("balanced", "1", "never"))
     with pytest.raises(UserError, match="huge_pages: never in first but always in third"):
         comparison.check_alike(record("third", "0", "always"))
+
+
+class Interrupted(Quick):
+    """As Quick, but for Ctrl-C in the fourth run."""
+
+    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
+        if self.count == 3:
+            raise KeyboardInterrupt
+        return super().run(turn, arm, record, log)
+
+
+ARMS = [Arm("native"), Arm("bound")]
+TWICE = Settings(warmup=1, seed=1, command=("quick",), repeat=2)
+
+
+@pytest.fixture
+def cut_short(tmp_path: Path) -> Comparison:
+    comparison = Comparison.begin(tmp_path, "quick", ARMS, TWICE)
+    with pytest.raises(KeyboardInterrupt):
+        run(comparison, ARMS, Interrupted())
+    with comparison.journal.file.open("a") as journal:
+        journal.write('{"arm": "nat')
+    return comparison
+
+
+def test_an_interrupted_comparison_is_resumed_by_its_id(
+    tmp_path: Path, cut_short: Comparison
+) -> None:
+    resumed = Comparison.resume(tmp_path, cut_short.head.id, "quick", ARMS, TWICE)
+    later = Quick()
+    run(resumed, ARMS, later)
+    assert later.count == 3
+    kept = read_comparison(cut_short.directory)
+    assert sorted((o.repetition, o.arm) for o in kept.outcomes) == [
+        (repetition, arm) for repetition in (-1, 0, 1) for arm in ("bound", "native")
+    ]
+
+
+def test_it_goes_on_only_as_it_was_and_on_the_machine_as_it_was(
+    tmp_path: Path, cut_short: Comparison
+) -> None:
+    number = cut_short.head.id
+    more = Settings(warmup=1, seed=1, command=("quick",), repeat=9)
+    with pytest.raises(UserError, match=f"--resume: {number} has repeat 2, not 9: repeat its"):
+        Comparison.resume(tmp_path, number, "quick", ARMS, more)
+    with pytest.raises(UserError, match="has arms 'native bound', not 'bound native'"):
+        Comparison.resume(tmp_path, number, "quick", ARMS[::-1], TWICE)
+    with pytest.raises(UserError, match=r"no comparison has the id '\.\./x'"):
+        Comparison.resume(tmp_path, "../x", "quick", ARMS, TWICE)
+    resumed = Comparison.resume(tmp_path, number, "quick", ARMS, TWICE)
+    with pytest.raises(UserError, match=r"huge_pages: None in .* but always in third"):
+        resumed.check_alike(record("third", "0", "always"))

@@ -16,7 +16,6 @@ from hearth.model.processes import start_ticks
 from hearth.workloads import datasets
 from hearth.workloads.catalogue import Catalogue, Generator, Input, Job, Parameter
 from hearth.workloads.datasets import MANIFEST, Wanted, ensure, wanted_by
-from hearth.workloads.progress import Bar
 
 TEXT = Generator("text", 2, "words", ())
 WANTED = Wanted(TEXT, 1 << 20, 7, (("vocabulary", "1000"),))
@@ -156,21 +155,6 @@ def test_a_killed_maker_and_its_child_leave_no_lock(tmp_path: Path) -> None:
     assert start_ticks(child) is None, "the lock is free only when the child is gone too"
     waiter.kill()
     waiter.communicate()
-
-
-def test_the_bar_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    bar = Bar("making data", terminal=True)
-    assert bar.text(12, 48).startswith("[#######.....................]  25 %  12 of 48 parts")
-    bar.show(0, 0)
-    bar.show(48, 48)
-    assert "100 %  48 of 48 parts" in capsys.readouterr().err
-
-
-def test_a_log_gets_one_line_and_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
-    bar = Bar("making data", terminal=False)
-    bar.show(3, 4)
-    bar.close()
-    assert capsys.readouterr().err == "hearth: making data ...\n"
 
 
 def test_the_size_of_tpch_is_its_scale_unless_the_user_names_one() -> None:

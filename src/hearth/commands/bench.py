@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 from hearth.model.errors import UserError
 
 if TYPE_CHECKING:
-    from hearth.experiments.outcome import Outcome
     from hearth.experiments.series import Results, Series
     from hearth.workloads import catalogue
 
@@ -122,30 +121,17 @@ def _file(options: Namespace, series: "Series") -> Path:
 
 def _go(offer: "catalogue.Catalogue", series: "Series", results: "Results") -> None:
     from hearth.experiments import series as running
+    from hearth.experiments.following import Following, continued_with
 
-    turns = series.experiment().turns()
-    places = {turn: number for number, turn in enumerate(turns, start=1)}
-    total = len(turns)
-    kept = sum(outcome.turn in places for outcome in results.outcomes if outcome.failure is None)
+    turns = set(series.experiment().turns())
+    kept = sum(outcome.turn in turns for outcome in results.outcomes if outcome.failure is None)
     found = f", {kept} of them already in the file" if kept else ""
-    print(f"hearth: {total} runs{found}; results in {results.path}", file=sys.stderr, flush=True)
-    try:
-        running.run(offer, series, results, lambda o: _tell(places[o.turn], total, o))
-    except KeyboardInterrupt:
-        print(
-            f"hearth: the same command with --out {results.path} continues from here",
-            file=sys.stderr,
-        )
-        raise
-
-
-def _tell(number: int, total: int, outcome: "Outcome") -> None:
-    what = f"{number}/{total}  {outcome.turn.subject}  {outcome.arm}"
-    text = f"failed: {outcome.failure}"
-    if outcome.result is not None:
-        text = f"{outcome.seconds:.2f} s  answer: {outcome.result['verdict']['status']}"
-    warm = "" if outcome.turn.counts else "  (warm-up)"
-    print(f"hearth: {what}  {text}{warm}", file=sys.stderr, flush=True)
+    runs = f"{len(turns)} runs{found}; results in {results.path}"
+    print(f"hearth: {runs}", file=sys.stderr, flush=True)
+    following = Following(with_subject=True)
+    following.ended(kept)
+    with continued_with(f"--out {results.path}"), following.shown():
+        running.run(offer, series, results, following)
 
 
 def _show(results: "Results", as_json: bool) -> None:

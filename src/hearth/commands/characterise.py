@@ -34,8 +34,7 @@ from hearth.model.durations import parse_seconds
 from hearth.model.errors import UserError
 
 if TYPE_CHECKING:
-    from hearth.experiments.characterisation import Asked, Line, Settings
-    from hearth.experiments.outcome import Outcome
+    from hearth.experiments.characterisation import Asked, Settings
     from hearth.workloads.catalogue import Catalogue, Job
 
 #: What the questions vary themselves.
@@ -67,6 +66,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--change-prefetchers",
         action="store_true",
         help="allow changing them through model-specific registers (root; restored)",
+    )
+    parser.add_argument(
+        "--resume", metavar="ID", help="go on with a characterisation that was interrupted"
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="list questions and runs, run nothing"
@@ -108,6 +110,7 @@ def _is_application(name: str) -> bool:
 def run(options: Namespace) -> int:
     """Runs and shows the answers; 1 if a run failed, for scripts."""
     from hearth.experiments.characterisation import Characterisation
+    from hearth.experiments.following import continued_with
     from hearth.launch.settings import user_settings
     from hearth.model.redaction import Redaction
     from hearth.planner import places
@@ -120,14 +123,18 @@ def run(options: Namespace) -> int:
     home = places.state_home()
     name = options.line.application[0]
     redaction = Redaction.of(user_settings(options.line, places.spark_home(), os.environ))
-    kept = Characterisation.begin(home, Path(name).name, asked, settings, redaction)
-    tell = _Teller(settings.runs(asked))
+    if options.resume is None:
+        kept = Characterisation.begin(home, Path(name).name, asked, settings, redaction)
+    else:
+        kept = Characterisation.resume(home, options.resume, asked, settings, redaction)
+    number = kept.directory.name
     try:
-        kept.run(asked, settings, tell)
+        with continued_with(f"--resume {number}"):
+            failed = kept.run(asked, settings)
     finally:
-        print(f"hearth: characterisation {kept.directory.name}", file=sys.stderr)
+        print(f"hearth: characterisation {number}", file=sys.stderr)
     _show(kept.document(), options)
-    return 1 if tell.failed else 0
+    return 1 if failed else 0
 
 
 def _check(options: Namespace) -> None:
@@ -223,19 +230,6 @@ def _listed(asked: list["Asked"], settings: "Settings") -> list[str]:
         lines += [one.subject.name, *show_questions(one.questions, Screen.of()), ""]
     each = f"{settings.warmup} warm-up and {settings.repeat} counted"
     return [*lines, f"{settings.runs(asked)} runs; for each way {each}"]
-
-
-class _Teller:
-    """Reports each run when it ends, and remembers whether one failed."""
-
-    def __init__(self, total: int) -> None:
-        self._total, self._number, self.failed = total, 0, False
-
-    def __call__(self, line: "Line", outcome: "Outcome") -> None:
-        self._number += 1
-        self.failed = self.failed or outcome.failure is not None
-        where = f"{self._number}/{self._total}  {line.subject}  {line.key}"
-        print(f"hearth: {where}: {outcome.shown}", file=sys.stderr, flush=True)
 
 
 def _show(document: dict[str, Any], options: Namespace) -> None:

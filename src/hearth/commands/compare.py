@@ -36,7 +36,6 @@ from hearth.model.errors import UserError
 if TYPE_CHECKING:
     from hearth.experiments.arms import Arm
     from hearth.experiments.compared import Compared
-    from hearth.experiments.outcome import Outcome
 
 _REPEAT = 10
 
@@ -68,6 +67,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--keep", action="store_true", help="make hearth submit use the winner")
     parser.add_argument("--forget", action="store_true", help="forget the kept winner; run nothing")
+    parser.add_argument(
+        "--resume", metavar="ID", help="go on with a comparison that was interrupted"
+    )
     parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
 
 
@@ -150,6 +152,7 @@ def _why_native(options: Namespace) -> str | None:
 def _compare(options: Namespace, arms: list["Arm"]) -> int:
     from hearth.experiments.compared import Settings
     from hearth.experiments.comparison import Comparison, run
+    from hearth.experiments.following import Following, continued_with
     from hearth.experiments.statistics import LOOKS
     from hearth.experiments.subjects import Application
     from hearth.experiments.verdict import compared
@@ -171,17 +174,20 @@ def _compare(options: Namespace, arms: list["Arm"]) -> int:
     subject = Application(line)
     budget = options.budget
     budget_s = None if budget is None else parse_seconds(budget, "--budget")
-    comparison = Comparison.begin(places.state_home(), subject.name, arms, settings, redaction)
-    run(comparison, arms, subject, _tell, budget_s=budget_s)
+    place: tuple[Any, ...] = (subject.name, arms, settings, redaction)
+    if options.resume is None:
+        comparison = Comparison.begin(places.state_home(), *place)
+    else:
+        comparison = Comparison.resume(places.state_home(), options.resume, *place)
+    following = Following(at_most=certain or budget is not None)
+    following.ended(sum(outcome.failure is None for outcome in comparison.outcomes))
+    with continued_with(f"--resume {comparison.head.id}"), following.shown():
+        run(comparison, arms, subject, following, budget_s=budget_s)
     said = compared(comparison.head, comparison.outcomes)
     _show(said, options.json)
     if options.keep:
         _keep(options, said, arms)
     return 1 if any(outcome.failure for outcome in comparison.outcomes) else 0
-
-
-def _tell(outcome: "Outcome") -> None:
-    print(f"hearth: {outcome.shown}", file=sys.stderr, flush=True)
 
 
 def _show(said: "Compared", as_json: bool) -> None:

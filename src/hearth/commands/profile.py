@@ -59,11 +59,14 @@ def run(options: Namespace) -> int:
 
 def _summary(directory: Path) -> list[str]:
     from hearth.analysis.analysis import analyse
+    from hearth.model.progress import working
     from hearth.report.profile import show_profile
     from hearth.report.terminal import Screen
 
     try:
-        return show_profile(analyse(directory), Screen.of(sys.stderr))
+        with working("the record is read"):
+            analysis = analyse(directory)
+        return show_profile(analysis, Screen.of(sys.stderr))
     except Exception as fault:  # whatever it is: the exit code is the application's
         why = f"{type(fault).__name__}: {fault}"
         return [f"hearth: the summary failed: {why}; try 'hearth report {directory.name}'"]

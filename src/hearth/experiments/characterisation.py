@@ -14,10 +14,12 @@ from typing import Any
 
 from hearth.experiments import compared
 from hearth.experiments.answers import answered
-from hearth.experiments.comparison import Comparison, read_comparison
+from hearth.experiments.comparison import Comparison, read_comparison, refuse_other_command
 from hearth.experiments.comparison import run as run_comparison
+from hearth.experiments.experiment import Experiment
+from hearth.experiments.following import Following
 from hearth.experiments.journal import REMEDY, Journal, begin_directory
-from hearth.experiments.outcome import Outcome
+from hearth.experiments.outcome import Turn
 from hearth.experiments.questions import Question
 from hearth.experiments.shapes import CharacterisationHead, QuestionLine
 from hearth.experiments.subjects import Subject
@@ -61,10 +63,14 @@ class Settings:
             sustained_gb_s=self.sustained_gb_s,
         )
 
+    def turns(self, subject: Subject, question: Question) -> list[Turn]:
+        """The runs that a question takes; none of one that this machine cannot answer."""
+        arms = [arm.name for arm in question.arms if question.unanswerable is None]
+        return Experiment({subject.name: arms}, self.repeat, self.warmup, self.seed).turns()
+
     def runs(self, asked: Sequence[Asked]) -> int:
         """How many runs all the questions take."""
-        arms = sum(len(q.arms) for a in asked for q in a.questions if q.unanswerable is None)
-        return arms * (self.repeat + self.warmup)
+        return sum(len(self.turns(a.subject, q)) for a in asked for q in a.questions)
 
 
 @dataclass(frozen=True)
@@ -118,28 +124,52 @@ class Characterisation:
         """A new one below `home`."""
         number = new_name(name)
         directory = home / "characterisations" / number
-        head = {
-            "id": number,
-            "started": datetime.now(UTC).isoformat(timespec="seconds"),
-            "subjects": [a.subject.name for a in asked],
-            "settings": {k: getattr(settings, k) for k in ("repeat", "warmup", "seed")},
-        }
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        head = {"id": number, "started": started, **_said(asked, settings)}
         begin_directory(directory, _HEAD, head)
         return Characterisation(home, directory, head, redaction)
 
-    def run(
-        self,
+    @staticmethod
+    def resume(
+        home: Path,
+        number: str,
         asked: Sequence[Asked],
         settings: Settings,
-        tell: Callable[[Line, Outcome], None],
-    ) -> None:
-        """Answers all, one after the other; tell: called with each finished run."""
+        redaction: Redaction | None = None,
+    ) -> "Characterisation":
+        """The one of this id below `home`, to go on with.
+
+        Raises UserError, naming what differs, for one of other subjects or settings.
+        """
+        directory = home / "characterisations" / number
+        if Path(number).name != number or not directory.is_dir():
+            raise UserError(
+                f"--resume: no characterisation has the id '{number}': 'hearth runs' lists them"
+            )
+        head, lines = _read(directory)
+        now = _said(asked, settings)
+        kept = {"subjects": head["subjects"], **head["settings"]}
+        refuse_other_command(number, kept, {"subjects": now["subjects"], **now["settings"]})
+        found = Characterisation(home, directory, head, redaction)
+        found._lines = lines
+        found._journal.cut_torn_line()
+        return found
+
+    def run(self, asked: Sequence[Asked], settings: Settings) -> bool:
+        """Answers all that is not answered yet, one after the other; whether a run failed."""
         start = time.monotonic()
-        for subject, question in ((a.subject, q) for a in asked for q in a.questions):
-            left = None
-            if settings.budget_s is not None:
-                left = settings.budget_s - (time.monotonic() - start)
-            self._ask(subject, question, settings, left, tell)
+        all_asked = [(a.subject, q) for a in asked for q in a.questions]
+        following = Following(settings.budget_s is not None, with_subject=True)
+        with following.shown():
+            for number, (subject, question) in enumerate(all_asked, start=1):
+                left = None
+                if settings.budget_s is not None:
+                    left = settings.budget_s - (time.monotonic() - start)
+                later = [settings.turns(*other) for other in all_asked[number:]]
+                following.later = [turn for turns in later for turn in turns]
+                following.question = question.key
+                self._ask(subject, question, settings, left, following)
+        return following.failed
 
     def _ask(
         self,
@@ -147,7 +177,7 @@ class Characterisation:
         question: Question,
         settings: Settings,
         left_s: float | None,
-        tell: Callable[[Line, Outcome], None],
+        following: Following,
     ) -> None:
         line = Line.of(subject, question)
         reason = question.unanswerable
@@ -157,7 +187,8 @@ class Characterisation:
             self._keep(replace(line, reason=reason))
             return
         runs = settings.of(subject)
-        begun = Comparison.begin(self.home, subject.name, question.arms, runs, self.redaction)
+        begun = self._comparison(line, subject, question, runs)
+        following.ended(sum(outcome.failure is None for outcome in begun.outcomes))
         self._comparisons[begun.head.id] = begun
         line = replace(line, comparison=begun.head.id)
         self._keep(line)
@@ -166,12 +197,22 @@ class Characterisation:
                 begun,
                 question.arms,
                 subject,
-                lambda outcome: tell(line, outcome),
+                following,
                 budget_s=left_s,
                 against_baseline=False,
             )
         except UserError as error:
             self._keep(replace(line, reason=str(error)))
+
+    def _comparison(
+        self, line: Line, subject: Subject, question: Question, runs: compared.Settings
+    ) -> Comparison:
+        """A new one, or that of the same question, where what was cut short goes on."""
+        place = (subject.name, question.arms, runs, self.redaction)
+        same = [o for o in self._lines if (o.subject, o.key) == (line.subject, line.key)]
+        if same and same[-1].comparison is not None:
+            return Comparison.resume(self.home, same[-1].comparison, *place)
+        return Comparison.begin(self.home, *place)
 
     def _keep(self, line: Line) -> None:
         self._lines.append(line)
@@ -187,9 +228,21 @@ def read_characterisation(home: Path, directory: Path) -> Document:
 
     Of a question that has two lines the later one counts; a line cut short does not.
     """
-    head = read_document(directory / _HEAD, CharacterisationHead, REMEDY)
-    lines = [Line.read(line) for line in Journal(directory / _LINES).read(QuestionLine)]
+    head, lines = _read(directory)
     return _composed(head, lines, lambda name: read_comparison(home / "comparisons" / name))
+
+
+def _said(asked: Sequence[Asked], settings: Settings) -> Document:
+    """What must be the same for one to go on."""
+    return {
+        "subjects": [a.subject.name for a in asked],
+        "settings": {k: getattr(settings, k) for k in ("repeat", "warmup", "seed")},
+    }
+
+
+def _read(directory: Path) -> tuple[Document, list[Line]]:
+    head = read_document(directory / _HEAD, CharacterisationHead, REMEDY)
+    return head, [Line.read(line) for line in Journal(directory / _LINES).read(QuestionLine)]
 
 
 def _composed(

@@ -7,7 +7,7 @@ its runs. The verdict is derived from both and stored in neither.
 import contextlib
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 from hearth.experiments.arms import Arm, kernel_setting
 from hearth.experiments.compared import Head, Settings
 from hearth.experiments.experiment import Experiment, StopRule, conduct
+from hearth.experiments.following import Following
 from hearth.experiments.journal import REMEDY, Journal, begin_directory
 from hearth.experiments.measures import measures
 from hearth.experiments.outcome import Outcome, Turn, outcome_line, read_outcome
@@ -65,6 +66,39 @@ class Comparison:
         begin_directory(directory, _HEAD, head.document())
         return Comparison(directory, head, redaction)
 
+    @staticmethod
+    def resume(
+        home: Path,
+        number: str,
+        application: str,
+        arms: Sequence[Arm],
+        settings: Settings,
+        redaction: Redaction | None = None,
+    ) -> "Comparison":
+        """The one of this id below `home`, to go on with.
+
+        Raises UserError, naming what differs, for one of another application, arm or setting.
+        """
+        directory = home / "comparisons" / number
+        if Path(number).name != number or not directory.is_dir():
+            raise UserError(
+                f"--resume: no comparison has the id '{number}': 'hearth runs' lists them"
+            )
+        found = read_comparison(directory)
+        asked = {"application": application, "arms": [arm.name for arm in arms], **vars(settings)}
+        kept = {"application": found.head.application, "arms": list(found.head.arms)}
+        refuse_other_command(number, {**kept, **vars(found.head.settings)}, asked)
+        found.journal.redaction = found.journal.redaction if redaction is None else redaction
+        found.journal.cut_torn_line()
+        found._first = found._first_on_record(home)
+        return found
+
+    def _first_on_record(self, home: Path) -> Record | None:
+        """The record of the first run that did not fail, where it was not deleted."""
+        ids = [outcome.record for outcome in self.outcomes if not outcome.failure]
+        there = [records_home(home) / name for name in ids if name is not None]
+        return next((read_record(place) for place in there if place.is_dir()), None)
+
     def keep(self, outcome: Outcome) -> None:
         """On the disk before the next run begins."""
         self.journal.keep(outcome_line(outcome))
@@ -75,6 +109,20 @@ class Comparison:
         if self._first is None:
             self._first = record
         refuse_unlike(self._first, record)
+
+
+def refuse_other_command(number: str, kept: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """Raises UserError, with both values, where what is resumed was asked for in another way."""
+    for name, value in kept.items():
+        if value != asked[name]:
+            raise UserError(
+                f"--resume: {number} has {name} {_words(value)}, not {_words(asked[name])}: "
+                "repeat its command as it was, or leave out --resume"
+            )
+
+
+def _words(value: Any) -> str:
+    return f"'{' '.join(map(str, value))}'" if isinstance(value, list | tuple) else str(value)
 
 
 def refuse_unlike(first: Record, other: Record) -> None:
@@ -111,12 +159,12 @@ def run(
     comparison: Comparison,
     arms: Sequence[Arm],
     subject: Subject,
-    tell: Callable[[Outcome], None],
+    following: Following | None = None,
     *,
     budget_s: float | None = None,
     against_baseline: bool = True,
 ) -> None:
-    """Makes the runs that are not in the comparison yet; tell: called with each that is kept.
+    """Makes the runs that are not in the comparison yet; following: shows how far it is.
 
     against_baseline: whether runs count only together with those of the baseline, as in a verdict.
     """
@@ -130,17 +178,13 @@ def run(
         budget_s=budget_s,
         baseline=head.baseline if against_baseline else None,
     )
-
-    def keep(outcome: Outcome) -> None:
-        comparison.keep(outcome)
-        tell(outcome)
-
     conduct(
         experiment,
         lambda turn: _run_arm(comparison, ways[turn.arm], subject, turn),
-        keep,
+        comparison.keep,
         earlier=comparison.outcomes,
         enough=_stop_rule(head),
+        following=following,
     )
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from hearth.experiments.following import Following
 from hearth.experiments.outcome import Outcome, Turn
 
 #: Makes one run; what it raises ends the experiment.
@@ -84,14 +85,16 @@ def conduct(
     *,
     earlier: Sequence[Outcome] = (),
     enough: StopRule = _never,
+    following: Following | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Makes the runs that are missing, and hands each outcome to `keep` before the next begins.
 
     earlier: the outcomes that an experiment cut short has kept. enough: asked before each
-    repetition but the first.
+    repetition but the first. following: shows how far it is.
     """
     outcomes, start, rounds_made = list(earlier), clock(), 0
+    all_turns = experiment.turns()
     for turns in experiment.rounds():
         missing = experiment.missing(turns, outcomes)
         if not missing:
@@ -103,7 +106,11 @@ def conduct(
         ):
             return
         for turn in missing:
-            outcome = run(turn)
+            if following is None:
+                outcome = run(turn)
+            else:
+                ahead = experiment.missing(all_turns[all_turns.index(turn) + 1 :], outcomes)
+                outcome = following.run(turn, ahead, run)
             outcomes.append(outcome)
             keep(outcome)
         rounds_made += 1

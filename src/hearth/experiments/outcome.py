@@ -23,6 +23,11 @@ class Turn:
     def counts(self) -> bool:
         return self.repetition >= 0
 
+    @property
+    def shown(self) -> str:
+        """`bound, run 2`, `bound, warm-up`."""
+        return f"{self.arm}, {f'run {self.repetition + 1}' if self.counts else 'warm-up'}"
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -53,9 +58,11 @@ class Outcome:
     @property
     def shown(self) -> str:
         """In a few words, as progress."""
-        when = f"run {self.repetition + 1}" if self.turn.counts else "warm-up"
-        how = f"failed: {self.failure}" if self.seconds is None else f"{self.seconds:.2f} s"
-        return f"{self.arm}, {when}: {how}"
+        if self.seconds is None:
+            return f"{self.turn.shown}: failed: {self.failure}"
+        answer = self.result["verdict"]["status"] if self.result else self.answer
+        checked = "" if answer is None else f", answer {answer}"
+        return f"{self.turn.shown}: {self.seconds:.2f} s{checked}"
 
     @property
     def counted_s(self) -> float | None:

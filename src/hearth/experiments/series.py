@@ -7,13 +7,14 @@ unless it failed. Lines: contract/bench-result.schema.json.
 
 import json
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 import hearth
 from hearth.experiments.experiment import Experiment, conduct
+from hearth.experiments.following import Following
 from hearth.experiments.journal import Journal
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.shapes import SeriesCase, SeriesHead
@@ -209,19 +210,15 @@ def run(
     offer: catalogue.Catalogue,
     series: Series,
     results: Results,
-    tell: Callable[[Outcome], None],
+    following: Following | None = None,
 ) -> None:
-    """Runs what is not in the results yet; tell: called with each outcome that is kept."""
+    """Runs what is not in the results yet; following: shows how far it is."""
     entries = {entry.label: entry for entry in series.entries}
 
     def make(turn: Turn) -> Outcome:
         return _outcome(offer, series, entries[turn.subject], turn)
 
-    def keep(outcome: Outcome) -> None:
-        results.keep(outcome)
-        tell(outcome)
-
-    conduct(series.experiment(), make, keep, earlier=results.outcomes)
+    conduct(series.experiment(), make, results.keep, earlier=results.outcomes, following=following)
 
 
 def _outcome(

@@ -15,6 +15,7 @@ from hearth.experiments.outcome import Outcome, Turn
 from hearth.launch.arguments import SubmitLine
 from hearth.launch.children import run_child
 from hearth.measure.record import read_record
+from hearth.model.progress import working
 from hearth.workloads import logs
 
 PROFILE = (sys.executable, "-m", "hearth", "profile", "--no-summary")
@@ -55,7 +56,8 @@ class Application:
         return Path(self.line.application[0]).name
 
     def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
-        code = run_child([*on_record(arm, record), *profile_words(arm, self.line)], {}, log)
+        with working(f"{self.name} runs"):
+            code = run_child([*on_record(arm, record), *profile_words(arm, self.line)], {}, log)
         kept = kept_id(record)
         if code:
             why = f"ended with {code}: {logs.reason(logs.lines_of(log))} (log: {log})"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from hearth.model.private import open_private
 from hearth.model.processes import die_with
+from hearth.model.progress import tick
 
 _GRACE_S = 15
 _WATCH_S = 0.2
@@ -55,12 +56,12 @@ def run_child(
     command: list[str],
     environment: dict[str, str],
     log: Path,
-    watch: Callable[[], None] | None = None,
+    watch: Callable[[], None] = tick,
     inherited: tuple[int, ...] = (),
 ) -> int:
     """Runs a command to its end, its output in `log`; its exit code.
 
-    watch: called a few times a second. inherited: file descriptors to keep open.
+    watch: called a few times a second; shows progress. inherited: file descriptors to keep open.
     On an interrupt the child is asked to end, then killed.
     """
     with open(log, "wb", opener=open_private) as output:
@@ -75,7 +76,7 @@ def run_child(
             preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
         )
         try:
-            return child.wait() if watch is None else _watched(child, watch)
+            return _watched(child, watch)
         except BaseException:
             child.terminate()
             _end(child)

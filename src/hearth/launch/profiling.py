@@ -36,6 +36,7 @@ from hearth.measure.sampler import ROWS_LOST
 from hearth.measure.users_event_log import UsersEventLog
 from hearth.model.errors import UserError
 from hearth.model.processes import die_with
+from hearth.model.progress import working
 from hearth.model.redaction import Redaction
 from hearth.planner import jvm, places
 from hearth.planner.known_machine import KnownMachine
@@ -158,9 +159,10 @@ class _Run:
                 self._machine = MachineReading(self._writer, self._reading, self._known)
             code = self._wait(driver)
             wall_s = self._writer.now_s()
-            self._look(driver.pid, final=True)
-            with self._keeping():
-                self._end_sampler(sampler)
+            with working("the record is completed"):
+                self._look(driver.pid, final=True)
+                with self._keeping():
+                    self._end_sampler(sampler)
         state = "finished" if code == 0 else "failed"
         state = "interrupted" if self._interrupted else state
         with self._keeping():

@@ -1,4 +1,4 @@
-"""Times as a person writes them: `90s`, `30m`, `2h`."""
+"""Times as a person writes them, `90s`, `30m`, `2h`, and reads them, `2:05 min`."""
 
 import re
 
@@ -14,3 +14,18 @@ def parse_seconds(text: str, what: str) -> float:
     if match is None:
         raise UserError(f"{what}: '{text}' is not a time: give a number and s, m or h, such as 30m")
     return float(match[1]) * _SECONDS[match[2]]
+
+
+def show_seconds(seconds: float | None, decimals: int = 1) -> str:
+    """A readable time: `8.4 s`, `2:05 min`, `1:02:05 h`; `-` where unknown.
+
+    decimals: of a time below a minute.
+    """
+    if seconds is None:
+        return "-"
+    if seconds < 60:
+        return f"{seconds:.{decimals}f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}:{rest:02} min"
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02} h"

@@ -13,7 +13,6 @@ from typing import Any, TextIO
 
 #: hearth's own colours, of `Screen.paint` and `Screen.hue`: from elsewhere they can only colour.
 _OWN = r"\x1b\[(?:0|1|2|7|3[123]|38;5;\d{1,3})m"
-_CLEAR_LINE = "\r\x1b[K"
 _CONTROLS = (
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -43,17 +42,10 @@ class TerminalStream:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    def redraw(self, text: str) -> None:
-        """Replaces the terminal's last line."""
-        self._stream.write(_CLEAR_LINE + escaped(text))
-        self._stream.flush()
 
-
-def redraw(text: str) -> None:
-    """Replaces the last line of standard error, a terminal."""
-    stream = sys.stderr
-    wrapped = stream if isinstance(stream, TerminalStream) else TerminalStream(stream)
-    wrapped.redraw(text)
+def beneath(stream: TextIO) -> TextIO:
+    """The stream that is not escaped: for what draws, and escapes the text in it itself."""
+    return stream._stream if isinstance(stream, TerminalStream) else stream
 
 
 @contextmanager

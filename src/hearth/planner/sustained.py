@@ -14,6 +14,7 @@ from hearth.measure.record import write_document
 from hearth.measure.shapes import Rate
 from hearth.model.documents import load_document
 from hearth.model.private import private_directory
+from hearth.model.progress import working
 from hearth.planner import jvm, places
 
 _SETTINGS = (
@@ -49,7 +50,8 @@ def sustained_bandwidth(*, debug: bool = False) -> dict[str, Any]:
     if known is not None:
         return known
     print("hearth: measuring memory bandwidth, once for this machine ...", file=sys.stderr)
-    document: dict[str, Any] = jvm.call("bandwidth", debug=debug, compute=True)
+    with working("measuring memory bandwidth"):
+        document: dict[str, Any] = jvm.call("bandwidth", debug=debug, compute=True)
     try:
         file = _place()
         private_directory(file.parent)

@@ -13,10 +13,10 @@ from hearth.analysis.document import (
     Stage,
     Times,
 )
+from hearth.model.durations import show_seconds
 from hearth.model.ids import brief_ids
 from hearth.model.measured import Absent, Measured, known
 from hearth.model.sizes import show_bytes, show_mb
-from hearth.report.runs import show_seconds
 from hearth.report.terminal import Screen, table
 
 T = TypeVar("T")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from hearth.model.durations import show_seconds
 from hearth.model.sizes import show_bytes
 from hearth.report.terminal import Screen, table
 
@@ -24,15 +25,3 @@ def _cells(row: dict[str, Any], screen: Screen) -> tuple[str, ...]:
     started = row["started"][:19].replace("T", " ")
     master, size = row["master"] or "-", show_bytes(row["size_bytes"])
     return (row["id"], started, application, master, shown, show_seconds(row["wall_s"]), size)
-
-
-def show_seconds(seconds: float | None) -> str:
-    """A readable time: `8.4 s`, `2:05 min`, `1:02:05 h`; `-` where unknown."""
-    if seconds is None:
-        return "-"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes}:{rest:02} min"
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02} h"

@@ -22,10 +22,10 @@ from hearth.launch.children import run_child, working_directory
 from hearth.model.documents import load_document, read_document
 from hearth.model.errors import UserError
 from hearth.model.private import open_private
+from hearth.model.progress import Work, working
 from hearth.model.sizes import show_bytes
 from hearth.planner import places
 from hearth.workloads import catalogue, tpch
-from hearth.workloads.progress import Bar
 from hearth.workloads.shapes import Generating, Manifest
 
 MANIFEST = "_manifest.json"
@@ -135,11 +135,15 @@ def ensure(wanted: Wanted | WantedTpch, folder: Path | None = None) -> Path:
 def _ensure_tpch(wanted: WantedTpch, place: Path) -> Path:
     if (place / MANIFEST).is_file():
         return tpch.ensure_tpch(wanted.scale, place)
-    bar = Bar(f"making TPC-H at scale {wanted.scale:g}, once, in {place}")
-    try:
-        return tpch.ensure_tpch(wanted.scale, place, bar.show)
-    finally:
-        bar.close()
+    with _making(f"making TPC-H at scale {wanted.scale:g}, once, in {place}") as work:
+        return tpch.ensure_tpch(wanted.scale, place, work.show)
+
+
+@contextlib.contextmanager
+def _making(title: str) -> Iterator[Work]:
+    print(f"hearth: {title} ...", file=sys.stderr, flush=True)
+    with working("making data") as work:
+        yield work
 
 
 def manifest(place: Path) -> dict[str, Any]:
@@ -216,16 +220,13 @@ def _lock(place: Path) -> Iterator[int]:
 def _make(wanted: Wanted, place: Path, lock: int) -> None:
     size = show_bytes(wanted.size_bytes)
     title = f"making {size} of {wanted.generator.name} data, seed {wanted.seed}, once, in {place}"
-    bar = Bar(title)
     with working_directory(False, "hearth-generate-") as scratch:
         log = scratch / "log"
         command = _command(wanted, place, scratch)
-        try:
+        with _making(title) as work:
             code = run_child(
-                command, {}, log, watch=lambda: bar.show(*_parts(place)), inherited=(lock,)
+                command, {}, log, watch=lambda: work.show(*_parts(place)), inherited=(lock,)
             )
-        finally:
-            bar.close()
         if code:
             raise UserError(_failure(wanted, code, log))
 

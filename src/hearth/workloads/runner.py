@@ -14,11 +14,11 @@ from typing import Any
 
 from hearth.launch.children import run_child
 from hearth.model.documents import load_document
+from hearth.model.progress import working
 from hearth.planner import places
 from hearth.workloads import catalogue, logs
 from hearth.workloads.checks import FinishedRun, Verdict
 from hearth.workloads.checks.registry import check
-from hearth.workloads.progress import seconds_shown
 from hearth.workloads.shapes import JobResult
 
 #: What `hearth submit --workload` calls the families of jobs.
@@ -81,8 +81,8 @@ def run(request: Request, folder: Path) -> Checked:
     result, log = folder / "result.json", folder / "log"
     start = time.perf_counter()
     running = f"{request.job.name} runs on {request.master}"
-    with _source(request, folder) as source, seconds_shown(running) as show:
-        code = run_child(command(request, folder, source.parameters), {}, log, watch=show)
+    with _source(request, folder) as source, working(running):
+        code = run_child(command(request, folder, source.parameters), {}, log)
     wall = time.perf_counter() - start
     if code or not result.is_file():
         raise _failed(code, log)
@@ -101,7 +101,7 @@ def run(request: Request, folder: Path) -> Checked:
         answer=folder / "answer",
         result=document,
     )
-    with seconds_shown("the answer is checked"):
+    with working("its answer is checked"):
         return Checked(document, check(finished), wall)
 
 

@@ -25,6 +25,7 @@ from hearth.launch.children import run_child
 from hearth.model.documents import read_document
 from hearth.model.errors import UserError
 from hearth.model.private import open_private
+from hearth.model.progress import tick
 from hearth.model.sizes import show_bytes
 from hearth.workloads.catalogue import workloads_jar
 
@@ -150,7 +151,7 @@ def _generate(scale: float, part: Path, lock: int, progress: Progress | None) ->
     total = (len(TABLES) - len(_FIXED_TABLES)) * parts + len(_FIXED_TABLES)
     log = part / "log"
     options = ["-s", f"{scale:.6f}", "--parts", str(parts), "--output-dir", str(part)]
-    watch = None if progress is None else lambda: progress(len(_files(part)), total)
+    watch = tick if progress is None else lambda: progress(len(_files(part)), total)
     code = run_child([_tpchgen(), "parquet", *options], {}, log, watch, inherited=(lock,))
     made = len(_files(part))
     if code or made != total:

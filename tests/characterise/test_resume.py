@@ -1,0 +1,67 @@
+"""A characterisation that was interrupted goes on where it was, on subjects that end at once."""
+
+from pathlib import Path
+
+import pytest
+
+from hearth.experiments.arms import Arm
+from hearth.experiments.characterisation import Asked, Characterisation, Settings
+from hearth.experiments.outcome import Outcome, Turn
+from hearth.experiments.questions import Question
+from hearth.measure.record import RecordWriter
+from hearth.model.errors import UserError
+
+
+class Quick:
+    """A subject whose runs are over at once; Ctrl-C comes instead of the run of this number."""
+
+    name, timed = "quick", "nothing"
+
+    def __init__(self, interrupted: int | None = None) -> None:
+        self.interrupted = interrupted
+        self.runs: list[Turn] = []
+
+    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
+        if len(self.runs) == self.interrupted:
+            raise KeyboardInterrupt
+        self.runs.append(turn)
+        head = {"probes": [], "master": "x", "machine_settings": {}, "versions": {},
+                "cpus_of_node": {}, "machine": {"allowed": {"cpus": "0-1"}}}  # fmt: skip
+        RecordWriter.create(record, "quick", head).finish("finished", 0, 1.0)
+        return Outcome(turn, seconds=1.0, record=record.name)
+
+
+def asked(subject: Quick) -> list[Asked]:
+    arms = [Arm("1x2"), Arm("2x1")]
+    keys = ("executors", "smt")
+    return [Asked(subject, [Question(key, key, "a paper", arms) for key in keys])]
+
+
+ONCE = Settings(repeat=2, warmup=0, seed=1)
+
+
+def test_it_runs_what_is_missing_and_nothing_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = Quick(interrupted=6)
+    begun = Characterisation.begin(tmp_path, "quick", asked(first), ONCE)
+    with pytest.raises(KeyboardInterrupt):
+        begun.run(asked(first), ONCE)
+    then = Quick()
+    resumed = Characterisation.resume(tmp_path, begun.directory.name, asked(then), ONCE)
+    assert not resumed.run(asked(then), ONCE)
+    assert len(first.runs) == 6 and len(then.runs) == 2
+    assert "hearth: 8/8  quick, smt: " in capsys.readouterr().err
+    questions = resumed.document()["questions"]
+    seconds = [[arm["seconds"] for arm in q["comparison"]["arms"]] for q in questions]
+    assert seconds == [[[1.0, 1.0], [1.0, 1.0]]] * 2
+    assert len(list((tmp_path / "comparisons").iterdir())) == 2
+
+
+def test_one_with_other_settings_is_refused_by_name(tmp_path: Path) -> None:
+    number = Characterisation.begin(tmp_path, "quick", asked(Quick()), ONCE).directory.name
+    more = Settings(repeat=3, warmup=0, seed=1)
+    with pytest.raises(UserError, match=f"--resume: {number} has repeat 2, not 3"):
+        Characterisation.resume(tmp_path, number, asked(Quick()), more)
+    with pytest.raises(UserError, match="no characterisation has the id 'x'"):
+        Characterisation.resume(tmp_path, "x", asked(Quick()), ONCE)
