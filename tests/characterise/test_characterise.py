@@ -137,7 +137,7 @@ def test_a_folder_named_like_a_workload_is_not_taken_for_an_application(tmp_path
         ),
         (["--questions", "rate", str(TINY)], "'rate' is not a question: use executors"),
         (["--sweep", "2*2", str(TINY)], "--sweep: '2*2' is not executors x cores"),
-        (["--repeat", "0", str(TINY)], "--repeat: 0 is below 1"),
+        (["--repeat", "0", str(TINY)], "--repeat: 0 is out of range: give 1 to 1000"),
         (["--budget", "soon", str(TINY)], "--budget: 'soon' is not a time"),
         (["wordcount"], "'wordcount' is not a job: did you mean word-count"),
         (["word-count", "--iterations", "3"], "word-count has no such parameter"),

@@ -165,7 +165,7 @@ def running(mark: str) -> list[str]:
             ["--conf", "spark.hearth.binding=off", "x.py"],
             "spark.hearth.binding: 'off' would apply to every run",
         ),
-        (["--repeat", "0", "x.py"], "--repeat: 0 is below 1"),
+        (["--repeat", "0", "x.py"], "--repeat: 0 is out of range: give 1 to 1000"),
         (["--budget", "soon", "--executors", "2", "--cores", "1", "x.py"], "'soon' is not a time"),
         (["--master", "yarn", "x.py"], "--master: 'yarn' does not use a plan"),
         ([], "no application is given"),

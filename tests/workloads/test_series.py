@@ -126,7 +126,7 @@ def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
         return cases.Finished(case("", master, 0, 3.0)["result"], None)
 
     monkeypatch.setattr(cases, "run", run)
-    running.run(OFFER, wanted, kept, lambda *_: None)
+    running.run(OFFER, wanted, kept)
     assert sorted(ran) == [
         ("alpha", "local-numa[2x1]"),
         ("beta", "local-numa[2x1]"),

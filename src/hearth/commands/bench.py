@@ -20,14 +20,13 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hearth.model.errors import UserError
+from hearth.experiments.options import add_run_options, run_options
 
 if TYPE_CHECKING:
     from hearth.experiments.series import Results, Series
     from hearth.workloads import catalogue
 
 _MASTERS = "local[*],local-numa"
-_MOST_RUNS = 1000
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -38,16 +37,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     what.add_argument("--jobs", metavar="A,B", help="these jobs instead of a suite")
     masters_help = f"default: {_MASTERS}; ratios are to the first"
     parser.add_argument("--masters", default=_MASTERS, metavar="A,B", help=masters_help)
-    parser.add_argument(
-        "--repeat", type=int, default=1, metavar="N", help="counted runs of each (default: 1)"
-    )
-    parser.add_argument(
-        "--warmup", type=int, default=0, metavar="N", help="warm-up runs of each (default: 0)"
-    )
+    add_run_options(parser, repeat=1, warmup=0)
     parser.add_argument("--size", metavar="SIZE", help="size of each data set, such as 2g")
-    parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="seed of data and order (default: 1)"
-    )
     parser.add_argument(
         "--conf",
         metavar="KEY=VALUE",
@@ -68,7 +59,6 @@ def run(options: Namespace) -> int:
     from hearth.planner import jvm
     from hearth.workloads import cases, catalogue
 
-    _check_numbers(options)
     offer = catalogue.load()
     series = _series(options, offer)
     for entry in series.entries:
@@ -82,13 +72,6 @@ def run(options: Namespace) -> int:
     return 0 if is_good(results) else 1
 
 
-def _check_numbers(options: Namespace) -> None:
-    for name, least in (("repeat", 1), ("warmup", 0)):
-        value = getattr(options, name)
-        if not least <= value <= _MOST_RUNS:
-            raise UserError(f"--{name}: {value} is out of range: give {least} to {_MOST_RUNS}")
-
-
 def _series(options: Namespace, offer: "catalogue.Catalogue") -> "Series":
     from hearth.experiments.series import Series
     from hearth.model.sizes import parse_bytes
@@ -96,17 +79,19 @@ def _series(options: Namespace, offer: "catalogue.Catalogue") -> "Series":
     from hearth.workloads import suites
     from hearth.workloads.masters import split_masters
 
+    runs = run_options(options)
     name = options.suite or ("jobs" if options.jobs else "batch")
     entries = suites.named(options.jobs, offer) if options.jobs else suites.suite(name, offer)
     return Series(
         name=name,
         entries=entries,
         masters=split_masters(options.masters),
-        repeat=options.repeat,
-        warmup=options.warmup,
+        repeat=runs.repeat,
+        warmup=runs.warmup,
         size_bytes=None if options.size is None else parse_bytes(options.size, "--size"),
-        seed=options.seed,
+        seed=runs.seed,
         conf=parse_conf(options.conf),
+        budget_s=runs.budget_s,
     )
 
 

@@ -22,6 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hearth.experiments.options import add_run_options, run_options
 from hearth.launch.arguments import (
     SubmitLine,
     add_submit_arguments,
@@ -30,7 +31,6 @@ from hearth.launch.arguments import (
     split_line,
     without,
 )
-from hearth.model.durations import parse_seconds
 from hearth.model.errors import UserError
 
 if TYPE_CHECKING:
@@ -51,16 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--questions", metavar="A,B,...", help="only these questions (default: all)"
     )
-    parser.add_argument(
-        "--repeat", type=int, default=7, metavar="N", help="runs of each way (default: 7)"
-    )
-    parser.add_argument(
-        "--warmup", type=int, default=1, metavar="N", help="uncounted runs of each way (default: 1)"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="seed of the random order (default: 1)"
-    )
-    parser.add_argument("--budget", metavar="TIME", help="start no run after this time, such as 2h")
+    add_run_options(parser, repeat=7, warmup=1)
     parser.add_argument("--sweep", metavar="NxM,...", help="executors x cores to try")
     parser.add_argument(
         "--change-prefetchers",
@@ -150,10 +141,6 @@ def _check(options: Namespace) -> None:
     if options.docker:  # numactl and taskset of a question would not reach into containers
         raise UserError("--docker: the questions need processes: see hearth compare --arms")
     refuse_levelling(options.line)
-    for name, least in (("repeat", 1), ("warmup", 0)):
-        value = getattr(options, name)
-        if value < least:
-            raise UserError(f"--{name}: {value} is below {least}: give at least {least}")
     if options.line.has("--master"):
         master = options.line.last("--master")
         raise UserError(f"--master: each question sets it: leave out '{master}'")
@@ -165,6 +152,7 @@ def _asked(options: Namespace) -> tuple[list["Asked"], "Settings"]:
     from hearth.experiments.questions import KEYS, questions
     from hearth.experiments.surroundings import surroundings, sustained_gb_s
 
+    runs = run_options(options)
     keys = KEYS if options.questions is None else [k.strip() for k in options.questions.split(",")]
     here = surroundings(options, options.change_prefetchers, options.debug)
     asked = [
@@ -174,10 +162,10 @@ def _asked(options: Namespace) -> tuple[list["Asked"], "Settings"]:
     all_questions = [q for a in asked for q in a.questions]
     counts = any(q.key == "bandwidth" and q.unanswerable is None for q in all_questions)
     settings = Settings(
-        repeat=options.repeat,
-        warmup=options.warmup,
-        seed=options.seed,
-        budget_s=None if options.budget is None else parse_seconds(options.budget, "--budget"),
+        repeat=runs.repeat,
+        warmup=runs.warmup,
+        seed=runs.seed,
+        budget_s=runs.budget_s,
         sustained_gb_s=sustained_gb_s() if counts and not options.dry_run else None,
     )
     return asked, settings

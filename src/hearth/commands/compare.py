@@ -22,6 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hearth.experiments.options import add_run_options, run_options
 from hearth.launch.arguments import (
     add_submit_arguments,
     options_of,
@@ -30,14 +31,11 @@ from hearth.launch.arguments import (
     split_line,
     without,
 )
-from hearth.model.durations import parse_seconds
 from hearth.model.errors import UserError
 
 if TYPE_CHECKING:
     from hearth.experiments.arms import Arm
     from hearth.experiments.compared import Compared
-
-_REPEAT = 10
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -46,21 +44,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_submit_arguments(parser)
     arms_help = "native, plan, unbound, balanced, bound, docker; the first is the baseline"
     parser.add_argument("--arms", metavar="A,B,...", help=arms_help)
-    how_long = parser.add_mutually_exclusive_group()
-    how_long.add_argument("--repeat", type=int, metavar="N", help="runs of each arm (default: 10)")
-    how_long.add_argument(
+    how_often = add_run_options(parser, repeat=10, warmup=1)
+    how_often.add_argument(
         "--until-certain",
         action="store_true",
         help="run until each arm is decided, checked after 5, 7, 10, 14, 20 and 30 runs",
-    )
-    parser.add_argument(
-        "--budget", metavar="TIME", help="start no repetition after this time, such as 30m"
-    )
-    parser.add_argument(
-        "--warmup", type=int, default=1, metavar="N", help="uncounted runs of each arm (default: 1)"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="seed of the random order (default: 1)"
     )
     parser.add_argument(
         "--cold", action="store_true", help="drop the page cache before each run (root)"
@@ -79,7 +67,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
     options = parser.parse_args(line.hearth)
     # From here on the line is what each arm's run is given.
     options.line = replace(line, hearth=without(line.hearth, own_options(parser)))
-    options.dry_run = True
+    options.dry_run, options.runs = True, run_options(options)
     return options
 
 
@@ -116,10 +104,6 @@ def run(options: Namespace) -> int:
 def _check(options: Namespace, arms: list["Arm"]) -> None:
     from hearth.experiments.arms import refuse_levelling
 
-    for name, least in (("repeat", 1), ("warmup", 0)):
-        value = getattr(options, name)
-        if value is not None and value < least:
-            raise UserError(f"--{name}: {value} is below {least}: give at least {least}")
     for name in ("unbound", "docker"):
         if getattr(options, name):
             raise UserError(f"--{name}: each arm sets it: leave it out, see --arms")
@@ -162,27 +146,25 @@ def _compare(options: Namespace, arms: list["Arm"]) -> int:
 
     line = options.line
     redaction = Redaction.of(user_settings(line, places.spark_home(), os.environ))
-    certain = options.until_certain
+    certain, runs = options.until_certain, options.runs
     settings = Settings(
-        warmup=options.warmup,
-        seed=options.seed,
+        warmup=runs.warmup,
+        seed=runs.seed,
         cold=options.cold,
         command=tuple(redaction.words([*line.hearth, *line.application])),
-        repeat=None if certain else options.repeat or _REPEAT,
+        repeat=None if certain else runs.repeat,
         looks=LOOKS if certain else (),
     )
     subject = Application(line)
-    budget = options.budget
-    budget_s = None if budget is None else parse_seconds(budget, "--budget")
     place: tuple[Any, ...] = (subject.name, arms, settings, redaction)
     if options.resume is None:
         comparison = Comparison.begin(places.state_home(), *place)
     else:
         comparison = Comparison.resume(places.state_home(), options.resume, *place)
-    following = Following(at_most=certain or budget is not None)
+    following = Following(at_most=certain or runs.budget_s is not None)
     following.ended(sum(outcome.failure is None for outcome in comparison.outcomes))
     with continued_with(f"--resume {comparison.head.id}"), following.shown():
-        run(comparison, arms, subject, following, budget_s=budget_s)
+        run(comparison, arms, subject, following, budget_s=runs.budget_s)
     said = compared(comparison.head, comparison.outcomes)
     _show(said, options.json)
     if options.keep:

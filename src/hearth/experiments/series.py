@@ -40,6 +40,8 @@ class Series:
     size_bytes: int | None
     seed: int
     conf: dict[str, str] = field(default_factory=dict)
+    #: A repetition that would not fit into it is not begun.
+    budget_s: float | None = None
 
     @property
     def redaction(self) -> Redaction:
@@ -48,7 +50,9 @@ class Series:
     def experiment(self) -> Experiment:
         """Each job under each master; one that failed is tried again."""
         arms = {entry.label: self.masters for entry in self.entries}
-        return Experiment(arms, self.repeat, self.warmup, self.seed, failed_again=True)
+        return Experiment(
+            arms, self.repeat, self.warmup, self.seed, self.budget_s, failed_again=True
+        )
 
     def described(self, machine: Document) -> Document:
         """The first line of the results: what must be the same for the series to continue."""
