@@ -140,9 +140,19 @@ hearth_jars() {
     stamp jar "$print"
 }
 
+# The charting library that a page of the report contains.
+page_library() {
+    print=$(fingerprint tools/page_library.py)
+    fresh page_library "$print" && [ -s src/hearth/report/html/lib/echarts.min.js ] && return 0
+    .venv/bin/python tools/page_library.py src/hearth/report/html/lib ||
+        fail "the charting library could not be fetched"
+    stamp page_library "$print"
+}
+
 mkdir -p .cache
 system_packages
 python_environment
+page_library
 spark_jars
 hearth_jars
 [ "$wanted" != test ] || test_tools

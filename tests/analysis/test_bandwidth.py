@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hearth.report.html.timeline import draw_timeline
 from jsonschema import Draft202012Validator
 from made_record import make_record, write
 
@@ -21,7 +22,6 @@ from hearth.measure.probes.bandwidth import BandwidthProbe, uncore_events
 from hearth.measure.probes.base import Roots, Target
 from hearth.measure.probes.perf import read_once
 from hearth.model.documents import to_json, typed
-from hearth.report.html.timeline import draw_timeline
 from support import ROOT, require
 
 DRIVER = Target(1, 1, "driver")

@@ -1,1 +1,1 @@
-"""One self-contained HTML page of one or several runs: no network, no script library."""
+"""One self-contained HTML page of one or several runs; it loads nothing from the network."""

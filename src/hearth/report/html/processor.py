@@ -1,11 +1,11 @@
 """The processor on the page: top-down bars, and Awan's shares with how far to trust them."""
 
+from typing import Any
+
 from hearth.analysis.document import Metric, Metrics
 from hearth.model.measured import Absent, Measured
-from hearth.report.html import pictures
-from hearth.report.html.absent import say_absent
-from hearth.report.html.svg import LEFT, RIGHT, WIDTH, Scale, element, picture, table, text
 
+View = dict[str, Any]
 OfMetrics = dict[str, Measured[Metric]]
 #: Level 1 in the order of the bars; the last one exists only on AMD.
 LEVEL_ONE = (
@@ -26,83 +26,72 @@ _WORDS = {
     "l2_hit_impact": "impact of L2 hits",
     "instructions_per_cycle": "instructions per cycle",
 }
-_ROW, _BAR, _THIN = 36, 18, 8
 
 
-def draw_processor(metrics: Measured[Metrics]) -> str:
-    """The bars and the table; what is absent, with the reason."""
+def processor_view(metrics: Measured[Metrics]) -> View:
+    """The bars, the tables, and what is absent with its reason."""
+    names = [words for _, words in (*LEVEL_ONE, *LEVEL_TWO)]
     if isinstance(metrics, Absent):
-        return say_absent("top-down and the study's formulas", metrics)
+        lacking = [("top-down and the study's formulas", metrics.reason)]
+        return {"names": names, "bars": [], "absent": lacking, "values": [], "origins": []}
     named = metrics.by_executor.items()
     rows = [("all executors", metrics.total), *((_name(n), m) for n, m in named)]
-    return _bars(rows) + _table(rows)
+    shown = [(name, of) for name, of in rows if any(_value(of, key) for key, _ in LEVEL_ONE)]
+    return {
+        "names": names,
+        "bars": [{"name": name, "parts": _parts(name, of)} for name, of in shown],
+        "absent": _absent(rows[0][1], shown),
+        **_tables(rows),
+    }
 
 
 def _name(executor: str) -> str:
     return f"executor {executor}" if executor.isdigit() else executor
 
 
-def _bars(rows: list[tuple[str, OfMetrics]]) -> str:
-    shown = [(name, of) for name, of in rows if any(_value(of, key) for key, _ in LEVEL_ONE)]
+def _absent(total: OfMetrics, shown: list[tuple[str, OfMetrics]]) -> list[tuple[str, str]]:
     if not shown:
-        retiring = rows[0][1]["retiring"]
-        why = retiring if isinstance(retiring, Absent) else Absent("not derived")
-        return say_absent("top-down", why)
-    scale = Scale(0, 1, LEFT + 60, WIDTH - RIGHT)
-    marks = [_bar(name, of, scale, row * _ROW + 4) for row, (name, of) in enumerate(shown)]
-    words = "Top-down: where the pipeline's slots went, as shares, by executor"
-    drawn = picture(words, len(shown) * _ROW + 6, *marks)
-    box = element(
-        "div", drawn, class_="scroll", tabindex=0, role="region", aria_label="top-down bars"
-    )
-    caption = (
-        "Upper bar: level 1, which adds up to all slots if the processor reports each part. "
-        "Lower bar: the back end, divided into waiting for memory and for the core."
-    )
-    key = pictures.legend([words for _, words in (*LEVEL_ONE, *LEVEL_TWO)])
-    lacking = "".join(
-        say_absent(f"{name}: {_WORDS[key]}", absent)
+        retiring = total["retiring"]
+        return [("top-down", retiring.reason if isinstance(retiring, Absent) else "not derived")]
+    return [
+        (f"{name}: {_WORDS[key]}", absent.reason)
         for name, of in shown
         for key, _ in (*LEVEL_ONE[:4], *LEVEL_TWO)
         if isinstance(absent := of[key], Absent)
-    )
-    return element("figure", box, key, element("figcaption", caption)) + lacking
+    ]
 
 
-def _bar(name: str, of: OfMetrics, scale: Scale, y: float) -> str:
-    marks = [element("text", text(name), x=LEFT + 54, y=y + 13, class_="tick", text_anchor="end")]
+def _parts(name: str, of: OfMetrics) -> list[View]:
+    parts: list[View] = []
     start = back_end = 0.0
     for number, (key, words) in enumerate(LEVEL_ONE):
         if key == "back_end_bound":
             back_end = start
-        share = _value(of, key) or 0.0
-        marks.append(_part(name, words, scale, (start, share, y, _BAR), number))
-        start += share
+        start = _part(parts, (name, words), of, key, start, number)
     for number, (key, words) in enumerate(LEVEL_TWO, start=len(LEVEL_ONE)):
-        share = _value(of, key) or 0.0
-        marks.append(_part(name, words, scale, (back_end, share, y + _BAR + 1, _THIN), number))
-        back_end += share
-    return "".join(marks)
+        back_end = _part(parts, (name, words), of, key, back_end, number)
+    return parts
 
 
 def _part(
-    name: str, words: str, scale: Scale, place: tuple[float, float, float, int], colour: int
-) -> str:
-    start, share, y, height = place
-    if share <= 0:
-        return ""
-    return element(
-        "rect",
-        element("title", text(f"{name}, {words}: {share:.1%}")),
-        x=scale(start),
-        y=y,
-        width=scale(start + share) - scale(start),
-        height=height,
-        fill=f"var(--c{colour})",
-    )
+    parts: list[View], words: tuple[str, str], of: OfMetrics, key: str, start: float, colour: int
+) -> float:
+    """Adds a part where there is one; returns where the next one starts."""
+    share = _value(of, key) or 0.0
+    if share > 0:
+        parts.append(
+            {
+                "start": start,
+                "width": share,
+                "colour": colour,
+                "thin": colour >= len(LEVEL_ONE),
+                "words": f"{words[0]}, {words[1]}: {share:.1%}",
+            }
+        )
+    return start + share
 
 
-def _table(rows: list[tuple[str, OfMetrics]]) -> str:
+def _tables(rows: list[tuple[str, OfMetrics]]) -> View:
     """The numbers, then what each metric was derived from, once for all executors."""
     values = [
         [name, _WORDS.get(key, key), *_cells(key, metric)]
@@ -116,12 +105,7 @@ def _table(rows: list[tuple[str, OfMetrics]]) -> str:
         [_WORDS.get(key, key), f"{metric.formula} ({metric.source})", ", ".join(metric.events)]
         for key, metric in found.items()
     ]
-    return element(
-        "details",
-        element("summary", "Numbers: top-down and the study's formulas"),
-        table(["executor", "metric", "value", "confidence", "counted for"], values, "Values"),
-        table(["metric", "formula", "events"], origins, "Formulas and their events"),
-    )
+    return {"values": values, "origins": origins}
 
 
 def _cells(key: str, metric: Measured[Metric]) -> list[str]:
@@ -131,7 +115,7 @@ def _cells(key: str, metric: Measured[Metric]) -> list[str]:
     return [
         f"{value:.2f}" if key == "instructions_per_cycle" else f"{value:.1%}",
         metric.confidence,
-        "not told" if share is None else f"{share:.0%} of the time",
+        "unknown" if share is None else f"{share:.0%} of the time",
     ]
 
 

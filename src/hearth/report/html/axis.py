@@ -1,0 +1,167 @@
+"""What the page's script draws on a run's time axis, as one JSON document.
+
+Times are seconds from the start of the record. An executor has the same number, and so the same
+colour, in every lane, in the machine's picture and in every run of a page.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from hearth.analysis.document import Analysis, Machine, Series, Stage, ThreadTrace, Timeline
+from hearth.model.documents import to_json
+from hearth.model.ids import parse_ids
+from hearth.model.measured import Absent, Measured
+
+Document = dict[str, Any]
+#: No screen shows more columns; a series of a whole day is thinned to as many points.
+MOST_POINTS = 1200
+#: As many observations of threads as are drawn.
+MOST_PLACES = 60_000
+
+
+def axis(run: Analysis, executors: list[str]) -> Document:
+    """All that is drawn of a run; a lane without data is left out. executors: in colour order."""
+    timeline = run.timeline
+    every = max(1, -(-len(timeline.t) // MOST_POINTS))
+    return {
+        "wall_s": run.record.wall_s,
+        "executors": executors,
+        "t": [round(t, 3) for t in timeline.t[::every]],
+        "stages": _stages(run.stages),
+        "tasks": None if isinstance(run.tasks_sample, Absent) else to_json(run.tasks_sample),
+        "running": _one(timeline.running_tasks, every),
+        "slots": _one(timeline.slots, every),
+        "pauses": [] if isinstance(timeline.gc, Absent) else [list(p[:4]) for p in timeline.gc],
+        "cpus": _cpus(timeline, run.machine, every),
+        "node_cpu": _many(timeline.cpu_by_node, every),
+        "local": _many(timeline.local_share_by_executor, every),
+        "bandwidth": _bandwidth(timeline, every),
+        "threads": _threads(run.threads, run.machine),
+    }
+
+
+def executors_of(runs: Iterable[Analysis]) -> list[str]:
+    """The names of all executors of these runs, the driver last: their places are their colours."""
+    names: set[str] = set()
+    for run in runs:
+        names |= {executor.id for executor in run.executors}
+        if not isinstance(run.tasks_sample, Absent):
+            names |= set(run.tasks_sample.executors)
+    return sorted(names, key=natural)
+
+
+def natural(name: str) -> tuple[bool, int, str]:
+    """Numbers by their value, then words."""
+    return (not name.isdigit(), int(name) if name.isdigit() else 0, name)
+
+
+def thin(values: Series, every: int) -> Series:
+    """The mean of each `every` values, of those that are known."""
+    if every == 1:
+        return values
+    groups = (values[i : i + every] for i in range(0, len(values), every))
+    return [_mean([value for value in group if value is not None]) for group in groups]
+
+
+def _mean(values: list[float]) -> float | None:
+    return round(sum(values) / len(values), 4) if values else None
+
+
+def _one(values: Measured[list[float]], every: int) -> Series | None:
+    return None if isinstance(values, Absent) else thin([*values], every)
+
+
+def _many(series: Measured[dict[str, Series]], every: int) -> dict[str, Series] | None:
+    if isinstance(series, Absent) or not series:
+        return None
+    return {name: thin(series[name], every) for name in sorted(series, key=natural)}
+
+
+def _stages(stages: Measured[list[Stage]]) -> list[list[Any]]:
+    """[id, attempt, name, start, end or None, tasks, row]; no two of a row overlap."""
+    known = [] if isinstance(stages, Absent) else stages
+    started = [(stage.submitted_s, stage) for stage in known if stage.submitted_s is not None]
+    free: list[float] = []
+    bars = []
+    for start, stage in sorted(started, key=lambda pair: pair[0]):
+        end = float("inf") if stage.completed_s is None else stage.completed_s
+        row = next((i for i, moment in enumerate(free) if moment <= start), len(free))
+        free[row : row + 1] = [end]
+        bars.append(
+            [stage.id, stage.attempt, stage.name, start, stage.completed_s, stage.tasks, row]
+        )
+    return bars
+
+
+def _cpus(timeline: Timeline, machine: Measured[Machine], every: int) -> Document | None:
+    """CPUs busy: each executor's own, and all that other processes used beside them."""
+    own = _many(timeline.cpu_by_executor, every)
+    if own is None:
+        return None
+    busy = _busy(timeline.cpu_by_node, machine, every)
+    if busy is None:
+        return {"own": own, "other": None, "all": None}
+    sums = [sum(values[i] or 0.0 for values in own.values()) for i in range(len(busy[0]))]
+    other = [
+        None if whole is None else round(max(whole - mine, 0.0), 3)
+        for whole, mine in zip(busy[0], sums, strict=True)
+    ]
+    return {"own": own, "other": other, "all": busy[1]}
+
+
+def _busy(
+    nodes: Measured[dict[str, Series]], machine: Measured[Machine], every: int
+) -> tuple[Series, int] | None:
+    """Busy CPUs of the whole machine over time, and how many it has."""
+    if isinstance(nodes, Absent) or isinstance(machine, Absent):
+        return None
+    sizes = {node.id: len(parse_ids(node.cpus)) for node in machine.nodes}
+    if not nodes or not set(nodes) <= set(sizes):
+        return None
+    columns = zip(*(thin(nodes[name], every) for name in nodes), strict=True)
+    weights = [sizes[name] for name in nodes]
+    busy: Series = [
+        None
+        if any(share is None for share in column)
+        else sum((share or 0.0) * weight for share, weight in zip(column, weights, strict=True))
+        for column in columns
+    ]
+    return busy, sum(weights)
+
+
+def _bandwidth(timeline: Timeline, every: int) -> Document | None:
+    """Shares of what each node sustains; GB/s for the nodes of which that is unknown."""
+    bandwidth = timeline.bandwidth
+    if isinstance(bandwidth, Absent):
+        return None
+    names = sorted(bandwidth.nodes, key=natural)
+    shares: dict[str, Series] = {}
+    rates: dict[str, Series] = {}
+    for name in names:
+        node = bandwidth.nodes[name]
+        if isinstance(node.share, Absent):
+            rates[name] = thin(node.gb_s, every)
+        else:
+            shares[name] = thin(node.share, every)
+    return {"share": shares, "gb_s": rates}
+
+
+def _threads(threads: Measured[ThreadTrace], machine: Measured[Machine]) -> Document | None:
+    """Which thread was on which CPU when; cpus: [CPU, its node or None], in the axis's order."""
+    if isinstance(threads, Absent):
+        return None
+    nodes = [] if isinstance(machine, Absent) else machine.nodes
+    node_of = {cpu: node.id for node in nodes for cpu in parse_ids(node.cpus)}
+    columns = threads.columns
+    cpus = sorted({*columns.cpu, *node_of}, key=lambda cpu: (natural(node_of.get(cpu, "")), cpu))
+    row = {cpu: place for place, cpu in enumerate(cpus)}
+    every = max(1, -(-len(columns.t) // MOST_PLACES))
+    keys = list(zip(columns.pid, columns.tid, strict=True))
+    ids = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    thread = [ids[key] for key in keys]
+    return {
+        "cpus": [[cpu, node_of.get(cpu)] for cpu in cpus],
+        "t": columns.t[::every],
+        "row": [row[cpu] for cpu in columns.cpu[::every]],
+        "thread": thread[::every],
+    }

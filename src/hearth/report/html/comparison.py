@@ -1,0 +1,160 @@
+"""A comparison and a characterisation on the page: what their templates show."""
+
+from itertools import groupby
+from typing import Any
+
+from hearth.experiments.statistics import EQUAL_WITHIN
+from hearth.report.html.shown import Cell
+
+Document = dict[str, Any]
+View = dict[str, Any]
+
+
+def comparison_view(comparison: Document, section: str = "") -> View:
+    """The verdict, intervals on one scale and the arms' times. section: its id, if it has one."""
+    verdict = comparison["verdict"]
+    return {
+        "id": section,
+        "name": "Comparison",
+        "sentence": verdict["sentence"],
+        "why": verdict["why"],
+        "baseline": comparison["baseline"],
+        "warnings": [f"{warning['sentence']}." for warning in comparison["warnings"]],
+        "arms": [_row(arm) for arm in comparison["arms"]],
+        **_intervals(comparison),
+    }
+
+
+def _row(arm: Document) -> list[Cell]:
+    seconds = arm.get("seconds") or []
+    if not seconds:
+        return [arm["name"], 0, "-", "-", "-", "-", arm.get("skipped", "")]
+    ratio = arm.get("ratio", {"value": 1.0})
+    interval = f" [{ratio['low']:.3f}, {ratio['high']:.3f}]" if "low" in ratio else ""
+    numbers = [float(arm["median_s"]), float(min(seconds)), float(max(seconds))]
+    failed = "failed in some runs" if arm.get("failures") else ""
+    return [arm["name"], len(seconds), *numbers, f"{ratio['value']:.3f}{interval}", failed]
+
+
+def _intervals(comparison: Document) -> View:
+    """Places from 0 to 1 on a scale that holds all intervals, all pairs and the equal band."""
+    arms = [arm for arm in comparison["arms"] if "low" in arm.get("ratio", {})]
+    if not arms:
+        return {"intervals": []}
+    times = {arm["name"]: arm["seconds"] for arm in comparison["arms"]}
+    pairs = [_pairs(arm["seconds"], times.get(comparison["baseline"], [])) for arm in arms]
+    band = (1 - EQUAL_WITHIN, 1 + EQUAL_WITHIN)
+    ends = [*band, *(arm["ratio"][key] for arm in arms for key in ("low", "high"))]
+    ends += [point for points in pairs for point in points]
+    margin = 0.04 * (max(ends) - min(ends))
+    low, high = min(ends) - margin, max(ends) + margin
+
+    def place(ratio: float) -> float:
+        return float((ratio - low) / (high - low))
+
+    rows = []
+    for arm, points in zip(arms, pairs, strict=True):
+        ratio = arm["ratio"]
+        kind = "good" if ratio["high"] < 1 else "bad" if ratio["low"] > 1 else "open"
+        rows.append(
+            {
+                "name": arm["name"],
+                "kind": kind,
+                "low": place(ratio["low"]),
+                "high": place(ratio["high"]),
+                "middle": place(ratio["value"]),
+                "points": [place(point) for point in points],
+                "words": f"{arm['name']}: {ratio['value']:.3f}"
+                f" [{ratio['low']:.3f}, {ratio['high']:.3f}]",
+            }
+        )
+    return {
+        "intervals": rows,
+        "one": place(1.0),
+        "band": [place(end) for end in band],
+        "ticks": [(place(tick), f"{tick:.2f}") for tick in _ticks(low, high)],
+    }
+
+
+def _pairs(seconds: list[float], base: list[float]) -> list[float]:
+    """The ratio of each pair of runs, where each run has its partner."""
+    if len(seconds) != len(base):
+        return []
+    return [own / other for own, other in zip(seconds, base, strict=True) if other]
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """1.00 and round values beside it, at most seven."""
+    steps = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
+    step = next((s for s in steps if (high - low) / s <= 7), (high - low) / 2)
+    below, above = int((1 - low) / step), int((high - 1) / step)
+    return [1 + step * number for number in range(-below, above + 1)]
+
+
+def questions_view(document: Document) -> list[tuple[str, list[View]]]:
+    """The questions of each subject, as the template shows them."""
+    several = len(document["subjects"]) > 1
+    views = [
+        (q["subject"], _question(q, number, several))
+        for number, q in enumerate(document["questions"])
+    ]
+    return [
+        (subject, [view for _, view in group])
+        for subject, group in groupby(views, key=lambda pair: pair[0])
+    ]
+
+
+def _question(question: Document, number: int, several: bool) -> View:
+    key = question["key"]
+    view = {
+        "id": f"question{number}",
+        "link": f"{question['subject']}: {key}" if several else key.capitalize(),
+        "title": question["title"],
+        "source": question["source"],
+        "notes": question["notes"],
+        "reason": question.get("reason"),
+    }
+    if "reason" in question:
+        return view
+    comparison = question.get("comparison")
+    return {
+        **view,
+        "sentence": question["sentence"],
+        "why": question["why"],
+        "heat": _heat(question["cells"]) if question.get("cells") else None,
+        "streams": [_stream(stream) for stream in question.get("streams") or []],
+        "sides": [[s["measure"], s["batch"], s["streaming"]] for s in question.get("sides") or []],
+        "comparison": None if comparison is None else comparison_view(comparison),
+        "timed": None if comparison is None else comparison["settings"]["timed"],
+    }
+
+
+def _stream(stream: Document) -> list[Cell]:
+    delay = "-" if stream["delay_ms"] is None else stream["delay_ms"]
+    kept = "yes" if stream["kept_up"] else "no"
+    return [stream["rate"], stream["processing_ms"], delay, stream["unsent"], kept]
+
+
+def _heat(cells: list[Document]) -> View:
+    """Executors down, cores of each across; tinted from the fastest to the slowest."""
+    times = {(cell["executors"], cell["cores"]): cell for cell in cells}
+    rows, columns = (sorted({key[i] for key in times}) for i in (0, 1))
+    best = min(cell["seconds"] for cell in cells)
+    worst = max(cell["seconds"] for cell in cells)
+
+    def shown(cell: Document | None) -> View | None:
+        if cell is None:
+            return None
+        share = (cell["seconds"] - best) / ((worst - best) or 1)
+        words = f"{cell['seconds']:.4g} s, {cell['class']}"
+        return {"words": words, "tint": round(60 * share), "best": cell["seconds"] == best}
+
+    return {
+        "columns": [f"{cores} core{'s' if cores > 1 else ''}" for cores in columns],
+        "rows": [
+            {"name": row, "cells": [shown(times.get((row, column))) for column in columns]}
+            for row in rows
+        ],
+        "fastest": f"{best:.4g} s",
+        "slowest": f"{worst:.4g} s",
+    }

@@ -1,0 +1,376 @@
+"""One run on the page: what the template `run.html` shows of an analysis."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from hearth.analysis.document import (
+    Analysis,
+    Counted,
+    Executor,
+    Finding,
+    Machine,
+    Node,
+    Stage,
+    Times,
+    Totals,
+)
+from hearth.measure.shapes import Probe, Warned
+from hearth.model.ids import parse_ids
+from hearth.model.measured import Absent, Measured, known
+from hearth.model.sizes import show_bytes, show_mb
+from hearth.report.html.axis import axis
+from hearth.report.html.processor import processor_view
+from hearth.report.html.shown import Cell, part, plain, seconds, share
+
+View = dict[str, Any]
+#: The sections of a run: the start of their ids, and their words.
+SECTIONS = (
+    ("findings", "Findings"),
+    ("machine", "The machine and its executors"),
+    ("time", "Time axis"),
+    ("stages", "Where the time went"),
+    ("counters", "Processor"),
+    ("unknown", "Not measured, and warnings"),
+)
+#: Which section shows a part of the analysis.
+_SHOWN_IN = {
+    "executors": "machine",
+    "machine": "machine",
+    "timeline": "time",
+    "tasks_sample": "time",
+    "threads": "time",
+    "stages": "stages",
+    "totals": "stages",
+    "jobs": "stages",
+    "counters": "counters",
+    "metrics": "counters",
+    "probes": "unknown",
+    "warnings": "unknown",
+}
+_SEVERITIES = {"error": "high", "warning": "", "note": "info"}
+#: The parts of a task's time, in the order in which they are stacked.
+PARTS: tuple[tuple[str, Callable[[Times], int]], ...] = (
+    ("compute", lambda time: time.compute),
+    ("GC", lambda time: time.gc),
+    ("deserialise", lambda time: time.deserialise),
+    ("wait for shuffle blocks", lambda time: time.shuffle_read_wait),
+    ("write shuffle", lambda time: time.shuffle_write),
+    ("scheduler delay", lambda time: time.scheduler_delay),
+    ("serialise results", lambda time: time.result_serialise),
+    ("fetch results", lambda time: time.getting_result),
+)
+_MOST_STAGES = 40
+#: CPUs of a node that are drawn.
+_MOST_CPUS = 256
+
+
+def label(run: Analysis) -> str:
+    """The application, and what tells this run from others of it."""
+    return f"{run.record.application} on {run.record.arm or run.record.master}"
+
+
+def run_view(run: Analysis, number: int, executors: list[str]) -> View:
+    """What the template shows. executors: of all runs of the page, in their colours' order."""
+    record = run.record
+    about = [record.id, record.application_id, record.started]
+    about.append(f"Spark {record.spark_version}" if record.spark_version else None)
+    return {
+        "number": number,
+        "label": label(run),
+        "about": [text for text in about if text],
+        "facts": _facts(run),
+        "findings": [_finding(finding) for finding in run.findings],
+        "machine": _machine(run.machine, run.executors, executors),
+        "executors": _executors(run.executors),
+        "axis": axis(run, executors),
+        "axis_words": f"Shown: {seconds(0)} to {seconds(record.wall_s)}",
+        "axis_label": _axis_label(run),
+        "axis_absent": _axis_absent(run),
+        "colours": [_name(name) for name in executors],
+        "stages": _stages(run.stages, run.totals),
+        "counters": _counters(run),
+        "processor": processor_view(run.metrics),
+        "not_measured": [[p.name, p.reason] for p in run.probes if p.status == "absent"],
+        "warnings": [_warning(warning) for warning in run.warnings],
+        "measured": _measured(run.probes),
+    }
+
+
+def _facts(run: Analysis) -> list[tuple[str, str]]:
+    record, totals = run.record, run.totals
+    return [
+        ("state", record.state),
+        ("wall time", seconds(record.wall_s)),
+        ("master", record.master or "-"),
+        ("executors", str(sum(e.id != "driver" for e in run.executors))),
+        ("tasks", "-" if isinstance(totals, Absent) else f"{totals.tasks:,}"),
+        ("GC share of task time", share(gc_share(totals))),
+        ("idle task slots", share(idle(totals))),
+        ("local memory", share(mean_local(run.executors))),
+    ]
+
+
+def gc_share(totals: Measured[Totals]) -> float | None:
+    """Of the tasks' run time; None where there is none."""
+    if isinstance(totals, Absent) or not totals.time.run:
+        return None
+    return totals.time.gc / totals.time.run
+
+
+def idle(totals: Measured[Totals]) -> float | None:
+    """The share of the slots' time without a task."""
+    return None if isinstance(totals, Absent) else totals.idle_slot_share
+
+
+def mean_local(executors: list[Executor]) -> float | None:
+    """The mean of the executors' shares of local memory."""
+    shares = known(part(e.memory, lambda memory: memory.local_share) for e in executors)
+    return sum(shares) / len(shares) if shares else None
+
+
+def _finding(finding: Finding) -> View:
+    places = []
+    for pointer in finding.evidence:
+        top = pointer.split("/")[1] if "/" in pointer else pointer
+        places.append((pointer, _SHOWN_IN.get(top)))
+    return {
+        "severity": _SEVERITIES[finding.severity],
+        "sentence": finding.sentence,
+        "next_step": finding.next_step,
+        "places": places,
+    }
+
+
+def _machine(
+    machine: Measured[Machine], executors: list[Executor], names: list[str]
+) -> View | Absent:
+    if isinstance(machine, Absent):
+        return machine
+    nodes = len(machine.nodes)
+    about = [machine.architecture, f"{machine.packages} packages", f"{nodes} NUMA nodes"]
+    return {
+        "words": ", ".join(words.removesuffix("s") if words[:2] == "1 " else words
+                           for words in about if words),
+        "nodes": [_node(node, executors, names) for node in machine.nodes],
+        "settings": [[name, _setting(value)] for name, value in sorted(machine.settings.items())],
+    }  # fmt: skip
+
+
+def _setting(setting: Any) -> str:
+    if not isinstance(setting, dict):
+        return str(setting)
+    return f"not available: {setting['absent']}" if "absent" in setting else str(setting["value"])
+
+
+def _node(node: Node, executors: list[Executor], names: list[str]) -> View:
+    """A node with its CPUs, each in the colour of an executor that may use it alone."""
+    here = [e for e in executors if node.id in _ids(e.nodes)]
+    users: dict[int, list[int]] = {}
+    for executor in here:
+        for cpu in parse_ids(executor.cpus or ""):
+            users.setdefault(cpu, []).append(names.index(executor.id))
+    cpus = parse_ids(node.cpus)
+    colours = [users[cpu][0] % 8 if len(users.get(cpu, ())) == 1 else None for cpu in cpus]
+    memory = f", {show_bytes(node.memory_bytes)}" if node.memory_bytes else ""
+    about = f"CPUs {node.cpus or 'none'}{memory}"
+    return {
+        "name": f"Node {node.id}",
+        "about": about,
+        "label": f"node {node.id}: {about}; "
+        + "; ".join(f"{_name(e.id)} on {e.cpus}" for e in here),
+        "cpus": list(zip(cpus, colours, strict=True))[:_MOST_CPUS],
+        "hidden": max(0, len(cpus) - _MOST_CPUS),
+        "executors": [
+            {"name": _name(e.id), "about": f"CPUs {e.cpus}", "colour": names.index(e.id) % 8}
+            for e in here
+        ],
+    }
+
+
+def _name(executor: str) -> str:
+    return f"executor {executor}" if executor.isdigit() else executor
+
+
+def _ids(nodes: Measured[list[str]]) -> list[str]:
+    return [] if isinstance(nodes, Absent) else nodes
+
+
+def _executors(executors: list[Executor]) -> list[list[Cell]]:
+    return [
+        [
+            e.id,
+            plain(e.pid),
+            plain(e.cpus),
+            ",".join(_ids(e.nodes)) or "-",
+            e.tasks,
+            share(part(e.gc, lambda gc: gc.share)),
+            share(part(e.memory, lambda memory: memory.local_share)),
+            plain(part(e.use, lambda use: show_mb(use.rss_max_mb))),
+            plain(e.reason),
+        ]
+        for e in executors
+    ]
+
+
+def _axis_label(run: Analysis) -> str:
+    """What the picture shows, for those who cannot see it; its numbers are in the tables."""
+    words = [f"{seconds(run.record.wall_s)} of {run.record.application}"]
+    if not isinstance(run.tasks_sample, Absent):
+        count, stragglers = len(run.tasks_sample.start_s), sum(run.tasks_sample.straggler)
+        words.append(f"{count:,} tasks, {stragglers:,} stragglers")
+    if not isinstance(run.threads, Absent):
+        moves = sum(run.threads.node_transitions.values())
+        words.append(f"threads were seen to change node {moves:,} times")
+    return "; ".join(words)
+
+
+def _axis_absent(run: Analysis) -> list[tuple[str, str]]:
+    timeline = run.timeline
+    lanes: dict[str, Any] = {
+        "tasks": run.tasks_sample,
+        "running tasks": timeline.running_tasks,
+        "garbage-collection pauses": timeline.gc,
+        "CPU by executor": timeline.cpu_by_executor,
+        "CPU by node": timeline.cpu_by_node,
+        "local share of memory": timeline.local_share_by_executor,
+        "memory bandwidth": timeline.bandwidth,
+        "the thread trace": run.threads,
+    }
+    if not isinstance(timeline.bandwidth, Absent):
+        for node, of in timeline.bandwidth.nodes.items():
+            lanes[f"share of node {node}'s sustained bandwidth"] = of.share
+    return [(what, lane.reason) for what, lane in lanes.items() if isinstance(lane, Absent)]
+
+
+def _stages(stages: Measured[list[Stage]], totals: Measured[Totals]) -> View | Absent:
+    if isinstance(stages, Absent):
+        return stages
+    if not stages or isinstance(totals, Absent):
+        return Absent("the event log names none")
+    longest = sorted(stages, key=lambda stage: -stage.time.run)[:_MOST_STAGES]
+    shown = sorted(longest, key=lambda stage: (stage.id, stage.attempt))
+    rows = [("all stages", totals.time)]
+    if len(shown) > 1:
+        rows = [(f"stage {_id(stage)}", stage.time) for stage in shown]
+    most = max((_total(times) for _, times in rows), default=0.0) or 1.0
+    return {
+        "parts": [{"name": name, "parts": _parts(name, times, most)} for name, times in rows],
+        "part_names": [words for words, _ in PARTS],
+        "longest": seconds(most),
+        **_spans(shown),
+        "cut": f"The {_MOST_STAGES} longest of {len(stages)} stages."
+        if len(stages) > len(shown)
+        else "",
+        "head": _STAGE_HEAD,
+        "rows": [_stage_row(stage) for stage in shown],
+    }
+
+
+def _id(stage: Stage) -> str:
+    return f"{stage.id}.{stage.attempt}" if stage.attempt else f"{stage.id}"
+
+
+def _total(times: Times) -> float:
+    return sum(of(times) for _, of in PARTS) / 1000
+
+
+def _parts(name: str, times: Times, most: float) -> list[View]:
+    """Parts of a bar, as shares of the longest one."""
+    parts, start = [], 0.0
+    for number, (words, of) in enumerate(PARTS):
+        length = of(times) / 1000
+        if length > 0:
+            parts.append(
+                {
+                    "start": start / most,
+                    "width": length / most,
+                    "colour": number,
+                    "thin": False,
+                    "words": f"{name}, {words}: {seconds(length)}",
+                }
+            )
+        start += length
+    return parts
+
+
+def _spans(stages: list[Stage]) -> View:
+    """Of each stage's task times: places on a logarithmic scale common to all, 0 to 1."""
+    known = [
+        (stage, [max(value, 1.0) for value in quantiles])
+        for stage in stages
+        if None not in (quantiles := _quantiles(stage))
+    ]
+    if not known:
+        return {"spans": []}
+    low = min(values[0] for _, values in known)
+    high = max(max(values) for _, values in known)
+    width = math.log(high / low) or 1.0
+    spans = []
+    for stage, values in known:
+        p5, p50, p95, most = (math.log(value / low) / width for value in values)
+        times = ", ".join(seconds(value / 1000) for value in values)
+        name = f"stage {_id(stage)}"
+        spans.append(
+            {
+                **{"name": name, "p5": p5, "p50": p50, "p95": p95, "max": most},
+                "words": f"{name}: {times} (5th percentile, median, 95th, longest)",
+            }
+        )
+    return {"spans": spans, "spans_from": seconds(low / 1000), "spans_to": seconds(high / 1000)}
+
+
+def _quantiles(stage: Stage) -> list[Any]:
+    of = stage.duration
+    return [of.p5, of.p50, of.p95, of.max]
+
+
+_STAGE_HEAD = [
+    *("stage", "name", "tasks", "failed", "run s", "GC s", "p50 s", "max s", "skew", "spill"),
+    *("shuffle read", "from other hosts", "shuffle written"),
+]
+
+
+def _stage_row(s: Stage) -> list[Cell]:
+    return [
+        f"{s.id}.{s.attempt}",
+        plain(s.name),
+        s.tasks,
+        s.failed,
+        s.time.run / 1000,
+        s.time.gc / 1000,
+        plain(None if s.duration.p50 is None else s.duration.p50 / 1000),
+        plain(None if s.duration.max is None else s.duration.max / 1000),
+        plain(s.skew),
+        show_bytes(s.spill.disk),
+        show_bytes(s.bytes.shuffle_read_local + s.bytes.shuffle_read_remote),
+        show_bytes(s.bytes.shuffle_read_remote),
+        show_bytes(s.bytes.shuffle_write),
+    ]
+
+
+def _counters(run: Analysis) -> list[list[Cell]] | Absent:
+    if isinstance(run.counters, Absent):
+        return run.counters
+    return [
+        [name, event, *_count(count)]
+        for name, events in run.counters.items()
+        for event, count in events.items()
+    ]
+
+
+def _count(count: Measured[Counted]) -> list[Cell]:
+    if isinstance(count, Absent):
+        return [count.reason, "-"]
+    return [float(count.value), f"{count.least_running_share:.0%} of the time"]
+
+
+def _warning(warning: Warned) -> str:
+    return f"{warning.what}: {warning.remedy}" if warning.remedy else warning.what
+
+
+def _measured(probes: list[Probe]) -> str:
+    """What may be said where no probe is absent and nothing is warned of."""
+    if not probes:
+        return "Only an event log was read: no probe ran. No warnings."
+    return f"All {len(probes)} probes ran, without warnings."
