@@ -1,9 +1,9 @@
-"""Fetches the charting library that a page of the report contains: Apache ECharts, from npm's registry.
+"""Fetches the charting library of the report's page, Apache ECharts, from npm's registry.
 
 usage: python tools/page_library.py DIRECTORY
 
 The package's digest is the one that the registry states for this version. Another registry is
-named by `npm_config_registry`, as npm does.
+named by `NPM_CONFIG_REGISTRY`, as npm does.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ FILES = ("dist/echarts.min.js", "LICENSE", "NOTICE")
 
 
 def main(directory: Path) -> None:
-    registry = os.environ.get("npm_config_registry", "https://registry.npmjs.org").rstrip("/")
+    registry = os.environ.get("NPM_CONFIG_REGISTRY", "https://registry.npmjs.org").rstrip("/")
     address = f"{registry}/echarts/-/echarts-{VERSION}.tgz"
     try:
         with urllib.request.urlopen(address, timeout=120) as answer:
