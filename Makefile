@@ -1,9 +1,9 @@
 # Two commands matter: `make demo` and `make test`. Each sets up all that it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-spark test-lab format lint clean
+.PHONY: help setup demo check test test-spark test-lab test-versions dist format lint clean
 
 help: ## Show this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Prepare this checkout: JDK, Maven, Python environment, the jar; then use .venv/bin/hearth
 	@tools/setup.sh
@@ -27,6 +27,14 @@ test-spark: ## Run the tests that start a real Spark
 test-lab: ## Run every case in emulated NUMA machines (the better part of an hour)
 	@tools/setup.sh test
 	@HEARTH_NUMALAB=all tools/test.sh lab
+
+test-versions: ## Run a core set on the newest Spark 4.0, 4.1 and 4.2 (the first time: some 1.2 GB)
+	@tools/setup.sh test
+	@tools/test.sh versions
+
+dist: ## Build what a release publishes: the wheel, and a Maven repository with sources and docs
+	@tools/setup.sh
+	@tools/dist.sh all
 
 format: ## Format the sources of both languages
 	@tools/setup.sh

@@ -10,8 +10,8 @@ import pytest
 from hearth.cli import command_names, command_parser
 from support import Command
 
-COMMANDS = ("bench", "characterise", "compare", "demo", "gather", "jar", "plan", "profile")
-COMMANDS += ("report", "run", "runs", "status", "submit", "topology")
+COMMANDS = ("bench", "characterise", "compare", "demo", "gather", "install", "jar", "plan")
+COMMANDS += ("profile", "report", "run", "runs", "status", "submit", "topology", "uninstall")
 
 
 def test_every_command_is_listed_with_the_first_line_of_its_help(hearth: Command) -> None:
@@ -68,7 +68,7 @@ def test_without_a_command_the_overview_is_shown_and_the_exit_code_is_2(hearth: 
             ["plan", "--input", "9" * 400 + "g"],
             f"--input: '{'9' * 400}g' exceeds any machine: give a size such as 20g",
         ),
-        (["plan", "--jsn"], "unrecognized arguments: --jsn: see 'hearth plan --help'"),
+        (["plan", "--jsn"], "unrecognized arguments: --jsn: did you mean '--json'?"),
     ],
 )
 def test_an_error_of_the_users_is_one_line_and_exit_code_2(
@@ -114,10 +114,61 @@ def test_debug_shows_where_an_error_arose(hearth: Command, words: list[str]) -> 
     assert done.stderr.endswith("hearth: --cores: 0 is below 1: give at least 1, or leave it out\n")
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["plan", "--wrkload", "sql"], "--wrkload sql: did you mean '--workload'?"),
+        (["plan", "--workload", "sqll"], "did you mean 'sql'?"),
+        (["plan", "--workload", "zzz"], "see 'hearth plan --help'"),
+        (["report", "last", "--jason"], "--jason: did you mean '--json'?"),
+        (["plan", "--zzz"], "unrecognized arguments: --zzz: see 'hearth plan --help'"),
+    ],
+)
+def test_a_mistyped_option_or_value_gets_a_suggestion(
+    hearth: Command, words: list[str], hint: str
+) -> None:
+    done = hearth(*words)
+    assert done.returncode == 2
+    assert hint in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("version", "major"), [("11.0.2", 11), ("1.8.0_392", 8)])
+def test_a_java_that_is_too_old_is_named_with_the_package_to_install(
+    hearth: Command, tmp_path: Path, version: str, major: int
+) -> None:
+    (tmp_path / "bin").mkdir()
+    java = tmp_path / "bin" / "java"
+    java.write_text("#!/bin/sh\nexit 1\n")
+    java.chmod(0o755)
+    (tmp_path / "release").write_text(f'IMPLEMENTOR="A"\nJAVA_VERSION="{version}"\n')
+    done = hearth("topology", environment={"JAVA_HOME": str(tmp_path)})
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        f"hearth: java: {java} is Java {major}: install one of 17 or later"
+    )
+    assert "apt-get install openjdk-17-jre-headless" in done.stderr
+
+
+def test_a_java_that_does_not_know_the_jars_classes_is_named_as_too_old(
+    hearth: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "bin").mkdir()
+    java = tmp_path / "bin" / "java"
+    java.write_text("#!/bin/sh\necho java.lang.UnsupportedClassVersionError: 61.0 >&2\nexit 1\n")
+    java.chmod(0o755)
+    environment = {"JAVA_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    done = hearth("topology", environment=environment)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"hearth: java: {java} is too old: install one of 17 or later")
+
+
 def test_a_missing_java_is_named_with_what_to_do(hearth: Command, tmp_path: Path) -> None:
     done = hearth("topology", environment={"JAVA_HOME": str(tmp_path)})
     assert done.returncode == 2
-    assert done.stderr.startswith(f"hearth: java: none in JAVA_HOME ({tmp_path}): install a JDK")
+    assert done.stderr.startswith(
+        f"hearth: java: none in JAVA_HOME ({tmp_path}): install one of 17 or"
+    )
 
 
 def test_a_reader_that_goes_away_ends_the_command_quietly(hearth: Command) -> None:

@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 
 from hearth.launch.arguments import split_line
-from hearth.launch.compose import composed, fixed_by_master
+from hearth.launch.compose import composed, fixed_by_master, pass_through_reason
 from hearth.launch.driver_archive import driver_flags
 from hearth.launch.local_dirs import check_local_dirs
 from hearth.launch.plan_file import KEPT_S, write_plan
 from hearth.launch.settings import user_settings
+from hearth.launch.submission import check_application
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
-from hearth.planner.places import hearth_jar, spark_home
+from hearth.planner.places import check_spark, hearth_jar, spark_home
 from support import ROOT, Command, check_golden
 
 PLAN = {
@@ -228,6 +229,7 @@ def test_the_command_that_a_dry_run_prints_is_the_one_that_runs(
     words = ["--executors", "1", "--cores", "1", "--memory", "512m", "--name", "my job"]
     words += ["--conf", "spark.hearth.neighbours=ignore"]
     words += ["--conf", "spark.hearth.classDataArchive=false", "job.py", "a b", "$HOME"]
+    (tmp_path / "job.py").touch()
     environment = {"SPARK_HOME": str(home)}
     printed = hearth("submit", "--dry-run", *words, environment=environment)
     ran = hearth("submit", *words, environment=environment)
@@ -283,6 +285,57 @@ def test_what_cannot_be_run_is_refused_by_name(
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--master", "localnuma", "x.py"], "--master: 'localnuma' is not a master: did you mean"),
+        (["--master", "Local-Numa[2x1]", "x.py"], "did you mean 'local-numa[2x1]'?"),
+        (["--workload", "sqll", "x.py"], "'graph', 'etl'): did you mean 'sql'?"),
+        (["--executor", "3", "x.py"], "did you mean '--executors'?"),
+        (["jub.py"], "'jub.py': there is no such file in '{here}': did you mean 'job.py'?"),
+        (["file:{here}/none/of.py"], "there is no such file in '{here}/none': correct its name"),
+    ],
+)
+def test_a_mistyped_word_is_refused_with_what_may_be_meant(
+    hearth: Command, tmp_path: Path, words: list[str], message: str
+) -> None:
+    (tmp_path / "job.py").touch()
+    done = hearth("submit", *(word.format(here=tmp_path) for word in words))
+    assert done.returncode == 2
+    assert message.format(here=tmp_path) in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("master", ["local[2]", "yarn", "spark://numa:7077", "k8s://local", "mine"])
+def test_the_masters_of_others_are_passed_on(master: str) -> None:
+    assert pass_through_reason(split_line(["x.py"]), master, None) == f"the master is {master}"
+
+
+@pytest.mark.parametrize(
+    "remote", ["hdfs://a/x.py", "s3a://b/x.jar", "local:/x.jar", "spark-shell"]
+)
+def test_an_application_that_is_no_file_here_is_left_to_spark(remote: str) -> None:
+    check_application(remote)
+
+
+def test_an_option_of_hearths_behind_the_application_gets_a_note(hearth: Command) -> None:
+    words = ["--master", "yarn", "job.py", "--dry-run", "--input", "a", "--cores=3"]
+    said = hearth("submit", "--dry-run", *words).stderr.splitlines()[1:]
+    assert said == [
+        f"hearth: {name} behind job.py belongs to the application; hearth's options stand before it"
+        for name in ("--dry-run", "--cores")
+    ]
+
+
+@pytest.mark.parametrize(
+    "core", ["spark-core_2.13-4.0.5.jar", "spark-core_2.13-4.3.1-SNAPSHOT.jar"]
+)
+def test_the_sparks_that_the_jar_is_for_are_accepted(tmp_path: Path, core: str) -> None:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / core).touch()
+    check_spark(tmp_path)
+
+
 def test_a_spark_of_another_version_is_refused(hearth: Command, tmp_path: Path) -> None:
     for folder in ("bin", "jars"):
         (tmp_path / "spark" / folder).mkdir(parents=True)
@@ -291,6 +344,7 @@ def test_a_spark_of_another_version_is_refused(hearth: Command, tmp_path: Path) 
     done = hearth("submit", "x.py", environment={"SPARK_HOME": str(tmp_path / "spark")})
     assert done.returncode == 2
     assert "SPARK_HOME: spark-core_2.12-3.5.1.jar in" in done.stderr
+    assert "hearth is for Spark 4.0 to 4.3 (Scala 2.13); point SPARK_HOME at one" in done.stderr
 
 
 @pytest.mark.parametrize("variable", [False, True])

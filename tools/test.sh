@@ -2,10 +2,11 @@
 # The tests, or one tier of them. Stops at the first part that fails; pytest comes last, so its
 # summary closes the output.
 #
-# usage: tools/test.sh all|check|spark|lab
+# usage: tools/test.sh all|check|spark|lab|versions
 set -eu
 cd "$(dirname "$0")/.."
 tier=${1:-all}
+spark_versions="4.0.5 4.1.4 4.2.1" # the newest of each supported line but the installed one
 
 jvm() {
     printf 'test: the JVM side (formatter, compiler warnings, import cycles, ScalaTest)\n'
@@ -25,6 +26,33 @@ python_tests() {
     .venv/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup "$@"
 }
 
+# Each other Spark that the jar is for, and each other Java that HEARTH_JAVAS names (colon-separated).
+versions() {
+    sparks=
+    for version in $spark_versions; do
+        home=.cache/sparks/$version
+        [ -x "$home/pyspark/bin/spark-submit" ] || fetch_spark "$version" "$home"
+        sparks="$sparks${sparks:+:}$PWD/$home/pyspark"
+    done
+    export HEARTH_SPARKS="${HEARTH_SPARKS:-$sparks}"
+    .venv/bin/python -m pytest tests/local_numa/test_versions.py
+    old=$IFS
+    IFS=:
+    for java in ${HEARTH_JAVAS:-}; do
+        printf 'test: with the Java of %s\n' "$java"
+        JAVA_HOME=$java .venv/bin/python -m pytest tests/local_numa/test_versions.py
+    done
+    IFS=$old
+}
+
+fetch_spark() {
+    printf 'test: fetching pyspark %s (some 400 MB)\n' "$1"
+    rm -rf "$2.part"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+        --target "$2.part" "pyspark==$1"
+    mv "$2.part" "$2"
+}
+
 case $tier in
 all)
     export HEARTH_PROPERTIES="${HEARTH_PROPERTIES:-300}" # `check` takes a third of that
@@ -37,9 +65,10 @@ check)
     python_linters
     python_tests -m unit
     ;;
+versions) versions ;;
 spark | lab) python_tests -m "$tier" ;;
 *)
-    printf "test: '%s' is no tier: use all, check, spark or lab\n" "$tier" >&2
+    printf "test: '%s' is no tier: use all, check, spark, lab or versions\n" "$tier" >&2
     exit 2
     ;;
 esac

@@ -11,6 +11,7 @@ import pkgutil
 import signal
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Iterable
 from io import TextIOWrapper
 from types import ModuleType
 from typing import NoReturn
@@ -30,11 +31,37 @@ _SURROUNDINGS = frozenset(
 )  # fmt: skip
 
 
+#: What an extra brings, by the module that is missed first.
+_EXTRAS = {
+    "numpy": "report", "scipy": "report", "lz4": "report", "zstandard": "report",
+    "pyarrow": "export", "duckdb": "workloads", "sklearn": "workloads", "networkx": "workloads",
+}  # fmt: skip
+
+
 class Parser(ArgumentParser):
     """A parser whose errors are user errors: one line, like every other."""
 
     def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message}: see '{self.prog} --help'")
+        near = self._near(message)
+        hint = f"did you mean '{near}'?" if near else f"see '{self.prog} --help'"
+        raise UserError(f"{message}: {hint}")
+
+    def _near(self, message: str) -> str | None:
+        """The option or the value that may be meant, where argparse's message is about one."""
+        import re
+
+        known = self._option_string_actions
+        if option := re.match(r"unrecognized arguments: (-[^\s=]+)", message):
+            return _nearest(option[1], known)
+        value = re.match(r"argument ([^\s:/]+)[^:]*: invalid choice: '(.*?)' ", message)
+        action = known.get(value[1]) if value else None
+        return _nearest(value[2], action.choices) if value and action and action.choices else None
+
+
+def _nearest(word: str, words: Iterable[str]) -> str | None:
+    import difflib
+
+    return next(iter(difflib.get_close_matches(word, list(words), n=1)), None)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -69,6 +96,12 @@ def _main(arguments: list[str]) -> int:
         if error.errno not in _SURROUNDINGS:
             return _fault(error, debug)
         return _failed(_surroundings(error), _USAGE_ERROR, debug)
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            return _fault(error, debug)
+        missing = f"{error.name} is not installed: pip install 'hearth[{extra}]'"
+        return _failed(missing, _USAGE_ERROR, debug)
     except Exception as error:
         return _fault(error, debug)
 
@@ -137,11 +170,9 @@ def _failed(message: str, code: int, debug: bool) -> int:
 
 
 def _unknown(name: str) -> str:
-    import difflib
-
     kind = "option" if name.startswith("-") else "command"
-    near = difflib.get_close_matches(name, [*command_names(), "--version", "--help"], n=1)
-    hint = f"did you mean '{near[0]}'?" if near else "see 'hearth --help'"
+    near = _nearest(name, [*command_names(), "--version", "--help"])
+    hint = f"did you mean '{near}'?" if near else "see 'hearth --help'"
     return f"'{name}' is not a hearth {kind}: {hint}"
 
 

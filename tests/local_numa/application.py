@@ -21,13 +21,16 @@ class Site:
 
     root: Path
     started: list[subprocess.Popen[str]] = field(default_factory=list)
+    spark_home: Path | None = None  # another than the installed pyspark
 
     @property
     def environment(self) -> dict[str, str]:
         spark = {"SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_DIRS", "MASTER"}
         inherited = {name: value for name, value in os.environ.items() if name not in spark}
+        chosen = {"SPARK_HOME": str(self.spark_home)} if self.spark_home else {}
         return {
             **inherited,
+            **chosen,
             "HEARTH_STATE": str(self.root / "state"),
             "PYSPARK_PYTHON": sys.executable,
             "PATH": f"{BIN}:{os.environ['PATH']}",
@@ -49,7 +52,8 @@ class Site:
     def command(self, app: str, *words: str, master: str, conf: dict[str, str]) -> list[str]:
         pairs = {**self.settings, **conf}.items()
         options = [word for key, value in pairs for word in ("--conf", f"{key}={value}")]
-        program = [str(BIN / "spark-submit"), "--master", master, *options]
+        home = self.spark_home / "bin" if self.spark_home else BIN
+        program = [str(home / "spark-submit"), "--master", master, *options]
         return [*program, str(APPS / app), *words]
 
     def start(

@@ -147,5 +147,5 @@ def _pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError as missing:
-        raise UserError("export needs pyarrow: run pip install 'hearth[measure]'") from missing
+        raise UserError("export needs pyarrow: run pip install 'hearth[export]'") from missing
     return pyarrow

@@ -45,7 +45,6 @@ def run(options: Namespace) -> int:
 def _check(options: Namespace) -> None:
     import importlib.util
 
-    from hearth.launch.settings import check_spark
     from hearth.planner import places
 
     if not 0.0 < options.scale <= _LARGEST_SCALE:
@@ -53,7 +52,7 @@ def _check(options: Namespace) -> None:
         raise UserError(f"--scale: {options.scale} is out of range: give a number {limit}")
     if importlib.util.find_spec("duckdb") is None:
         raise UserError("duckdb is not installed: pip install 'hearth[demo]'")
-    check_spark(places.spark_home())
+    places.check_spark(places.spark_home())
 
 
 def _title(text: str) -> None:

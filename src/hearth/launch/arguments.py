@@ -132,6 +132,20 @@ def split_line(
     return line
 
 
+#: hearth's options that an application hardly has too.
+_HEARTHS_OWN = ("--dry-run", "--executors", "--cores", "--unbound", "--docker", "--hosts")
+
+
+def late_options(line: SubmitLine) -> list[str]:
+    """A note for each word behind the application that looks like an option meant for hearth."""
+    program, words = line.application[:1], line.application[1:]
+    return [
+        f"{name} behind {program[0]} belongs to the application; hearth's options stand before it"
+        for name in _HEARTHS_OWN
+        if any(word.partition("=")[0] == name for word in words)
+    ]
+
+
 def planning_words(line: SubmitLine) -> list[str]:
     """hearth's own planning options, with their values."""
     found: list[str] = []

@@ -12,6 +12,7 @@ from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 
 _LOCAL_NUMA = re.compile(r"local-numa(?:\[(\d+)(?:x(\d+))?\])?")
+_SPARKS = ("local", "local-cluster", "spark", "yarn", "k8s")
 #: Options that start nothing: hearth only passes them on.
 _NO_APPLICATION = ("--kill", "--status", "--version", "--usage-error")
 
@@ -58,8 +59,19 @@ def pass_through_reason(line: SubmitLine, master: str | None, remote: str | None
     if remote is not None:
         return "a Spark Connect server runs the application"
     if master is not None and not master.startswith("local-numa"):
+        _refuse_mistyped(master)
         return f"the master is {master}"
     return None
+
+
+def _refuse_mistyped(master: str) -> None:
+    """Spark has other masters, and may be given more: only what is nearly hearth's is refused."""
+    from difflib import get_close_matches
+
+    name = re.split(r"[\[:]", master)[0]
+    if name not in _SPARKS and get_close_matches(name.lower(), ["local-numa"], cutoff=0.75):
+        meant = "local-numa" + master[len(name) :]
+        raise UserError(f"--master: '{master}' is not a master: did you mean '{meant}'?")
 
 
 def fixed_by_master(master: str | None) -> tuple[int | None, int | None]:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from hearth.launch.arguments import SubmitLine
 from hearth.launch.properties import read_properties
-from hearth.model.errors import UserError
 from hearth.planner.request import parse_conf
 
 #: Options of spark-submit that set a key.
@@ -126,14 +125,3 @@ def user_deploy_mode(
     """Where the user wants the driver, in the same order."""
     named = line.last("--deploy-mode") or settings.get("spark.submit.deployMode")
     return named or environment.get("DEPLOY_MODE") or "client"
-
-
-def check_spark(spark_home: Path) -> None:
-    """Raises UserError if hearth's jar was not built for this Spark."""
-    cores = sorted((spark_home / "jars").glob("spark-core_*.jar"))
-    if not any(jar.name.startswith("spark-core_2.13-4.3.") for jar in cores):
-        found = cores[-1].name if cores else "no spark-core jar"
-        raise UserError(
-            f"SPARK_HOME: {found} in {spark_home}/jars: hearth is built for Spark 4.3 (Scala "
-            "2.13); point SPARK_HOME at one, or unset it to use the installed pyspark"
-        )

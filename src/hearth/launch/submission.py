@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from hearth.launch import compose
-from hearth.launch.arguments import Option, SubmitLine
+from hearth.launch.arguments import Option, SubmitLine, late_options
 from hearth.launch.handed import handed_over
 from hearth.launch.local_dirs import check_local_dirs
 from hearth.launch.settings import (
-    check_spark,
     user_deploy_mode,
     user_master,
     user_remote,
@@ -27,6 +26,9 @@ from hearth.launch.spark_env import load_spark_env
 from hearth.model.errors import UserError
 from hearth.planner import places
 from hearth.planner.request import plan_request
+
+#: What stands for Spark's own programs where an application is named.
+_NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
 
 
 @dataclass(frozen=True)
@@ -58,19 +60,22 @@ def prepare(
     reason = compose.pass_through_reason(line, master, remote)
     if reason is not None:
         passed = compose.passed_through(spark_submit, line, reason)
+        passed.notes.extend(late_options(line))
         return Submission(passed, settings, master, None)
-    check_spark(home)
+    places.check_spark(home)
     _check(line, settings)
     check_local_dirs(settings, os.environ)
     notes = _take_variables(line, settings)
     plan = _plan(options, settings, master)
+    if not options.dry_run:
+        check_application(line.application[0])
     show_plan(plan)
     additions, jar = _additions(options, plan)
     flags = _driver_flags(options, line, settings, jar)
     launch = compose.composed(spark_submit, line, settings, plan, additions, jar, flags)
     launch = handed_over(launch, line, places.state_home())
     launch.environment.update(_python(settings))
-    launch.notes.extend([*notes, *_idle(options, plan)])
+    launch.notes.extend([*notes, *_idle(options, plan), *late_options(line)])
     return Submission(launch, settings, plan["master"], plan)
 
 
@@ -87,6 +92,20 @@ def _check(line: SubmitLine, settings: dict[str, str]) -> None:
             f"spark.hearth.plan: '{settings['spark.hearth.plan']}' is already a plan and hearth "
             "submit makes its own: leave the key out, or use spark-submit"
         )
+
+
+def check_application(application: str) -> None:
+    """Raises UserError for a file that is not there: Spark says so seconds later, in many lines."""
+    path = application.removeprefix("file:")
+    if ":" in path or application in _NO_FILES or Path(path).is_file():
+        return
+    from difflib import get_close_matches
+
+    folder = Path(path).absolute().parent
+    files = [file.name for file in folder.iterdir()] if folder.is_dir() else []
+    near = get_close_matches(Path(path).name, files, n=1)
+    hint = f"did you mean '{Path(path).with_name(near[0])}'?" if near else "correct its name"
+    raise UserError(f"'{application}': there is no such file in '{folder}': {hint}")
 
 
 def _take_variables(line: SubmitLine, settings: dict[str, str]) -> list[str]:

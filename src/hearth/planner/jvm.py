@@ -18,6 +18,8 @@ from hearth.planner import archive, places
 _MAIN = "io.hearth.core.cli.Main"
 _USER_ERROR = 2
 _OWN_FAULT = 70
+#: What a JVM older than the jar says; its `release` file did not tell its version.
+_TOO_OLD = "UnsupportedClassVersionError"
 _BESIDE = 19  # the lowest priority, nice(2)
 # A short-lived program: little to compile, nothing to collect in parallel.
 _SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss8m"]
@@ -57,6 +59,8 @@ def call(
     if done.returncode == _OWN_FAULT:
         raise RuntimeError(f"java ended with {done.returncode}: {done.stderr.strip()}")
     if done.returncode:
+        if _TOO_OLD in done.stderr:
+            raise places.too_old(places.java(), "is too old")
         raise UserError(_no_answer(verb, done))
     try:
         return parse(done.stdout)
@@ -115,5 +119,5 @@ def _class_path() -> str:
 def _one(folder: Path, pattern: str) -> Path:
     matches = sorted(folder.glob(pattern))
     if not matches:
-        raise UserError(f"no {pattern} in {folder}: hearth needs Spark 4.3 for Scala 2.13")
+        raise UserError(f"no {pattern} in {folder}: hearth needs {places.SPARK_VERSIONS}")
     return matches[-1]

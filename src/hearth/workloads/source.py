@@ -138,6 +138,6 @@ def _class_path() -> str:
     for pattern in (*_JARS, _ANNOTATIONS):
         matches = sorted(spark.glob(pattern))
         if not matches:
-            raise UserError(f"no {pattern} in {spark}: hearth needs Spark 4.3 for Scala 2.13")
+            raise UserError(f"no {pattern} in {spark}: hearth needs {places.SPARK_VERSIONS}")
         found.append(matches[-1])
     return ":".join(map(str, found))

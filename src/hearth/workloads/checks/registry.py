@@ -25,6 +25,8 @@ def check(run: FinishedRun) -> Verdict:
     except DuckDbMemoryError as error:
         return Verdict("unchecked", str(error))
     except ModuleNotFoundError as error:
-        return Verdict("unchecked", f"{error.name} is not installed: pip install 'hearth[bench]'")
+        return Verdict(
+            "unchecked", f"{error.name} is not installed: pip install 'hearth[workloads]'"
+        )
     except (ValueError, TypeError, LookupError, OSError) as error:  # whatever a job wrote
         return Verdict("wrong", f"its answer cannot be read: {type(error).__name__}: {error}")

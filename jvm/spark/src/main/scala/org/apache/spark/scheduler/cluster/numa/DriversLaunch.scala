@@ -8,7 +8,7 @@ import org.apache.spark.internal.config.{EXECUTOR_CLASS_PATH, EXECUTOR_LIBRARY_P
 import org.apache.spark.launcher.JavaModuleOptions
 import org.apache.spark.rpc.RpcEndpointAddress
 import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend
-import org.apache.spark.util.{ShutdownHookManager, Utils}
+import org.apache.spark.util.ShutdownHookManager
 
 import io.hearth.core.Redaction
 import io.hearth.core.launch.ClassPath
@@ -39,18 +39,26 @@ private[spark] object DriversLaunch {
 
   /** The driver's temporary directories that there are now. */
   def temporaryDirectories(sc: SparkContext, jvm: DriverJvm): Vector[Path] = {
-    val roots = (jvm.temporary +: Utils.getConfiguredLocalDirs(sc.conf).toVector).distinct
+    val roots = (new File(jvm.temporary) +: localDirs(sc).map(_.toFile)).distinct
     val temporary = roots
-      .flatMap(root => Option(new File(root).listFiles).toVector.flatten)
+      .flatMap(root => Option(root.listFiles).toVector.flatten)
       .filter(ShutdownHookManager.hasShutdownDeleteDir)
-    (temporary ++ sc.env.blockManager.diskBlockManager.localDirs).map(_.toPath)
+    temporary.map(_.toPath) ++ blockManagersDirs(sc)
   }
+
+  /** Spark's local directories: those in which its block manager could make its own. */
+  def localDirs(sc: SparkContext): Vector[Path] =
+    blockManagersDirs(sc).map(_.getParent).distinct
+
+  private def blockManagersDirs(sc: SparkContext): Vector[Path] =
+    sc.env.blockManager.diskBlockManager.localDirs.toVector.map(_.toPath)
 
   /** What an executor must know before it can ask the driver; secrets are no part of a command line. */
   private def startupOptions(conf: SparkConf): Seq[String] =
-    Utils
-      .sparkJavaOpts(conf, SparkConf.isExecutorStartupConf)
-      .filterNot(_.startsWith(s"-D${SecurityManager.SPARK_AUTH_SECRET_CONF}="))
+    for {
+      (key, value) <- conf.getAll.toVector
+      if SparkConf.isExecutorStartupConf(key) && key != SecurityManager.SPARK_AUTH_SECRET_CONF
+    } yield s"-D$key=$value"
 
   private def secrets(sc: SparkContext): Map[String, String] = {
     val security = sc.env.securityManager

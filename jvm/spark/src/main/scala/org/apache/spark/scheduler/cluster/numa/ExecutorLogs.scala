@@ -7,7 +7,7 @@ import scala.xml.Node
 import jakarta.servlet.http.HttpServletRequest
 
 import org.apache.spark.SparkContext
-import org.apache.spark.ui.{UIUtils, WebUIPage}
+import org.apache.spark.ui.WebUIPage
 
 import io.hearth.spark.ExitStatus
 
@@ -28,11 +28,10 @@ private[spark] class ExecutorLogs(sc: SparkContext, directoryOf: String => Path)
   override def render(request: HttpServletRequest): Seq[Node] = {
     val executor = Option(request.getParameter("executor")).getOrElse("")
     val name = Option(request.getParameter("name")).getOrElse("stderr")
-    UIUtils.basicSparkPage(
-      request,
-      <pre>{text(executor, name)}</pre>,
-      s"$name of executor ${executor.take(9)}"
-    )
+    <html>
+      <head><title>{name} of executor {executor.take(9)}</title></head>
+      <body><pre>{text(executor, name)}</pre></body>
+    </html>
   }
 
   /** Only an executor's number and the two names: nothing else of the file system can be asked for. */

@@ -2,7 +2,7 @@ package org.apache.spark.scheduler.cluster.numa
 
 import java.util.UUID
 
-import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.{SparkConf, SparkContext, SPARK_VERSION}
 import org.apache.spark.internal.Logging
 import org.apache.spark.internal.config.{DYN_ALLOCATION_MAX_EXECUTORS, EXECUTOR_INSTANCES}
 import org.apache.spark.scheduler.{ExternalClusterManager, SchedulerBackend, TaskScheduler}
@@ -12,7 +12,7 @@ import org.apache.spark.util.Utils
 
 import io.hearth.core.Terminal
 import io.hearth.core.plan.{Beside, Plan, PlanMode, Reason}
-import io.hearth.spark.{ApplicationToken, DriverJvm, MasterUrl}
+import io.hearth.spark.{ApplicationToken, DriverJvm, MasterUrl, SupportedSpark}
 
 /**
  * The masters `local-numa`, `local-numa[N]` and `local-numa[NxM]`: one executor for each part of the plan,
@@ -23,7 +23,12 @@ import io.hearth.spark.{ApplicationToken, DriverJvm, MasterUrl}
  */
 private[spark] class LocalNumaClusterManager extends ExternalClusterManager with Logging {
 
-  override def canCreate(masterURL: String): Boolean = MasterUrl.matches(masterURL)
+  /** Refuses an unsupported Spark here, where nothing else of this jar has been loaded yet. */
+  override def canCreate(masterURL: String): Boolean =
+    masterURL.startsWith("local-numa") && {
+      SupportedSpark.check(SPARK_VERSION)
+      MasterUrl.matches(masterURL)
+    }
 
   override def createTaskScheduler(sc: SparkContext, masterURL: String): TaskScheduler = {
     val plan = DriversPlan.planFor(sc.conf, masterURL)

@@ -83,7 +83,7 @@ private class Wiring(sc: SparkContext, plan: Plan, jvm: DriverJvm) {
   )
 
   private val scratch = new ScratchDirectories(
-    Utils.getConfiguredLocalDirs(conf).toVector.map(dir => Path.of(dir, s"hearth-$appId")),
+    DriversLaunch.localDirs(sc).map(_.resolve(s"hearth-$appId")),
     clearing,
     keeping,
     remove

@@ -1,0 +1,53 @@
+#!/bin/sh
+# Builds what a release publishes: the wheel with the jars inside, and a Maven repository with the
+# jar, its sources and its documentation. docs/release.md says what follows.
+#
+# usage: tools/dist.sh all|wheel|maven [FOLDER]     `maven` leaves the documentation out
+set -eu
+cd "$(dirname "$0")/.."
+wanted=${1:-all}
+out=${2:-dist}
+version=$(sed -n 's/^__version__ = "\(.*\)"/\1/p' src/hearth/__init__.py)
+name=hearth-spark_2.13
+folder=$out/maven/io/hearth/$name/$version
+
+wheel() {
+    # What setuptools left of an earlier build would be packed again.
+    rm -rf build "$out"/hearth-*.whl
+    .venv/bin/python -m pip wheel --quiet --disable-pip-version-check \
+        --no-deps --no-build-isolation --wheel-dir "$out" .
+    rm -rf build
+}
+
+# The jar needs nothing but Spark, so this POM names no dependency. The one that it is built with
+# names Spark's jars by their paths, which nobody else could resolve.
+maven() {
+    rm -rf "$out/maven"
+    mkdir -p "$folder"
+    cp "jvm/spark/target/$name-$version.jar" "$folder/"
+    sed "s/@VERSION@/$version/" jvm/release-pom.xml >"$folder/$name-$version.pom"
+    jar --create --file "$folder/$name-$version-sources.jar" \
+        -C jvm/core/src/main/scala . -C jvm/spark/src/main/scala .
+}
+
+documentation() {
+    mvn -B -q -Dstyle.color=never -f jvm -pl core,spark compile scala:doc
+    jar --create --file "$folder/$name-$version-javadoc.jar" -C jvm/spark/target/site/scaladocs .
+}
+
+sums() {
+    for file in "$folder"/*; do
+        sha1sum "$file" | cut -d ' ' -f 1 >"$file.sha1"
+    done
+}
+
+case $wanted in
+all) wheel && maven && documentation && sums ;;
+wheel) wheel ;;
+maven) maven && sums ;;
+*)
+    printf "dist: '%s' is nothing to build: use all, wheel or maven\n" "$wanted" >&2
+    exit 2
+    ;;
+esac
+find "$out" -type f ! -name '*.sha1' | sort
