@@ -143,7 +143,7 @@ def test_no_jvm_starts_from_an_archive_that_somebody_else_put_into_the_cache(
     if os.geteuid() != 0:
         require("root", "only root can make a directory of another user's")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    training = archive.Training("cli", "key", lambda flag: [sys.executable, "-c", ""])
+    training = archive.Training("cli", "key", lambda flag: [sys.executable, "-c", ""], list)
     (tmp_path / "content").write_bytes(b"theirs")
     planted = archive.name_of(training, tmp_path / "content")
     planted.parent.mkdir(0o755)

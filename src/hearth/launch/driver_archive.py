@@ -8,13 +8,14 @@ own archive too (by the cluster manager), so that both are there for the first r
 import os
 import shlex
 import sys
-import tempfile
 from pathlib import Path
 
+from hearth.launch.children import working_directory
 from hearth.launch.settings import conf_folder
 from hearth.planner import archive, places
 
 _LIMIT_S = 300
+_NAME = "training.py"
 _APPLICATION = """
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.appName("class-data archive").getOrCreate()
@@ -48,17 +49,30 @@ def driver_flags(
 def _archive(spark_home: Path, jar: Path, conf: Path, *, make: bool, debug: bool) -> Path | None:
     java = places.java()
     jars = sorted((spark_home / "jars").glob("*.jar"))
-    with tempfile.TemporaryDirectory(prefix="hearth-training-") as folder:
-        application = Path(folder) / "training.py"
-        application.write_text(_APPLICATION)
-        training = archive.Training(
+
+    def training(application: Path) -> archive.Training:
+        return archive.Training(
             name="driver",
             key=archive.key([java, jar, *jars], [str(conf)]),
             command=lambda flag: _command(spark_home, jar, application, flag),
+            check=lambda flags: _check(spark_home, jar, flags),
             limit_s=_LIMIT_S,
             announcement="making class-data archives for Spark, once (10 to 30 s) ...",
         )
-        return archive.prepared(training, debug) if make else archive.existing(training)
+
+    known = archive.existing(training(Path(_NAME)))
+    if known or not make:
+        return known
+    with working_directory(keep=False, prefix="hearth-training-") as folder:
+        application = folder / _NAME
+        application.write_text(_APPLICATION)
+        return archive.prepared(training(application), debug)
+
+
+def _check(spark_home: Path, jar: Path, flags: list[str]) -> list[str]:
+    submit = str(spark_home / "bin" / "spark-submit")
+    words = ["--driver-class-path", str(jar), "--driver-java-options", shlex.join(flags)]
+    return [submit, *words, "--version"]
 
 
 def _command(spark_home: Path, jar: Path, application: Path, flag: str) -> list[str]:

@@ -6,10 +6,10 @@ letters: the logs then go through a link in the directory for temporary files.
 
 import contextlib
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from hearth.launch.children import working_directory
 from hearth.model.errors import UserError
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./+=@-]+")
@@ -21,8 +21,8 @@ def plain_path(directory: Path) -> Iterator[Path]:
     if _PLAIN.fullmatch(str(directory)):
         yield directory
         return
-    with tempfile.TemporaryDirectory(prefix="hearth-record-") as folder:
-        link = Path(folder) / "record"
+    with working_directory(keep=False, prefix="hearth-record-") as folder:
+        link = folder / "record"
         link.symlink_to(directory, target_is_directory=True)
         yield link
 

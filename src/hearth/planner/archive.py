@@ -23,6 +23,9 @@ _KEPT = 4
 _LEFT_S = 3600
 #: A failure to make one is remembered for a day: a disk that was full may have room again.
 _REFUSED_S = 24 * 3600
+# A truncated archive ends the JVM by a signal: that leaves neither a report nor a core file.
+_STRICT = ["-Xshare:on", "-XX:+VerifySharedSpaces", "-XX:ErrorFile=/dev/null"]
+_STRICT += ["-XX:-CreateCoredumpOnCrash"]
 _REQUEST = b'{"machine": "2 packages, 2 nodes of 64 GB, 8 cores x 2 threads"}'
 
 
@@ -31,13 +34,15 @@ class Training:
     """How an archive is made.
 
     name: the kind of archive. key: what it depends on. command: the training run, given the flag
-    that makes the JVM write its archive. limit_s: how long that may take, in seconds.
+    that makes the JVM write its archive. check: a short run with the same class path, given the
+    flags to start from it. limit_s: how long each may take, in seconds.
     announcement: printed before a long run; empty for a short one.
     """
 
     name: str
     key: str
     command: Callable[[str], list[str]]
+    check: Callable[[list[str]], list[str]]
     request: bytes = b""
     limit_s: float = 60
     announcement: str = ""
@@ -49,6 +54,7 @@ def archive_flags(java: Path, jvm: list[str], debug: bool) -> list[str]:
         name="cli",
         key=key([java, places.hearth_jar()], jvm),
         command=lambda flag: [str(java), flag, "-Xlog:disable", *jvm, "train"],
+        check=lambda flags: [str(java), *flags, *jvm[:-1], "-version"],
         request=_REQUEST,
     )
     made = prepared(training, debug)
@@ -149,6 +155,8 @@ def _make(training: Training) -> str:
         if done.returncode or not part.is_file():
             said = done.stderr.decode(errors="replace").strip().splitlines()
             return said[-1] if said else f"java ended with {done.returncode} and made no archive"
+        if not _sound(training, part):
+            return "java refuses the archive that it has just written"
         part.replace(name_of(training, part))
         drop_oldest(part.parent, training.name)
         return ""
@@ -156,6 +164,20 @@ def _make(training: Training) -> str:
         return f"the training run took over {training.limit_s} s"
     finally:
         part.unlink(missing_ok=True)
+
+
+def _sound(training: Training, archive: Path) -> bool:
+    """Whether a JVM starts from a new archive; it compares the checksums that it wrote into it."""
+    flags = [f"-XX:SharedArchiveFile={archive}", *_STRICT]
+    done = subprocess.run(
+        training.check(flags),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=training.limit_s,
+        check=False,
+        preexec_fn=die_with(os.getpid()),
+    )
+    return done.returncode == 0
 
 
 def drop_oldest(folder: Path, name: str) -> None:
