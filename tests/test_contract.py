@@ -13,11 +13,15 @@ from jsonschema import Draft202012Validator
 
 from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.document import Analysis
-from hearth.cli import main
 from hearth.measure.shapes import Head
 from hearth.model.documents import to_json, typed
+from hearth.model.errors import UserError
 from hearth.model.measured import Absent
+from hearth.planner.plans import plans
 from hearth.planner.request import plan_request
+from hearth.report.plan import show_plan
+from hearth.report.terminal import Screen
+from hearth.report.topology import show_topology
 from support import ROOT, Command
 
 CONTRACT = ROOT / "contract"
@@ -75,16 +79,19 @@ def test_a_capture_of_this_machine_is_planned_for_like_this_machine(
 
 
 def test_every_shared_capture_is_shown_and_planned_for(
-    shared: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     captures = sorted((shared / "data" / "machines").glob("*.tar.*"))
     assert captures
-    for number, capture in enumerate(captures):
+    nothing = Namespace(executors=None, cores=None, memory=None, input=None, workload=None)
+    requests = [plan_request(nothing, {}, str(capture)) for capture in captures]
+    made = plans([{**request, "with_topology": True} for request in requests])
+    for number, (capture, plan) in enumerate(zip(captures, made, strict=True)):
+        assert not isinstance(plan, UserError), f"{capture.name}: {plan}"
         monkeypatch.setenv("COLUMNS", ("60", "200")[number % 2])
-        assert main(["topology", "--machine", str(capture)]) == 0, capture.name
-        assert "allowed to this process" in capsys.readouterr().out
-        assert main(["plan", "--machine", str(capture)]) == 0, capture.name
-        assert capsys.readouterr().err == ""
+        shown = show_topology(plan["topology"], Screen.of())
+        assert "allowed to this process" in "\n".join(shown), capture.name
+        assert show_plan(plan, plan["topology"], Screen.of()), capture.name
 
 
 def fitting(shape: Any, schema: Any, definitions: Any, place: str = "") -> Iterator[str]:

@@ -163,7 +163,7 @@ for at in range(0, {64 << 20}, {mmap.PAGESIZE}): held[at] = 1
         after = one(probe, target)
         process = one(ProcessProbe(Roots()), target)
     grown = anonymous_kb(after) - anonymous_kb(before)
-    assert 64 << 10 <= grown < 66 << 10
+    assert grown == pytest.approx(64 << 10, rel=0.03)  # one interpreter has a page more or less
     assert process["minflt"] > 0
     assert process["anon_kb"] == pytest.approx(anonymous_kb(after), rel=0.05)
 
