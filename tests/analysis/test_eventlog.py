@@ -12,10 +12,11 @@ import zstandard
 from hearth.analysis import taskrows
 from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.eventlog import read_event_log
+from hearth.analysis.failure import cause_of
 from hearth.analysis.stages import StageTally, TaskSums
 from hearth.model.documents import to_json
 from hearth.model.errors import UserError
-from support import ROOT
+from support import ROOT, Command
 
 LOGS = ROOT / "fixtures" / "eventlogs"
 CASES = sorted(file.stem for file in LOGS.glob("*.jsonl"))
@@ -96,8 +97,84 @@ def test_a_failed_job_names_its_stage_and_reason() -> None:
     document = to_json(analyse_event_log(LOGS / "failure.jsonl"))
     assert document["jobs"][0]["result"] == "JobFailed"
     (failed,) = [f for f in document["findings"] if f["severity"] == "error"]
-    assert "Stage 0 failed" in failed["sentence"]
+    said = "Stage 0 failed: ZeroDivisionError: integer division or modulo by zero"
+    assert failed["sentence"].startswith(said)
     assert document["totals"]["failed"] == 1
+
+
+_LOST = (
+    "Job aborted: Task 1 in stage 0.0 failed 4 times, most recent failure: Lost task 1.3 in stage"
+)
+_PYTHON = "Traceback (most recent call last):\n  File\n"
+
+
+@pytest.mark.parametrize(
+    ("failure", "cause"),
+    [
+        (
+            f"{_LOST} 0.0 (TID 5) (numa executor 1): a.IO: disk\n\tat a.B.c(B.java:1)\n",
+            "a.IO: disk",
+        ),
+        (
+            f"{_LOST} 0.0 (TID 5) (numa executor 1): a.O: x\n\tat a\nCaused by: a.I: y\n\tat",
+            "a.I: y",
+        ),
+        (
+            f"{_PYTHON}    1/0\nB: zero\n\nDuring this\n\n{_PYTHON}\nmine.Oops: z\n\tat a",
+            "mine.Oops: z",
+        ),
+        ("Stage cancelled because its job was\nmore", "Stage cancelled because its job was"),
+        ("\nx" + "y" * 900, "x" + "y" * 499),
+    ],
+    ids=["java", "java's cause", "python's last", "no exception", "long"],
+)
+def test_of_a_failure_the_line_is_shown_that_names_its_cause(failure: str, cause: str) -> None:
+    assert cause_of(failure) == cause
+
+
+def test_a_file_without_an_event_is_refused_as_no_event_log(
+    hearth: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "hostname").write_text("numa\n")
+    done = hearth("report", "hostname")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("hearth: 'hostname' holds no event of Spark's: it is a different")
+
+
+def test_a_stage_that_was_never_submitted_is_shown_without_its_times(
+    hearth: Command, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    with log.open("w") as file:
+        for line in (LOGS / "failure.jsonl").read_text().splitlines():
+            event = json.loads(line)
+            if event["Event"].startswith("SparkListenerStage"):
+                event["Stage Info"].pop("Submission Time", None)
+            if not event["Event"].startswith("SparkListenerTask"):
+                file.write(json.dumps(event, separators=(",", ":")) + "\n")
+    assert hearth("report", str(log)).returncode == 0
+    done = hearth("report", str(log), "--html", "page.html")
+    assert (done.returncode, done.stderr) == (0, "hearth: wrote page.html\n")
+    assert "ZeroDivisionError" in (tmp_path / "page.html").read_text()
+
+
+def test_a_page_into_a_missing_folder_is_refused_before_anything_is_read(
+    hearth: Command, tmp_path: Path
+) -> None:
+    done = hearth("report", "no-such-run", "--html", "none/page.html")
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"hearth: --html: there is no directory '{tmp_path}/none': make it, or name another\n"
+    )
+
+
+def test_last_is_the_latest_run_also_where_a_file_has_that_name(
+    hearth: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "last").mkdir()
+    done = hearth("report", "last")
+    assert done.returncode == 2
+    assert "no run is recorded" in done.stderr, done.stderr
 
 
 def test_a_killed_executor_is_told_with_its_reason_and_its_replacement() -> None:

@@ -27,6 +27,7 @@ from hearth.analysis.document import (
 from hearth.analysis.eventlog import EventLog
 from hearth.analysis.evidence import Evidence, gather, gather_event_log
 from hearth.analysis.executors import executors
+from hearth.analysis.failure import cause_of
 from hearth.analysis.findings import findings
 from hearth.analysis.kept_analysis import keep, kept, key_of
 from hearth.analysis.samples import Key
@@ -174,7 +175,7 @@ def _stage(evidence: Evidence, stage: StageTally) -> Stage:
         name=stage.name,
         submitted_s=evidence.seconds(stage.submitted_ms),
         completed_s=evidence.seconds(stage.completed_ms),
-        failure=stage.failure and stage.failure.partition("\n")[0][:500],
+        failure=stage.failure and cause_of(stage.failure),
         planned_tasks=stage.planned_tasks,
         tasks=sums.tasks,
         failed=sums.failed,

@@ -116,6 +116,7 @@ class EventLog:
     rows: TaskRows = field(default_factory=TaskRows)
     warnings: list[str] = field(default_factory=list)
     events: int = 0
+    foreign_lines: int = 0
     bytes_read: int = 0
 
     def totals(self) -> TaskSums:
@@ -176,7 +177,6 @@ class _Reader:
         self._origin_ms, self._step_ms = origin_ms, step_ms
         self._backwards = 0
         self._malformed = 0
-        self._foreign = 0
         self._unknown: dict[str, int] = {}
         self._handlers: dict[str, Callable[[bytes], None]] = {
             "SparkListenerTaskStart": self._task_start,
@@ -225,8 +225,8 @@ class _Reader:
             warn("the log lacks the application's start")
         if log.events and not log.ended:
             warn("the log lacks the application's end: it was killed, or still runs")
-        if self._foreign:
-            warn(f"{self._foreign} lines are not Spark events")
+        if log.foreign_lines:
+            warn(f"{log.foreign_lines} lines are not Spark events")
         if self._malformed:
             warn(f"{self._malformed} events could not be read and are not in the sums")
         if self._backwards:
@@ -251,7 +251,7 @@ class _Reader:
 
     def _take(self, line: bytes) -> bool:
         if not line.startswith(_PREFIX):
-            self._foreign += line.endswith(b"\n")
+            self.log.foreign_lines += line.endswith(b"\n")
             return True
         name = line[10 : line.find(b'"', 10)].decode("utf-8", "replace")
         handler = self._handlers.get(name)

@@ -107,8 +107,16 @@ class Evidence:
 
 
 def gather_event_log(path: Path) -> Evidence:
-    """The evidence that a bare event log gives; raises UserError as read_event_log does."""
+    """The evidence that a bare event log gives.
+
+    Raises UserError as read_event_log does, and for a file of another kind.
+    """
     log = read_event_log(path)
+    if log.events == 0 and log.foreign_lines:
+        raise UserError(
+            f"'{path}' holds no event of Spark's: it is a different kind of file; name a run "
+            "that 'hearth runs' lists, or an event log"
+        )
     origin = log.start_ms or log.first_ms or 0
     log.name = log.name or path.name
     span_s = max((log.last_ms or origin) - origin, 0) / 1000

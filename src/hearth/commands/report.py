@@ -15,6 +15,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from hearth.model.errors import UserError
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
@@ -30,6 +32,9 @@ def run(options: Namespace) -> int:
     from hearth.planner import places
     from hearth.report.sources import read_sources
 
+    folder = options.html and options.html.absolute().parent
+    if folder and not folder.is_dir():
+        raise UserError(f"--html: there is no directory '{folder}': make it, or name another")
     sources = read_sources(options.runs, places.state_home())
     if options.html:
         from hearth.report.html.page import write_page

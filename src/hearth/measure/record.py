@@ -256,9 +256,13 @@ def _directories(state_home: Path) -> list[Path]:
     return [path for path in found if not path.name.startswith(".")]
 
 
+#: Names the latest record, wherever one stands: never a file of that name.
+LAST = "last"
+
+
 def find_record(state_home: Path, name: str) -> Record:
     """The record with this id, the beginning or end of an id, or `last` for the latest one."""
-    if name == "last":
+    if name == LAST:
         return _last(state_home)
     ids = [path.name for path in _directories(state_home)]
     matches = [found for found in ids if found == name]

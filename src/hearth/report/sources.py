@@ -11,7 +11,7 @@ from hearth.experiments.compared import Compared
 from hearth.experiments.comparison import read_comparison
 from hearth.experiments.outcome import Outcome
 from hearth.experiments.verdict import compared
-from hearth.measure.record import find_record
+from hearth.measure.record import LAST, find_record
 from hearth.model.documents import to_json
 from hearth.model.errors import UserError
 
@@ -44,7 +44,7 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
     """
     sources = Sources()
     for name in names:
-        directory = _directory(name, state_home)
+        directory = None if name == LAST else _directory(name, state_home)
         if directory is not None and (directory / "comparison.json").is_file():
             if sources.comparison is not None:
                 raise UserError(f"'{name}' is a second comparison: report one at a time")
@@ -59,7 +59,7 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
             sources.characterisation = read_characterisation(state_home, directory)
         elif directory is not None and (directory / "record.json").is_file():
             sources.analyses.append(analyse(directory))
-        elif Path(name).exists():
+        elif name != LAST and Path(name).exists():
             sources.analyses.append(analyse_event_log(Path(name)))
         else:
             sources.analyses.append(analyse(find_record(state_home, name).directory))

@@ -103,7 +103,7 @@ def _facts(run: Analysis) -> list[tuple[str, str]]:
         ("state", record.state),
         ("wall time", seconds(record.wall_s)),
         ("master", record.master or "-"),
-        ("executors", str(sum(e.id != "driver" for e in run.executors))),
+        ("executors", _count_of(run.executors)),
         ("tasks", "-" if isinstance(totals, Absent) else f"{totals.tasks:,}"),
         ("GC share of task time", share(gc_share(totals))),
         ("idle task slots", share(idle(totals))),
@@ -121,6 +121,13 @@ def gc_share(totals: Measured[Totals]) -> float | None:
 def idle(totals: Measured[Totals]) -> float | None:
     """The share of the slots' time without a task."""
     return None if isinstance(totals, Absent) else totals.idle_slot_share
+
+
+def _count_of(executors: list[Executor]) -> str:
+    """Their number; under Spark's own local masters the driver runs the tasks."""
+    if [e.id for e in executors if e.tasks] == ["driver"]:
+        return "none: tasks ran in the driver"
+    return str(sum(e.id != "driver" for e in executors))
 
 
 def mean_local(executors: list[Executor]) -> float | None:
