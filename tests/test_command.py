@@ -10,7 +10,7 @@ import pytest
 from hearth.cli import command_names, command_parser
 from support import Command
 
-COMMANDS = ("bench", "characterise", "compare", "demo", "gather", "install", "jar", "plan")
+COMMANDS = ("bench", "cache", "characterise", "compare", "demo", "gather", "install", "jar", "plan")
 COMMANDS += ("profile", "report", "run", "runs", "status", "submit", "topology", "uninstall")
 
 

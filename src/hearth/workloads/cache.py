@@ -1,0 +1,92 @@
+"""What hearth keeps that can be made again: class-data archives, answers, workloads' data."""
+
+import contextlib
+import fcntl
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hearth.planner import places
+from hearth.workloads.datasets import MANIFEST, data_home
+
+#: A younger part of an archive may still be written: the training run takes minutes at most.
+_PART_S = 3600
+#: Kind: what it is, and what bounds it without this command.
+KINDS = {
+    "archives": ("class-data archives: Java starts faster", "the newest 4 of a sort"),
+    "answers": ("what was asked of this machine and the jars", "some kB each"),
+    "data": ("data sets of 'hearth run' and 'hearth bench'", "nothing: --limit, --remove"),
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that goes as a whole; changed: seconds since 1970."""
+
+    kind: str
+    path: Path
+    size_bytes: int
+    changed: float
+
+
+def entries() -> list[Entry]:
+    """All of it, the oldest first; what is being made, and files of the user's, are left out."""
+    found = [*_files(places.cache_home()), *_data_sets(data_home())]
+    return sorted(found, key=lambda entry: entry.changed)
+
+
+def over(found: list[Entry], limit_bytes: int) -> list[Entry]:
+    """The oldest entries, as many as must go for the rest to fit."""
+    total = sum(entry.size_bytes for entry in found)
+    gone = []
+    for entry in found:
+        if total <= limit_bytes:
+            break
+        gone.append(entry)
+        total -= entry.size_bytes
+    return gone
+
+
+def remove(entry: Entry) -> bool:
+    """Removes it; False where it stays, because another process makes or checks it now."""
+    if entry.kind != "data":
+        for file in (entry.path, _sum_of(entry.path)):
+            file.unlink(missing_ok=True)
+        return True
+    with contextlib.suppress(FileNotFoundError), _lock_of(entry.path).open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        shutil.rmtree(entry.path)
+        return True
+    shutil.rmtree(entry.path)
+    return True
+
+
+def _lock_of(data_set: Path) -> Path:
+    return data_set.with_name(f".{data_set.name}.lock")
+
+
+def _sum_of(archive: Path) -> Path:
+    return archive.with_name(archive.name + ".sum")
+
+
+def _files(home: Path) -> Iterator[Entry]:
+    for file in home.iterdir() if home.is_dir() else ():
+        kind = {".json": "answers", ".jsa": "archives", ".failed": "archives", ".part": "archives"}
+        with contextlib.suppress(FileNotFoundError):  # another process did the same
+            stat = file.lstat()
+            writing = file.suffix == ".part" and time.time() - stat.st_mtime < _PART_S
+            if file.is_file() and file.suffix in kind and not writing:
+                yield Entry(kind[file.suffix], file, stat.st_size, stat.st_mtime)
+
+
+def _data_sets(home: Path) -> Iterator[Entry]:
+    """Only folders with a manifest: HEARTH_DATA may name a folder of the user's."""
+    for folder in home.iterdir() if home.is_dir() else ():
+        if not folder.is_symlink() and (folder / MANIFEST).is_file():
+            size = sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file())
+            yield Entry("data", folder, size, (folder / MANIFEST).stat().st_mtime)
