@@ -5,18 +5,18 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from hearth.commands.demo import run_in_turn
 from hearth.demo.check import difference
 from hearth.demo.data import copy_texts
+from hearth.demo.runs import Outcome
 from hearth.model.errors import UserError
 from hearth.model.processes import start_ticks
-from support import Command
+from support import Command, eventually
 
 _PARENT = """
 import signal, sys, time
@@ -30,27 +30,18 @@ with working_directory(False) as folder:
 """
 
 
-def wait_until(holds: Callable[[], bool], what: str, limit_s: float = 20) -> None:
-    """Waits for a condition; fails, naming it, after the limit."""
-    end = time.monotonic() + limit_s
-    while not holds():
-        assert time.monotonic() < end, f"not within {limit_s} s: {what}"
-        time.sleep(0.05)
-
-
-@pytest.mark.spark
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_however_the_command_ends(tmp_path: Path, number: int) -> None:
     told = tmp_path / "folder"
     parent = subprocess.Popen([sys.executable, "-c", _PARENT, str(told)], stderr=subprocess.DEVNULL)
     pid_file = Path(f"{told}.pid")
-    wait_until(lambda: pid_file.is_file() and pid_file.read_text().strip() != "", "child starts")
+    eventually("the child starts", lambda: pid_file.is_file() and pid_file.read_text().strip(), 20)
     child, folder = int(pid_file.read_text()), Path(told.read_text())
     assert (folder / "data").is_file()
     os.kill(parent.pid, number)
     parent.wait(30)
-    wait_until(lambda: not folder.exists(), "the data are deleted")
-    wait_until(lambda: start_ticks(child) is None, "the child is gone")
+    eventually("the data are deleted", lambda: not folder.exists(), 20)
+    eventually("the child is gone", lambda: start_ticks(child) is None, 20)
 
 
 def test_equal_rows_have_no_difference() -> None:
@@ -85,14 +76,43 @@ def test_a_scale_out_of_range_is_refused(hearth: Command, scale: str) -> None:
     assert done.stderr.startswith("hearth: --scale: ")
 
 
+@pytest.mark.parametrize("rounds", ["0", "21"])
+def test_a_number_of_rounds_out_of_range_is_refused(hearth: Command, rounds: str) -> None:
+    done = hearth("demo", "--rounds", rounds)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"hearth: --rounds: {rounds} is out of range: give a number from 1 to 20\n"
+    )
+
+
+def test_bound_and_plain_runs_take_turns_so_that_none_is_always_first() -> None:
+    began: list[str] = []
+
+    def run(name: str, bound: bool) -> Outcome:
+        began.append(name)
+        return Outcome({"master": "local[*]", "bound": bound}, 1.0)
+
+    bound, plain = run_in_turn(run, 3)
+    assert began == ["bound-1", "plain-1", "plain-2", "bound-2", "bound-3", "plain-3"]
+    assert [outcome.document["bound"] for outcome in bound + plain] == [True] * 3 + [False] * 3
+
+
 @pytest.mark.spark
 def test_the_whole_demonstration_holds_and_leaves_nothing(hearth: Command, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    done = hearth("demo", "--scale", "0.01", environment={"TMPDIR": str(scratch)}, timeout=900)
+    done = hearth(
+        "demo",
+        "--scale",
+        "0.01",
+        "--rounds",
+        "1",
+        environment={"TMPDIR": str(scratch)},
+        timeout=900,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "All checks hold." in done.stdout
-    assert done.stdout.count("equal in all 4 runs") == 6
+    assert done.stdout.count("equal in all 2 runs") == 6
     assert "as planned" in done.stdout
     assert "are not a benchmark" in done.stdout
     assert list(scratch.iterdir()) == []

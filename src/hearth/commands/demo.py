@@ -7,16 +7,18 @@ DuckDB on the same files; shows the times side by side. Exits with 1 if a check 
 examples:
   hearth demo
   hearth demo --scale 0.2 --keep
+  hearth demo --rounds 1
 """
 
 import statistics
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from hearth.model.errors import UserError
 
-_ROUNDS = 2
+_MOST_ROUNDS = 20
 _LARGEST_SCALE = 100.0
 Document = dict[str, Any]
 
@@ -25,6 +27,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     scale_help = "TPC-H scale factor: about as many GB (default: 0.05)"
     parser.add_argument("--scale", type=float, default=0.05, metavar="F", help=scale_help)
+    rounds_help = f"runs of each side, at most {_MOST_ROUNDS} (default: 2)"
+    parser.add_argument("--rounds", type=int, default=2, metavar="N", help=rounds_help)
     parser.add_argument("--keep", action="store_true", help="keep data, logs and results")
 
 
@@ -35,7 +39,7 @@ def run(options: Namespace) -> int:
     _check(options)
     shape = _show_machine_and_plan(options.debug)
     with working_directory(options.keep, "hearth-demo-") as folder:
-        good = _demonstrate(folder, shape, options.scale)
+        good = _demonstrate(folder, shape, options.scale, options.rounds)
         if options.keep:
             print(f"\nkept in {folder}")
     print("\nAll checks hold." if good else "\nA check failed: see above.")
@@ -50,6 +54,9 @@ def _check(options: Namespace) -> None:
     if not 0.0 < options.scale <= _LARGEST_SCALE:
         limit = f"above 0, at most {_LARGEST_SCALE:g}"
         raise UserError(f"--scale: {options.scale} is out of range: give a number {limit}")
+    if not 1 <= options.rounds <= _MOST_ROUNDS:
+        limit = f"from 1 to {_MOST_ROUNDS}"
+        raise UserError(f"--rounds: {options.rounds} is out of range: give a number {limit}")
     if importlib.util.find_spec("duckdb") is None:
         raise UserError("duckdb is not installed: pip install 'hearth[demo]'")
     places.check_spark(places.spark_home())
@@ -102,7 +109,7 @@ def _forced_shape(machine: Document) -> tuple[int, int]:
     return executors, cpus // executors
 
 
-def _demonstrate(folder: Path, shape: list[str], scale: float) -> bool:
+def _demonstrate(folder: Path, shape: list[str], scale: float, rounds: int) -> bool:
     from hearth.demo.data import copy_texts, generate_tables, write_queries
     from hearth.demo.runs import Demonstration
     from hearth.model.sizes import show_bytes
@@ -113,22 +120,22 @@ def _demonstrate(folder: Path, shape: list[str], scale: float) -> bool:
     print(f"  TPC-H at scale {scale:g} by tpchgen-cli: {show_bytes(size)} of Parquet", flush=True)
     number = copy_texts(folder / "texts")
     print(f"  {number} licence texts from Debian's base-files for the word count")
-    _title(f"Runs, in turn: {_ROUNDS} bound by hearth, {_ROUNDS} under plain local[*]")
-    bound, plain = _runs(Demonstration(folder, shape))
+    _title(f"Runs, in turn: {rounds} bound by hearth, {rounds} under plain local[*]")
+    bound, plain = run_in_turn(Demonstration(folder, shape).run, rounds)
     placed = _show_placement(folder / "state", bound)
     right = _show_results(folder, [*bound, *plain])
     _show_times(bound, plain)
     return placed and right
 
 
-def _runs(demonstration: Any) -> tuple[list[Any], list[Any]]:
-    """Bound and plain alternate, in reverse order each time (a b, b a)."""
+def run_in_turn(run: Callable[[str, bool], Any], rounds: int) -> tuple[list[Any], list[Any]]:
+    """Bound and plain alternate, in reverse order each time (a b, b a); the outcomes of each."""
     outcomes: dict[bool, list[Any]] = {True: [], False: []}
-    for number in range(_ROUNDS):
+    for number in range(rounds):
         for bound in (True, False) if number % 2 == 0 else (False, True):
             name = f"{'bound' if bound else 'plain'}-{number + 1}"
             print(f"  {name} ...", end="", flush=True)
-            outcome = demonstration.run(name, bound)
+            outcome = run(name, bound)
             outcomes[bound].append(outcome)
             print(f" {outcome.document['master']}, {outcome.wall_s:.0f} s from start to end")
     return outcomes[True], outcomes[False]
