@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hearth.report.html.timeline import draw_timeline
 from jsonschema import Draft202012Validator
 from made_record import make_record, write
 
@@ -22,6 +21,7 @@ from hearth.measure.probes.bandwidth import BandwidthProbe, uncore_events
 from hearth.measure.probes.base import Roots, Target
 from hearth.measure.probes.perf import read_once
 from hearth.model.documents import to_json, typed
+from hearth.report.html.axis import axis
 from support import ROOT, require
 
 DRIVER = Target(1, 1, "driver")
@@ -227,13 +227,12 @@ def test_a_domain_that_spans_two_nodes_is_held_against_both(tmp_path: Path) -> N
     assert (name, nodes[name]["share"][20]) == ("0,8", 0.5)
 
 
-def test_the_time_axis_marks_the_regions_and_draws_a_line_for_each_node(tmp_path: Path) -> None:
-    drawn = draw_timeline(typed(counted_run(tmp_path / "run"), Analysis))
-    assert "exponential latency (Awan 2016), from 80% of sustained" in drawn
-    assert "linear latency (Awan 2016), from 40% of sustained" in drawn
-    assert drawn.count('class="region"') == 3
-    assert "memory bandwidth, GB/s" in drawn
-    assert "<title>node 8</title>" in drawn
+def test_the_time_axis_has_shares_where_they_are_known_and_rates_of_the_other_nodes(
+    tmp_path: Path,
+) -> None:
+    drawn = axis(typed(counted_run(tmp_path / "run"), Analysis), [])["bandwidth"]
+    assert list(drawn["share"]) == ["0"]
+    assert list(drawn["gb_s"]) == ["8"]
 
 
 def test_this_machine_counts_its_bandwidth_or_says_why_not() -> None:

@@ -74,7 +74,7 @@ def assert_known_sleeps(stage: StageTally) -> None:
     assert stage.durations.maximum >= 2000
     median = stage.durations.quantile(0.5)
     assert median is not None and 250 <= median < 1000
-    assert stage.longest[0] is not None and max(stage.longest)[1] in stage.stragglers()
+    assert stage.longest[0] is not None and max(stage.longest).id in stage.stragglers()
     # Sleeping is neither CPU nor garbage collection nor shuffle: it shows as compute.
     assert stage.sums.cpu_ns / 1e6 < 0.5 * stage.sums.run_ms
     assert stage.sums.compute_ms > 0.8 * (12 * 250 + 2000)

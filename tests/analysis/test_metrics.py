@@ -18,7 +18,7 @@ from hearth.measure.probes.base import Roots, Target
 from hearth.measure.probes.counters import CountersProbe
 from hearth.model.documents import to_json
 from hearth.model.measured import Absent
-from hearth.report.html.processor import draw_processor
+from hearth.report.html.processor import processor_view
 from hearth.report.profile import show_profile
 from hearth.report.terminal import Screen
 from support import ROOT
@@ -243,13 +243,14 @@ def test_the_bars_of_the_page_are_as_long_as_the_shares_and_say_what_is_absent(
 ) -> None:
     without = {name: value for name, value in SLOTS.items() if name != "topdown-mem-bound"}
     samples = [*rows(7, {**IVY_BRIDGE, **SLOTS}), *rows(8, {**IVY_BRIDGE, **without})]
-    html = draw_processor(analysed_run(tmp_path / "run", samples).metrics)
-    assert "<title>executor 0, retiring: 30.0%</title>" in html
-    assert "<title>executor 0, memory: 25.0%</title>" in html
-    assert "<title>executor 1, back end: 45.0%</title>" in html
-    assert "executor 1: memory: not available: memory-bound slots: none of its events" in html
-    assert "Awan 2016, formula 2" in html
-    assert 'width="238.8"' in html, "30 % of a bar of 796 user units"
+    view = processor_view(analysed_run(tmp_path / "run", samples).metrics)
+    widths = {part["words"]: part["width"] for bar in view["bars"] for part in bar["parts"]}
+    assert widths["executor 0, retiring: 30.0%"] == pytest.approx(0.3)
+    assert widths["executor 0, memory: 25.0%"] == pytest.approx(0.25)
+    assert widths["executor 1, back end: 45.0%"] == pytest.approx(0.45)
+    (reason,) = [why for what, why in view["absent"] if what == "executor 1: memory"]
+    assert reason.startswith("memory-bound slots: none of its events")
+    assert any("Awan 2016, formula 2" in formula for _, formula, _ in view["origins"])
 
 
 def test_without_counters_the_metrics_are_absent_for_the_counters_reason(tmp_path: Path) -> None:
@@ -257,7 +258,8 @@ def test_without_counters_the_metrics_are_absent_for_the_counters_reason(tmp_pat
     make_record(tmp_path / "run", probes=[reason])
     metrics = analyse(tmp_path / "run").metrics
     assert metrics == Absent("perf is not installed")
-    assert "not available: perf is not installed" in draw_processor(metrics)
+    view = processor_view(metrics)
+    assert view["absent"] == [("top-down and the study's formulas", "perf is not installed")]
 
 
 #: A perf that knows Ivy Bridge's events, or those of a processor that counts slots, and no more.

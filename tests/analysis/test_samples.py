@@ -157,5 +157,5 @@ def test_a_killed_run_with_most_probes_absent_tells_what_is_known(tmp_path: Path
     assert executor["memory"] == {"absent": "no NUMA in this kernel"}
     assert "absent" in document["stages"] and "absent" in document["totals"]
     assert document["timeline"]["cpu_by_executor"]["0"][:89] == pytest.approx([1.0] * 89)
-    assert [f["id"] for f in document["findings"]] == ["involuntary-switches-0"]
+    assert [f["id"] for f in document["findings"]] == ["involuntary-switches"]
     assert any("torn" in warning["what"] for warning in document["warnings"])

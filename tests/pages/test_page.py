@@ -269,10 +269,20 @@ def test_executors_have_one_colour_in_the_machine_the_lanes_and_the_legend(
 def test_cpu_time_of_other_programs_is_shown_apart_from_the_executors() -> None:
     run = constructed.document()
     run["timeline"]["cpu_by_executor"] = {"0": [2.5] * 61, "1": [1.0] * 61}
+    run["timeline"]["cpu_other"] = [2.1] * 61
     shown = axis(typed(run, Analysis), ["0", "1"])["cpus"]
-    # Nodes of four CPUs each, 90 and 50 % busy, are 5.6 CPUs, of which executors used 3.5.
-    assert shown["all"] == 8
-    assert shown["other"] == [pytest.approx(2.1)] * 61
+    assert (shown["all"], shown["other"]) == (8, [2.1] * 61)
+
+
+def test_queries_are_listed_with_their_longest_stage_and_its_operators() -> None:
+    run = constructed.document()
+    times = {"submitted_s": 1.0, "completed_s": 21.0}
+    run["sql"] = [{"id": 3, "description": "collect at shop.py:12", **times}]
+    operators = ["Scan parquet", "Exchange"]
+    run["stages"][1] |= {"sql": 3, "operators": operators, "label": "collect at shop.py:12: ..."}
+    html = page([typed(run, Analysis)])
+    assert "collect at shop.py:12" in html and "Scan parquet &gt; Exchange" in html
+    assert "20.0 s" in html
 
 
 def test_two_runs_show_by_stage_where_the_seconds_went(browser: Any, tmp_path: Path) -> None:

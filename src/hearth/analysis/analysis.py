@@ -195,7 +195,26 @@ def _stage(evidence: Evidence, stage: StageTally) -> Stage:
         straggler_limit_ms=stage.straggler_limit_ms(),
         stragglers=stage.stragglers(),
         locality=stage.locality,
+        straggler_cause=stage.straggler_cause(),
+        sql=stage.sql,
+        operators=stage.operators,
+        label=_label(evidence, stage),
     )
+
+
+#: Of a query's description and of a stage's operators in its label, in characters.
+_DESCRIPTION, _OPERATORS = 60, 80
+
+
+def _label(evidence: Evidence, stage: StageTally) -> str | None:
+    """A stage of a query by the query's description and its own operators, else by its name."""
+    log = evidence.log
+    query = log.sql.get(stage.sql) if isinstance(log, EventLog) and stage.sql is not None else None
+    if query is None:
+        return stage.name
+    chain = " > ".join(stage.operators)
+    parts = (query.description.partition("\n")[0][:_DESCRIPTION], chain[:_OPERATORS])
+    return ": ".join(part for part in parts if part) or stage.name
 
 
 def _jobs(evidence: Evidence) -> list[Job]:

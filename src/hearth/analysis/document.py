@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from hearth.measure.shapes import Probe, Warned
-from hearth.model.measured import Measured
+from hearth.model.measured import Absent, Measured
 
 SCHEMA = "hearth/analysis/1"
 #: One value for each step of the axis; None where nothing was sampled.
@@ -225,11 +225,26 @@ class ReadBytes:
     max: float | None
 
 
+CauseKind = Literal["data", "gc", "shuffle", "warm-up", "executor", "unknown"]
+
+
+@dataclass(frozen=True)
+class StragglerCause:
+    """Why a stage's stragglers are slow; the numbers are those of the slowest of them."""
+
+    kind: CauseKind
+    duration_ms: int
+    executor: str
+    read_bytes: int
+
+
 @dataclass(frozen=True)
 class Stage:
     """One attempt of a stage.
 
     skew: longest over median duration; stragglers: ids of tasks above the limit, the slowest first.
+    sql: the id of the SQL execution that it belongs to; operators: what it runs, from its input to
+    its output; label: what to call it, made of both.
     """
 
     id: int
@@ -252,6 +267,12 @@ class Stage:
     straggler_limit_ms: float | None
     stragglers: list[int]
     locality: dict[str, int]
+    straggler_cause: Measured[StragglerCause] = field(
+        default_factory=lambda: Absent("no task is a straggler")
+    )
+    sql: int | None = None
+    operators: list[str] = field(default_factory=list)
+    label: str | None = None
 
 
 @dataclass(frozen=True)
@@ -350,7 +371,10 @@ class Bandwidth:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Series on one axis, `t`, of equal steps; CPU by node as shares, by executor in whole CPUs."""
+    """Series on one axis, `t`, of equal steps; CPU by node as shares, by executor in whole CPUs.
+
+    cpu_other: CPUs used by processes that are not of the run (or too short to be sampled).
+    """
 
     step_s: float
     t: list[float]
@@ -361,6 +385,7 @@ class Timeline:
     gc: Measured[list[Pause]]
     local_share_by_executor: Measured[dict[str, Series]]
     bandwidth: Measured[Bandwidth]
+    cpu_other: Measured[Series] = field(default_factory=lambda: Absent("not derived"))
 
 
 @dataclass(frozen=True)
@@ -445,13 +470,17 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Finding:
-    """What stands out; evidence: JSON pointers into the analysis."""
+    """What stands out; evidence: JSON pointers into the analysis.
+
+    seconds: of the run's wall time, an upper bound of what is to be gained; None where unknown.
+    """
 
     id: str
     severity: Literal["error", "warning", "note"]
     sentence: str
     evidence: list[str]
     next_step: str
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from hearth.analysis.typed import LATEST_MS, maybe, moment, text, whole, wholes
 MOST_STAGES = 5000
 MOST_JOBS = 10_000
 MOST_SQL = 10_000
+MOST_OPERATORS = 50
 
 _PREFIX = b'{"Event":"'
 _SQL = "org.apache.spark.sql.execution.ui."
@@ -70,6 +71,7 @@ class LoggedExecutor:
     cpu_ns: int = 0
     gc_ms: int = 0
     heap_peak_bytes: int = 0
+    first_end_ms: int | None = None
 
 
 @dataclass
@@ -304,7 +306,10 @@ class _Reader:
         check_task((stage, attempt), (reason, name, host, info["Locality"]), info, metrics)
         state = task_state(reason)
         log = self.log
-        self._tally(stage, attempt).add(info, metrics, state)
+        executor = self._executor(name)
+        first_wave = executor.first_end_ms is None or info["Launch Time"] <= executor.first_end_ms
+        self._tally(stage, attempt).add(info, metrics, state, first_wave)
+        executor.first_end_ms = min(executor.first_end_ms or LATEST_MS, info["Finish Time"])
         self._credit(name, host, metrics, state)
         log.running.pop(info["Task ID"], None)
         log.rows.add(stage, attempt, info, state, log.executors[name].slots)
@@ -418,6 +423,9 @@ class _Reader:
         tally = self._tally(stage, attempt)
         tally.name, tally.planned_tasks = name, tasks
         tally.submitted_ms = submitted_ms or tally.submitted_ms
+        tally.operators = _operators(info.get("RDD Info") or [])
+        sql = maybe(text, event.get("Properties") or {}, "spark.sql.execution.id")
+        tally.sql = _number(sql) if sql is not None else tally.sql
         return tally
 
     def _stage_completed(self, event: dict[str, Any]) -> None:
@@ -450,6 +458,20 @@ class _Reader:
 
 def _nothing(line: bytes) -> None:
     """For events that no figure needs."""
+
+
+def _operators(rdds: list[dict[str, Any]]) -> list[str]:
+    """The names of the scopes in which a stage's RDDs were made, from its input to its output.
+
+    For SQL these are the physical operators (RDDOperationScope.scala, SparkPlan.executeQuery).
+    """
+    scopes: dict[str, str] = {}
+    for rdd in sorted(rdds, key=lambda rdd: whole(rdd, "RDD ID")):
+        scope = maybe(text, rdd, "Scope")
+        if scope is not None:
+            found = orjson.loads(scope)
+            scopes.setdefault(text(found, "id"), text(found, "name"))
+    return list(scopes.values())[:MOST_OPERATORS]
 
 
 def _number(told: str | None) -> int | None:

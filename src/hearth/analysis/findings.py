@@ -4,9 +4,10 @@ The thresholds are stated here with their source. Those marked "ours" are our ju
 deserves attention; they are not published anywhere.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from hearth.analysis.document import Analysis, Finding, Stage, Times, Totals, Use
+from hearth.model.ids import parse_ids
 from hearth.model.measured import Absent
 
 #: The Spark UI marks an executor's GC time from a tenth of its task time on (executorspage.js).
@@ -15,8 +16,6 @@ GC_SHARE = 0.10
 STAGE_SHARE = 0.05
 #: Ours: the longest task over the median; the straggler's limit itself is in stages.py.
 SKEW = 2.0
-#: Ours, twice the median of the bytes read: the data is uneven, not the machine.
-DATA_SKEW = 2.0
 #: Awan 2016 saw 10 % between local and remote memory on average, so a fifth remote costs some 2 %.
 LOCAL_SHARE = 0.80
 #: Ours: the rest of a task's life is Spark's own work; a tenth of it is more than usual.
@@ -31,19 +30,30 @@ RUN_DELAY_SHARE = 0.10
 INVOLUNTARY_PER_CPU_S = 100.0
 #: Ours: this share of the sampled time in Awan's region of exponential memory latency.
 EXPONENTIAL_SHARE = 0.10
+#: Ours: a tenth of the machine's CPUs, on average over the run.
+OTHER_LOAD_SHARE = 0.10
+OTHER_LOAD = "other-load"
 #: Below this total task time nothing is reported: it would be noise.
 LEAST_MS = 1000
 
 
 def findings(analysis: Analysis) -> list[Finding]:
-    """The findings of an analysis, which has none yet; the most severe first."""
+    """The findings of an analysis, which has none yet, in the order in which to read them."""
     rules = (
-        _failure, _lost_executors, _gc, _skew, _spill, _shuffle_wait, _scheduler_delay, _idle,
-        _remote, _involuntary, _run_delay, _stalls, _bandwidth,
+        _other_load, _failure, _lost_executors, _gc, _skew, _spill, _shuffle_wait,
+        _scheduler_delay, _idle, _remote, _involuntary, _run_delay, _stalls, _bandwidth,
     )  # fmt: skip
     found = [finding for rule in rules for finding in rule(analysis)]
-    order = {"error": 0, "warning": 1, "note": 2}
-    return sorted(found, key=lambda finding: order[finding.severity])
+    return sorted(found, key=_rank)
+
+
+def _rank(finding: Finding) -> tuple[int, int, float]:
+    """Errors, then other load (it may explain the rest), then by what is to be gained."""
+    order = {"error": 0, "warning": 2, "note": 3}[finding.severity]
+    if finding.id == OTHER_LOAD:
+        order = 1
+    gain = finding.seconds or 0.0
+    return (min(order, 2) if gain else order, order, -gain)
 
 
 def _totals(analysis: Analysis) -> Totals | None:
@@ -59,6 +69,47 @@ def _stages(analysis: Analysis) -> Iterator[tuple[int, Stage]]:
         for place, stage in enumerate(stages):
             if stage.time.run >= STAGE_SHARE * totals.time.run:
                 yield place, stage
+
+
+def _other_load(analysis: Analysis) -> Iterator[Finding]:
+    share = other_load(analysis)
+    if share is not None and share > OTHER_LOAD_SHARE:
+        yield Finding(
+            OTHER_LOAD, "warning",
+            f"Other programs used {share:.0%} of the machine's CPUs while this ran (over"
+            f" {OTHER_LOAD_SHARE:.0%}): times, waiting and context switches are partly theirs.",
+            ["/timeline/cpu_other"],
+            "repeat it on a quiet machine before you change anything",
+        )  # fmt: skip
+
+
+def other_load(analysis: Analysis) -> float | None:
+    """The share of the machine's CPUs that other programs used on average; None where unknown."""
+    other, machine = analysis.timeline.cpu_other, analysis.machine
+    if isinstance(other, Absent) or isinstance(machine, Absent):
+        return None
+    cpus = sum(len(parse_ids(node.cpus)) for node in machine.nodes)
+    known = [value for value in other if value is not None]
+    return sum(known) / len(known) / cpus if known and cpus else None
+
+
+def _disturbed(analysis: Analysis) -> bool:
+    """Whether waiting for CPUs may be due to other programs."""
+    share = other_load(analysis)
+    return share is not None and share > OTHER_LOAD_SHARE
+
+
+def _gain(analysis: Analysis, task_ms: float) -> float | None:
+    """Wall seconds that this task time takes if it is spread over all slots."""
+    totals = analysis.totals
+    if isinstance(totals, Absent) or not totals.slots:
+        return None
+    return round(task_ms / 1000 / totals.slots, 2)
+
+
+def _called(stage: Stage) -> str:
+    """The stage by its number, and by its label where it has one."""
+    return f"stage {stage.id} ({stage.label})" if stage.label else f"stage {stage.id}"
 
 
 def _failure(analysis: Analysis) -> Iterator[Finding]:
@@ -82,29 +133,60 @@ def _gc(analysis: Analysis) -> Iterator[Finding]:
             f" (over {GC_SHARE:.0%}).",
             ["/totals/time/gc", "/totals/time/run", "/timeline/gc"],
             "give executors more memory, or more and smaller executors; compare collectors",
+            _gain(analysis, totals.time.gc if totals else 0),
         )  # fmt: skip
+
+
+#: What is to be said of each cause of stragglers, and to be done.
+_CAUSES = {
+    "data": (
+        "it read {read:.1f} MB where half of the tasks read at most {usual:.1f} MB",
+        "split the heavy keys, or use adaptive execution's skew join",
+    ),
+    "gc": (
+        "garbage collection took more than half of the excess",
+        "give executors more memory, or fewer tasks at a time",
+    ),
+    "shuffle": (
+        "it waited for shuffle blocks for more than half of the excess",
+        "look at the disks and at the executors it read from",
+    ),
+    "warm-up": (
+        "they are the first tasks of their JVMs, which load and compile classes",
+        "nothing: only an application's start pays for it",
+    ),
+    "executor": (
+        "all of them ran on executor {executor}",
+        "look at what else runs on that executor's CPUs; try spark.speculation=true",
+    ),
+    "unknown": (
+        "neither data, garbage collection nor waiting explains it",
+        "look at where the stragglers ran; try spark.speculation=true",
+    ),
+}
 
 
 def _skew(analysis: Analysis) -> Iterator[Finding]:
     for place, stage in _stages(analysis):
-        if not stage.stragglers or (stage.skew or 0) < SKEW:
+        cause = stage.straggler_cause
+        if isinstance(cause, Absent) or (stage.skew or 0) < SKEW:
             continue
-        median, longest = stage.read_bytes.p50, stage.read_bytes.max
-        uneven = median is not None and longest is not None and longest > DATA_SKEW * median
-        cause = (
-            "it reads over twice the median data"
-            if uneven
-            else "the amount of data does not explain it"
+        because, next_step = _CAUSES[cause.kind]
+        median_ms, count = stage.duration.p50 or 0.0, len(stage.stragglers)
+        words = because.format(
+            read=cause.read_bytes / 1e6,
+            usual=(stage.read_bytes.p50 or 0) / 1e6,
+            executor=cause.executor,
         )
         yield Finding(
-            f"skew-{stage.id}.{stage.attempt}", "warning",
-            f"In stage {stage.id} the longest task took {(stage.duration.max or 0) / 1000:.1f} s,"
-            f" {stage.skew:.1f} times the median;"
-            f" {len(stage.stragglers)} stragglers; {cause}.",
+            f"skew-{stage.id}.{stage.attempt}", "note" if cause.kind == "warm-up" else "warning",
+            f"In {_called(stage)} the longest task took {cause.duration_ms / 1000:.1f} s,"
+            f" the median {median_ms / 1000:.1f} s; {count} straggler{'s' if count > 1 else ''};"
+            f" {words}.",
             [f"/stages/{place}/duration", f"/stages/{place}/stragglers",
-             f"/stages/{place}/read_bytes"],
-            "split the heavy keys or use adaptive execution's skew join" if uneven else
-            "look at where the stragglers ran; try spark.speculation=true",
+             f"/stages/{place}/straggler_cause"],
+            next_step,
+            round((cause.duration_ms - median_ms) / 1000, 2),
         )  # fmt: skip
 
 
@@ -126,6 +208,11 @@ def _share_of_duration(analysis: Analysis, part: Callable[[Times], int]) -> floa
     return part(totals.time) / totals.time.duration if totals else 0.0
 
 
+def _duration_ms(analysis: Analysis) -> float:
+    totals = _totals(analysis)
+    return totals.time.duration if totals else 0.0
+
+
 def _shuffle_wait(analysis: Analysis) -> Iterator[Finding]:
     share = _share_of_duration(analysis, lambda time: time.shuffle_read_wait)
     if share > SHUFFLE_WAIT_SHARE:
@@ -135,6 +222,7 @@ def _shuffle_wait(analysis: Analysis) -> Iterator[Finding]:
             f" (over {SHUFFLE_WAIT_SHARE:.0%}).",
             ["/totals/time/shuffle_read_wait"],
             "look at disk use and at reads between executors on one machine",
+            _gain(analysis, share * _duration_ms(analysis)),
         )  # fmt: skip
 
 
@@ -147,6 +235,7 @@ def _scheduler_delay(analysis: Analysis) -> Iterator[Finding]:
             f" {SCHEDULER_DELAY_SHARE:.0%}): tasks are short, or the driver is busy.",
             ["/totals/time/scheduler_delay", "/totals/time/duration"],
             "use fewer, larger partitions; give the driver its own CPUs",
+            _gain(analysis, share * _duration_ms(analysis)),
         )  # fmt: skip
 
 
@@ -187,33 +276,48 @@ def _remote(analysis: Analysis) -> Iterator[Finding]:
 
 
 def _involuntary(analysis: Analysis) -> Iterator[Finding]:
+    if _disturbed(analysis):
+        return
+    found = []
     for place, name, use in _used(analysis):
         cpu_s = use.cpu_s.total
-        if use.involuntary is None or cpu_s < 1:
-            continue
-        rate = use.involuntary / cpu_s
-        if rate > INVOLUNTARY_PER_CPU_S:
-            yield Finding(
-                f"involuntary-switches-{name}", "note",
-                f"Threads of executor {name} were forced off a CPU {rate:.0f} times per second of"
-                f" CPU time (over {INVOLUNTARY_PER_CPU_S:.0f}).",
-                [f"/executors/{place}/use/involuntary"],
-                "use fewer cores per executor or fewer executors; check what else runs",
-            )  # fmt: skip
+        if use.involuntary is not None and cpu_s >= 1:
+            rate = use.involuntary / cpu_s
+            if rate > INVOLUNTARY_PER_CPU_S:
+                found.append((rate, name, f"/executors/{place}/use/involuntary"))
+    if found:
+        rate, name, _ = max(found)
+        yield Finding(
+            "involuntary-switches", "note",
+            f"Threads of {_executors(found)} were forced off a CPU more than"
+            f" {INVOLUNTARY_PER_CPU_S:.0f} times per second of CPU time, at most {rate:.0f} times"
+            f" (executor {name}).",
+            [pointer for _, _, pointer in found],
+            "use fewer cores per executor or fewer executors",
+        )  # fmt: skip
 
 
 def _run_delay(analysis: Analysis) -> Iterator[Finding]:
+    if _disturbed(analysis):
+        return
+    found = []
     for place, name, use in _used(analysis):
-        cpu_s = use.cpu_s.total
-        delay_s = use.run_delay_s
+        cpu_s, delay_s = use.cpu_s.total, use.run_delay_s
         if delay_s is not None and cpu_s >= 1 and delay_s > RUN_DELAY_SHARE * cpu_s:
-            yield Finding(
-                f"run-delay-{name}", "note",
-                f"Threads of executor {name} waited {delay_s:.1f} s for a CPU and ran"
-                f" {cpu_s:.1f} s (over {RUN_DELAY_SHARE:.0%}).",
-                [f"/executors/{place}/use/run_delay_s", f"/executors/{place}/use/cpu_s"],
-                "use fewer cores per executor, or stop other work on the machine",
-            )  # fmt: skip
+            found.append((delay_s / cpu_s, name, f"/executors/{place}/use/run_delay_s"))
+    if found:
+        share, name, _ = max(found)
+        yield Finding(
+            "run-delay", "note",
+            f"Threads of {_executors(found)} waited for a CPU for more than {RUN_DELAY_SHARE:.0%}"
+            f" of the time that they ran, at most {share:.0%} (executor {name}).",
+            [pointer for _, _, pointer in found],
+            "use fewer cores per executor",
+        )  # fmt: skip
+
+
+def _executors(found: Sequence[tuple[float, str, str]]) -> str:
+    return f"executor {found[0][1]}" if len(found) == 1 else f"{len(found)} executors"
 
 
 #: Spark's words when it ended an executor on purpose (ExecutorLossReason.scala).

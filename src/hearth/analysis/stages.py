@@ -8,17 +8,22 @@ deserialisation, result serialisation and fetching the result (AppStatusUtils.sc
 
 import heapq
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from hearth.analysis.document import Bytes, Spill, Times
+from hearth.analysis.document import Bytes, CauseKind, Spill, StragglerCause, Times
 from hearth.analysis.histogram import Histogram
 from hearth.analysis.typed import LATEST_MS, wholes
+from hearth.model.measured import Absent, Measured
 
 #: A straggler takes over 1.5 times the stage's median (Ananthanarayanan et al., Reining in the
 #: Outliers in Map-Reduce Clusters using Mantri, OSDI 2010) and at least a second more than it:
 #: below that there is nothing to win. Spark's speculation is coarser: 3 times since 4.0.
 STRAGGLER_FACTOR = 1.5
 STRAGGLER_EXCESS_MS = 1000
+#: Ours: with fewer tasks the median says little about what is usual.
+STRAGGLER_LEAST_TASKS = 10
+#: Ours: a straggler that read so many times the median bytes is slow for its data.
+DATA_SKEW = 2
 #: So many of each stage's longest tasks are named.
 NAMED_TASKS = 100
 
@@ -176,12 +181,24 @@ class TaskSums:
         )
 
 
+class LongTask(NamedTuple):
+    """One of a stage's longest tasks; times in milliseconds."""
+
+    duration: int
+    id: int
+    executor: str
+    first_wave: bool
+    gc_ms: int
+    wait_ms: int
+    read_bytes: int
+
+
 class StageTally:
     """One attempt of a stage."""
 
-    __slots__ = ("attempt", "completed_ms", "durations", "failure", "id", "job", "locality",
-                 "longest", "name", "planned_tasks", "read_bytes", "submitted_ms",
-                 "sums")  # fmt: skip
+    __slots__ = ("attempt", "completed_ms", "durations", "failure", "first_wave", "id", "job",
+                 "locality", "longest", "name", "operators", "planned_tasks", "read_bytes", "sql",
+                 "submitted_ms", "sums")  # fmt: skip
 
     def __init__(self, stage: int, attempt: int) -> None:
         self.id, self.attempt = stage, attempt
@@ -195,38 +212,86 @@ class StageTally:
         self.durations = Histogram()
         self.read_bytes = Histogram()
         self.locality: dict[str, int] = {}
-        self.longest: list[tuple[int, int]] = []
+        self.longest: list[LongTask] = []
+        self.operators: list[str] = []
+        self.sql: int | None = None
+        self.first_wave = 0
 
-    def add(self, info: dict[str, Any], metrics: dict[str, Any], state: str) -> None:
-        """Counts one ended task; durations are those of the tasks that succeeded."""
+    def add(
+        self, info: dict[str, Any], metrics: dict[str, Any], state: str, first_wave: bool = False
+    ) -> None:
+        """Counts one ended task; durations are those of the tasks that succeeded.
+
+        first_wave: it started before any task had ended on its executor.
+        """
         duration = self.sums.add(info, metrics, state)
         level = info["Locality"]
         self.locality[level] = self.locality.get(level, 0) + 1
         if state != "success":
             return
         self.durations.add(duration)
+        self.first_wave += first_wave
+        gc = wait = size = 0
         if metrics:
             read = metrics["Shuffle Read Metrics"]
-            self.read_bytes.add(read["Local Bytes Read"] + read["Remote Bytes Read"]
-                                + metrics["Input Metrics"]["Bytes Read"])  # fmt: skip
+            size = (read["Local Bytes Read"] + read["Remote Bytes Read"]
+                    + metrics["Input Metrics"]["Bytes Read"])  # fmt: skip
+            gc, wait = metrics["JVM GC Time"], read["Fetch Wait Time"]
+            self.read_bytes.add(size)
+        task = LongTask(duration, info["Task ID"], info["Executor ID"], first_wave, gc, wait, size)
         if len(self.longest) < NAMED_TASKS:
-            heapq.heappush(self.longest, (duration, info["Task ID"]))
-        elif duration > self.longest[0][0]:
-            heapq.heapreplace(self.longest, (duration, info["Task ID"]))
+            heapq.heappush(self.longest, task)
+        elif duration > self.longest[0].duration:
+            heapq.heapreplace(self.longest, task)
 
     def straggler_limit_ms(self) -> float | None:
         """The duration above which a task of this stage is a straggler."""
         median = self.durations.quantile(0.5)
-        if median is None:
+        if median is None or self.durations.count < STRAGGLER_LEAST_TASKS:
             return None
         return max(STRAGGLER_FACTOR * median, median + STRAGGLER_EXCESS_MS)
 
     def stragglers(self) -> list[int]:
         """Task ids of the stragglers, the slowest first; at most NAMED_TASKS."""
+        return [task.id for task in self._slow()]
+
+    def _slow(self) -> list["LongTask"]:
         limit = self.straggler_limit_ms()
         if limit is None:
             return []
-        return [task for duration, task in sorted(self.longest, reverse=True) if duration > limit]
+        return [task for task in sorted(self.longest, reverse=True) if task.duration > limit]
+
+    def straggler_cause(self) -> Measured[StragglerCause]:
+        """Why the stragglers are slow, as far as their own numbers say.
+
+        In this order: the slowest reads over twice the median bytes; more than half of the excess
+        over the median is garbage collection, or waiting for shuffle blocks; most tasks of a JVM's
+        first wave are slow and hardly others, so it is class loading and compilation; all slow
+        tasks, three at least, ran on one of several executors.
+        """
+        slow = self._slow()
+        if not slow:
+            return Absent("no task is a straggler")
+        longest, median = slow[0], self.durations.quantile(0.5) or 0.0
+        excess, read = longest.duration - median, self.read_bytes.quantile(0.5)
+        first = sum(task.first_wave for task in slow)
+        executors = {task.executor for task in slow}
+        kind: CauseKind = "unknown"
+        if read is not None and longest.read_bytes > DATA_SKEW * read:
+            kind = "data"
+        elif longest.gc_ms > excess / 2:
+            kind = "gc"
+        elif longest.wait_ms > excess / 2:
+            kind = "shuffle"
+        elif 2 * first > self.first_wave and 2 * first > len(slow):
+            kind = "warm-up"
+        elif len(slow) >= 3 and len(executors) == 1 and self._spread(executors):
+            kind = "executor"
+        return StragglerCause(kind, longest.duration, longest.executor, longest.read_bytes)
+
+    def _spread(self, executors: set[str]) -> bool:
+        """Whether tasks ran on other executors as well."""
+        return any(task.executor not in executors for task in self.longest)
 
     def skew(self) -> float | None:
         """The longest task over the median one; None where nothing succeeded or took time."""

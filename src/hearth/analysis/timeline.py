@@ -8,6 +8,7 @@ from hearth.analysis.document import Bandwidth, Pause, Series, Timeline
 from hearth.analysis.eventlog import EventLog
 from hearth.analysis.evidence import Evidence
 from hearth.analysis.samples import Key
+from hearth.model.ids import parse_ids
 from hearth.model.measured import Absent, Measured
 
 #: Pauses shown on the axis: the longest of all JVMs together.
@@ -30,6 +31,7 @@ def timeline(evidence: Evidence) -> Timeline:
         gc=_pauses(evidence),
         local_share_by_executor=_local_shares(evidence, count),
         bandwidth=_bandwidth(evidence, step_ms, count),
+        cpu_other=_cpu_other(evidence, count),
     )
 
 
@@ -106,6 +108,34 @@ def _cpu_by_executor(evidence: Evidence, count: int) -> Measured[dict[str, Serie
             means = evidence.use[key].cpu_ticks_over_time.means()
             series[name] = [*_rounded([mean / ticks_per_ms for mean in means], count)]
     return series
+
+
+def _cpu_other(evidence: Evidence, count: int) -> Measured[Series]:
+    """CPUs busy less those that the run's processes used, its Python workers included."""
+    if isinstance(evidence.system, Absent):
+        return evidence.system
+    if isinstance(evidence.use, Absent):
+        return evidence.use
+    shares = evidence.system.share_by_node()
+    cpus = {node: len(parse_ids(ids)) for node, ids in evidence.cpus_of_node.items()}
+    if not shares or not set(shares) <= set(cpus):
+        return Absent("it is not known which CPUs belong to which node")
+    own = [0.0] * count
+    for use in evidence.use.values():
+        for step, ticks in enumerate(use.cpu_ticks_over_time.means()[:count]):
+            own[step] += ticks * 1000 / evidence.ticks_per_s
+    other: Series = []
+    for step in range(count):
+        busy = [_at(values, step, cpus[node]) for node, values in shares.items()]
+        known = [value for value in busy if value is not None]
+        whole = sum(known) if len(known) == len(busy) else None
+        other.append(None if whole is None else round(max(whole - own[step], 0.0), 3))
+    return other
+
+
+def _at(shares: Series, step: int, cpus: int) -> float | None:
+    share = shares[step] if step < len(shares) else None
+    return None if share is None else share * cpus
 
 
 def _local_shares(evidence: Evidence, count: int) -> Measured[dict[str, Series]]:

@@ -164,7 +164,7 @@ def _stages(stages: Measured[list[Stage]], screen: Screen) -> list[str]:
     rows = [
         (
             str(stage.id),
-            (stage.name or "-")[:_NAME_WIDTH],
+            (stage.label or stage.name or "-")[:_NAME_WIDTH],
             str(stage.tasks),
             show_seconds(stage.time.duration / 1000),
             "-" if stage.skew is None else f"{stage.skew:.1f}",
@@ -183,7 +183,8 @@ def _more(count: int, what: str) -> list[str]:
 def _findings(findings: list[Finding], screen: Screen) -> list[str]:
     lines = []
     for finding in findings[:_FINDINGS]:
-        text = f"{finding.sentence} {_sentence(finding.next_step)}"
+        gain = "" if finding.seconds is None else f" At most {finding.seconds:.1f} s to gain."
+        text = f"{finding.sentence}{gain} {_sentence(finding.next_step)}"
         lines.append(screen.paragraph(text, "* ", "  "))
     return [*lines, *_more(len(findings) - _FINDINGS, "findings ('hearth runs show ID --json')")]
 

@@ -87,46 +87,24 @@ def _stages(stages: Measured[list[Stage]]) -> list[list[Any]]:
         end = float("inf") if stage.completed_s is None else stage.completed_s
         row = next((i for i, moment in enumerate(free) if moment <= start), len(free))
         free[row : row + 1] = [end]
-        bars.append(
-            [stage.id, stage.attempt, stage.name, start, stage.completed_s, stage.tasks, row]
-        )
+        names = (stage.id, stage.attempt, stage.label or stage.name)
+        bars.append([*names, start, stage.completed_s, stage.tasks, row])
     return bars
 
 
 def _cpus(timeline: Timeline, machine: Measured[Machine], every: int) -> Document | None:
-    """CPUs busy: each executor's own, and all that other processes used beside them."""
+    """CPUs busy: each executor's own, and those of processes that are not of the run."""
     own = _many(timeline.cpu_by_executor, every)
     if own is None:
         return None
-    busy = _busy(timeline.cpu_by_node, machine, every)
-    if busy is None:
-        return {"own": own, "other": None, "all": None}
-    sums = [sum(values[i] or 0.0 for values in own.values()) for i in range(len(busy[0]))]
-    other = [
-        None if whole is None else round(max(whole - mine, 0.0), 3)
-        for whole, mine in zip(busy[0], sums, strict=True)
-    ]
-    return {"own": own, "other": other, "all": busy[1]}
-
-
-def _busy(
-    nodes: Measured[dict[str, Series]], machine: Measured[Machine], every: int
-) -> tuple[Series, int] | None:
-    """Busy CPUs of the whole machine over time, and how many it has."""
-    if isinstance(nodes, Absent) or isinstance(machine, Absent):
-        return None
-    sizes = {node.id: len(parse_ids(node.cpus)) for node in machine.nodes}
-    if not nodes or not set(nodes) <= set(sizes):
-        return None
-    columns = zip(*(thin(nodes[name], every) for name in nodes), strict=True)
-    weights = [sizes[name] for name in nodes]
-    busy: Series = [
-        None
-        if any(share is None for share in column)
-        else sum((share or 0.0) * weight for share, weight in zip(column, weights, strict=True))
-        for column in columns
-    ]
-    return busy, sum(weights)
+    other = timeline.cpu_other
+    return {
+        "own": own,
+        "other": None if isinstance(other, Absent) else thin(other, every),
+        "all": None
+        if isinstance(machine, Absent)
+        else sum(len(parse_ids(node.cpus)) for node in machine.nodes),
+    }
 
 
 def _bandwidth(timeline: Timeline, every: int) -> Document | None:

@@ -43,6 +43,7 @@ _SHOWN_IN = {
     "stages": "stages",
     "totals": "stages",
     "jobs": "stages",
+    "sql": "stages",
     "counters": "counters",
     "metrics": "counters",
     "probes": "unknown",
@@ -61,6 +62,7 @@ PARTS: tuple[tuple[str, Callable[[Times], int]], ...] = (
     ("fetch results", lambda time: time.getting_result),
 )
 _MOST_STAGES = 40
+_MOST_QUERIES = 50
 #: CPUs of a node that are drawn.
 _MOST_CPUS = 256
 
@@ -89,6 +91,7 @@ def run_view(run: Analysis, number: int, executors: list[str]) -> View:
         "axis_absent": _axis_absent(run),
         "colours": [_name(name) for name in executors],
         "stages": _stages(run.stages, run.totals),
+        **_queries(run),
         "counters": _counters(run),
         "processor": processor_view(run.metrics),
         "not_measured": [[p.name, p.reason] for p in run.probes if p.status == "absent"],
@@ -145,6 +148,7 @@ def _finding(finding: Finding) -> View:
         "severity": _SEVERITIES[finding.severity],
         "sentence": finding.sentence,
         "next_step": finding.next_step,
+        "gain": None if finding.seconds is None else seconds(finding.seconds),
         "places": places,
     }
 
@@ -341,7 +345,7 @@ _STAGE_HEAD = [
 def _stage_row(s: Stage) -> list[Cell]:
     return [
         f"{s.id}.{s.attempt}",
-        plain(s.name),
+        plain(s.label or s.name),
         s.tasks,
         s.failed,
         s.time.run / 1000,
@@ -354,6 +358,40 @@ def _stage_row(s: Stage) -> list[Cell]:
         show_bytes(s.bytes.shuffle_read_remote),
         show_bytes(s.bytes.shuffle_write),
     ]
+
+
+def _queries(run: Analysis) -> View:
+    """A row for each SQL query: how long it took, and which of its stages took most."""
+    stages: dict[int, list[Stage]] = {}
+    for stage in [] if isinstance(run.stages, Absent) else run.stages:
+        if stage.sql is not None:
+            stages.setdefault(stage.sql, []).append(stage)
+    rows: list[tuple[float, list[Cell]]] = []
+    for query in run.sql:
+        own = stages.get(query.id, [])
+        if query.submitted_s is None or not own:
+            continue
+        end = run.record.wall_s if query.completed_s is None else query.completed_s
+        longest = max(own, key=lambda stage: stage.time.run)
+        row: list[Cell] = [
+            query.id,
+            plain(query.description),
+            seconds(end - query.submitted_s)
+            + (" (unfinished)" if query.completed_s is None else ""),
+            sum(stage.tasks for stage in own),
+            seconds(sum(stage.time.run for stage in own) / 1000),
+            show_bytes(sum(stage.spill.disk for stage in own)),
+            f"stage {_id(longest)}, {seconds(longest.time.run / 1000)}",
+            " > ".join(longest.operators) or "-",
+            plain(longest.skew),
+        ]
+        rows.append((end - query.submitted_s, row))
+    rows.sort(key=lambda pair: -pair[0])
+    cut = f"The {_MOST_QUERIES} longest of {len(rows)} queries."
+    return {
+        "queries": [row for _, row in rows[:_MOST_QUERIES]],
+        "queries_cut": cut if len(rows) > _MOST_QUERIES else "",
+    }
 
 
 def _counters(run: Analysis) -> list[list[Cell]] | Absent:

@@ -64,7 +64,7 @@ def _by_stage(run: Analysis) -> dict[tuple[str, int], float]:
     seen: Counter[str] = Counter()
     times = {}
     for stage in [] if isinstance(run.stages, Absent) else run.stages:
-        name = stage.name or f"stage {stage.id}"
+        name = stage.label or stage.name or f"stage {stage.id}"
         times[name, seen[name]] = stage.time.run / 1000
         seen[name] += 1
     return times

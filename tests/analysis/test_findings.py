@@ -1,0 +1,147 @@
+"""Findings, from logs and records made up so that the right sentence is known."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from made_record import CPUS_OF_NODE, make_record, write
+
+from hearth.analysis.analysis import analyse, analyse_event_log
+from hearth.analysis.document import Analysis, Machine, Node, StragglerCause
+from hearth.analysis.findings import findings, other_load
+from hearth.analysis.stages import StageTally
+from hearth.model.measured import Absent
+from support import ROOT
+
+METRICS = json.loads(
+    next(
+        line
+        for line in (ROOT / "fixtures/eventlogs/skew.jsonl").read_text().splitlines()
+        if '"SparkListenerTaskEnd"' in line
+    )
+)["Task Metrics"]
+
+
+def task(stage: StageTally, number: int, seconds: float, **more: Any) -> None:
+    """One successful task; more: executor, first_wave, gc_s, wait_s, read."""
+    metrics = json.loads(json.dumps(METRICS))
+    metrics["JVM GC Time"] = int(more.get("gc_s", 0) * 1000)
+    metrics["Shuffle Read Metrics"]["Fetch Wait Time"] = int(more.get("wait_s", 0) * 1000)
+    metrics["Shuffle Read Metrics"]["Local Bytes Read"] = more.get("read", 1000)
+    info = {
+        "Task ID": number,
+        "Executor ID": more.get("executor", "0"),
+        "Launch Time": 0,
+        "Finish Time": int(seconds * 1000),
+        "Getting Result Time": 0,
+        "Speculative": False,
+        "Locality": "ANY",
+    }
+    stage.add(info, metrics, "success", more.get("first_wave", False))
+
+
+def stage_of(slow: list[dict[str, Any]], usual: int = 20) -> StageTally:
+    """Tasks of one second, and slow ones of eight."""
+    stage = StageTally(0, 0)
+    for number in range(usual):
+        task(stage, number, 1.0, executor=str(number % 2))
+    for number, more in enumerate(slow, usual):
+        task(stage, number, 8.0, **more)
+    return stage
+
+
+def cause(*slow: dict[str, Any]) -> str:
+    found = stage_of(list(slow)).straggler_cause()
+    assert isinstance(found, StragglerCause) and found.duration_ms == 8000
+    return found.kind
+
+
+def test_a_straggler_that_reads_a_heavy_key_is_slow_for_its_data() -> None:
+    assert cause({"read": 5_000_000}) == "data"
+
+
+def test_a_straggler_in_garbage_collection_or_waiting_for_blocks_says_so() -> None:
+    assert cause({"gc_s": 6}) == "gc"
+    assert cause({"wait_s": 6}) == "shuffle"
+
+
+def test_the_first_tasks_of_a_jvm_are_warm_up_and_not_a_problem_of_the_stage() -> None:
+    first = {"first_wave": True}
+    assert cause(first, first) == "warm-up"
+    assert cause(first, {}, {"executor": "1"}) == "unknown", "others were slow, too"
+
+
+def test_one_slow_task_beside_quick_ones_of_the_same_first_wave_is_no_warm_up() -> None:
+    stage = stage_of([{"first_wave": True}])
+    for number in (100, 101, 102):
+        task(stage, number, 1.0, first_wave=True)
+    found = stage.straggler_cause()
+    assert isinstance(found, StragglerCause) and found.kind == "unknown"
+
+
+def test_stragglers_of_one_executor_among_several_point_to_it() -> None:
+    assert cause(*[{"executor": "1"}] * 3) == "executor"
+    assert cause({"executor": "1"}) == "unknown", "one task shows nothing of an executor"
+
+
+def test_four_tasks_make_no_straggler() -> None:
+    few = stage_of([{}], usual=3)
+    assert few.stragglers() == []
+    assert few.straggler_cause() == Absent("no task is a straggler")
+    assert stage_of([{}]).stragglers() == [20]
+
+
+def test_a_skewed_stage_is_called_by_its_name_with_what_is_to_be_gained() -> None:
+    analysis = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl")
+    (found,) = [f for f in analysis.findings if f.id == "skew-1.0"]
+    assert "In stage 1 (" in found.sentence and "1 straggler;" in found.sentence
+    assert found.seconds is not None and 1.5 < found.seconds < 3
+
+
+def test_a_stage_of_a_query_is_called_by_the_query_and_its_operators() -> None:
+    logs = sorted((ROOT / "fixtures/eventlogs").glob("*.jsonl"))
+    found = [s for log in logs for s in stages(analyse_event_log(log)) if s.sql is not None]
+    labels = [stage.label for stage in found]
+    assert "save at NativeMethodAccessorImpl.java:0: WholeStageCodegen (1) > Exchange" in labels
+    assert all(stage.operators[0] in stage.label for stage in found)
+
+
+def stages(analysis: Analysis) -> list[Any]:
+    return [] if isinstance(analysis.stages, Absent) else analysis.stages
+
+
+def loaded(tmp_path: Path, busy: float) -> Analysis:
+    """A record of 9 s on two nodes of two CPUs, whose executor used one CPU of those busy."""
+    make_record(tmp_path / "run")
+    samples = tmp_path / "run" / "samples"
+    rows = []
+    for second in range(10):
+        ticks = int(100 * busy / 4 * second)
+        kinds = [ticks, 0, 0, 100 * second - ticks, 0, 0, 0, 0, 0, 0]
+        rows.append({"t": second, "cpu": {str(cpu): kinds for cpu in range(4)}})
+    write(samples / "system.jsonl", rows)
+    analysis = analyse(tmp_path / "run")
+    nodes = [Node(name, cpus, None) for name, cpus in CPUS_OF_NODE.items()]
+    analysis = replace(analysis, machine=Machine("x86_64", "0-3", 2, nodes, {}), findings=[])
+    return replace(analysis, findings=findings(analysis))
+
+
+def test_other_programs_are_the_first_finding_and_no_advice_follows_from_their_switches(
+    tmp_path: Path,
+) -> None:
+    analysis = loaded(tmp_path, busy=3.0)
+    first = analysis.findings[0]
+    assert first.id == "other-load"
+    assert "Other programs used 50% of the machine's CPUs" in first.sentence
+    assert not [f for f in analysis.findings if f.id in ("involuntary-switches", "run-delay")]
+
+
+def test_a_quiet_machine_has_no_finding_of_other_load(tmp_path: Path) -> None:
+    assert "other-load" not in [f.id for f in loaded(tmp_path, busy=1.2).findings]
+
+
+def test_where_the_machine_was_not_sampled_nothing_is_said_of_other_programs() -> None:
+    analysis = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl")
+    assert other_load(analysis) is None
+    assert "other-load" not in [f.id for f in analysis.findings]
