@@ -98,6 +98,7 @@ final private class CaptureContents(tree: SysTree) {
       tree
         .names(gpus)
         .flatMap(gpu => lines(s"$gpus/$gpu/numa_status")(_.trim.startsWith("Node:"))) ++
+      lines("proc/zoneinfo")(l => CaptureContents.ZoneLine.matches(l)) ++
       lines("proc/self/status")(l =>
         l.startsWith("Cpus_allowed") || l.startsWith("Mems_allowed")
       ) ++
@@ -164,6 +165,9 @@ private object CaptureContents {
       .flatMap(name => Vector(name, s"${name}_list"))
 
   private val CacheFiles = Vector("level", "type", "size", "shared_cpu_list", "shared_cpu_map")
+
+  /** Which zones a node has, and how much memory ([[MachineMemory.presentIn]]). */
+  private val ZoneLine = """Node \d+, zone.*|\s+(present|managed)\s+\d+""".r
 
   /** The fields that [[CpuInfo]] and its readers ask for: none identifies a machine. */
   private val CpuInfoFields =

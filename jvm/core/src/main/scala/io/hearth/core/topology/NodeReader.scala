@@ -6,17 +6,26 @@ import io.hearth.core.{Brief, UserError}
 final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings: Warnings) {
   private val base = "sys/devices/system/node"
 
-  def read(): Vector[NumaNode] = {
+  def read(): MachineMemory = {
     val ids = nodeIds
     val sets = cpuSets(ids)
     val kept = ids.toVector.filter(sets.contains)
-    if (kept.isEmpty) Vector(wholeMachine)
+    if (kept.isEmpty) MachineMemory(Vector(wholeMachine), None, None)
+    else if (kept.size < ids.size) MachineMemory(nodes(ids, kept, sets), None, None)
     else {
-      val nodes = kept.map(id => node(id, sets(id), ids.toVector, kept))
-      val homeless = online &~ IdSet.union(nodes.map(_.cpus))
-      if (homeless.nonEmpty) warnings.add(s"CPUs $homeless belong to no NUMA node")
-      nodes
+      val read = nodes(ids, kept, sets)
+      def zones = tree.text("proc/zoneinfo").getOrElse("")
+      val memory = MachineMemory.settled(read, machineMemory, MachineMemory.presentIn(zones, read))
+      memory.warning.foreach(warnings.add)
+      memory
     }
+  }
+
+  private def nodes(ids: IdSet, kept: Vector[Int], sets: Map[Int, IdSet]): Vector[NumaNode] = {
+    val nodes = kept.map(id => node(id, sets(id), ids.toVector, kept))
+    val homeless = online &~ IdSet.union(nodes.map(_.cpus))
+    if (homeless.nonEmpty) warnings.add(s"CPUs $homeless belong to no NUMA node")
+    nodes
   }
 
   private def nodeIds: IdSet = {

@@ -83,6 +83,12 @@ object DeviceKind {
  * with what is online.
  *
  * @param nodes memory nodes that it may allocate on
- * @param memoryLimitBytes the tightest memory limit of its cgroup and that group's ancestors
+ * @param memoryLimitBytes the tightest memory limit of its cgroup and that group's ancestors, or of the
+ *                         container whose `/proc/meminfo` it sees
  */
-final case class Allowed(cpus: IdSet, nodes: IdSet, memoryLimitBytes: Option[Long])
+final case class Allowed(cpus: IdSet, nodes: IdSet, memoryLimitBytes: Option[Long]) {
+
+  /** The same with another limit, where that is tighter. */
+  private[topology] def within(limit: Option[Long]): Allowed =
+    copy(memoryLimitBytes = (memoryLimitBytes ++ limit).minOption)
+}

@@ -41,7 +41,8 @@ object TopologyReader {
     val tree = new SysTree(captureRoot(files, source), warnings)
     val cpus = new CpuReader(tree, warnings)
     val packages = cpus.packages
-    val nodes = new NodeReader(tree, cpus.online, warnings).read()
+    val memory = new NodeReader(tree, cpus.online, warnings).read()
+    val nodes = memory.nodes
     val nodeIds = IdSet.from(nodes.map(_.id))
     Topology(
       source,
@@ -51,7 +52,7 @@ object TopologyReader {
       cpus.caches,
       cpus.cores(packages),
       new DeviceReader(tree, cpus.online, nodeIds).read(),
-      new AllowedReader(tree, warnings).read(cpus.online, nodeIds),
+      new AllowedReader(tree, warnings).read(cpus.online, nodeIds).within(memory.limitBytes),
       warnings.toVector
     )
   }
