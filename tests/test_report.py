@@ -7,7 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from hearth.report.plan import letter, machine_map, show_plan, show_plan_briefly
+from hearth.model.errors import UserError
+from hearth.report.plan import (
+    explained,
+    letter,
+    machine_map,
+    memory_balance,
+    show_plan,
+    show_plan_briefly,
+)
 from hearth.report.terminal import Branch, Screen, shown_width, table, tree
 from hearth.report.topology import show_topology
 from support import ROOT, Command, check_golden
@@ -33,6 +41,41 @@ def test_the_topology_is_shown_as_agreed() -> None:
 
 def test_the_plan_is_shown_as_agreed() -> None:
     check_golden("plan.txt", "\n".join(show_plan(PLAN, PLANNED, Screen(100))) + "\n")
+
+
+def test_the_plan_says_first_what_it_decided_in_five_points() -> None:
+    shown = show_plan(PLAN, {**PLANNED, "warnings": []}, Screen(100))
+    first = shown[1 : shown.index("")]
+    points = [line.split()[0] for line in first if not line.startswith("   ")]
+    assert points == ["runs", "executors", "memory", "why", "expected"]
+    assert "\n".join(first).count("[Awan 2016]") == 2
+
+
+def test_a_doubt_about_the_machine_stands_beside_the_plan() -> None:
+    doubted = {**PLANNED, "warnings": ["the figures disagree"]}
+    assert "  warning    the figures disagree" in show_plan(PLAN, doubted, Screen(100))
+
+
+def test_one_decision_or_all_are_explained_and_an_unknown_one_is_refused_with_the_names() -> None:
+    one = explained(PLAN, "Driver-Heap", Screen(100))
+    assert one[0] == "  driver heap: 4 GB" and len(one) == 2
+    assert len(explained(PLAN, "", Screen(100))) == 2 * len(PLAN["reasons"])
+    with pytest.raises(UserError, match=r"no decision 'heat': it has partition, .*heap"):
+        explained(PLAN, "heat", Screen(100))
+
+
+def test_the_memory_balance_adds_up_to_what_may_be_used() -> None:
+    executors = [{"heap_mb": 1000, "off_heap_mb": 0, "overhead_mb": 400}] * 2
+    plan = {"mode": "partitioned", "executors": executors, "driver": {"heap_mb": 500}}
+    plan["workload"] = {"python": True}
+    machine = {"nodes": [{"memory_bytes": 4000 << 20}] * 2, "allowed": {}}
+    rows = memory_balance(plan, machine, Screen(100))
+    left = next(row for row in rows if "left:" in row)
+    assert left.endswith("4.6 GB"), rows  # 8000 - 2 x 1400 - 500 = 4700 MB
+    assert any("Python workers" in row and row.endswith("800 MB") for row in rows)
+    machine["allowed"] = {"memory_limit_bytes": 4000 << 20}
+    limited = memory_balance(plan, machine, Screen(100))
+    assert next(row for row in limited if "left:" in row).endswith("700 MB")
 
 
 def test_the_brief_plan_has_five_lines() -> None:

@@ -8,6 +8,8 @@ examples:
   hearth plan --input 200g --workload sql
   hearth plan --executors 4 --memory 20g --conf spark.sql.shuffle.partitions=64
   hearth plan --machine "2 packages, 4 nodes of 128 GB, 6 cores x 8 threads"
+  hearth plan --explain
+  hearth plan --explain heap
   hearth plan --format spark-submit
 """
 
@@ -25,11 +27,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     machine_help = "a capture, or a one-line description (default: this machine)"
     parser.add_argument("--machine", metavar="CAPTURE|SPEC", help=machine_help)
     add_workload_arguments(parser)
+    python_help = "plan for a Python program, whose workers need memory beside the heap"
+    parser.add_argument("--python", action="store_true", help=python_help)
     parser.add_argument("--occupied", metavar="CPUS", help="CPUs to leave alone, such as 0-3,8")
     parser.add_argument(
         "--conf", metavar="KEY=VALUE", action="append", default=[], help="a Spark setting to honour"
     )
     form = parser.add_mutually_exclusive_group()
+    form.add_argument(
+        "--explain",
+        nargs="?",
+        const="",
+        metavar="DECISION",
+        help="the reason and source of each decision, or of one, such as heap",
+    )
     form.add_argument(
         "--json",
         action="store_const",
@@ -55,7 +66,8 @@ def run(options: Namespace) -> int:
     elif options.format == "text":
         request["with_topology"] = True
     plan = jvm.call("plan", request=request, debug=options.debug)
-    text = _text(Redaction.of(request["limits"]["conf"]).plan(plan), options.format)
+    shown = Redaction.of(request["limits"]["conf"]).plan(plan)
+    text = _text(shown, options.format, options.explain)
     print(text)
     if is_redacted([text]):
         what = f"'{REDACTED}' hides values ({KEY_PATTERN}): put them back"
@@ -63,12 +75,14 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _text(plan: dict[str, Any], form: str) -> str:
+def _text(plan: dict[str, Any], form: str, explain: str | None) -> str:
     if form == "json":
         return json.dumps(plan, indent=2)
     if form != "text":
         return str(plan["text"]).rstrip("\n")
-    from hearth.report.plan import show_plan
+    from hearth.report.plan import explained, show_plan
     from hearth.report.terminal import Screen
 
+    if explain is not None:
+        return "\n".join(explained(plan, explain, Screen.of()))
     return "\n".join(show_plan(plan, plan["topology"], Screen.of()))

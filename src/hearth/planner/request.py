@@ -26,7 +26,10 @@ def add_workload_arguments(parser: ArgumentParser) -> None:
 
 
 def plan_request(options: Namespace, conf: dict[str, str], machine: str | None) -> dict[str, Any]:
-    """The request for options of `add_workload_arguments`; options not given are absent."""
+    """The request for options of `add_workload_arguments`; options not given are absent.
+
+    `options.python`, where it is there: whether the program is in Python.
+    """
     for name in ("executors", "cores"):
         value = getattr(options, name)
         if value is not None and value < 1:
@@ -40,7 +43,13 @@ def plan_request(options: Namespace, conf: dict[str, str], machine: str | None) 
     request = {
         "schema": "hearth/plan-request/1",
         "machine": machine,
-        "workload": _said({"kind": options.workload, "input_bytes": size}),
+        "workload": _said(
+            {
+                "kind": options.workload,
+                "input_bytes": size,
+                "python": getattr(options, "python", False) or None,
+            }
+        ),
         "limits": {**_said(fixed), "conf": conf},
         "occupied_cpus": getattr(options, "occupied", None),
     }

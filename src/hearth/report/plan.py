@@ -1,8 +1,9 @@
-"""A plan as a person reads it: the partitions, where they are on the machine, and why."""
+"""A plan as a person reads it: what was decided, where it is on the machine, and why."""
 
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
+from hearth.model.errors import UserError
 from hearth.model.ids import brief_ids, parse_ids
 from hearth.model.sizes import show_mb
 from hearth.report.terminal import Screen, table
@@ -14,11 +15,80 @@ Document = dict[str, Any]
 
 
 def show_plan(plan: Document, machine: Document, screen: Screen) -> list[str]:
-    """The lines: the decision, the partitions, the map of the machine, the reasons."""
-    lines = [screen.title(f"{name_of(machine)}: {summary(machine)}"), _mode_text(plan), ""]
+    """The lines: the decision in five, the memory, the partitions, the map of the machine."""
+    lines = [screen.title(f"{name_of(machine)}: {summary(machine)}"), *_decided(plan, screen)]
+    for warning in machine.get("warnings", ()):
+        lines.append(screen.paragraph(warning, indent="  warning    ", hanging=" " * 13))
+    lines += ["", screen.title("memory"), *memory_balance(plan, machine, screen), ""]
     lines += [screen.title("partitions"), *partitions(plan, screen), ""]
     lines += [screen.title("map"), *machine_map(plan, machine, screen), ""]
-    return [*lines, screen.title("reasons"), *_reasons(plan["reasons"], screen)]
+    return [*lines, "the reason of each decision: --explain; of one: --explain heap"]
+
+
+def explained(plan: Document, key: str, screen: Screen) -> list[str]:
+    """The reasons of a plan, or of the one decision that `key` names; UserError for another."""
+    if not key:
+        return _reasons(plan["reasons"], screen)
+    wanted = _plain_name(key)
+    found = [r for r in plan["reasons"] if _plain_name(r["decision"]) == wanted]
+    if not found:
+        names = ", ".join(dict.fromkeys(reason["decision"] for reason in plan["reasons"]))
+        raise UserError(f"--explain: the plan has no decision '{key}': it has {names}")
+    return _reasons(found, screen)
+
+
+def _plain_name(decision: str) -> str:
+    return decision.lower().replace("-", " ").replace("_", " ").strip()
+
+
+def _decided(plan: Document, screen: Screen) -> list[str]:
+    executors = plan["executors"]
+    first = executors[0]
+    slots = sum(executor["task_slots"] for executor in executors)
+    shape = f"{len(executors)} x {_each(executors, 'task_slots')} task slots, {slots} in all"
+    beside = [f"off-heap {show_mb(first['off_heap_mb'])}, "] if first["off_heap_mb"] else []
+    memory = f"heap {show_mb(first['heap_mb'])}, {''.join(beside)}overhead "
+    reasons = {reason["decision"]: reason for reason in plan["reasons"]}
+    lines = [
+        f"  runs       {_mode_text(plan)}",
+        f"  executors  {shape}",
+        f"  memory     {memory}{show_mb(first['overhead_mb'])} for each",
+    ]
+    for name, decision in (("why", "partition"), ("expected", "expected gain")):
+        if decision in reasons:
+            reason = reasons[decision]
+            value = f"{reason['value']}: " if name == "expected" else ""
+            text = f"{value}{reason['because']} [{reason['source']}]"
+            lines.append(screen.paragraph(text, indent=f"  {name:<11}", hanging=" " * 13))
+    return lines
+
+
+def memory_balance(plan: Document, machine: Document, screen: Screen) -> list[str]:
+    """A table of who gets the machine's memory; its rows add up to what there is."""
+    executors = plan["executors"]
+    total = sum(node["memory_bytes"] for node in machine["nodes"]) >> 20
+    limit = machine["allowed"].get("memory_limit_bytes")
+    if limit is not None:
+        total = min(total, limit >> 20)
+    python = ", Python workers" if plan.get("workload", {}).get("python") else ""
+    shares = [
+        ("heap", "heap_mb"),
+        ("off-heap", "off_heap_mb"),
+        (f"threads, code, buffers{python}", "overhead_mb"),
+    ]
+    rows, taken = [], 0
+    for name, key in shares:
+        whole = sum(executor[key] for executor in executors)
+        taken += whole
+        if whole:
+            rows.append([name, f"{len(executors)} x {show_mb(executors[0][key])}", show_mb(whole)])
+    if plan["mode"] != "native":
+        heap = plan["driver"]["heap_mb"]
+        rows.append(["driver's heap", "", show_mb(heap)])
+        taken += heap
+    rows.append(["left: page cache, kernel, other processes", "", show_mb(max(0, total - taken))])
+    rows.append(["memory that may be used", "", show_mb(total)])
+    return table(screen, ["for", "each", "all"], rows, right="each all")
 
 
 def show_plan_briefly(plan: Document) -> list[str]:

@@ -33,8 +33,26 @@ object Beside {
         planned(occupied | theirs).map(adding(around(theirs, near))).left.flatMap { unfit =>
           planned(occupied).map(plan => adding(over(plan, theirs, near, unfit))(plan))
         }
-    made.map(plan => neighbours.hidden.fold(plan)(why => adding(unseen(why))(plan)))
+    made.map { plan =>
+      val notes = neighbours.hidden.map(unseen) ++
+        neighbours.availableMb.filter(_ < memoryOf(plan)).map(heldNow(plan, _))
+      notes.foldLeft(plan)((done, note) => adding(note)(done))
+    }
   }
+
+  /** All that the processes of a plan may take, in MiB. */
+  private def memoryOf(plan: Plan): Long = {
+    val driver = if (plan.mode == PlanMode.Native) 0L else plan.driver.heapMb
+    plan.executors.iterator.map(e => e.heapMb + e.offHeapMb + e.overheadMb).sum + driver
+  }
+
+  private def heldNow(plan: Plan, availableMb: Long) = Reason(
+    Decision,
+    s"${Sizes.show(availableMb)} of memory available",
+    s"other processes hold the rest now, and the plan may take ${Sizes.show(memoryOf(plan))}: end some " +
+      "of them, or give a smaller --memory",
+    "kernel: /proc/meminfo"
+  )
 
   private def adding(reason: Reason)(plan: Plan): Plan =
     plan.copy(reasons = plan.reasons :+ reason)

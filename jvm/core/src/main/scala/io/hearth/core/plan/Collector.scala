@@ -3,7 +3,23 @@ package io.hearth.core.plan
 /** The garbage collector and JVM flags of an executor. */
 private[plan] object Collector {
 
-  def parallel(heapMb: Long): Boolean = heapMb <= Memory.CompressedOopsMb
+  /** A collector's flag, and why it suits a heap. */
+  final case class Choice(flag: String, because: String, source: String)
+
+  private val Parallel = Choice(
+    "-XX:+UseParallelGC",
+    "batch work wants throughput; one JVM on 120 cores ran 3.3 times faster with it than with G1",
+    "Kyong 2017; Awan 2016"
+  )
+
+  private val G1 = Choice(
+    "-XX:+UseG1GC",
+    s"on a heap above ${Sizes.show(Memory.CompressedOopsMb)} the pauses of a parallel collection " +
+      "grow too long",
+    "JVM: G1"
+  )
+
+  def choice(heapMb: Long): Choice = if (heapMb <= Memory.CompressedOopsMb) Parallel else G1
 
   /**
    * Flags of a JVM on `cpus` CPUs, without -Xmx; the user's own come last and replace ours.
@@ -16,7 +32,7 @@ private[plan] object Collector {
   def own(heapMb: Long, cpus: Int, users: Vector[String]): Vector[String] = {
     val collector =
       if (JavaOptions.choosesCollector(users)) None
-      else Some(if (parallel(heapMb)) "-XX:+UseParallelGC" else "-XX:+UseG1GC")
+      else Some(choice(heapMb).flag)
     val numbers = Vector(
       "ParallelGCThreads" -> threads(cpus),
       "ActiveProcessorCount" -> cpus

@@ -57,30 +57,6 @@ object DerivedSettings {
   /** Tasks that run at the same time. */
   private[plan] def atOnce(slots: Int, fixed: Fixed): Int = math.max(1, slots / fixed.taskCpus)
 
-  /** Spark's own number of shuffle partitions (SQLConf.SHUFFLE_PARTITIONS). */
-  private[plan] val SparksPartitions = 200
-
-  /**
-   * Shuffle partitions: a multiple of the tasks that run at once, so that the last wave is full,
-   * one for each 128 MB of input. Where the input is unknown, two waves if that is more than
-   * Spark's own number, else nothing: too few partitions spill, and adaptive execution merges those
-   * that are small.
-   *
-   * For RDDs nothing is derived: `spark.default.parallelism` would change the number of partitions that
-   * `reduceByKey` and its like take from their parents (RDD.Partitioner.defaultPartitioner).
-   */
-  private[plan] def partitions(atOnce: Int, workload: Workload): Option[Int] = {
-    def rounded(tasks: BigInt): Int = {
-      val waves = ((tasks + atOnce - 1) / atOnce).max(1)
-      // Spark reads it as an Int.
-      (waves.min(Int.MaxValue / atOnce) * atOnce).toInt
-    }
-    workload.inputBytes match {
-      case Some(bytes) => Some(rounded((BigInt(bytes) + PartitionBytes - 1) / PartitionBytes))
-      case None => Some(rounded(BigInt(2) * atOnce)).filter(_ > SparksPartitions)
-    }
-  }
-
   private[plan] def ofExecutors(
       layout: Layout,
       heapMb: Long,
@@ -120,6 +96,6 @@ object DerivedSettings {
       localDir: Option[String]
   ): Map[String, String] =
     Map("spark.driver.memory" -> s"${driverHeapMb}m") ++
-      partitions.map("spark.sql.shuffle.partitions" -> _.toString) ++
+      partitions.map(ShufflePartitions.Key -> _.toString) ++
       localDir.map("spark.local.dir" -> _)
 }

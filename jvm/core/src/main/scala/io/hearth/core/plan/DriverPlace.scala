@@ -1,5 +1,28 @@
 package io.hearth.core.plan
 
+/** The heap of the driver, in MiB. */
+final private[plan] case class DriverHeap(mb: Long, reason: Reason)
+
+private[plan] object DriverHeap {
+
+  /** The one JVM is the driver: its heap is the executor's. */
+  def ofOneJvm(fixed: Fixed, heapMb: Long): DriverHeap =
+    decided(fixed, heapMb, "the driver is the one JVM", "Spark: local[n]")
+
+  def ofItsOwn(fixed: Fixed, usableMb: Long): DriverHeap = decided(
+    fixed,
+    DriverPlace.heap(fixed, usableMb),
+    "a sixteenth of the memory, 512 MB to 4 GB; taken from all nodes in proportion",
+    "hearth"
+  )
+
+  private def decided(fixed: Fixed, mb: Long, because: String, source: String) = {
+    val asked = fixed.driverHeapMb.map(a => (s"${a.name} fixes it", "user"))
+    val (why, from) = asked.getOrElse((because, source))
+    DriverHeap(mb, Reason("driver heap", Sizes.show(mb), why, from))
+  }
+}
+
 /** The driver's heap and where it runs. */
 private[plan] object DriverPlace {
   private val LeastMb = 512L

@@ -63,8 +63,14 @@ final private[plan] case class Fixed(
 private[plan] object Fixed {
   private type Checked[A] = Either[Unfit, A]
 
+  /**
+   * Of the heap, what Spark gives a Python program beside it (on Kubernetes, by default): its workers
+   * are processes of their own.
+   */
+  val PythonsOverheadFactor = 0.4
+
   /** Reads what the user fixed; refuses, by name, what is not a number or contradicts itself. */
-  def read(limits: Limits): Checked[Fixed] = {
+  def read(limits: Limits, workload: Workload): Checked[Fixed] = {
     val conf = new UserConf(limits.conf)
     for {
       _ <- RequestChecks.check(limits.conf)
@@ -88,7 +94,7 @@ private[plan] object Fixed {
         cores,
         heap,
         overhead,
-        factor.getOrElse(0.1),
+        factor.getOrElse(if (workload.python) PythonsOverheadFactor else 0.1),
         least.fold(384L)(_.value),
         offHeap,
         pyspark.fold(0L)(_.value),

@@ -20,21 +20,10 @@ final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[Executo
       .find(_.matches("""-XX:\+Use\w+GC"""))
       .fold("the JVM's own")(_.drop(8))
     if (JavaOptions.choosesCollector(users)) users("collector", name)
-    else if (Collector.parallel(heapMb))
-      Reason(
-        "collector",
-        name,
-        "batch work wants throughput; one JVM on 120 cores ran 3.3 times faster with it than with G1",
-        "Kyong 2017; Awan 2016"
-      )
-    else
-      Reason(
-        "collector",
-        name,
-        s"on a heap above ${Sizes.show(Memory.CompressedOopsMb)} the pauses of a parallel collection " +
-          "grow too long",
-        "JVM: G1"
-      )
+    else {
+      val chosen = Collector.choice(heapMb)
+      Reason("collector", name, chosen.because, chosen.source)
+    }
   }
 
   private def collectorThreads = {

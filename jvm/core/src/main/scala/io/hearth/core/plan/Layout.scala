@@ -31,7 +31,12 @@ final private[plan] case class Layout(
 }
 
 /** Finds a layout: as many executors as the rules or the user want, fewer where memory is short. */
-final private[plan] class Layouts(usable: UsableMachine, pools: Pools, fixed: Fixed) {
+final private[plan] class Layouts(
+    usable: UsableMachine,
+    pools: Pools,
+    fixed: Fixed,
+    workload: Workload
+) {
   import Layouts.TargetSlots
 
   /** Slots an executor should have: at 4 GB of heap each, eight reach the compressed-oops limit. */
@@ -96,10 +101,11 @@ final private[plan] class Layouts(usable: UsableMachine, pools: Pools, fixed: Fi
 
   private def withMemory(sites: Vector[Site]): Layout = {
     val rooms = Memory.rooms(fixed, pools, sites)
-    val affordable = sites.zip(rooms.roomsMb).map { case (site, room) =>
-      val slots = Memory.slotsIn(fixed, Memory.heap(fixed, room))
-      site.copy(slots = math.min(site.slots, math.max(fixed.taskCpus, slots)))
-    }
+    val affordable =
+      sites.zip(Room.of(fixed, sites, rooms.roomsMb, workload)).map { case (site, room) =>
+        val slots = Memory.slotsIn(fixed, Memory.heap(fixed, room))
+        site.copy(slots = math.min(site.slots, math.max(fixed.taskCpus, slots)))
+      }
     // Counts and heaps that the user fixed stay: the plan then says how little memory a slot has.
     val narrowed = fixed.heapMb.isEmpty && fixed.cores.isEmpty && affordable != sites
     Layout(if (narrowed) affordable else sites, rooms.nodes, rooms.roomsMb, narrowed)

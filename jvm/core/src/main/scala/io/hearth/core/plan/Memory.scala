@@ -13,6 +13,46 @@ final private[plan] case class Site(cpus: Vector[Int], slots: Int)
  */
 final private[plan] case class Rooms(nodes: Vector[IdSet], roomsMb: Vector[Long])
 
+/**
+ * What an executor's heap is taken from.
+ *
+ * @param mb memory of the executor, heap and all else included
+ * @param cacheMb what of it no process takes: it is left for the pages of the files that are read
+ */
+final private[plan] case class Room(mb: Long, cacheMb: Long) {
+  def netMb: Long = mb - cacheMb
+}
+
+private[plan] object Room {
+
+  /**
+   * One for each site. The page cache gets as much as the input, at most a fourth of the memory;
+   * where the input is unknown, a sixth, so that with what [[Pools.UsablePercent]] leaves Spark has
+   * the 75 % of the memory that its hardware guide advises. A comfortable heap, and one in which every
+   * task slot has memory, come first. Each task slot gives the same, so that heaps follow slots.
+   */
+  def of(
+      fixed: Fixed,
+      sites: Vector[Site],
+      roomsMb: Vector[Long],
+      workload: Workload
+  ): Vector[Room] = {
+    val slots = sites.iterator.map(_.slots.toLong).sum
+    val inputOfSlot = workload.inputBytes.map(bytes => (bytes >> 20) / slots)
+    val perSlot = sites
+      .zip(roomsMb)
+      .map { case (site, mb) =>
+        val first = fixed.footprintOf(
+          math.max(Memory.SoftHeapMb, Memory.ReservedMb + Memory.LeastTaskMb * site.slots) + 1
+        )
+        val wanted = inputOfSlot.fold(mb / 6)(each => math.min(each * site.slots, mb / 4))
+        math.max(0L, math.min(wanted, mb - first)) / site.slots
+      }
+      .min
+    sites.zip(roomsMb).map { case (site, mb) => Room(mb, perSlot * site.slots) }
+  }
+}
+
 private[plan] object Memory {
 
   /** The largest heap that a plan chooses: 31 GB, below every JVM's limit of 4-byte references. */
@@ -86,9 +126,12 @@ private[plan] object Memory {
   def slotsIn(fixed: Fixed, heapMb: Long): Int =
     math.min(Int.MaxValue.toLong, (heapMb - ReservedMb) / LeastTaskMb * fixed.taskCpus).toInt
 
-  /** The heap of an executor: what the user fixed, else what fits, up to compressed references. */
-  def heap(fixed: Fixed, roomMb: Long): Long =
-    fixed.heapMb.fold(math.min(fixed.heapWithin(roomMb), CompressedOopsMb))(_.value)
+  /**
+   * The heap of an executor: what the user fixed, else what fits beside the page cache, up to
+   * compressed references.
+   */
+  def heap(fixed: Fixed, room: Room): Long =
+    fixed.heapMb.fold(math.min(fixed.heapWithin(room.netMb), CompressedOopsMb))(_.value)
 
   def fits(fixed: Fixed, roomMb: Long): Boolean =
     fixed.heapMb.fold(fixed.heapWithin(roomMb) >= LeastHeapMb)(h =>
@@ -100,17 +143,4 @@ private[plan] object Memory {
 
   /** An executor's memory below which the plan makes fewer executors. */
   def comfortable(fixed: Fixed): Long = fixed.footprintOf(fixed.heapMb.fold(SoftHeapMb)(_.value))
-
-  /**
-   * Off-heap memory: half of what is left beside a heap, at most as much as the heap, for SQL and ETL
-   * (whose operators can work off the heap) where at least 8 GB are left; else what the user set.
-   */
-  def offHeap(fixed: Fixed, workload: Workload, heapMb: Long, roomMb: Long): Long =
-    fixed.offHeapMb match {
-      case Some(asked) => asked.value
-      case None =>
-        val rest = roomMb - fixed.footprintOf(heapMb)
-        val tabular = workload.kind.exists(k => k == WorkloadKind.Sql || k == WorkloadKind.Etl)
-        if (tabular && rest >= 8192) math.min(rest / 2, heapMb) else 0L
-    }
 }

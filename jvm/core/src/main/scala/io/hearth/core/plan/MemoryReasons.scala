@@ -6,7 +6,7 @@ import io.hearth.core.topology.IdSet
 final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[ExecutorPlan]) {
   import draft._
 
-  def all: Vector[Reason] = Vector(memory, heap, offHeap, overhead)
+  def all: Vector[Reason] = Vector(memory, heap, offHeap.reason, overhead, pageCache.reason)
 
   private def memory = {
     val limit = usable.topology.allowed.memoryLimitBytes
@@ -18,7 +18,7 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
       if (native) of
       else if (fixed.heapMb.isEmpty) s"its share, by task slots, of $of, less the driver's"
       else s"its share of $of, less the driver's"
-    val because = s"$part; the rest is for the kernel, the page cache and Python"
+    val because = s"$part; the rest is for the kernel and other processes"
     Reason(
       "memory",
       s"${each(layout.roomsMb)} for ${if (native) "the JVM" else "each executor"}",
@@ -64,7 +64,8 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
         val largest = heapsMb.forall(_ == Memory.CompressedOopsMb)
         val because =
           if (largest) "the largest heap with 4-byte object references"
-          else "what is left of the executor's memory after overhead and off-heap memory"
+          else
+            "what is left of the executor's memory after overhead, off-heap memory and page cache"
         Reason(
           "heap",
           value,
@@ -95,26 +96,9 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
     )
   }
 
-  private def offHeap = {
-    val (because, source) = fixed.offHeapMb match {
-      case Some(asked) => (s"${asked.name} fixes it", "user")
-      case None if offHeapMb > 0 =>
-        val size = if (offHeapMb == heapMb) "as much as the heap" else "half of what is left"
-        (
-          "SQL operators can keep their data off the heap, where the collector does not scan; " + size,
-          "Spark: memory management"
-        )
-      case None =>
-        (
-          "only for sql and etl, where at least 8 GB are left after the heap",
-          "Spark: memory management"
-        )
-    }
-    Reason("off-heap", Sizes.show(offHeapMb), because, source)
-  }
-
   private def overhead = {
-    val what = "threads, metaspace, code and direct buffers"
+    val python = if (workload.python) ", and Python workers" else ""
+    val what = s"threads, metaspace, code and direct buffers$python"
     val (because, source) = fixed.overheadMb match {
       case Some(asked) => (s"${asked.name} fixes it, for $what", "user")
       case None =>

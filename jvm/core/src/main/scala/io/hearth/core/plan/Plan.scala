@@ -2,8 +2,16 @@ package io.hearth.core.plan
 
 import io.hearth.core.topology.IdSet
 
-/** What is known of the application. */
-final case class Workload(kind: Option[WorkloadKind], inputBytes: Option[Long])
+/**
+ * What is known of the application.
+ *
+ * @param python whether it is a Python program, whose functions run in Python workers
+ */
+final case class Workload(
+    kind: Option[WorkloadKind],
+    inputBytes: Option[Long],
+    python: Boolean = false
+)
 
 object Workload {
   val unknown: Workload = Workload(None, None)

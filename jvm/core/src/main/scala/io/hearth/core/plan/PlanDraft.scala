@@ -25,31 +25,31 @@ final private[plan] class PlanDraft(
   val workload: Workload = inputs.workload
   val choice: Partitioning = inputs.choice
   val native: Boolean = choice.native
-  val heapsMb: Vector[Long] = layout.roomsMb.map(Memory.heap(fixed, _))
+  val rooms: Vector[Room] = Room.of(fixed, layout.sites, layout.roomsMb, workload)
+  val heapsMb: Vector[Long] = rooms.map(Memory.heap(fixed, _))
+  val pageCache: PageCache = PageCache.of(fixed, workload, heapsMb, rooms)
 
   /** The smallest heap: that of the executor with the fewest task slots. */
   val heapMb: Long = heapsMb.min
 
-  /** The same for all: Spark has one inputs for it, and executors take it from the driver. */
-  val offHeapMb: Long = heapsMb
-    .zip(layout.roomsMb)
-    .map { case (heap, room) => Memory.offHeap(fixed, workload, heap, room) }
-    .min
+  val offHeap: OffHeap = OffHeap.of(fixed, workload, heapsMb, rooms)
+  val offHeapMb: Long = offHeap.mb
   val overheadMb: Long = fixed.overheadOf(heapMb)
-  val driverHeapMb: Long = if (native) heapMb else DriverPlace.heap(fixed, pools.usableMb)
+  val driverHeap: DriverHeap =
+    if (native) DriverHeap.ofOneJvm(fixed, heapMb) else DriverHeap.ofItsOwn(fixed, pools.usableMb)
+  val driverHeapMb: Long = driverHeap.mb
 
   val driver: DriverPlan =
     if (native) DriverPlan(usable.cpus, pools.memoryNodes, bound = false, heapMb)
     else DriverPlace.place(usable, pools, layout, driverHeapMb)
 
-  /** Tasks at once, and shuffle partitions as a multiple of them; None leaves Spark's own number. */
-  val atOnce: Int = DerivedSettings.atOnce(layout.slots, fixed)
-  val partitions: Option[Int] = DerivedSettings.partitions(atOnce, workload)
+  val partitions: ShufflePartitions =
+    ShufflePartitions.of(DerivedSettings.atOnce(layout.slots, fixed), workload, fixed)
 
   private val executorsMb = heapsMb.iterator
     .map(heap => fixed.footprintOf(heap) - fixed.offHeapMb.fold(0L)(_.value) + offHeapMb)
     .sum
-  val spareMb: Long = math.max(0L, pools.memoryMb - executorsMb)
+  val spareMb: Long = math.max(0L, pools.memoryMb - executorsMb - pageCache.mb)
   val localDir: ScratchChoice = ScratchChoice.of(workload, spareMb, inputs.scratch)
 
   private lazy val executors: Vector[ExecutorPlan] = {
@@ -91,7 +91,7 @@ final private[plan] class PlanDraft(
       if (native) DerivedSettings.offHeap(offHeapMb)
       else DerivedSettings.ofExecutors(layout, heapMb, offHeapMb, overheadMb, fixed)
     (DerivedSettings.ofAll(
-      partitions,
+      partitions.number,
       driverHeapMb,
       localDir.path
     ) ++ ours) -- fixed.conf.keys ++ driverOptions

@@ -63,6 +63,7 @@ object PlanJson {
     val node = Json.obj()
     w.kind.foreach(kind => node.put("kind", kind.name))
     w.inputBytes.foreach(node.put("input_bytes", _))
+    if (w.python) node.put("python", true)
     node
   }
 

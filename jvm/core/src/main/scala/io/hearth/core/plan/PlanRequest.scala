@@ -68,12 +68,13 @@ object PlanRequest {
     )
 
   private[plan] def readWorkload(field: PlanField): Workload = {
-    field.only("kind", "input_bytes")
+    field.only("kind", "input_bytes", "python")
     val bytes = field.optional("input_bytes").map(_ => field.long("input_bytes"))
     bytes.filter(_ < 0).foreach(b => field.refuse("input_bytes", s"is $b, below zero"))
     Workload(
       field.optional("kind").map(_ => field.oneOf("kind", WorkloadKind.all)(_.name)),
-      bytes
+      bytes,
+      field.optional("python").exists(_ => field.flag("python"))
     )
   }
 
@@ -88,7 +89,8 @@ object PlanRequest {
         .flatMap(Sizes.bytes(_, 'b'))
         .filter(_.isValidLong)
         .map(_.toLong)
-    )
+    ),
+    said.python
   )
 
   private[plan] def readLimits(field: PlanField): Limits = {

@@ -29,7 +29,7 @@ object Planner {
       scratch: Option[Scratch]
   ): Either[Unfit, Plan] =
     for {
-      fixed <- Fixed.read(limits)
+      fixed <- Fixed.read(limits, workload)
       usable <- UsableMachine.of(topology, occupied)
       occupiedHere = occupied.intersects(topology.allowed.cpus)
       attempt = (wanted: Fixed) => settled(usable, wanted, workload, occupiedHere)
@@ -61,10 +61,10 @@ object Planner {
   ): Either[Unfit, (Partitioning, Arrangement)] = {
     val pools = poolsFor(usable, fixed)
     val choice = Partitioning.decide(usable, fixed, workload, pools, occupied)
-    lazy val one = native(usable, fixed).map(Partitioning.one(usable, fixed) -> _)
-    if (choice.native) native(usable, fixed).map(choice -> _)
+    lazy val one = native(usable, fixed, workload).map(Partitioning.one(usable, fixed) -> _)
+    if (choice.native) native(usable, fixed, workload).map(choice -> _)
     else
-      partitioned(usable, fixed, pools) match {
+      partitioned(usable, fixed, workload, pools) match {
         case Right(found) if choice.forced => Right(choice -> found)
         case Right(found) if found.layout.sites.sizeIs > 1 =>
           Right(Partitioning.several(usable, found.layout) -> found)
@@ -79,17 +79,23 @@ object Planner {
   private def partitioned(
       usable: UsableMachine,
       fixed: Fixed,
+      workload: Workload,
       pools: Pools
   ): Either[Unfit, Arrangement] =
-    arranged(usable, fixed, pools, DriverPlace.footprint(fixed, _))(_.find)
+    arranged(usable, fixed, workload, pools, DriverPlace.footprint(fixed, _))(_.find)
 
   /** One JVM is driver and executor: the heap fixed for either is its heap, and is counted once. */
-  private def native(usable: UsableMachine, fixed: Fixed): Either[Unfit, Arrangement] = {
+  private def native(
+      usable: UsableMachine,
+      fixed: Fixed,
+      workload: Workload
+  ): Either[Unfit, Arrangement] = {
     val one = fixed.copy(heapMb = fixed.heapMb.orElse(fixed.driverHeapMb))
     val driver: Long => Long = _ => 0L
     for {
       _ <- RequestChecks.checkHeap(one.heapMb, fixed.driverJavaOptions)
-      found <- arranged(usable, one, Pools.joined(usable, driver, spare = false), driver)(_.whole)
+      pools = Pools.joined(usable, driver, spare = false)
+      found <- arranged(usable, one, workload, pools, driver)(_.whole)
     } yield found
   }
 
@@ -98,11 +104,17 @@ object Planner {
    * nodes are so short of memory that more tasks fit that way, unless the user fixed the heap.
    * Memory of nodes without CPUs is used only where fewer tasks would fit otherwise.
    */
-  private def arranged(usable: UsableMachine, fixed: Fixed, pools: Pools, driver: Long => Long)(
-      find: Layouts => Either[Unfit, Layout]
-  ): Either[Unfit, Arrangement] = {
+  private def arranged(
+      usable: UsableMachine,
+      fixed: Fixed,
+      workload: Workload,
+      pools: Pools,
+      driver: Long => Long
+  )(find: Layouts => Either[Unfit, Layout]): Either[Unfit, Arrangement] = {
     def found(from: Pools) =
-      find(new Layouts(usable, from, fixed)).map(layout => Arrangement(from, layout.inOrder))
+      find(new Layouts(usable, from, fixed, workload)).map(layout =>
+        Arrangement(from, layout.inOrder)
+      )
     val tight = found(pools)
     lazy val loose = found(Pools.joined(usable, driver, spare = false))
     lazy val spare = found(Pools.joined(usable, driver, spare = true))

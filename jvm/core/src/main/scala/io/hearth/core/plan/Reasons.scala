@@ -10,8 +10,19 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   private val jvmReasons = new JvmReasons(draft, executors)
 
   def all: Vector[Reason] =
-    Vector(partition, cpus, threads, width) ++ placement ++ memoryReasons.all ++ jvmReasons.all ++
-      Vector(driverPlace, driverHeap, scratch, shuffle) ++ locality ++ hosts ++ users
+    Vector(
+      partition,
+      choice.expected,
+      cpus,
+      threads,
+      width
+    ) ++ placement ++ memoryReasons.all ++ jvmReasons.all ++
+      Vector(
+        driverPlace,
+        driverHeap.reason,
+        scratch,
+        partitions.reason
+      ) ++ locality ++ hosts ++ users
 
   private def partition =
     Reason("partition", if (native) "native" else "partitioned", choice.because, choice.source)
@@ -152,54 +163,11 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     Reason("driver", if (driver.bound) s"CPUs ${driver.cpus}" else "unbound", because, "hearth")
   }
 
-  private def driverHeap = fixed.driverHeapMb match {
-    case Some(asked) =>
-      Reason("driver heap", Sizes.show(driverHeapMb), s"${asked.name} fixes it", "user")
-    case None if native =>
-      Reason(
-        "driver heap",
-        Sizes.show(driverHeapMb),
-        "the driver is the one JVM",
-        "Spark: local[n]"
-      )
-    case None =>
-      Reason(
-        "driver heap",
-        Sizes.show(driverHeapMb),
-        "a sixteenth of the memory, 512 MB to 4 GB; taken from all nodes in proportion",
-        "hearth"
-      )
-  }
-
   private def scratch = fixed.conf.get("spark.local.dir") match {
     case Some(dir) => Reason("spark.local.dir", dir, "fixed by the user", "user")
     case None =>
       val source = localDir.path.fold("kernel: tmpfs")(_ => "Kyong 2017; kernel: tmpfs")
       Reason("spark.local.dir", localDir.path.getOrElse("left alone"), localDir.because, source)
-  }
-
-  private def shuffle = {
-    val key = "spark.sql.shuffle.partitions"
-    def reason(value: String, because: String) =
-      Reason("shuffle partitions", value, because, "Spark: SQL performance tuning guide")
-    val sparks = s"Spark's own number of ${DerivedSettings.SparksPartitions}"
-    (fixed.conf.get(key), partitions, workload.inputBytes) match {
-      case (Some(value), _, _) => Reason("shuffle partitions", value, Reasons.FixedByUser, "user")
-      case (_, None, _) =>
-        reason(
-          "left alone",
-          s"the input is unknown, and $sparks is at least two for each of the $atOnce tasks that " +
-            "run at once; adaptive execution merges those that are small"
-        )
-      case (_, Some(number), None) =>
-        reason(s"$number", s"two for each of the $atOnce tasks that run at once: $sparks is less")
-      case (_, Some(number), Some(_)) =>
-        reason(
-          s"$number",
-          s"one for each 128 MB of input, as a multiple of the $atOnce tasks that run at once, so " +
-            "that the last wave is full"
-        )
-    }
   }
 
   private def locality = Option.unless(native || DerivedSettings.waitsAsSet(fixed))(

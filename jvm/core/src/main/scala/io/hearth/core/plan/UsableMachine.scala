@@ -36,6 +36,9 @@ final private[plan] case class UsableMachine(
 ) {
   val slots: Int = cores.iterator.map(_.slots).sum
 
+  /** One executor over all of it. */
+  def site: Site = Site(cpus.toVector, slots)
+
   lazy val coreOf: Map[Int, UsableCore] =
     cores.iterator.flatMap(core => core.cpus.map(_ -> core)).toMap
 

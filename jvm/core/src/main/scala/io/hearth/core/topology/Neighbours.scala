@@ -16,11 +16,16 @@ import scala.util.{Try, Using}
 final case class Neighbour(pid: Long, appId: String, user: String, cpus: IdSet)
 
 /**
- * Bound executors that run on this machine.
+ * What else runs on this machine: the bound executors, and what all processes leave.
  *
- * @param hidden why there may be others; absent where every process is visible
+ * @param hidden why there may be other executors; absent where every process is visible
+ * @param availableMb memory that a new process can have now (MemAvailable), where known
  */
-final case class Neighbours(executors: Vector[Neighbour], hidden: Option[String]) {
+final case class Neighbours(
+    executors: Vector[Neighbour],
+    hidden: Option[String],
+    availableMb: Option[Long] = None
+) {
   def cpus: IdSet = IdSet.union(executors.iterator.map(_.cpus))
 
   /** The applications with the CPUs of each, the widest first; a few, and how many more there are. */
@@ -57,8 +62,15 @@ object Neighbours {
     val executors = processes.flatMap(dir =>
       dir.getFileName.toString.toLongOption.flatMap(pid => executor(dir, pid))
     )
-    Neighbours(executors.sortBy(_.pid), hiddenIn(proc))
+    Neighbours(executors.sortBy(_.pid), hiddenIn(proc), availableIn(proc))
   }
+
+  private def availableIn(proc: Path): Option[Long] =
+    for {
+      text <- Try(Files.readString(proc.resolve("meminfo"))).toOption
+      value <- text.linesIterator.collectFirst { case s"MemAvailable:$value kB" => value.trim }
+      kilobytes <- value.toLongOption
+    } yield kilobytes >> 10
 
   /** Absent for any other process, and for one that ends meanwhile or cannot be read. */
   private def executor(dir: Path, pid: Long): Option[Neighbour] =

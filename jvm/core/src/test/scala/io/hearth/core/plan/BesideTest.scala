@@ -46,6 +46,24 @@ class BesideTest extends AnyFunSuite {
     assert(beside(Limits.none, IdSet(500), None) == alone)
   }
 
+  test("a plan for more memory than other processes leave says so, with both figures") {
+    def held(availableMb: Long) = said(
+      Beside
+        .plan(
+          machine,
+          Workload.unknown,
+          Limits.none,
+          IdSet.empty,
+          Neighbours(Vector.empty, None, Some(availableMb)),
+          None
+        )
+        .fold(unfit => fail(unfit.message), identity)
+    )
+    assert(held(128 << 10).isEmpty)
+    assert(held(20 << 10).map(_.value) == Vector("20 GB of memory available"))
+    assert(held(20 << 10).head.because.contains("the plan may take "))
+  }
+
   test("that others are hidden is a reason of the plan") {
     assert(
       said(beside(Limits.none, IdSet.empty, Some("hidden"))).map(_.because) == Vector("hidden")

@@ -66,6 +66,30 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
     }
   }
 
+  test("more memory in the same places never lowers heap plus off-heap") {
+    forAll(GeneratedMachines.forms, GeneratedMachines.workloads, Gen.choose(1, 300)) {
+      case (form, workload, percent) =>
+        def grown(mb: Long) = mb + mb * percent / 100
+        val larger = form.copy(
+          packages = form.packages.map(_.map(n => n.copy(memoryMb = grown(n.memoryMb)))),
+          memoryOnlyMb = form.memoryOnlyMb.map(grown),
+          limitMb = form.limitMb.map(grown)
+        )
+        def planOf(of: MachineForm) =
+          planned(of.topology, workload, Limits.none, IdSet.empty).toOption
+        def places(plan: Plan) = plan.executors.map(e => (e.cpus, e.memoryNodes, e.taskSlots))
+        for {
+          before <- planOf(form)
+          after <- planOf(larger)
+          // With more memory, executors may use nearer nodes or be more.
+          if places(before) == places(after)
+        } {
+          def sparks(plan: Plan) = plan.executors.map(e => e.heapMb + e.offHeapMb).sum
+          assert(sparks(after) >= sparks(before) - 2 * before.executors.size, s"$before; $after")
+        }
+    }
+  }
+
   test("executors use memory of allowed nodes only, and have a heap that Spark accepts") {
     forAll(anything) { case (topology, occupied, workload, limits) =>
       planned(topology, workload, limits, occupied).foreach { plan =>

@@ -202,7 +202,7 @@ class PlannerTest extends AnyFunSuite {
       change = t => t.copy(allowed = t.allowed.copy(memoryLimitBytes = Some(32 * gigabyte)))
     )
     val all = got.executors.map(e => e.heapMb + e.overheadMb + e.offHeapMb).sum + got.driver.heapMb
-    assert(all < 32 * 1024 && all > 24 * 1024)
+    assert(all < 32 * 1024 && all > 23 * 1024)
     val tiny =
       tried(
         xeon,
@@ -228,6 +228,23 @@ class PlannerTest extends AnyFunSuite {
     assert(nodes(beside(40)).toSet == Set("0", "1")) // 12 of 52 CPUs: 3.7 GB
     assert(nodes(beside(51)).toSet == Set("1")) // one of 52 CPUs: 300 MB
     assert(because(beside(51), "memory").contains("memory (without the share of occupied CPUs)"))
+  }
+
+  test("memory is shared by what runs: the input's pages, Python workers, and the heap") {
+    val laptop = "1 node of 24 GB, 2 cores"
+    def heapOf(workload: Workload) = plan(laptop, workload = workload).executors.head.heapMb
+    val unknown = plan(laptop)
+    val first = unknown.executors.head
+    assert(first.heapMb + first.overheadMb <= (24 << 10) * 3 / 4)
+    assert(heapOf(Workload(None, Some(gigabyte))) > heapOf(Workload.unknown))
+    assert(heapOf(Workload(None, Some(100 * gigabyte))) < heapOf(Workload.unknown))
+    val inPython = plan(laptop, workload = Workload(None, None, python = true))
+    val python = inPython.executors.head
+    assert(python.heapMb < first.heapMb)
+    assert(python.overheadMb == (python.heapMb * 0.4).toLong)
+    assert(inPython.reasons.find(_.decision == "overhead").get.because.contains("Python workers"))
+    val small = plan("1 node of 3 GB, 2 cores").executors.head
+    assert(small.heapMb >= 2048, "a comfortable heap comes first")
   }
 
   test("SQL with memory to spare works off the heap, other work does not") {

@@ -88,8 +88,10 @@ private[spark] object DriversPlan extends Logging {
       asked: Limits
   ): Plan = {
     val kind = conf.get(HearthConfig.WorkloadKind).flatMap(k => WorkloadKind.all.find(_.name == k))
-    val workload =
-      Workload(kind.orElse(said.kind), conf.get(HearthConfig.InputSize).orElse(said.inputBytes))
+    val workload = said.copy(
+      kind = kind.orElse(said.kind),
+      inputBytes = conf.get(HearthConfig.InputSize).orElse(said.inputBytes)
+    )
     val limits = asked.copy(conf = UserSettings.of(conf, sys.env))
     Beside
       .plan(

@@ -1,0 +1,67 @@
+package io.hearth.core.plan
+
+/** Off-heap memory of each executor, in MiB, the same for all: Spark has one setting for it. */
+final private[plan] case class OffHeap(mb: Long, reason: Reason)
+
+private[plan] object OffHeap {
+
+  /** Memory beside the heap below which none is planned. */
+  private val LeastRestMb = 8192L
+
+  private val Guide = "Spark: memory management"
+
+  /**
+   * Half of what is left beside a heap, at most as much as the heap, for SQL and ETL (whose operators
+   * alone work off the heap) where at least 8 GB are left; else what the user set.
+   */
+  def of(fixed: Fixed, workload: Workload, heapsMb: Vector[Long], rooms: Vector[Room]): OffHeap =
+    fixed.offHeapMb match {
+      case Some(asked) => decided(asked.value, s"${asked.name} fixes it", "user")
+      case None =>
+        val rests = heapsMb.zip(rooms).map { case (heap, room) =>
+          room.netMb - fixed.footprintOf(heap)
+        }
+        val tabular = workload.kind.exists(k => k == WorkloadKind.Sql || k == WorkloadKind.Etl)
+        if (tabular && rests.min >= LeastRestMb) {
+          val mb = rests.zip(heapsMb).map { case (rest, heap) => math.min(rest / 2, heap) }.min
+          val size = if (mb == heapsMb.min) "as much as the heap" else "half of what is left"
+          val because =
+            "SQL operators can keep their data off the heap, where the collector does not scan"
+          decided(mb, s"$because; $size", Guide)
+        } else
+          decided(0L, "only for sql and etl, where at least 8 GB are left after the heap", Guide)
+    }
+
+  private def decided(mb: Long, because: String, source: String) =
+    OffHeap(mb, Reason("off-heap", Sizes.show(mb), because, source))
+}
+
+/** Memory of all executors that no process takes, in MiB, for the pages of the files they read. */
+final private[plan] case class PageCache(mb: Long, reason: Reason)
+
+private[plan] object PageCache {
+
+  def of(
+      fixed: Fixed,
+      workload: Workload,
+      heapsMb: Vector[Long],
+      rooms: Vector[Room]
+  ): PageCache = {
+    val mb = heapsMb
+      .zip(rooms)
+      .map { case (heap, room) =>
+        math.max(0L, math.min(room.cacheMb, room.mb - fixed.footprintOf(heap)))
+      }
+      .sum
+    val (because, source) =
+      if (fixed.heapMb.nonEmpty) ("what the fixed heap leaves of it", "user")
+      else if (workload.inputBytes.nonEmpty)
+        ("the input's size, at most a fourth of the executors' memory", "kernel: page cache")
+      else
+        (
+          "a sixth of the executors' memory, as the input is unknown: Spark then has at most 75 % of all",
+          "Spark: hardware provisioning"
+        )
+    PageCache(mb, Reason("page cache", Sizes.show(mb), because, source))
+  }
+}
