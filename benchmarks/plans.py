@@ -6,8 +6,8 @@
 Arms: `defaults`, `spark-submit --master local[*]`; `tuned`, the same as guides say (below);
 `submit`, `hearth submit` without an option; `informed`, with `--workload` and `--input`; two
 executors of equal total heap as `standalone` (a master and two workers that run already),
-`local-cluster`, `unbound` and `bound` (local-numa). On more than one NUMA node also one executor for
-each node, unbound and bound (`nodes-unbound`, `nodes-bound`).
+`local-cluster`, `unbound` and `bound` (local-numa). On more than one NUMA node also one executor
+for each node, unbound and bound (`nodes-unbound`, `nodes-bound`).
 
 `tuned`, written down before anything was measured: a heap of 75 % of the memory that may be used,
 at most 31 GB (Spark's hardware guide, compressed references); ParallelGC; Kryo; three shuffle

@@ -7,21 +7,24 @@ import shlex
 import subprocess
 import sys
 import time
+from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
 
+from hearth.commands import submit
+from hearth.launch import driver_archive
 from hearth.launch.arguments import split_line
 from hearth.launch.compose import composed, fixed_by_master, pass_through_reason
 from hearth.launch.driver_archive import driver_flags
 from hearth.launch.local_dirs import check_local_dirs
 from hearth.launch.plan_file import KEPT_S, write_plan
 from hearth.launch.settings import user_settings
-from hearth.launch.submission import check_application
+from hearth.launch.submission import check_application, prepare
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 from hearth.planner.places import check_spark, hearth_jar, spark_home
-from support import ROOT, Command, check_golden
+from support import ROOT, Command, check_golden, eventually
 
 PLAN = {
     "mode": "partitioned",
@@ -414,6 +417,56 @@ def test_the_flags_of_the_drivers_archive_stand_before_the_users_own() -> None:
     assert made.command.count("--driver-java-options") == 0
     wanted = "spark.driver.extraJavaOptions=-XX:SharedArchiveFile=/a.jsa -Dmine=1"
     assert wanted in made.command
+
+
+def test_archives_are_made_when_the_application_is_over_not_before_and_not_within(
+    tmp_path: Path,
+) -> None:
+    """The process that makes them waits for this one to be over, on idle CPU time, and is alone."""
+    here, over = tmp_path / "made", tmp_path / "over"
+    script = (
+        "import os, sys, time\n"
+        "from pathlib import Path\n"
+        "from hearth.launch import driver_archive as it\n"
+        "def made(*_, make, limit_s, **__):\n"
+        f"    with Path({str(here)!r}).open('a') as file:\n"
+        f"        over = Path({str(over)!r}).exists()\n"
+        "        idle = os.sched_getscheduler(0) == os.SCHED_IDLE\n"
+        "        print(over, idle, make, file=file)\n"
+        "it.driver_flags, it._WAIT_S = made, 0.05\n"
+        "for _ in range(2):\n"
+        "    it.make_afterwards(Path('spark'), 'a.jar', Path('a.jar'))\n"
+        "time.sleep(0.5)\n"
+        f"Path({str(over)!r}).touch()\n"
+    )
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    subprocess.run([sys.executable, "-c", script], check=True, env=environment, timeout=60)
+    eventually("the archives are made", lambda: here.exists() and here.read_text(), 30)
+    assert here.read_text() == "True True True\n"
+
+
+def test_an_application_is_not_held_up_by_archives_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its executors write none at their end, it says when they come; a measured run has them."""
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path))
+    monkeypatch.setattr(driver_archive, "is_missing", lambda *_: True)
+    made = []
+    monkeypatch.setattr(
+        driver_archive, "driver_flags", lambda *_, make, **__: ["-Xarchive"] if make else made
+    )
+    program = tmp_path / "a.py"
+    program.touch()
+    parser = ArgumentParser()
+    submit.add_arguments(parser)
+    parser.add_argument("--debug", action="store_true")
+    without = "spark.hearth.classDataArchive=false"
+    for measured in (False, True):
+        options = submit.parse(parser, ["--executors", "1", "--cores", "1", str(program)])
+        ready = prepare(options, options.line, lambda _: None, measured=measured)
+        assert (without in ready.launch.command) is not measured
+        assert (ready.afterwards is None) is measured
+        assert any("when this application is over" in n for n in ready.launch.notes) != measured
 
 
 def test_a_driver_class_path_of_the_users_own_goes_without_an_archive(

@@ -126,7 +126,7 @@ def _why_native(options: Namespace) -> str | None:
     from hearth.launch.submission import prepare
 
     said: list[dict[str, Any]] = []
-    prepare(options, options.line, said.append)
+    prepare(options, options.line, said.append, measured=False)
     if not said or said[0]["mode"] != "native":
         return None
     because = next(r["because"] for r in said[0]["reasons"] if r["decision"] == "partition")

@@ -39,7 +39,7 @@ def run(options: Namespace) -> int:
     _check(options)
     shape = _show_machine_and_plan(options.debug)
     with working_directory(options.keep, "hearth-demo-") as folder:
-        good = _demonstrate(folder, shape, options.scale, options.rounds)
+        good = _demonstrate(folder, shape, options)
         if options.keep:
             print(f"\nkept in {folder}")
     print("\nAll checks hold." if good else "\nA check failed: see above.")
@@ -109,19 +109,23 @@ def _forced_shape(machine: Document) -> tuple[int, int]:
     return executors, cpus // executors
 
 
-def _demonstrate(folder: Path, shape: list[str], scale: float, rounds: int) -> bool:
+def _demonstrate(folder: Path, shape: list[str], options: Namespace) -> bool:
     from hearth.demo.data import copy_texts, generate_tables, write_queries
     from hearth.demo.runs import Demonstration
     from hearth.model.sizes import show_bytes
 
     _title("Data")
+    scale = options.scale
     size = generate_tables(scale, folder / "tables")
     write_queries(scale, folder / "queries")
     print(f"  TPC-H at scale {scale:g} by tpchgen-cli: {show_bytes(size)} of Parquet", flush=True)
     number = copy_texts(folder / "texts")
     print(f"  {number} licence texts from Debian's base-files for the word count")
+    rounds = options.rounds
     _title(f"Runs, in turn: {rounds} bound by hearth, {rounds} under plain local[*]")
-    bound, plain = run_in_turn(Demonstration(folder, shape).run, rounds)
+    demonstration = Demonstration(folder, shape)
+    demonstration.make_archives(options.debug)
+    bound, plain = run_in_turn(demonstration.run, rounds)
     placed = _show_placement(folder / "state", bound)
     right = _show_results(folder, [*bound, *plain])
     _show_times(bound, plain)

@@ -44,7 +44,7 @@ def run(options: Namespace) -> int:
     """Runs and records the application; returns its exit code."""
     from hearth.launch.profiling import profile
 
-    submission = prepare(options, options.line, show_plan)
+    submission = prepare(options, options.line, show_plan, measured=True)
     for note in submission.launch.notes:
         print(f"hearth: {note}", file=sys.stderr)
     sys.stderr.flush()

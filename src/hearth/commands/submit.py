@@ -57,12 +57,14 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 def run(options: Namespace) -> int:
     """Becomes spark-submit, whose exit code is the application's; a dry run comes back."""
     _use_kept_choice(options)
-    submission = prepare(options, options.line, show_plan)
+    submission = prepare(options, options.line, show_plan, measured=False)
     launch = submission.launch
     for note in launch.notes:
         print(f"hearth: {note}", file=sys.stderr)
     if not options.dry_run:
         sys.stderr.flush()
+        if submission.afterwards is not None:
+            submission.afterwards()
         os.execvpe(launch.command[0], launch.command, {**os.environ, **launch.environment})
     text = launch.shell_text(Redaction.of(submission.settings))
     print(text)

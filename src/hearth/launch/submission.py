@@ -29,27 +29,39 @@ from hearth.planner.request import plan_request
 
 #: What stands for Spark's own programs where an application is named.
 _NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
+_LATER = (
+    "Spark starts faster from the next time on: class-data archives are made when this application "
+    "is over, on idle CPU time"
+)
 
 
 @dataclass(frozen=True)
 class Submission:
     """What to run: the command, the user's own settings, the master, the plan if hearth plans.
 
-    master is None if none was given and Spark takes its default.
+    master is None if none was given and Spark takes its default. afterwards: called just before the
+    application starts, where something is to be made when it is over.
     """
 
     launch: compose.Launch
     settings: dict[str, str]
     master: str | None
     plan: dict[str, Any] | None
+    afterwards: Callable[[], None] | None = None
 
 
 def prepare(
-    options: Namespace, line: SubmitLine, show_plan: Callable[[dict[str, Any]], None]
+    options: Namespace,
+    line: SubmitLine,
+    show_plan: Callable[[dict[str, Any]], None],
+    *,
+    measured: bool,
 ) -> Submission:
     """Plans if hearth plans, and composes the command; `show_plan` is called with the plan.
 
-    options: those of `add_submit_arguments`, with `dry_run` and `debug`. Raises UserError.
+    options: those of `add_submit_arguments`, with `dry_run` and `debug`. measured: whether missing
+    class-data archives are made first, so that the run is like all later ones; else they are made
+    when it is over. Raises UserError.
     """
     home = places.spark_home()
     spark_submit = home / "bin" / "spark-submit"
@@ -66,17 +78,22 @@ def prepare(
     _check(line, settings)
     check_local_dirs(settings, os.environ)
     notes = _take_variables(line, settings)
+    options.python = line.application[0].endswith(".py")
     plan = _plan(options, settings, master)
     if not options.dry_run:
         check_application(line.application[0])
     show_plan(plan)
     additions, jar = _additions(options, plan)
-    flags = _driver_flags(options, line, settings, jar)
+    flags, afterwards = _archives(options, line, settings, jar, measured)
+    if afterwards is not None and "spark.hearth.classDataArchive" not in settings:
+        # Its executors would write theirs before the application may end.
+        additions["spark.hearth.classDataArchive"] = "false"
     launch = compose.composed(spark_submit, line, settings, plan, additions, jar, flags)
     launch = handed_over(launch, line, places.state_home())
     launch.environment.update(_python(settings))
     launch.notes.extend([*notes, *_idle(options, plan), *late_options(line)])
-    return Submission(launch, settings, plan["master"], plan)
+    launch.notes.extend([_LATER] if afterwards else [])
+    return Submission(launch, settings, plan["master"], plan, afterwards)
 
 
 def _check(line: SubmitLine, settings: dict[str, str]) -> None:
@@ -162,18 +179,27 @@ def _additions(options: Namespace, plan: dict[str, Any]) -> tuple[dict[str, str]
     return additions, places.hearth_jar()
 
 
-def _driver_flags(
-    options: Namespace, line: SubmitLine, settings: dict[str, str], jar: Path | None
-) -> list[str]:
-    """For the driver's class-data archive, unless the user wants none; a dry run makes none."""
-    if jar is None or settings.get("spark.hearth.classDataArchive", "true").lower() != "true":
-        return []
-    from hearth.launch.driver_archive import driver_flags
+def _archives(
+    options: Namespace,
+    line: SubmitLine,
+    settings: dict[str, str],
+    jar: Path | None,
+    measured: bool,
+) -> tuple[list[str], Callable[[], None] | None]:
+    """The driver's flags for its class-data archive, and what makes a missing one later.
 
-    path = compose.class_path(line, settings, jar)
-    return driver_flags(
-        places.spark_home(), path, jar, make=not options.dry_run, debug=options.debug
-    )
+    Neither where the user wants none; a dry run makes none.
+    """
+    if jar is None or settings.get("spark.hearth.classDataArchive", "true").lower() != "true":
+        return [], None
+    from hearth.launch import driver_archive
+
+    home, path = places.spark_home(), compose.class_path(line, settings, jar)
+    flags = driver_archive.driver_flags(home, path, jar, make=measured, debug=options.debug)
+    later = not (flags or measured or options.dry_run)
+    if later and driver_archive.is_missing(home, path, jar):
+        return [], lambda: driver_archive.make_afterwards(home, path, jar)
+    return flags, None
 
 
 def _python(settings: dict[str, str]) -> dict[str, str]:

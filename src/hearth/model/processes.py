@@ -1,5 +1,6 @@
 """Processes by identity: a process id alone may have been reused."""
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -37,3 +38,24 @@ def die_with(parent: int) -> Callable[[], None]:
             os._exit(1)
 
     return ask
+
+
+def detached(work: Callable[[], None]) -> None:
+    """Does `work` in a process that outlives this one: in a session of its own, without input and
+    output, on CPU time that nobody else wants (sched(7), SCHED_IDLE).
+    """
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()
+        if os.fork() == 0:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for stream in range(3):
+                os.dup2(nothing, stream)
+            with contextlib.suppress(OSError):
+                os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+            work()
+    finally:
+        os._exit(0)

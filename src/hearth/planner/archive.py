@@ -77,7 +77,7 @@ def prepared(training: Training, debug: bool) -> Path | None:
         )
         return None
     refusal = _place(training, "failed")
-    if refusal.is_file() and time.time() - refusal.stat().st_mtime < _REFUSED_S:
+    if _is_fresh(refusal):
         why = refusal.read_text(errors="replace").strip()
         _note(debug, f"no class-data archive: {why} (delete {refusal})")
         return None
@@ -92,6 +92,15 @@ def prepared(training: Training, debug: bool) -> Path | None:
         _note(debug, f"no class-data archive: {reason}")
         return None
     return existing(training)
+
+
+def is_missing(training: Training) -> bool:
+    """Whether there is none and making one has not failed lately."""
+    return not (_parted() or existing(training) or _is_fresh(_place(training, "failed")))
+
+
+def _is_fresh(refusal: Path) -> bool:
+    return refusal.is_file() and time.time() - refusal.stat().st_mtime < _REFUSED_S
 
 
 def existing(training: Training) -> Path | None:
