@@ -6,6 +6,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +227,14 @@ def test_top_down_bars_and_the_regions_of_bandwidth_are_drawn_in_a_browser(
     words = shown.locator("#counters0 details").inner_text()
     assert "310 x loads from remote DRAM / cycles (Awan 2016, formula 2)" in words
     assert "not available: loads from local DRAM: none of its events was tried" in words
+
+
+def test_a_run_in_one_jvm_has_no_executors_and_its_page_says_so() -> None:
+    run = constructed.analysis(tasks=4)
+    assert "<dt>executors</dt><dd>2</dd>" in page([run])
+    driver = replace(run.executors[0], id="driver", role="driver")
+    alone = page([replace(run, executors=[driver])])
+    assert "<dt>executors</dt><dd>none: tasks ran in the driver</dd>" in alone
 
 
 def test_a_comparison_of_too_few_runs_shows_its_ratio_without_an_interval() -> None:

@@ -44,7 +44,8 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
     """
     sources = Sources()
     for name in names:
-        directory = None if name == LAST else _directory(name, state_home)
+        named_here = name != LAST
+        directory = _directory(name, state_home) if named_here else None
         if directory is not None and (directory / "comparison.json").is_file():
             if sources.comparison is not None:
                 raise UserError(f"'{name}' is a second comparison: report one at a time")
@@ -59,7 +60,7 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
             sources.characterisation = read_characterisation(state_home, directory)
         elif directory is not None and (directory / "record.json").is_file():
             sources.analyses.append(analyse(directory))
-        elif name != LAST and Path(name).exists():
+        elif named_here and Path(name).exists():
             sources.analyses.append(analyse_event_log(Path(name)))
         else:
             sources.analyses.append(analyse(find_record(state_home, name).directory))
