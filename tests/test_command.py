@@ -11,7 +11,8 @@ from hearth.cli import command_names, command_parser
 from support import Command
 
 COMMANDS = ("bench", "cache", "characterise", "compare", "demo", "gather", "install", "jar", "plan")
-COMMANDS += ("profile", "report", "run", "runs", "status", "submit", "topology", "uninstall")
+COMMANDS += ("profile", "report", "run", "runs", "status", "submit", "topology", "tune")
+COMMANDS += ("uninstall",)
 
 
 def test_every_command_is_listed_with_the_first_line_of_its_help(hearth: Command) -> None:

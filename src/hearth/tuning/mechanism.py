@@ -1,0 +1,119 @@
+"""Why a configuration is fast or slow: completion time of an imagined application.
+
+An application is a draw of parameters from ranges that the published studies and the general
+behaviour of JVMs give; none is fitted to a table. The model of one draw is coarse. Many draws
+together say which configurations may be good, and which are good together.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearth.tuning.space import Cell, Machine
+
+Array = NDArray[np.float64]
+#: Draws of the parameters: a power of two, for Sobol's sequence.
+DRAWS = 1024
+
+#: From least to most, uniform in the logarithm, and why.
+RANGES: dict[str, tuple[float, float]] = {
+    # t threads of a core do t**x of the work of one. Two: 1.39 times (Awan et al. 2016), x = 0.48;
+    # eight of POWER8: between 1.2 and 2.8 times.
+    "smt_exponent": (0.1, 0.5),
+    # Threads of one JVM wait for each other (Gunther's universal scalability law): a JVM never does
+    # the work of more than 1/x threads. One JVM of 24 cores lost up to 36 % to four of 6, x = 0.02
+    # (Awan et al. 2016); one of 120 gained little beyond 60
+    # (Kyong et al. 2017).
+    "jvm_contention": (0.005, 0.08),
+    # ... and lose by telling each other (collector, cache lines): the peak is at 1/sqrt(x) threads.
+    "jvm_coherence": (1e-5, 2e-3),
+    # The machine's memory serves this many busy cores, as a share of its cores: 24 cores stayed
+    # below 40 % of what memory sustains (Awan et al. 2016), or saturated it (Baig et al. 2018).
+    "bandwidth_cores": (0.5, 4.0),
+    # Loss when every hardware thread has a task: scheduling, shared caches, remote access.
+    "crowding": (0.005, 0.2),
+    # What runs on one thread (driver, last stage), as a share of the work.
+    "serial": (0.001, 0.08),
+    # Starting and feeding as many executors as cores, as a share of the work ...
+    "executor_cost": (0.0005, 0.02),
+    # ... growing with this power of their number: 1 is starting them, 2 is all talking to all.
+    "executor_exponent": (1.0, 2.2),
+    # Live data as a share of the machine's memory; what a task slot needs (GB).
+    "live_share": (0.005, 0.3),
+    "slot_gb": (0.05, 1.0),
+    # Time collecting, relative to working, where half of a heap is live.
+    "collecting": (0.01, 0.2),
+    # Tasks of a stage per hardware thread, and how alike they are (0: waves blur, 1: waves show).
+    "tasks_per_thread": (0.5, 8.0),
+    "wave": (0.02, 0.8),
+}
+#: A jittered prior's ranges move by up to this power of two.
+_JITTER = 0.6
+
+
+def jittered(seed: int) -> dict[str, tuple[float, float]]:
+    """Other ranges, each moved up or down by up to half again: is a result due to one choice?"""
+    shift = 2 ** np.random.default_rng(seed).uniform(-_JITTER, _JITTER, len(RANGES))
+    return {
+        name: (least * by, most * by)
+        for (name, (least, most)), by in zip(RANGES.items(), shift.tolist(), strict=True)
+    }
+
+
+def draw(number: int, seed: int, ranges: dict[str, tuple[float, float]]) -> Array:
+    """Parameters of `number` (a power of two) imagined applications: number x len(RANGES)."""
+    from scipy.stats import qmc
+
+    unit = qmc.Sobol(len(ranges), seed=seed).random(number)
+    low, high = (np.log([span[end] for span in ranges.values()]) for end in (0, 1))
+    found: Array = np.exp(low + unit * (high - low))
+    return found
+
+
+def log_times(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array:
+    """Logarithm of completion time, up to the application's size: draws x cells."""
+    one = {name: parameters[:, [at]] for at, name in enumerate(RANGES)}
+    workers = np.array([cell.workers for cell in cells], float)
+    cores = np.array([cell.cores_per_worker for cell in cells], float)
+    memory = np.array([cell.memory_per_worker_gb for cell in cells], float)
+    slots = workers * cores
+    rate = workers * _of_jvm(one, cores)
+    rate = rate * _of_cores(one, machine, slots) / slots
+    bandwidth = one["bandwidth_cores"] * machine.cores
+    rate = (rate**-3 + bandwidth**-3) ** (-1 / 3)
+    rate = rate / (1 + one["crowding"] * slots / machine.threads)
+    tasks = np.maximum(one["tasks_per_thread"] * machine.threads, 1)
+    waves = np.ceil(tasks / slots) * slots / tasks
+    work = (1 + one["wave"] * (waves - 1)) / rate
+    work = work * (1 + _collecting(one, machine, workers, cores, memory))
+    executors = one["executor_cost"] * (workers / machine.cores) ** one["executor_exponent"]
+    found: Array = np.log(work + one["serial"] + executors)
+    return found
+
+
+def _of_jvm(one: dict[str, Array], cores: Array) -> Array:
+    """Work of a JVM's threads, in threads that never wait for each other."""
+    wait = one["jvm_contention"] * (cores - 1)
+    tell = one["jvm_coherence"] * cores * (cores - 1)
+    found: Array = cores / (1 + wait + tell)
+    return found
+
+
+def _of_cores(one: dict[str, Array], machine: Machine, slots: Array) -> Array:
+    """Work of the machine's cores under so many tasks, in cores that run one thread."""
+    running = np.minimum(slots, machine.threads)
+    a_core = running / machine.cores
+    found: Array = np.where(
+        a_core <= 1, running, machine.cores * np.maximum(a_core, 1) ** one["smt_exponent"]
+    )
+    return found
+
+
+def _collecting(
+    one: dict[str, Array], machine: Machine, workers: Array, cores: Array, memory: Array
+) -> Array:
+    live = one["live_share"] * machine.memory_gb / workers + one["slot_gb"] * cores
+    share = np.minimum(live / memory, 0.95)
+    found: Array = one["collecting"] * share / (1 - share)
+    return found
