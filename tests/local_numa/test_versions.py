@@ -47,7 +47,12 @@ def test_hearth_submit_runs_a_query_on_bound_executors(elsewhere: Site) -> None:
 
 
 def test_a_killed_executor_is_replaced_and_its_shuffle_is_read_from_files(elsewhere: Site) -> None:
-    outcome = elsewhere.run("shuffle.py", spark__ui__enabled="true", spark__ui__port="0")
+    outcome = elsewhere.run(
+        "shuffle.py",
+        spark__ui__enabled="true",
+        spark__ui__port="0",
+        spark__hearth__classDataArchive="false",
+    )
     report = outcome.report
     assert report["right"]
     assert report["executors"] == 2
@@ -65,6 +70,12 @@ def test_dynamic_allocation_gives_executors_back_and_gets_them_again(elsewhere: 
         spark__dynamicAllocation__enabled="true",
         spark__dynamicAllocation__minExecutors="0",
         spark__dynamicAllocation__executorIdleTimeout="2s",
+        spark__hearth__classDataArchive="false",
+        timeout=480,
     )
-    assert outcome.report == {"most": 2, "idle": 0, "counts": [12, 12, 12], "again": 2}
+    report = outcome.report
+    # On a busy machine one may be idle for 2 s while the other works.
+    assert (report["idle"], report["counts"]) == (0, [12, 12, 12])
+    assert 1 <= report["most"] <= 2 and 1 <= report["again"] <= 2
+    assert len(list((elsewhere.only_run() / "executors").iterdir())) > report["most"]
     assert elsewhere.leftovers() == []
