@@ -70,12 +70,12 @@ def test_the_controllers_events_are_those_that_the_kernel_names(tmp_path: Path) 
 
 def test_a_count_by_socket_is_read_from_csv_and_from_json() -> None:
     csv = "     1.001,S1,1,12.50,MiB,uncore_imc_0/cas_count_read/,1001,100.00,,"
-    told = (
+    json_line = (
         '{"interval" : 1.001, "socket" : "S1", "aggregate-number" : 1, "counter-value" : "12.50",'
         ' "unit" : "MiB", "event" : "uncore_imc_0/cas_count_read/", "event-runtime" : 1001,'
         ' "pcnt-running" : 100.00}'
     )
-    for line in (csv, told):
+    for line in (csv, json_line):
         reading = parse_perf_line(line)
         assert reading is not None
         assert (reading.domain, reading.value, reading.unit) == ("S1", 12.5, "MiB")
@@ -142,9 +142,9 @@ def test_the_survey_tells_the_cpus_of_each_domain(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         for name in ("mbm_total_bytes", "mbm_local_bytes"):
             (folder / name).write_text("7\n")
-    (row,) = [row for row in survey(roots) if row["name"] == "bandwidth"]
-    assert (row["status"], row["source"]) == ("on", "resctrl")
-    assert row["domains"] == {"L3:00": "0-1", "L3:01": "2-3"}
+    (row,) = [row for row in survey(roots) if row.name == "bandwidth"]
+    assert (row.status, row.source) == ("on", "resctrl")
+    assert row.domains == {"L3:00": "0-1", "L3:01": "2-3"}
     without = BandwidthProbe(machine(tmp_path / "imc", IMC))
     assert without.domains() == {"S0": "0-1", "S1": "2-3"}
 
@@ -236,11 +236,11 @@ def test_the_time_axis_has_shares_where_they_are_known_and_rates_of_the_other_no
 
 
 def test_this_machine_counts_its_bandwidth_or_says_why_not() -> None:
-    (row,) = [row for row in survey(Roots()) if row["name"] == "bandwidth"]
-    if row["status"] == "absent":
-        assert len(row["reason"]) > 30
+    (row,) = [row for row in survey(Roots()) if row.name == "bandwidth"]
+    if row.status == "absent":
+        assert len(row.reason) > 30
         return
-    assert row["domains"]
+    assert row.domains
     probe = BandwidthProbe(Roots())
     first, last = sampled(probe, 2)
     assert set(first) == set(last), sys.platform

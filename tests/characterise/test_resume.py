@@ -9,6 +9,7 @@ from hearth.experiments.characterisation import Asked, Characterisation, Setting
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.questions import Question
 from hearth.measure.record import RecordWriter
+from hearth.measure.shapes import Launched
 from hearth.model.errors import UserError
 
 
@@ -25,9 +26,7 @@ class Quick:
         if len(self.runs) == self.interrupted:
             raise KeyboardInterrupt
         self.runs.append(turn)
-        head = {"probes": [], "master": "x", "machine_settings": {}, "versions": {},
-                "cpus_of_node": {}, "machine": {"allowed": {"cpus": "0-1"}}}  # fmt: skip
-        RecordWriter.create(record, "quick", head).finish("finished", 0, 1.0)
+        RecordWriter.create(record, "quick", Launched(master="x")).finish("finished", 0, 1.0)
         return Outcome(turn, seconds=1.0, record=record.name)
 
 

@@ -12,7 +12,7 @@ from hearth.experiments.comparison import Comparison, read_comparison, run
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.verdict import compared
 from hearth.measure.record import Record, RecordWriter
-from hearth.measure.shapes import Head
+from hearth.measure.shapes import Head, Launched
 from hearth.model.documents import typed
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent
@@ -45,9 +45,7 @@ class Quick:
 
     def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
         self.count += 1
-        head = {"probes": [], "master": "x", "machine_settings": {}, "versions": {},
-                "cpus_of_node": {}, "machine": {"allowed": {"cpus": "0-1"}}}  # fmt: skip
-        RecordWriter.create(record, "quick", head).finish("finished", 0, 1.0)
+        RecordWriter.create(record, "quick", Launched(master="x")).finish("finished", 0, 1.0)
         failed = arm.name == self.failing and self.count > 4
         if failed:
             return Outcome(turn, failure="ended with 1: out of memory", record=record.name)
@@ -112,10 +110,10 @@ def test_a_failing_application_gives_no_verdict_and_an_exit_code_that_tells(
     words = ("--arms", "native,bound", "--repeat", "2", "--warmup", "0", "--keep", "--json")
     done = hearth("compare", *words, *FORCED, application(tmp_path, "import sys; sys.exit(3)\n"))
     assert done.returncode == 1
-    told = json.loads(done.stdout)
-    assert told["verdict"]["choice"] is None
-    assert told["verdict"]["sentence"].startswith("No verdict: native never finished")
-    assert any("native failed and was not run again" in why for why in told["verdict"]["why"])
+    document = json.loads(done.stdout)
+    assert document["verdict"]["choice"] is None
+    assert document["verdict"]["sentence"].startswith("No verdict: native never finished")
+    assert any("native failed and was not run again" in why for why in document["verdict"]["why"])
     outcomes = only_comparison(tmp_path / "state").outcomes
     assert [o.repetition for o in outcomes] == [0, 0]
     assert all(str(o.failure).startswith("ended with 3") for o in outcomes)

@@ -402,10 +402,10 @@ def test_a_damaged_characterisation_is_named_or_read_without_the_damaged_lines(
     keys = ("subject", "key", "title", "source", "notes", "reason")
     lines = []
     for question in whole["questions"]:
-        told = {key: question[key] for key in keys if key in question}
+        answer = {key: question[key] for key in keys if key in question}
         if "comparison" in question:
             of = question["comparison"]
-            told["comparison"] = of["id"]
+            answer["comparison"] = of["id"]
             place = tmp_path / "comparisons" / of["id"]
             runs = [
                 {"arm": arm["name"], "repetition": number, "record": "r", "seconds": seconds,
@@ -415,7 +415,7 @@ def test_a_damaged_characterisation_is_named_or_read_without_the_damaged_lines(
             ]  # fmt: skip
             files[place / "comparison.json"] = json.dumps(of).encode()
             files[place / "runs.jsonl"] = b"".join(json.dumps(r).encode() + b"\n" for r in runs)
-        lines.append(json.dumps(told).encode() + b"\n")
+        lines.append(json.dumps(answer).encode() + b"\n")
     here = tmp_path / "characterisations" / "c"
     files[here / "characterisation.json"] = json.dumps(whole).encode()
     files[here / "questions.jsonl"] = b"".join(lines)
@@ -440,7 +440,7 @@ def test_a_damaged_series_is_named_or_read_without_the_damaged_cases(tmp_path: P
     def read() -> None:
         results = series.read(file)
         document = result_document(results)
-        show_rows(document["rows"], document["warnings"], results.series["settings"], SCREEN)
+        show_rows(document["rows"], document["warnings"], results.series.settings, SCREEN)
         is_good(results)
 
     try_all(file, b"".join(json.dumps(line).encode() + b"\n" for line in lines), of_lines, read)

@@ -18,6 +18,7 @@ from hearth.experiments.comparison import Comparison, read_comparison
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.launch.plan_file import write_plan
 from hearth.measure.record import RecordWriter, list_records, new_directory, read_record
+from hearth.measure.shapes import Launched
 from hearth.model.documents import read_lines
 from hearth.model.errors import UserError
 from support import Command, require
@@ -81,7 +82,7 @@ def test_a_profile_whose_disk_fills_ends_with_the_applications_code_and_a_readab
 
 
 def test_of_a_record_on_a_full_disk_the_end_is_kept_and_what_is_lost_is_said(small: Path) -> None:
-    writer = RecordWriter.create(new_directory(small, "job"), "job", {"master": "local[2]"})
+    writer = RecordWriter.create(new_directory(small, "job"), "job", Launched(master="local[2]"))
     for number in range(100):
         writer.append("samples/process.jsonl", {"number": number})
     fill(small)
@@ -100,7 +101,7 @@ def test_of_a_record_on_a_full_disk_the_end_is_kept_and_what_is_lost_is_said(sma
 
 
 def test_rows_after_one_that_did_not_fit_are_whole(small: Path) -> None:
-    writer = RecordWriter.create(new_directory(small, "job"), "job", {"master": "local[2]"})
+    writer = RecordWriter.create(new_directory(small, "job"), "job", Launched(master="local[2]"))
     full = fill(small)
     while not writer.lost:  # the last one fits in part
         writer.append("samples/process.jsonl", {"pad": "x" * 300})
@@ -114,7 +115,7 @@ def test_rows_after_one_that_did_not_fit_are_whole(small: Path) -> None:
 def test_a_record_is_not_begun_where_its_end_would_not_fit(small: Path) -> None:
     os.truncate(fill(small), 270 << 10)
     with pytest.raises(UserError, match=r"the record cannot be written .* No space left"):
-        RecordWriter.create(new_directory(small, "job"), "job", {"master": "local[2]"})
+        RecordWriter.create(new_directory(small, "job"), "job", Launched(master="local[2]"))
 
 
 def test_runs_of_a_comparison_count_that_a_full_disk_does_not_take(

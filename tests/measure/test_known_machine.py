@@ -8,6 +8,7 @@ import pytest
 
 from hearth.launch.machine_reading import MachineReading
 from hearth.measure.record import RecordWriter, new_directory
+from hearth.measure.shapes import Launched
 from hearth.planner.known_machine import KnownMachine
 
 SETTINGS = {"smt": {"value": "on"}}
@@ -83,7 +84,9 @@ def test_where_the_kernel_tells_no_boot_nothing_is_taken_for_known(root: Path) -
 
 def test_a_second_run_has_its_machine_at_once_and_reads_nothing(root: Path, tmp_path: Path) -> None:
     def record(name: str, answer: str) -> dict:
-        writer = RecordWriter.create(new_directory(tmp_path, name), name, {"master": "local[2]"})
+        writer = RecordWriter.create(
+            new_directory(tmp_path, name), name, Launched(master="local[2]")
+        )
         reading = MachineReading(writer, ["sh", "-c", answer], KnownMachine(SETTINGS, root))
         reading.look(final=True)
         return json.loads((writer.directory / "machine.json").read_text())

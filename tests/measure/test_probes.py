@@ -29,6 +29,7 @@ from hearth.measure.probes.system import SystemProbe
 from hearth.measure.probes.threads import ThreadProbe, kind_of
 from hearth.measure.record import RecordWriter
 from hearth.measure.sampler import Schedule
+from hearth.measure.shapes import Launched
 from hearth.model.processes import start_ticks
 from support import eventually, require
 
@@ -379,14 +380,14 @@ def test_resctrl_counts_by_cache_and_an_unavailable_counter_is_left_out(tmp_path
 
 
 def test_each_probe_tells_that_it_works_or_why_not() -> None:
-    rows = {row["name"]: row for row in survey(Roots())}
+    rows = {row.name: row for row in survey(Roots())}
     assert list(rows) == [
         *("system", "process", "memory", "threads", "network", "disk"),
         *("scheduler", "counters", "bandwidth"),
     ]
     for row in rows.values():
-        assert (row["status"] == "absent") == bool(row["reason"])
-        assert row["cost"]
+        assert (row.status == "absent") == bool(row.reason)
+        assert row.more["cost"]
 
 
 def test_without_perf_the_counters_are_absent_with_what_to_install() -> None:
@@ -560,7 +561,8 @@ def test_the_sampler_ends_what_the_driver_left_when_its_owner_is_gone(tmp_path: 
     assert driver.stdout is not None
     grandchild = int(driver.stdout.readline())
     ticks = start_ticks(grandchild)
-    head = {"probes": [row for row in survey(Roots()) if row["name"] == "process"], "master": "x"}
+    probes = [row for row in survey(Roots()) if row.name == "process"]
+    head = Launched(probes=probes, master="x")
     writer = RecordWriter.create(tmp_path / "records" / f"r-{driver.pid}-{ticks}", "x", head)
     sampler = subprocess.Popen(
         [sys.executable, "-c", SAMPLER, str(writer.directory), str(driver.pid)],

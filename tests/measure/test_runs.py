@@ -14,7 +14,7 @@ from hearth.measure.record import (
     new_directory,
     read_record,
 )
-from hearth.measure.shapes import Machine
+from hearth.measure.shapes import Launched, Machine
 from hearth.model.documents import read_lines
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent
@@ -26,7 +26,7 @@ LONG_GONE = {"pid": 1, "start_ticks": 1}
 
 def made(state: Path, name: str, end: int | None = 0, owner: dict | None = None) -> RecordWriter:
     """A record as a run leaves it; `end` is its exit code, None where nobody wrote the end."""
-    head = {"master": "local[2]", "arm": None, "probes": []}
+    head = Launched(master="local[2]")
     writer = RecordWriter.create(new_directory(state, name), name, head)
     if owner is not None:
         file = writer.directory / "record.json"

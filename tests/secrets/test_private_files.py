@@ -19,6 +19,7 @@ from hearth.launch.arguments import split_line
 from hearth.launch.choices import keep_choice
 from hearth.launch.plan_file import write_plan
 from hearth.measure.record import RecordWriter, new_directory, write_document
+from hearth.measure.shapes import Launched
 from hearth.model.private import open_private, ours, private_directory, write_private
 from hearth.planner import archive
 from hearth.report.html.page import write_page
@@ -43,7 +44,7 @@ def test_records_plans_choices_comparisons_and_pages_are_private_under_any_umask
     tmp_path: Path, umask: int
 ) -> None:
     state = tmp_path / "not" / "there" / "state"
-    writer = RecordWriter.create(new_directory(state, "app"), "app", {"machine_settings": {}})
+    writer = RecordWriter.create(new_directory(state, "app"), "app", Launched())
     writer.append("samples/process.jsonl", {"pid": 1})
     writer.warn("what", "remedy")
     writer.finish("finished", 0, 1.0)
@@ -61,7 +62,7 @@ def test_directories_that_an_earlier_hearth_left_open_are_closed(tmp_path: Path)
     records = tmp_path / "records"
     (records / "old").mkdir(parents=True)
     records.chmod(0o755)
-    RecordWriter.create(new_directory(tmp_path, "app"), "app", {})
+    RecordWriter.create(new_directory(tmp_path, "app"), "app", Launched())
     assert stat.S_IMODE(records.stat().st_mode) == 0o700
 
 

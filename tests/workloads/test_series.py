@@ -1,6 +1,7 @@
 """A series: its order, its file, what goes on and what is refused, its table."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from hearth.experiments import series as running
 from hearth.experiments.journal import Journal
 from hearth.experiments.outcome import Turn
 from hearth.experiments.series import Results, Series, read, read_case
+from hearth.experiments.shapes import SeriesHead
 from hearth.experiments.summary import doubted, is_good, result_document
+from hearth.model.documents import typed
 from hearth.model.errors import UserError
 from hearth.report.bench import show_rows
 from hearth.report.terminal import Screen
@@ -212,7 +215,7 @@ def test_the_table_has_medians_spread_and_ratios_of_the_runs_that_count(tmp_path
 
 def test_the_table_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> None:
     kept = constructed(tmp_path)
-    text = "\n".join(show_rows(rows(kept), [], kept.series["settings"], Screen(200)))
+    text = "\n".join(show_rows(rows(kept), [], kept.series.settings, Screen(200)))
     lines = [line.split() for line in text.splitlines()]
     assert ["alpha", "local[2]", "4.00", "2.00-6.00", "-", "-", "checked"] in lines
     assert "1.00-3.00   0.50  [0.50, 0.50]  checked" in text
@@ -224,7 +227,7 @@ def test_the_table_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> N
 
 def test_a_single_run_says_that_it_has_no_spread(tmp_path: Path) -> None:
     kept = results(tmp_path, case("alpha", "local[2]", 0, 1.0), repeat=1, warmup=0)
-    text = "\n".join(show_rows(rows(kept), [], kept.series["settings"], Screen(200)))
+    text = "\n".join(show_rows(rows(kept), [], kept.series.settings, Screen(200)))
     assert "one run" in text
     assert "--repeat 10" in text
 
@@ -259,7 +262,7 @@ def test_a_stream_that_fell_behind_once_did_not_keep_up(tmp_path: Path) -> None:
         "kept_up": False,
     }
     assert shown[1]["stream"]["processing_ms"] is None
-    text = "\n".join(show_rows(shown, [], kept.series["settings"], Screen(200)))
+    text = "\n".join(show_rows(shown, [], kept.series.settings, Screen(200)))
     assert "4,000       7  100 ms  300 ms  20 ms  no" in text
     assert "none" in text, "a figure that was not measured is none, never zero"
 
@@ -274,7 +277,7 @@ def test_a_job_whose_machine_was_not_at_rest_is_named_with_what_to_do(tmp_path: 
     kept = results(tmp_path, *cases)
     (warning,) = doubted(kept)
     assert (warning["label"], warning["kind"]) == ("alpha", "drift")
-    lines = show_rows(rows(kept), [warning], kept.series["settings"], Screen(200))
+    lines = show_rows(rows(kept), [warning], kept.series.settings, Screen(200))
     assert any(
         line.startswith("  warning: alpha: from the first run to the last") for line in lines
     )
@@ -285,7 +288,7 @@ def test_three_masters_share_the_error_of_a_job(tmp_path: Path) -> None:
     times = {"local[2]": (1.0, 1.1, 1.2, 1.0), "local-numa[2x1]": (0.9, 0.8, 1.0, 0.9)}
     cases = [case("alpha", m, n, s) for m, all_s in times.items() for n, s in enumerate(all_s)]
     two = results(tmp_path, *cases)
-    series = {**two.series, "masters": [*times, "local[1]"]}
+    series = replace(two.series, masters=[*times, "local[1]"])
     three = Results(two.journal, series, two.outcomes)
     (narrow, wide) = (rows(kept)[1]["ratio"]["interval"] for kept in (two, three))
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
@@ -294,7 +297,7 @@ def test_three_masters_share_the_error_of_a_job(tmp_path: Path) -> None:
 def test_the_worked_example_is_what_its_own_cases_give(tmp_path: Path) -> None:
     example = json.loads((ROOT / "contract" / "examples" / "bench-result.json").read_text())
     cases = [read_case(line) for line in example["cases"]]
-    kept = Results(Journal(tmp_path / "none"), example["series"], cases)
+    kept = Results(Journal(tmp_path / "none"), typed(example["series"], SeriesHead), cases)
     assert result_document(kept) == example
 
 

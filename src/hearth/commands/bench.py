@@ -128,5 +128,5 @@ def _show(results: "Results", as_json: bool) -> None:
     if as_json:
         print(json.dumps(document, indent=2))
         return
-    settings = results.series["settings"]
+    settings = results.series.settings
     print("\n".join(show_rows(document["rows"], document["warnings"], settings, Screen.of())))

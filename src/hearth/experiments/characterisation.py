@@ -6,8 +6,8 @@ say is derived from both and stored in neither, so that after kill -9 all finish
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,11 @@ from hearth.experiments.following import Following
 from hearth.experiments.journal import REMEDY, Journal, begin_directory
 from hearth.experiments.outcome import Turn
 from hearth.experiments.questions import Question
-from hearth.experiments.shapes import CharacterisationHead, QuestionLine
+from hearth.experiments.shapes import CharacterisationHead, CharacterisationSettings, Line
 from hearth.experiments.subjects import Subject
 from hearth.experiments.verdict import compared as what_it_says
 from hearth.measure.record import new_name
-from hearth.model.documents import read_document
+from hearth.model.documents import read_typed, to_json
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 
@@ -73,39 +73,15 @@ class Settings:
         return sum(len(self.turns(a.subject, q)) for a in asked for q in a.questions)
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line of the journal: a question, with its comparison or why it could not be asked."""
-
-    subject: str
-    key: str
-    title: str
-    source: str
-    notes: Sequence[str]
-    comparison: str | None = None
-    reason: str | None = None
-
-    @staticmethod
-    def of(subject: Subject, question: Question) -> "Line":
-        notes = question.notes
-        return Line(subject.name, question.key, question.title, question.source, notes)
-
-    @staticmethod
-    def read(document: Mapping[str, Any]) -> "Line":
-        """Of a document of the shape `QuestionLine`."""
-        return Line(**{f.name: document[f.name] for f in fields(Line) if f.name in document})
-
-    def document(self) -> Document:
-        found = {f.name: getattr(self, f.name) for f in fields(self)}
-        known = {name: value for name, value in found.items() if value is not None}
-        return {**known, "notes": list(self.notes)}
-
-
 class Characterisation:
     """One characterisation on disk."""
 
     def __init__(
-        self, home: Path, directory: Path, head: Document, redaction: Redaction | None = None
+        self,
+        home: Path,
+        directory: Path,
+        head: CharacterisationHead,
+        redaction: Redaction | None = None,
     ) -> None:
         self.home, self.directory, self.redaction = home, directory, redaction
         self._journal = Journal(directory / _LINES, redaction)
@@ -125,8 +101,8 @@ class Characterisation:
         number = new_name(name)
         directory = home / "characterisations" / number
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        head = {"id": number, "started": started, **_said(asked, settings)}
-        begin_directory(directory, _HEAD, head)
+        head = CharacterisationHead(number, started, _names(asked), _how_often(settings))
+        begin_directory(directory, _HEAD, to_json(head))
         return Characterisation(home, directory, head, redaction)
 
     @staticmethod
@@ -147,9 +123,8 @@ class Characterisation:
                 f"--resume: no characterisation has the id '{number}': 'hearth runs' lists them"
             )
         head, lines = _read(directory)
-        now = _said(asked, settings)
-        kept = {"subjects": head["subjects"], **head["settings"]}
-        refuse_other_command(number, kept, {"subjects": now["subjects"], **now["settings"]})
+        now = {"subjects": _names(asked), **vars(_how_often(settings))}
+        refuse_other_command(number, {"subjects": head.subjects, **vars(head.settings)}, now)
         found = Characterisation(home, directory, head, redaction)
         found._lines = lines
         found._journal.cut_torn_line()
@@ -179,7 +154,8 @@ class Characterisation:
         left_s: float | None,
         following: Following,
     ) -> None:
-        line = Line.of(subject, question)
+        notes = list(question.notes)
+        line = Line(subject.name, question.key, question.title, question.source, notes)
         reason = question.unanswerable
         if reason is None and left_s is not None and left_s <= 0:
             reason = "the budget ran out before it: give a longer --budget"
@@ -216,7 +192,7 @@ class Characterisation:
 
     def _keep(self, line: Line) -> None:
         self._lines.append(line)
-        self._journal.keep(line.document())
+        self._journal.keep(to_json(line))
 
     def document(self) -> Document:
         """The document so far; raises UserError as `read_characterisation` does not."""
@@ -232,36 +208,40 @@ def read_characterisation(home: Path, directory: Path) -> Document:
     return _composed(head, lines, lambda name: read_comparison(home / "comparisons" / name))
 
 
-def _said(asked: Sequence[Asked], settings: Settings) -> Document:
-    """What must be the same for one to go on."""
-    return {
-        "subjects": [a.subject.name for a in asked],
-        "settings": {k: getattr(settings, k) for k in ("repeat", "warmup", "seed")},
-    }
+def _names(asked: Sequence[Asked]) -> list[str]:
+    return [a.subject.name for a in asked]
 
 
-def _read(directory: Path) -> tuple[Document, list[Line]]:
-    head = read_document(directory / _HEAD, CharacterisationHead, REMEDY)
-    return head, [Line.read(line) for line in Journal(directory / _LINES).read(QuestionLine)]
+def _how_often(settings: Settings) -> CharacterisationSettings:
+    return CharacterisationSettings(settings.repeat, settings.warmup, settings.seed)
+
+
+def _read(directory: Path) -> tuple[CharacterisationHead, list[Line]]:
+    head = read_typed(directory / _HEAD, CharacterisationHead, REMEDY)
+    return head, Journal(directory / _LINES).read_typed(Line)
 
 
 def _composed(
-    head: Document, lines: Sequence[Line], comparison: Callable[[str], Comparison]
+    head: CharacterisationHead, lines: Sequence[Line], comparison: Callable[[str], Comparison]
 ) -> Document:
     last = {(line.subject, line.key): line for line in lines}
     questions = [_question(line, comparison) for line in last.values()]
-    return {"schema": SCHEMA, **head, "questions": questions}
+    return {"schema": SCHEMA, **to_json(head), "questions": questions}
+
+
+def _document(line: Line) -> Document:
+    return dict(to_json(line))
 
 
 def _question(line: Line, comparison: Callable[[str], Comparison]) -> Document:
     """The line with its answer, or with the reason why there is none."""
     if line.comparison is None:
         why = line.reason or "its line is damaged: it has neither runs nor a reason"
-        return replace(line, reason=why).document()
+        return _document(replace(line, reason=why))
     try:
         found = comparison(line.comparison)
         said = what_it_says(found.head, found.outcomes)
-        shown = {**line.document(), "comparison": said.document()}
+        shown = {**_document(line), "comparison": said.document()}
         if line.reason is not None:
             return shown
         return {**shown, **answered(line.key, said, found.outcomes).document()}
@@ -269,4 +249,4 @@ def _question(line: Line, comparison: Callable[[str], Comparison]) -> Document:
         why = str(problem)
     except (ValueError, LookupError, TypeError) as problem:  # runs of another question
         why = f"the runs of comparison {line.comparison} do not answer it: {problem!r}"
-    return replace(line, comparison=None, reason=why).document()
+    return _document(replace(line, comparison=None, reason=why))

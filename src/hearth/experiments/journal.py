@@ -7,16 +7,18 @@ lines of a journal and nothing else: the results are still shown at the end.
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hearth.measure.record import write_document
-from hearth.model.documents import append_line, checked, raw_lines, reason
+from hearth.model.documents import append_line, checked, parse, raw_lines, reason, typed
 from hearth.model.errors import UserError
 from hearth.model.private import private_directory
 from hearth.model.redaction import Redaction
 
 Document = dict[str, Any]
+T = TypeVar("T")
 REMEDY = "give another, or delete its directory"
 
 
@@ -50,15 +52,22 @@ class Journal:
         if end < len(whole):
             os.truncate(self.file, end)
 
-    def head(self, shape: Any) -> Document:
+    def head(self, kind: type[T]) -> T:
         """The first line, where it says what the journal is of. Raises OSError and ValueError."""
-        return checked((raw_lines(self.file) or [b""])[0], shape)
+        return typed(parse((raw_lines(self.file) or [b""])[0]), kind)
 
     def read(self, shape: Any, first: int = 1) -> list[Document]:
         """The lines from this number on; none of a missing file. Damaged ones are named, left out.
 
         Raises UserError where the file cannot be read.
         """
+        return self._read(lambda line: checked(line, shape), first)
+
+    def read_typed(self, kind: type[T], first: int = 1) -> list[T]:
+        """As `read`, of lines that a dataclass describes."""
+        return self._read(lambda line: typed(parse(line), kind), first)
+
+    def _read(self, read: Callable[[bytes], T], first: int) -> list[T]:
         try:
             lines = raw_lines(self.file)
         except (OSError, ValueError) as error:
@@ -66,7 +75,7 @@ class Journal:
         rows = []
         for number, line in enumerate(lines[first - 1 :], start=first):
             try:
-                rows.append(checked(line, shape))
+                rows.append(read(line))
             except ValueError as error:
                 print(f"hearth: '{self.file}': line {number} is left out: {error}", file=sys.stderr)
         return rows

@@ -5,7 +5,6 @@ finished case. A killed series continues from its file; the same case is never r
 unless it failed. Lines: contract/bench-result.schema.json.
 """
 
-import json
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,8 +16,8 @@ from hearth.experiments.experiment import Experiment, conduct
 from hearth.experiments.following import Following
 from hearth.experiments.journal import Journal
 from hearth.experiments.outcome import Outcome, Turn
-from hearth.experiments.shapes import SeriesCase, SeriesHead
-from hearth.model.documents import reason
+from hearth.experiments.shapes import SeriesCase, SeriesEntry, SeriesHead, SeriesSettings
+from hearth.model.documents import reason, to_json
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 from hearth.planner import archive, places
@@ -54,21 +53,19 @@ class Series:
             arms, self.repeat, self.warmup, self.seed, self.budget_s, failed_again=True
         )
 
-    def described(self, machine: Document) -> Document:
+    def described(self, machine: Document) -> SeriesHead:
         """The first line of the results: what must be the same for the series to continue."""
-        entries = [{"label": e.label, "job": e.job.name, "set": e.parameters} for e in self.entries]
-        settings = {"repeat": self.repeat, "warmup": self.warmup, "seed": self.seed}
         conf = self.redaction.settings(self.conf)
-        return {
-            "schema": SCHEMA,
-            "record": "series",
-            "suite": self.name,
-            "entries": entries,
-            "masters": self.masters,
-            "settings": {**settings, "size_bytes": self.size_bytes, "conf": conf},
-            "machine": machine,
-            "versions": _versions(),
-        }
+        return SeriesHead(
+            schema="hearth/bench-result/1",
+            record="series",
+            suite=self.name,
+            entries=[SeriesEntry(e.label, e.job.name, e.parameters) for e in self.entries],
+            masters=self.masters,
+            settings=SeriesSettings(self.repeat, self.warmup, self.seed, self.size_bytes, conf),
+            machine=machine,
+            versions=_versions(),
+        )
 
 
 def machine_facts(topology: Document) -> Document:
@@ -126,7 +123,7 @@ class Results:
     """The file of a series, and the outcomes in it: of a run that is tried again, the last one."""
 
     def __init__(
-        self, journal: Journal, series: Document, outcomes: Sequence[Outcome] = ()
+        self, journal: Journal, series: SeriesHead, outcomes: Sequence[Outcome] = ()
     ) -> None:
         self.journal, self.series = journal, series
         self._outcomes: dict[Turn, Outcome] = {}
@@ -143,7 +140,7 @@ class Results:
         return list(self._outcomes.values())
 
     @staticmethod
-    def begin(path: Path, series: Document, redaction: Redaction | None = None) -> "Results":
+    def begin(path: Path, series: SeriesHead, redaction: Redaction | None = None) -> "Results":
         """A new file, or an existing one of the same series.
 
         Raises UserError, naming what differs, for one of another machine, version or setting.
@@ -152,7 +149,7 @@ class Results:
         if path.exists() and path.stat().st_size:
             return _continued(journal, series)
         try:
-            journal.begin(series)
+            journal.begin(to_json(series))
         except OSError as error:
             raise UserError(
                 f"'{path}' cannot be written: {error.strerror}; make room, or give another --out"
@@ -188,11 +185,11 @@ def _read(journal: Journal) -> Results:
     return Results(journal, series, [read_case(line) for line in lines])
 
 
-def _continued(journal: Journal, series: Document) -> Results:
+def _continued(journal: Journal, series: SeriesHead) -> Results:
     found = _read(journal)
-    now = journal.redaction.document(json.loads(json.dumps(series)))
+    kept, now = to_json(found.series), journal.redaction.document(to_json(series))
     for place in ("suite", "entries", "masters", "settings", "machine", "versions"):
-        theirs, ours = found.series[place], now[place]
+        theirs, ours = kept[place], now[place]
         if theirs != ours:
             what = _difference(place, theirs, ours)
             raise UserError(

@@ -3,8 +3,10 @@
 Each may hold more; contract/ describes them.
 """
 
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from hearth.model.documents import LEFT_OUT
 from hearth.workloads.shapes import Seconds, Streaming, Timed, Verdict
 
 
@@ -65,7 +67,8 @@ class ComparisonRun(TypedDict):
     streaming: NotRequired[Streaming]
 
 
-class CharacterisationSettings(TypedDict):
+@dataclass(frozen=True)
+class CharacterisationSettings:
     """How often each way is run."""
 
     repeat: int
@@ -73,7 +76,8 @@ class CharacterisationSettings(TypedDict):
     seed: int
 
 
-class CharacterisationHead(TypedDict):
+@dataclass(frozen=True)
+class CharacterisationHead:
     """`characterisation.json`."""
 
     id: str
@@ -82,27 +86,30 @@ class CharacterisationHead(TypedDict):
     settings: CharacterisationSettings
 
 
-class QuestionLine(TypedDict):
-    """A line of `questions.jsonl`."""
+@dataclass(frozen=True)
+class Line:
+    """A line of `questions.jsonl`: a question, with its comparison or why it could not be asked."""
 
     subject: str
     key: str
     title: str
     source: str
     notes: list[str]
-    comparison: NotRequired[str]
-    reason: NotRequired[str]
+    comparison: str | None = field(default=None, metadata=LEFT_OUT)
+    reason: str | None = field(default=None, metadata=LEFT_OUT)
 
 
-class SeriesEntry(TypedDict):
-    """A job of a series."""
+@dataclass(frozen=True)
+class SeriesEntry:
+    """A job of a series. set: its parameters."""
 
     label: str
     job: str
     set: dict[str, str]
 
 
-class SeriesSettings(TypedDict):
+@dataclass(frozen=True)
+class SeriesSettings:
     """How a series runs its cases."""
 
     repeat: int
@@ -112,7 +119,8 @@ class SeriesSettings(TypedDict):
     conf: dict[str, str]
 
 
-class SeriesHead(TypedDict):
+@dataclass(frozen=True)
+class SeriesHead:
     """The first line of a series' results."""
 
     schema: Literal["hearth/bench-result/1"]

@@ -12,6 +12,7 @@ from hearth.experiments.series import Results, case_line
 from hearth.experiments.shapes import CaseResult
 from hearth.experiments.statistics import CONFIDENCE, Spread, each_confidence, paired_ratio
 from hearth.experiments.verdict import pairs
+from hearth.model.documents import to_json
 from hearth.workloads.shapes import Streaming, Verdict
 
 Document = dict[str, Any]
@@ -66,8 +67,8 @@ def summarised(results: Results) -> list[Row]:
     Seconds are those of the jobs' own phases. `ratio` is against the first master of the series,
     over repetitions that both have; its intervals hold for all masters of a job together.
     """
-    labels = [entry["label"] for entry in results.series["entries"]]
-    masters = results.series["masters"]
+    labels = [entry.label for entry in results.series.entries]
+    masters = results.series.masters
     return [_row(of(results, label), label, master, masters) for label in labels
             for master in masters]  # fmt: skip
 
@@ -134,16 +135,16 @@ def _ratio(outcomes: Sequence[Outcome], master: str, masters: Sequence[str]) -> 
 
 def doubted(results: Results) -> list[Document]:
     """Warnings about the times of each job, which were run in the order of the file."""
-    first = results.series["masters"][0]
+    first = results.series.masters[0]
     found = []
-    for entry in results.series["entries"]:
+    for entry in results.series.entries:
         runs = [
             Timed(outcome.arm, outcome.repetition, outcome.counted_s)
-            for outcome in of(results, entry["label"])
+            for outcome in of(results, entry.label)
             if outcome.counted_s is not None
         ]
         found += [
-            {"label": entry["label"], "kind": doubt.kind, "sentence": doubt.sentence}
+            {"label": entry.label, "kind": doubt.kind, "sentence": doubt.sentence}
             for doubt in doubts(runs, first)
         ]
     return found
@@ -161,7 +162,7 @@ def result_document(results: Results) -> Document:
     """What `hearth bench --json` prints: contract/bench-result.schema.json."""
     return {
         "schema": "hearth/bench-result/2",
-        "series": results.series,
+        "series": to_json(results.series),
         "cases": [case_line(outcome) for outcome in results.outcomes],
         "rows": [row.document() for row in summarised(results)],
         "warnings": doubted(results),

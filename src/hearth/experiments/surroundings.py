@@ -35,14 +35,14 @@ def surroundings(options: Namespace, may_switch: bool, debug: bool) -> Surroundi
     def planned(sizes: tuple[Size, ...]) -> list[Document | UserError]:
         return plans([request(size) for size in sizes], debug)
 
-    bandwidth = next(row for row in survey(Roots()) if row["name"] == "bandwidth")
+    bandwidth = next(row for row in survey(Roots()) if row.name == "bandwidth")
     no_numactl = None if shutil.which("numactl") else "numactl is not installed: apt-get install it"
     return Surroundings(
         topology=topology,
         plans=planned,
         no_numactl=no_numactl,
         no_prefetchers=_no_prefetchers(may_switch, parse_ids(topology["allowed"]["cpus"])),
-        no_bandwidth=bandwidth["reason"] if bandwidth["status"] != "on" else None,
+        no_bandwidth=bandwidth.reason if bandwidth.status != "on" else None,
         sweep=sweep_cells(options.sweep),
     )
 
@@ -68,5 +68,4 @@ def sweep_cells(text: str | None) -> tuple[tuple[int, int], ...]:
 
 def sustained_gb_s() -> float:
     """What all memory nodes of this machine sustain together, measured once and kept."""
-    nodes = sustained_bandwidth()["nodes"]
-    return float(sum(node["best_gb_s"] for node in nodes.values()))
+    return sum(node.best_gb_s for node in sustained_bandwidth().nodes.values())

@@ -11,10 +11,9 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import hearth
 from hearth.launch.arguments import SubmitLine
@@ -33,8 +32,10 @@ from hearth.measure.probes import survey
 from hearth.measure.probes.base import Roots
 from hearth.measure.record import RecordWriter, new_directory
 from hearth.measure.sampler import ROWS_LOST
+from hearth.measure.shapes import Bandwidth, Launched, Probe, State
 from hearth.measure.users_event_log import UsersEventLog
 from hearth.model.errors import UserError
+from hearth.model.measured import Absent, Measured
 from hearth.model.processes import die_with
 from hearth.model.progress import working
 from hearth.model.redaction import Redaction
@@ -101,35 +102,35 @@ def _checked(submission: Submission, line: SubmitLine) -> str:
 
 def _head(
     seen: Observed, submission: Submission, line: SubmitLine, arm: str | None, debug: bool
-) -> dict[str, Any]:
+) -> Launched:
     roots = Roots()
     redaction = Redaction.of(seen.settings)
     probes = survey(roots)
-    return {
-        "command": seen.launch.shown_command(redaction),
-        "arguments": redaction.words(line.application),
-        "master": seen.settings["spark.master"],
-        "arm": arm,
-        "configuration": redaction.settings(seen.settings),
-        "plan": redaction.plan(submission.plan) if submission.plan else None,
-        "versions": versions(hearth.__version__, places.spark_home(), places.java()),
-        "machine_settings": machine_settings(),
-        "cpus_of_node": kernel.cpus_of_nodes(roots.sys),
-        "clock_ticks_per_s": os.sysconf("SC_CLK_TCK"),
-        "page_bytes": os.sysconf("SC_PAGE_SIZE"),
-        "probes": probes,
-        "sampling": {probe["name"]: probe["period_s"] for probe in probes},
-        "sustained_bandwidth": _sustained_bandwidth(probes, debug),
-    }
+    return Launched(
+        command=seen.launch.shown_command(redaction),
+        arguments=redaction.words(line.application),
+        master=seen.settings["spark.master"],
+        arm=arm,
+        configuration=redaction.settings(seen.settings),
+        plan=redaction.plan(submission.plan) if submission.plan else None,
+        versions=versions(hearth.__version__, places.spark_home(), places.java()),
+        machine_settings=machine_settings(),
+        cpus_of_node=kernel.cpus_of_nodes(roots.sys),
+        clock_ticks_per_s=os.sysconf("SC_CLK_TCK"),
+        page_bytes=os.sysconf("SC_PAGE_SIZE"),
+        probes=probes,
+        sampling={probe.name: probe.period_s for probe in probes},
+        sustained_bandwidth=_sustained_bandwidth(probes, debug),
+    )
 
 
-def _sustained_bandwidth(probes: list[dict[str, Any]], debug: bool) -> dict[str, Any]:
+def _sustained_bandwidth(probes: Sequence[Probe], debug: bool) -> Measured[Bandwidth]:
     """Measured once per machine, but only if there is a use to compare it with."""
     from hearth.planner.sustained import known_bandwidth, sustained_bandwidth
 
-    counted = any(probe["name"] == "bandwidth" and probe["status"] == "on" for probe in probes)
+    counted = any(probe.name == "bandwidth" and probe.status == "on" for probe in probes)
     known = sustained_bandwidth(debug=debug) if counted else known_bandwidth()
-    return known or {"absent": "not measured: nothing here counts the bandwidth that a run uses"}
+    return known or Absent("not measured: nothing here counts the bandwidth that a run uses")
 
 
 class _Run:
@@ -139,7 +140,7 @@ class _Run:
         self._writer = writer
         self._launch = seen.launch
         self._reading = reading
-        self._known = KnownMachine(writer.head["machine_settings"])
+        self._known = KnownMachine(writer.head.machine_settings)
         self._machine: MachineReading | None = None
         self._driver: subprocess.Popen[bytes] | None = None
         self._interrupted = 0
@@ -163,7 +164,7 @@ class _Run:
                 self._look(driver.pid, final=True)
                 with self._keeping():
                     self._end_sampler(sampler)
-        state = "finished" if code == 0 else "failed"
+        state: State = "finished" if code == 0 else "failed"
         state = "interrupted" if self._interrupted else state
         with self._keeping():
             self._note_missing_event_log()

@@ -17,16 +17,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from hearth.measure.shapes import End, Head, Machine
-from hearth.model.documents import load_measured, read_typed, reason
+from hearth.measure.shapes import Clock, End, Head, Launched, Machine, Owner, State
+from hearth.model.documents import load_measured, load_typed, read_typed, reason, to_json
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent, Measured
 from hearth.model.private import open_private, private_directory, write_private
 from hearth.model.processes import is_alive, start_ticks
 
-SCHEMA = "hearth/record/1"
 MACHINE = "machine.json"
 _SLUG_LENGTH = 40
 #: Held free for the end of a record: an application may fill the disk meanwhile.
@@ -82,49 +80,48 @@ class RecordWriter:
     goes on. `problem` says why, where anything was lost.
     """
 
-    def __init__(self, directory: Path, head: dict[str, Any]) -> None:
+    def __init__(self, directory: Path, head: Head) -> None:
         self.directory = directory
         self.head = head
         self.lost = 0
         self.problem: str | None = None
         self._torn: set[str] = set()
-        self._start_ns = head["clock"]["monotonic_ns"]
+        self._start_ns = head.clock.monotonic_ns
 
     @classmethod
-    def create(cls, directory: Path, application: str, head: dict[str, Any]) -> "RecordWriter":
+    def create(cls, directory: Path, application: str, launched: Launched) -> "RecordWriter":
         """Makes the directory (see `new_directory`) and its `record.json`; this process owns it.
 
         Raises UserError where it cannot be written.
         """
         now, monotonic_ns = time.time_ns(), time.monotonic_ns()
         started = datetime.fromtimestamp(now / 1e9, UTC)
-        document = {
-            "schema": SCHEMA,
-            "id": directory.name,
-            "started": started.isoformat(timespec="milliseconds"),
-            "clock": {"wall_ns": now, "monotonic_ns": monotonic_ns},
-            "owner": {"pid": os.getpid(), "start_ticks": start_ticks(os.getpid())},
-            "application": application,
-            **head,
-        }
+        head = Head(
+            schema="hearth/record/1",
+            id=directory.name,
+            started=started.isoformat(timespec="milliseconds"),
+            clock=Clock(now, monotonic_ns),
+            owner=Owner(os.getpid(), start_ticks(os.getpid())),
+            application=application,
+            **vars(launched),
+        )
         try:
             private_directory(directory.parent)
             directory.mkdir(mode=0o700)
             for folder in ("eventlog", "gc", "samples"):
                 (directory / folder).mkdir(mode=0o700)
-            write_document(directory / "record.json", document)
+            write_document(directory / "record.json", to_json(head))
             _reserve(directory / _RESERVE)
         except OSError as error:
             raise UserError(
                 f"the record cannot be written to '{directory}': {error.strerror}; {_MAKE_ROOM}"
             ) from error
-        return cls(directory, document)
+        return cls(directory, head)
 
     @classmethod
     def open(cls, directory: Path) -> "RecordWriter":
         """For a helper of the owner, which adds rows to the same record."""
-        head = json.loads((directory / "record.json").read_text(encoding="utf-8"))
-        return cls(directory, head)
+        return cls(directory, load_typed(directory / "record.json", Head))
 
     def now_s(self) -> float:
         return float((time.monotonic_ns() - self._start_ns) / 1e9)
@@ -158,7 +155,7 @@ class RecordWriter:
     def warn(self, what: str, remedy: str) -> None:
         self.append("warnings.jsonl", {"what": what, "remedy": remedy})
 
-    def finish(self, state: str, exit_code: int, wall_s: float) -> None:
+    def finish(self, state: State, exit_code: int, wall_s: float) -> None:
         """Writes `end.json`; a negative code is the signal that ended the application.
 
         wall_s: when the application had ended, on the record's axis.
@@ -166,11 +163,15 @@ class RecordWriter:
         (self.directory / _RESERVE).unlink(missing_ok=True)
         if self.problem is not None:
             self.warn(f"parts of the record could not be written: {self.problem}", _MAKE_ROOM)
-        end = {"ended": datetime.now(UTC).isoformat(timespec="milliseconds")}
-        told = {"signal": -exit_code} if exit_code < 0 else {"exit_code": exit_code}
-        wall = {"wall_s": round(wall_s, 3), "state": state}
+        end = End(
+            state=state,
+            wall_s=round(wall_s, 3),
+            exit_code=exit_code if exit_code >= 0 else None,
+            signal=-exit_code if exit_code < 0 else None,
+            ended=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        )
         try:
-            write_document(self.directory / "end.json", {**end, **told, **wall})
+            write_document(self.directory / "end.json", to_json(end))
         except OSError as error:
             self.lose(error)
 

@@ -59,9 +59,9 @@ class Sampler:
 
     def __init__(self, writer: RecordWriter, driver: int, roots: Roots) -> None:
         self._writer = writer
-        redaction = Redaction.of(writer.head.get("configuration") or {})
+        redaction = Redaction.of(writer.head.configuration)
         self.finder = ProcessFinder(roots.proc, driver, writer.directory.name, redaction)
-        probes = surveyed_probes(roots, writer.head["probes"])
+        probes = surveyed_probes(roots, writer.head.probes)
         self._schedules = [Schedule(probe, probe.least_period_s) for probe in probes]
         self._finding = 0.0
         self._copies = GcLogCopies(roots.proc, writer.directory, writer.lose)

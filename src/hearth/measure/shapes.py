@@ -1,4 +1,4 @@
-"""The documents of a record as readers see them; each may hold more.
+"""The documents of a record; each that is read may hold more.
 
 Written by `hearth.measure.record`, described in contract/record.schema.json and its neighbours.
 Times in seconds are on the record's axis, zero being its start.
@@ -81,6 +81,7 @@ class Rate:
     """What the memory of one node sustains, in GB/s (10^9 bytes)."""
 
     best_gb_s: float
+    more: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -88,21 +89,20 @@ class Bandwidth:
     """What all memory sustains, by node."""
 
     nodes: dict[str, Rate] = field(default_factory=dict)
+    more: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Head:
-    """`record.json`: what was known when the run started.
+@dataclass(frozen=True, kw_only=True)
+class Launched:
+    """What is known of a run before it starts: how it is started, on what, and what is sampled.
 
-    cpus_of_node: of each NUMA node its CPUs, as the kernel lists them.
+    command: as it is shown, without secrets. arguments: the application and its own.
+    cpus_of_node: of each NUMA node its CPUs, as the kernel lists them. sampling: seconds between
+    two samples of each probe, at least.
     """
 
-    schema: Literal["hearth/record/1"]
-    id: str
-    started: Moment
-    clock: Clock
-    owner: Owner
-    application: str
+    command: list[str] = field(default_factory=list)
+    arguments: list[str] = field(default_factory=list)
     master: str | None = None
     arm: str | None = None
     configuration: dict[str, str] = field(default_factory=dict)
@@ -112,11 +112,25 @@ class Head:
     probes: list[Probe] = field(default_factory=list)
     cpus_of_node: dict[str, Ids] = field(default_factory=dict)
     clock_ticks_per_s: int = 100
+    page_bytes: int = 4096
+    sampling: dict[str, float | None] = field(default_factory=dict)
     sustained_bandwidth: Measured[Bandwidth] | None = None
 
     def probe(self, name: str) -> Probe | None:
         """What was said of a probe."""
         return next((probe for probe in self.probes if probe.name == name), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head(Launched):
+    """`record.json`: the same, with what makes it a record."""
+
+    schema: Literal["hearth/record/1"]
+    id: str
+    started: Moment
+    clock: Clock
+    owner: Owner
+    application: str
 
 
 @dataclass(frozen=True)
@@ -125,8 +139,9 @@ class End:
 
     state: State
     wall_s: float
-    exit_code: int | None = None
-    signal: int | None = None
+    exit_code: int | None = field(default=None, metadata=LEFT_OUT)
+    signal: int | None = field(default=None, metadata=LEFT_OUT)
+    ended: Moment | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,11 +8,10 @@ import os
 import platform
 import sys
 from pathlib import Path
-from typing import Any, TypedDict
 
 from hearth.measure.record import write_document
-from hearth.measure.shapes import Rate
-from hearth.model.documents import load_document
+from hearth.measure.shapes import Bandwidth
+from hearth.model.documents import load_typed, to_json, typed
 from hearth.model.private import private_directory
 from hearth.model.progress import working
 from hearth.planner import jvm, places
@@ -28,37 +27,32 @@ _SETTINGS = (
 _STEADY = ("model name", "cpu family", "stepping", "cache size", "CPU part", "cpu\t", "machine")
 
 
-class _Document(TypedDict):
-    nodes: dict[str, Rate]
-
-
-def known_bandwidth() -> dict[str, Any] | None:
+def known_bandwidth() -> Bandwidth | None:
     """What was measured earlier on this machine with its present settings; None if nothing was."""
     try:
-        return load_document(_place(), _Document)
+        return load_typed(_place(), Bandwidth)
     except (OSError, ValueError):  # not there, or damaged: it is measured again when needed
         return None
 
 
-def sustained_bandwidth(*, debug: bool = False) -> dict[str, Any]:
+def sustained_bandwidth(*, debug: bool = False) -> Bandwidth:
     """GB/s (10^9 bytes) of the triad by NUMA node, measured where it is not known yet.
 
-    {"nodes": {"0": {"best_gb_s", "median_gb_s", "threads", "array_mb", ...}}, ...}, see
-    contract/bandwidth.schema.json.
+    Its document: contract/bandwidth.schema.json.
     """
     known = known_bandwidth()
     if known is not None:
         return known
     print("hearth: measuring memory bandwidth, once for this machine ...", file=sys.stderr)
     with working("measuring memory bandwidth"):
-        document: dict[str, Any] = jvm.call("bandwidth", debug=debug, compute=True)
+        found = typed(jvm.call("bandwidth", debug=debug, compute=True), Bandwidth)
     try:
         file = _place()
         private_directory(file.parent)
-        write_document(file, document)
+        write_document(file, to_json(found))
     except OSError as error:
         print(f"hearth: the bandwidth will be measured again next time: {error}", file=sys.stderr)
-    return document
+    return found
 
 
 def _place() -> Path:

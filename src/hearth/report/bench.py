@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hearth.experiments.shapes import SeriesSettings
 from hearth.experiments.statistics import FEWEST_PAIRS
 from hearth.report.terminal import Screen, table
 
@@ -12,7 +13,7 @@ _RIGHT = "seconds min-max ratio"
 
 
 def show_rows(
-    rows: list[Row], warnings: list[Row], settings: dict[str, Any], screen: Screen
+    rows: list[Row], warnings: list[Row], settings: SeriesSettings, screen: Screen
 ) -> list[str]:
     """The table, a row for each job and master, warnings, and a note on how to read it."""
     head = ["job", "master", "seconds", "min-max", "ratio", "95 %", "answer"]
@@ -69,8 +70,8 @@ def _stream(stream: Row) -> list[str]:
     return [*events, *shown, "yes" if stream["kept_up"] else "no"]
 
 
-def _notes(rows: list[Row], settings: dict[str, Any], screen: Screen) -> list[str]:
-    repeat, warmup = settings["repeat"], settings["warmup"]
+def _notes(rows: list[Row], settings: SeriesSettings, screen: Screen) -> list[str]:
+    repeat, warmup = settings.repeat, settings.warmup
     warm = f"{warmup} warm-up run{'s' * (warmup != 1)} of each dropped" if warmup else "no warm-up"
     text = f"seconds: median of {repeat} run{'s' * (repeat != 1)} of each, {warm}"
     if any("ratio" in row for row in rows):

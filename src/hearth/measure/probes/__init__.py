@@ -1,5 +1,7 @@
 """The probes: what can be seen of a run from outside, one module for each kind."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hearth.measure.probes.bandwidth import BandwidthProbe
@@ -10,6 +12,7 @@ from hearth.measure.probes.memory import MemoryProbe
 from hearth.measure.probes.process import ProcessProbe
 from hearth.measure.probes.system import SystemProbe
 from hearth.measure.probes.threads import ThreadProbe
+from hearth.measure.shapes import Probe as Surveyed
 
 _PROBES: tuple[type[Probe], ...] = (
     *(SystemProbe, ProcessProbe, MemoryProbe, ThreadProbe, NetworkProbe, DiskProbe),
@@ -17,18 +20,25 @@ _PROBES: tuple[type[Probe], ...] = (
 )
 
 
-def survey(roots: Roots) -> list[dict[str, Any]]:
+def survey(roots: Roots) -> list[Surveyed]:
     """What each probe can do here, as recorded in `record.json`."""
     rows = []
     for probe in (kind(roots) for kind in _PROBES):
         if isinstance(probe, CountersProbe):
-            scheduler = _row("scheduler", probe, probe.scheduler_supported())
-            rows.append({**scheduler, "events": probe.software.counted})
-            events: dict[str, Any] = {"events": probe.hardware.counted}
-            events["absent_events"] = probe.hardware.absent
+            rows.append(
+                _row("scheduler", probe, probe.scheduler_supported(), events=probe.software.counted)
+            )
             reason = probe.supported()
-            events["metric_group"] = None if reason else probe.metric_group
-            rows.append({**_row(probe.name, probe, reason), **events})
+            rows.append(
+                _row(
+                    probe.name,
+                    probe,
+                    reason,
+                    events=probe.hardware.counted,
+                    absent_events=probe.hardware.absent,
+                    metric_group=None if reason else probe.metric_group,
+                )
+            )
         elif isinstance(probe, BandwidthProbe):
             rows.append(_bandwidth_row(probe))
         else:
@@ -36,28 +46,27 @@ def survey(roots: Roots) -> list[dict[str, Any]]:
     return rows
 
 
-def _bandwidth_row(probe: BandwidthProbe) -> dict[str, Any]:
+def _bandwidth_row(probe: BandwidthProbe) -> Surveyed:
     """With the CPUs of each domain, from which a report knows its NUMA nodes."""
     row = _row(probe.name, probe, probe.supported())
-    if row["status"] == "absent":
+    if row.status == "absent":
         return row
-    return {**row, "source": probe.source, "domains": probe.domains()}
+    return replace(row, source=probe.source, domains=probe.domains())
 
 
-def _row(name: str, probe: Probe, reason: str | None) -> dict[str, Any]:
-    return {
-        "name": name,
-        "version": probe.version,
-        "status": "on" if reason is None else "absent",
-        "reason": reason,
-        "cost": probe.cost,
-        "period_s": probe.least_period_s,
-    }
+def _row(name: str, probe: Probe, reason: str | None, **more: Any) -> Surveyed:
+    return Surveyed(
+        name=name,
+        status="on" if reason is None else "absent",
+        reason=reason,
+        period_s=probe.least_period_s,
+        more={"version": probe.version, "cost": probe.cost, **more},
+    )
 
 
-def surveyed_probes(roots: Roots, rows: list[dict[str, Any]]) -> list[Probe]:
+def surveyed_probes(roots: Roots, rows: Sequence[Surveyed]) -> list[Probe]:
     """The probes that the survey of this run found to work; nothing is tried again."""
-    found = {row["name"]: row for row in rows if row["status"] == "on"}
+    found = {row.name: row.more for row in rows if row.status == "on"}
     probes: list[Probe] = []
     for probe in (kind(roots) for kind in _PROBES):
         if isinstance(probe, CountersProbe):

@@ -5,7 +5,7 @@ import java.util.concurrent.{ScheduledExecutorService, TimeUnit}
 import scala.util.control.NonFatal
 
 import io.hearth.core.launch.Binding
-import io.hearth.core.placement.{Finding, PlacementReport, Subject}
+import io.hearth.core.placement.{Finding, PlacementReport, PlacementVerdict, Subject}
 
 /** What is to be done about the placement of executors now. */
 sealed trait PlacementStep
@@ -59,7 +59,7 @@ final case class PlacementKnowledge(
     val id = finding.subject.executorId
     if (finding.drift.nonEmpty) Some(Left(finding.warning))
     else
-      Option.when(drifted.contains(id) && finding.verdict == "as planned")(
+      Option.when(drifted.contains(id) && finding.verdict == PlacementVerdict.AsPlanned)(
         Right(s"Executor $id is where the plan says again")
       )
   }

@@ -46,7 +46,7 @@ class PlacementWatchSuite extends AnyFunSuite {
 
     def tables: Int = log.of("info").count(_.startsWith("Placement, from the kernel:"))
     def verdicts: Vector[(String, String)] =
-      reports.last.findings.map(f => f.subject.executorId -> f.verdict)
+      reports.last.findings.map(f => f.subject.executorId -> f.verdict.text)
   }
 
   test("executors are read once when they have registered, with one table, and not before") {

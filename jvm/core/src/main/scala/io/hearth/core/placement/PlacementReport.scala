@@ -52,11 +52,12 @@ final case class Finding(subject: Subject, reading: Option[Either[String, Proces
       "back if they have been pinned elsewhere; `hearth status` reads it afresh"
   }
 
-  def verdict: String = reading match {
-    case None => "gone"
-    case Some(Left(_)) => "unreadable"
-    case Some(Right(_)) if !subject.bound => "unbound"
-    case Some(Right(_)) => if (drift.isEmpty) "as planned" else "drift"
+  def verdict: PlacementVerdict = reading match {
+    case None => PlacementVerdict.Gone
+    case Some(Left(_)) => PlacementVerdict.Unreadable
+    case Some(Right(_)) if !subject.bound => PlacementVerdict.Unbound
+    case Some(Right(_)) =>
+      if (drift.isEmpty) PlacementVerdict.AsPlanned else PlacementVerdict.Drift
   }
 }
 
@@ -148,7 +149,7 @@ object PlacementReport {
     node.put("pid", s.pid).put("start_ticks", s.startTicks).put("bound", s.bound)
     node.put("planned_cpus", s.planned.cpus.toString)
     node.put("planned_memory_nodes", s.planned.memoryNodes.toString)
-    node.put("verdict", finding.verdict)
+    node.put("verdict", finding.verdict.text)
     node.set[ObjectNode]("drift", Json.array(finding.drift)((array, d) => array.add(d.sentence)))
     node.set[ObjectNode]("notes", Json.array(finding.notes)(_.add(_)))
     finding.reading match {
@@ -190,7 +191,7 @@ object PlacementReport {
       kernel.fold("-")(_.cpusAllowed.toString),
       kernel.fold("-")(_.policies.keys.toVector.sorted.mkString(" ")),
       kernel.fold("-")(memoryCell),
-      if (finding.drift.isEmpty) finding.verdict
+      if (finding.drift.isEmpty) finding.verdict.text
       else finding.drift.map(_.sentence).mkString("drift: ", "; ", "")
     )
   }

@@ -161,8 +161,8 @@ class PlacementSuite extends AnyFunSuite {
       val subject = Subject("3", 0, "127.78.0.1", pid, startTicks, planned, bound = true)
       PlacementReport.take(Path.of("/"), "app", Vector(subject)).findings.head.verdict
     }
-    assert(verdict(ticks + 1) == "gone")
-    assert(verdict(ticks) == "drift")
+    assert(verdict(ticks + 1) == PlacementVerdict.Gone)
+    assert(verdict(ticks) == PlacementVerdict.Drift)
   }
 
   test("a report taken again from its file names the same executors") {
@@ -179,7 +179,7 @@ class PlacementSuite extends AnyFunSuite {
       val again = PlacementReport.retake(Path.of("/"), directory)
       assert(again.appId == "app-1")
       assert(again.findings.map(_.subject) == Vector(subject))
-      assert(again.findings.head.verdict == "unbound")
+      assert(again.findings.head.verdict == PlacementVerdict.Unbound)
     } finally {
       Files.deleteIfExists(directory.resolve("placement.json"))
       Files.delete(directory)
