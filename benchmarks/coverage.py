@@ -171,9 +171,9 @@ def sequential(draw: np.random.Generator, number: int) -> Iterator[Row]:
                 times = of_arms(draw, NOISES[name], number, LOOKS[-1], arms + 1)
                 differences = np.moveaxis(times[..., 1:] - times[..., :1], -1, 1)
                 differences += math.log1p(-faster)
-                told, pairs = until_certain(differences)
+                sure, pairs = until_certain(differences)
                 yield {"what": "sequential", "noise": name, "arms": arms, "faster": faster,
-                       "verdict": float(told.mean()), "pairs": float(pairs.mean())}  # fmt: skip
+                       "verdict": float(sure.mean()), "pairs": float(pairs.mean())}  # fmt: skip
 
 
 def until_certain(differences: Array) -> tuple[NDArray[np.bool_], NDArray[np.int_]]:

@@ -1,4 +1,4 @@
-"""What `hearth profile` costs, told from noise: runs with all probes and without, side by side.
+"""What `hearth profile` costs, apart from noise: runs with all probes and without, side by side.
 
     .venv/bin/python benchmarks/duet.py --times 4 --repeat 2
 
@@ -106,7 +106,7 @@ def one_run(
 ) -> Row:
     try:
         return overhead.one_run(offer, entry, options, arm)
-    except (UserError, RunError) as failure:  # told in words: it does not pass between processes
+    except (UserError, RunError) as failure:  # as words: it does not pass between processes
         return {"failure": str(failure)}
 
 
@@ -140,8 +140,8 @@ def measure(options: argparse.Namespace, sides: Sides, output: Path) -> list[Row
             overhead.write(output, row)
             rows.append(row)
             wall = [run["wall_s"] for run in row["runs"]]
-            told = f"{wall[0]:7.2f} s, {other} {wall[1]:7.2f} s, ratio {wall[1] / wall[0]:.3f}"
-            print(f"  {pair}/{len(planned) - 1} {row['job']:22} plain {told}", flush=True)
+            times = f"{wall[0]:7.2f} s, {other} {wall[1]:7.2f} s, ratio {wall[1] / wall[0]:.3f}"
+            print(f"  {pair}/{len(planned) - 1} {row['job']:22} plain {times}", flush=True)
     return [row for row in rows if row["repetition"] >= 0]
 
 

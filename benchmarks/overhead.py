@@ -126,8 +126,8 @@ def nothing(folder: Path) -> Row:
 
 
 @contextmanager
-def listeners_cpu_s(told: Row) -> Iterator[None]:
-    """Into `told`: CPU seconds of the listener threads of the JVMs that run meanwhile."""
+def listeners_cpu_s(cost: Row) -> Iterator[None]:
+    """Into `cost`: CPU seconds of the listener threads of the JVMs that run meanwhile."""
     seen: dict[Path, int] = {}
     over = threading.Event()
 
@@ -143,7 +143,7 @@ def listeners_cpu_s(told: Row) -> Iterator[None]:
     finally:
         over.set()
         looking.join()
-        told["listeners_cpu_s"] = round(sum(seen.values()) / 1e9, 3)
+        cost["listeners_cpu_s"] = round(sum(seen.values()) / 1e9, 3)
 
 
 def listeners_of(process: Path) -> dict[Path, int]:
@@ -177,12 +177,12 @@ def one_run(
     case = make_data(offer, entry, options)
     load = os.getloadavg()[0]
     begin, cpu_s = time.monotonic(), children_cpu_s()
-    told: Row = {}
+    cost: Row = {}
     record = new_name(entry.job.name)
     on_record = ("--record", record) if ARMS[arm] else ()
-    with listeners_cpu_s(told):
+    with listeners_cpu_s(cost):
         done = cases.run(offer, case, options.master, program=(*ARMS[arm], *on_record))
-    row = told | {
+    row = cost | {
         "size_bytes": case.size_bytes,
         "seconds": done.document["seconds"],
         "wall_s": done.document["wall_s"],

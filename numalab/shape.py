@@ -1,4 +1,4 @@
-"""A shape: one machine, told once; QEMU's flags and the expected topology follow from it."""
+"""A shape: one machine, described once; QEMU's flags and the expected topology follow from it."""
 
 from __future__ import annotations
 

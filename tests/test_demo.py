@@ -32,11 +32,11 @@ with working_directory(False) as folder:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_however_the_command_ends(tmp_path: Path, number: int) -> None:
-    told = tmp_path / "folder"
-    parent = subprocess.Popen([sys.executable, "-c", _PARENT, str(told)], stderr=subprocess.DEVNULL)
-    pid_file = Path(f"{told}.pid")
+    note = tmp_path / "folder"
+    parent = subprocess.Popen([sys.executable, "-c", _PARENT, str(note)], stderr=subprocess.DEVNULL)
+    pid_file = Path(f"{note}.pid")
     eventually("the child starts", lambda: pid_file.is_file() and pid_file.read_text().strip(), 20)
-    child, folder = int(pid_file.read_text()), Path(told.read_text())
+    child, folder = int(pid_file.read_text()), Path(note.read_text())
     assert (folder / "data").is_file()
     os.kill(parent.pid, number)
     parent.wait(30)

@@ -59,6 +59,14 @@ def test_a_path_that_a_document_links_to_exists() -> None:
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
 
 
+def test_the_index_of_the_documentation_names_every_page() -> None:
+    assert "(docs/README.md)" in (ROOT / "README.md").read_text()
+    for folder in (ROOT / "docs", ROOT / "docs" / "decisions"):
+        index = (folder / "README.md").read_text()
+        pages = {page.name for page in folder.glob("*.md")} - {"README.md"}
+        assert pages == set(re.findall(r"\]\(([^/)]+\.md)\)", index))
+
+
 def test_architecture_stays_within_two_pages() -> None:
     assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) <= 120
 

@@ -68,20 +68,20 @@ def fake_java(folder: Path, script: str) -> dict[str, str]:
 
 
 def test_ctrl_c_ends_the_command_with_130_and_its_child_too(tmp_path: Path) -> None:
-    told = tmp_path / "pid"
-    environment = fake_java(tmp_path, f"echo $$ > {told}; exec sleep 600")
+    pid_file = tmp_path / "pid"
+    environment = fake_java(tmp_path, f"echo $$ > {pid_file}; exec sleep 600")
     command = [str(Path(sys.executable).with_name("hearth")), "topology"]
     process = subprocess.Popen(
         command, env={**os.environ, **environment}, stderr=subprocess.PIPE, text=True
     )
     end = time.monotonic() + 80
-    while not (told.is_file() and told.read_text().strip()):
+    while not (pid_file.is_file() and pid_file.read_text().strip()):
         assert time.monotonic() < end, "java did not start"
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
     assert (process.returncode, errors) == (130, "hearth: interrupted\n")
-    assert start_ticks(int(told.read_text())) is None
+    assert start_ticks(int(pid_file.read_text())) is None
 
 
 def test_without_an_archive_hearth_goes_on_and_debug_says_why(

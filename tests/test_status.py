@@ -1,4 +1,4 @@
-"""hearth status: applications on record, the living told from the dead, a fresh reading."""
+"""hearth status: applications on record, running and ended ones apart, a fresh reading."""
 
 import json
 import os

@@ -40,11 +40,11 @@ def assert_as_spark_says(log: Path, rest: dict[str, Any]) -> None:
     stages = read_event_log(log).stages
     ran = [stage for stage in rest["stages"] if stage["status"] != "SKIPPED"]
     assert ran
-    for told in ran:
-        sums = stages[told["stageId"], told["attemptId"]].sums
+    for stage in ran:
+        sums = stages[stage["stageId"], stage["attemptId"]].sums
         ours = {name: getattr(sums, field) for name, field in FIGURES.items()}
-        assert ours == {name: told[name] for name in FIGURES}, f"stage {told['stageId']}"
-        assert sums.tasks - sums.failed - sums.killed == told["numCompleteTasks"]
+        assert ours == {name: stage[name] for name in FIGURES}, f"stage {stage['stageId']}"
+        assert sums.tasks - sums.failed - sums.killed == stage["numCompleteTasks"]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -235,8 +235,8 @@ def test_a_foreign_file_an_empty_one_and_unknown_events_are_warnings(tmp_path: P
     strange = b'{"Event":"org.example.Strange","x":1}\n'
     broken = b'{"Event":"SparkListenerTaskEnd","Stage ID":"?"}\n'
     foreign.write_bytes((LOGS / "skew.jsonl").read_bytes() + strange + broken)
-    told = read_event_log(foreign)
-    assert told.warnings == [
+    log = read_event_log(foreign)
+    assert log.warnings == [
         "1 events could not be read and are not in the sums",
         "1 events of the unknown kind org.example.Strange skipped",
     ]
@@ -255,9 +255,9 @@ def test_rolled_and_compressed_logs_tell_the_same_as_a_plain_one(tmp_path: Path)
         compress(b"".join(lines[:20])) + compress(b"".join(lines[20:40]))
     )
     (rolled / "events_10_app").write_bytes(b"".join(lines[40:]))
-    told, plain = read_event_log(tmp_path), read_event_log(LOGS / "skew.jsonl")
-    assert told.warnings == []
-    assert {k: s.sums.time() for k, s in told.stages.items()} == {
+    log, plain = read_event_log(tmp_path), read_event_log(LOGS / "skew.jsonl")
+    assert log.warnings == []
+    assert {k: s.sums.time() for k, s in log.stages.items()} == {
         k: s.sums.time() for k, s in plain.stages.items()
     }
     part = tmp_path / "log.zstd.inprogress"

@@ -179,13 +179,13 @@ METRIC_LINES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "told"), METRIC_LINES.items())
-def test_perfs_own_metrics_are_read_as_shares(line: str, told: tuple[str, float]) -> None:
+@pytest.mark.parametrize(("line", "metrics_found"), METRIC_LINES.items())
+def test_perfs_own_metrics_are_read_as_shares(line: str, metrics_found: tuple[str, float]) -> None:
     reading = parse_perf_line(line)
     assert reading is not None
     metric = topdown_metric(reading)
     assert metric is not None
-    assert (metric[0], metric[1]) == (told[0], pytest.approx(told[1]))
+    assert (metric[0], metric[1]) == (metrics_found[0], pytest.approx(metrics_found[1]))
 
 
 @pytest.mark.parametrize(
@@ -211,18 +211,20 @@ def test_perfs_own_metrics_are_means_weighed_with_the_cycles_of_their_intervals(
 ) -> None:
     first = metric_rows(7, [(3e9, {"tma_retiring": 0.2}), (1e9, {"tma_retiring": 0.6})])
     second = metric_rows(8, [(4e9, {"tma_retiring": 0.5})])
-    told = counted_run(tmp_path / "run", [*first, *second])["metrics"]
-    assert told["by_executor"]["0"]["retiring"]["value"] == pytest.approx(0.3)
-    assert told["total"]["retiring"]["value"] == pytest.approx(0.4)
-    assert told["total"]["retiring"]["events"] == ["tma_retiring"]
-    assert told["total"]["retiring"]["confidence"] == "high"
+    metrics_found = counted_run(tmp_path / "run", [*first, *second])["metrics"]
+    assert metrics_found["by_executor"]["0"]["retiring"]["value"] == pytest.approx(0.3)
+    assert metrics_found["total"]["retiring"]["value"] == pytest.approx(0.4)
+    assert metrics_found["total"]["retiring"]["events"] == ["tma_retiring"]
+    assert metrics_found["total"]["retiring"]["confidence"] == "high"
 
 
 def test_on_arm_the_back_end_is_divided_by_the_share_of_its_stalls(tmp_path: Path) -> None:
     shares = {"backend_bound": 0.6, "backend_mem_bound": 0.75, "frontend_bound": 0.1}
-    told = counted_run(tmp_path / "run", metric_rows(7, [(1e9, shares)]))["metrics"]["total"]
-    assert told["memory_bound"]["value"] == pytest.approx(0.45)
-    assert told["core_bound"]["value"] == pytest.approx(0.15)
+    metrics_found = counted_run(tmp_path / "run", metric_rows(7, [(1e9, shares)]))["metrics"][
+        "total"
+    ]
+    assert metrics_found["memory_bound"]["value"] == pytest.approx(0.45)
+    assert metrics_found["core_bound"]["value"] == pytest.approx(0.15)
 
 
 def test_the_summary_tells_top_down_and_the_study_in_two_lines(tmp_path: Path) -> None:
@@ -333,8 +335,10 @@ def test_a_stream_with_metrics_counts_cycles_once_and_keeps_the_metrics_share(
         time.sleep(0.05)
     probe.close()
     assert [row["value"] for row in found if row.get("event") == "cycles"] == [1000.0]
-    told = {row["metric"]: (row["value"], row["running_share"]) for row in found if "metric" in row}
-    assert told == {
+    metrics_found = {
+        row["metric"]: (row["value"], row["running_share"]) for row in found if "metric" in row
+    }
+    assert metrics_found == {
         "tma_retiring": (pytest.approx(0.3), 0.7),
         "tma_backend_bound": (pytest.approx(0.2), 0.7),
     }

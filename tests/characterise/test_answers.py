@@ -15,10 +15,10 @@ _ABSENT = {"absent": "perf is not installed"}
 
 def answer(key: str, times: dict[str, list[float]], **more: Any) -> dict[str, Any]:
     """The answer, from the seconds of each arm; `more`: measures or streams by arm."""
-    measures, told = more.get("measures", {}), more.get("told", {})
+    measures, further = more.get("measures", {}), more.get("streams", {})
     runs = [
         {"arm": name, "repetition": n, "seconds": s, "measures": measures.get(name, {}),
-         **told.get(name, {})}
+         **further.get(name, {})}
         for name, seconds in times.items() for n, s in enumerate(seconds)
     ]  # fmt: skip
     runs += more.get("failed", [])
@@ -129,12 +129,12 @@ def test_batch_and_streaming_are_held_side_by_side_by_what_does_not_grow_with_ti
 
 def test_rates_tell_the_time_of_a_batch_and_up_to_where_it_kept_up() -> None:
     def stream(median: float, kept_up: bool, delay: dict[str, float]) -> dict[str, Any]:
-        told = {"processing_ms": {"median": median}, "scheduling_delay_ms": delay,
+        streaming = {"processing_ms": {"median": median}, "scheduling_delay_ms": delay,
                 "unsent": 0 if kept_up else 7, "kept_up": kept_up}  # fmt: skip
-        return {"streaming": told}
+        return {"streaming": streaming}
 
-    told = {"10/s": stream(50.0, True, {}), "10000/s": stream(1500.0, False, {"max": 900.0})}
-    found = answer("rates", {"10/s": [0.05], "10000/s": [1.5]}, told=told)
+    streams = {"10/s": stream(50.0, True, {}), "10000/s": stream(1500.0, False, {"max": 900.0})}
+    found = answer("rates", {"10/s": [0.05], "10000/s": [1.5]}, streams=streams)
     assert "50 ms at 10/s, 1500 ms at 10,000/s" in found["sentence"]
     assert "kept up at 10 events/s" in found["sentence"]
     assert found["streams"][1] == {

@@ -210,5 +210,7 @@ def test_an_application_needs_none_of_the_packages_that_check_workloads() -> Non
         f"hearth.experiments.{name}" for name in ("characterisation", "surroundings", "subjects")
     )
     code = f"import sys, {modules}; print({{'numpy', 'duckdb', 'sklearn'}} & set(sys.modules))"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "set()"
+    answered = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert answered.stdout.strip() == "set()"

@@ -93,10 +93,10 @@ def test_a_kept_plan_is_run_as_it_was_compared(tmp_path: Path) -> None:
     choice = {"arm": "unbound", "comparison": "c", "sentence": "Partition."}
     choice |= {"master": None, "words": ["--executors", "2", "--cores", "1", "--unbound"]}
     keep_choice(state, split_line([application]), choice)
-    told = hearth(state, "submit", "--dry-run", application)
-    assert "kept choice 'unbound' of comparison c: Partition." in told.stderr
-    assert "--master 'local-numa[2x1]'" in told.stdout
-    assert "spark.hearth.binding=off" in told.stdout
+    dry = hearth(state, "submit", "--dry-run", application)
+    assert "kept choice 'unbound' of comparison c: Partition." in dry.stderr
+    assert "--master 'local-numa[2x1]'" in dry.stdout
+    assert "spark.hearth.binding=off" in dry.stdout
 
 
 def test_the_report_of_a_comparison_shows_it_with_a_run_of_each_arm(compared) -> None:
@@ -104,9 +104,9 @@ def test_the_report_of_a_comparison_shows_it_with_a_run_of_each_arm(compared) ->
     page = state.parent / "report.html"
     made = hearth(state, "report", document["id"], "--html", str(page), "--json")
     assert made.returncode == 0, made.stderr
-    told = json.loads(made.stdout)
-    assert told["comparison"]["id"] == document["id"]
-    assert [run["record"]["arm"] for run in told["runs"]] == ["native", "bound"]
+    report = json.loads(made.stdout)
+    assert report["comparison"]["id"] == document["id"]
+    assert [run["record"]["arm"] for run in report["runs"]] == ["native", "bound"]
     assert document["verdict"]["sentence"].split(":")[0] in page.read_text()
     shown = hearth(state, "report", document["id"])
     assert document["verdict"]["sentence"][:40] in shown.stdout

@@ -88,8 +88,8 @@ def test_bandwidth_is_the_mean_of_each_node_summed_over_the_machine() -> None:
 
 
 def test_the_front_ends_share_is_that_of_all_processes_together() -> None:
-    told = {"total": {"front_end_bound": {"value": 0.4}}}
-    assert measured(analysis([], metrics=told), 2)["front_end"] == 0.4
+    only_front_end = {"total": {"front_end_bound": {"value": 0.4}}}
+    assert measured(analysis([], metrics=only_front_end), 2)["front_end"] == 0.4
     not_counted = {"total": {"front_end_bound": _ABSENT}}
     assert measured(analysis([], metrics=not_counted), 2)["front_end"] == _ABSENT
     assert measured(analysis([]), 2)["front_end"] == _ABSENT

@@ -100,7 +100,7 @@ def test_listeners_hear_of_each_executor_its_loss_and_its_successor(application)
         [executor, host[place], "1", place]
         for executor, place in (("0", "0"), ("1", "1"), ("2", "1"), ("3", "0"))
     ]
-    assert sorted(executor for executor, _ in lost) == ["0", "1"], "each is told once"
+    assert sorted(executor for executor, _ in lost) == ["0", "1"], "each is reported once"
     assert "exit 137: killed by SIGKILL" in removed["0"]
     assert "decommission" in removed["1"].lower()
     assert "Lost executor 0 " in site.log
@@ -153,7 +153,7 @@ def test_a_thread_that_may_leave_its_executors_place_is_named_while_the_applicat
     found = r"has 1 of \d+ threads that may run outside CPUs 0: 1 on CPUs \S+ \(java (\d+)\)\."
     assert re.match(found, warning)[1] == str(report["stray"])
     assert f"`taskset -acp 0 {report['stray']}`" in warning
-    assert "Executor 3 is where the plan says again" in site.log
+    assert "Executor 3 is back in its planned place" in site.log
 
 
 def test_another_resource_profile_is_refused_by_spark_and_the_application_goes_on(application):

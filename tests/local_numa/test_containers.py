@@ -43,9 +43,9 @@ def containers() -> list[str]:
 def cpusets() -> dict[str, str]:
     """The CPUs of each container's cpuset, by its name, as the engine tells."""
     words = ["docker", "inspect", "--format", "{{.Name}} {{.HostConfig.CpusetCpus}}"]
-    # One that goes meanwhile is no longer told of, and makes the exit code 1.
-    told = subprocess.run([*words, *containers()], capture_output=True, text=True, check=False)
-    return dict(line.removeprefix("/").split() for line in told.stdout.splitlines() if line)
+    # One that goes meanwhile is no longer listed, and makes the exit code 1.
+    listed = subprocess.run([*words, *containers()], capture_output=True, text=True, check=False)
+    return dict(line.removeprefix("/").split() for line in listed.stdout.splitlines() if line)
 
 
 def start(site: Site, *words: str, **conf: str) -> subprocess.Popen[str]:
@@ -265,10 +265,10 @@ def test_compare_measures_the_docker_arm_as_the_others_and_submit_uses_it_when_i
     runs = contained.root / "state" / "runs"
     documents = [json.loads(file.read_text()) for file in runs.glob("*/run.json")]
     assert sorted(document["launcher"] for document in documents) == ["docker", "process"]
-    told = hearth(contained, "submit", "--dry-run", application, "2")
-    assert "kept choice 'docker'" in told.stderr
-    assert "spark.hearth.launcher=docker" in told.stdout
-    assert "local-numa[2x1]" in told.stdout  # as compared, though the plan here is one JVM
+    dry = hearth(contained, "submit", "--dry-run", application, "2")
+    assert "kept choice 'docker'" in dry.stderr
+    assert "spark.hearth.launcher=docker" in dry.stdout
+    assert "local-numa[2x1]" in dry.stdout  # as compared, though the plan here is one JVM
     eventually("no container left", lambda: containers() == [], 15)
     its_executors_are_measured(contained)
 

@@ -50,7 +50,7 @@ def test_the_text_of_a_thread_that_waits_stays_and_that_of_one_that_runs_changes
         sum(range(2_000_000))
         now = dict(files.of(OURSELVES))
     assert now[waits] == before[waits] != b""
-    ran_ns, before_ns = (int(told[str(os.getpid())].split()[0]) for told in (now, before))
+    ran_ns, before_ns = (int(texts[str(os.getpid())].split()[0]) for texts in (now, before))
     assert 1e6 < ran_ns - before_ns < 60e9
     files.keep_only([])
 
@@ -59,11 +59,11 @@ def test_the_files_of_threads_and_processes_that_ended_are_closed() -> None:
     files = Schedstat(Path("/proc"))
     at_first = open_files()
     with waiting_thread() as waits:
-        told = dict(files.of(OURSELVES))
-        assert open_files() == at_first + len(told)
+        texts = dict(files.of(OURSELVES))
+        assert open_files() == at_first + len(texts)
     # A thread is gone from /proc a moment after it was joined.
     eventually("the thread is gone", lambda: waits not in dict(files.of(OURSELVES)), 10)
-    assert open_files() == at_first + len(told) - 1
+    assert open_files() == at_first + len(texts) - 1
     files.keep_only([])
     assert open_files() == at_first
     assert not files._open
@@ -96,6 +96,6 @@ def test_another_thread_that_got_the_id_of_one_that_ended_is_read_anew(tmp_path:
     held = files._open[OURSELVES]
     ours = str(os.getpid())
     os.dup2(held[waits], held[ours])  # what our id would be found to hold
-    (told,) = [text for thread, text in files.of(OURSELVES) if thread == ours]
-    assert int(told.split()[0]) > 0
+    (texts,) = [text for thread, text in files.of(OURSELVES) if thread == ours]
+    assert int(texts.split()[0]) > 0
     files.keep_only([])

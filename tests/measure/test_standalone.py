@@ -83,10 +83,10 @@ def test_an_executor_that_a_worker_started_is_sampled_and_its_gc_log_is_on_recor
     assert max(row["utime"] for row in samples if row["pid"] == executor["pid"]) > 50
     log = record.directory / "gc" / f"executor-{executor['pid']}.log"
     assert "Pause" in log.read_text()
-    (told,) = [e for e in to_json(analyse(record.directory))["executors"] if e["id"] == "0"]
-    assert told["tasks"] > 0
-    assert told["use"]["cpu_s"]["user"] > 0.5
-    assert told["gc"]["pauses"] > 0
+    (zero,) = [e for e in to_json(analyse(record.directory))["executors"] if e["id"] == "0"]
+    assert zero["tasks"] > 0
+    assert zero["use"]["cpu_s"]["user"] > 0.5
+    assert zero["gc"]["pauses"] > 0
     deadline = time.monotonic() + LIMIT_S
     while is_alive(executor["pid"], executor["start_ticks"]) and time.monotonic() < deadline:
         time.sleep(0.2)

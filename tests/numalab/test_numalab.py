@@ -75,7 +75,7 @@ Booted = tuple[Shape, Boot]
 def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
     """Boots a shape the first time it is asked for; a guest that failed is not booted again.
 
-    But one in which a JVM crashed, which emulation is suspected of, is, once, and that is told.
+    But one in which a JVM crashed, which emulation is suspected of, is, once, with a message.
     """
     check_lab()
     done: dict[str, Boot | machine.GuestFailedError] = {}
@@ -181,15 +181,15 @@ def test_a_process_bound_by_numactl_passes_for_bound(booted: Booted) -> None:
 
 
 def test_an_unbound_process_does_not_pass_for_bound(booted: Booted) -> None:
-    told = " ".join(control_faults(booted, "unbound"))
-    assert "allowed CPUs" in told
-    assert "memory policies" in told
+    found_faults = " ".join(control_faults(booted, "unbound"))
+    assert "allowed CPUs" in found_faults
+    assert "memory policies" in found_faults
 
 
 def test_a_process_with_its_memory_on_another_node_does_not_pass_for_bound(booted: Booted) -> None:
-    told = " ".join(control_faults(booted, "half_bound"))
-    assert "allowed CPUs" not in told
-    assert "anonymous bytes" in told
+    found_faults = " ".join(control_faults(booted, "half_bound"))
+    assert "allowed CPUs" not in found_faults
+    assert "anonymous bytes" in found_faults
 
 
 @pytest.mark.parametrize(("direction", "node"), [("local", "1"), ("remote", "0")])

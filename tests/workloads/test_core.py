@@ -274,7 +274,7 @@ def test_a_run_that_fails_is_told_and_does_not_stop_the_next(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["run", "sort"], "--data records=DIR is missing"),
         (["run", "naive-bayes", "--train-percent", "100"], "is not a whole number from 1 to 99"),
@@ -285,7 +285,7 @@ def test_a_run_that_fails_is_told_and_does_not_stop_the_next(tmp_path: Path) -> 
     ],
 )
 def test_what_the_user_can_put_right_is_told_in_a_line(
-    tmp_path: Path, words: list[str], told: str
+    tmp_path: Path, words: list[str], message: str
 ) -> None:
     (tmp_path / "broken.jsonl").write_text("{job\n")
     (tmp_path / "full").mkdir()
@@ -294,5 +294,5 @@ def test_what_the_user_can_put_right_is_told_in_a_line(
         words = [*words, "--answer", "new", "--result", "r.json"]
     done = plain_java(tmp_path, *words)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

@@ -155,14 +155,14 @@ def test_values_that_change_places_are_found_wrong_in_a_large_graph(
 
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize(
-    ("of_all", "told"),
+    ("of_all", "expected"),
     [
         (True, "not named by their smallest vertex"),
         (False, "edges lead from one component to another"),
     ],
 )
 def test_a_component_of_a_large_graph_with_another_name_or_cut_in_two_is_found_wrong(
-    runs: Runs, tmp_path: Path, of_all: bool, told: str
+    runs: Runs, tmp_path: Path, of_all: bool, expected: str
 ) -> None:
     run = runs["connected-components"]
     files = (run.answer / "components").glob("part-*")
@@ -177,7 +177,7 @@ def test_a_component_of_a_large_graph_with_another_name_or_cut_in_two_is_found_w
     (answer / "part-00000").write_text("".join(renamed))
     verdict = check(dataclasses.replace(run, answer=answer.parent))
     assert verdict.status == "wrong"
-    assert told in verdict.detail
+    assert expected in verdict.detail
 
 
 def test_a_formula_whose_limit_is_not_that_of_networkx_is_found_wrong(

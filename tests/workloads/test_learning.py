@@ -153,7 +153,7 @@ def test_of_large_data_what_holds_of_every_right_answer_is_found_to_hold(
 
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "stated"),
     [
         ("k-means", "points", "rows are said"),
         ("k-means", "centres", "that of the centres is"),
@@ -167,13 +167,13 @@ def test_of_large_data_what_holds_of_every_right_answer_is_found_to_hold(
     ],
 )
 def test_a_number_with_a_fault_is_found_wrong_on_large_data_too(
-    runs: Runs, name: str, value: str, told: str
+    runs: Runs, name: str, value: str, stated: str
 ) -> None:
     number = runs[name].result["answer"][value]
     changed = number + 1 if isinstance(number, int) else _changed(number)
     verdict = check(with_answer(runs[name], **{value: changed}))
     assert verdict.status == "wrong"
-    assert told in verdict.detail
+    assert stated in verdict.detail
 
 
 @pytest.mark.usefixtures("large")
@@ -210,14 +210,14 @@ def test_centres_worse_than_the_first_ones_are_found_wrong_on_large_data(runs: R
 def test_a_plane_far_from_the_minimum_is_found_wrong_on_large_data(runs: Runs, name: str) -> None:
     """Scaled weights part the vectors alike: only objective and gradient can tell."""
     answer = runs[name].result["answer"]
-    for scale, told in ((100, "objective"), *([(0.5, "gradient")] * (name != "linear-svm"))):
+    for scale, stated in ((100, "objective"), *([(0.5, "gradient")] * (name != "linear-svm"))):
         scaled = [number * scale for number in answer["coefficients"]]
         damaged = with_answer(
             runs[name], coefficients=scaled, intercept=answer["intercept"] * scale
         )
         verdict = check(damaged)
         assert verdict.status == "wrong"
-        assert told in verdict.detail
+        assert stated in verdict.detail
 
 
 def test_a_probability_one_percent_off_is_found_wrong_on_large_data(

@@ -151,14 +151,14 @@ def test_the_queries_answer_what_they_answered_when_they_gave_the_standards_answ
     queries: FinishedRun,
 ) -> None:
     """DuckDB is given the same texts: a change of their meaning shows here, and at scale 1."""
-    told = []
+    lines = []
     for number in range(1, 23):
         files = [str(file) for file in (queries.answer / f"q{number:02d}").glob("*.parquet")]
         rows = duckdb.sql("FROM read_parquet($files)", params={"files": files}).fetchall()
         texts = ["|".join(map(str, row)) for row in rows]
         digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
-        told.append(f"q{number:02d}  {len(rows)} rows  {digest}  {texts[0]}\n")
-    check_golden("tpch-0.1.txt", "".join(told))
+        lines.append(f"q{number:02d}  {len(rows)} rows  {digest}  {texts[0]}\n")
+    check_golden("tpch-0.1.txt", "".join(lines))
 
 
 @pytest.mark.parametrize("number", range(1, 23))

@@ -409,11 +409,11 @@ def test_a_run_tells_the_figures_of_its_batches(hearth: Command, tmp_path: Path)
     ranks = [math.ceil(part * len(times)) - 1 for part in (0.5, 0.95)]
     events = sum(batch["events"] for batch in streaming["batches"])
     delay = max(batch["scheduling_delay_ms"] for batch in measured)
-    told = line(document)
-    assert f"  {events:,} events, {streaming['unsent']:,} unsent  " in told
-    assert f"  batch: {times[ranks[0]]} ms, 95 % within {times[ranks[1]]} ms  " in told
+    shown = line(document)
+    assert f"  {events:,} events, {streaming['unsent']:,} unsent  " in shown
+    assert f"  batch: {times[ranks[0]]} ms, 95 % within {times[ranks[1]]} ms  " in shown
     kept = "kept up" if streaming["kept_up"] else "did not keep up"
-    assert f"  delay: at most {delay} ms  {kept}  answer: checked (" in told
+    assert f"  delay: at most {delay} ms  {kept}  answer: checked (" in shown
 
 
 def test_a_taken_port_ends_a_run_in_one_line(hearth: Command, tmp_path: Path) -> None:

@@ -51,12 +51,12 @@ def read_bandwidth(file: SampleFile, step_ms: int) -> dict[str, Traffic]:
     before: dict[str, tuple[float, int]] = {}
 
     def take(row: dict[str, Any]) -> None:
-        told_of = row.get("domains") or {}
-        numbers(told.get("total_bytes") for told in told_of.values())
-        for name, told in told_of.items():
-            time_s, total = row["t"], told.get("total_bytes")
+        counts_of = row.get("domains") or {}
+        numbers(domain_counts.get("total_bytes") for domain_counts in counts_of.values())
+        for name, domain_counts in counts_of.items():
+            time_s, total = row["t"], domain_counts.get("total_bytes")
             if total is None:
-                if "total_bytes" in told:
+                if "total_bytes" in domain_counts:
                     before.pop(name, None)
                 continue
             last_s, last = before.get(name, (time_s, total))

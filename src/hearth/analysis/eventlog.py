@@ -474,8 +474,8 @@ def _operators(rdds: list[dict[str, Any]]) -> list[str]:
     return list(scopes.values())[:MOST_OPERATORS]
 
 
-def _number(told: str | None) -> int | None:
-    return int(told) if told is not None and _DIGITS.fullmatch(told) else None
+def _number(digits: str | None) -> int | None:
+    return int(digits) if digits is not None and _DIGITS.fullmatch(digits) else None
 
 
 def _drop_oldest(entries: dict[int, Any], most: int) -> None:

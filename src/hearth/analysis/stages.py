@@ -56,12 +56,15 @@ def check_task(
     if set(map(type, texts)) != {str}:
         raise ValueError("no text")
     times = _INFO(info)
-    told = times + numbers
+    counted = times + numbers
     if metrics:
-        told += _METRICS(metrics) + _READ(metrics["Shuffle Read Metrics"])
-        told += _WRITE(metrics["Shuffle Write Metrics"])
-        told += (metrics["Input Metrics"]["Bytes Read"], metrics["Output Metrics"]["Bytes Written"])
-    wholes(told)
+        counted += _METRICS(metrics) + _READ(metrics["Shuffle Read Metrics"])
+        counted += _WRITE(metrics["Shuffle Write Metrics"])
+        counted += (
+            metrics["Input Metrics"]["Bytes Read"],
+            metrics["Output Metrics"]["Bytes Written"],
+        )
+    wholes(counted)
     if not 0 <= times[2] <= LATEST_MS or not 0 <= times[3] <= LATEST_MS:
         raise ValueError("no time")
 

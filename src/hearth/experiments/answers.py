@@ -175,8 +175,8 @@ def _kinds(
         if measure.key in _OF_ANY_LENGTH and all(isinstance(v, int | float) for v in values):
             batch, streaming = (measure.form.format(v) for v in values)
             sides.append({"measure": measure.words, "batch": batch, "streaming": streaming})
-    told = "; ".join(f"{s['measure']} {s['batch']} and {s['streaming']}" for s in sides)
-    sentence = f"Batch and streaming: {told or 'no measure was taken for both'}."
+    shown = "; ".join(f"{s['measure']} {s['batch']} and {s['streaming']}" for s in sides)
+    sentence = f"Batch and streaming: {shown or 'no measure was taken for both'}."
     return Answer(f"{sentence} Their times mean different things.", figures={"sides": sides})
 
 
@@ -194,14 +194,14 @@ def _rates(
 
 def _stream(arm: ComparedArm, outcomes: Sequence[Outcome]) -> Document:
     counted = [o for o in outcomes if o.arm == arm.name and o.counted_s is not None]
-    told = [o.streaming for o in counted if o.streaming is not None]
-    delays = [t["scheduling_delay_ms"].get("max") for t in told]
+    reports = [o.streaming for o in counted if o.streaming is not None]
+    delays = [t["scheduling_delay_ms"].get("max") for t in reports]
     return {
         "rate": int(arm.name.removesuffix("/s")),
-        "processing_ms": statistics.median(t["processing_ms"]["median"] for t in told),
+        "processing_ms": statistics.median(t["processing_ms"]["median"] for t in reports),
         "delay_ms": max((d for d in delays if d is not None), default=None),
-        "unsent": sum(t["unsent"] for t in told),
-        "kept_up": all(t["kept_up"] for t in told),
+        "unsent": sum(t["unsent"] for t in reports),
+        "kept_up": all(t["kept_up"] for t in reports),
     }
 
 

@@ -58,9 +58,9 @@ def _known(executors: list[Document], group: str, key: str) -> Any:
     """The values of those JVMs of which it is known; `{"absent": reason}` where of none."""
     groups = [executor[group] for executor in executors]
     values = [g[key] for g in groups if key in g and g[key] is not None]
-    told = [value for value in values if not (isinstance(value, dict) and "absent" in value)]
-    if told:
-        return told
+    present = [value for value in values if not (isinstance(value, dict) and "absent" in value)]
+    if present:
+        return present
     reasons = [part["absent"] for part in (*groups, *values) if "absent" in part]
     return {"absent": reasons[0] if reasons else "not recorded"}
 
@@ -79,8 +79,8 @@ def _per(counters: Document, event: str, other: str, scale: float = 1) -> Any:
 
 def _metric(metrics: Document, name: str) -> Any:
     """A metric of the processor, of all processes together."""
-    told = metrics if "absent" in metrics else metrics["total"][name]
-    return told if "absent" in told else told["value"]
+    present = metrics if "absent" in metrics else metrics["total"][name]
+    return present if "absent" in present else present["value"]
 
 
 def _bandwidth(timeline: Document) -> Any:

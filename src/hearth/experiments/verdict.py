@@ -179,8 +179,8 @@ def _medians(name: str, outcomes: Sequence[Outcome]) -> Measures:
         if values:
             found[measure.key] = statistics.median(values)
             continue
-        told = [(o.measures or {}).get(measure.key) for o in _counted(name, outcomes)]
-        reasons = [value for value in told if isinstance(value, dict)]
+        measured = [(o.measures or {}).get(measure.key) for o in _counted(name, outcomes)]
+        reasons = [value for value in measured if isinstance(value, dict)]
         found[measure.key] = reasons[0] if reasons else {"absent": "not recorded"}
     return found
 

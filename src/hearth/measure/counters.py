@@ -111,8 +111,8 @@ def _reading(
 ) -> Reading:
     absent = _NOT_COUNTED.get(shown)
     value = float(shown) if shown and absent is None else None
-    told = metric[1] if metric is not None else 0.0
-    if not all(math.isfinite(number) for number in (t, value or 0.0, share or 0.0, told)):
+    reported = metric[1] if metric is not None else 0.0
+    if not all(math.isfinite(number) for number in (t, value or 0.0, share or 0.0, reported)):
         raise ValueError(f"{shown} is not a number")
     if absent is not None:
         return Reading(t, event, None, unit, None, absent)

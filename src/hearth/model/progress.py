@@ -2,7 +2,7 @@
 
 The lines stand below what is printed meanwhile, work within work below the work that it is part of,
 and are gone at the end, however it ends. No thread draws them: who waits calls `tick` a few times a
-second. rich draws them (docs/decisions/0008-rich-shows-progress.md); it is loaded with the first.
+second. rich draws them (docs/decisions/0010-rich-shows-progress.md); it is loaded with the first.
 """
 
 import sys

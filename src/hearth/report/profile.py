@@ -55,9 +55,9 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
         return [*lines, f"  its tasks are unknown: {totals.reason}"]
     whole = totals.time.duration
     shares = {words: part(totals.time) / whole for words, part in _PARTS.items() if whole}
-    told = [f"{words} {share:.0%}" for words, share in shares.items() if share >= 0.005]
+    parts = [f"{words} {share:.0%}" for words, share in shares.items() if share >= 0.005]
     tasks = f"{totals.tasks} tasks took {show_seconds(whole / 1000)}"
-    lines.append(screen.paragraph(f"{tasks}: {', '.join(told)}", "  ", "    "))
+    lines.append(screen.paragraph(f"{tasks}: {', '.join(parts)}", "  ", "    "))
     idle = totals.idle_slot_share
     if idle is not None:
         lines.append(f"  {idle:.0%} of the time of {totals.slots} task slots was idle")
@@ -125,15 +125,15 @@ def _processor(metrics: Measured[Metrics], screen: Screen) -> list[str]:
 
 
 def _of_cycles(total: _OfMetrics, screen: Screen) -> list[str]:
-    told = []
+    parts = []
     ipc = total["instructions_per_cycle"]
     if not isinstance(ipc, Absent):
-        told.append(f"{ipc.value:.2f} instructions per cycle")
+        parts.append(f"{ipc.value:.2f} instructions per cycle")
     shares = _shares(total, _OF_CYCLES)
     if shares:
         confidence = _least(total, _OF_CYCLES)
-        told.append(f"of the cycles: {', '.join(shares)}; confidence {confidence}")
-    return [screen.paragraph("; ".join(told), "  ", "    ")] if told else []
+        parts.append(f"of the cycles: {', '.join(shares)}; confidence {confidence}")
+    return [screen.paragraph("; ".join(parts), "  ", "    ")] if parts else []
 
 
 def _shares(total: _OfMetrics, names: dict[str, str]) -> list[str]:
@@ -147,8 +147,8 @@ def _shares(total: _OfMetrics, names: dict[str, str]) -> list[str]:
 
 def _least(total: _OfMetrics, names: dict[str, str]) -> str:
     """The lowest of the known confidences."""
-    told = [metric.confidence for metric in known(total[name] for name in names)]
-    return next(level for level in ("low", "medium", "high") if level in told)
+    confidences = [metric.confidence for metric in known(total[name] for name in names)]
+    return next(level for level in ("low", "medium", "high") if level in confidences)
 
 
 def _shown(group: Measured[T], show: Callable[[T], str | None]) -> str:

@@ -203,16 +203,16 @@ def _lock(place: Path) -> Iterator[int]:
     place.parent.mkdir(parents=True, exist_ok=True)
     file = place.with_name(f".{place.name}.lock")
     with open(file, "a", opener=open_private) as lock:
-        told = False
+        announced = False
         while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if not told:
+                if not announced:
                     waiting = f"hearth: waiting for another process that is making '{place}'"
                     print(waiting, file=sys.stderr, flush=True)
-                told = True
+                announced = True
                 time.sleep(_WAIT_S)
         yield lock.fileno()
 

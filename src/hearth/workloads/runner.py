@@ -127,8 +127,8 @@ def _source(request: Request, folder: Path) -> Iterator[_Source]:
     log = folder / "stream.log"
     rate, events = int(values["rate"]), events_of(values)
     with DataServer(request.job.stream, rate, events, request.seed, log, request.port) as server:
-        told = {"source": server.source, "control": server.control}
-        yield _Source(told, {"stream": log})
+        addresses = {"source": server.source, "control": server.control}
+        yield _Source(addresses, {"stream": log})
 
 
 def command(request: Request, folder: Path, extra: dict[str, str] | None = None) -> list[str]:

@@ -50,7 +50,7 @@ def stray(executor: str) -> int:
     os.sched_setaffinity(pid, range(os.cpu_count() or 1))
     until(lambda: f"Executor {executor} has drifted" in log.read_text())
     os.sched_setaffinity(pid, own)
-    until(lambda: f"Executor {executor} is where the plan says again" in log.read_text())
+    until(lambda: f"Executor {executor} is back in its planned place" in log.read_text())
     return pid
 
 

@@ -192,8 +192,8 @@ class CountersProbe(Probe):
             yield f"samples/{kind}.jsonl", row
         metric = topdown_metric(reading)
         if metric is not None:
-            told = {"metric": metric[0], "value": metric[1], "unit": "share of slots"}
-            yield "samples/counters.jsonl", {**head, **told, "running_share": share}
+            metric_fields = {"metric": metric[0], "value": metric[1], "unit": "share of slots"}
+            yield "samples/counters.jsonl", {**head, **metric_fields, "running_share": share}
 
     def close(self) -> None:
         for stream in self._streams.values():

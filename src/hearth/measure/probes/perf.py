@@ -36,12 +36,12 @@ def try_events(perf: str, events: Sequence[str]) -> Tried:
     absent: dict[str, str] = {}
     counted = []
     known = list(events)
-    told = _count(perf, known)
-    if told is None:  # perf refuses the whole list for one name that it does not know
+    by_event = _count(perf, known)
+    if by_event is None:  # perf refuses the whole list for one name that it does not know
         singly = {event: _count(perf, [event]) for event in known}
         absent = {event: "unknown to perf here" for event, got in singly.items() if got is None}
-        told = {event: got[event] for event, got in singly.items() if got and event in got}
-    for event, reading in told.items():
+        by_event = {event: got[event] for event, got in singly.items() if got and event in got}
+    for event, reading in by_event.items():
         if reading.value is None:
             absent[event] = reading.absent or "no value"
         elif reading.event.endswith(":u") and event in _IN_THE_KERNEL:
@@ -54,8 +54,8 @@ def try_events(perf: str, events: Sequence[str]) -> Tried:
 def try_generations(perf: str, generations: Sequence[Sequence[str]]) -> Tried:
     """The first set of events whose names perf knows here; which of them count is tried too."""
     for events in generations:
-        told = _count(perf, list(events))
-        if told is not None:
+        by_event = _count(perf, list(events))
+        if by_event is not None:
             return try_events(perf, events)
     return Tried((), {events[0]: "unknown to perf here" for events in generations})
 

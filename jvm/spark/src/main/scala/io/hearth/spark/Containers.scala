@@ -65,8 +65,8 @@ final class Containers(
 
   private def cannotWrite(path: Path): String = {
     val above = Iterator.iterate(path)(_.getParent).find(Files.isDirectory(_)).get
-    s"The executors' containers cannot write $path: $above holds more than this application's, and is not " +
-      s"mounted unasked; set ${Mount.Key}=$above:rw, or name a directory that is there"
+    s"The executors' containers cannot write $path: $above also holds files of others, and is not " +
+      s"mounted by default; set ${Mount.Key}=$above:rw, or use a directory that exists"
   }
 
   private def readNamed(): Wanted = {

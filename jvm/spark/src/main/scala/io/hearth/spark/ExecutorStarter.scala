@@ -78,11 +78,11 @@ final class ExecutorStarter(
     try (jvms.start(spec, id), true)
     catch {
       case refused: BindingRefused if settings.binding == BindingMode.Preferred =>
-        log.warn(s"Executor $id goes on unbound: ${refused.getMessage}")
+        log.warn(s"Executor $id continues unbound: ${refused.getMessage}")
         (jvms.start(unbound, id), false)
       case refused: BindingRefused =>
         throw new UserError(
-          s"${refused.getMessage}; or set spark.hearth.binding=preferred to go on unbound",
+          s"${refused.getMessage}; or set spark.hearth.binding=preferred to continue unbound",
           Some(refused)
         )
     }

@@ -17,7 +17,7 @@ object ExitStatus {
       "exit 3: the JVM ended itself on an OutOfMemoryError (-XX:+ExitOnOutOfMemoryError); give the executor " +
         "more heap or fewer tasks at once (spark.executor.memory, spark.executor.cores)"
     case ApplicationToken.StrangersExit =>
-      s"exit $code: another application's driver answered where ours should, so it did not register"
+      s"exit $code: another application's driver answered at this driver's address, so it did not register"
     case 143 => "exit 143: ended by SIGTERM, as by `kill` or a service manager"
     case 134 => "exit 134: the JVM aborted (SIGABRT)"
     case 139 => "exit 139: crashed (SIGSEGV)"

@@ -77,7 +77,7 @@ final class KeptRun(
     catch {
       case e: FileAlreadyExistsException =>
         throw new UserError(
-          s"spark.app.id: '$appId' is the name of an earlier run in $all; choose another or none",
+          s"spark.app.id: '$appId' is the name of an earlier run in $all; choose another, or leave it out",
           Some(e)
         )
     }

@@ -25,7 +25,7 @@ object MasterUrl {
     else MasterUrl(Some(executors), cores)
 
   private def malformed(master: String): UserError = new UserError(
-    s"master '$master' is not one that hearth knows: use local-numa (the plan decides), " +
+    s"master '$master' is not supported: use local-numa (the plan decides), " +
       "local-numa[4] (4 executors) or local-numa[4x12] (4 executors of 12 cores), each number at least 1"
   )
 }

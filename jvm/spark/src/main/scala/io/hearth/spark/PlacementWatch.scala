@@ -60,7 +60,7 @@ final case class PlacementKnowledge(
     if (finding.drift.nonEmpty) Some(Left(finding.warning))
     else
       Option.when(drifted.contains(id) && finding.verdict == PlacementVerdict.AsPlanned)(
-        Right(s"Executor $id is where the plan says again")
+        Right(s"Executor $id is back in its planned place")
       )
   }
 }

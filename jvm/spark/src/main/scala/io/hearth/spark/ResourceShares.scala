@@ -30,7 +30,7 @@ object ResourceShares {
         s"spark.executor.resource.$name.amount: ${places.size} executors of $amount each need " +
           s"${amount.toLong * places.size}, and this machine has ${addresses.size} " +
           s"(${addresses.take(8).mkString(", ")}${if (addresses.size > 8) ", ..." else ""}); ask for fewer executors with " +
-          s"the master local-numa[N], or for less"
+          s"the master local-numa[N], or for less in each"
       )
     val nodes = addresses.map(address => address -> nodeOf(address)).toMap
     def isLocal(place: ExecutorPlan, address: String) =

@@ -30,7 +30,7 @@ final class RunningApplication(
     scratch.open()
     nameDriversDirectories()
     archive.open()
-    log.info(s"hearth keeps this run in $kept")
+    log.info(s"The record of this run is in $kept")
   }
 
   def placementTaken(report: PlacementReport): Unit = {

@@ -43,7 +43,7 @@ final class ScratchDirectories(
 
 object ScratchDirectories {
   def unusable(directory: Path, e: IOException): UserError = new UserError(
-    s"spark.local.dir: $directory cannot be used: ${e.getMessage}; name one of your own with free space",
+    s"spark.local.dir: $directory cannot be used: ${e.getMessage}; set a directory of yours with free space",
     Some(e)
   )
 }

@@ -25,7 +25,7 @@ final case class ExecutorExit(
   /** The explanation, what to do about it, and what the executor itself said last. */
   def quoted: String = {
     val remedy = ExitStatus.remedy(lastWords).fold("")(what => s"; $what")
-    val words = if (lastWords.isEmpty) "" else s"; its last words:\n$lastWords"
+    val words = if (lastWords.isEmpty) "" else s"; its last output:\n$lastWords"
     s"$explained$remedy$words"
   }
 }
@@ -81,7 +81,7 @@ final case class Supervision(losses: LossHistory, givenUp: Boolean = false) {
 
   /** A decommissioned one has said why itself; to be removed again would tell listeners twice. */
   private def ended(exit: ExecutorExit): Vector[Measure] =
-    Note(s"${exit.what} ended as asked, exit ${exit.code}") +:
+    Note(s"${exit.what} ended as requested, exit ${exit.code}") +:
       Option.when(exit.registered)(RemoveEnded(exit.id)).toVector
 
   /** Somebody's `kill` is no fault of the tasks that ran. */
@@ -109,6 +109,6 @@ object Registration {
       ended: Boolean
   ): Option[String] =
     if (!of.contains(appId))
-      Some(s"executor $executorId on $host is not of application $appId, whose driver this is")
+      Some(s"executor $executorId on $host does not belong to application $appId, which this driver runs")
     else Option.when(ended)(s"executor $executorId on $host has ended already")
 }

@@ -156,7 +156,7 @@ class ExecutorSuite extends AnyFunSuite {
     val message = intercept[UserError](divided(1, "0" -> 0, "1" -> 1)).getMessage
     assert(
       message == "spark.executor.resource.gpu.amount: 4 executors of 1 each need 4, and this machine has 2 " +
-        "(0, 1); ask for fewer executors with the master local-numa[N], or for less"
+        "(0, 1); ask for fewer executors with the master local-numa[N], or for less in each"
     )
   }
 

@@ -104,7 +104,7 @@ class PlacementWatchSuite extends AnyFunSuite {
     assert(world.log.of("warn").size == 1, "what goes on is not told again at each look")
     world.kernel.run(member.process.pid, member.place.cpus)
     world.clock.advance(5.5)
-    assert(world.log.of("info").last == "Executor 0 is where the plan says again")
+    assert(world.log.of("info").last == "Executor 0 is back in its planned place")
     assert(world.verdicts == Vector("0" -> "as planned"))
     world.clock.advance(300)
     assert(world.log.of("info").count(_.contains("again")) == 1)

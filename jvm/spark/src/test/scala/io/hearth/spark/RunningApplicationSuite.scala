@@ -132,7 +132,7 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
     world.jvms.refuse = true
     val refused = intercept[UserError](world.starter.start("0", Places.of(1).head)).getMessage
     assert(refused.contains("sched_setaffinity"))
-    assert(refused.endsWith("or set spark.hearth.binding=preferred to go on unbound"))
+    assert(refused.endsWith("or set spark.hearth.binding=preferred to continue unbound"))
     assert(world.jvms.specs.isEmpty)
   }
 
@@ -146,7 +146,7 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
     assert(!member.bound)
     assert(preferring.jvms.specs.map(_.binding) == Vector(None))
     assert(!preferring.jvms.specs.head.command.exists(_.startsWith("-Dhearth.bound=")))
-    assert(preferring.log.of("warn").head.startsWith("Executor 0 goes on unbound: "))
+    assert(preferring.log.of("warn").head.startsWith("Executor 0 continues unbound: "))
     assert(preferring.log.of("info").last.endsWith("not bound"))
   }
 

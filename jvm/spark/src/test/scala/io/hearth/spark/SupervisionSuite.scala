@@ -32,7 +32,7 @@ class SupervisionSuite extends AnyFunSuite {
     )
     val reason =
       "exit 137: killed; the disk under spark.local.dir is full: make room, or name a directory on a larger " +
-        "one; its last words:\njava.io.IOException: No space left on device"
+        "one; its last output:\njava.io.IOException: No space left on device"
     assert(
       fresh.exited(end, Set.empty, 0)._2 == Vector(
         Complain(s"Lost executor 4 (place 0, process 104): $reason"),
@@ -48,7 +48,7 @@ class SupervisionSuite extends AnyFunSuite {
 
   test("an executor that was asked to end is no loss, and is removed unless it is already") {
     val asked = exit("4", 0).copy(asked = true)
-    val note = Note("executor 4 (place 0, process 104) ended as asked, exit 0")
+    val note = Note("executor 4 (place 0, process 104) ended as requested, exit 0")
     assert(fresh.exited(asked, Set.empty, 0) == ((fresh, Vector(note, RemoveEnded("4")))))
     val decommissioned = asked.copy(registered = false)
     assert(fresh.exited(decommissioned, Set.empty, 0) == ((fresh, Vector(note))))
@@ -104,7 +104,7 @@ class SupervisionSuite extends AnyFunSuite {
     for (of <- Seq(Some("yours"), None))
       assert(
         refusal(of, ended = false).contains(
-          "executor 7 on 127.78.0.1 is not of application mine, whose driver this is"
+          "executor 7 on 127.78.0.1 does not belong to application mine, which this driver runs"
         )
       )
   }

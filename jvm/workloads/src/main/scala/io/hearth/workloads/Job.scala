@@ -82,7 +82,7 @@ final class JobRun(
     val answer: Path
 ) {
   private val timed = ArrayBuffer.empty[(String, Double)]
-  private val told = ArrayBuffer.empty[(String, ObjectNode)]
+  private val contents = ArrayBuffer.empty[(String, ObjectNode)]
 
   def input(name: String): String = data(name).toUri.toString
 
@@ -102,7 +102,7 @@ final class JobRun(
   def phases: Seq[(String, Double)] = timed.toSeq
 
   /** Adds a named section to the result, next to times and answer. */
-  def section(name: String, content: ObjectNode): Unit = told += name -> content
+  def section(name: String, content: ObjectNode): Unit = contents += name -> content
 
-  def sections: Seq[(String, ObjectNode)] = told.toSeq
+  def sections: Seq[(String, ObjectNode)] = contents.toSeq
 }

@@ -36,17 +36,17 @@ class StreamReportTest extends AnyFunSuite {
   }
 
   test("batches of the ramp-up are listed, and left out of the figures") {
-    val told = report(0, 8000, batches(9000, 9000, 5, 7, 6))
-    assert(told.path("warm_up_batches").asInt == 2)
-    assert(told.path("batches").size == 5)
-    assert(told.path("scheduling_delay_ms").path("max").asLong == 7)
-    assert(told.path("processing_ms").path("median").asLong == 300)
-    assert(told.path("processing_ms").path("p95").asLong == 400)
+    val document = report(0, 8000, batches(9000, 9000, 5, 7, 6))
+    assert(document.path("warm_up_batches").asInt == 2)
+    assert(document.path("batches").size == 5)
+    assert(document.path("scheduling_delay_ms").path("max").asLong == 7)
+    assert(document.path("processing_ms").path("median").asLong == 300)
+    assert(document.path("processing_ms").path("p95").asLong == 400)
   }
 
   test("figures over no batch are absent, with the reason") {
-    val told = report(0, 0, batches(1))
-    assert(told.path("processing_ms").path("absent").asText.contains("ramp-up"))
+    val document = report(0, 0, batches(1))
+    assert(document.path("processing_ms").path("absent").asText.contains("ramp-up"))
   }
 
   test("windows that do not fit the batches are refused by name") {

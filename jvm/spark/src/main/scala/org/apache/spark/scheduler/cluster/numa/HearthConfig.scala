@@ -30,9 +30,10 @@ private[spark] object HearthConfig {
 
   val Binding: ConfigEntry[String] = ConfigBuilder("spark.hearth.binding")
     .doc(
-      "`required`: an executor whose CPUs or memory nodes the kernel refuses to bind is not started and the " +
-        "application ends, saying what is missing. `preferred`: it goes on unbound, with a warning and a note " +
-        "in the placement report. `off`: nothing is bound (for comparisons)."
+      "`required`: where the kernel refuses to bind an executor to its CPUs or memory nodes, it is not " +
+        "started, and the application ends with a message that says what is missing. `preferred`: it " +
+        "continues unbound, with a warning and a note in the placement report. `off`: nothing is bound (for " +
+        "comparisons)."
     )
     .version("0.1.0")
     .stringConf
@@ -41,9 +42,9 @@ private[spark] object HearthConfig {
 
   val Launcher: ConfigEntry[String] = ConfigBuilder("spark.hearth.launcher")
     .doc(
-      "How executors are started. `process`: as processes, bound by CPU mask and memory policy. `docker`: each " +
-        "in a Docker container of its own, whose cpuset holds its CPUs and memory nodes, with those of this " +
-        "machine's files that a run needs; the engine must run on this machine, and needs no image."
+      "How executors are started. `process`: as processes, bound by CPU mask and memory policy. `docker`: " +
+        "each in its own Docker container, whose cpuset holds its CPUs and memory nodes, with the files of " +
+        "this machine that a run needs; the engine must run on this machine, and needs no image."
     )
     .version("0.1.0")
     .stringConf
@@ -52,8 +53,8 @@ private[spark] object HearthConfig {
 
   val Mounts: OptionalConfigEntry[String] = ConfigBuilder(Mount.Key)
     .doc(
-      "What containers see of this machine's files beyond what hearth finds out by itself, which " +
-        "docs/containers.md lists: paths separated by commas, each with `:ro` (the default) or `:rw` behind it."
+      "Files of this machine that containers see besides those that hearth finds itself (docs/containers.md " +
+        "lists them): paths separated by commas, each followed by `:ro` (the default) or `:rw`."
     )
     .version("0.1.0")
     .stringConf
@@ -62,9 +63,9 @@ private[spark] object HearthConfig {
 
   val Neighbours: ConfigEntry[String] = ConfigBuilder("spark.hearth.neighbours")
     .doc(
-      "What becomes of bound executors of other applications, whosever, that run when this one is planned. " +
-        "`avoid`: their CPUs are left alone; where nothing fits beside them they are shared, with a warning. " +
-        "`ignore`: the machine is planned for as if it were idle."
+      "How a plan treats bound executors of other applications, of any user, that are running. `avoid`: " +
+        "their CPUs are not used; if nothing else fits, they are shared, with a warning. `ignore`: the plan " +
+        "is made as if the machine were idle."
     )
     .version("0.1.0")
     .stringConf
@@ -73,7 +74,7 @@ private[spark] object HearthConfig {
 
   val PlanFile: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.plan")
     .doc(
-      "A plan (JSON, contract/plan.schema.json) to carry out instead of planning; `hearth submit` sets it."
+      "A plan (JSON, contract/plan.schema.json) to use instead of making one; `hearth submit` sets it."
     )
     .version("0.1.0")
     .stringConf
@@ -113,10 +114,10 @@ private[spark] object HearthConfig {
 
   val PlacementInterval: ConfigEntry[Long] = ConfigBuilder("spark.hearth.placement.interval")
     .doc(
-      "How often every executor's threads, and the memory nodes of its cpuset, are held against the plan after " +
-        "its start. A change is read in full and logged as a warning that names the threads. The memory itself, " +
-        "which is dearer to read, follows every 24th time, or less often where reading it would cost more " +
-        "than a thousandth of one CPU. 0 reads all at start only."
+      "How often every executor's threads, and the memory nodes of its cpuset, are compared with the plan " +
+        "after its start. A change is read in full and logged as a warning that names the threads. The memory " +
+        "itself, which costs more to read, follows every 24th time, or less often where reading it would cost " +
+        "more than a thousandth of one CPU. 0 reads everything at the start only."
     )
     .version("0.1.0")
     .timeConf(TimeUnit.SECONDS)
