@@ -42,6 +42,18 @@ def place(folder: Path, pid: int, cpus: str) -> None:
     (folder / "placement.json").write_text(json.dumps(report))
 
 
+def test_a_name_is_the_running_applications_where_ended_ones_share_it_and_its_ui_is_shown(
+    hearth: Command, tmp_path: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    ticks = start_ticks(sleeper.pid)
+    record(tmp_path / "state", "app-over", 1, 1, state="finished", ui="http://box:4040")
+    record(tmp_path / "state", "app-now", sleeper.pid, ticks, ui="http://box:4041")
+    done = hearth("status", "test")
+    assert done.returncode == 0, done.stderr
+    assert "app-now  test  running" in done.stdout and "UI http://box:4041" in done.stdout
+    assert "4040" not in hearth("status", "--all").stdout, "an ended application has no UI"
+
+
 def test_without_an_application_it_says_so(hearth: Command) -> None:
     done = hearth("status")
     assert done.returncode == 0

@@ -6,6 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from hearth.experiments.arms import Arm
+from hearth.experiments.characterisation import Asked, Characterisation, Settings
+from hearth.experiments.compared import Settings as ComparisonSettings
+from hearth.experiments.comparison import Comparison
+from hearth.experiments.journal import Journal
+from hearth.experiments.outcome import Outcome, Turn
+from hearth.experiments.questions import Question
+from hearth.experiments.shapes import Line
+from hearth.experiments.subjects import Application
+from hearth.launch.arguments import split_line
 from hearth.launch.machine_reading import MachineReading
 from hearth.measure.record import (
     RecordWriter,
@@ -15,7 +25,7 @@ from hearth.measure.record import (
     read_record,
 )
 from hearth.measure.shapes import Launched, Machine
-from hearth.model.documents import read_lines
+from hearth.model.documents import read_lines, to_json
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent
 from hearth.planner.known_machine import KnownMachine
@@ -167,3 +177,37 @@ def test_a_line_that_was_torn_by_a_kill_is_passed_over(tmp_path: Path) -> None:
 def test_a_record_that_cannot_be_written_is_named() -> None:
     with pytest.raises(UserError, match="the record cannot be written to '/proc/none/records"):
         made(Path("/proc/none"), "x")
+
+
+def test_comparisons_and_characterisations_are_in_the_same_listing(
+    hearth: Command, tmp_path: Path
+) -> None:
+    state = tmp_path / "state"
+    made(state, "job")
+    arms = [Arm("native"), Arm("bound")]
+    alone = Comparison.begin(state, "job.py", arms, ComparisonSettings(0, 1))
+    alone.keep(Outcome(Turn("job.py", "native", 0), seconds=1.0))
+    asked = [Asked(Application(split_line(["job.py"])), [Question("smt", "Threads", "a paper")])]
+    whole = Characterisation.begin(state, "job.py", asked, Settings(1, 0, 1))
+    part = Comparison.begin(state, "part.py", arms, ComparisonSettings(0, 1))
+    line = Line("job.py", "smt", "Threads", "a paper", [], part.head.id)
+    Journal(whole.directory / "questions.jsonl").keep(to_json(line))
+    (state / "comparisons" / "damaged").mkdir()
+    done = hearth("runs")
+    _, *rows = done.stdout.splitlines()
+    assert len(rows) == 3, "a comparison of a characterisation is listed there"
+    (comparison,) = [row for row in rows if alone.head.id in row]
+    assert "comparison: native, bound" in comparison and "1 runs" in comparison
+    assert any(whole.directory.name in row and "characterisation: smt" in row for row in rows)
+    assert "damaged" in done.stderr and done.returncode == 0
+    experiments = json.loads(hearth("runs", "list", "--json").stdout)["experiments"]
+    assert {kept["kind"] for kept in experiments} == {"comparison", "characterisation"}
+
+
+def test_the_last_run_is_reported_from_anywhere(hearth: Command, tmp_path: Path) -> None:
+    made(tmp_path / "state", "the-last-one")
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "last").mkdir(parents=True)
+    done = hearth("report", "last", cwd=elsewhere)
+    assert done.returncode == 0, done.stderr
+    assert "the-last-one" in done.stdout

@@ -10,12 +10,14 @@ examples:
   hearth compare my_job.py
   hearth compare --arms native,bound --repeat 20 --class org.example.Job job.jar
   hearth compare --until-certain --budget 30m --executors 4 my_job.py --date 2026-11-21
+  hearth compare --dry-run my_job.py
   hearth compare --keep my_job.py
   hearth compare --forget my_job.py
 """
 
 import json
 import os
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
@@ -58,6 +60,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--resume", metavar="ID", help="go on with a comparison that was interrupted"
     )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="list the arms with their commands, run nothing"
+    )
     parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
 
 
@@ -67,7 +72,8 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
     options = parser.parse_args(line.hearth)
     # From here on the line is what each arm's run is given.
     options.line = replace(line, hearth=without(line.hearth, own_options(parser)))
-    options.dry_run, options.runs = True, run_options(options)
+    options.runs, options.list_only = run_options(options), options.dry_run
+    options.dry_run = True  # of the submission, which is prepared to know its plan
     return options
 
 
@@ -133,7 +139,29 @@ def _why_native(options: Namespace) -> str | None:
     return str(because)
 
 
+def _list(options: Namespace, arms: list["Arm"]) -> None:
+    """What would run."""
+    from hearth.experiments.arms import profile_words
+    from hearth.experiments.statistics import LOOKS
+    from hearth.launch.settings import user_settings
+    from hearth.model.redaction import Redaction
+    from hearth.planner import places
+    from hearth.report.terminal import Screen, table
+
+    redaction = Redaction.of(user_settings(options.line, places.spark_home(), os.environ))
+    rows = []
+    for arm in arms:
+        words = ["hearth", "profile", *redaction.words(profile_words(arm, options.line))]
+        rows.append([arm.name, f"not here: {arm.skipped}" if arm.skipped else shlex.join(words)])
+    print("\n".join(table(Screen.of(), ["arm", "command"], rows)))
+    counted = f"up to {LOOKS[-1]}" if options.until_certain else f"{options.runs.repeat}"
+    print(f"\nof each arm {options.runs.warmup} warm-up and {counted} counted runs")
+
+
 def _compare(options: Namespace, arms: list["Arm"]) -> int:
+    if options.list_only:
+        _list(options, arms)
+        return 0
     from hearth.experiments.compared import Settings
     from hearth.experiments.comparison import Comparison, run
     from hearth.experiments.following import Following, continued_with

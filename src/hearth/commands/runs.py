@@ -1,6 +1,7 @@
-"""Lists recorded runs, shows or exports one, deletes old ones.
+"""Lists recorded runs, comparisons and characterisations; shows, exports or deletes runs.
 
-hearth profile records runs. RUN is an id, the beginning of one, its last four letters, or 'last'.
+hearth profile records runs; hearth report ID shows a comparison or a characterisation. RUN is an
+id, the beginning of one, its last four letters, or 'last'.
 
 examples:
   hearth runs
@@ -32,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     parser.set_defaults(action="list", json=False)
     actions = parser.add_subparsers(dest="action", metavar="list|show|export|delete")
-    listing = actions.add_parser("list", help="all runs, the oldest first (default)")
+    listing = actions.add_parser("list", help="all of them, the oldest first (default)")
     listing.add_argument("--json", action="store_true", help="print one JSON document")
     showing = actions.add_parser("show", help="one run and where its time went")
     showing.add_argument("run", metavar="RUN")
@@ -56,16 +57,19 @@ def run(options: Namespace) -> int:
 
 
 def _list(options: Namespace) -> int:
+    from hearth.experiments.kept import list_experiments
     from hearth.report.runs import show_runs
     from hearth.report.terminal import Screen
 
     records, problems = list_records(places.state_home())
+    experiments, others = list_experiments(places.state_home())
     rows = [_row(record) for record in records]
     if options.json:
-        print(json.dumps({"schema": "hearth/runs/1", "runs": rows}, indent=2))
+        found = {"runs": rows, "experiments": to_json(experiments)}
+        print(json.dumps({"schema": "hearth/runs/1", **found}, indent=2))
     else:
-        print("\n".join(show_runs(rows, Screen.of())))
-    for problem in problems:
+        print("\n".join(show_runs(rows, experiments, Screen.of())))
+    for problem in [*problems, *others]:
         print(f"hearth: {problem}", file=sys.stderr)
     return 0
 

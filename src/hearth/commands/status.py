@@ -70,8 +70,9 @@ def _lines(applications: list[dict[str, Any]]) -> list[str]:
     lines: list[str] = []
     for item in applications:
         lines.append(screen.title(f"{item['app_id']}  {item['name']}") + f"  {item['state']}")
+        ui = f", UI {item['ui']}" if "ui" in item and item["state"] == "running" else ""
         lines.append(
-            f"  {item['master']}, driver {item['driver_pid']}, started {item['started_at']}"
+            f"  {item['master']}, driver {item['driver_pid']}, started {item['started_at']}{ui}"
         )
         if "placement" in item:
             lines += show_placement(item["placement"], screen)

@@ -21,6 +21,7 @@ class RunDocument(TypedDict):
     started_at: str
     driver_pid: int
     driver_start_ticks: int
+    ui: NotRequired[str]
     machine: NotRequired[str]
 
 
@@ -68,9 +69,11 @@ def read_runs(state_home: Path) -> tuple[list[Run], list[str]]:
 
 
 def find_run(runs: list[Run], name: str) -> Run:
-    """The run with this application id or, where only one has it, this name."""
+    """The run with this application id or this name, which one run has, or one that is running."""
     matches = [run for run in runs if run.app_id == name]
     matches = matches or [run for run in runs if run.record.get("name") == name]
+    running = [run for run in matches if run.alive]
+    matches = running if len(running) == 1 else matches
     if len(matches) == 1:
         return matches[0]
     if matches:

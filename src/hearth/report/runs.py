@@ -1,8 +1,9 @@
-"""The list of recorded runs, as a table."""
+"""The list of recorded runs, comparisons and characterisations, as a table."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from hearth.experiments.kept import KeptExperiment
 from hearth.model.durations import show_seconds
 from hearth.model.sizes import show_bytes
 from hearth.report.terminal import Screen, table
@@ -10,12 +11,23 @@ from hearth.report.terminal import Screen, table
 _STYLES = {"running": "bold", "failed": "red", "killed": "red", "interrupted": "yellow"}
 
 
-def show_runs(rows: Sequence[dict[str, Any]], screen: Screen) -> list[str]:
-    """A line for each run; a hint if there is none."""
-    if not rows:
+def show_runs(
+    rows: Sequence[dict[str, Any]], experiments: Sequence[KeptExperiment], screen: Screen
+) -> list[str]:
+    """A line for each, by the time of its start; a hint if there is none."""
+    if not rows and not experiments:
         return ["no run is recorded: 'hearth profile APPLICATION' makes one"]
-    head = ("run", "started (UTC)", "application", "master", "state", "wall", "size")
-    return table(screen, head, [_cells(row, screen) for row in rows], right="wall size")
+    head = ("id", "started (UTC)", "application", "master or question", "state", "wall", "size")
+    cells = [_cells(row, screen) for row in rows]
+    cells += [_experiment_cells(experiment) for experiment in experiments]
+    return table(screen, head, sorted(cells, key=lambda row: row[1]), right="wall size")
+
+
+def _experiment_cells(kept: KeptExperiment) -> tuple[str, ...]:
+    started = kept.started[:19].replace("T", " ")
+    what = f"{kept.kind}: {', '.join(kept.asked)}"
+    runs = "-" if kept.runs is None else f"{kept.runs} runs"
+    return (kept.id, started, kept.application, what, runs, "-", "-")
 
 
 def _cells(row: dict[str, Any], screen: Screen) -> tuple[str, ...]:

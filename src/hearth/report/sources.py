@@ -68,6 +68,9 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
 
 
 def _directory(name: str, state_home: Path) -> Path | None:
+    """Of what hearth keeps; `last` is never a file or directory that happens to have this name."""
+    if name == "last":
+        return find_record(state_home, name).directory
     folders = ("comparisons", "characterisations", "records")
     for place in (Path(name), *(state_home / folder / name for folder in folders)):
         if place.is_dir():

@@ -109,6 +109,8 @@ object Registration {
       ended: Boolean
   ): Option[String] =
     if (!of.contains(appId))
-      Some(s"executor $executorId on $host does not belong to application $appId, which this driver runs")
+      Some(
+        s"executor $executorId on $host does not belong to application $appId, which this driver runs"
+      )
     else Option.when(ended)(s"executor $executorId on $host has ended already")
 }

@@ -11,7 +11,9 @@ class SupportedSparkSuite extends AnyFunSuite {
   test("another Spark is refused with its version, the supported ones and what to do") {
     Seq("3.5.9", "4.4.0", "4.30.1", "14.0.0", "5.0.0").foreach { version =>
       val refused = intercept[IllegalStateException](SupportedSpark.check(version)).getMessage
-      assert(refused.contains(s"this is Spark $version, and this jar of hearth is for Spark 4.0 to 4.3"))
+      assert(
+        refused.contains(s"this is Spark $version, and this jar of hearth is for Spark 4.0 to 4.3")
+      )
       assert(refused.contains("pip install 'pyspark>=4.0,<4.4'"))
       assert(!refused.contains("\n"))
     }

@@ -1,0 +1,72 @@
+"""The comparisons and characterisations on disk, for a listing: no run of theirs is read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from hearth.experiments.journal import Journal
+from hearth.experiments.shapes import CharacterisationHead, ComparisonHead, Line
+from hearth.model.documents import raw_lines, read_document, read_typed
+from hearth.model.errors import UserError
+
+_REMEDY = "delete its directory to remove it from the list"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class KeptExperiment:
+    """kind: `comparison` or `characterisation`. asked: its arms, or its questions.
+
+    runs: how many have ended; None for a characterisation, whose questions have them.
+    """
+
+    kind: str
+    id: str
+    started: str
+    application: str
+    asked: list[str]
+    runs: int | None
+    directory: str
+
+
+def list_experiments(state_home: Path) -> tuple[list[KeptExperiment], list[str]]:
+    """The oldest first, and a line for each that cannot be read.
+
+    A comparison that a characterisation made is listed there alone.
+    """
+    asked, problems = _each(state_home / "characterisations", _characterisation)
+    parts = {name for _, names in asked for name in names}
+    compared, others = _each(state_home / "comparisons", _comparison)
+    found = [experiment for experiment, _ in asked]
+    found += [experiment for experiment in compared if experiment.id not in parts]
+    return sorted(found, key=lambda experiment: experiment.started), [*problems, *others]
+
+
+def _each(folder: Path, read: Callable[[Path], T]) -> tuple[list[T], list[str]]:
+    found, problems = [], []
+    for directory in sorted(folder.iterdir()) if folder.is_dir() else []:
+        try:
+            found.append(read(directory))
+        except (UserError, OSError, ValueError) as problem:
+            problems.append(str(problem))
+    return found, problems
+
+
+def _comparison(directory: Path) -> KeptExperiment:
+    head = read_document(directory / "comparison.json", ComparisonHead, _REMEDY)
+    arms = [arm["name"] for arm in head["arms"]]
+    runs = len(raw_lines(directory / "runs.jsonl"))
+    place = (head["id"], head["started"], head["application"])
+    return KeptExperiment("comparison", *place, arms, runs, str(directory))
+
+
+def _characterisation(directory: Path) -> tuple[KeptExperiment, list[str]]:
+    """With the ids of its comparisons."""
+    head = read_typed(directory / "characterisation.json", CharacterisationHead, _REMEDY)
+    lines = Journal(directory / "questions.jsonl").read_typed(Line)
+    place = (head.id, head.started, ", ".join(head.subjects))
+    keys = list(dict.fromkeys(line.key for line in lines))
+    kept = KeptExperiment("characterisation", *place, keys, None, str(directory))
+    return kept, [line.comparison for line in lines if line.comparison is not None]

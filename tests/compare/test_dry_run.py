@@ -1,0 +1,23 @@
+"""`hearth compare --dry-run` as a black box: what would run, and nothing runs."""
+
+from pathlib import Path
+
+from support import Command
+
+
+def test_a_dry_run_lists_each_arm_with_its_command_and_runs_nothing(
+    hearth: Command, tmp_path: Path
+) -> None:
+    words = ("--executors", "2", "--cores", "1", "--conf", "spark.my.password=hush42")
+    no_engine = {"DOCKER_HOST": "unix:///nowhere/docker.sock"}
+    done = hearth("compare", "--dry-run", "--repeat", "3", "--arms", "native,unbound,bound,docker",
+                  *words, "job.py", "2026", environment=no_engine)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = dict(line.split(maxsplit=1) for line in done.stdout.splitlines()[1:5])
+    assert rows["native"].startswith("hearth profile --master 'local[*]' --conf ")
+    assert rows["unbound"].startswith("hearth profile --executors 2 --cores 1 --unbound --conf ")
+    assert rows["bound"].endswith("job.py 2026")
+    assert rows["docker"].startswith("not here: ")
+    assert "of each arm 1 warm-up and 3 counted runs" in done.stdout
+    assert "hush42" not in done.stdout
+    assert not list((tmp_path / "state").glob("comparisons/*"))
