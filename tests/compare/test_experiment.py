@@ -213,7 +213,7 @@ def test_executors_that_change_between_the_runs_of_an_arm_are_a_reason_to_doubt(
 
 @pytest.mark.parametrize("name", ["../r", "a/b", ".hidden", "Upper", "", "x" * 99])
 def test_the_id_of_a_record_that_is_passed_in_is_a_plain_name(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UserError, match=r"--record: .* is no id: give small letters"):
+    with pytest.raises(UserError, match=r"--record: .* is not an id: use small letters"):
         new_directory(tmp_path, "job", name)
 
 

@@ -49,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="FILE", help="results file; if it exists, the runs in it are not repeated"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--json", action="store_true", help="print one JSON document (contract/)")
 
 
 def run(options: Namespace) -> int:

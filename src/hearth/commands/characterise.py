@@ -65,7 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--dry-run", action="store_true", help="list questions and runs, run nothing"
     )
     parser.add_argument("--html", metavar="FILE", type=Path, help="write a page to this file")
-    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document (contract/)")
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:

@@ -63,7 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="list the arms with their commands, run nothing"
     )
-    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document (contract/)")
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:

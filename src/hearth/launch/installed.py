@@ -17,7 +17,7 @@ def install(home: Path, jar: Path) -> str:
     """Links `jar` into the Spark at `home` and takes away an older link; says what was done.
 
     Raises UserError where the folder cannot be written, where another user's link stands, and
-    where a jar lies that is no link: somebody put it there by hand.
+    where the jar there is not a link: somebody put it there by hand.
     """
     there = sorted((home / "jars").glob(_PATTERN))
     link = home / "jars" / jar.name

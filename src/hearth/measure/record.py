@@ -199,7 +199,7 @@ def new_directory(state_home: Path, application: str, name: str | None = None) -
     name: of the record, where one is chosen; raises UserError for what is no name, or not new.
     """
     if name is not None and not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,80}", name):
-        raise UserError(f"--record: '{name}' is no id: give small letters, digits and hyphens")
+        raise UserError(f"--record: '{name}' is not an id: use small letters, digits and hyphens")
     directory = records_home(state_home) / (name or new_name(application))
     if os.path.lexists(directory):
         raise UserError(f"--record: '{name}' is there already: give a new id, or leave it out")

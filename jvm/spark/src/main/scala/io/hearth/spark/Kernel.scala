@@ -13,7 +13,7 @@ trait Kernel {
   /** A cheap look at where a process may run; absent when it is gone. */
   def glance(pid: Long): Option[Glance]
 
-  /** Where processes and their memory are; dearer. */
+  /** Where processes and their memory are; this costs more. */
   def placement(appId: String, subjects: Vector[Subject]): PlacementReport
 }
 
