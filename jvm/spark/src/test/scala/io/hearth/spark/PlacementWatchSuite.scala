@@ -107,7 +107,7 @@ class PlacementWatchSuite extends AnyFunSuite {
     assert(world.log.of("info").last == "Executor 0 is back in its planned place")
     assert(world.verdicts == Vector("0" -> "as planned"))
     world.clock.advance(300)
-    assert(world.log.of("info").count(_.contains("again")) == 1)
+    assert(world.log.of("info").count(_.contains("planned place")) == 1)
   }
 
   test("an executor that was not bound cannot drift and is not looked at") {

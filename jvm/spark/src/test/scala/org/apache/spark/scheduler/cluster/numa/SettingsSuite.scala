@@ -15,7 +15,7 @@ class SettingsSuite extends AnyFunSuite {
     intercept[RuntimeException](DriversPlan.planFor(conf(pairs: _*), master, Map.empty)).getMessage
 
   test("what cannot be done is refused by name") {
-    assert(refusal("local-numa[0]").contains("master 'local-numa[0]' is not one that hearth knows"))
+    assert(refusal("local-numa[0]").contains("master 'local-numa[0]' is not supported"))
     assert(refusal("local-numa[two]").contains("local-numa[4x12] (4 executors of 12 cores)"))
     assert(refusal("local-numa[999x999]").startsWith("master 'local-numa[999x999]': "))
     assert(
