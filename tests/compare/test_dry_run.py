@@ -8,6 +8,7 @@ from support import Command
 def test_a_dry_run_lists_each_arm_with_its_command_and_runs_nothing(
     hearth: Command, tmp_path: Path
 ) -> None:
+    (tmp_path / "job.py").write_text("")
     words = ("--executors", "2", "--cores", "1", "--conf", "spark.my.password=hush42")
     no_engine = {"DOCKER_HOST": "unix:///nowhere/docker.sock"}
     done = hearth("compare", "--dry-run", "--repeat", "3", "--arms", "native,unbound,bound,docker",
