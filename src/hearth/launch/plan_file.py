@@ -2,7 +2,9 @@
 
 The driver reads the plan from a file named by `spark.hearth.plan`. The file's name is a hash of
 its content, so a dry run prints exactly the command that runs, a plan takes one file however often
-it is used, and files not used for a week are deleted.
+it is used, and files not used for a week are deleted. No application removes its file at its end:
+another may be starting from the same one, a program may start a second SparkContext, and a command
+that a dry run printed may still be run.
 """
 
 import hashlib

@@ -1,5 +1,6 @@
 package io.hearth.spark
 
+import java.nio.file.Path
 import java.util.concurrent.atomic.AtomicReference
 
 import io.hearth.core.launch.ArchiveUse
@@ -9,9 +10,11 @@ import io.hearth.core.launch.ArchiveUse
  * ends; where that one is killed, the next that starts does.
  *
  * @param choose finds the archive, or where it is to be
+ * @param sound whether a JVM starts from one that was just written
  */
 final class ArchiveWriting(
     choose: () => ArchiveUse,
+    sound: Path => Boolean,
     clearing: Clearing,
     keeping: Bookkeeping,
     log: Log
@@ -47,7 +50,7 @@ final class ArchiveWriting(
   /** An executor has ended; what it has written whole is used from now on. */
   def exited(executorId: String, code: Int): Unit = chosen.get match {
     case write: ArchiveUse.Write if writer.get.contains(executorId) =>
-      if (keeping.attempt(write.publish(code)).contains(true)) {
+      if (keeping.attempt(write.publish(code, checked)).contains(true)) {
         chosen.set(ArchiveUse.Ready(write.archive))
         log.info(
           s"Wrote the class-data archive ${write.archive}: executors start from it from now on"
@@ -55,6 +58,15 @@ final class ArchiveWriting(
       }
       writer.set(None)
     case _ =>
+  }
+
+  private def checked(archive: Path): Boolean = {
+    val passed = sound(archive)
+    if (!passed)
+      log.warn(
+        "The JVM refuses the class-data archive that it has just written: another is made later"
+      )
+    passed
   }
 
   /** An executor could not be started. */

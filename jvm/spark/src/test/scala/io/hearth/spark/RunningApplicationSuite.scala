@@ -191,6 +191,21 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
     assert(world.archive.pending)
   }
 
+  test(
+    "an archive that a JVM refuses is not used, with a warning, and the next executor writes it"
+  ) { world =>
+    world.archiveMissing()
+    world.application.open()
+    val first = world.startAs("0")
+    Files.writeString(world.partial, "garbage")
+    world.archiveSound = false
+    world.ends(first, 0)
+    assert(!Files.exists(world.partial) && !Files.exists(world.whole))
+    assert(world.log.of("warn").exists(_.startsWith("The JVM refuses the class-data archive")))
+    world.startAs("1")
+    assert(world.archived == Vector("-XX:ArchiveClassesAtExit=" + world.partial))
+  }
+
   test("an archive whose writer could not even start is written by the next") { world =>
     world.archiveMissing()
     world.application.open()
@@ -255,6 +270,7 @@ final class World(
   val scratchRoot: Path = root.resolve("local/hearth-app-1")
   var temporary: Vector[Path] = Vector(Path.of("/tmp/spark-1"))
   var check: () => Unit = () => ()
+  var archiveSound = true
   var archiveUse: () => ArchiveUse = () => ArchiveUse.Without("a test")
 
   private val keeping = new Bookkeeping("hearth cannot keep all of it", log.warn)
@@ -264,7 +280,7 @@ final class World(
   private val drivers = new DriverDirectories(() => temporary, clearing)
   private val run =
     new KeptRun(() => runs, "app-1", scratch, describe, clearing, keeping, World.delete)
-  val archive = new ArchiveWriting(() => archiveUse(), clearing, keeping, log)
+  val archive = new ArchiveWriting(() => archiveUse(), _ => archiveSound, clearing, keeping, log)
   val application = new RunningApplication(
     () => check(),
     () => Vector.empty,

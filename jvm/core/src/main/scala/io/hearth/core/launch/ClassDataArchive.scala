@@ -33,10 +33,11 @@ object ArchiveUse {
      * Puts the archive in its place and deletes the oldest others.
      *
      * @param exit exit code of the JVM that was to write it: a killed one may have written part of it
+     * @param sound whether a JVM starts from it, see [[ArchiveCheck]]
      * @return whether there is one now
      */
-    def publish(exit: Int): Boolean = {
-      val written = exit == 0 && Files.exists(partial)
+    def publish(exit: Int, sound: Path => Boolean): Boolean = {
+      val written = exit == 0 && Files.exists(partial) && sound(partial)
       if (written) {
         Checksum.write(partial, archive)
         Files.move(partial, archive, StandardCopyOption.ATOMIC_MOVE)

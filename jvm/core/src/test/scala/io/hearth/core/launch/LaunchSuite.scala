@@ -185,9 +185,9 @@ class LaunchSuite extends AnyFunSuite {
       val first = use("17")
       first match {
         case write: ArchiveUse.Write =>
-          assert(!write.publish(exit = 0))
+          assert(!write.publish(exit = 0, _ => true))
           Files.writeString(write.partial, "classes")
-          assert(write.publish(exit = 0))
+          assert(write.publish(exit = 0, _ => true))
           assert(use("17") == ArchiveUse.Ready(write.archive))
         case other => fail(other.toString)
       }
@@ -210,10 +210,44 @@ class LaunchSuite extends AnyFunSuite {
         ClassDataArchive.use(directory.resolve("cache"), Vector("/absent"), "17", "app") match {
           case write: ArchiveUse.Write =>
             Files.writeString(write.partial, "cla")
-            assert(!write.publish(exit) && !Files.exists(write.archive), exit)
+            assert(!write.publish(exit, _ => true) && !Files.exists(write.archive), exit)
             assert(!Files.exists(write.partial), exit)
           case other => fail(other.toString)
         }
+    }
+  }
+
+  test(
+    "an archive that a JVM refuses is not put in its place: one cut off, with a flipped bit, or garbage"
+  ) {
+    inDirectory { directory =>
+      val java = s"${System.getProperty("java.home")}/bin/java"
+      val jar = System.getProperty("java.class.path").split(':').find(_.endsWith(".jar")).get
+      val written = directory.resolve("written")
+      val make =
+        Vector(java, "-Xshare:auto", s"-XX:ArchiveClassesAtExit=$written", "-cp", jar, "-version")
+      assert(new ProcessBuilder(make: _*).redirectErrorStream(true).start().waitFor() == 0)
+      val whole = Files.readAllBytes(written)
+      val check =
+        new ArchiveCheck(java, Vector("-Dx=y", "-Xmx512m", "-XX:+UseParallelGC"), Vector(jar))
+      def published(content: Array[Byte]) =
+        ClassDataArchive.use(directory.resolve("cache"), Vector(jar), "17", "app") match {
+          case write: ArchiveUse.Write =>
+            Files.write(write.partial, content)
+            val done = write.publish(exit = 0, check.sound)
+            assert(!Files.exists(write.partial) && Files.exists(write.archive) == done)
+            done
+          case other => fail(other.toString)
+        }
+      val middle = whole.length / 2
+      val damaged = Vector(
+        whole.take(middle),
+        whole.updated(middle, (whole(middle) ^ 1).toByte),
+        Array.fill(whole.length)(7.toByte),
+        Array.emptyByteArray
+      )
+      damaged.foreach(content => assert(!published(content)))
+      assert(published(whole))
     }
   }
 
@@ -225,7 +259,7 @@ class LaunchSuite extends AnyFunSuite {
       def made(): Path = use() match {
         case write: ArchiveUse.Write =>
           Files.write(write.partial, bytes)
-          assert(write.publish(exit = 0) && use() == ArchiveUse.Ready(write.archive))
+          assert(write.publish(exit = 0, _ => true) && use() == ArchiveUse.Ready(write.archive))
           write.archive
         case other => fail(other.toString)
       }

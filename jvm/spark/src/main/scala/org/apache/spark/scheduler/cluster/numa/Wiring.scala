@@ -17,7 +17,7 @@ import org.apache.spark.shuffle.numa.NumaShuffleManager
 import org.apache.spark.util.Utils
 
 import io.hearth.core.Redaction
-import io.hearth.core.launch.{ArchiveUse, ClassDataArchive}
+import io.hearth.core.launch.{ArchiveCheck, ArchiveUse, ClassDataArchive}
 import io.hearth.core.plan.{ExecutorPlan, Plan, PlanJson}
 import io.hearth.core.topology.{GpuNodes, SysTree}
 import io.hearth.spark._
@@ -102,8 +102,14 @@ private class Wiring(sc: SparkContext, plan: Plan, jvm: DriverJvm) {
   )
 
   private val launch = DriversLaunch.describe(sc, appId, jvm, redaction)
+  private val archiveCheck = {
+    val place = plan.executors.head
+    val options = s"-Xmx${place.heapMb}m" +: (place.javaOptions ++ launch.userOptions)
+    new ArchiveCheck(launch.java, options, launch.classPath)
+  }
   private val archive = new ArchiveWriting(
     () => archiveUse(),
+    archiveCheck.sound,
     clearing,
     new Bookkeeping("Executors of later runs start slower", log.warn),
     log
