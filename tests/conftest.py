@@ -8,15 +8,43 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import execnet
 import pytest
 
+import own_processes
 from docker_engine import NoEngineError, docker_engine
 from numalab import passed
 from support import ROOT, Command, require
 
 
-def pytest_report_header() -> str:
-    """Whether the emulated machines boot is decided by what has changed: it is said."""
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(specs: list[execnet.XSpec]) -> None:
+    """Starts each worker among processes of its own, where this machine lets us."""
+    if own_processes.refused() is None:
+        specs[:] = [
+            execnet.XSpec(
+                f"{spec}//id={spec.id}//python={own_processes.python(number, len(specs))}"
+            )
+            for number, spec in enumerate(specs)
+        ]
+
+
+def pytest_report_header() -> list[str]:
+    """What the machine decides, or what has changed, is said."""
+    return [processes(), emulated_machines()]
+
+
+def processes() -> str:
+    """Whether tests that plan for this machine run side by side."""
+    refused = own_processes.refused()
+    if refused is None:
+        return "processes: each worker sees only its own; each file is a group"
+    alone = "what plans for this machine is one group, because workers cannot have processes"
+    return f"processes: {alone} of their own here ({refused})"
+
+
+def emulated_machines() -> str:
+    """Whether they boot is decided by what has changed."""
     known = "are those" if passed.has_passed() else "are not those"
     chosen = os.environ.get("HEARTH_NUMALAB") or "not set"
     return (
@@ -34,18 +62,32 @@ _BOUND = {_WORKLOADS / "test_run.py", _WORKLOADS / "test_series.py"}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives each test its tier and its group."""
+    """Gives each test its tier and its group; those of unit tests come last and fill up."""
     set_tiers(items)
     set_groups(items)
+    long = {item.path for item in items if item.get_closest_marker("unit") is None}
+    items.sort(key=lambda item: item.path not in long)
 
 
 def set_groups(items: list[pytest.Item]) -> None:
     """Tests of one group run one after the other (pytest-xdist).
 
-    An application plans around the bound executors of others, so what plans for this machine is
-    one group; the emulated machines are another; each other file is its own.
+    The emulated machines are one group; each file is its own. An application plans around the bound
+    executors of others, so where workers see each other's processes, what plans for this machine is
+    one group too.
     """
-    of_this_machine = _BOUND | {
+    alone = set() if own_processes.inside() else of_this_machine(items)
+    for item in items:
+        if item.get_closest_marker("lab"):
+            group = "lab"
+        else:
+            group = "machine" if item.path in alone else item.path.stem
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+def of_this_machine(items: list[pytest.Item]) -> set[Path]:
+    """The files whose tests plan for this machine or start bound executors on it."""
+    return _BOUND | {
         item.path
         for item in items
         if not item.path.is_relative_to(_WORKLOADS)
@@ -54,12 +96,6 @@ def set_groups(items: list[pytest.Item]) -> None:
             or _OF_THIS_MACHINE & set(getattr(item, "fixturenames", ()))
         )
     }
-    for item in items:
-        if item.get_closest_marker("lab"):
-            group = "lab"
-        else:
-            group = "machine" if item.path in of_this_machine else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def set_tiers(items: list[pytest.Item]) -> None:
@@ -99,7 +135,7 @@ def engine() -> Iterator[str]:
     """The address of a Docker engine, for DOCKER_HOST."""
     with contextlib.ExitStack() as stack:
         try:
-            host = stack.enter_context(docker_engine())
+            host = stack.enter_context(docker_engine(own=own_processes.inside()))
         except NoEngineError as problem:
             require("docker", str(problem))
         yield host

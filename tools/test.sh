@@ -23,7 +23,7 @@ python_linters() {
 
 python_tests() {
     printf 'test: the Python side\n'
-    .venv/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup "$@"
+    .venv/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder "$@"
 }
 
 # Each other Spark that the jar is for, and each other Java that HEARTH_JAVAS names (colon-separated).
