@@ -21,8 +21,19 @@ python_linters() {
     .venv/bin/mypy
 }
 
+# Where tools/setup.sh has made one; HEARTH_TEST_JDK=off: the users' own.
+tests_jdk() {
+    if [ "${HEARTH_TEST_JDK:-}" != off ] && [ -f .cache/test-jdk/made-from ]; then
+        HEARTH_USERS_JDK=$(cat .cache/test-jdk/made-from)
+        JAVA_HOME=$PWD/.cache/test-jdk
+        export HEARTH_USERS_JDK JAVA_HOME
+    fi
+    printf 'test: on the JDK %s\n' "${JAVA_HOME:-of PATH}"
+}
+
 python_tests() {
     printf 'test: the Python side\n'
+    tests_jdk
     .venv/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder "$@"
 }
 

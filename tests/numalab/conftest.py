@@ -1,11 +1,23 @@
 """Says which emulated machines boot, and writes down when everything has passed."""
 
+import os
+from collections.abc import Iterator
+
 import pytest
 
 from numalab import passed
 
 _JUDGED = "test_each_executor_has_a_node_of_its_own"
 _results: dict[str, str] = {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def users_jdk() -> Iterator[None]:
+    """The guests get the JDK that users have, where the other tests run on one of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        if named := os.environ.get("HEARTH_USERS_JDK"):
+            patch.setenv("JAVA_HOME", named)
+        yield
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
