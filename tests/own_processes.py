@@ -21,17 +21,19 @@ _FIRST_PROCESS = (
     f"mkdir -p {JVMS} && mount -t tmpfs -o mode=0755 none {JVMS} && "
     'echo "$0" >/proc/sys/kernel/ns_last_pid && "$@"; exit $?'
 )
-_MARK = "HEARTH_OWN_PROCESSES"  # set in such workers
+_MARK = "HEARTH_OWN_PROCESSES"  # 1 in such workers; off: no worker is to be one
 
 
 def inside() -> bool:
     """Whether this process sees its own worker's processes only."""
-    return _MARK in os.environ
+    return os.environ.get(_MARK) == "1"
 
 
 @functools.cache
 def refused() -> str | None:
     """Why workers cannot have processes of their own here; None where they can."""
+    if os.environ.get(_MARK) == "off":
+        return f"{_MARK}=off"
     try:
         tried = subprocess.run(
             [*_ENTER, _FIRST_PROCESS, "300", "true"], capture_output=True, text=True, check=False
