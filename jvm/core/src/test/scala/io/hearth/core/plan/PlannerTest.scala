@@ -4,7 +4,7 @@ import java.lang.management.ManagementFactory
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.topology.{IdSet, MachineSpec, Topology}
+import io.hearth.core.topology.{IdSet, MachineSpec, Scratch, Topology}
 
 /** What a user gets for what he asks, on machines described in a line. */
 class PlannerTest extends AnyFunSuite {
@@ -57,6 +57,10 @@ class PlannerTest extends AnyFunSuite {
       IdSet.from(6 * i until 6 * i + 6) | IdSet.from(24 + 6 * i until 30 + 6 * i)
     )
     assert(got.executors.forall(e => caches.exists(e.cpus.subsetOf)))
+    // Equal shares of these 21 cores would begin inside one cache and end in the next.
+    val odd = plan("1 node of 256 GB, 21 cores x 2 threads, l3 of 7 cores")
+    assert(odd.executors.size == 6)
+    assert(odd.executors.forall(_.cpus.toVector.map(_ % 21 / 7).distinct.sizeIs == 1))
   }
 
   test("a few cores on one node run native in Spark's own local mode") {
@@ -322,6 +326,10 @@ class PlannerTest extends AnyFunSuite {
       !plan(xeon, workload = known.copy(inputBytes = Some(300 * gigabyte))).conf
         .contains("spark.local.dir")
     )
+    val tmpfs = Some(Scratch("/dev/shm", freeMb = 100000))
+    def chosen(gigabytes: Int) =
+      ScratchChoice.of(Workload(None, Some(gigabytes * gigabyte)), spareMb = 10 * 1024, tmpfs).path
+    assert(chosen(2).contains("/dev/shm") && chosen(3).isEmpty, "twice 3 GB is over half of 10 GB")
     val live = plan(power8, workload = known, change = _.copy(source = "live"))
     assert(!live.conf.contains("spark.local.dir"))
     assert(!plan(power8, conf("spark.local.dir" -> "/ssd"), known).conf.contains("spark.local.dir"))
