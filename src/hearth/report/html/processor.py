@@ -4,6 +4,7 @@ from typing import Any
 
 from hearth.analysis.document import Metric, Metrics
 from hearth.model.measured import Absent, Measured
+from hearth.report.html.shown import executor_name
 
 View = dict[str, Any]
 OfMetrics = dict[str, Measured[Metric]]
@@ -35,7 +36,7 @@ def processor_view(metrics: Measured[Metrics]) -> View:
         lacking = [("top-down and the study's formulas", metrics.reason)]
         return {"names": names, "bars": [], "absent": lacking, "values": [], "origins": []}
     named = metrics.by_executor.items()
-    rows = [("all executors", metrics.total), *((_name(n), m) for n, m in named)]
+    rows = [("all executors", metrics.total), *((executor_name(n), m) for n, m in named)]
     shown = [(name, of) for name, of in rows if any(_value(of, key) for key, _ in LEVEL_ONE)]
     return {
         "names": names,
@@ -43,10 +44,6 @@ def processor_view(metrics: Measured[Metrics]) -> View:
         "absent": _absent(rows[0][1], shown),
         **_tables(rows),
     }
-
-
-def _name(executor: str) -> str:
-    return f"executor {executor}" if executor.isdigit() else executor
 
 
 def _absent(total: OfMetrics, shown: list[tuple[str, OfMetrics]]) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from hearth.model.measured import Absent, Measured, known
 from hearth.model.sizes import show_bytes, show_mb
 from hearth.report.html.axis import axis
 from hearth.report.html.processor import processor_view
-from hearth.report.html.shown import Cell, part, plain, seconds, share
+from hearth.report.html.shown import Cell, executor_name, part, plain, seconds, share
 
 View = dict[str, Any]
 #: The sections of a run: the start of their ids, and their words.
@@ -89,7 +89,7 @@ def run_view(run: Analysis, number: int, executors: list[str]) -> View:
         "axis_words": f"Shown: {seconds(0)} to {seconds(record.wall_s)}",
         "axis_label": _axis_label(run),
         "axis_absent": _axis_absent(run),
-        "colours": [_name(name) for name in executors],
+        "colours": [executor_name(name) for name in executors],
         "stages": _stages(run.stages, run.totals),
         **_queries(run),
         "counters": _counters(run),
@@ -189,18 +189,18 @@ def _node(node: Node, executors: list[Executor], names: list[str]) -> View:
         "name": f"Node {node.id}",
         "about": about,
         "label": f"node {node.id}: {about}; "
-        + "; ".join(f"{_name(e.id)} on {e.cpus}" for e in here),
+        + "; ".join(f"{executor_name(e.id)} on {e.cpus}" for e in here),
         "cpus": list(zip(cpus, colours, strict=True))[:_MOST_CPUS],
         "hidden": max(0, len(cpus) - _MOST_CPUS),
         "executors": [
-            {"name": _name(e.id), "about": f"CPUs {e.cpus}", "colour": names.index(e.id) % 8}
+            {
+                "name": executor_name(e.id),
+                "about": f"CPUs {e.cpus}",
+                "colour": names.index(e.id) % 8,
+            }
             for e in here
         ],
     }
-
-
-def _name(executor: str) -> str:
-    return f"executor {executor}" if executor.isdigit() else executor
 
 
 def _ids(nodes: Measured[list[str]]) -> list[str]:

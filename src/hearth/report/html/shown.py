@@ -43,3 +43,8 @@ def part(group: Measured[Group], of: Callable[[Group], Value]) -> Value | None:
 def percent(fraction: float) -> str:
     """A place or width on the page, for CSS."""
     return f"{100 * fraction:.3f}%"
+
+
+def executor_name(name: str) -> str:
+    """An executor by its number; the driver has a name."""
+    return f"executor {name}" if name.isdigit() else name
