@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from made_record import CPUS_OF_NODE, make_record, write
+import pytest
+from made_record import CPUS_OF_NODE, make_record, process, write
 
 from hearth.analysis.analysis import analyse, analyse_event_log
 from hearth.analysis.document import Analysis, Machine, Node, StragglerCause
@@ -111,9 +112,14 @@ def stages(analysis: Analysis) -> list[Any]:
     return [] if isinstance(analysis.stages, Absent) else analysis.stages
 
 
-def loaded(tmp_path: Path, busy: float) -> Analysis:
-    """A record of 9 s on two nodes of two CPUs, whose executor used one CPU of those busy."""
+def loaded(tmp_path: Path, busy: float, seen_s: int = 0) -> Analysis:
+    """A record of 9 s on two nodes of two CPUs, whose executor used one CPU of those busy.
+
+    seen_s: when it was sampled first; it ran from the start.
+    """
     make_record(tmp_path / "run")
+    own = [process(t, 100 * t, involuntary=300 * t) for t in range(seen_s, 10)]
+    write(tmp_path / "run" / "samples" / "process.jsonl", own)
     samples = tmp_path / "run" / "samples"
     rows = []
     for second in range(10):
@@ -139,6 +145,10 @@ def test_other_programs_are_the_first_finding_and_no_advice_follows_from_their_s
 
 def test_a_quiet_machine_has_no_finding_of_other_load(tmp_path: Path) -> None:
     assert "other-load" not in [f.id for f in loaded(tmp_path, busy=1.2).findings]
+
+
+def test_what_a_process_used_before_it_was_first_sampled_is_not_other_load(tmp_path: Path) -> None:
+    assert other_load(loaded(tmp_path, busy=1.0, seen_s=4)) == pytest.approx(0.0, abs=0.01)
 
 
 def test_where_the_machine_was_not_sampled_nothing_is_said_of_other_programs() -> None:

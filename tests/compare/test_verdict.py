@@ -101,6 +101,21 @@ def test_containers_that_win_are_held_against_the_unbound_executors_too():
     )
 
 
+def test_runs_beside_other_programs_are_warned_of_and_quiet_ones_are_not() -> None:
+    quiet = runs("native", _NATIVE, other_load=0.02)
+    said = compared(head("native", "bound"), [*quiet, *runs("bound", _NATIVE, other_load=0.4)])
+    (warning,) = [w for w in said["warnings"] if w["kind"] == "other-load"]
+    assert (
+        "more than 10% of the machine's CPUs during 5 of 10 runs (at most 40%)"
+        in (warning["sentence"])
+    )
+    for others in (0.02, {"absent": "the machine was not sampled"}):
+        bound = runs("bound", _NATIVE, other_load=others)
+        assert "other-load" not in [
+            w["kind"] for w in compared(head("native", "bound"), [*quiet, *bound])["warnings"]
+        ]
+
+
 def test_a_difference_within_the_noise_is_no_reason_to_bind():
     bound = runs("bound", [9.0, 11.2, 9.1, 10.9, 9.6])
     said = compared(head("native", "bound"), [*runs("native", _NATIVE), *bound])

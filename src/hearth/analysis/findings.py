@@ -90,7 +90,7 @@ def other_load(analysis: Analysis) -> float | None:
         return None
     cpus = sum(len(parse_ids(node.cpus)) for node in machine.nodes)
     known = [value for value in other if value is not None]
-    return sum(known) / len(known) / cpus if known and cpus else None
+    return max(sum(known) / len(known) / cpus, 0.0) if known and cpus else None
 
 
 def _disturbed(analysis: Analysis) -> bool:

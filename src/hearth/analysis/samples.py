@@ -142,13 +142,14 @@ PROCESS_COUNTERS = (
 
 
 class ProcessUse:
-    """What one process used over the run."""
+    """What one process used over the run; ticks_before: of CPU time before its first sample."""
 
     def __init__(self, step_ms: int, period_s: float) -> None:
         self.clock = Clock(period_s)
         self.counters = {name: Counter() for name in PROCESS_COUNTERS}
         self.rss_max_kb = 0
         self.first_s: float | None = None
+        self.ticks_before = 0.0
         self.cpu_ticks_over_time = Coverage(0, step_ms)
 
     def add(self, row: dict[str, Any]) -> None:
@@ -172,6 +173,8 @@ class ProcessUse:
         if since_s is not None and before_s is not None:
             start_ms, end_ms = int(before_s * 1000), int(row["t"] * 1000)
             self.cpu_ticks_over_time.add(start_ms, end_ms, ticks / max(end_ms - start_ms, 1))
+        else:
+            self.ticks_before = ticks
 
     def total(self, name: str) -> float | None:
         """The growth of one counter over the process's life; None where it was never read."""

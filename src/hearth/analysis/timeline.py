@@ -7,7 +7,7 @@ from hearth.analysis.coverage import Coverage
 from hearth.analysis.document import Bandwidth, Pause, Series, Timeline
 from hearth.analysis.eventlog import EventLog
 from hearth.analysis.evidence import Evidence
-from hearth.analysis.samples import Key
+from hearth.analysis.samples import Key, ProcessUse
 from hearth.model.ids import parse_ids
 from hearth.model.measured import Absent, Measured
 
@@ -111,7 +111,11 @@ def _cpu_by_executor(evidence: Evidence, count: int) -> Measured[dict[str, Serie
 
 
 def _cpu_other(evidence: Evidence, count: int) -> Measured[Series]:
-    """CPUs busy less those that the run's processes used, its Python workers included."""
+    """CPUs busy less those that the run's processes used, its Python workers included.
+
+    Below zero where the machine's samples and the processes' are not of the same moment: only sums
+    over many steps say how much others used.
+    """
     if isinstance(evidence.system, Absent):
         return evidence.system
     if isinstance(evidence.use, Absent):
@@ -122,15 +126,26 @@ def _cpu_other(evidence: Evidence, count: int) -> Measured[Series]:
         return Absent("it is not known which CPUs belong to which node")
     own = [0.0] * count
     for use in evidence.use.values():
-        for step, ticks in enumerate(use.cpu_ticks_over_time.means()[:count]):
-            own[step] += ticks * 1000 / evidence.ticks_per_s
+        before = _before_sampled(use, evidence.ticks_per_s)
+        for covered in (use.cpu_ticks_over_time, before):
+            for step, ticks in enumerate(covered.means()[:count]):
+                own[step] += ticks * 1000 / evidence.ticks_per_s
     other: Series = []
     for step in range(count):
         busy = [_at(values, step, cpus[node]) for node, values in shares.items()]
         known = [value for value in busy if value is not None]
         whole = sum(known) if len(known) == len(busy) else None
-        other.append(None if whole is None else round(max(whole - own[step], 0.0), 3))
+        other.append(None if whole is None else round(whole - own[step], 3))
     return other
+
+
+def _before_sampled(use: ProcessUse, ticks_per_s: int) -> Coverage:
+    """CPU ticks of a process from before its first sample, as if of one busy CPU."""
+    before = Coverage(0, use.cpu_ticks_over_time.step_ms)
+    end_ms = int((use.first_s or 0.0) * 1000)
+    length_ms = min(max(int(use.ticks_before * 1000 / ticks_per_s), 1000), end_ms)
+    before.add(end_ms - length_ms, end_ms, use.ticks_before / max(length_ms, 1))
+    return before
 
 
 def _at(shares: Series, step: int, cpus: int) -> float | None:

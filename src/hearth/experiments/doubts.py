@@ -34,7 +34,8 @@ class Timed:
 
 @dataclass(frozen=True)
 class Doubt:
-    """kind: `outlier`, `two-groups`, `slow-first`, `drift` or `own-state`.
+    """kind: `outlier`, `two-groups`, `slow-first`, `drift`, `own-state`; of the verdict's own,
+    `other-load` and `other-plan`.
 
     sentence: what was found and what to do about it.
     """

@@ -3,6 +3,7 @@
 from typing import Any
 
 from hearth.analysis.analysis import analyse
+from hearth.analysis.findings import other_load
 from hearth.measure.counters import share_of
 from hearth.measure.record import Record
 from hearth.model.documents import to_json
@@ -14,9 +15,13 @@ Document = dict[str, Any]
 
 def measures(record: Record) -> Document:
     """What may explain a difference, of one run: a number, or `{"absent": reason}`."""
-    analysis = to_json(analyse(record.directory))
+    analysis = analyse(record.directory)
     allowed = None if isinstance(record.machine, Absent) else record.machine.allowed
-    return measured(analysis, len(parse_ids(allowed.cpus)) if allowed else None)
+    others = other_load(analysis)
+    return {
+        **measured(to_json(analysis), len(parse_ids(allowed.cpus)) if allowed else None),
+        "other_load": {"absent": "the machine was not sampled"} if others is None else others,
+    }
 
 
 def measured(analysis: Document, cpus: int | None) -> Document:

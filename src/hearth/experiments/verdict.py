@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hearth.analysis.findings import OTHER_LOAD_SHARE
 from hearth.experiments.compared import AgainstBaseline, Compared, ComparedArm, Head, Verdict
 from hearth.experiments.doubts import Doubt, Timed, doubts
 from hearth.experiments.outcome import Measures, Outcome
@@ -96,12 +97,33 @@ def compared(head: Head, outcomes: Sequence[Outcome], confidence: float = CONFID
         each=asked.each,
         arms=arms,
         verdict=_verdict(arms, asked, outcomes),
-        warnings=[*doubts(_timed(outcomes), asked.baseline), *_other_plans(outcomes)],
+        warnings=[
+            *_other_load(outcomes),
+            *doubts(_timed(outcomes), asked.baseline),
+            *_other_plans(outcomes),
+        ],
     )
 
 
 def _timed(outcomes: Sequence[Outcome]) -> list[Timed]:
     return [Timed(o.arm, o.repetition, o.counted_s) for o in outcomes if o.counted_s is not None]
+
+
+def _other_load(outcomes: Sequence[Outcome]) -> list[Doubt]:
+    """Where other programs used much of the machine during runs that count."""
+    counted = [(o.measures or {}).get("other_load") for o in outcomes if o.counted_s is not None]
+    shares = [share for share in counted if isinstance(share, float)]
+    disturbed = [share for share in shares if share > OTHER_LOAD_SHARE]
+    if not disturbed:
+        return []
+    return [
+        Doubt(
+            "other-load",
+            f"other programs used more than {OTHER_LOAD_SHARE:.0%} of the machine's CPUs during "
+            f"{len(disturbed)} of {len(shares)} runs (at most {max(disturbed):.0%}): "
+            "compare again on a quiet machine",
+        )
+    ]
 
 
 def _other_plans(outcomes: Sequence[Outcome]) -> list[Doubt]:

@@ -100,11 +100,15 @@ def _cpus(timeline: Timeline, machine: Measured[Machine], every: int) -> Documen
     other = timeline.cpu_other
     return {
         "own": own,
-        "other": None if isinstance(other, Absent) else thin(other, every),
+        "other": None if isinstance(other, Absent) else [_positive(v) for v in thin(other, every)],
         "all": None
         if isinstance(machine, Absent)
         else sum(len(parse_ids(node.cpus)) for node in machine.nodes),
     }
+
+
+def _positive(value: float | None) -> float | None:
+    return None if value is None else max(value, 0.0)
 
 
 def _bandwidth(timeline: Timeline, every: int) -> Document | None:
