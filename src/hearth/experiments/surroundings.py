@@ -29,7 +29,8 @@ def surroundings(options: Namespace, may_switch: bool, debug: bool) -> Surroundi
 
     def request(size: Size) -> Document:
         asked = {"executors": size.executors, "cores": size.cores, "occupied": size.occupied}
-        return plan_request(Namespace(**{**vars(options), **asked}), conf, None)
+        asked_for = {**vars(options), **asked, "python": options.line.is_python}
+        return plan_request(Namespace(**asked_for), conf, None)
 
     @functools.cache  # the same for each subject
     def planned(sizes: tuple[Size, ...]) -> list[Document | UserError]:

@@ -109,6 +109,11 @@ class SubmitLine:
     def has(self, *names: str) -> bool:
         return any(option.name in names for option in self.options)
 
+    @property
+    def is_python(self) -> bool:
+        """Whether the program is in Python, so that its workers need memory beside the heap."""
+        return bool(self.application) and self.application[0].endswith(".py")
+
 
 def split_line(
     arguments: list[str], hearth_options: Mapping[str, bool] | None = None

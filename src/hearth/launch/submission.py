@@ -78,7 +78,7 @@ def prepare(
     _check(line, settings)
     check_local_dirs(settings, os.environ)
     notes = _take_variables(line, settings)
-    options.python = line.application[0].endswith(".py")
+    options.python = line.is_python
     plan = _plan(options, settings, master)
     if not options.dry_run:
         check_application(line.application[0])
