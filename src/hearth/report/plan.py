@@ -60,7 +60,18 @@ def _decided(plan: Document, screen: Screen) -> list[str]:
             value = f"{reason['value']}: " if name == "expected" else ""
             text = f"{value}{reason['because']} [{reason['source']}]"
             lines.append(screen.paragraph(text, indent=f"  {name:<11}", hanging=" " * 13))
+    for text in _beside(plan):
+        lines.append(screen.paragraph(text, indent="  beside     ", hanging=" " * 13))
     return lines
+
+
+def _beside(plan: Document) -> list[str]:
+    """What other applications and processes change in this plan."""
+    return [
+        f"{reason['value']}: {reason['because']}"
+        for reason in plan["reasons"]
+        if reason["decision"] == "neighbours"
+    ]
 
 
 def memory_balance(plan: Document, machine: Document, screen: Screen) -> list[str]:
@@ -107,11 +118,7 @@ def show_plan_briefly(plan: Document) -> list[str]:
         f"overhead {show_mb(first['overhead_mb'])} per executor",
         f"  place   {places}{more}" if plan["mode"] == "partitioned" else "  place   not bound",
         f"  why     {why['because'] if why else 'no reason given'} (all: hearth plan)",
-        *(
-            f"  beside  {reason['value']}: {reason['because']}"
-            for reason in plan["reasons"]
-            if reason["decision"] == "neighbours"
-        ),
+        *(f"  beside  {text}" for text in _beside(plan)),
     ]
 
 
