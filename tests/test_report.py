@@ -56,6 +56,14 @@ def test_a_doubt_about_the_machine_stands_beside_the_plan() -> None:
     assert "  warning    the figures disagree" in show_plan(PLAN, doubted, Screen(100))
 
 
+def test_what_other_applications_change_stands_beside_the_plan() -> None:
+    told = {"decision": "neighbours", "value": "CPUs 0-3 left alone", "because": "job-1 runs there"}
+    plan = {**PLAN, "reasons": [*PLAN["reasons"], {**told, "source": "kernel"}]}
+    assert "  beside     CPUs 0-3 left alone: job-1 runs there" in show_plan(
+        plan, PLANNED, Screen(100)
+    )
+
+
 def test_one_decision_or_all_are_explained_and_an_unknown_one_is_refused_with_the_names() -> None:
     one = explained(PLAN, "Driver-Heap", Screen(100))
     assert one[0] == "  driver heap: 4 GB" and len(one) == 2

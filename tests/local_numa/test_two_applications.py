@@ -104,9 +104,8 @@ def third_is_told(hearth: Command) -> None:
     third = hearth("submit", "--dry-run", *asked, "x.py")
     assert third.returncode == 0
     assert re.search(r"  beside  CPUs [01] shared: .* of \S+ \(process \d+\) on CPUs", third.stderr)
-    assert "next to them nothing fits" in hearth("plan", *asked).stdout.replace(
-        "\n             ", " "
-    )
+    planned = " ".join(hearth("plan", *asked).stdout.split())
+    assert re.search(r"beside CPUs [01] shared: .*; next to them nothing fits", planned)
     elsewhere = hearth("plan", *asked, "--machine", "1 node of 16 GB, 2 cores", "--json").stdout
     assert "neighbours" not in elsewhere
 
