@@ -122,9 +122,9 @@ def turned_away(site: Site, pid: int, address: str) -> None:
         foreign, cwd=site.root, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode != 0, done.stderr
-    assert "Refused to register: executor 77 on 127.0.0.1 is not of application" in site.log, (
-        done.stderr
-    )
+    assert (
+        "Refused to register: executor 77 on 127.0.0.1 does not belong to application" in site.log
+    ), done.stderr
 
 
 def does_not_register(stray: Site, first: Site, port: int) -> None:
