@@ -13,29 +13,30 @@ if TYPE_CHECKING:
 _MANAGER = "org.apache.spark.scheduler.cluster.numa.LocalNumaClusterManager"
 
 
-def builder(master: str) -> "SparkSession.Builder":
+def builder(master: str, depth: int = 2) -> "SparkSession.Builder":
     """Spark's own builder with the master and hearth's jar set.
 
+    depth: calls from the user's own line to this one; a warning names that line.
     Raises UserError where this process has a Spark to which they cannot be given any more.
     """
     places.java()
     places.check_spark(places.spark_home())
     from pyspark.sql import SparkSession
 
-    _look_at_what_runs(master)
+    _look_at_what_runs(master, depth)
     named = SparkSession.Builder().master(master)
     return named.config("spark.jars", str(places.hearth_jar()))
 
 
 def session(app_name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":
     """The session of `builder`, with the settings of `conf`."""
-    named = builder(master).appName(app_name)
+    named = builder(master, depth=3).appName(app_name)
     for key, value in conf.items():
         named = named.config(key, value)
     return named.getOrCreate()
 
 
-def _look_at_what_runs(master: str) -> None:
+def _look_at_what_runs(master: str, depth: int) -> None:
     from pyspark import SparkContext
 
     running = SparkContext._active_spark_context
@@ -48,7 +49,7 @@ def _look_at_what_runs(master: str) -> None:
         warnings.warn(
             f"a SparkSession with the master {master} runs already in this process: you get it as "
             "it is; stop() it first if it is to have other settings",
-            stacklevel=4,
+            stacklevel=depth + 2,
         )
     elif SparkContext._jvm is not None and not _known(SparkContext._jvm):
         raise UserError(
