@@ -12,11 +12,11 @@ name=hearth-spark_2.13
 folder=$out/maven/io/hearth/$name/$version
 
 wheel() {
-    # What setuptools left of an earlier build would be packed again.
-    rm -rf build "$out"/hearth-*.whl
+    # What setuptools left of an earlier build would be packed again. build/ holds other things too.
+    rm -rf build/lib build/bdist.* "$out"/hearth-*.whl
     .venv/bin/python -m pip wheel --quiet --disable-pip-version-check \
         --no-deps --no-build-isolation --wheel-dir "$out" .
-    rm -rf build
+    rm -rf build/lib build/bdist.*
 }
 
 # The jar needs nothing but Spark, so this POM names no dependency. The one that it is built with
