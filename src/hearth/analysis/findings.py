@@ -33,6 +33,9 @@ EXPONENTIAL_SHARE = 0.10
 #: Ours: a tenth of the machine's CPUs, on average over the run.
 OTHER_LOAD_SHARE = 0.10
 OTHER_LOAD = "other-load"
+#: CPU seconds of the run itself that no sample shows: spark-submit's launcher, hearth's reading of
+#: the machine, the sampler, the last second of each JVM.
+UNSAMPLED_CPU_S = 2.0
 #: Below this total task time nothing is reported: it would be noise.
 LEAST_MS = 1000
 
@@ -76,7 +79,7 @@ def _other_load(analysis: Analysis) -> Iterator[Finding]:
     if share is not None and share > OTHER_LOAD_SHARE:
         yield Finding(
             OTHER_LOAD, "warning",
-            f"Other programs used {share:.0%} of the machine's CPUs while this ran (over"
+            f"Other programs used at least {share:.0%} of the machine's CPUs while this ran (over"
             f" {OTHER_LOAD_SHARE:.0%}): times, waiting and context switches are partly theirs.",
             ["/timeline/cpu_other"],
             "repeat it on a quiet machine before you change anything",
@@ -84,13 +87,16 @@ def _other_load(analysis: Analysis) -> Iterator[Finding]:
 
 
 def other_load(analysis: Analysis) -> float | None:
-    """The share of the machine's CPUs that other programs used on average; None where unknown."""
+    """The least share of the machine's CPUs that other programs used; None where unknown."""
     other, machine = analysis.timeline.cpu_other, analysis.machine
     if isinstance(other, Absent) or isinstance(machine, Absent):
         return None
     cpus = sum(len(parse_ids(node.cpus)) for node in machine.nodes)
     known = [value for value in other if value is not None]
-    return max(sum(known) / len(known) / cpus, 0.0) if known and cpus else None
+    if not known or not cpus:
+        return None
+    step_s = analysis.timeline.step_s
+    return max(sum(known) * step_s - UNSAMPLED_CPU_S, 0.0) / (len(known) * step_s * cpus)
 
 
 def _disturbed(analysis: Analysis) -> bool:

@@ -120,7 +120,7 @@ def _other_load(outcomes: Sequence[Outcome]) -> list[Doubt]:
         Doubt(
             "other-load",
             f"other programs used more than {OTHER_LOAD_SHARE:.0%} of the machine's CPUs during "
-            f"{len(disturbed)} of {len(shares)} runs (at most {max(disturbed):.0%}): "
+            f"{len(disturbed)} of {len(shares)} runs ({max(disturbed):.0%} in one of them): "
             "compare again on a quiet machine",
         )
     ]
