@@ -290,7 +290,8 @@ def test_a_killed_bench_goes_on_from_its_file(
     validate("bench-result", document)
     rows = {row["master"]: row for row in document["rows"]}
     seconds = {master: row["seconds"]["median"] for master, row in rows.items()}
-    assert rows["local[2]"]["ratio"]["value"] == seconds["local[2]"] / seconds["local[1]"]
+    ratio = seconds["local[2]"] / seconds["local[1]"]
+    assert rows["local[2]"]["ratio"]["value"] == pytest.approx(ratio)
     assert all(row["answer"]["status"] == "checked" for row in document["rows"])
     refused = with_data(*words, "--repeat", "2")
     assert refused.returncode == 2
