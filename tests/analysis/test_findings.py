@@ -144,6 +144,15 @@ def test_other_programs_are_the_first_finding_and_no_advice_follows_from_their_s
     assert not [f for f in analysis.findings if f.id in ("involuntary-switches", "run-delay")]
 
 
+def test_the_driver_is_not_called_an_executor(tmp_path: Path) -> None:
+    analysis = loaded(tmp_path, busy=1.2)
+    (executor,) = analysis.executors
+    driver = replace(executor, id="driver", role="driver")
+    said = [f.sentence for f in findings(replace(analysis, executors=[driver], findings=[]))]
+    assert any("Threads of the driver were forced off a CPU" in sentence for sentence in said)
+    assert not any("executor driver" in sentence for sentence in said)
+
+
 def test_a_quiet_machine_has_no_finding_of_other_load(tmp_path: Path) -> None:
     assert "other-load" not in [f.id for f in loaded(tmp_path, busy=1.2).findings]
 

@@ -275,7 +275,7 @@ def _remote(analysis: Analysis) -> Iterator[Finding]:
         yield Finding(
             "remote-memory", "warning",
             f"{len(low)} executors have less than {LOCAL_SHARE:.0%} of their memory local; the"
-            f" lowest share is {share:.0%} (executor {name}).",
+            f" lowest share is {share:.0%} ({_named(name)}).",
             [f"/executors/{place}/memory/local_share" for _, _, place in low],
             "run it bound with 'hearth submit', and let 'hearth compare' say whether that pays",
         )  # fmt: skip
@@ -295,9 +295,9 @@ def _involuntary(analysis: Analysis) -> Iterator[Finding]:
         rate, name, _ = max(found)
         yield Finding(
             "involuntary-switches", "note",
-            f"Threads of {_executors(found)} were forced off a CPU more than"
+            f"Threads of {_jvms(found)} were forced off a CPU more than"
             f" {INVOLUNTARY_PER_CPU_S:.0f} times per second of CPU time, at most {rate:.0f} times"
-            f" (executor {name}).",
+            f" ({_named(name)}).",
             [pointer for _, _, pointer in found],
             "use fewer cores per executor or fewer executors",
         )  # fmt: skip
@@ -315,15 +315,19 @@ def _run_delay(analysis: Analysis) -> Iterator[Finding]:
         share, name, _ = max(found)
         yield Finding(
             "run-delay", "note",
-            f"Threads of {_executors(found)} waited for a CPU for more than {RUN_DELAY_SHARE:.0%}"
-            f" of the time that they ran, at most {share:.0%} (executor {name}).",
+            f"Threads of {_jvms(found)} waited for a CPU for more than {RUN_DELAY_SHARE:.0%}"
+            f" of the time that they ran, at most {share:.0%} ({_named(name)}).",
             [pointer for _, _, pointer in found],
             "use fewer cores per executor",
         )  # fmt: skip
 
 
-def _executors(found: Sequence[tuple[float, str, str]]) -> str:
-    return f"executor {found[0][1]}" if len(found) == 1 else f"{len(found)} executors"
+def _jvms(found: Sequence[tuple[float, str, str]]) -> str:
+    return _named(found[0][1]) if len(found) == 1 else f"{len(found)} JVMs"
+
+
+def _named(jvm: str) -> str:
+    return "the driver" if jvm == "driver" else f"executor {jvm}"
 
 
 #: Spark's words when it ended an executor on purpose (ExecutorLossReason.scala).
