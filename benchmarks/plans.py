@@ -65,11 +65,11 @@ QUESTIONS = (
 
 @dataclass(frozen=True)
 class Way:
-    """How an arm runs a job. told: whether `hearth submit` hears the workload and the input."""
+    """How an arm runs a job. hinted: whether `hearth submit` gets the workload and the input."""
 
     master: str
     conf: Mapping[str, str] = field(default_factory=dict)
-    told: bool = True
+    hinted: bool = True
 
 
 class Run(TypedDict):
@@ -102,7 +102,7 @@ def ways(machine: dict[str, Any], standalone: str) -> dict[str, Way]:
     arms = {
         "defaults": Way("local[*]"),
         "tuned": Way("local[*]", tuned(cpus, heap)),
-        "submit": Way("local-numa", told=False),
+        "submit": Way("local-numa", hinted=False),
         "informed": Way("local-numa"),
         "standalone": Way(standalone, two),
         "local-cluster": Way(f"local-cluster[2,{half},{heap // 2}]", two),
@@ -208,7 +208,7 @@ def one(
     case = cases.Case(entry.job, entry.parameters, size, seed, dict(way.conf))
     load = {"load": round(os.getloadavg()[0], 2)}
     try:
-        result = cases.run(offer, case, way.master, told=way.told).document
+        result = cases.run(offer, case, way.master, hinted=way.hinted).document
     except runner.RunError as failure:
         return {**load, "failure": str(failure)}
     verdict = result["verdict"]
@@ -229,7 +229,7 @@ def _plain(arms: dict[str, Way]) -> dict[str, Any]:
         name: {
             "master": "spark://..." if name == "standalone" else way.master,
             "conf": dict(way.conf),
-            "told": way.told,
+            "hinted": way.hinted,
         }
         for name, way in arms.items()
     }

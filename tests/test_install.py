@@ -135,10 +135,10 @@ small = {"spark.hearth.neighbours": "ignore", "spark.ui.enabled": "false"}
 spark = hearth.session("mine", master="local-numa[2x1]", conf=small)
 print(type(spark) is SparkSession, spark.range(100).count(), spark.sparkContext.appName)
 print(spark.sparkContext._jsc.sc().getExecutorIds().size())
-with warnings.catch_warnings(record=True) as told:
+with warnings.catch_warnings(record=True) as shown:
     warnings.simplefilter("always")
     assert hearth.session(master="local-numa[2x1]") is spark
-print(told[0].filename == __file__, told[0].message)
+print(shown[0].filename == __file__, shown[0].message)
 try:
     hearth.builder("local-numa[1x1]")
 except UserError as problem:

@@ -55,9 +55,9 @@ def test_the_wheel_alone_runs_a_job_on_bound_executors(tmp_path: Path) -> None:
     (placement,) = (tmp_path / "state" / "runs").glob("*/placement.json")
     executors = json.loads(placement.read_text())["executors"]
     assert [executor["verdict"] for executor in executors] == ["as planned"] * 2
-    told = call(bare / "bin" / "hearth", "run", "word-count", "--size", "1m", env=environment)
-    assert told.returncode == 2
-    assert "pip install 'hearth[" in told.stderr
+    refused = call(bare / "bin" / "hearth", "run", "word-count", "--size", "1m", env=environment)
+    assert refused.returncode == 2
+    assert "pip install 'hearth[" in refused.stderr
 
 
 def test_packages_alone_brings_local_numa_to_a_spark(tmp_path: Path) -> None:

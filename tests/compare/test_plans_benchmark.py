@@ -25,7 +25,7 @@ def test_two_executors_have_together_the_heap_of_the_tuned_arm() -> None:
     assert arms["tuned"].conf["spark.driver.memory"] == "12288m"
     for name in ("standalone", "local-cluster", "unbound", "bound"):
         assert arms[name].conf["spark.executor.memory"] == "6144m"
-    assert arms["bound"].master == "local-numa[2x2]" and not arms["submit"].told
+    assert arms["bound"].master == "local-numa[2x2]" and not arms["submit"].hinted
 
 
 def test_arms_of_nodes_come_by_themselves_where_there_are_several() -> None:

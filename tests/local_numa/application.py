@@ -137,6 +137,15 @@ class Outcome:
         return json.loads(lines[0].removeprefix("RESULT "))
 
 
+def assert_shuffle_read_from_files(report: dict[str, Any]) -> None:
+    """shuffle.py's report: right sums, no block through the network, before and after a loss."""
+    assert report["right"]
+    assert report["executors"] == 2
+    for read in (report["before"], report["after"]):
+        assert read["shuffleRemoteBytesRead"] == 0
+        assert read["shuffleLocalBytesRead"] > 0
+
+
 def read_words(path: Path) -> list[str]:
     try:
         return path.read_bytes().decode(errors="replace").split("\0")[:-1]

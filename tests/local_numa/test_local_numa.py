@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from application import APPS, Site, beyond
+from application import APPS, Site, assert_shuffle_read_from_files, beyond
 from jsonschema import Draft202012Validator
 
 from support import eventually
@@ -62,12 +62,7 @@ def test_shuffle_blocks_of_another_executor_are_read_from_its_file_even_after_it
         spark__ui__enabled="true",
         spark__ui__port="0",
     )
-    report = outcome.report
-    assert report["right"]
-    assert report["executors"] == 2
-    for read in (report["before"], report["after"]):
-        assert read["shuffleRemoteBytesRead"] == 0
-        assert read["shuffleLocalBytesRead"] > 0
+    assert_shuffle_read_from_files(outcome.report)
     logs = [log.read_text() for log in (site.only_run() / "executors").glob("*/stderr")]
     fetches = [line for log in logs for line in log.splitlines() if " host-local and " in line]
     assert any("and 0 (0.0 B) host-local" not in line for line in fetches)

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from application import APPS, BIN, Outcome, Site
+from application import APPS, BIN, Outcome, Site, assert_shuffle_read_from_files
 
 from support import require
 
@@ -53,12 +53,7 @@ def test_a_killed_executor_is_replaced_and_its_shuffle_is_read_from_files(elsewh
         spark__ui__port="0",
         spark__hearth__classDataArchive="false",
     )
-    report = outcome.report
-    assert report["right"]
-    assert report["executors"] == 2
-    for read in (report["before"], report["after"]):
-        assert read["shuffleRemoteBytesRead"] == 0
-        assert read["shuffleLocalBytesRead"] > 0
+    assert_shuffle_read_from_files(outcome.report)
     started = list((elsewhere.only_run() / "executors").iterdir())
     assert len(started) == 3  # two, and one in the place of the killed
     assert elsewhere.leftovers() == []

@@ -67,12 +67,12 @@ def run(
     *,
     keep: bool = False,
     program: tuple[str, ...] = (),
-    told: bool = True,
+    hinted: bool = True,
 ) -> Finished:
     """Makes missing data, runs the job, checks its answer.
 
-    program: what runs it in place of spark-submit or `hearth submit`. told: whether the latter
-    hears the kind of work and the size of its input.
+    program: what runs it in place of spark-submit or `hearth submit`. hinted: whether the latter
+    gets the kind of work and the size of its input.
     Raises UserError if the user can correct it, runner.RunError if the job fails.
     """
     wanted = datasets.wanted_by(offer, case.job, case.parameters, case.size_bytes, case.seed)
@@ -83,7 +83,7 @@ def run(
     manifests = {name: datasets.manifest(place) for name, place in data.items()}
     size = sum(int(manifest["bytes"]) for manifest in manifests.values())
     request = runner.Request(
-        case.job, master, parameters, data, size, case.conf, case.seed, case.port, program, told
+        case.job, master, parameters, data, size, case.conf, case.seed, case.port, program, hinted
     )
     # Next to the data: an answer may be as large, and /tmp is often small.
     parent = datasets.data_home() / "runs"

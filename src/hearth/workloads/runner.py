@@ -45,8 +45,8 @@ class Request:
     port: int = 0
     #: What runs it in place of spark-submit or `hearth submit`, such as `hearth profile`.
     program: tuple[str, ...] = ()
-    #: Whether `hearth submit` is told the kind of work and the size of its input.
-    told: bool = True
+    #: Whether `hearth submit` gets the kind of work and the size of its input.
+    hinted: bool = True
 
     def value(self, name: str) -> str:
         """Of a parameter: what the user chose, else the job's default."""
@@ -155,7 +155,7 @@ def _program(request: Request) -> list[str]:
         return [*(request.program or plain), *master]
     workload = ["--workload", _WORKLOADS[request.job.family]]
     size = ["--input", f"{request.data_bytes}b"] if request.data_bytes else []
-    said = [*workload, *size] if request.told else []
+    said = [*workload, *size] if request.hinted else []
     submit = [sys.executable, "-m", "hearth", "submit"]
     return [*(request.program or submit), *master, *said]
 

@@ -33,7 +33,7 @@ public class Checks {
     return String.join("\n", EVENTS);
   }
 
-  /** Keeps what is told of executors. */
+  /** Records what the listener hears of executors. */
   public static class Watcher extends SparkListener {
     @Override
     public void onExecutorAdded(SparkListenerExecutorAdded event) {

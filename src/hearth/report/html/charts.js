@@ -144,7 +144,7 @@
   }
 
   // What all lanes say of one moment; the task under the pointer where it is on one.
-  function told(data, t, task) {
+  function readout(data, t, task) {
     const parts = [show(t)];
     if (task !== undefined) {
       const all = data.tasks, name = named(all.executors[all.executor[task]]);
@@ -245,7 +245,7 @@
       const [t, y] = chart.convertFromPixel({ gridIndex: lane }, [event.offsetX, event.offsetY]);
       const row = Math.round(y);
       const under = all[lane] === tasks ? hits.find(m => m[1] === row && m[0] <= t && t <= m[2]) : undefined;
-      said.textContent = told(data, Math.max(0, Math.min(whole, t)), under?.[5]);
+      said.textContent = readout(data, Math.max(0, Math.min(whole, t)), under?.[5]);
     }
     chart.getZr().on("mousemove", point);
     chart.getZr().on("click", point);

@@ -137,7 +137,7 @@ final class ExecutorPool(
   def expectExit(ids: Seq[String]): Unit = asked.addAll(ids.asJava)
 
   /**
-   * Starts none any more, lets those that are told to stop do so, ends the rest.
+   * Starts no more executors, waits for those that were asked to stop, ends the rest.
    *
    * @param graceSeconds how long an executor may take to end by itself
    * @return done when all have ended, or no signal has helped

@@ -103,7 +103,7 @@ final class PlacementWatch(
     careful(take(members, asTable = known.reported.isEmpty))
   }
 
-  /** A tick that fails is told, and the next one comes. */
+  /** A tick that fails is logged; the next one runs as usual. */
   private def careful(work: => Unit): Unit =
     try work
     catch { case NonFatal(e) => log.fault("The placement of executors could not be read", e) }

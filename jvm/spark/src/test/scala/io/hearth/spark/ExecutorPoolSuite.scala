@@ -126,7 +126,7 @@ class ExecutorPoolSuite extends AnyFunSuite {
     assert(world.heard.isEmpty)
   }
 
-  test("a successor that cannot be started is told with its place, and the pool goes on") {
+  test("a successor that cannot be started is logged with its place, and the pool goes on") {
     val world = new World(2)
     world.begin(2)
     world.whenStarting = _ => throw new IllegalStateException("refused")
@@ -146,7 +146,7 @@ class ExecutorPoolSuite extends AnyFunSuite {
     assert(failure.getCause.getMessage.contains("stopped while its executors were being started"))
   }
 
-  test("after a stop nothing can be started any more, and whoever tries is told") {
+  test("after a stop nothing can be started any more, and whoever tries gets an error") {
     val world = new World(2)
     assert(world.pool.stop(10) != null)
     world.thread.run()

@@ -37,7 +37,7 @@ class LossHistorySuite extends AnyFunSuite {
     assert(history.lost("0", 40000).exhausted(running = Set("0")).nonEmpty)
   }
 
-  test("a task told of after its executor was lost does not make it one at work") {
+  test("a task reported after its executor was lost does not make it one at work") {
     val history = after(LossHistory(InARow(10), None).lost("0", 0).finishedTask("0"), 1 to 10)
     assert(history.exhausted(running = Set("11")).nonEmpty)
   }

@@ -101,7 +101,7 @@ class PlacementWatchSuite extends AnyFunSuite {
     )
     assert(world.verdicts == Vector("0" -> "drift"))
     world.clock.advance(60)
-    assert(world.log.of("warn").size == 1, "what goes on is not told again at each look")
+    assert(world.log.of("warn").size == 1, "what goes on is not logged again at each look")
     world.kernel.run(member.process.pid, member.place.cpus)
     world.clock.advance(5.5)
     assert(world.log.of("info").last == "Executor 0 is back in its planned place")
@@ -174,7 +174,7 @@ class PlacementWatchSuite extends AnyFunSuite {
     assert(world.reports.isEmpty)
   }
 
-  test("a reading that fails is told, and the next one comes") {
+  test("a reading that fails is logged, and the next one runs") {
     val world = new World
     world.starts("0", place = 0)
     world.kernel.whileReading = () => throw new IllegalStateException("no /proc")

@@ -22,12 +22,12 @@ final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
   }
 
   private def allowedNodes(nodes: IdSet): IdSet = {
-    val told = Vector(status("Mems_allowed"), cpusetIds("mems")).flatten
-    val allowed = told.foldLeft(nodes)(_ & _)
+    val lists = Vector(status("Mems_allowed"), cpusetIds("mems")).flatten
+    val allowed = lists.foldLeft(nodes)(_ & _)
     if (allowed.nonEmpty) allowed
     else {
       warnings.add(
-        s"the memory nodes allowed (${told.mkString(" and ")}) are not among $nodes: all are assumed allowed"
+        s"the memory nodes allowed (${lists.mkString(" and ")}) are not among $nodes: all are assumed allowed"
       )
       nodes
     }
@@ -37,7 +37,7 @@ final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
   private def status(name: String): Option[IdSet] = {
     def field(label: String, parse: String => Either[String, IdSet]) = statusLines
       .collectFirst { case line if line.startsWith(label) => line.drop(label.length) }
-      .flatMap(text => tree.told(s"${AllowedReader.Status} ($label)", parse(text)))
+      .flatMap(text => tree.orWarn(s"${AllowedReader.Status} ($label)", parse(text)))
     field(s"${name}_list:", IdSet.parse)
       .orElse(field(s"$name:", IdSet.parseMask))
       .filter(_.nonEmpty)
@@ -64,7 +64,7 @@ final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
       file = s"$directory/${AllowedReader.limitFile(group)}"
       text <- tree.line(file)
       if text != "max"
-      limit <- tree.told(file, AllowedReader.limitBytes(text))
+      limit <- tree.orWarn(file, AllowedReader.limitBytes(text))
       if limit < AllowedReader.Unlimited
     } yield limit.toLong
     limits.minOption

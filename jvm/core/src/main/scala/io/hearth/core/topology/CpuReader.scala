@@ -77,9 +77,9 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
 
   /** The kernel's ids; missing (-1) and repeated ones are replaced by the next free numbers. */
   private def numbered(sets: Vector[IdSet], id: IdSet => Option[Int]): Vector[(Int, IdSet)] = {
-    val told = sets.map(cpus => id(cpus).orElse(info.int(cpus.head, "physical id")))
-    val own = told.zipWithIndex.map { case (known, at) =>
-      known.filter(n => n >= 0 && told.indexOf(known) == at)
+    val reported = sets.map(cpus => id(cpus).orElse(info.int(cpus.head, "physical id")))
+    val own = reported.zipWithIndex.map { case (known, at) =>
+      known.filter(n => n >= 0 && reported.indexOf(known) == at)
     }
     val nameless = own.indices.filter(own(_).isEmpty)
     val free = own.flatten.maxOption.fold(0)(_ + 1)
@@ -189,11 +189,11 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
    */
   private def groups(
       cpus: IdSet,
-      told: Int => Option[IdSet],
+      reported: Int => Option[IdSet],
       what: String,
       fallback: Int => IdSet
   ): Vector[IdSet] = {
-    val named = cpus.iterator.map(cpu => cpu -> (told(cpu).getOrElse(fallback(cpu)) & cpus)).toMap
+    val named = cpus.iterator.map(cpu => cpu -> (reported(cpu).getOrElse(fallback(cpu)) & cpus)).toMap
     // Of each set, its first CPU speaks for all: sets that all contain their CPUs and that are as
     // large together as `cpus` are disjoint.
     val firsts = cpus.toVector.filter(cpu => named(cpu).nonEmpty && named(cpu).head == cpu)

@@ -49,19 +49,19 @@ private[topology] object MachineMemory {
       present: Map[Int, Long]
   ): MachineMemory = {
     val sum = nodes.iterator.map(_.memoryBytes).sum
-    def told(with_ : Vector[NumaNode], how: String) =
-      MachineMemory(with_, None, Some(s"${disagree(sum, total)}: $how"))
+    def withWarning(found: Vector[NumaNode], how: String) =
+      MachineMemory(found, None, Some(s"${disagree(sum, total)}: $how"))
     val missing = nodes.map(n => math.max(0L, present.getOrElse(n.id, 0L) - n.memoryBytes))
     if (nodes.sizeIs == 1)
-      told(
+      withWarning(
         Vector(nodes.head.copy(memoryBytes = total, freeBytes = machine.free)),
         "the larger holds, as the kernel initialises memory when it is first needed"
       )
     else if (missing.sum == 0)
-      told(nodes, "the smaller is used, as nothing says on which node the rest is")
+      withWarning(nodes, "the smaller is used, as nothing says on which node the rest is")
     else {
       val part = math.min(1.0, (total - sum).toDouble / missing.sum)
-      told(
+      withWarning(
         nodes.zip(missing).map { case (node, more) =>
           node.copy(memoryBytes = node.memoryBytes + (more * part).toLong)
         },

@@ -165,7 +165,7 @@ private[topology] object MemInfo {
     val lines = tree.text(path).fold(Vector.empty[String])(_.linesIterator.toVector)
     def bytes(name: String) = lines
       .find(_.contains(name))
-      .flatMap(line => tree.told(path, fromKb(name, line.drop(line.indexOf(name) + name.length))))
+      .flatMap(line => tree.orWarn(path, fromKb(name, line.drop(line.indexOf(name) + name.length))))
     MemInfo(bytes("MemTotal:"), bytes("MemFree:"))
   }
 

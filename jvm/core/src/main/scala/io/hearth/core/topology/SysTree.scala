@@ -28,19 +28,19 @@ final class SysTree private[topology] (files: TreeFiles, warnings: Warnings) {
 
   def int(path: String): Option[Int] =
     line(path).flatMap(text =>
-      told(path, text.toIntOption.toRight(s"'${Brief(text)}' is not a number"))
+      orWarn(path, text.toIntOption.toRight(s"'${Brief(text)}' is not a number"))
     )
 
   /** A set in the kernel's list format; an empty file is the empty set, a malformed one `None`. */
   def list(path: String): Option[IdSet] =
-    text(path).flatMap(text => told(path, IdSet.parse(text)))
+    text(path).flatMap(text => orWarn(path, IdSet.parse(text)))
 
   /** A set in the kernel's mask format. */
   def mask(path: String): Option[IdSet] =
-    line(path).flatMap(text => told(path, IdSet.parseMask(text)))
+    line(path).flatMap(text => orWarn(path, IdSet.parseMask(text)))
 
   /** What was understood of a file; the rest becomes a warning. */
-  private[topology] def told[A](path: String, value: Either[String, A]): Option[A] = {
+  private[topology] def orWarn[A](path: String, value: Either[String, A]): Option[A] = {
     value.left.foreach(problem => warnings.add(s"${path.stripPrefix("/")} is ignored: $problem"))
     value.toOption
   }

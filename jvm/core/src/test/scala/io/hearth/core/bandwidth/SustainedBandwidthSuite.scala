@@ -68,7 +68,7 @@ class SustainedBandwidthSuite extends AnyFunSuite {
     assert(part.a.forall(_ == 7))
   }
 
-  test("arrays that memory does not allow to be four times the caches are told as such") {
+  test("arrays that memory does not allow to be four times the caches are reported as such") {
     val cached = live.copy(caches = Vector(CacheGroup(3, Some(1L << 30), live.cpus)))
     val small = SustainedBandwidth.measure(cached, repetitions = 1, memory)
     assert(small.forall(!_.beyondCaches))

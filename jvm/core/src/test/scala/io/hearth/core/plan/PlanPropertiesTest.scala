@@ -187,8 +187,8 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
             assert(a.heapMb <= b.heapMb + 1, s"${a.taskSlots} and ${b.taskSlots} slots")
           for (a <- plan.executors; b <- plan.executors if b.heapMb < 31744) {
             val each = (e: ExecutorPlan) => (e.heapMb - 512.0) / e.taskSlots
-            val told = because(plan, "executors").contains("worthwhile threads")
-            assert(told || each(a) <= each(b) * 1.15 + 64, s"$a $b")
+            val named = because(plan, "executors").contains("worthwhile threads")
+            assert(named || each(a) <= each(b) * 1.15 + 64, s"$a $b")
           }
         }
     }

@@ -515,7 +515,7 @@ class PlannerTest extends AnyFunSuite {
   }
 
   test(
-    "flags that the user set are told as his, and other people's rules are not claimed for them"
+    "flags that the user set are named as the user's, and other people's rules are not claimed for them"
   ) {
     val got = plan(
       xeon,

@@ -256,9 +256,9 @@ class TopologyReaderTest extends AnyFunSuite {
       Vector.tabulate(6)(i => Fixture.CoreShape(0, i, IdSet(i))),
       Vector.tabulate(3)(i => Fixture.NodeShape(i, IdSet(2 * i, 2 * i + 1), 4 << 20))
     )
-    val told =
+    val captured =
       rows.indices.foldLeft(three)((f, i) => f.set(s"${Fixture.Node}/node$i/distance", rows(i)))
-    val gone = told.offline(IdSet(0, 1)).set(s"${Fixture.Node}/online", "1-2")
+    val gone = captured.offline(IdSet(0, 1)).set(s"${Fixture.Node}/online", "1-2")
     for (t <- Seq(gone, gone.without(s"${Fixture.Node}/node0")).map(_.read())) {
       assert(t.nodes.map(_.distances) == Vector(Map(1 -> 10, 2 -> 32), Map(1 -> 34, 2 -> 10)))
       assert(!t.warnings.exists(_.contains("distance")))

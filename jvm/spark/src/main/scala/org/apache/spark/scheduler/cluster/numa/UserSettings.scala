@@ -7,7 +7,7 @@ import org.apache.spark.util.Utils
 
 import io.hearth.core.plan.{JavaOptions, DerivedSettings}
 
-/** What the user set of the keys that a plan reads or sets, told from what SparkContext has added by itself. */
+/** What the user set of the keys that a plan reads or sets, without those that SparkContext has added by itself. */
 private[spark] object UserSettings {
 
   /** Read when the driver's JVM starts: a program comes too late for them, with Spark as with hearth. */
