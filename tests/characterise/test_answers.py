@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from hearth.experiments.answers import answered
-from hearth.experiments.compared import Head, Settings
+from hearth.experiments.compared import Head, ListedArm, Settings
 from hearth.experiments.losses import loss_class
 from hearth.experiments.outcome import read_outcome
 from hearth.experiments.verdict import compared
+from hearth.model.documents import to_json
 
 _ABSENT = {"absent": "perf is not installed"}
 
@@ -24,9 +25,9 @@ def answer(key: str, times: dict[str, list[float]], **more: Any) -> dict[str, An
     runs += more.get("failed", [])
     arms = [*times, *(run["arm"] for run in more.get("failed", []))]
     settings = Settings(warmup=0, seed=1, sustained_gb_s=more.get("sustained"))
-    head = Head("x", "a", "2026-01-01", arms[0], dict.fromkeys(arms), settings)
+    head = Head("x", "a", "2026-01-01", arms[0], [ListedArm(arm) for arm in arms], settings)
     outcomes = [read_outcome(run, "a") for run in runs]
-    return answered(key, compared(head, outcomes), outcomes).document()
+    return dict(to_json(answered(key, compared(head, outcomes), outcomes)))
 
 
 def test_executors_are_told_with_their_interval_and_what_moved() -> None:

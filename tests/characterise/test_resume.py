@@ -10,6 +10,7 @@ from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.questions import Question
 from hearth.measure.record import RecordWriter
 from hearth.measure.shapes import Launched
+from hearth.model.documents import to_json
 from hearth.model.errors import UserError
 
 
@@ -51,7 +52,7 @@ def test_it_runs_what_is_missing_and_nothing_twice(
     assert not resumed.run(asked(then), ONCE)
     assert len(first.runs) == 6 and len(then.runs) == 2
     assert "hearth: 8/8  quick, smt: " in capsys.readouterr().err
-    questions = resumed.document()["questions"]
+    questions = to_json(resumed.characterised())["questions"]
     seconds = [[arm["seconds"] for arm in q["comparison"]["arms"]] for q in questions]
     assert seconds == [[[1.0, 1.0], [1.0, 1.0]]] * 2
     assert len(list((tmp_path / "comparisons").iterdir())) == 2

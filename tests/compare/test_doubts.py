@@ -10,6 +10,7 @@ from hearth.experiments.compared import Head
 from hearth.experiments.doubts import Timed, doubts
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.verdict import compared
+from hearth.model.documents import to_json, typed
 
 #: Of arm, repetition, place in time and random numbers: the factor on an undisturbed time.
 Disturbed = Callable[[str, int, int, random.Random], float]
@@ -102,7 +103,7 @@ def test_the_warnings_stand_in_the_document_of_the_comparison_and_equal_times_gi
 
     def document(runs: Sequence[Timed]) -> list[dict[str, str]]:
         outcomes = [Outcome(Turn("a", r.arm, r.repetition), seconds=r.seconds) for r in runs]
-        found: list[dict[str, str]] = compared(Head.read(head), outcomes).document()["warnings"]
+        found: list[dict[str, str]] = to_json(compared(typed(head, Head), outcomes))["warnings"]
         return found
 
     (warning,) = document(times(drift))

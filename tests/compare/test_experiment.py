@@ -15,6 +15,7 @@ from hearth.experiments.outcome import Outcome, Turn, outcome_line, read_outcome
 from hearth.experiments.shapes import ComparisonRun
 from hearth.experiments.verdict import compared
 from hearth.measure.record import new_directory
+from hearth.model.documents import to_json
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 
@@ -183,7 +184,7 @@ def test_a_comparison_of_an_earlier_hearth_is_read_and_says_what_it_said(tmp_pat
     (tmp_path / "comparison.json").write_text(json.dumps(head))
     (tmp_path / "runs.jsonl").write_text("".join(json.dumps(run) + "\n" for run in runs))
     found = read_comparison(tmp_path)
-    said = compared(found.head, found.outcomes).document()
+    said = to_json(compared(found.head, found.outcomes))
     assert said["arms"][1]["ratio"]["pairs"] == 4
     assert said["settings"] == head["settings"]
 
@@ -205,7 +206,7 @@ def test_executors_that_change_between_the_runs_of_an_arm_are_a_reason_to_doubt(
         comparison.keep(Outcome(Turn("a.py", "native", n), seconds=1.0, plan="native"))
         comparison.keep(Outcome(Turn("a.py", "bound", n), seconds=1.0, plan=plan))
     found = read_comparison(tmp_path)
-    (warning,) = compared(found.head, found.outcomes).document()["warnings"]
+    (warning,) = to_json(compared(found.head, found.outcomes))["warnings"]
     assert warning["kind"] == "other-plan"
     assert "bound did not run with the same executors each time" in warning["sentence"]
     assert "CPUs 0-1" in warning["sentence"] and "CPUs 2-3" in warning["sentence"]

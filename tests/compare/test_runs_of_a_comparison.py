@@ -7,7 +7,7 @@ import pytest
 
 from hearth.experiments import compared as documents
 from hearth.experiments.arms import Arm
-from hearth.experiments.compared import Settings
+from hearth.experiments.compared import ListedArm, Settings
 from hearth.experiments.comparison import Comparison, read_comparison, run
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.verdict import compared
@@ -56,7 +56,7 @@ def quick_comparison(
     state: Path, subject: Quick, warmup: int, repeat: int, *, against_baseline: bool = True
 ) -> Comparison:
     arms = [Arm("native"), Arm("bound")]
-    settings = Settings(warmup, seed=1, command=("quick",), repeat=repeat)
+    settings = Settings(warmup, seed=1, command=["quick"], repeat=repeat)
     comparison = Comparison.begin(state, "quick", arms, settings)
     run(
         comparison,
@@ -129,7 +129,7 @@ def record(name: str, balancing: str, huge_pages: str) -> Record:
 
 
 def test_a_run_under_other_settings_ends_the_comparison_by_name(tmp_path: Path) -> None:
-    head = documents.Head("c", "a", "2026-01-01", "native", {"native": None}, Settings(0, 1))
+    head = documents.Head("c", "a", "2026-01-01", "native", [ListedArm("native")], Settings(0, 1))
     comparison = Comparison(tmp_path, head)
     comparison.check_alike(record("first", "0", "never"))
     comparison.check_alike(record("balanced", "1", "never"))
@@ -147,7 +147,7 @@ class Interrupted(Quick):
 
 
 ARMS = [Arm("native"), Arm("bound")]
-TWICE = Settings(warmup=1, seed=1, command=("quick",), repeat=2)
+TWICE = Settings(warmup=1, seed=1, command=["quick"], repeat=2)
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def test_it_goes_on_only_as_it_was_and_on_the_machine_as_it_was(
     tmp_path: Path, cut_short: Comparison
 ) -> None:
     number = cut_short.head.id
-    more = Settings(warmup=1, seed=1, command=("quick",), repeat=9)
+    more = Settings(warmup=1, seed=1, command=["quick"], repeat=9)
     with pytest.raises(UserError, match=f"--resume: {number} has repeat 2, not 9: repeat its"):
         Comparison.resume(tmp_path, number, "quick", ARMS, more)
     with pytest.raises(UserError, match="has arms 'native bound', not 'bound native'"):

@@ -10,6 +10,7 @@ from hearth.experiments import verdict
 from hearth.experiments.compared import Head
 from hearth.experiments.outcome import read_outcome
 from hearth.experiments.statistics import EQUAL_WITHIN, LOOKS, Ratio, against
+from hearth.model.documents import to_json, typed
 from support import ROOT
 
 _MEASURES = {"gc_share": 0.2, "remote_share": 0.5, "involuntary": 1000.0, "voluntary": 2000.0,
@@ -34,11 +35,11 @@ def runs(arm: str, seconds: list[float], **measures: Any) -> list[dict[str, Any]
 
 def compared(named: dict[str, Any], found: list[dict[str, Any]]) -> dict[str, Any]:
     outcomes = [read_outcome(run, "a") for run in found]
-    return verdict.compared(Head.read(named), outcomes).document()
+    return dict(to_json(verdict.compared(typed(named, Head), outcomes)))
 
 
 def certain(named: dict[str, Any], found: list[dict[str, Any]]) -> bool:
-    return verdict.certain(Head.read(named), [read_outcome(run, "a") for run in found])
+    return verdict.certain(typed(named, Head), [read_outcome(run, "a") for run in found])
 
 
 _NATIVE = [10.0, 10.2, 9.8, 10.1, 9.9]

@@ -23,7 +23,7 @@ from hearth.analysis.samples import SampleFile
 from hearth.experiments import series
 from hearth.experiments.characterisation import read_characterisation
 from hearth.experiments.comparison import read_comparison
-from hearth.experiments.summary import is_good, result_document
+from hearth.experiments.summary import doubted, is_good, result_document, summarised
 from hearth.experiments.verdict import compared
 from hearth.launch.arguments import split_line
 from hearth.launch.choices import keep_choice, kept_choice
@@ -386,9 +386,10 @@ def test_a_damaged_comparison_is_named_or_read_without_the_damaged_runs(
 
     def read() -> None:
         found = read_comparison(tmp_path)
-        document = compared(found.head, found.outcomes).document()
-        show_comparison(document, SCREEN)
-        page([], document)
+        said = compared(found.head, found.outcomes)
+        to_json(said)
+        show_comparison(said, SCREEN)
+        page([], said)
 
     try_all(tmp_path / name, files[name], of_lines if name == "runs.jsonl" else of_json, read)
 
@@ -425,9 +426,10 @@ def test_a_damaged_characterisation_is_named_or_read_without_the_damaged_lines(
     file = next(file for file in files if file.name == name)
 
     def read() -> None:
-        document = read_characterisation(tmp_path, here)
-        show_characterisation(document, SCREEN)
-        page([], None, document)
+        found = read_characterisation(tmp_path, here)
+        to_json(found)
+        show_characterisation(found, SCREEN)
+        page([], None, found)
 
     try_all(file, files[file], of_lines if name.endswith("l") else of_json, read)
 
@@ -439,8 +441,8 @@ def test_a_damaged_series_is_named_or_read_without_the_damaged_cases(tmp_path: P
 
     def read() -> None:
         results = series.read(file)
-        document = result_document(results)
-        show_rows(document["rows"], document["warnings"], results.series.settings, SCREEN)
+        result_document(results)
+        show_rows(summarised(results), doubted(results), results.series.settings, SCREEN)
         is_good(results)
 
     try_all(file, b"".join(json.dumps(line).encode() + b"\n" for line in lines), of_lines, read)

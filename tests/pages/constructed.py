@@ -7,6 +7,15 @@ from typing import Any
 from hearth.analysis import metrics
 from hearth.analysis.counts import Count
 from hearth.analysis.document import Analysis, Bandwidth, Metrics, NodeBandwidth, Regions
+from hearth.experiments.compared import (
+    SCHEMA,
+    Compared,
+    ComparedArm,
+    PairedRatio,
+    Settings,
+    Verdict,
+)
+from hearth.experiments.doubts import Doubt
 from hearth.model.documents import typed
 from hearth.model.measured import Absent
 
@@ -233,24 +242,26 @@ def _threads(dice: random.Random) -> dict[str, Any]:
     }
 
 
-def comparison() -> dict[str, Any]:
+def comparison() -> Compared:
     """Three arms, one faster than native beyond doubt, one skipped by name."""
-    return {
-        "format": 1,
-        "baseline": "native",
-        "arms": [
-            {"name": "native", "seconds": [10.0, 10.5, 11.0], "median_s": 10.5},
-            {
-                "name": "bound",
-                "seconds": [8.0, 8.4, 8.8],
-                "median_s": 8.4,
-                "ratio": {"value": 0.8, "pairs": 3, "low": 0.75, "high": 0.86},
-            },
-            {"name": "balanced", "seconds": [], "skipped": "the kernel has no numa_balancing"},
+    return Compared(
+        schema=SCHEMA,
+        id="c",
+        application="shop.py",
+        started="2026-01-01T00:00:00+00:00",
+        baseline="native",
+        settings=Settings(warmup=1, seed=1, repeat=3),
+        confidence=0.95,
+        confidence_each=0.95,
+        arms=[
+            ComparedArm("native", [10.0, 10.5, 11.0]),
+            ComparedArm("bound", [8.0, 8.4, 8.8], ratio=PairedRatio(0.8, 3, 0.75, 0.86)),
+            ComparedArm("balanced", [], skipped="the kernel has no numa_balancing"),
         ],
-        "verdict": {
-            "sentence": "Bind: the plan takes 0.80 of native's time.",
-            "why": ["GC share fell from 20 % to 8 %"],
-        },
-        "warnings": [{"kind": "drift", "sentence": "all became 9% slower: let it come to rest"}],
-    }
+        verdict=Verdict(
+            "bound",
+            "Bind: the plan takes 0.80 of native's time.",
+            ["GC share fell from 20 % to 8 %"],
+        ),
+        warnings=[Doubt("drift", "all became 9% slower: let it come to rest")],
+    )

@@ -14,6 +14,8 @@ import constructed
 import pytest
 
 from hearth.analysis.document import Analysis
+from hearth.experiments.characterised import Characterised
+from hearth.experiments.compared import PairedRatio
 from hearth.model.documents import typed
 from hearth.report.html.axis import axis
 from hearth.report.html.page import page
@@ -239,7 +241,8 @@ def test_a_run_in_one_jvm_has_no_executors_and_its_page_says_so() -> None:
 
 def test_a_comparison_of_too_few_runs_shows_its_ratio_without_an_interval() -> None:
     comparison = constructed.comparison()
-    comparison["arms"][1]["ratio"] = {"value": 0.8, "pairs": 2}
+    bound = replace(comparison.arms[1], ratio=PairedRatio(0.8, 2))
+    comparison = replace(comparison, arms=[comparison.arms[0], bound])
     html = page([], comparison)
     assert "0.800" in html
     assert "Ratio of each arm" not in html
@@ -251,7 +254,7 @@ def test_a_characterisation_shows_each_question_and_a_sweep_as_a_heat_map(
 ) -> None:
     example = ROOT / "contract" / "examples" / "characterisation.json"
     document = json.loads(example.read_text())
-    html = page([constructed.analysis()], characterisation=document)
+    html = page([constructed.analysis()], characterisation=typed(document, Characterised))
     shown, complaints = opened(browser, tmp_path / "c.html", html, viewport=viewport)
     assert complaints == []
     assert shown.evaluate("document.documentElement.scrollWidth") <= viewport["width"]

@@ -13,7 +13,7 @@ from hearth.experiments.journal import Journal
 from hearth.experiments.outcome import Turn
 from hearth.experiments.series import Results, Series, read, read_case
 from hearth.experiments.shapes import SeriesHead
-from hearth.experiments.summary import doubted, is_good, result_document
+from hearth.experiments.summary import doubted, is_good, result_document, summarised
 from hearth.model.documents import typed
 from hearth.model.errors import UserError
 from hearth.report.bench import show_rows
@@ -215,7 +215,7 @@ def test_the_table_has_medians_spread_and_ratios_of_the_runs_that_count(tmp_path
 
 def test_the_table_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> None:
     kept = constructed(tmp_path)
-    text = "\n".join(show_rows(rows(kept), [], kept.series.settings, Screen(200)))
+    text = "\n".join(show_rows(summarised(kept), [], kept.series.settings, Screen(200)))
     lines = [line.split() for line in text.splitlines()]
     assert ["alpha", "local[2]", "4.00", "2.00-6.00", "-", "-", "checked"] in lines
     assert "1.00-3.00   0.50  [0.50, 0.50]  checked" in text
@@ -227,7 +227,7 @@ def test_the_table_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> N
 
 def test_a_single_run_says_that_it_has_no_spread(tmp_path: Path) -> None:
     kept = results(tmp_path, case("alpha", "local[2]", 0, 1.0), repeat=1, warmup=0)
-    text = "\n".join(show_rows(rows(kept), [], kept.series.settings, Screen(200)))
+    text = "\n".join(show_rows(summarised(kept), [], kept.series.settings, Screen(200)))
     assert "one run" in text
     assert "--repeat 10" in text
 
@@ -262,7 +262,7 @@ def test_a_stream_that_fell_behind_once_did_not_keep_up(tmp_path: Path) -> None:
         "kept_up": False,
     }
     assert shown[1]["stream"]["processing_ms"] is None
-    text = "\n".join(show_rows(shown, [], kept.series.settings, Screen(200)))
+    text = "\n".join(show_rows(summarised(kept), [], kept.series.settings, Screen(200)))
     assert "4,000       7  100 ms  300 ms  20 ms  no" in text
     assert "none" in text, "a figure that was not measured is none, never zero"
 
@@ -276,8 +276,8 @@ def test_a_job_whose_machine_was_not_at_rest_is_named_with_what_to_do(tmp_path: 
     ]
     kept = results(tmp_path, *cases)
     (warning,) = doubted(kept)
-    assert (warning["label"], warning["kind"]) == ("alpha", "drift")
-    lines = show_rows(rows(kept), [warning], kept.series.settings, Screen(200))
+    assert (warning.label, warning.kind) == ("alpha", "drift")
+    lines = show_rows(summarised(kept), [warning], kept.series.settings, Screen(200))
     assert any(
         line.startswith("  warning: alpha: from the first run to the last") for line in lines
     )

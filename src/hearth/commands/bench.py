@@ -120,13 +120,12 @@ def _go(offer: "catalogue.Catalogue", series: "Series", results: "Results") -> N
 
 
 def _show(results: "Results", as_json: bool) -> None:
-    from hearth.experiments.summary import result_document
+    from hearth.experiments.summary import doubted, result_document, summarised
     from hearth.report.bench import show_rows
     from hearth.report.terminal import Screen
 
-    document = result_document(results)
     if as_json:
-        print(json.dumps(document, indent=2))
+        print(json.dumps(result_document(results), indent=2))
         return
-    settings = results.series.settings
-    print("\n".join(show_rows(document["rows"], document["warnings"], settings, Screen.of())))
+    rows, settings = summarised(results), results.series.settings
+    print("\n".join(show_rows(rows, doubted(results), settings, Screen.of())))

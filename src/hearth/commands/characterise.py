@@ -35,6 +35,7 @@ from hearth.model.errors import UserError
 
 if TYPE_CHECKING:
     from hearth.experiments.characterisation import Asked, Settings
+    from hearth.experiments.characterised import Characterised
     from hearth.workloads.catalogue import Catalogue, Job
 
 #: What the questions vary themselves.
@@ -124,7 +125,7 @@ def run(options: Namespace) -> int:
             failed = kept.run(asked, settings)
     finally:
         print(f"hearth: characterisation {number}", file=sys.stderr)
-    _show(kept.document(), options)
+    _show(kept.characterised(), options)
     return 1 if failed else 0
 
 
@@ -220,16 +221,17 @@ def _listed(asked: list["Asked"], settings: "Settings") -> list[str]:
     return [*lines, f"{settings.runs(asked)} runs; for each way {each}"]
 
 
-def _show(document: dict[str, Any], options: Namespace) -> None:
+def _show(found: "Characterised", options: Namespace) -> None:
+    from hearth.model.documents import to_json
     from hearth.report.characterisation import show_characterisation
     from hearth.report.terminal import Screen
 
     if options.html:
         from hearth.report.html.page import write_page
 
-        write_page(options.html, [], characterisation=document)
+        write_page(options.html, [], characterisation=found)
         print(f"hearth: wrote {options.html}", file=sys.stderr)
     if options.json:
-        print(json.dumps(document, indent=2))
+        print(json.dumps(to_json(found), indent=2))
     else:
-        print("\n".join(show_characterisation(document, Screen.of())))
+        print("\n".join(show_characterisation(found, Screen.of())))

@@ -179,9 +179,9 @@ def _compare(options: Namespace, arms: list["Arm"]) -> int:
         warmup=runs.warmup,
         seed=runs.seed,
         cold=options.cold,
-        command=tuple(redaction.words([*line.hearth, *line.application])),
+        command=list(redaction.words([*line.hearth, *line.application])),
         repeat=None if certain else runs.repeat,
-        looks=LOOKS if certain else (),
+        looks=list(LOOKS) if certain else None,
     )
     subject = Application(line)
     place: tuple[Any, ...] = (subject.name, arms, settings, redaction)
@@ -201,14 +201,15 @@ def _compare(options: Namespace, arms: list["Arm"]) -> int:
 
 
 def _show(said: "Compared", as_json: bool) -> None:
+    from hearth.model.documents import to_json
     from hearth.report.compare import show_comparison
     from hearth.report.terminal import Screen
 
     if as_json:
-        print(json.dumps(said.document(), indent=2))
+        print(json.dumps(to_json(said), indent=2))
         return
-    print("\n".join(show_comparison(said.document(), Screen.of())))
-    print(f"hearth: comparison {said.head.id}", file=sys.stderr)
+    print("\n".join(show_comparison(said, Screen.of())))
+    print(f"hearth: comparison {said.id}", file=sys.stderr)
 
 
 def _keep(options: Namespace, said: "Compared", arms: list["Arm"]) -> None:
@@ -224,7 +225,7 @@ def _keep(options: Namespace, said: "Compared", arms: list["Arm"]) -> None:
         "arm": arm.name,
         "master": arm.master or options.line.last("--master"),
         "words": [] if arm.master else [*planning_words(options.line), *arm.words],
-        "comparison": said.head.id,
+        "comparison": said.id,
         "sentence": verdict.sentence,
     }
     keep_choice(places.state_home(), options.line, choice)

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypedDict
 
 from hearth.experiments.compared import Compared, ComparedArm
 from hearth.experiments.losses import loss_class, not_told
@@ -11,26 +11,53 @@ from hearth.experiments.outcome import Measures, Outcome
 from hearth.experiments.statistics import Ratio, each_confidence, paired_ratio
 from hearth.experiments.verdict import MEASURES, claim, counted_times, moved, pairs
 from hearth.measure.counters import bandwidth_region, smt_effectiveness
+from hearth.model.documents import LEFT_OUT
 
-Document = dict[str, Any]
 #: Measures that do not grow with the length of a run.
 _OF_ANY_LENGTH = ("gc_share", "remote_share", "cpu_use", "cpi", "l3_misses", "front_end")
+#: A configuration of a sweep: its median seconds, and why it is slower than the best one.
+SweptCell = TypedDict("SweptCell", {"executors": int, "cores": int, "seconds": float, "class": str})
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Of threads and cores, and Awan's effectiveness of SMT (2016, formula 3)."""
+
+    smt_scaling: float
+    dp_scaling: float
+    effectiveness: float
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A measure of a batch job and of a streaming one, as it is shown."""
+
+    measure: str
+    batch: str
+    streaming: str
+
+
+@dataclass(frozen=True)
+class StreamedRate:
+    """A stream at a rate (events a second): times in ms, events that were not sent."""
+
+    rate: int
+    processing_ms: float
+    delay_ms: float | None
+    unsent: int
+    kept_up: bool
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One sentence, what speaks for it, and the figures of some questions.
-
-    figures: `cells` of a sweep, `scaling` of threads, `sides` of two kinds, `streams` of rates:
-    rows of contract/characterisation.schema.json.
-    """
+    """One sentence, what speaks for it, and the figures of some questions."""
 
     sentence: str
-    why: Sequence[str] = ()
-    figures: Document = field(default_factory=dict)
-
-    def document(self) -> Document:
-        return {"sentence": self.sentence, "why": list(self.why), **self.figures}
+    why: list[str] = field(default_factory=list)
+    cells: list[SweptCell] | None = field(default=None, metadata=LEFT_OUT)
+    scaling: Scaling | None = field(default=None, metadata=LEFT_OUT)
+    sides: list[Sides] | None = field(default=None, metadata=LEFT_OUT)
+    streams: list[StreamedRate] | None = field(default=None, metadata=LEFT_OUT)
 
 
 def answered(key: str, comparison: Compared, outcomes: Sequence[Outcome]) -> Answer:
@@ -46,10 +73,10 @@ def _fastest(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
 ) -> Answer:
     """Which arm has the smallest median, and how each compares with the baseline."""
-    best = min(arms, key=lambda arm: arm.median_s)
-    base = comparison.head.baseline
-    claims = [claim(a.name, a.against, base, comparison.confidence) for a in arms if a.against]
-    sentence = f"{best.name} has the smallest median, {best.median_s:.2f} s"
+    best = min(arms, key=lambda arm: arm.median)
+    base = comparison.baseline
+    claims = [claim(a, a.ratio, base, comparison.confidence) for a in arms if a.ratio]
+    sentence = f"{best.name} has the smallest median, {best.median:.2f} s"
     if claims:
         sentence += f": {'; '.join(claims)}"
     return Answer(f"{sentence}.", moved(best.name, base, outcomes) if best.name != base else [])
@@ -59,25 +86,25 @@ def _sweep(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
 ) -> Answer:
     """The fastest configuration, and the class of each other one."""
-    best = min(arms, key=lambda arm: arm.median_s)
+    best = min(arms, key=lambda arm: arm.median)
     cells = [_cell(arm, best) for arm in arms]
     near = sum(cell["class"].startswith("within") for cell in cells)
     few = min(len(arm.seconds) for arm in arms)
     sentence = (
-        f"{best.name} (executors x cores) has the smallest median, {best.median_s:.2f} s; "
+        f"{best.name} (executors x cores) has the smallest median, {best.median:.2f} s; "
         f"{near} of {len(cells) - 1} others are within 10 % of it ({few} runs of each)."
     )
     blind = not_told(_measures(best))
     why = (
         [f"not measured, so no configuration is classified as: {', '.join(blind)}"] if blind else []
     )
-    return Answer(sentence, why, {"cells": cells})
+    return Answer(sentence, why, cells=cells)
 
 
-def _cell(arm: ComparedArm, best: ComparedArm) -> Document:
+def _cell(arm: ComparedArm, best: ComparedArm) -> SweptCell:
     executors, cores = map(int, arm.name.split("x"))
-    kind = loss_class(arm.median_s, _measures(arm), best.median_s, _measures(best))
-    return {"executors": executors, "cores": cores, "seconds": arm.median_s, "class": kind}
+    kind = loss_class(arm.median, _measures(arm), best.median, _measures(best))
+    return {"executors": executors, "cores": cores, "seconds": arm.median, "class": kind}
 
 
 def _measures(arm: ComparedArm) -> Measures:
@@ -105,8 +132,7 @@ def _smt(comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[O
         f"{cores:.2f}: effectiveness {effectiveness:.2f}"
         f"{_interval(effective, comparison.confidence)} (Awan 2016, formula 3), {_pay(effective)}."
     )
-    scaling = {"smt_scaling": smt, "dp_scaling": cores, "effectiveness": effectiveness}
-    return Answer(sentence, found.why, {"scaling": scaling})
+    return Answer(sentence, found.why, scaling=Scaling(smt, cores, effectiveness))
 
 
 def _pay(effectiveness: Ratio) -> str:
@@ -150,7 +176,7 @@ def _bandwidth(
 ) -> Answer:
     """The mean over the run, as a share of what this machine sustains, and Awan's region."""
     used = _measures(arms[0]).get("bandwidth_gb_s")
-    sustained = comparison.head.settings.sustained_gb_s
+    sustained = comparison.settings.sustained_gb_s
     if not isinstance(used, int | float):
         reason = used["absent"] if isinstance(used, dict) else "not recorded"
         return Answer(f"The bandwidth was not measured: {reason}.")
@@ -174,10 +200,10 @@ def _kinds(
         values = [_measures(arm).get(measure.key) for arm in arms[:2]]
         if measure.key in _OF_ANY_LENGTH and all(isinstance(v, int | float) for v in values):
             batch, streaming = (measure.form.format(v) for v in values)
-            sides.append({"measure": measure.words, "batch": batch, "streaming": streaming})
-    shown = "; ".join(f"{s['measure']} {s['batch']} and {s['streaming']}" for s in sides)
+            sides.append(Sides(measure.words, batch, streaming))
+    shown = "; ".join(f"{s.measure} {s.batch} and {s.streaming}" for s in sides)
     sentence = f"Batch and streaming: {shown or 'no measure was taken for both'}."
-    return Answer(f"{sentence} Their times mean different things.", figures={"sides": sides})
+    return Answer(f"{sentence} Their times mean different things.", sides=sides)
 
 
 def _rates(
@@ -185,24 +211,24 @@ def _rates(
 ) -> Answer:
     """Processing time of a batch, delay, and whether it kept up, by events a second."""
     streams = [_stream(arm, outcomes) for arm in arms]
-    kept = [s["rate"] for s in streams if s["kept_up"]]
+    kept = [s.rate for s in streams if s.kept_up]
     most = f"it kept up at {max(kept):,} events/s" if kept else "it kept up at none of the rates"
-    times = ", ".join(f"{s['processing_ms']:.0f} ms at {s['rate']:,}/s" for s in streams)
+    times = ", ".join(f"{s.processing_ms:.0f} ms at {s.rate:,}/s" for s in streams)
     sentence = f"A batch takes {times} (medians); {most}."
-    return Answer(sentence, figures={"streams": streams})
+    return Answer(sentence, streams=streams)
 
 
-def _stream(arm: ComparedArm, outcomes: Sequence[Outcome]) -> Document:
+def _stream(arm: ComparedArm, outcomes: Sequence[Outcome]) -> StreamedRate:
     counted = [o for o in outcomes if o.arm == arm.name and o.counted_s is not None]
     reports = [o.streaming for o in counted if o.streaming is not None]
     delays = [t["scheduling_delay_ms"].get("max") for t in reports]
-    return {
-        "rate": int(arm.name.removesuffix("/s")),
-        "processing_ms": statistics.median(t["processing_ms"]["median"] for t in reports),
-        "delay_ms": max((d for d in delays if d is not None), default=None),
-        "unsent": sum(t["unsent"] for t in reports),
-        "kept_up": all(t["kept_up"] for t in reports),
-    }
+    return StreamedRate(
+        rate=int(arm.name.removesuffix("/s")),
+        processing_ms=statistics.median(t["processing_ms"]["median"] for t in reports),
+        delay_ms=max((d for d in delays if d is not None), default=None),
+        unsent=sum(t["unsent"] for t in reports),
+        kept_up=all(t["kept_up"] for t in reports),
+    )
 
 
 _Question = Callable[[Compared, Sequence[ComparedArm], Sequence[Outcome]], Answer]

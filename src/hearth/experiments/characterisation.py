@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from hearth.experiments import compared
 from hearth.experiments.answers import answered
+from hearth.experiments.characterised import SCHEMA, AnsweredQuestion, Characterised
 from hearth.experiments.comparison import Comparison, read_comparison, refuse_other_command
 from hearth.experiments.comparison import run as run_comparison
 from hearth.experiments.experiment import Experiment
@@ -29,8 +29,6 @@ from hearth.model.documents import read_typed, to_json
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 
-Document = dict[str, Any]
-SCHEMA = "hearth/characterisation/1"
 _HEAD, _LINES = "characterisation.json", "questions.jsonl"
 
 
@@ -57,7 +55,7 @@ class Settings:
         return compared.Settings(
             warmup=self.warmup,
             seed=self.seed,
-            command=(subject.name,),
+            command=[subject.name],
             repeat=self.repeat,
             timed=subject.timed,
             sustained_gb_s=self.sustained_gb_s,
@@ -194,13 +192,13 @@ class Characterisation:
         self._lines.append(line)
         self._journal.keep(to_json(line))
 
-    def document(self) -> Document:
-        """The document so far; raises UserError as `read_characterisation` does not."""
+    def characterised(self) -> Characterised:
+        """What it says so far; raises UserError as `read_characterisation` does not."""
         return _composed(self._head, self._lines, self._comparisons.__getitem__)
 
 
-def read_characterisation(home: Path, directory: Path) -> Document:
-    """The document (contract/characterisation.schema.json); raises UserError where there is none.
+def read_characterisation(home: Path, directory: Path) -> Characterised:
+    """What it says; raises UserError where there is none.
 
     Of a question that has two lines the later one counts; a line cut short does not.
     """
@@ -223,30 +221,27 @@ def _read(directory: Path) -> tuple[CharacterisationHead, list[Line]]:
 
 def _composed(
     head: CharacterisationHead, lines: Sequence[Line], comparison: Callable[[str], Comparison]
-) -> Document:
+) -> Characterised:
     last = {(line.subject, line.key): line for line in lines}
     questions = [_question(line, comparison) for line in last.values()]
-    return {"schema": SCHEMA, **to_json(head), "questions": questions}
+    return Characterised(SCHEMA, head.id, head.started, head.subjects, head.settings, questions)
 
 
-def _document(line: Line) -> Document:
-    return dict(to_json(line))
-
-
-def _question(line: Line, comparison: Callable[[str], Comparison]) -> Document:
+def _question(line: Line, comparison: Callable[[str], Comparison]) -> AnsweredQuestion:
     """The line with its answer, or with the reason why there is none."""
+    asked = AnsweredQuestion(line.subject, line.key, line.title, line.source, line.notes)
     if line.comparison is None:
         why = line.reason or "its line is damaged: it has neither runs nor a reason"
-        return _document(replace(line, reason=why))
+        return replace(asked, reason=why)
     try:
         found = comparison(line.comparison)
         said = what_it_says(found.head, found.outcomes)
-        shown = {**_document(line), "comparison": said.document()}
         if line.reason is not None:
-            return shown
-        return {**shown, **answered(line.key, said, found.outcomes).document()}
+            return replace(asked, reason=line.reason, comparison=said)
+        answer = answered(line.key, said, found.outcomes)
+        return replace(asked, comparison=said, **vars(answer))
     except UserError as problem:
         why = str(problem)
     except (ValueError, LookupError, TypeError) as problem:  # runs of another question
         why = f"the runs of comparison {line.comparison} do not answer it: {problem!r}"
-    return _document(replace(line, comparison=None, reason=why))
+    return replace(asked, reason=why)

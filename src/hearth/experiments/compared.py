@@ -1,17 +1,16 @@
 """The documents of a comparison: what was asked (`comparison.json`) and what it says.
 
-Each is a dataclass; its JSON, in and out, is made here and nowhere else. What a comparison says is
-contract/comparison.schema.json.
+Dataclasses with the names of their JSON (`model.documents` reads and writes them); what a
+comparison says is contract/comparison.schema.json.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import statistics
+from dataclasses import dataclass, field
 
 from hearth.experiments.doubts import Doubt
-from hearth.experiments.outcome import Measures
+from hearth.experiments.shapes import Absent, Looks
+from hearth.model.documents import LEFT_OUT
 
-Document = dict[str, Any]
 SCHEMA = "hearth/comparison/2"
 
 
@@ -27,115 +26,80 @@ class Settings:
     warmup: int
     seed: int
     cold: bool = False
-    command: tuple[str, ...] = ()
-    repeat: int | None = None
-    looks: tuple[int, ...] = ()
-    timed: str | None = None
-    sustained_gb_s: float | None = None
+    command: list[str] = field(default_factory=list)
+    repeat: int | None = field(default=None, metadata=LEFT_OUT)
+    looks: Looks | None = field(default=None, metadata=LEFT_OUT)
+    timed: str | None = field(default=None, metadata=LEFT_OUT)
+    sustained_gb_s: float | None = field(default=None, metadata=LEFT_OUT)
 
     @property
     def most(self) -> int:
         """Runs of each arm that count, at most."""
         return self.looks[-1] if self.looks else self.repeat or 0
 
-    @staticmethod
-    def read(document: Mapping[str, Any]) -> "Settings":
-        return Settings(
-            warmup=document["warmup"],
-            seed=document["seed"],
-            cold=document["cold"],
-            command=tuple(document.get("command", ())),
-            repeat=document.get("repeat"),
-            looks=tuple(document.get("looks", ())),
-            timed=document.get("timed"),
-            sustained_gb_s=document.get("sustained_gb_s"),
-        )
 
-    def document(self) -> Document:
-        number: Document = {"looks": list(self.looks)} if self.looks else {"repeat": self.repeat}
-        further = {"timed": self.timed, "sustained_gb_s": self.sustained_gb_s}
-        return {
-            **_known(number),
-            "warmup": self.warmup,
-            "seed": self.seed,
-            "cold": self.cold,
-            "command": list(self.command),
-            **_known(further),
-        }
+@dataclass(frozen=True)
+class ListedArm:
+    """An arm that is to run. skipped: the reason why it cannot be run here."""
+
+    name: str
+    skipped: str | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
 class Head:
-    """What is compared. arms: each with the reason why it cannot be run here, or None."""
+    """What is compared: `comparison.json`."""
 
     id: str
     application: str
     started: str
     baseline: str
-    arms: Mapping[str, str | None]
+    arms: list[ListedArm]
     settings: Settings
 
     @property
     def running(self) -> list[str]:
         """The arms that can be run here."""
-        return [name for name, skipped in self.arms.items() if not skipped]
-
-    @staticmethod
-    def read(document: Mapping[str, Any]) -> "Head":
-        """Of a document of the shape `ComparisonHead`."""
-        texts = {key: document[key] for key in ("id", "application", "started", "baseline")}
-        arms = {arm["name"]: arm.get("skipped") for arm in document["arms"]}
-        return Head(**texts, arms=arms, settings=Settings.read(document["settings"]))
-
-    def document(self) -> Document:
-        arms = [_known({"name": name, "skipped": why}) for name, why in self.arms.items()]
-        return {**self._said(), "arms": arms, "settings": self.settings.document()}
-
-    def _said(self) -> Document:
-        return {key: getattr(self, key) for key in ("id", "application", "started", "baseline")}
+        return [arm.name for arm in self.arms if not arm.skipped]
 
 
 @dataclass(frozen=True)
-class AgainstBaseline:
-    """How the time of an arm stands to the baseline's, over pairs of runs."""
+class PairedRatio:
+    """An arm's time to the baseline's, over pairs of runs; no interval of too few."""
 
     value: float
     pairs: int
-    interval: tuple[float, float] | None
-    kind: str
+    low: float | None = field(default=None, metadata=LEFT_OUT)
+    high: float | None = field(default=None, metadata=LEFT_OUT)
 
-    def document(self) -> Document:
-        shown: Document = {"value": self.value, "pairs": self.pairs}
-        if self.interval is not None:
-            shown |= {"low": self.interval[0], "high": self.interval[1]}
-        return shown
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 @dataclass(frozen=True)
 class ComparedArm:
-    """One arm: the seconds of its runs that count, why others failed, what was measured."""
+    """One arm: the seconds of its runs that count, why others failed, what was measured.
+
+    ratio: to the baseline; against: what it shows (`faster`, `slower`, `equal`, `undecided` or
+    `too few`). Both are None for the baseline itself, and without a pair.
+    """
 
     name: str
-    seconds: Sequence[float] = ()
-    skipped: str | None = None
-    failures: Sequence[str] = ()
-    median_s: float = 0.0
-    measures: Measures | None = None
-    against: AgainstBaseline | None = None
+    seconds: list[float]
+    skipped: str | None = field(default=None, metadata=LEFT_OUT)
+    failures: list[str] | None = field(default=None, metadata=LEFT_OUT)
+    median_s: float | None = field(default=None, metadata=LEFT_OUT)
+    min_s: float | None = field(default=None, metadata=LEFT_OUT)
+    max_s: float | None = field(default=None, metadata=LEFT_OUT)
+    measures: dict[str, float | Absent] | None = field(default=None, metadata=LEFT_OUT)
+    ratio: PairedRatio | None = field(default=None, metadata=LEFT_OUT)
+    against: str | None = field(default=None, metadata=LEFT_OUT)
 
-    def document(self) -> Document:
-        found: Document = {"name": self.name, "seconds": list(self.seconds)}
-        if self.skipped:
-            return {**found, "skipped": self.skipped}
-        if self.failures:
-            found["failures"] = list(self.failures)
-        if not self.seconds:
-            return found
-        found |= {"median_s": self.median_s, "min_s": min(self.seconds), "max_s": max(self.seconds)}
-        found["measures"] = dict(self.measures or {})
-        if self.against is not None:
-            found |= {"ratio": self.against.document(), "against": self.against.kind}
-        return found
+    @property
+    def median(self) -> float:
+        """Of its seconds; raises statistics.StatisticsError for an arm without a run."""
+        return statistics.median(self.seconds)
 
 
 @dataclass(frozen=True)
@@ -144,39 +108,29 @@ class Verdict:
 
     choice: str | None
     sentence: str
-    why: Sequence[str]
-
-    def document(self) -> Document:
-        return {"choice": self.choice, "sentence": self.sentence, "why": list(self.why)}
+    why: list[str]
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What a comparison says. confidence: of all claims together; each: of one claim alone."""
+    """What a comparison says.
 
-    head: Head
+    confidence: of all claims together; confidence_each: of one claim alone.
+    """
+
+    schema: str
+    id: str
+    application: str
+    started: str
+    baseline: str
+    settings: Settings
     confidence: float
-    each: float
-    arms: Sequence[ComparedArm]
+    confidence_each: float
+    arms: list[ComparedArm]
     verdict: Verdict
-    warnings: Sequence[Doubt]
+    warnings: list[Doubt]
 
     @property
     def finished(self) -> list[ComparedArm]:
         """The arms with a run that counts."""
         return [arm for arm in self.arms if arm.seconds]
-
-    def document(self) -> Document:
-        return {
-            "schema": SCHEMA,
-            **self.head.document(),
-            "confidence": self.confidence,
-            "confidence_each": self.each,
-            "arms": [arm.document() for arm in self.arms],
-            "verdict": self.verdict.document(),
-            "warnings": [{"kind": d.kind, "sentence": d.sentence} for d in self.warnings],
-        }
-
-
-def _known(values: Mapping[str, Any]) -> Document:
-    return {key: value for key, value in values.items() if value is not None}

@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from hearth.experiments.arms import Arm, kernel_setting
-from hearth.experiments.compared import Head, Settings
+from hearth.experiments.compared import Head, ListedArm, Settings
 from hearth.experiments.experiment import Experiment, StopRule, conduct
 from hearth.experiments.following import Following
 from hearth.experiments.journal import REMEDY, Journal, begin_directory
 from hearth.experiments.measures import measures
 from hearth.experiments.outcome import Outcome, Turn, outcome_line, read_outcome
 from hearth.experiments.prefetchers import switched_off
-from hearth.experiments.shapes import ComparisonHead, ComparisonRun
+from hearth.experiments.shapes import ComparisonRun
 from hearth.experiments.subjects import Subject
 from hearth.experiments.verdict import certain
 from hearth.measure.record import Record, new_name, read_record, records_home, slug
-from hearth.model.documents import read_document
+from hearth.model.documents import read_typed, to_json
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 
@@ -59,11 +59,11 @@ class Comparison:
             application=application,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             baseline=arms[0].name,
-            arms={arm.name: arm.skipped for arm in arms},
+            arms=[ListedArm(arm.name, arm.skipped) for arm in arms],
             settings=settings,
         )
         directory = home / "comparisons" / head.id
-        begin_directory(directory, _HEAD, head.document())
+        begin_directory(directory, _HEAD, to_json(head))
         return Comparison(directory, head, redaction)
 
     @staticmethod
@@ -86,7 +86,10 @@ class Comparison:
             )
         found = read_comparison(directory)
         asked = {"application": application, "arms": [arm.name for arm in arms], **vars(settings)}
-        kept = {"application": found.head.application, "arms": list(found.head.arms)}
+        kept = {
+            "application": found.head.application,
+            "arms": [arm.name for arm in found.head.arms],
+        }
         refuse_other_command(number, {**kept, **vars(found.head.settings)}, asked)
         found.journal.redaction = found.journal.redaction if redaction is None else redaction
         found.journal.cut_torn_line()
@@ -146,8 +149,8 @@ def _shown(value: Any) -> str:
 
 def read_comparison(directory: Path) -> Comparison:
     """One from disk; raises UserError where there is none. A line cut short does not count."""
-    head = Head.read(read_document(directory / _HEAD, ComparisonHead, REMEDY))
-    if head.baseline not in head.arms:
+    head = read_typed(directory / _HEAD, Head, REMEDY)
+    if head.baseline not in [arm.name for arm in head.arms]:
         raise UserError(f"'{directory}': its baseline is not one of its arms; {REMEDY}")
     found = Comparison(directory, head)
     lines = found.journal.read(ComparisonRun)
@@ -193,7 +196,7 @@ def _stop_rule(head: Head) -> StopRule:
 
     Each look is one more chance to be wrong, and the intervals are made for so many.
     """
-    return lambda done, outcomes: done in head.settings.looks and certain(head, outcomes)
+    return lambda done, outcomes: done in (head.settings.looks or ()) and certain(head, outcomes)
 
 
 def _run_arm(comparison: Comparison, arm: Arm, subject: Subject, turn: Turn) -> Outcome:

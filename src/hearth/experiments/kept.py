@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from hearth.experiments.compared import Head
 from hearth.experiments.journal import Journal
-from hearth.experiments.shapes import CharacterisationHead, ComparisonHead, Line
-from hearth.model.documents import raw_lines, read_document, read_typed
+from hearth.experiments.shapes import CharacterisationHead, Line
+from hearth.model.documents import raw_lines, read_typed
 from hearth.model.errors import UserError
 
 _REMEDY = "delete its directory to remove it from the list"
@@ -55,10 +56,10 @@ def _each(folder: Path, read: Callable[[Path], T]) -> tuple[list[T], list[str]]:
 
 
 def _comparison(directory: Path) -> KeptExperiment:
-    head = read_document(directory / "comparison.json", ComparisonHead, _REMEDY)
-    arms = [arm["name"] for arm in head["arms"]]
+    head = read_typed(directory / "comparison.json", Head, _REMEDY)
+    arms = [arm.name for arm in head.arms]
     runs = len(raw_lines(directory / "runs.jsonl"))
-    place = (head["id"], head["started"], head["application"])
+    place = (head.id, head.started, head.application)
     return KeptExperiment("comparison", *place, arms, runs, str(directory))
 
 

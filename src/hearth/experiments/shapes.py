@@ -25,35 +25,6 @@ class Absent(TypedDict):
     absent: str
 
 
-class Arm(TypedDict):
-    """A way of running, as a comparison lists it."""
-
-    name: str
-    skipped: NotRequired[str]
-
-
-class ComparisonSettings(TypedDict):
-    """How a comparison runs its arms."""
-
-    warmup: int
-    seed: int
-    cold: bool
-    repeat: NotRequired[int]
-    looks: NotRequired[Looks]
-    sustained_gb_s: NotRequired[float | None]
-
-
-class ComparisonHead(TypedDict):
-    """`comparison.json`."""
-
-    id: str
-    application: str
-    started: str
-    baseline: str
-    arms: list[Arm]
-    settings: ComparisonSettings
-
-
 class ComparisonRun(TypedDict):
     """A line of `runs.jsonl`: of a run that counts its seconds, else its failure."""
 

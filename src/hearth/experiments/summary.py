@@ -2,8 +2,8 @@
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hearth.experiments.doubts import Timed, doubts
@@ -12,53 +12,73 @@ from hearth.experiments.series import Results, case_line
 from hearth.experiments.shapes import CaseResult
 from hearth.experiments.statistics import CONFIDENCE, Spread, each_confidence, paired_ratio
 from hearth.experiments.verdict import pairs
-from hearth.model.documents import to_json
+from hearth.model.documents import LEFT_OUT, to_json
 from hearth.workloads.shapes import Streaming, Verdict
 
 Document = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Ran:
-    """The runs of a job and master that count. ratio: to the first master, as a document."""
+class Times:
+    """Seconds of the runs that count."""
 
-    as_masters: list[str]
-    seconds: Spread
-    answers: Mapping[str, int]
-    answer: Verdict
-    stream: Document | None
-    ratio: Document | None
+    median: float
+    least: float
+    most: float
+    runs: int
+
+
+@dataclass(frozen=True)
+class MasterRatio:
+    """To the first master's seconds, over pairs of runs; no interval of too few."""
+
+    value: float
+    interval: list[float] | None
+    pairs: int
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A stream over its repetitions; the times in ms are None where no batch was measured.
+
+    processing_ms: median of the runs' medians. p95_ms, delay_ms: the largest of any run.
+    """
+
+    events: int
+    unsent: int
+    processing_ms: float | None
+    p95_ms: float | None
+    delay_ms: float | None
+    kept_up: bool
 
 
 @dataclass(frozen=True)
 class Row:
-    """One job under one master. failed: how many runs; reason: of the last of them."""
+    """One job under one master, as contract/bench-result.schema.json has it.
+
+    failed: how many runs; reason: of the last of them. The rest is there where a run counts.
+    answers: how many runs had which verdict on their answer.
+    """
 
     label: str
     master: str
     failed: int
-    reason: str | None
-    ran: Ran | None
+    reason: str | None = field(default=None, metadata=LEFT_OUT)
+    ran_as: list[str] | None = field(default=None, metadata=LEFT_OUT)
+    seconds: Times | None = field(default=None, metadata=LEFT_OUT)
+    stream: Stream | None = field(default=None, metadata=LEFT_OUT)
+    answers: dict[str, int] | None = field(default=None, metadata=LEFT_OUT)
+    answer: Verdict | None = field(default=None, metadata=LEFT_OUT)
+    ratio: MasterRatio | None = field(default=None, metadata=LEFT_OUT)
 
-    def document(self) -> Document:
-        """As contract/bench-result.schema.json has it."""
-        row: Document = {"label": self.label, "master": self.master, "failed": self.failed}
-        if self.reason is not None:
-            row["reason"] = self.reason
-        if self.ran is None:
-            return row
-        ran, spread = self.ran, self.ran.seconds
-        row["ran_as"] = ran.as_masters
-        row["seconds"] = {
-            "median": spread.median,
-            "least": spread.least,
-            "most": spread.most,
-            "runs": spread.number,
-        }
-        if ran.stream is not None:
-            row["stream"] = ran.stream
-        row |= {"answers": dict(ran.answers), "answer": ran.answer}
-        return row if ran.ratio is None else {**row, "ratio": ran.ratio}
+
+@dataclass(frozen=True)
+class Doubted:
+    """A reason to doubt the times of a job."""
+
+    label: str
+    kind: str
+    sentence: str
 
 
 def summarised(results: Results) -> list[Row]:
@@ -81,22 +101,20 @@ def of(results: Results, label: str) -> list[Outcome]:
 def _row(outcomes: Sequence[Outcome], label: str, master: str, masters: Sequence[str]) -> Row:
     own = [outcome for outcome in outcomes if outcome.arm == master]
     failed = [outcome.failure for outcome in own if outcome.failure is not None]
-    ran = None
-    if any(outcome.counted_s is not None for outcome in own):
-        ran = _ran(own, _ratio(outcomes, master, masters))
-    return Row(label, master, len(failed), failed[-1] if failed else None, ran)
-
-
-def _ran(own: Sequence[Outcome], ratio: Document | None) -> Ran:
+    row = Row(label, master, len(failed), failed[-1] if failed else None)
     results = [o.result for o in own if o.counted_s is not None and o.result is not None]
+    if not results:
+        return row
+    spread = Spread.of([result["seconds"] for result in results])
     streams = [result["streaming"] for result in results if "streaming" in result]
-    return Ran(
-        as_masters=sorted({result["spark"]["master"] for result in results}),
-        seconds=Spread.of([result["seconds"] for result in results]),
-        answers=Counter(result["verdict"]["status"] for result in results),
-        answer=_worst(results),
+    return replace(
+        row,
+        ran_as=sorted({result["spark"]["master"] for result in results}),
+        seconds=Times(spread.median, spread.least, spread.most, spread.number),
         stream=_stream(streams) if streams else None,
-        ratio=ratio,
+        answers=dict(Counter(result["verdict"]["status"] for result in results)),
+        answer=_worst(results),
+        ratio=_ratio(outcomes, master, masters),
     )
 
 
@@ -106,34 +124,29 @@ def _worst(results: Sequence[CaseResult]) -> Verdict:
     return min((r["verdict"] for r in results), key=lambda verdict: order.index(verdict["status"]))
 
 
-def _stream(streams: Sequence[Streaming]) -> Document:
-    """The figures of a stream over its repetitions; None where no batch was measured.
-
-    Processing time: median of the runs' medians, and the largest 95th percentile, as the delay.
-    """
+def _stream(streams: Sequence[Streaming]) -> Stream:
     times = [stream["processing_ms"] for stream in streams if "median" in stream["processing_ms"]]
     delays = [stream["scheduling_delay_ms"] for stream in streams]
-    largest = [delay["max"] for delay in delays if "max" in delay]
-    return {
-        "events": min(stream["events_processed"] for stream in streams),
-        "unsent": sum(stream["unsent"] for stream in streams),
-        "processing_ms": statistics.median(t["median"] for t in times) if times else None,
-        "p95_ms": max((t["p95"] for t in times), default=None),
-        "delay_ms": max(largest, default=None),
-        "kept_up": all(stream["kept_up"] for stream in streams),
-    }
+    return Stream(
+        events=min(stream["events_processed"] for stream in streams),
+        unsent=sum(stream["unsent"] for stream in streams),
+        processing_ms=statistics.median(t["median"] for t in times) if times else None,
+        p95_ms=max((t["p95"] for t in times), default=None),
+        delay_ms=max((delay["max"] for delay in delays if "max" in delay), default=None),
+        kept_up=all(stream["kept_up"] for stream in streams),
+    )
 
 
-def _ratio(outcomes: Sequence[Outcome], master: str, masters: Sequence[str]) -> Document | None:
+def _ratio(outcomes: Sequence[Outcome], master: str, masters: Sequence[str]) -> MasterRatio | None:
     mine, base = pairs(master, masters[0], outcomes)
     if master == masters[0] or not base:
         return None
     ratio = paired_ratio(mine, base, each_confidence(CONFIDENCE, len(masters) - 1))
     interval = None if ratio.interval is None else list(ratio.interval)
-    return {"value": ratio.value, "interval": interval, "pairs": len(base)}
+    return MasterRatio(ratio.value, interval, len(base))
 
 
-def doubted(results: Results) -> list[Document]:
+def doubted(results: Results) -> list[Doubted]:
     """Warnings about the times of each job, which were run in the order of the file."""
     first = results.series.masters[0]
     found = []
@@ -143,10 +156,7 @@ def doubted(results: Results) -> list[Document]:
             for outcome in of(results, entry.label)
             if outcome.counted_s is not None
         ]
-        found += [
-            {"label": entry.label, "kind": doubt.kind, "sentence": doubt.sentence}
-            for doubt in doubts(runs, first)
-        ]
+        found += [Doubted(entry.label, d.kind, d.sentence) for d in doubts(runs, first)]
     return found
 
 
@@ -164,6 +174,6 @@ def result_document(results: Results) -> Document:
         "schema": "hearth/bench-result/2",
         "series": to_json(results.series),
         "cases": [case_line(outcome) for outcome in results.outcomes],
-        "rows": [row.document() for row in summarised(results)],
-        "warnings": doubted(results),
+        "rows": to_json(summarised(results)),
+        "warnings": to_json(doubted(results)),
     }

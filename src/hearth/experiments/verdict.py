@@ -2,18 +2,17 @@
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hearth.analysis.findings import OTHER_LOAD_SHARE
-from hearth.experiments.compared import AgainstBaseline, Compared, ComparedArm, Head, Verdict
+from hearth.experiments.compared import SCHEMA, Compared, ComparedArm, Head, PairedRatio, Verdict
 from hearth.experiments.doubts import Doubt, Timed, doubts
-from hearth.experiments.outcome import Measures, Outcome
+from hearth.experiments.outcome import Outcome
 from hearth.experiments.shapes import Absent
 from hearth.experiments.statistics import (
     CONFIDENCE,
     FEWEST_PAIRS,
     Ratio,
-    Spread,
     against,
     each_confidence,
     needed,
@@ -70,7 +69,7 @@ class _Asked:
     @staticmethod
     def of(head: Head, confidence: float) -> "_Asked":
         """As many claims as arms besides the baseline were to run, whichever of them finished."""
-        looks = head.settings.looks
+        looks = tuple(head.settings.looks or ())
         others = [name for name in head.running if name != head.baseline]
         return _Asked(
             head.baseline, confidence, each_confidence(confidence, len(others), looks), looks
@@ -90,11 +89,16 @@ def compared(head: Head, outcomes: Sequence[Outcome], confidence: float = CONFID
     confidence: of all that is claimed together.
     """
     asked = _Asked.of(head, confidence)
-    arms = [_arm(name, skipped, asked, outcomes) for name, skipped in head.arms.items()]
+    arms = [_arm(arm.name, arm.skipped, asked, outcomes) for arm in head.arms]
     return Compared(
-        head=head,
+        schema=SCHEMA,
+        id=head.id,
+        application=head.application,
+        started=head.started,
+        baseline=head.baseline,
+        settings=head.settings,
         confidence=confidence,
-        each=asked.each,
+        confidence_each=asked.each,
         arms=arms,
         verdict=_verdict(arms, asked, outcomes),
         warnings=[
@@ -149,7 +153,7 @@ def certain(head: Head, outcomes: Sequence[Outcome]) -> bool:
     """Whether each arm that runs is shown to be faster or slower than the baseline, or equal."""
     asked = _Asked.of(head, CONFIDENCE)
     judged = [_arm(n, None, asked, outcomes) for n in head.running if n != head.baseline]
-    return bool(judged) and all(arm.against and arm.against.kind in _CERTAIN for arm in judged)
+    return bool(judged) and all(arm.against in _CERTAIN for arm in judged)
 
 
 _CERTAIN = ("faster", "slower", "equal")
@@ -158,28 +162,27 @@ _CERTAIN = ("faster", "slower", "equal")
 def _arm(name: str, skipped: str | None, asked: _Asked, outcomes: Sequence[Outcome]) -> ComparedArm:
     """One arm, of its runs that count; a failure counts in a warm-up too."""
     if skipped:
-        return ComparedArm(name, skipped=skipped)
+        return ComparedArm(name, [], skipped=skipped)
     own = [outcome for outcome in outcomes if outcome.arm == name]
-    failures = [outcome.failure for outcome in own if outcome.failure is not None]
+    failures = [outcome.failure for outcome in own if outcome.failure is not None] or None
     seconds = [outcome.counted_s for outcome in own if outcome.counted_s is not None]
     if not seconds:
-        return ComparedArm(name, failures=failures)
-    return ComparedArm(
+        return ComparedArm(name, [], failures=failures)
+    arm = ComparedArm(
         name,
-        seconds=seconds,
+        seconds,
         failures=failures,
-        median_s=Spread.of(seconds).median,
+        median_s=statistics.median(seconds),
+        min_s=min(seconds),
+        max_s=max(seconds),
         measures=_medians(name, outcomes),
-        against=_against(name, asked, outcomes) if name != asked.baseline else None,
     )
-
-
-def _against(name: str, asked: _Asked, outcomes: Sequence[Outcome]) -> AgainstBaseline | None:
     mine, base = pairs(name, asked.baseline, outcomes)
-    if not base:
-        return None
+    if name == asked.baseline or not base:
+        return arm
     ratio, number = asked.ratio(mine, base)
-    return AgainstBaseline(ratio.value, number, ratio.interval, against(ratio))
+    low, high = ratio.interval or (None, None)
+    return replace(arm, ratio=PairedRatio(ratio.value, number, low, high), against=against(ratio))
 
 
 def pairs(name: str, baseline: str, outcomes: Sequence[Outcome]) -> tuple[list[float], list[float]]:
@@ -194,7 +197,7 @@ def counted_times(outcomes: Sequence[Outcome]) -> dict[tuple[str, int], float]:
     return {(o.arm, o.repetition): o.counted_s for o in outcomes if o.counted_s is not None}
 
 
-def _medians(name: str, outcomes: Sequence[Outcome]) -> Measures:
+def _medians(name: str, outcomes: Sequence[Outcome]) -> dict[str, float | Absent]:
     found: dict[str, float | Absent] = {}
     for measure in MEASURES:
         values = _values(name, measure.key, outcomes)
@@ -222,11 +225,11 @@ def _verdict(arms: Sequence[ComparedArm], asked: _Asked, outcomes: Sequence[Outc
     if not any(arm.seconds for arm in arms if arm.name == baseline):
         sentence = f"No verdict: {baseline} never finished, so there is nothing to compare with."
         return Verdict(None, sentence, failures)
-    judged = [(arm, arm.against) for arm in arms if arm.against is not None]
-    faster = [(arm, ratio) for arm, ratio in judged if ratio.kind == "faster"]
+    judged = [(arm, arm.ratio) for arm in arms if arm.ratio is not None]
+    faster = [(arm, ratio) for arm, ratio in judged if arm.against == "faster"]
     if faster:
         best, ratio = min(faster, key=lambda found: found[1].value)
-        sentence = f"{_advice(best.name)}: {claim(best.name, ratio, baseline, confidence)}."
+        sentence = f"{_advice(best.name)}: {claim(best, ratio, baseline, confidence)}."
         binding = _binding(best, arms, outcomes, asked)
         why = [binding] if binding else []
         why += moved(best.name, baseline, outcomes)
@@ -234,13 +237,13 @@ def _verdict(arms: Sequence[ComparedArm], asked: _Asked, outcomes: Sequence[Outc
     if not judged:
         sentence = f"No verdict: no other arm finished in a repetition in which {baseline} did."
         return Verdict(None, sentence, failures)
-    claims = "; ".join(claim(arm.name, ratio, baseline, confidence) for arm, ratio in judged)
+    claims = "; ".join(claim(arm, ratio, baseline, confidence) for arm, ratio in judged)
     only_plan = baseline == "native" and {arm.name for arm, _ in judged} == {"plan"}
     advice = "Stay with local[*]" if only_plan else _advice(baseline)
     sentence = f"{advice}: no arm is shown to be faster than {baseline}: {claims}."
-    slower = [arm.name for arm, ratio in judged if ratio.kind == "slower"]
+    slower = [arm.name for arm, _ in judged if arm.against == "slower"]
     why = [line for name in slower for line in moved(name, baseline, outcomes)]
-    why += [line for arm, ratio in judged for line in _more(arm.name, ratio)]
+    why += [line for arm, ratio in judged for line in _more(arm, ratio)]
     return Verdict(baseline, sentence, why + failures)
 
 
@@ -255,26 +258,26 @@ def _advice(name: str) -> str:
     }.get(name, f"Use {name}")
 
 
-def claim(name: str, ratio: AgainstBaseline, baseline: str, confidence: float) -> str:
+def claim(arm: ComparedArm, ratio: PairedRatio, baseline: str, confidence: float) -> str:
     """How an arm's time compares with the baseline's, with the interval."""
-    words = f"{name} takes {ratio.value:.2f} of {baseline}'s time"
+    words = f"{arm.name} takes {ratio.value:.2f} of {baseline}'s time"
     shown = f"{ratio.pairs} pair{'s' * (ratio.pairs != 1)}"
     if ratio.interval is None:
         return f"{words} ({shown}, too few for an interval: at least {FEWEST_PAIRS} are needed)"
     interval = f"{confidence:.0%} interval {ratio.interval[0]:.2f} to {ratio.interval[1]:.2f}"
-    return f"{words} ({interval}, {shown}: {ratio.kind})"
+    return f"{words} ({interval}, {shown}: {arm.against})"
 
 
-def _more(name: str, ratio: AgainstBaseline) -> list[str]:
+def _more(arm: ComparedArm, ratio: PairedRatio) -> list[str]:
     """How many repetitions would decide an undecided arm."""
-    if ratio.kind != "undecided" or ratio.interval is None:
+    if arm.against != "undecided" or ratio.interval is None:
         return []
     number = needed(ratio.interval, ratio.pairs, _WORTH_KNOWING)
     if number <= ratio.pairs:
         return []
     wide = f"{_WORTH_KNOWING:.0%}"
     return [
-        f"{name} is undecided: with this scatter, about {number} repetitions would give an "
+        f"{arm.name} is undecided: with this scatter, about {number} repetitions would give an "
         f"interval of {wide} to either side (--repeat {number})"
     ]
 

@@ -7,6 +7,7 @@ from typing import Any
 from hearth.analysis.analysis import analyse, analyse_event_log
 from hearth.analysis.document import Analysis
 from hearth.experiments.characterisation import read_characterisation
+from hearth.experiments.characterised import Characterised
 from hearth.experiments.compared import Compared
 from hearth.experiments.comparison import read_comparison
 from hearth.experiments.outcome import Outcome
@@ -23,15 +24,15 @@ class Sources:
     """The analyses of some runs, and the documents of a comparison and a characterisation."""
 
     analyses: list[Analysis] = field(default_factory=list)
-    comparison: Document | None = None
-    characterisation: Document | None = None
+    comparison: Compared | None = None
+    characterisation: Characterised | None = None
 
     def document(self) -> Document:
         """All of it, for machines: contract/report.schema.json."""
         return {
             "schema": "hearth/report/1",
-            "comparison": self.comparison,
-            "characterisation": self.characterisation,
+            "comparison": to_json(self.comparison),
+            "characterisation": to_json(self.characterisation),
             "runs": to_json(self.analyses),
         }
 
@@ -51,7 +52,7 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
                 raise UserError(f"'{name}' is a second comparison: report one at a time")
             found = read_comparison(directory)
             said = compared(found.head, found.outcomes)
-            sources.comparison = said.document()
+            sources.comparison = said
             for record in _median_runs(said, found.outcomes):
                 sources.analyses.append(analyse(state_home / "records" / record))
         elif directory is not None and (directory / "characterisation.json").is_file():
@@ -83,7 +84,7 @@ def _median_runs(comparison: Compared, outcomes: list[Outcome]) -> list[str]:
     records = []
     for arm in comparison.finished:
         times = {
-            outcome.record: abs(outcome.counted_s - arm.median_s)
+            outcome.record: abs(outcome.counted_s - arm.median)
             for outcome in outcomes
             if outcome.arm == arm.name and outcome.counted_s is not None and outcome.record
         }

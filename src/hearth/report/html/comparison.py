@@ -3,48 +3,53 @@
 from itertools import groupby
 from typing import Any
 
+from hearth.experiments.answers import StreamedRate, SweptCell
+from hearth.experiments.characterised import AnsweredQuestion, Characterised
+from hearth.experiments.compared import Compared, ComparedArm
 from hearth.experiments.statistics import EQUAL_WITHIN
 from hearth.report.html.shown import Cell
 
-Document = dict[str, Any]
 View = dict[str, Any]
 
 
-def comparison_view(comparison: Document, section: str = "") -> View:
+def comparison_view(comparison: Compared, section: str = "") -> View:
     """The verdict, intervals on one scale and the arms' times. section: its id, if it has one."""
-    verdict = comparison["verdict"]
     return {
         "id": section,
         "name": "Comparison",
-        "sentence": verdict["sentence"],
-        "why": verdict["why"],
-        "baseline": comparison["baseline"],
-        "warnings": [f"{warning['sentence']}." for warning in comparison["warnings"]],
-        "arms": [_row(arm) for arm in comparison["arms"]],
+        "sentence": comparison.verdict.sentence,
+        "why": comparison.verdict.why,
+        "baseline": comparison.baseline,
+        "warnings": [f"{warning.sentence}." for warning in comparison.warnings],
+        "arms": [_row(arm) for arm in comparison.arms],
         **_intervals(comparison),
     }
 
 
-def _row(arm: Document) -> list[Cell]:
-    seconds = arm.get("seconds") or []
-    if not seconds:
-        return [arm["name"], 0, "-", "-", "-", "-", arm.get("skipped", "")]
-    ratio = arm.get("ratio", {"value": 1.0})
-    interval = f" [{ratio['low']:.3f}, {ratio['high']:.3f}]" if "low" in ratio else ""
-    numbers = [float(arm["median_s"]), float(min(seconds)), float(max(seconds))]
-    failed = "failed in some runs" if arm.get("failures") else ""
-    return [arm["name"], len(seconds), *numbers, f"{ratio['value']:.3f}{interval}", failed]
+def _row(arm: ComparedArm) -> list[Cell]:
+    if not arm.seconds:
+        return [arm.name, 0, "-", "-", "-", "-", arm.skipped or ""]
+    numbers = [arm.median, float(min(arm.seconds)), float(max(arm.seconds))]
+    failed = "failed in some runs" if arm.failures else ""
+    return [arm.name, len(arm.seconds), *numbers, _ratio(arm), failed]
 
 
-def _intervals(comparison: Document) -> View:
+def _ratio(arm: ComparedArm) -> str:
+    ends = arm.ratio and arm.ratio.interval
+    shown = f"{arm.ratio.value if arm.ratio else 1:.3f}"
+    return f"{shown} [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else shown
+
+
+def _intervals(comparison: Compared) -> View:
     """Places from 0 to 1 on a scale that holds all intervals, all pairs and the equal band."""
-    arms = [arm for arm in comparison["arms"] if "low" in arm.get("ratio", {})]
+    found = [(a, a.ratio, a.ratio.interval) for a in comparison.arms if a.ratio]
+    arms = [(arm, ratio.value, ends) for arm, ratio, ends in found if ends is not None]
     if not arms:
         return {"intervals": []}
-    times = {arm["name"]: arm["seconds"] for arm in comparison["arms"]}
-    pairs = [_pairs(arm["seconds"], times.get(comparison["baseline"], [])) for arm in arms]
+    times = {arm.name: arm.seconds for arm in comparison.arms}
+    pairs = [_pairs(arm.seconds, times.get(comparison.baseline, [])) for arm, _, _ in arms]
     band = (1 - EQUAL_WITHIN, 1 + EQUAL_WITHIN)
-    ends = [*band, *(arm["ratio"][key] for arm in arms for key in ("low", "high"))]
+    ends = [*band, *(end for _, _, interval in arms for end in interval)]
     ends += [point for points in pairs for point in points]
     margin = 0.04 * (max(ends) - min(ends))
     low, high = min(ends) - margin, max(ends) + margin
@@ -53,19 +58,16 @@ def _intervals(comparison: Document) -> View:
         return float((ratio - low) / (high - low))
 
     rows = []
-    for arm, points in zip(arms, pairs, strict=True):
-        ratio = arm["ratio"]
-        kind = "good" if ratio["high"] < 1 else "bad" if ratio["low"] > 1 else "open"
+    for (arm, value, interval), points in zip(arms, pairs, strict=True):
         rows.append(
             {
-                "name": arm["name"],
-                "kind": kind,
-                "low": place(ratio["low"]),
-                "high": place(ratio["high"]),
-                "middle": place(ratio["value"]),
+                "name": arm.name,
+                "kind": "good" if interval[1] < 1 else "bad" if interval[0] > 1 else "open",
+                "low": place(interval[0]),
+                "high": place(interval[1]),
+                "middle": place(value),
                 "points": [place(point) for point in points],
-                "words": f"{arm['name']}: {ratio['value']:.3f}"
-                f" [{ratio['low']:.3f}, {ratio['high']:.3f}]",
+                "words": f"{arm.name}: {_ratio(arm)}",
             }
         )
     return {
@@ -91,12 +93,11 @@ def _ticks(low: float, high: float) -> list[float]:
     return [1 + step * number for number in range(-below, above + 1)]
 
 
-def questions_view(document: Document) -> list[tuple[str, list[View]]]:
+def questions_view(document: Characterised) -> list[tuple[str, list[View]]]:
     """The questions of each subject, as the template shows them."""
-    several = len(document["subjects"]) > 1
+    several = len(document.subjects) > 1
     views = [
-        (q["subject"], _question(q, number, several))
-        for number, q in enumerate(document["questions"])
+        (q.subject, _question(q, number, several)) for number, q in enumerate(document.questions)
     ]
     return [
         (subject, [view for _, view in group])
@@ -104,45 +105,50 @@ def questions_view(document: Document) -> list[tuple[str, list[View]]]:
     ]
 
 
-def _question(question: Document, number: int, several: bool) -> View:
-    key = question["key"]
+def _question(question: AnsweredQuestion, number: int, several: bool) -> View:
+    key = question.key
     view = {
         "id": f"question{number}",
-        "link": f"{question['subject']}: {key}" if several else key.capitalize(),
-        "title": question["title"],
-        "source": question["source"],
-        "notes": question["notes"],
-        "reason": question.get("reason"),
+        "link": f"{question.subject}: {key}" if several else key.capitalize(),
+        "title": question.title,
+        "source": question.source,
+        "notes": question.notes,
+        "reason": question.reason,
     }
-    if "reason" in question:
+    if question.reason is not None:
         return view
-    comparison = question.get("comparison")
+    comparison = question.comparison
     return {
         **view,
-        "sentence": question["sentence"],
-        "why": question["why"],
-        "heat": _heat(question["cells"]) if question.get("cells") else None,
-        "streams": [_stream(stream) for stream in question.get("streams") or []],
-        "sides": [[s["measure"], s["batch"], s["streaming"]] for s in question.get("sides") or []],
+        "sentence": question.sentence,
+        "why": question.why,
+        "heat": _heat(question.cells) if question.cells else None,
+        "streams": [_stream(stream) for stream in question.streams or []],
+        "sides": [[s.measure, s.batch, s.streaming] for s in question.sides or []],
         "comparison": None if comparison is None else comparison_view(comparison),
-        "timed": None if comparison is None else comparison["settings"]["timed"],
+        "timed": None if comparison is None else comparison.settings.timed,
     }
 
 
-def _stream(stream: Document) -> list[Cell]:
-    delay = "-" if stream["delay_ms"] is None else stream["delay_ms"]
-    kept = "yes" if stream["kept_up"] else "no"
-    return [stream["rate"], stream["processing_ms"], delay, stream["unsent"], kept]
+def _stream(stream: StreamedRate) -> list[Cell]:
+    delay = "-" if stream.delay_ms is None else stream.delay_ms
+    return [
+        stream.rate,
+        stream.processing_ms,
+        delay,
+        stream.unsent,
+        "yes" if stream.kept_up else "no",
+    ]
 
 
-def _heat(cells: list[Document]) -> View:
+def _heat(cells: list[SweptCell]) -> View:
     """Executors down, cores of each across; tinted from the fastest to the slowest."""
     times = {(cell["executors"], cell["cores"]): cell for cell in cells}
     rows, columns = (sorted({key[i] for key in times}) for i in (0, 1))
     best = min(cell["seconds"] for cell in cells)
     worst = max(cell["seconds"] for cell in cells)
 
-    def shown(cell: Document | None) -> View | None:
+    def shown(cell: SweptCell | None) -> View | None:
         if cell is None:
             return None
         share = (cell["seconds"] - best) / ((worst - best) or 1)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from hearth.analysis.document import Analysis
+from hearth.experiments.characterised import Characterised
+from hearth.experiments.compared import Compared
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent
 from hearth.model.private import write_private
@@ -18,14 +20,12 @@ from hearth.report.html.comparison import comparison_view, questions_view
 from hearth.report.html.run import SECTIONS, label, run_view
 from hearth.report.html.side_by_side import differences, side_by_side
 
-Document = dict[str, Any]
-
 
 def write_page(
     file: Path,
     runs: list[Analysis],
-    comparison: Document | None = None,
-    characterisation: Document | None = None,
+    comparison: Compared | None = None,
+    characterisation: Characterised | None = None,
 ) -> None:
     """Writes the page, private, completely or not at all."""
     whole = page(runs, comparison, characterisation)
@@ -34,14 +34,14 @@ def write_page(
 
 def page(
     runs: list[Analysis],
-    comparison: Document | None = None,
-    characterisation: Document | None = None,
+    comparison: Compared | None = None,
+    characterisation: Characterised | None = None,
 ) -> str:
     """The page; raises UserError where the charting library was not built in."""
     names = [str(run.record.application) for run in runs]
     questions = [] if characterisation is None else questions_view(characterisation)
     if characterisation is not None:
-        names += characterisation["subjects"]
+        names += characterisation.subjects
     executors = executors_of(runs)
     return str(
         _templates()
@@ -93,7 +93,7 @@ def _library() -> Any:
 
 
 def _links(
-    runs: list[Analysis], comparison: Document | None, questions: list[Any]
+    runs: list[Analysis], comparison: Compared | None, questions: list[Any]
 ) -> list[tuple[str, str]]:
     """Of each section that can be jumped to: its id and its words."""
     links = [("comparison", "Comparison")] if comparison else []
