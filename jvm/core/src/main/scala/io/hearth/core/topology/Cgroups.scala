@@ -35,7 +35,8 @@ final private[topology] class Cgroups(tree: SysTree) {
   } yield Cgroup(mount, directories(mount, path))
 
   lazy val mounts: Vector[CgroupMount] = {
-    val mounts = tree.text("proc/self/mountinfo").map(_.linesIterator.flatMap(fromMountInfo).toVector)
+    val mounts =
+      tree.text("proc/self/mountinfo").map(_.linesIterator.flatMap(fromMountInfo).toVector)
     mounts.filter(_.nonEmpty).getOrElse {
       val table = tree.text("proc/self/mounts").orElse(tree.text("proc/mounts")).getOrElse("")
       table.linesIterator.flatMap(fromMounts).toVector

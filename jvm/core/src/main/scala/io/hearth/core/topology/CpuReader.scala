@@ -193,7 +193,8 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
       what: String,
       fallback: Int => IdSet
   ): Vector[IdSet] = {
-    val named = cpus.iterator.map(cpu => cpu -> (reported(cpu).getOrElse(fallback(cpu)) & cpus)).toMap
+    val named =
+      cpus.iterator.map(cpu => cpu -> (reported(cpu).getOrElse(fallback(cpu)) & cpus)).toMap
     // Of each set, its first CPU speaks for all: sets that all contain their CPUs and that are as
     // large together as `cpus` are disjoint.
     val firsts = cpus.toVector.filter(cpu => named(cpu).nonEmpty && named(cpu).head == cpu)
