@@ -169,6 +169,16 @@ def test_ctrl_c_ends_the_application_and_closes_the_record(tmp_path: Path) -> No
     assert only_record(tmp_path).state == "interrupted"
 
 
+def test_an_application_over_its_limit_is_ended_and_the_record_says_so(tmp_path: Path) -> None:
+    process = start_profile(tmp_path, "--limit", "4s", "--master", "local[1]", "APP", "stay")
+    process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 124
+    record = only_record(tmp_path)
+    assert record.state == "interrupted"
+    assert record.wall_s >= 4
+    assert "ended after 4 s, its limit" in rows(record, "warnings.jsonl")[0]["what"]
+
+
 def test_kill_9_of_the_driver_is_on_record_as_the_signal(tmp_path: Path) -> None:
     process, _, processes = busy_profile(tmp_path)
     (driver,) = [row for row in processes if row["role"] == "driver"]

@@ -20,11 +20,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hearth.experiments.options import add_run_options, run_options
 from hearth.launch.arguments import (
-    SubmitLine,
     add_submit_arguments,
     options_of,
     own_options,
@@ -36,7 +35,6 @@ from hearth.model.errors import UserError
 if TYPE_CHECKING:
     from hearth.experiments.characterisation import Asked, Settings
     from hearth.experiments.characterised import Characterised
-    from hearth.workloads.catalogue import Catalogue, Job
 
 #: What the questions vary themselves.
 _VARIED = ("executors", "cores", "memory")
@@ -71,32 +69,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
     """The options, with the whole command line."""
+    from hearth.experiments.named import with_options_behind
+
     own = own_options(parser)
-    line = _with_options_behind(split_line(words, options_of(parser)), own)
+    line = with_options_behind(split_line(words, options_of(parser)), own)
     options = parser.parse_args(line.hearth)
     # From here on the line is what each run is given.
     options.line = replace(line, hearth=without(line.hearth, own))
     return options
-
-
-def _with_options_behind(line: SubmitLine, known: dict[str, bool]) -> SubmitLine:
-    """A workload's name may be followed by its parameters and this command's own options."""
-    if not line.application or _is_application(line.application[0]):
-        return line
-    own: list[str] = []
-    left: list[str] = []
-    rest = iter(line.application[1:])
-    for word in rest:
-        takes_value = known.get(word.partition("=")[0])
-        (left if takes_value is None else own).append(word)
-        if takes_value and "=" not in word:
-            own += [value for value in [next(rest, None)] if value is not None]
-    return replace(line, hearth=[*line.hearth, *own], application=[line.application[0], *left])
-
-
-def _is_application(name: str) -> bool:
-    """Whether it names a file, existing or not: no suite or workload has such a name."""
-    return Path(name).is_file() or "." in name or "/" in name
 
 
 def run(options: Namespace) -> int:
@@ -150,6 +130,7 @@ def _check(options: Namespace) -> None:
 def _asked(options: Namespace) -> tuple[list["Asked"], "Settings"]:
     """The questions and their subjects, from the command line and this machine."""
     from hearth.experiments.characterisation import Asked, Settings
+    from hearth.experiments.named import subjects
     from hearth.experiments.questions import KEYS, questions
     from hearth.experiments.surroundings import surroundings, sustained_gb_s
 
@@ -158,7 +139,7 @@ def _asked(options: Namespace) -> tuple[list["Asked"], "Settings"]:
     here = surroundings(options, options.change_prefetchers, options.debug)
     asked = [
         Asked(subject, questions(replace(here, job=job), keys))
-        for subject, job in _subjects(options)
+        for subject, job in subjects(options.line)
     ]
     all_questions = [q for a in asked for q in a.questions]
     counts = any(q.key == "bandwidth" and q.unanswerable is None for q in all_questions)
@@ -170,43 +151,6 @@ def _asked(options: Namespace) -> tuple[list["Asked"], "Settings"]:
         sustained_gb_s=sustained_gb_s() if counts and not options.dry_run else None,
     )
     return asked, settings
-
-
-def _subjects(options: Namespace) -> list[tuple[Any, "Job | None"]]:
-    """The application, or the workloads of a suite, or the named workload."""
-    from hearth.experiments.subjects import Application
-    from hearth.workloads import catalogue, suites
-
-    name, rest = options.line.application[0], options.line.application[1:]
-    if _is_application(name):
-        return [(Application(options.line), None)]
-    offer = catalogue.load()
-    if name in suites.NAMES:
-        entries = suites.suite(name, offer)
-    else:
-        entries = [suites.Entry(offer.job(name))]
-    return [_workload(options, offer, entry.job, entry.parameters, rest) for entry in entries]
-
-
-def _workload(
-    options: Namespace, offer: "Catalogue", job: "Job", fixed: dict[str, str], rest: list[str]
-) -> tuple[Any, "Job"]:
-    from hearth.experiments.workload import Workload
-    from hearth.model.sizes import parse_bytes
-    from hearth.workloads import cases
-    from hearth.workloads.parameters import pairs
-
-    if options.line.options and any(o.name != "--conf" for o in options.line.options):
-        names = ", ".join(o.name for o in options.line.options if o.name != "--conf")
-        raise UserError(f"{names}: of spark-submit's options a workload takes only --conf")
-    parameters = {**fixed, **pairs(rest)}
-    size = parameters.pop("size", None)
-    conf = dict((o.value or "").partition("=")[::2] for o in options.line.options)
-    case = cases.Case(
-        job, parameters, None if size is None else parse_bytes(size, "--size"), conf=conf
-    )
-    cases.check(case, "local-numa")
-    return Workload(offer, case), job
 
 
 def _listed(asked: list["Asked"], settings: "Settings") -> list[str]:

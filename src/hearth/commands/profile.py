@@ -19,6 +19,7 @@ from pathlib import Path
 from hearth.commands.submit import show_plan
 from hearth.launch.arguments import add_submit_arguments, options_of, split_line
 from hearth.launch.submission import prepare
+from hearth.model.durations import parse_seconds
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -27,6 +28,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_submit_arguments(parser)
     parser.add_argument("--arm", metavar="NAME", help="name of this way of running in the record")
     parser.add_argument("--record", metavar="ID", help="the id of the record, which must be new")
+    parser.add_argument(
+        "--limit", metavar="TIME", help="end the application after this, such as 30m; exit code 124"
+    )
     parser.add_argument(
         "--no-summary", action="store_true", help="print only the record's id at the end"
     )
@@ -48,7 +52,9 @@ def run(options: Namespace) -> int:
     for note in submission.launch.notes:
         print(f"hearth: {note}", file=sys.stderr)
     sys.stderr.flush()
-    done = profile(submission, options.line, options.arm, options.record, options.debug)
+    limit_s = float("inf") if options.limit is None else parse_seconds(options.limit, "--limit")
+    named = (options.arm, options.record, options.debug)
+    done = profile(submission, options.line, *named, limit_s)
     if done.problem is not None:
         print(f"hearth: the record is incomplete: {done.problem}; make room", file=sys.stderr)
     if not options.no_summary:

@@ -1,8 +1,8 @@
 """Shows where the time of recorded runs went, in the terminal, as an HTML page or as JSON.
 
-Name a run by its id or directory (`hearth runs` lists them), a comparison or a characterisation by
-its id, any Spark event log by its path. Several runs are shown side by side. The HTML file loads
-nothing from the network and can be passed on as it is.
+Name a run by its id or directory (`hearth runs` lists them), a comparison, a characterisation or a
+tune by its id, any Spark event log by its path. Several runs are shown side by side. The HTML file
+loads nothing from the network and can be passed on as it is; a tune has none.
 
 examples:
   hearth report last
@@ -36,6 +36,8 @@ def run(options: Namespace) -> int:
     if folder and not folder.is_dir():
         raise UserError(f"--html: there is no directory '{folder}': make it, or name another")
     sources = read_sources(options.runs, places.state_home())
+    if options.html and sources.tune is not None:
+        raise UserError("--html: a tune has no page: name its runs, or leave out --html")
     if options.html:
         from hearth.report.html.page import write_page
 
@@ -56,6 +58,10 @@ def run(options: Namespace) -> int:
             from hearth.report.characterisation import show_characterisation
 
             print("\n".join(show_characterisation(sources.characterisation, screen)))
+        if sources.tune is not None:
+            from hearth.report.tune import show_tune
+
+            print("\n".join(show_tune(sources.tune, screen)))
         for analysis in sources.analyses:
             print("\n".join(show_profile(analysis, screen)))
     return 0

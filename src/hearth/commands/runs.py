@@ -1,7 +1,7 @@
-"""Lists recorded runs, comparisons and characterisations; shows, exports or deletes runs.
+"""Lists recorded runs, comparisons, characterisations, tunes; shows, exports or deletes runs.
 
-hearth profile records runs; hearth report ID shows a comparison or a characterisation. RUN is an
-id, the beginning of one, its last four letters, or 'last'.
+hearth profile records runs; hearth report ID shows a comparison, characterisation or tune. RUN is
+an id, the beginning of one, its last four letters, or 'last'.
 
 examples:
   hearth runs

@@ -15,6 +15,7 @@ examples:
   hearth submit --executors 4 --memory 20g --class org.example.Job job.jar
   hearth submit --master 'local-numa[4x12]' --conf spark.sql.shuffle.partitions=96 my_job.py
   hearth submit --dry-run my_job.py
+  hearth submit --tuned my_job.py
 """
 
 import os
@@ -42,6 +43,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--dry-run", action="store_true", help="print the exact command; run nothing"
     )
     parser.add_argument(
+        "--tuned", action="store_true", help="run it as the last hearth tune of it found best"
+    )
+    parser.add_argument(
         "--no-kept", action="store_true", help="ignore what hearth compare --keep found"
     )
 
@@ -56,7 +60,10 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 
 def run(options: Namespace) -> int:
     """Becomes spark-submit, whose exit code is the application's; a dry run comes back."""
-    _use_kept_choice(options)
+    if options.tuned:
+        _use_tuned(options)
+    else:
+        _use_kept_choice(options)
     submission = prepare(options, options.line, show_plan, measured=False)
     launch = submission.launch
     for note in launch.notes:
@@ -96,6 +103,43 @@ def _use_kept_choice(options: Namespace) -> None:
     print(
         f"hearth: kept choice '{choice['arm']}' of comparison {choice['comparison']}: "
         f"{choice['sentence']} (--no-kept ignores it)",
+        file=sys.stderr,
+    )
+
+
+def _use_tuned(options: Namespace) -> None:
+    """Applies what `hearth tune` found; what the user fixed on this line wins, and is named."""
+    from hearth.launch.choices import application, tuned_choice
+    from hearth.launch.settings import user_settings
+
+    line = options.line
+    if not line.application:
+        raise UserError("no application is given: name a jar or a Python file")
+    found = tuned_choice(places.state_home(), application(line))
+    if found is None:
+        name = line.application[0]
+        raise UserError(
+            f"--tuned: nothing is kept for '{name}' on this machine: run 'hearth tune {name}' first"
+        )
+    users = user_settings(line, places.spark_home(), os.environ)
+    given = [name for name in ("executors", "cores") if getattr(options, name) is not None]
+    given += ["master"] if line.has("--master") else []
+    if not given:
+        if found["master"] is not None:
+            line.options.append(Option("--master", found["master"]))
+        options.executors, options.cores = found["executors"], found["cores"]
+    options.unbound = options.unbound or found["unbound"]
+    confs = dict(found["conf"])
+    for key, flag in found["java"].items():
+        confs[key] = " ".join([*filter(None, [users.get(key)]), flag])
+    mine = [key for key in found["conf"] if key in users]
+    mine += [key for key in found["java"] if "GC" in users.get(key, "")]
+    line.options.extend(
+        Option("--conf", f"{key}={value}") for key, value in confs.items() if key not in mine
+    )
+    yours = f"; yours instead: {', '.join([*given, *mine])}" if given or mine else ""
+    print(
+        f"hearth: tuned on {found['date'][:10]} ({found['tune']}): {found['sentence']}{yours}",
         file=sys.stderr,
     )
 

@@ -1,14 +1,21 @@
-"""Replays a table of completion times: how many runs does the tuner need?
+"""Finds the fastest configuration of an application on this machine in few runs.
 
-The tuner asks for one configuration (executors x cores) after the other, the table answers, and
-what it needs to come within 10 % and 5 % of the best is counted, beside random search, hill
-climbing and Optuna's samplers. Of several workloads, each is left out in turn and the others are
-known; tables of --prior are known too. What it does is in docs/tuning.md.
+What hearth submit takes, or the name of a workload. Each trial is a recorded run (hearth runs).
+First the plan's proposal and your own configuration as typed are run, then what a model expects to
+be faster: executors x cores, collector, binding, and any key of --vary; what you fix stays. A trial
+that cannot be the best any more is stopped; one that fails is information. It ends when a further
+trial is not worth its time. hearth submit --tuned uses the result, hearth report ID shows it again.
 
-A table is a CSV file with the columns
+With --replay, tables of measured times answer in place of runs: how many does the tuner need,
+beside random search, hill climbing and Optuna's samplers? A table is a CSV file with the columns
   workload,workers,cores_per_worker,total_cores,memory_per_worker_gb,seconds
 
 examples:
+  hearth tune my_job.py --date 2026-11-21
+  hearth tune --budget 12 --limit 30m --class org.example.Job job.jar
+  hearth tune --vary spark.sql.shuffle.partitions=64,200,800 --objective core-seconds my_job.py
+  hearth tune --dry-run my_job.py
+  hearth tune word-count --size 2g --budget 5
   hearth tune --replay times.csv --machine "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
   hearth tune --replay a.csv b.csv --machine big.tar.gz --drop 0.3 --seeds 50
   hearth tune --replay a.csv --prior b.csv --machine big.tar.gz --noise 0.05 --json
@@ -16,46 +23,290 @@ examples:
 
 import json
 import os
+import shlex
+import sys
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from hearth.launch.arguments import (
+    SubmitLine,
+    add_submit_arguments,
+    options_of,
+    own_options,
+    split_line,
+    without,
+)
+from hearth.model.durations import parse_seconds
 from hearth.model.errors import UserError
 
+if TYPE_CHECKING:
+    from hearth.experiments.candidates import Space
+    from hearth.experiments.subjects import Subject
+    from hearth.experiments.tune import Tune, TuneSettings
+    from hearth.tuning.space import Machine
+
 _MOST_SEEDS = 10_000
+_MOST_TRIALS = 1000
+_MOST_RUNS = 1_000_000
+#: Options that only one of the two takes, with what they are where not given.
+_OF_REPLAY: dict[str, Any] = {"machine": None, "prior": [], "drop": 0.0, "noise": 0.0, "seeds": 200}
+_OF_TRIALS: dict[str, Any] = {
+    "budget": 8, "limit": "1h", "vary": [], "objective": "time", "for_runs": 100, "resume": None,
+    "dry_run": False,
+}  # fmt: skip
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
-    parser.add_argument(
-        "--replay", metavar="TABLE.csv", type=Path, nargs="+", required=True, help="what answers"
+    """The command's own options; those of spark-submit are separated in `hearth.launch`."""
+    parser.usage = (
+        "hearth tune [options of hearth or spark-submit] WORKLOAD|APPLICATION [its arguments]\n"
+        "       hearth tune --replay TABLE.csv ... --machine CAPTURE|SPEC [options]"
     )
-    parser.add_argument(
-        "--machine",
-        metavar="CAPTURE|SPEC",
-        required=True,
+    add_submit_arguments(parser)
+    _add_trial_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
+    replay = parser.add_argument_group("replay of tables")
+    replay.add_argument(
+        "--replay", metavar="TABLE.csv", type=Path, nargs="+", help="what answers, in place of runs"
+    )
+    replay.add_argument(
+        "--machine", metavar="CAPTURE|SPEC",
         help="the machine that the table was measured on: a capture, or a one-line description",
-    )
-    parser.add_argument(
+    )  # fmt: skip
+    replay.add_argument(
         "--prior", metavar="TABLE.csv", type=Path, nargs="+", action="extend", default=[],
         help="tables of other workloads or machines that are known before",
     )  # fmt: skip
-    parser.add_argument(
+    replay.add_argument(
         "--drop", metavar="SHARE", type=float, default=0.0,
         help="hide this share of the rows at random, anew for each seed (default: 0)",
     )  # fmt: skip
-    parser.add_argument(
+    replay.add_argument(
         "--noise", metavar="SHARE", type=float, default=0.0,
         help="scatter the times: standard deviation of their logarithm (default: 0)",
     )  # fmt: skip
-    parser.add_argument("--seeds", metavar="N", type=int, default=200, help="(default: 200)")
-    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
+    replay.add_argument("--seeds", metavar="N", type=int, default=200, help="(default: 200)")
+
+
+def _add_trial_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--budget", metavar="N", type=int, default=8, help="most trials (default: 8)"
+    )
+    parser.add_argument(
+        "--limit", metavar="TIME", default="1h", help="most time of a trial (default: 1h)"
+    )
+    parser.add_argument(
+        "--vary", metavar="spark.KEY=A,B,...", action="append", default=[],
+        help="try these values of a setting too; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--objective", choices=("time", "throughput", "core-seconds"), default="time",
+        help="what is best: least time; most runs an hour; least time x task slots",
+    )  # fmt: skip
+    parser.add_argument(
+        "--for-runs", metavar="N", type=int, default=100,
+        help="how often the application will run with the result: a trial that is expected to "
+        "save less than its own time over so many runs is not made (default: 100)",
+    )  # fmt: skip
+    parser.add_argument("--resume", metavar="ID", help="go on with a tune that was interrupted")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="list the configurations, run nothing"
+    )
+
+
+def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+    """The options, with the whole command line; of a replay there is none."""
+    line = split_line(words, options_of(parser))
+    if any(word.partition("=")[0] == "--replay" for word in line.hearth):
+        options = parser.parse_args(words)
+        options.line = SubmitLine([], [], [])
+        return options
+    from hearth.experiments.named import with_options_behind
+
+    own = own_options(parser)
+    line = with_options_behind(line, own)
+    options = parser.parse_args(line.hearth)
+    # From here on the line is what each run is given.
+    options.line = replace(line, hearth=without(line.hearth, own))
+    options.python = options.line.is_python
+    return options
 
 
 def run(options: Namespace) -> int:
-    """Replays and shows what each way to search needed."""
+    """Tunes, or replays, and shows what was found."""
     # The matrices are small: a library's threads only get in each other's way.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    _check(options)
+    if options.replay:
+        _refuse(options, _OF_TRIALS, "is not for --replay")
+        return _replay(options)
+    _refuse(options, _OF_REPLAY, "is for --replay alone")
+    if not options.line.application:
+        raise UserError("nothing to tune: name a workload, a jar or a Python file")
+    return _tune(options)
+
+
+def _refuse(options: Namespace, usual: dict[str, Any], why: str) -> None:
+    for name, value in usual.items():
+        if getattr(options, name) != value:
+            raise UserError(f"--{name.replace('_', '-')}: it {why}: leave it out")
+
+
+def _settings(options: Namespace) -> "TuneSettings":
+    from hearth.experiments.tune import TuneSettings
+
+    limits = (("budget", options.budget, _MOST_TRIALS), ("for-runs", options.for_runs, _MOST_RUNS))
+    for name, value, most in limits:
+        if not 1 <= value <= most:
+            raise UserError(f"--{name}: {value} is not between 1 and {most}: give such as 8")
+    limit_s = parse_seconds(options.limit, "--limit")
+    if limit_s <= 0:
+        raise UserError(f"--limit: '{options.limit}' is no time: give such as 30m")
+    return TuneSettings(options.objective, options.budget, limit_s, options.for_runs)
+
+
+def _tune(options: Namespace) -> int:
+    from hearth.experiments.following import Following, continued_with
+    from hearth.experiments.tune import Tune, run
+    from hearth.experiments.tuned import tuned
+    from hearth.launch.choices import machine_key
+    from hearth.launch.settings import user_settings
+    from hearth.model.redaction import Redaction
+    from hearth.planner import places
+
+    asked, line, home = _settings(options), options.line, places.state_home()
+    settings = user_settings(line, places.spark_home(), os.environ)
+    redaction = Redaction.of(settings)
+    subject = _subject(options)
+    command = [*redaction.words([*line.hearth, *_words(line), *line.application]), *options.vary]
+    if options.resume is not None:
+        tune = Tune.resume(home, options.resume, asked, command, redaction)
+    else:
+        found, machine = _space(options, settings)
+        if options.dry_run:
+            _list(found, asked)
+            return 0
+        given = (asked, command, machine, machine_key())
+        tune = Tune.begin(home, subject, found, *given, redaction)
+    following = Following(at_most=True)
+    following.ended(len(tune.lines))
+    with continued_with(f"--resume {tune.head.id}"), following.shown():
+        run(tune, subject, settings, following)
+    document = tuned(tune)
+    _keep(options, tune, document)
+    _show(document, options.json)
+    return 0
+
+
+def _words(line: SubmitLine) -> list[str]:
+    return [word for o in line.options for word in (o.name, o.value) if word is not None]
+
+
+def _subject(options: Namespace) -> "Subject":
+    """The application, or the workload; its kind of work is known to the planner."""
+    from hearth.experiments.named import is_application, subjects
+    from hearth.launch.submission import check_application
+    from hearth.workloads import runner
+
+    name = options.line.application[0]
+    if is_application(name):
+        check_application(name)
+    found = subjects(options.line)
+    if len(found) != 1:
+        names = ", ".join(subject.name for subject, _ in found[:3])
+        raise UserError(f"'{name}' is {len(found)} workloads: tune one of them, such as {names}")
+    subject, job = found[0]
+    if job is not None:
+        for option in ("memory", "docker", "hosts", "input", "workload"):
+            if getattr(options, option):
+                raise UserError(f"--{option}: a workload is tuned without it: leave it out")
+        options.workload = runner.KINDS[job.family]
+    return subject
+
+
+def _space(options: Namespace, settings: dict[str, str]) -> "tuple[Space, Machine]":
+    from hearth.experiments.candidates import parse_vary, space
+    from hearth.launch.settings import user_master
+    from hearth.planner import jvm
+    from hearth.tuning.space import Machine
+
+    vary = parse_vary(options.vary, settings)
+    topology = jvm.call("topology", debug=options.debug)
+    master = user_master(options.line, settings, os.environ)
+    return space(options, settings, master, vary, topology), Machine.allowed(topology)
+
+
+def _list(found: "Space", asked: "TuneSettings") -> None:
+    """What may be tried, and by which rule."""
+    from hearth.report.terminal import Screen, table
+
+    screen, roles = (
+        Screen.of(),
+        {found.proposal: "the plan: first", found.current: "as typed: next"},
+    )
+    if found.proposal == found.current:
+        roles = {found.proposal: "as typed, which is the plan: first"}
+    rows = [
+        [one.shown, one.binding, f"{one.heap_mb} MiB", roles.get(at, "")]
+        for at, one in enumerate(found.configurations)
+    ]
+    print("\n".join(table(screen, ["configuration", "bound to", "heap", ""], rows, "heap")))
+    for refused in found.refused:
+        print(screen.paragraph(f"does not fit: {refused.shown}: {refused.reason}", "  ", "    "))
+    print(f"\nat most {asked.budget} trials among {len(found.configurations)} configurations")
+
+
+def _keep(options: Namespace, tune: "Tune", document: dict[str, Any]) -> None:
+    """For `hearth submit --tuned`; a workload is run otherwise, so its words are shown."""
+    from hearth.experiments.named import is_application
+    from hearth.experiments.tuned import winner
+    from hearth.launch.choices import TunedChoice, application, keep_tuned
+    from hearth.planner import places
+    from hearth.report.tune import sentence
+    from hearth.tuning.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS
+
+    way = winner(tune)
+    if way is None:
+        print("hearth: nothing is kept", file=sys.stderr)
+        return
+    key = JAVA_OPTIONS if way.executors else DRIVERS_JAVA_OPTIONS
+    choice: TunedChoice = {
+        "tune": tune.head.id,
+        "date": tune.head.started,
+        "sentence": sentence(document),
+        "master": None if way.master.startswith("local-numa") else way.master,
+        "executors": way.executors or None,
+        "cores": way.cores if way.executors else None,
+        "unbound": bool(way.executors) and way.binding == "none",
+        "conf": way.varied,
+        "java": {key: way.java} if way.java else {},
+    }
+    line = options.line
+    if is_application(line.application[0]):
+        keep_tuned(places.state_home(), application(line), choice)
+        print("hearth: kept: hearth submit --tuned runs it so", file=sys.stderr)
+        return
+    confs = [word for pair in {**choice["conf"], **choice["java"]}.items()
+             for word in ("--conf", "=".join(pair))]  # fmt: skip
+    words = ["hearth", "run", line.application[0], "--master", way.master, *confs]
+    print(f"hearth: the best runs with: {shlex.join(words)}", file=sys.stderr)
+
+
+def _show(document: dict[str, Any], as_json: bool) -> None:
+    from hearth.report.terminal import Screen
+    from hearth.report.tune import show_tune
+
+    if as_json:
+        print(json.dumps(document, indent=2))
+        return
+    print("\n".join(show_tune(document, Screen.of())))
+    print(f"hearth: tune {document['id']}", file=sys.stderr)
+
+
+def _replay(options: Namespace) -> int:
+    """Replays and shows what each way to search needed."""
+    _check_replay(options)
     from hearth.model.progress import tick, working
     from hearth.planner import jvm
     from hearth.tuning.table import read_tables
@@ -88,7 +339,10 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _check(options: Namespace) -> None:
+def _check_replay(options: Namespace) -> None:
+    if options.machine is None:
+        raise UserError("--machine: --replay needs the machine of the table: give a capture, or "
+                        "such as '2 packages, 4 nodes of 256 GB, 6 cores x 8 threads'")  # fmt: skip
     for name, most in (("drop", 0.9), ("noise", 1.0)):
         value = getattr(options, name)
         if not 0 <= value <= most:

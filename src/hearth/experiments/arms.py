@@ -38,7 +38,8 @@ class Arm:
     words: hearth's own options that it adds. balancing: the kernel's NUMA balancing during the run;
     None leaves it alone. master: instead of the user's. prefix: what the whole run is started by,
     such as taskset. job, parameters: of a workload, in place of the user's. prefetchers: those that
-    are off during the run, all others on; None leaves them alone.
+    are off during the run, all others on; None leaves them alone. conf: settings, over the user's
+    own. limit_s: a run that takes longer is ended; None for no limit.
     """
 
     name: str
@@ -50,6 +51,8 @@ class Arm:
     job: str | None = None
     parameters: tuple[tuple[str, str], ...] = ()
     prefetchers: tuple[str, ...] | None = None
+    conf: tuple[tuple[str, str], ...] = ()
+    limit_s: float | None = None
 
 
 def chosen(names: list[str], setting: Path = BALANCING) -> list[Arm]:
@@ -128,4 +131,5 @@ def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
     named = ["--master", master] if master is not None else []
     planned = master is None or master.startswith("local-numa")
     own = [*line.hearth, *arm.words] if planned else []
-    return [*own, *named, *options, *line.application]
+    confs = [word for key, value in arm.conf for word in ("--conf", f"{key}={value}")]
+    return [*own, *named, *options, *confs, *line.application]

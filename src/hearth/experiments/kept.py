@@ -1,4 +1,4 @@
-"""The comparisons and characterisations on disk, for a listing: no run of theirs is read."""
+"""The comparisons, characterisations and tunes on disk, for a listing: no run of theirs is read."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import TypeVar
 from hearth.experiments.compared import Head
 from hearth.experiments.journal import Journal
 from hearth.experiments.shapes import CharacterisationHead, Line
+from hearth.experiments.tune import HOME, read_tune_head
 from hearth.model.documents import raw_lines, read_typed
 from hearth.model.errors import UserError
 
@@ -18,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class KeptExperiment:
-    """kind: `comparison` or `characterisation`. asked: its arms, or its questions.
+    """kind: `comparison`, `characterisation` or `tune`. asked: its arms, questions or objective.
 
     runs: how many have ended; None for a characterisation, whose questions have them.
     """
@@ -42,7 +43,9 @@ def list_experiments(state_home: Path) -> tuple[list[KeptExperiment], list[str]]
     compared, others = _each(state_home / "comparisons", _comparison)
     found = [experiment for experiment, _ in asked]
     found += [experiment for experiment in compared if experiment.id not in parts]
-    return sorted(found, key=lambda experiment: experiment.started), [*problems, *others]
+    tunes, further = _each(state_home / HOME, _tune)
+    found += tunes
+    return sorted(found, key=lambda one: one.started), [*problems, *others, *further]
 
 
 def _each(folder: Path, read: Callable[[Path], T]) -> tuple[list[T], list[str]]:
@@ -61,6 +64,12 @@ def _comparison(directory: Path) -> KeptExperiment:
     runs = len(raw_lines(directory / "runs.jsonl"))
     place = (head.id, head.started, head.application)
     return KeptExperiment("comparison", *place, arms, runs, str(directory))
+
+
+def _tune(directory: Path) -> KeptExperiment:
+    head, runs = read_tune_head(directory)
+    place = (head.id, head.started, head.application)
+    return KeptExperiment("tune", *place, [head.settings.objective], runs, str(directory))
 
 
 def _characterisation(directory: Path) -> tuple[KeptExperiment, list[str]]:

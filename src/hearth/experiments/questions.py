@@ -244,8 +244,8 @@ def _sweep(here: Surroundings) -> Question:
     cpus = len(here.cpus)
     cells = here.sweep or tuple(
         (executors, cores)
-        for executors in _steps(cpus)
-        for cores in _steps(cpus)
+        for executors in steps(cpus)
+        for cores in steps(cpus)
         if cpus <= executors * cores * _LEAST_SHARE_OF_CPUS and executors * cores <= cpus
     )
     arms, notes = [], []
@@ -261,7 +261,7 @@ def _sweep(here: Surroundings) -> Question:
     return replace(asked, arms=tuple(arms), notes=tuple(notes))
 
 
-def _steps(most: int) -> list[int]:
+def steps(most: int) -> list[int]:
     """1, 2, 3, 4, 6, 8, 12, ...: powers of two and their halves more, up to a limit."""
     powers = [1 << n for n in range(most.bit_length())]
     return sorted(n for n in {*powers, *(3 * power for power in powers)} if n <= most)

@@ -36,7 +36,8 @@ class Subject(Protocol):
 
 def on_record(arm: Arm, record: Path) -> Sequence[str]:
     """What begins the command of a run whose record is to be this one."""
-    return (*arm.prefix, *PROFILE, "--arm", arm.name, "--record", record.name)
+    limit = () if arm.limit_s is None else ("--limit", f"{arm.limit_s:.1f}s")
+    return (*arm.prefix, *PROFILE, *limit, "--arm", arm.name, "--record", record.name)
 
 
 def kept_id(record: Path) -> str | None:

@@ -32,7 +32,8 @@ class Workload:
     def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
         job = self.offer.job(arm.job) if arm.job else self.case.job
         parameters = {**({} if arm.job else self.case.parameters), **dict(arm.parameters)}
-        case = replace(self.case, job=job, parameters=parameters)
+        conf = {**self.case.conf, **dict(arm.conf)}
+        case = replace(self.case, job=job, parameters=parameters, conf=conf)
         program = (*on_record(arm, record), *arm.words)
         try:
             done = cases.run(self.offer, case, arm.master or self.master, program=program)

@@ -1,9 +1,13 @@
-"""Choices kept by `hearth compare --keep`: how an application is best run on this machine."""
+"""What is kept of how an application is best run on this machine.
+
+By `hearth compare --keep`, which `hearth submit` uses, and by `hearth tune`, which `hearth submit
+--tuned` uses.
+"""
 
 import hashlib
 import os
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 from hearth.launch.arguments import SubmitLine
 from hearth.measure.record import write_document
@@ -23,6 +27,44 @@ class Choice(TypedDict):
     sentence: str
     master: str | None
     words: list[str]
+
+
+class TunedChoice(TypedDict):
+    """What `hearth tune` found, the newest for the application and machine.
+
+    master: of a configuration that hearth does not plan; executors, cores: None where the plan
+    says. conf: settings, java: flags for the options of that name.
+    """
+
+    tune: str
+    date: str
+    sentence: str
+    master: str | None
+    executors: int | None
+    cores: int | None
+    unbound: bool
+    conf: dict[str, str]
+    java: dict[str, str]
+
+
+def keep_tuned(home: Path, named: str, choice: TunedChoice, root: Path = Path("/")) -> None:
+    """Keeps what was found for an application (`application`) on this machine, over any older."""
+    file = _tuned_file(home, named, root)
+    private_directory(file.parent)
+    write_document(file, {"application": named, **choice})
+
+
+def tuned_choice(home: Path, named: str, root: Path = Path("/")) -> TunedChoice | None:
+    """What was kept; None where nothing was. Raises UserError for what is damaged."""
+    file = _tuned_file(home, named, root)
+    if not os.path.lexists(file):
+        return None
+    found = read_document(file, TunedChoice, "delete it, or replace it with 'hearth tune'")
+    return cast(TunedChoice, found)
+
+
+def _tuned_file(home: Path, named: str, root: Path) -> Path:
+    return home / "tuned" / f"{_key(named, root)}.json"
 
 
 def keep_choice(home: Path, line: SubmitLine, choice: Document, root: Path = Path("/")) -> Path:
@@ -66,8 +108,11 @@ def application(line: SubmitLine) -> str:
 
 
 def _file(home: Path, line: SubmitLine, root: Path) -> Path:
-    key = hashlib.sha256(f"{application(line)}\n{machine_key(root)}".encode()).hexdigest()[:24]
-    return home / "choices" / f"{key}.json"
+    return home / "choices" / f"{_key(application(line), root)}.json"
+
+
+def _key(named: str, root: Path) -> str:
+    return hashlib.sha256(f"{named}\n{machine_key(root)}".encode()).hexdigest()[:24]
 
 
 def machine_key(root: Path = Path("/")) -> str:

@@ -44,6 +44,8 @@ from hearth.planner.known_machine import KnownMachine
 
 _LOOK_S = 1.0
 _GRACE_S = 20.0
+#: The exit code of a run that `--limit` ended, as that of timeout(1).
+OVER_LIMIT = 124
 _SAMPLER_GRACE_S = 20.0
 
 
@@ -61,11 +63,17 @@ class Profiled:
 
 
 def profile(
-    submission: Submission, line: SubmitLine, arm: str | None, record: str | None, debug: bool
+    submission: Submission,
+    line: SubmitLine,
+    arm: str | None,
+    record: str | None,
+    debug: bool,
+    limit_s: float = float("inf"),
 ) -> Profiled:
     """Runs and records the application; raises UserError if nothing of it would run here.
 
-    record: the id of the new record; None for one that is made here.
+    record: the id of the new record; None for one that is made here. limit_s: an application that
+    runs for longer is ended, and the exit code is 124.
     """
     master = _checked(submission, line)
     check_locale(places.state_home(), os.environ)
@@ -77,7 +85,8 @@ def profile(
         seen = replace(seen, launch=handed_over(seen.launch, line, state))
         head = _head(seen, submission, line, arm, debug)
         reading = jvm.command("topology", debug=debug)
-        return _Run(RecordWriter.create(directory, name, head), seen, reading).to_its_end()
+        run = _Run(RecordWriter.create(directory, name, head), seen, reading, limit_s)
+        return run.to_its_end()
 
 
 def application_name(line: SubmitLine, settings: dict[str, str]) -> str:
@@ -136,8 +145,11 @@ def _sustained_bandwidth(probes: Sequence[Probe], debug: bool) -> Measured[Bandw
 class _Run:
     """One application with its sampler, from start to end."""
 
-    def __init__(self, writer: RecordWriter, seen: Observed, reading: list[str]) -> None:
+    def __init__(
+        self, writer: RecordWriter, seen: Observed, reading: list[str], limit_s: float
+    ) -> None:
         self._writer = writer
+        self._limit_s, self._over_limit = limit_s, False
         self._launch = seen.launch
         self._reading = reading
         self._known = KnownMachine(writer.head.machine_settings)
@@ -165,12 +177,13 @@ class _Run:
                 with self._keeping():
                     self._end_sampler(sampler)
         state: State = "finished" if code == 0 else "failed"
-        state = "interrupted" if self._interrupted else state
+        state = "interrupted" if self._interrupted or self._over_limit else state
         with self._keeping():
             self._note_missing_event_log()
         self._writer.finish(state, code, wall_s)
         shown = 128 + self._interrupted if self._interrupted else code
         exit_code = 128 - shown if shown < 0 else shown
+        exit_code = OVER_LIMIT if self._over_limit and not self._interrupted else exit_code
         return Profiled(self._writer.directory, exit_code, state, self._writer.problem)
 
     @contextlib.contextmanager
@@ -194,11 +207,22 @@ class _Run:
         try:
             while not select.select([ended], [], [], _LOOK_S)[0]:
                 self._look(driver.pid, final=False)
+                self._keep_to_limit(driver)
                 if time.monotonic() > self._kill_at:
                     driver.kill()
         finally:
             os.close(ended)
         return driver.wait()
+
+    def _keep_to_limit(self, driver: subprocess.Popen[bytes]) -> None:
+        """Asks an application that has run for too long to end; some seconds later it is killed."""
+        if self._over_limit or self._writer.now_s() < self._limit_s:
+            return
+        self._over_limit = True
+        self._kill_at = min(self._kill_at, time.monotonic() + _GRACE_S)
+        what = f"the application was ended after {self._limit_s:g} s, its limit"
+        self._writer.warn(what, "give a longer --limit")
+        driver.terminate()
 
     def _look(self, driver_pid: int, *, final: bool) -> None:
         if self._event_log is not None:

@@ -11,6 +11,8 @@ from hearth.experiments.characterised import Characterised
 from hearth.experiments.compared import Compared
 from hearth.experiments.comparison import read_comparison
 from hearth.experiments.outcome import Outcome
+from hearth.experiments.tune import read_tune
+from hearth.experiments.tuned import tuned
 from hearth.experiments.verdict import compared
 from hearth.measure.record import LAST, find_record
 from hearth.model.documents import to_json
@@ -21,11 +23,12 @@ Document = dict[str, Any]
 
 @dataclass
 class Sources:
-    """The analyses of some runs, and the documents of a comparison and a characterisation."""
+    """The analyses of some runs, the documents of a comparison, a characterisation and a tune."""
 
     analyses: list[Analysis] = field(default_factory=list)
     comparison: Compared | None = None
     characterisation: Characterised | None = None
+    tune: Document | None = None
 
     def document(self) -> Document:
         """All of it, for machines: contract/report.schema.json."""
@@ -33,12 +36,13 @@ class Sources:
             "schema": "hearth/report/1",
             "comparison": to_json(self.comparison),
             "characterisation": to_json(self.characterisation),
+            "tune": self.tune,
             "runs": to_json(self.analyses),
         }
 
 
 def read_sources(names: list[str], state_home: Path) -> Sources:
-    """Reads each: a comparison's, characterisation's or record's id or directory, or an event log.
+    """Reads each: the id or directory of what hearth keeps, or an event log.
 
     In a comparison each arm is represented by its run with the median time. Raises UserError for a
     name that is none of these, and for a second comparison.
@@ -59,6 +63,10 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
             if sources.characterisation is not None:
                 raise UserError(f"'{name}' is a second characterisation: report one at a time")
             sources.characterisation = read_characterisation(state_home, directory)
+        elif directory is not None and (directory / "tune.json").is_file():
+            if sources.tune is not None:
+                raise UserError(f"'{name}' is a second tune: report one at a time")
+            sources.tune = tuned(read_tune(directory))
         elif directory is not None and (directory / "record.json").is_file():
             sources.analyses.append(analyse(directory))
         elif named_here and Path(name).exists():
@@ -72,7 +80,7 @@ def _directory(name: str, state_home: Path) -> Path | None:
     """Of what hearth keeps; `last` is never a file or directory that happens to have this name."""
     if name == "last":
         return find_record(state_home, name).directory
-    folders = ("comparisons", "characterisations", "records")
+    folders = ("comparisons", "characterisations", "tunes", "records")
     for place in (Path(name), *(state_home / folder / name for folder in folders)):
         if place.is_dir():
             return place

@@ -1,12 +1,16 @@
 """What is tuned: configurations of executors, and the machine that they run on."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids
 
 _GB = 1 << 30
+JAVA_OPTIONS = "spark.executor.extraJavaOptions"
+#: Where one JVM is driver and executor.
+DRIVERS_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 
 @dataclass(frozen=True, order=True)
@@ -29,6 +33,59 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Configuration:
+    """One way to run an application on this machine.
+
+    master: `local-numa` for what the plan says. executors: 0 where one JVM is driver and executor;
+    heap_mb is then the driver's. binding: none, or what an executor is bound to: CPUs (on a machine
+    of one node), node, package, machine. collector: ParallelGC, G1GC, or what the user fixed.
+    varied: values of `--vary`. java: the JVM's flag for the collector; empty where none is to be
+    set.
+    """
+
+    master: str
+    executors: int
+    cores: int
+    heap_mb: int
+    binding: str
+    collector: str
+    varied: dict[str, str] = field(default_factory=dict)
+    java: str = ""
+
+    def conf(self, users: Mapping[str, str]) -> dict[str, str]:
+        """The settings that it needs over the user's own: what is varied, and the JVM's flag."""
+        key = JAVA_OPTIONS if self.executors else DRIVERS_JAVA_OPTIONS
+        flags = " ".join(filter(None, [users.get(key), self.java]))
+        return {**self.varied, **({key: flags} if self.java else {})}
+
+    @property
+    def slots(self) -> int:
+        """Task slots of all executors."""
+        return max(self.executors, 1) * self.cores
+
+    @property
+    def cell(self) -> Cell:
+        """What the mechanism knows of it."""
+        return Cell(max(self.executors, 1), self.cores, self.heap_mb / 1024)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What it does not know."""
+        kind = "executors" if self.executors else "one JVM"
+        values = (f"{key}={value}" for key, value in sorted(self.varied.items()))
+        return (kind, self.binding, self.collector, *values)
+
+    @property
+    def shown(self) -> str:
+        """As progress and tables name it: `4x2 G1GC unbound`, `one JVM x 8 ParallelGC`."""
+        size = f"{self.executors}x{self.cores}" if self.executors else f"one JVM x {self.cores}"
+        size = size if self.master.startswith("local-numa") else self.master
+        bound = " unbound" if self.executors and self.binding == "none" else ""
+        values = [f"{key.removeprefix('spark.')}={value}" for key, value in self.varied.items()]
+        return " ".join([f"{size} {self.collector}{bound}", *values])
+
+
+@dataclass(frozen=True)
 class Machine:
     """What the model knows of a machine: hardware threads, cores, memory in GB."""
 
@@ -45,3 +102,12 @@ class Machine:
         if not cores or not threads:
             raise UserError("--machine: no CPU in it: give a machine with cores")
         return Machine(threads, cores, memory)
+
+    @staticmethod
+    def allowed(topology: dict[str, Any]) -> "Machine":
+        """The part of it that this process may use."""
+        cpus = set(parse_ids(topology["allowed"]["cpus"]))
+        nodes = set(parse_ids(topology["allowed"]["nodes"]))
+        memory = sum(n["memory_bytes"] for n in topology["nodes"] if n["id"] in nodes) / _GB
+        cores = sum(not cpus.isdisjoint(parse_ids(core["cpus"])) for core in topology["cores"])
+        return Machine(len(cpus), max(cores, 1), memory)

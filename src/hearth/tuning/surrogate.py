@@ -29,15 +29,24 @@ _OF_CONFIGURATION = 0.05
 _OF_CELL = 0.03
 #: Of the logarithm of a workload's size: nothing is known of it.
 _SIZE = 3.0
+#: What a choice that the mechanism does not know (collector, binding) is worth, on all
+#: configurations alike, and how much of the unexplained stays alike where one choice differs.
+_OF_CHOICE = 0.06
+_STILL_ALIKE = 0.6
 
 
 @dataclass(frozen=True)
 class Known:
-    """Configurations of one workload and machine, with the logarithm of seconds where measured."""
+    """Configurations of one workload and machine, with the logarithm of seconds where measured.
+
+    choices: of each configuration what the mechanism does not know, such as (G1GC, node); empty
+    where there is none.
+    """
 
     machine: Machine
     cells: tuple[Cell, ...]
     log_seconds: Array | None = None
+    choices: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,8 @@ class Belief:
         mean: Array = imagined.mean(axis=0)
         by_mechanism: Array = np.cov(imagined.T)
         near, equal = _likeness(all_known)
+        same_choices, share = _choices_alike(all_known)
+        near, equal = near * _STILL_ALIKE**share, equal * (share == 0)
         seen = [one.log_seconds for one in related if one.log_seconds is not None]
         values = np.concatenate(seen) if seen else np.zeros(0)
         number = len(target.cells)
@@ -77,6 +88,7 @@ class Belief:
             between = np.where(same, 1.0, alike)
             for unexplained in _UNEXPLAINED:
                 shared = by_mechanism + unexplained**2 * near + _OF_CONFIGURATION**2 * equal
+                shared = shared + _OF_CHOICE**2 * same_choices
                 whole = between * shared + _SIZE**2 * same + _OF_CELL**2 * np.eye(len(task))
                 at = np.arange(number, len(task))
                 before, after, _ = _conditioned(mean, whole, at, values, self._noise)
@@ -119,6 +131,17 @@ def _likeness(all_known: Sequence[Known]) -> tuple[Array, Array]:
     machine = cores[:, None] == cores
     equal: NDArray[np.bool_] = machine & (apart[:, :] < 1e-9)
     return np.exp(-apart / (2 * _LENGTH**2)), equal.astype(float)
+
+
+def _choices_alike(all_known: Sequence[Known]) -> tuple[Array, Array]:
+    """Of each two configurations: how many choices are the same, and how many differ."""
+    rows = [row for one in all_known for row in one.choices or [()] * len(one.cells)]
+    most = max(map(len, rows), default=0)
+    places = np.array([[*row, *[""] * (most - len(row))] for row in rows], dtype=str)
+    places = places.reshape(len(rows), most)
+    same = (places[:, None] == places) & (places[:, None] != "")
+    differ = (places[:, None] != places).sum(axis=-1)
+    return same.sum(axis=-1).astype(float), differ.astype(float)
 
 
 def _conditioned(

@@ -22,7 +22,7 @@ from hearth.workloads.checks.registry import check
 from hearth.workloads.shapes import JobResult
 
 #: What `hearth submit --workload` calls the families of jobs.
-_WORKLOADS = {"core": "etl", "ml": "ml", "graph": "graph", "sql": "sql", "streaming": "etl"}
+KINDS = {"core": "etl", "ml": "ml", "graph": "graph", "sql": "sql", "streaming": "etl"}
 _LAST_LINES = 15
 
 
@@ -153,7 +153,7 @@ def _program(request: Request) -> list[str]:
     if not request.master.startswith("local-numa"):
         plain = [str(places.spark_home() / "bin" / "spark-submit")]
         return [*(request.program or plain), *master]
-    workload = ["--workload", _WORKLOADS[request.job.family]]
+    workload = ["--workload", KINDS[request.job.family]]
     size = ["--input", f"{request.data_bytes}b"] if request.data_bytes else []
     said = [*workload, *size] if request.hinted else []
     submit = [sys.executable, "-m", "hearth", "submit"]

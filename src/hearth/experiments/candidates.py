@@ -1,0 +1,263 @@
+"""The configurations that a tune may try: what fits this machine, by the planner, in one batch.
+
+Executors x cores, collector, binding where the machine has several nodes, and what `--vary` names;
+memory is the planner's for each. Hardware threads per core follow from the task slots: those of all
+executors are from a quarter of the CPUs to all. What the user fixed stays.
+"""
+
+import itertools
+import re
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hearth.experiments.questions import steps
+from hearth.launch.compose import fixed_by_master
+from hearth.model.errors import UserError
+from hearth.model.ids import parse_ids
+from hearth.model.sizes import parse_mb
+from hearth.planner.plans import plans
+from hearth.planner.request import plan_request
+from hearth.tuning.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS, Configuration
+
+Document = dict[str, Any]
+COLLECTORS = {"ParallelGC": "-XX:+UseParallelGC", "G1GC": "-XX:+UseG1GC"}
+_CHOSEN = re.compile(r"-XX:\+Use(\w+GC)\b")
+#: More are neither planned in a moment nor held in a model.
+MOST = 600
+#: A configuration that leaves more of the CPUs idle loses by its size alone.
+_LEAST_SHARE_OF_CPUS = 4
+#: The JVM's own choice on a machine of two CPUs and 2 GB or more (HotSpot ergonomics).
+_JVMS_COLLECTOR, _SPARKS_HEAP = "G1GC", "1g"
+_FIXING = ("executors", "cores", "memory", "unbound", "docker", "hosts")
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A configuration that does not fit, and why."""
+
+    shown: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Space:
+    """What may be tried. proposal, current: indices. fixed: what the user fixed, for people."""
+
+    configurations: list[Configuration]
+    proposal: int
+    current: int
+    refused: list[Refused]
+    fixed: list[str]
+
+
+def parse_vary(words: Sequence[str], settings: Mapping[str, str]) -> dict[str, list[str]]:
+    """The values of each `spark.key=a,b,c`; raises UserError for what is none, or is fixed too."""
+    found: dict[str, list[str]] = {}
+    for word in words:
+        key, equals, text = word.partition("=")
+        values = list(dict.fromkeys(value.strip() for value in text.split(",") if value.strip()))
+        if not equals or not key.startswith("spark.") or not values:
+            raise UserError(f"--vary: '{word}' is not spark.key=a,b,c: give a key and its values")
+        if key in found:
+            raise UserError(f"--vary: {key} is given twice: give all its values in one")
+        if key in settings:
+            raise UserError(
+                f"--vary: {key} is fixed to '{settings[key]}' as well: leave one of them out"
+            )
+        found[key] = values
+    return found
+
+
+def space(
+    options: Namespace,
+    settings: Mapping[str, str],
+    master: str | None,
+    vary: Mapping[str, Sequence[str]],
+    topology: Document,
+) -> Space:
+    """The space of an application; raises UserError where not even the plan fits.
+
+    options: of `add_submit_arguments`, with python and debug. settings, master: the user's own.
+    """
+    builder = _Builder(options, settings, master, topology)
+    asked = [Configuration(builder.plans_master, 0, 0, 0, "none", "")]
+    asked += builder.sized(vary)
+    asked += builder.unsized(vary)
+    if len(asked) > MOST:
+        raise UserError(
+            f"--vary: {len(asked)} configurations are more than {MOST}: give fewer keys or values"
+        )
+    answers = plans([builder.request(one) for one in asked], options.debug)
+    if isinstance(answers[0], UserError):
+        raise answers[0]
+    found, refused = [builder.planned(asked[0], answers[0])], []
+    for one, answer in zip(asked[1:], answers[1:], strict=True):
+        if isinstance(answer, UserError):
+            refused.append(Refused(one.shown, str(answer)))
+        elif one.executors or answer["mode"] == "native":
+            found.append(builder.planned(one, answer))
+    found = list(_once([*found, *builder.unbound(found)]))
+    current = builder.current()
+    if current is not None:
+        found.append(current)
+    at = 0 if current is None else len(found) - 1
+    return Space(found, 0, at, refused, builder.fixed)
+
+
+def _once(configurations: Iterable[Configuration]) -> Iterator[Configuration]:
+    """Without those that are the same as an earlier one."""
+    seen = set()
+    for one in configurations:
+        key = (one.executors, one.cores, one.choices)
+        if key not in seen:
+            seen.add(key)
+            yield one
+
+
+class _Builder:
+    """What the user fixed, and the machine."""
+
+    def __init__(
+        self,
+        options: Namespace,
+        settings: Mapping[str, str],
+        master: str | None,
+        topology: Document,
+    ) -> None:
+        self.options, self.settings, self.master = options, settings, master
+        self.numa = master is not None and master.startswith("local-numa")
+        self.plans_master = master if master is not None and self.numa else "local-numa"
+        by_master = fixed_by_master(self.plans_master)
+        self.executors = options.executors or by_master[0]
+        self.cores = options.cores or by_master[1]
+        self.cpus = set(parse_ids(topology["allowed"]["cpus"]))
+        nodes = set(parse_ids(topology["allowed"]["nodes"]))
+        self.nodes = [node for node in topology["nodes"] if node["id"] in nodes]
+        self.packages = [set(parse_ids(package["cpus"])) for package in topology["packages"]]
+        self.free_binding = (
+            len(self.nodes) > 1
+            and not options.unbound
+            and not options.docker
+            and "spark.hearth.binding" not in settings
+        )
+
+    @property
+    def fixed(self) -> list[str]:
+        """What the user fixed of the space."""
+        values = {"executors": self.executors, "cores": self.cores, "memory": self.options.memory}
+        found = [f"{name} {value}" for name, value in values.items() if value is not None]
+        found += [f"--{name}" for name in ("unbound", "docker") if getattr(self.options, name)]
+        keys = (JAVA_OPTIONS, DRIVERS_JAVA_OPTIONS)
+        return [*found, *(c for key in keys if (c := self._collector_of(key)) is not None)]
+
+    def sized(self, vary: Mapping[str, Sequence[str]]) -> list[Configuration]:
+        """Executors x cores that are worth a plan, each with its collectors and varied values."""
+        number = len(self.cpus)
+        executors = steps(number) if self.executors is None else [self.executors]
+        cores = steps(number) if self.cores is None else [self.cores]
+        both = self.executors is not None and self.cores is not None
+        cells = [
+            (n, c)
+            for n in executors
+            for c in cores
+            if both or (number <= n * c * _LEAST_SHARE_OF_CPUS and n * c <= number)
+        ]
+        return [
+            Configuration(f"local-numa[{n}x{c}]", n, c, 0, "", collector, values, java)
+            for n, c in cells
+            for collector, java in self._collectors(JAVA_OPTIONS)
+            for values in _combinations(vary)
+        ]
+
+    def unsized(self, vary: Mapping[str, Sequence[str]]) -> list[Configuration]:
+        """What the plan says, with each collector and varied value: it may be one JVM."""
+        if self.executors is not None or self.cores is not None:
+            return []
+        collectors = self._collectors(DRIVERS_JAVA_OPTIONS)
+        return [
+            Configuration(self.plans_master, 0, 0, 0, "none", collector, values, java)
+            for collector, java in collectors
+            for values in _combinations(vary)
+        ]
+
+    def unbound(self, found: Sequence[Configuration]) -> list[Configuration]:
+        """The same executors left to the kernel, where the machine has several nodes."""
+        bound = [one for one in found if one.executors and one.binding != "none"]
+        return [replace(one, binding="none") for one in bound if self.free_binding]
+
+    def current(self) -> Configuration | None:
+        """The user's own configuration as typed; None where that is the plan."""
+        if self.numa or any(getattr(self.options, name, None) for name in _FIXING):
+            return None
+        master = self.master or "local[*]"
+        cores = re.fullmatch(r"local(?:\[(\*|\d+)(?:,\d+)?\])?", master)
+        if cores is None:
+            raise UserError(
+                f"--master: '{master}' is not this machine alone: leave it out, or give local[N]"
+            )
+        number = len(self.cpus) if cores[1] == "*" else int(cores[1] or 1)
+        heap_mb = parse_mb(
+            self.settings.get("spark.driver.memory", _SPARKS_HEAP), "spark.driver.memory"
+        )
+        collector = self._collector_of(DRIVERS_JAVA_OPTIONS) or _JVMS_COLLECTOR
+        return Configuration(master, 0, number, heap_mb, "none", collector)
+
+    def request(self, one: Configuration) -> Document:
+        asked = {
+            **vars(self.options),
+            "executors": one.executors or self.executors,
+            "cores": one.cores or self.cores,
+        }
+        conf = {**self.settings, **one.varied}
+        if one.java:  # which of the two keys counts follows from the plan
+            for key in (JAVA_OPTIONS, DRIVERS_JAVA_OPTIONS):
+                if self._collector_of(key) is None:
+                    conf[key] = " ".join(filter(None, [conf.get(key), one.java]))
+        conf.pop("spark.master", None)
+        return plan_request(Namespace(**asked), conf, None)
+
+    def planned(self, one: Configuration, plan: Document) -> Configuration:
+        """The configuration with what the plan says of it."""
+        native, first = plan["mode"] == "native", plan["executors"][0]
+        flags = " ".join(e for e in first["java_options"])
+        chosen = _CHOSEN.search(flags)
+        return replace(
+            one,
+            executors=0 if native else len(plan["executors"]),
+            cores=first["task_slots"],
+            heap_mb=plan["driver"]["heap_mb"] if native else min(
+                executor["heap_mb"] for executor in plan["executors"]
+            ),
+            binding="none" if native or self._is_unbound() else self._binding(plan),
+            collector=chosen[1] if chosen else one.collector or _JVMS_COLLECTOR,
+        )  # fmt: skip
+
+    def _is_unbound(self) -> bool:
+        off = self.settings.get("spark.hearth.binding", "").strip().lower() == "off"
+        return bool(self.options.unbound) or off
+
+    def _binding(self, plan: Document) -> str:
+        """The widest place of an executor."""
+        if len(self.nodes) < 2:
+            return "CPUs"
+        if all(len(parse_ids(one["memory_nodes"])) == 1 for one in plan["executors"]):
+            return "node"
+        cpus = [set(parse_ids(one["cpus"])) for one in plan["executors"]]
+        inside = all(any(of <= package for package in self.packages) for of in cpus)
+        return "package" if inside else "machine"
+
+    def _collectors(self, key: str) -> list[tuple[str, str]]:
+        """The collectors to try with their flags; the user's alone where one is fixed."""
+        chosen = self._collector_of(key)
+        return list(COLLECTORS.items()) if chosen is None else [(chosen, "")]
+
+    def _collector_of(self, key: str) -> str | None:
+        match = _CHOSEN.search(self.settings.get(key, ""))
+        return match[1] if match else None
+
+
+def _combinations(vary: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+    values = itertools.product(*([(key, value) for value in of] for key, of in vary.items()))
+    return [dict(pairs) for pairs in values]

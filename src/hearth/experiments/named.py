@@ -1,0 +1,72 @@
+"""What a command line names: one of hearth's workloads, a suite of them, or the user's application.
+
+A workload's name may be followed by its parameters and the command's own options.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hearth.experiments.subjects import Application, Subject
+from hearth.launch.arguments import SubmitLine
+from hearth.model.errors import UserError
+
+if TYPE_CHECKING:
+    from hearth.workloads.catalogue import Catalogue, Job
+
+
+def with_options_behind(line: SubmitLine, known: Mapping[str, bool]) -> SubmitLine:
+    """The line of a workload with the command's own options, by whether they take a value."""
+    if not line.application or is_application(line.application[0]):
+        return line
+    own: list[str] = []
+    left: list[str] = []
+    rest = iter(line.application[1:])
+    for word in rest:
+        takes_value = known.get(word.partition("=")[0])
+        (left if takes_value is None else own).append(word)
+        if takes_value and "=" not in word:
+            own += [value for value in [next(rest, None)] if value is not None]
+    return replace(line, hearth=[*line.hearth, *own], application=[line.application[0], *left])
+
+
+def is_application(name: str) -> bool:
+    """Whether it names a file, existing or not: no suite or workload has such a name."""
+    return Path(name).is_file() or "." in name or "/" in name
+
+
+def subjects(line: SubmitLine) -> list[tuple[Subject, "Job | None"]]:
+    """The application, or the workloads of a suite, or the named workload."""
+    from hearth.workloads import catalogue, suites
+
+    name, rest = line.application[0], line.application[1:]
+    if is_application(name):
+        return [(Application(line), None)]
+    offer = catalogue.load()
+    if name in suites.NAMES:
+        entries = suites.suite(name, offer)
+    else:
+        entries = [suites.Entry(offer.job(name))]
+    return [_workload(line, offer, entry.job, entry.parameters, rest) for entry in entries]
+
+
+def _workload(
+    line: SubmitLine, offer: "Catalogue", job: "Job", fixed: dict[str, str], rest: list[str]
+) -> tuple[Subject, "Job"]:
+    from hearth.experiments.workload import Workload
+    from hearth.model.sizes import parse_bytes
+    from hearth.workloads import cases
+    from hearth.workloads.parameters import pairs
+
+    if line.options and any(o.name != "--conf" for o in line.options):
+        names = ", ".join(o.name for o in line.options if o.name != "--conf")
+        raise UserError(f"{names}: of spark-submit's options a workload takes only --conf")
+    parameters = {**fixed, **pairs(rest)}
+    size = parameters.pop("size", None)
+    conf = dict((o.value or "").partition("=")[::2] for o in line.options)
+    case = cases.Case(
+        job, parameters, None if size is None else parse_bytes(size, "--size"), conf=conf
+    )
+    cases.check(case, "local-numa")
+    return Workload(offer, case), job

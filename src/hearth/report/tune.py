@@ -1,0 +1,143 @@
+"""A tune in the terminal: its trials, the best configuration, what it gains and why."""
+
+from typing import Any
+
+from hearth.model.durations import show_seconds
+from hearth.report.terminal import Screen, table
+
+Document = dict[str, Any]
+_ROLES = {"proposal": "the plan", "current": "as typed", "search": "", "repeat": "again"}
+_FORECASTS = 5
+
+
+def show_tune(document: Document, screen: Screen) -> list[str]:
+    """The trials as a table, then the best in one sentence, then why, doubts and the rest."""
+    unit = _unit(document)
+    head = ["trial", "configuration", "why tried", unit, "expected", "GC share", "CPU use", ""]
+    rows = [_row(trial, document) for trial in document["trials"]]
+    title = f"Tune of {document['application']}, {document['id']}"
+    lines = [screen.title(title), "", *table(screen, head, rows, f"trial {unit}")]
+    texts = [f"warning: {text}." for text in document["warnings"]]
+    texts += _best(document)
+    texts += _front(document)
+    lines += ["", *(screen.paragraph(text, "  ", "    ") for text in texts)]
+    lines += _untried(document, screen)
+    notes = [screen.paragraph(screen.paint(text, "dim"), "  ") for text in _notes(document)]
+    return [*lines, "", *notes]
+
+
+def sentence(document: Document) -> str:
+    """The best configuration, and what it is expected to save."""
+    best = document["best"]
+    if "absent" in best:
+        return f"There is no best configuration: {best['absent']}."
+    name = best["configuration"]["shown"]
+    saving = best["saving"]
+    if "absent" in saving:
+        return f"Best of those tried: {name}; {saving['absent']}."
+    low, high = saving["low"], saving["high"]
+    sure = "" if low > 0 else ", so the gain is not certain"
+    return (
+        f"Best of those tried: {name}; expected to save {saving['value']:.0%} of the "
+        f"{_what(document)} of your own configuration ({best['confidence']:.0%} interval "
+        f"{low:.0%} to {high:.0%}{sure})."
+    )
+
+
+def _unit(document: Document) -> str:
+    return {"time": "seconds", "core-seconds": "core-s", "throughput": "per-hour"}[
+        document["settings"]["objective"]
+    ]
+
+
+def _what(document: Document) -> str:
+    return "core-seconds" if document["settings"]["objective"] == "core-seconds" else "time"
+
+
+def _value(value: float, document: Document) -> str:
+    if document["settings"]["objective"] == "throughput":
+        return f"{3600 / value:.1f}"
+    return f"{value:.2f}"
+
+
+def _row(trial: Document, document: Document) -> list[str]:
+    measures, expected = trial["measures"], trial["expected"]
+    value = "-" if trial["value"] is None else _value(trial["value"], document)
+    range_ = "-"
+    if expected is not None:
+        ends = sorted((expected[0], expected[2]), reverse=_unit(document) == "per-hour")
+        range_ = " to ".join(_value(end, document) for end in ends)
+    note = trial["why"] if trial["why"] not in (None, "best", "unexplained") else ""
+    if trial["stopped_s"] is not None:
+        note = f"stopped after {show_seconds(trial['stopped_s'])}: beyond hope"
+    if trial["failure"] is not None:
+        note = f"failed: {trial['failure']}"
+    return [
+        str(trial["number"]),
+        trial["configuration"]["shown"],
+        _ROLES[trial["role"]],
+        value,
+        range_,
+        _share(measures.get("gc_share")),
+        _share(measures.get("cpu_use")),
+        note,
+    ]
+
+
+def _share(value: Any) -> str:
+    return f"{value:.0%}" if isinstance(value, int | float) else "-"
+
+
+def _best(document: Document) -> list[str]:
+    best = document["best"]
+    if "absent" in best:
+        return [sentence(document)]
+    return [sentence(document), *(f"- {why}" for why in best["why"])]
+
+
+def _front(document: Document) -> list[str]:
+    """The trials that no other beats in both time and core-seconds."""
+    front = sorted(
+        (trial["seconds"], trial["seconds"] * trial["configuration"]["slots"],
+         trial["configuration"]["shown"])
+        for trial in document["trials"] if trial["pareto"]
+    )  # fmt: skip
+    if len(front) < 2:
+        return []
+    shown = "; ".join(f"{name}: {time:.2f} s, {cost:.1f} core-s" for time, cost, name in front)
+    return [f"Between time and core-seconds none beats these in both: {shown}."]
+
+
+def _untried(document: Document, screen: Screen) -> list[str]:
+    left = [one for one in document["forecasts"] if not one["tried"]][:_FORECASTS]
+    if not left:
+        return []
+    rows = [
+        [one["configuration"], _value(one["value"], document),
+         f"{_value(one['low'], document)} to {_value(one['high'], document)}"]
+        for one in left
+    ]  # fmt: skip
+    head = ["the best of those not tried", "forecast", "interval"]
+    return ["", *table(screen, head, rows, "forecast")]
+
+
+def _notes(document: Document) -> list[str]:
+    settings, space = document["settings"], document["space"]
+    fixed = f"; fixed by you: {', '.join(space['fixed'])}" if space["fixed"] else ""
+    known = space["known_before"]
+    texts = [
+        f"{len(document['trials'])} of at most {settings['budget']} trials among "
+        f"{space['configurations']} configurations{fixed}; {len(space['refused'])} more do not fit "
+        f"this machine; {known} earlier tune{'' if known == 1 else 's'} known before. "
+        f"Timed: {document['timed']}."
+    ]
+    if document["stopped"] is not None:
+        texts.append(f"Stopped: {document['stopped']}.")
+    scatter = document["scatter"]
+    if "share" in scatter:
+        texts.append(f"Repeated runs scattered by {scatter['share']:.1%} (standard deviation).")
+    else:
+        texts.append(
+            f"Scatter of repeated runs: {scatter['absent']}, 5 % is assumed in the intervals."
+        )
+    return texts

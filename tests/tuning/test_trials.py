@@ -1,0 +1,498 @@
+"""`hearth tune APP`: which trials are made and what is kept, on runs that end at once."""
+
+import json
+import math
+import multiprocessing
+import os
+import signal
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hearth.experiments import candidates, tune
+from hearth.experiments.arms import Arm
+from hearth.experiments.candidates import Space, parse_vary
+from hearth.experiments.following import Following
+from hearth.experiments.kept import list_experiments
+from hearth.experiments.outcome import Outcome, Turn
+from hearth.experiments.tune import Tune, TuneSettings, read_tune
+from hearth.experiments.tuned import tuned, winner
+from hearth.launch.choices import keep_tuned
+from hearth.measure.record import RecordWriter
+from hearth.measure.shapes import Launched
+from hearth.model.errors import UserError
+from hearth.report.sources import read_sources
+from hearth.report.terminal import Screen
+from hearth.report.tune import show_tune
+from hearth.tuning.space import Configuration, Machine
+from support import Command
+from test_contract import validate
+
+MACHINE = Machine(threads=32, cores=16, memory_gb=128)
+TOPOLOGY = {
+    "allowed": {"cpus": "0-31", "nodes": "0-1"},
+    "cpus": "0-31",
+    "cores": [{"cpus": f"{at},{at + 16}"} for at in range(16)],
+    "packages": [{"cpus": "0-15"}, {"cpus": "16-31"}],
+    "nodes": [{"id": at, "memory_bytes": 64 << 30} for at in range(2)],
+}
+#: The plan first, the user's own last.
+WAYS = [
+    Configuration("local-numa", 4, 8, 24_000, "node", "ParallelGC"),
+    *(
+        Configuration(f"local-numa[{n}x{c}]", n, c, 96_000 // n, "node", collector)
+        for n in (1, 2, 4, 8, 16)
+        for c in (2, 4, 8, 16, 32)
+        for collector in ("ParallelGC", "G1GC")
+        if 8 <= n * c <= 32 and (n, c, collector) != (4, 8, "ParallelGC")
+    ),
+    Configuration("local[*]", 0, 32, 1024, "none", "G1GC"),
+]
+CURRENT = len(WAYS) - 1
+SPACE = Space(WAYS, 0, CURRENT, [], [])
+BOTH = Space(WAYS[:-1], 0, 0, [], [])
+SETTINGS = TuneSettings("time", budget=8, limit_s=3600.0, runs=100)
+#: The seconds of a configuration, by its name.
+Times = Callable[[str], float]
+
+
+def shape(best: tuple[int, int], own: float = 2.0) -> Times:
+    """The farther from the best, the slower; your own takes `own` times as long as the best."""
+
+    def seconds(name: str) -> float:
+        if name.startswith("local[*]"):
+            return 100.0 * own
+        n, c = map(int, name.split()[0].split("x"))
+        away = math.log2(n / best[0]) ** 2 + math.log2(c / best[1]) ** 2
+        return 100.0 * math.exp(0.1 * away) * (1.05 if "G1GC" in name else 1.0)
+
+    return seconds
+
+
+class Quick:
+    """A subject whose runs are over at once, on record, each in the time that it is given."""
+
+    name, timed = "quick.py", "the application, from start to end"
+
+    def __init__(
+        self,
+        times: Times,
+        failing: Mapping[str, str] = {},
+        noise: float = 0.0,
+        ends_at: int | None = None,
+        ends_by: Callable[[], None] = lambda: None,
+        seed: int = 0,
+    ) -> None:
+        self.times, self.failing, self.noise = times, failing, noise
+        self.ends_at, self.ends_by = ends_at, ends_by
+        self.arms: list[Arm] = []
+        self.draw = np.random.default_rng(seed)
+
+    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
+        if len(self.arms) == self.ends_at:
+            self.ends_by()
+        self.arms.append(arm)
+        seconds = self.times(arm.name) * math.exp(self.noise * self.draw.standard_normal())
+        failed = next((why for name, why in self.failing.items() if name in arm.name), None)
+        stopped = arm.limit_s is not None and seconds > arm.limit_s
+        seconds = min(seconds, arm.limit_s or seconds)
+        writer = RecordWriter.create(record, "quick", Launched(master="x"))
+        writer.finish("finished", 124 if stopped else 0, seconds)
+        if failed or stopped:
+            return Outcome(turn, failure=failed or "ended with 124", record=record.name)
+        return Outcome(turn, seconds=seconds, record=record.name)
+
+
+def begin(state: Path, space: Space = SPACE, settings: TuneSettings = SETTINGS) -> Tune:
+    words = ["quick.py", "--date", "today"]
+    return Tune.begin(state, Quick(shape((4, 4))), space, settings, words, MACHINE, "here")
+
+
+def made(
+    state: Path, subject: Quick, space: Space = SPACE, settings: TuneSettings = SETTINGS
+) -> dict[str, Any]:
+    """The document of a whole tune."""
+    kept = begin(state, space, settings)
+    tune.run(kept, subject, {}, Following())
+    return tuned(read_tune(kept.directory))
+
+
+def shown(document: dict[str, Any]) -> list[str]:
+    return [trial["configuration"]["shown"] for trial in document["trials"]]
+
+
+def test_the_plan_and_your_own_configuration_are_measured_first(tmp_path: Path) -> None:
+    document = made(tmp_path, Quick(shape((8, 2))))
+    assert [trial["role"] for trial in document["trials"][:3]] == ["proposal", "current", "search"]
+    assert shown(document)[:2] == ["4x8 ParallelGC", "local[*] G1GC"]
+    assert "expected" in document["trials"][2] and document["trials"][0]["expected"] is None
+
+
+def test_it_ends_near_the_best_and_says_what_that_saves(tmp_path: Path) -> None:
+    times = shape((8, 2), own=1.6)
+    document = made(tmp_path, Quick(times))
+    best = document["best"]
+    fastest = min(times(way.shown) for way in WAYS)
+    assert times(best["configuration"]["shown"]) <= 1.05 * fastest
+    saving = best["saving"]
+    assert saving["low"] < 1 - times(best["configuration"]["shown"]) / 160 < saving["high"]
+    assert not best["is_current"]
+
+
+def test_the_last_trials_repeat_the_best_and_your_own(tmp_path: Path) -> None:
+    document = made(tmp_path, Quick(shape((8, 2))))
+    repeats = [trial for trial in document["trials"] if trial["role"] == "repeat"]
+    names = [trial["configuration"]["shown"] for trial in repeats]
+    assert len(document["trials"]) <= 8
+    assert "local[*] G1GC" in names and len(repeats) >= 2
+    assert document["scatter"]["share"] == pytest.approx(0, abs=1e-6)
+
+
+def test_it_stops_when_a_further_trial_is_not_worth_its_time(tmp_path: Path) -> None:
+    once = made(tmp_path / "once", Quick(shape((4, 8))), settings=TuneSettings("time", 30, 3600, 1))
+    often = made(
+        tmp_path / "often", Quick(shape((4, 8))), settings=TuneSettings("time", 30, 3600, 10_000)
+    )
+    assert len(once["trials"]) < len(often["trials"])
+    assert "which over 1 runs is less than the trial takes" in once["stopped"]
+
+
+def test_a_trial_beyond_hope_is_stopped_early_and_counted(tmp_path: Path) -> None:
+    def times(name: str) -> float:
+        return 50.0 if name.startswith(("4x8 P", "local[*]")) else 400.0
+
+    subject = Quick(times)
+    document = made(tmp_path, subject)
+    searched = [trial for trial in document["trials"] if trial["role"] == "search"]
+    assert searched
+    assert all(trial["stopped_s"] == pytest.approx(75) for trial in searched)
+    assert all(arm.limit_s == 3600 for arm in subject.arms[:2]), "your own is measured to its end"
+    assert "stopped after 1:15 min: beyond hope" in "\n".join(show_tune(document, Screen(160)))
+    assert document["best"]["configuration"]["shown"] in ("4x8 ParallelGC", "local[*] G1GC")
+
+
+def test_a_failed_trial_is_information_and_not_an_end(tmp_path: Path) -> None:
+    failing = {"8x2 ParallelGC": "ended with 1: java.lang.OutOfMemoryError: Java heap space"}
+    subject = Quick(shape((8, 2)), failing)
+    document = made(tmp_path, subject, settings=TuneSettings("time", 12, 3600, 1000))
+    failed = [trial for trial in document["trials"] if trial["failure"]]
+    assert len(failed) == 1
+    per_slot = 96_000 / 8 / 2
+    later = document["trials"][failed[0]["number"] :]
+    assert all(
+        trial["configuration"]["heap_mb"] / trial["configuration"]["cores"] > per_slot
+        for trial in later
+        if trial["role"] == "search"
+    ), "what has as little memory for each task is not tried"
+    assert document["best"]["configuration"]["shown"] != "8x2 ParallelGC"
+
+
+def test_a_proposal_that_fails_leaves_your_own_to_be_measured(tmp_path: Path) -> None:
+    document = made(
+        tmp_path, Quick(shape((8, 2)), {"4x8 ParallelGC": "ended with 1: executor lost"})
+    )
+    assert document["trials"][0]["failure"] == "ended with 1: executor lost"
+    assert document["trials"][1]["seconds"] is not None
+    assert len(document["trials"]) > 3
+
+
+@pytest.mark.parametrize(("space", "runs"), [(SPACE, 2), (BOTH, 1)], ids=["two ways", "one way"])
+def test_an_application_that_fails_from_the_first_is_an_error(
+    tmp_path: Path, space: Space, runs: int
+) -> None:
+    subject = Quick(shape((8, 2)), {"": "ended with 1: FileNotFoundError: 'data.csv'"})
+    with pytest.raises(UserError, match="nothing to tune: ended with 1: FileNotFoundError") as said:
+        made(tmp_path, subject, space)
+    assert len(subject.arms) == runs
+    assert "\n" not in str(said.value)
+
+
+def test_one_that_never_ends_is_ended_by_the_limit(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="was not over after 20 s: give a longer --limit"):
+        made(tmp_path, Quick(shape((8, 2))), settings=TuneSettings("time", 8, 20.0, 100))
+
+
+def test_where_runs_scatter_too_much_nothing_is_kept_and_it_is_said(tmp_path: Path) -> None:
+    kept = begin(tmp_path)
+    tune.run(kept, Quick(shape((8, 2), own=1.3), noise=0.9, seed=3), {}, Following())
+    document = tuned(kept)
+    assert document["scatter"]["share"] > 0.3
+    assert winner(kept) is None
+    assert any("chance decides" in text for text in document["warnings"])
+    calm = begin(tmp_path)
+    tune.run(calm, Quick(shape((8, 2))), {}, Following())
+    assert winner(calm) is not None and not tuned(calm)["warnings"]
+
+
+def killed_in_a_trial(state: Path) -> None:
+    subject = Quick(shape((8, 2)), ends_at=3, ends_by=lambda: os.kill(os.getpid(), signal.SIGKILL))
+    tune.run(begin(state), subject, {}, Following())
+
+
+def test_after_kill_9_no_finished_trial_is_lost_or_made_again(tmp_path: Path) -> None:
+    process = multiprocessing.get_context("fork").Process(
+        target=killed_in_a_trial, args=(tmp_path,)
+    )
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    (directory,) = (tmp_path / "tunes").iterdir()
+    with (directory / "trials.jsonl").open("a") as journal:
+        journal.write('{"configuration": 3, "ro')
+    before = read_tune(directory).lines
+    assert len(before) == 3
+    again = Quick(shape((8, 2)))
+    words = ["quick.py", "--date", "today"]
+    resumed = Tune.resume(tmp_path, directory.name, SETTINGS, words)
+    tune.run(resumed, again, {}, Following())
+    whole = read_tune(directory)
+    assert whole.lines[:3] == before
+    assert len(whole.lines) == 3 + len(again.arms)
+    apart = made(tmp_path / "apart", Quick(shape((8, 2))))
+    assert shown(tuned(whole)) == shown(apart), "it goes on as if it had never been cut short"
+
+
+def test_it_is_resumed_only_as_it_was_but_with_more_budget(tmp_path: Path) -> None:
+    number = begin(tmp_path).head.id
+    words = ["quick.py", "--date", "today"]
+    with pytest.raises(UserError, match=f"--resume: {number} has command '.*today', not '.*first'"):
+        Tune.resume(tmp_path, number, SETTINGS, ["quick.py", "--date", "first"])
+    cores = TuneSettings("core-seconds", 8, 3600.0, 100)
+    with pytest.raises(UserError, match="has objective time, not core-seconds"):
+        Tune.resume(tmp_path, number, cores, words)
+    with pytest.raises(UserError, match=r"no tune has the id '\.\./x'"):
+        Tune.resume(tmp_path, "../x", SETTINGS, words)
+    more = TuneSettings("time", 20, 3600.0, 100)
+    Tune.resume(tmp_path, number, more, words)
+    assert read_tune(tmp_path / "tunes" / number).head.settings.budget == 20
+
+
+def test_what_another_application_taught_is_known(tmp_path: Path) -> None:
+    first = made(tmp_path, Quick(shape((2, 4))), settings=TuneSettings("time", 20, 3600, 10_000))
+    assert first["space"]["known_before"] == 0
+    second = begin(tmp_path)
+    assert len(second.related) == 1
+    subject = Quick(shape((2, 4)))
+    tune.run(second, subject, {}, Following())
+    alone = Quick(shape((2, 4)))
+    tune.run(begin(tmp_path / "apart"), alone, {}, Following())
+
+    def needed(subject: Quick) -> float:
+        names = [arm.name for arm in subject.arms]
+        near = (at for at, name in enumerate(names) if subject.times(name) <= 105)
+        return next(near, math.inf)
+
+    assert needed(subject) < needed(alone)
+
+
+def test_core_seconds_prefer_fewer_slots_than_time(tmp_path: Path) -> None:
+    cheap = made(
+        tmp_path, Quick(lambda name: 100.0), settings=TuneSettings("core-seconds", 12, 3600, 10_000)
+    )
+    quick = cheap["best"]["configuration"]["slots"]
+    assert quick == min(way.slots for way in WAYS)
+    assert cheap["best"]["expected"]["value"] == pytest.approx(100 * quick, rel=0.05)
+
+
+def test_it_is_listed_and_reported_again_as_at_its_end(tmp_path: Path) -> None:
+    document = made(tmp_path, Quick(shape((8, 2))))
+    validate("tune", json.loads(json.dumps(document)))
+    (listed,), problems = list_experiments(tmp_path)
+    assert (listed.kind, listed.id, listed.runs) == (
+        "tune",
+        document["id"],
+        len(document["trials"]),
+    )
+    assert not problems
+    sources = read_sources([document["id"]], tmp_path)
+    assert sources.tune == document
+    text = "\n".join(show_tune(document, Screen(160)))
+    assert "expected to save" in text and "Stopped: " in text
+    for name in shown(document):
+        assert name in text
+
+
+def test_an_interval_holds_the_gain_as_often_as_it_says(tmp_path: Path) -> None:
+    """Imagined applications, each tuned once; the true gain of what is recommended is known."""
+    draw, held = np.random.default_rng(5), []
+    for number in range(16):
+        best = (2 ** int(draw.integers(0, 5)), 2 ** int(draw.integers(1, 5)))
+        times = shape(best, own=float(draw.uniform(1.3, 2)))
+        subject = Quick(times, noise=0.05, seed=number)
+        document = made(tmp_path / str(number), subject)
+        saving = document["best"]["saving"]
+        if "absent" not in saving:
+            name = document["best"]["configuration"]["shown"]
+            true = 1 - times(name) / times("local[*]")
+            held.append(saving["low"] <= true <= saving["high"])
+    assert len(held) >= 12
+    assert np.mean(held) >= 0.85
+
+
+def options(**given: object) -> Namespace:
+    names = ("executors", "cores", "memory", "input", "workload", "hosts")
+    usual = {**dict.fromkeys(names), "unbound": False, "docker": False, "debug": False}
+    return Namespace(**{**usual, "python": True, **given})
+
+
+def planned(request: dict[str, Any]) -> Any:
+    """A planner in little: two nodes of 16 threads, 64 GB; no executor over both, 4 GB a slot."""
+    limits = request["limits"]
+    executors, cores = limits.get("executors") or 4, limits.get("cores") or 8
+    if executors * cores > 32 or cores > 16:
+        return UserError(f"{executors}x{cores} does not fit")
+    flags = limits["conf"].get("spark.executor.extraJavaOptions", "") or "-XX:+UseParallelGC"
+    one = {"task_slots": cores, "heap_mb": 96_000 // executors, "memory_nodes": "0", "cpus": "0"}
+    many = [{**one, "java_options": flags.split()} for _ in range(executors)]
+    return {"mode": "partitioned", "executors": many, "driver": {"heap_mb": 4096}}
+
+
+def space(
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Mapping[str, str] = {},
+    master: str | None = None,
+    vary: Mapping[str, list[str]] = {},
+    **given: object,
+) -> Space:
+    asked: list[int] = []
+
+    def plans(requests: list[dict[str, Any]], debug: bool) -> list[Any]:
+        asked.append(len(requests))
+        return [planned(request) for request in requests]
+
+    monkeypatch.setattr(candidates, "plans", plans)
+    found = candidates.space(options(**given), settings, master, vary, TOPOLOGY)
+    assert len(asked) == 1, "the planner is asked once, for all"
+    return found
+
+
+def test_only_what_fits_is_in_the_space_and_the_rest_has_its_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = space(monkeypatch)
+    assert all(8 <= one.slots <= 32 and one.cores <= 16 for one in found.configurations[:-1])
+    assert {"1x32 G1GC does not fit"} & {f"{o.shown} does not fit" for o in found.refused}
+    assert {one.binding for one in found.configurations} == {"node", "none"}
+    assert {one.collector for one in found.configurations} == {"ParallelGC", "G1GC"}
+    names = [one.shown for one in found.configurations]
+    assert len(set(names)) == len(names)
+    assert names[found.proposal] == "4x8 ParallelGC" and names[found.current] == "local[*] G1GC"
+
+
+def test_what_you_fixed_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_option = space(monkeypatch, executors=4)
+    assert {one.executors for one in by_option.configurations} == {4}
+    assert by_option.current == by_option.proposal, "what you typed is the plan"
+    by_master = space(monkeypatch, master="local-numa[2x8]")
+    assert {(one.executors, one.cores) for one in by_master.configurations} == {(2, 8)}
+    unbound = space(monkeypatch, unbound=True)
+    assert {one.binding for one in unbound.configurations} == {"none"}
+    flags = {"spark.executor.extraJavaOptions": "-XX:+UseZGC"}
+    collector = space(monkeypatch, flags)
+    assert {one.collector for one in collector.configurations if one.executors} == {"ZGC"}
+    assert "ZGC" in collector.fixed
+    own = space(monkeypatch, {"spark.driver.memory": "3g"}, "local[7]")
+    mine = own.configurations[own.current]
+    assert (mine.master, mine.cores, mine.heap_mb) == ("local[7]", 7, 3072)
+    with pytest.raises(UserError, match="--master: 'yarn' is not this machine alone"):
+        space(monkeypatch, master="yarn")
+
+
+def test_any_key_can_be_varied_in_combination(monkeypatch: pytest.MonkeyPatch) -> None:
+    vary = parse_vary(["spark.sql.shuffle.partitions=64, 200", "spark.a=x"], {})
+    found = space(monkeypatch, vary=vary, executors=4, cores=8)
+    values = [one.varied for one in found.configurations if one.binding == "node"]
+    assert values.count({"spark.sql.shuffle.partitions": "64", "spark.a": "x"}) == 2
+    assert found.configurations[0].varied == {}
+    for words, said in (
+        (["spark.a"], "'spark.a' is not spark.key=a,b,c"),
+        (["a=1"], "'a=1' is not spark.key=a,b,c"),
+        (["spark.a=1", "spark.a=2"], "spark.a is given twice"),
+        (["spark.b=1"], "spark.b is fixed to '5' as well"),
+    ):
+        with pytest.raises(UserError, match=said):
+            parse_vary(words, {"spark.b": "5"})
+    many = parse_vary([f"spark.a={','.join(map(str, range(40)))}"], {})
+    with pytest.raises(UserError, match="configurations are more than 600: give fewer"):
+        space(monkeypatch, vary=many)
+
+
+def test_your_own_java_options_stay_beside_the_collector() -> None:
+    way = Configuration("x", 2, 1, 1, "node", "G1GC", java="-XX:+UseG1GC")
+    users = {"spark.executor.extraJavaOptions": "-Da=b"}
+    assert way.conf(users) == {"spark.executor.extraJavaOptions": "-Da=b -XX:+UseG1GC"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "nothing to tune: name a workload"),
+        (["--budget", "0", "x.py"], "--budget: 0 is not between 1 and 1000"),
+        (["--limit", "soon", "x.py"], "--limit: 'soon' is not a time"),
+        (["--drop", "0.3", "x.py"], "--drop: it is for --replay alone"),
+        (["--replay", "x.csv", "--machine", "m", "--budget", "3"], "--budget: it is not for --rep"),
+        (["--replay", "x.csv"], "--machine: --replay needs the machine of the table"),
+        (["nothere.py"], "there is no such file"),
+        (["word-cuont"], "word-count"),
+        (["batch"], "workloads: tune one of them, such as"),
+    ],
+)  # fmt: skip
+def test_bad_words_are_refused_by_name(hearth: Command, words: list[str], said: str) -> None:
+    done = hearth("tune", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def keep(state: Path, application: Path, **given: object) -> None:
+    usual: dict[str, Any] = {
+        "tune": "t-1", "date": "2026-11-23T07:00:00+00:00", "sentence": "Best: 2x1 G1GC.",
+        "master": None, "executors": 2, "cores": 1, "unbound": False,
+        "conf": {"spark.sql.shuffle.partitions": "64"},
+        "java": {"spark.executor.extraJavaOptions": "-XX:+UseG1GC"},
+    }  # fmt: skip
+    keep_tuned(state, str(application.resolve()), {**usual, **given})  # type: ignore[typeddict-item]
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    file = tmp_path / "job.py"
+    file.write_text("")
+    return file
+
+
+def test_submit_tuned_runs_it_as_the_tune_found_best_and_says_which(
+    hearth: Command, tmp_path: Path, job: Path
+) -> None:
+    keep(tmp_path / "state", job)
+    dry = hearth("submit", "--dry-run", "--tuned", str(job))
+    assert "tuned on 2026-11-23 (t-1): Best: 2x1 G1GC." in dry.stderr
+    assert "local-numa[2x1]" in dry.stdout
+    assert "spark.executor.extraJavaOptions=-XX:+UseG1GC" in dry.stdout
+    assert "spark.sql.shuffle.partitions=64" in dry.stdout
+    assert "tuned" not in hearth("submit", "--dry-run", str(job)).stderr
+
+
+def test_what_you_fix_wins_over_what_was_tuned(hearth: Command, tmp_path: Path, job: Path) -> None:
+    keep(tmp_path / "state", job)
+    conf = ("--conf", "spark.sql.shuffle.partitions=7", "--executors", "1", "--cores", "2")
+    java = ("--conf", "spark.executor.extraJavaOptions=-Da=b")
+    dry = hearth("submit", "--dry-run", "--tuned", *conf, *java, str(job))
+    assert "local-numa[1x2]" in dry.stdout
+    assert "spark.sql.shuffle.partitions=7" in dry.stdout
+    assert "partitions=64" not in dry.stdout
+    assert "-Da=b -XX:+UseG1GC" in dry.stdout
+    assert "yours instead: executors, cores, spark.sql.shuffle.partitions" in dry.stderr
+
+
+def test_tuned_without_a_result_for_this_application_is_refused(
+    hearth: Command, tmp_path: Path, job: Path
+) -> None:
+    keep(tmp_path / "state", tmp_path / "other.py")
+    dry = hearth("submit", "--dry-run", "--tuned", str(job))
+    assert dry.returncode == 2
+    assert "nothing is kept for" in dry.stderr and "run 'hearth tune" in dry.stderr
