@@ -10,7 +10,8 @@ import pytest
 from hearth.cli import command_names, command_parser
 from support import Command
 
-COMMANDS = ("bench", "cache", "characterise", "compare", "demo", "gather", "install", "jar", "plan")
+COMMANDS = ("affinity", "bench", "cache", "characterise", "compare", "demo", "gather", "install")
+COMMANDS += ("jar", "plan")
 COMMANDS += ("profile", "report", "run", "runs", "status", "submit", "topology", "tune")
 COMMANDS += ("uninstall",)
 

@@ -21,6 +21,8 @@ object Main {
     "placement" -> (PlacementVerb(_)),
     "gather" -> TopologyVerbs.gather,
     "bandwidth" -> (BandwidthVerb(_)),
+    "affinity-plan" -> AffinityVerbs.plan,
+    "affinity-defaults" -> AffinityVerbs.defaults,
     "train" -> train
   )
 

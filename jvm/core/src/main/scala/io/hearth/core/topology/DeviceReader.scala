@@ -1,7 +1,5 @@
 package io.hearth.core.topology
 
-import scala.annotation.tailrec
-
 /**
  * Network, InfiniBand and block devices that are hardware (or a hypervisor's), and where they are
  * attached.
@@ -32,14 +30,18 @@ final private[topology] class DeviceReader(tree: SysTree, online: IdSet, nodes: 
   private def hardware(path: String): Option[String] =
     tree.resolved(s"$path/device").filter(tree.exists)
 
-  /** The nearest ancestor that the kernel gives a place: a disk's is that of its PCI controller. */
-  @tailrec private def nearest(path: String): Option[String] =
-    if (DeviceReader.PlaceFiles.exists(file => tree.exists(s"$path/$file"))) Some(path)
-    else
-      path.lastIndexOf('/') match {
-        case -1 => None
-        case at => nearest(path.take(at))
-      }
+  /**
+   * The nearest ancestor that the kernel gives a node, else a place: a disk's is that of its PCI controller, and
+   * `numa_node` is -1 where the firmware names only the bus.
+   */
+  private def nearest(path: String): Option[String] = {
+    val upwards = Iterator.iterate(path)(at => at.take(math.max(at.lastIndexOf('/'), 0)))
+    val placed = upwards
+      .takeWhile(_.nonEmpty)
+      .filter(at => DeviceReader.PlaceFiles.exists(file => tree.exists(s"$at/$file")))
+      .toVector
+    placed.find(at => tree.int(s"$at/numa_node").exists(nodes.contains)).orElse(placed.headOption)
+  }
 }
 
 private[topology] object DeviceReader {

@@ -61,12 +61,13 @@ final private class CaptureContents(tree: SysTree) {
   private val reader = new CpuReader(tree, new Warnings)
 
   def files: Vector[(String, String)] =
-    copied ++ filtered ++ devices.flatMap(_._2) ++ cgroups ++
+    copied ++ filtered ++ devices.flatMap(_._2) ++ network ++ cgroups ++
       reader.architecture.map(name => "proc/sys/kernel/arch" -> s"$name\n")
 
   /** Directories whose existence is the information. */
   def directories: Vector[String] =
-    devices.map(_._1) ++ cpus.map(cpu => s"$cpuBase/cpu$cpu/topology").filter(tree.exists)
+    devices.map(_._1) ++ interfaces
+      .flatMap(below) ++ cpus.map(cpu => s"$cpuBase/cpu$cpu/topology").filter(tree.exists)
 
   private val cpus: Vector[Int] = tree.ids(cpuBase, "cpu").toVector
 
@@ -110,10 +111,48 @@ final private class CaptureContents(tree: SysTree) {
   private def lines(path: String)(keep: String => Boolean): Option[(String, String)] =
     tree.text(path).map(text => path -> text.linesIterator.filter(keep).mkString("", "\n", "\n"))
 
+  private lazy val places = new DeviceReader(tree, IdSet.empty, tree.ids(nodeBase, "node")).places
+
+  private val netBase = "sys/class/net"
+  private val rdmaBase = "sys/class/infiniband"
+
+  private def interfaces: Vector[String] = tree.names(netBase)
+
+  private def shown(name: String): String =
+    CaptureContents.withoutAddress(name, places.indexWhere(_._2 == name))
+
+  /** What an interface sends through: the kernel's links, as directories. */
+  private def below(name: String): Vector[String] = tree
+    .names(s"$netBase/$name")
+    .filter(_.startsWith("lower_"))
+    .map(lower => s"$netBase/${shown(name)}/lower_${shown(lower.stripPrefix("lower_"))}")
+
+  /** Links and speeds of network devices, and which of them carries the default route: no address. */
+  private def network: Vector[(String, String)] = {
+    val links = for {
+      name <- interfaces
+      file <- Vector("type", "operstate", "carrier", "speed")
+      text <- tree.text(s"$netBase/$name/$file")
+    } yield s"$netBase/${shown(name)}/$file" -> text
+    val ports = for {
+      name <- tree.names(rdmaBase)
+      port <- tree.names(s"$rdmaBase/$name/ports")
+      file <- Vector("state", "rate", "link_layer")
+      text <- tree.text(s"$rdmaBase/$name/ports/$port/$file")
+    } yield s"$rdmaBase/$name/ports/$port/$file" -> text
+    val routes = tree.text("proc/net/route").fold(Vector.empty[Array[String]]) {
+      _.linesIterator.map(_.trim.split("\\s+")).toVector
+    }
+    val default = routes.collect {
+      case f if f.length >= 8 && f(1) == "00000000" && f(7) == "00000000" =>
+        s"${shown(f(0))} 00000000 00000000 ${f(3)} 0 0 ${f(6)} 00000000\n"
+    }
+    links ++ ports ++ Option.when(default.nonEmpty)("proc/net/route" -> default.mkString)
+  }
+
   /** Each device's directory, and in it the files of its place. */
-  private lazy val devices: Vector[(String, Vector[(String, String)])] = {
-    val reader = new DeviceReader(tree, IdSet.empty, IdSet.empty)
-    reader.places.zipWithIndex.map { case ((directory, name, place), number) =>
+  private lazy val devices: Vector[(String, Vector[(String, String)])] =
+    places.zipWithIndex.map { case ((directory, name, place), number) =>
       val at = s"$directory/${CaptureContents.withoutAddress(name, number)}/device"
       at -> (for {
         from <- place.toVector
@@ -121,7 +160,6 @@ final private class CaptureContents(tree: SysTree) {
         text <- tree.text(s"$from/$file")
       } yield s"$at/$file" -> text)
     }
-  }
 
   /** The cgroups of this process, each hierarchy at a mount point of its own, without their names. */
   private def cgroups: Vector[(String, String)] = {

@@ -18,6 +18,7 @@ final class IdSet private (private val bits: BitSet) {
   def last: Int = bits.last
   def iterator: Iterator[Int] = bits.iterator
   def toVector: Vector[Int] = bits.toVector
+  def toBitSet: java.util.BitSet = java.util.BitSet.valueOf(bits.toBitMask)
 
   def |(other: IdSet): IdSet = new IdSet(bits | other.bits)
   def &(other: IdSet): IdSet = new IdSet(bits & other.bits)

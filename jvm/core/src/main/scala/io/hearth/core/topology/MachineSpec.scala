@@ -15,6 +15,7 @@ import io.hearth.core.{Brief, UserError}
  * distance D                      from every node to every other
  * distance D within package, E across
  * distances D D D / D D D / ...   the whole table, one row for each node
+ * NAME on node N                  a network device and the node that it hangs on; the first node is 0
  * l3 of N cores                   groups of cores within a node that share a last-level cache
  * x86 | POWER | Arm               the architecture; decides how CPUs are numbered
  * }}}
@@ -30,7 +31,7 @@ object MachineSpec {
   val Grammar: String =
     "N packages, N nodes of SIZE, N cores x M threads (cores of each node), " +
       "N memory-only nodes of SIZE, distance D [within package, D across], " +
-      "distances D D / D D, l3 of N cores, x86 | POWER | Arm"
+      "distances D D / D D, l3 of N cores, NAME on node N (a network device), x86 | POWER | Arm"
 
   /**
    * @throws UserError naming the word that does not parse, or the clauses that contradict each
@@ -72,7 +73,9 @@ object MachineSpec {
       cores.zipWithIndex.map { case (cpus, i) =>
         Core(i % perPackage, i / perPackage, 0, cpus, None)
       },
-      Vector.empty,
+      shape.devices.map { case (name, node) =>
+        Device(name, DeviceKind.Network, Some(node), Some(nodeCpus(node)).filter(_.nonEmpty))
+      },
       Allowed(
         IdSet.from(0 until cores.size * shape.threads),
         IdSet.from(nodes.map(_.id)),
@@ -94,7 +97,8 @@ final private[topology] case class Shape(
     memoryOnlyBytes: Long,
     distances: Vector[Vector[Int]],
     cacheCores: Option[Int],
-    architecture: Option[String]
+    architecture: Option[String],
+    devices: Vector[(String, Int)]
 ) {
   private def threadsTogether = architecture.exists(Set("ppc64le", "aarch64"))
 
@@ -129,7 +133,8 @@ final private[topology] case class Clauses(
     memoryOnly: Option[(Int, Long)] = None,
     distances: Option[Distances] = None,
     cacheCores: Option[Int] = None,
-    architecture: Option[String] = None
+    architecture: Option[String] = None,
+    devices: Vector[(String, Int)] = Vector.empty
 ) {
 
   /** Fills in the defaults and checks that the parts fit. */
@@ -153,6 +158,9 @@ final private[topology] case class Clauses(
     cacheCores.filter(coreCount % _ != 0).foreach { size =>
       refuse(s"$coreCount cores of a node cannot be divided evenly into caches of $size cores")
     }
+    devices.filter(_._2 >= allNodes).foreach { case (name, node) =>
+      refuse(s"$name is on node $node, and the nodes are 0 to ${allNodes - 1}")
+    }
     Shape(
       packageCount,
       nodeCount,
@@ -163,7 +171,8 @@ final private[topology] case class Clauses(
       memoryOnly.fold(0L)(_._2),
       distanceTable(packageCount, nodeCount, refuse),
       cacheCores,
-      architecture
+      architecture,
+      devices
     )
   }
 

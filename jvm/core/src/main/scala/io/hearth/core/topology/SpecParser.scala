@@ -30,8 +30,21 @@ final private[topology] class SpecParser(text: String) {
     case name if Architectures.contains(name) =>
       once(at, c.architecture)
       (c.copy(architecture = Some(Architectures(name))), at + 1)
+    case name if word(at + 1) == "on" => device(c, name, at + 2)
     case w if isNumber(w) => counted(c, count(at, Largest), at + 1)
     case _ => unknown(at)
+  }
+
+  /** `mlx5_0 on node 1`, from `node` on. */
+  private def device(c: Clauses, name: String, at: Int): Step = {
+    if (word(at) != "node") expected("node", at)
+    val known = c.devices.exists(_._1 == name)
+    if (known) MachineSpec.refuse(text, s"device '${Brief(name)}' is given twice")
+    val node = Option(word(at + 1)).filter(isNumber).flatMap(_.toIntOption)
+    (
+      c.copy(devices = c.devices :+ (name -> node.getOrElse(expected("a node's id", at + 1)))),
+      at + 2
+    )
   }
 
   private def counted(c: Clauses, n: Int, at: Int): Step = singular(word(at)) match {

@@ -2,7 +2,12 @@ package io.hearth.core.topology
 
 import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.nio.file.Path
+import java.util.Optional
 
+import scala.jdk.CollectionConverters._
+import scala.jdk.OptionConverters._
+
+import io.hearth.affinity.Tree
 import io.hearth.core.Brief
 
 /**
@@ -65,6 +70,14 @@ final class SysTree private[topology] (files: TreeFiles, warnings: Warnings) {
 
   /** Where a path leads when its links are followed, relative to the root. */
   def resolved(path: String): Option[String] = files.resolved(path)
+
+  /** The same for hearth's Java side. */
+  private[topology] def asTree: Tree = new Tree {
+    override def line(path: String): Optional[String] = SysTree.this.line(path).toJava
+    override def names(directory: String): java.util.List[String] =
+      SysTree.this.names(directory).asJava
+    override def resolved(path: String): Optional[String] = SysTree.this.resolved(path).toJava
+  }
 }
 
 private[topology] object SysTree {

@@ -4,8 +4,10 @@ import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, InvalidPathException, Path}
 
+import scala.jdk.CollectionConverters._
 import scala.util.Using
 
+import io.hearth.affinity.{Adapter, AdapterReader}
 import io.hearth.core.{Brief, UserError}
 import io.hearth.core.json.Json
 
@@ -26,6 +28,28 @@ object TopologyReader {
   def load(machine: Option[String]): Topology = machine match {
     case None => live()
     case Some(text) => existing(text).fold(described(text))(fromPath(_, text))
+  }
+
+  /**
+   * Network interfaces and adapters of the same machine: of a topology document and of a description only
+   * what the topology's devices tell.
+   */
+  def adapters(machine: Option[String], topology: Topology): Vector[Adapter] =
+    files(machine).fold(Adapters.known(topology)) { files =>
+      new AdapterReader(new SysTree(files, new Warnings).asTree, topology.cpus.toBitSet)
+        .read()
+        .asScala
+        .toVector
+    }
+
+  private def files(machine: Option[String]): Option[TreeFiles] = machine match {
+    case None => Some(new DirectoryFiles(Path.of("/")))
+    case Some(text) =>
+      existing(text).filter(path => Files.isDirectory(path) || !beginsAsJson(path)).map { path =>
+        val files =
+          if (Files.isDirectory(path)) new DirectoryFiles(path) else Archive.read(path, text)
+        captureRoot(files, text)
+      }
   }
 
   /**

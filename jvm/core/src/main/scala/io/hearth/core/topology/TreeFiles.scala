@@ -58,7 +58,8 @@ final private[topology] class DirectoryFiles(root: Path) extends TreeFiles {
     }
 
   override def resolved(path: String): Option[String] =
-    inside(path).map(real.relativize(_).toString)
+    try inside(path).map(file => real.relativize(file.toRealPath()).toString)
+    catch { case _: IOException => None }
 
   override def below(name: String): Option[TreeFiles] =
     Option.when(Files.isDirectory(real.resolve(name), NOFOLLOW_LINKS))(

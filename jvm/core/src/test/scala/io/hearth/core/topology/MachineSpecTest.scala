@@ -51,6 +51,18 @@ class MachineSpecTest extends AnyFunSuite {
     assert(spanning.packages.map(_.cpus.toString) == Vector("0-1", "2-3"))
   }
 
+  test("a network device hangs on a node; one on a node that is not there is refused") {
+    val t = spec("2 nodes of 64 GB, 8 cores, mlx5_0 on node 1, eth0 on node 0")
+    assert(t.devices.map(d => d.name -> d.node) == Vector("mlx5_0" -> Some(1), "eth0" -> Some(0)))
+    def refusal(text: String) = intercept[UserError](spec(text)).getMessage
+    assert(
+      refusal("2 nodes of 1 GB, 1 core, eth0 on node 2").contains(
+        "eth0 is on node 2, and the nodes are 0 to 1"
+      )
+    )
+    assert(refusal("1 node of 1 GB, 1 core, eth0 on").contains("it ends where node is expected"))
+  }
+
   test("distances: one for all, two by package, or the whole table") {
     val base = "2 packages, 4 nodes of 1 GB, 2 cores, "
     def row(text: String) = spec(base + text).nodes.head.distances.toVector.sorted.map(_._2)
