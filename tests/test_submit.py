@@ -177,7 +177,7 @@ def test_each_form_of_the_master_fixes_what_it_says(
 def test_one_plan_takes_one_file_and_old_ones_are_swept(tmp_path: Path) -> None:
     first = write_plan({"a": 1}, tmp_path)
     assert write_plan({"a": 1}, tmp_path) == first
-    assert json.loads(first.read_text()) == {"a": 1}
+    assert json.loads(first.read_text())["a"] == 1
     old = time.time() - KEPT_S - 60
     os.utime(first, (old, old))
     second = write_plan({"a": 2}, tmp_path)

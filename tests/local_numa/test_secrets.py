@@ -41,10 +41,10 @@ def command_lines(found: set[str], ours: int) -> None:
 
 
 def holders(root: Path, own: set[Path]) -> list[str]:
-    """Files below a directory that hold a secret: all but the user's own and those a run needs."""
+    """Files below a directory that hold a secret: all but the user's own."""
     found = []
     for file in root.rglob("*"):
-        if not file.is_file() or file in own or file.is_relative_to(root / "state" / "plans"):
+        if not file.is_file() or file in own:
             continue
         if any(secret.encode() in file.read_bytes() for secret in (MARK, ARGUMENT)):
             found.append(str(file.relative_to(root)))

@@ -24,6 +24,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any, NoReturn
 
 from hearth.launch.arguments import Option, add_submit_arguments, options_of, split_line
+from hearth.launch.handed import handed_over
 from hearth.launch.submission import prepare
 from hearth.model.errors import UserError
 from hearth.model.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
@@ -72,6 +73,7 @@ def run(options: Namespace) -> int:
         sys.stderr.flush()
         if submission.afterwards is not None:
             submission.afterwards()
+        launch = handed_over(launch, options.line, places.state_home())
         os.execvpe(launch.command[0], launch.command, {**os.environ, **launch.environment})
     text = launch.shell_text(Redaction.of(submission.settings))
     print(text)

@@ -2,18 +2,22 @@
 
 The driver's go into an argument file of the JVM (`@file`, java(1)), those of executors into a
 properties file after the user's own (`--extra-properties-file`), which only `--conf` overrides.
-Both are named by a hash of their content, private, and swept with the plans.
+Both are private, and go with the run (`run_directory`).
 """
 
-import hashlib
 import shlex
+import tempfile
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from hearth.launch.arguments import Option, SubmitLine
 from hearth.launch.compose import Launch
-from hearth.launch.plan_file import write_for_runs
+from hearth.launch.run_directory import run_directory
 from hearth.launch.settings import OPTION_KEYS
+from hearth.model.errors import UserError
+from hearth.model.private import write_private
 
 DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
@@ -22,8 +26,9 @@ EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 def handed_over(launch: Launch, line: SubmitLine, state: Path) -> Launch:
     """The launch with options from the user's files moved to files; typed ones stay.
 
-    state: the directory below which the files are written.
+    state: the directory below which the files are written. Raises UserError if they cannot be.
     """
+    folder = cache(lambda: run_directory(state))
     typed = {key_of(option) for option in line.options}
     options: list[Option] = []
     private: dict[str, str] = {}
@@ -33,14 +38,14 @@ def handed_over(launch: Launch, line: SubmitLine, state: Path) -> Launch:
         if key in typed or option.name != "--conf":
             options.append(option)
         elif key == DRIVER_OPTIONS:
-            options.append(Option("--conf", f"{key}={_with_argument_file(value, state)}"))
+            options.append(Option("--conf", f"{key}={_with_argument_file(value, folder)}"))
         elif key == EXECUTOR_OPTIONS:
             private[key] = value
         else:
             options.append(option)
     if private:
         text = "".join(f"{key}={_escaped(value)}\n" for key, value in private.items())
-        options.append(Option("--extra-properties-file", str(_file(text, "properties", state))))
+        options.append(Option("--extra-properties-file", str(_file("properties", text, folder))))
     return replace(launch, options=options)
 
 
@@ -51,20 +56,27 @@ def key_of(option: Option) -> str | None:
     return OPTION_KEYS.get(option.name)
 
 
-def _with_argument_file(value: str, state: Path) -> str:
+def _with_argument_file(value: str, folder: Callable[[], Path]) -> str:
     """JVM flags (-X) stay; system properties and agents may hold anything, and go into the file."""
     words = shlex.split(value)
     moved = [word for word in words if not word.startswith(("-X", "@"))]
     if not moved:
         return value
     text = "".join(f'"{_quoted(word)}"\n' for word in moved)
-    file = _file(text, "args", state)
+    file = _file("args", text, folder)
     return shlex.join([*(word for word in words if word not in moved), f"@{file}"])
 
 
-def _file(text: str, suffix: str, state: Path) -> Path:
-    name = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return write_for_runs(f"{name}.{suffix}", text, state)
+def _file(name: str, text: str, folder: Callable[[], Path]) -> Path:
+    try:
+        file = folder() / name
+        write_private(file, text)
+    except OSError as error:
+        raise UserError(
+            "the Java options of your configuration files cannot be passed on in a file below "
+            f"'{tempfile.gettempdir()}': {error.strerror}; make room, or set TMPDIR"
+        ) from error
+    return file
 
 
 def _quoted(word: str) -> str:

@@ -15,10 +15,14 @@ from hearth.model.errors import UserError
 _PLAIN = re.compile(r"[A-Za-z0-9_./+=@-]+")
 
 
+def is_plain(directory: Path) -> bool:
+    return _PLAIN.fullmatch(str(directory)) is not None
+
+
 @contextlib.contextmanager
 def plain_path(directory: Path) -> Iterator[Path]:
     """The directory itself or, if its name is not plain, a link to it for as long as needed."""
-    if _PLAIN.fullmatch(str(directory)):
+    if is_plain(directory):
         yield directory
         return
     with working_directory(keep=False, prefix="hearth-record-") as folder:

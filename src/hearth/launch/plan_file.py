@@ -4,53 +4,56 @@ The driver reads the plan from a file named by `spark.hearth.plan`. The file's n
 its content, so a dry run prints exactly the command that runs, a plan takes one file however often
 it is used, and files not used for a week are deleted. No application removes its file at its end:
 another may be starting from the same one, a program may start a second SparkContext, and a command
-that a dry run printed may still be run.
+that a dry run printed may still be run. So no such file holds a system property or an agent of the
+user's, which may be a secret: the driver knows them from its own settings.
 """
 
 import hashlib
 import json
-import os
-import shutil
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from hearth.launch.run_directory import temporary_directory
 from hearth.model.errors import UserError
 from hearth.model.private import private_directory, write_private
 
 KEPT_S = 7 * 24 * 3600
-_TEMPORARY = "hearth-plan-"
 
 
 def write_plan(plan: dict[str, Any], state: Path) -> Path:
-    """The path of the plan's file below the state directory (see `write_for_runs`)."""
-    text = json.dumps(plan, indent=1, sort_keys=True)
-    name = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return write_for_runs(f"{name}.json", text, state)
+    """The path of the plan's file below the state directory; old ones there are deleted.
 
-
-def write_for_runs(name: str, text: str, state: Path) -> Path:
-    """The path of a private file that a run needs while it starts; sweeps old ones.
-
-    If that cannot be written, a private temporary directory is used with a warning: the application
-    does not depend on hearth's state. Raises UserError if neither works.
+    If that cannot be written, a directory that goes with this process is used, with a warning: the
+    application does not depend on hearth's state. Raises UserError if neither works.
     """
+    text = json.dumps(_without_properties(plan), indent=1, sort_keys=True)
+    name = f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
     folder = state / "plans"
     try:
         return _written(name, text, folder)
     except OSError as error:
         problem = f"the plan cannot be written to '{folder}': {error.strerror}"
     try:
-        instead = _written(name, text, _temporary())
+        instead = _written(name, text, temporary_directory())
     except OSError as error:
         raise UserError(
             f"{problem}, nor to '{tempfile.gettempdir()}': {error.strerror}; "
             "make room, or set HEARTH_STATE to a writable directory"
         ) from error
-    print(f"hearth: {problem}; it is in '{instead}'", file=sys.stderr)
+    print(f"hearth: {problem}; it is in '{instead}' while this runs", file=sys.stderr)
     return instead
+
+
+def _without_properties(plan: dict[str, Any]) -> dict[str, Any]:
+    """What the plan itself derives are JVM flags (-X)."""
+    executors = [
+        {**each, "java_options": [word for word in each["java_options"] if word.startswith("-X")]}
+        for each in plan.get("executors", [])
+    ]
+    return {**plan, "executors": executors}
 
 
 def _written(name: str, text: str, folder: Path) -> Path:
@@ -58,16 +61,6 @@ def _written(name: str, text: str, folder: Path) -> Path:
     _sweep(folder, time.time() - KEPT_S)
     write_private(folder / name, text)
     return folder / name
-
-
-def _temporary() -> Path:
-    """A directory for this run only; nobody is left to delete it, so old ones are swept here."""
-    before = time.time() - KEPT_S
-    for old in Path(tempfile.gettempdir()).glob(f"{_TEMPORARY}*"):
-        seen = old.lstat()
-        if seen.st_uid == os.getuid() and seen.st_mtime < before:
-            shutil.rmtree(old, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=_TEMPORARY))
 
 
 def _sweep(folder: Path, before: float) -> None:

@@ -80,9 +80,9 @@ def profile(
     name = application_name(line, submission.settings)
     directory = new_directory(places.state_home(), name, record)
     gc_log = local_log_name(directory.name, "%p")
-    with plain_path(directory) as place, plain_path(places.state_home()) as state:
+    with plain_path(directory) as place:
         seen = observed(submission.launch, submission.settings, master, place, gc_log)
-        seen = replace(seen, launch=handed_over(seen.launch, line, state))
+        seen = replace(seen, launch=handed_over(seen.launch, line, places.state_home()))
         head = _head(seen, submission, line, arm, debug)
         reading = jvm.command("topology", debug=debug)
         run = _Run(RecordWriter.create(directory, name, head), seen, reading, limit_s)

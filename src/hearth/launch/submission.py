@@ -13,7 +13,6 @@ from typing import Any
 
 from hearth.launch import compose
 from hearth.launch.arguments import Option, SubmitLine, late_options
-from hearth.launch.handed import handed_over
 from hearth.launch.local_dirs import check_local_dirs
 from hearth.launch.settings import (
     user_deploy_mode,
@@ -89,7 +88,6 @@ def prepare(
         # Its executors would write theirs before the application may end.
         additions["spark.hearth.classDataArchive"] = "false"
     launch = compose.composed(spark_submit, line, settings, plan, additions, jar, flags)
-    launch = handed_over(launch, line, places.state_home())
     launch.environment.update(_python(settings))
     launch.notes.extend([*notes, *_idle(options, plan), *late_options(line)])
     launch.notes.extend([_LATER] if afterwards else [])

@@ -41,8 +41,8 @@ def die_with(parent: int) -> Callable[[], None]:
 
 
 def detached(work: Callable[[], None]) -> None:
-    """Does `work` in a process that outlives this one: in a session of its own, without input and
-    output, on CPU time that nobody else wants (sched(7), SCHED_IDLE).
+    """Does `work` in a process that outlives this one: in a session of its own, without this one's
+    open files, on CPU time that nobody else wants (sched(7), SCHED_IDLE).
     """
     child = os.fork()
     if child:
@@ -54,6 +54,7 @@ def detached(work: Callable[[], None]) -> None:
             nothing = os.open(os.devnull, os.O_RDWR)
             for stream in range(3):
                 os.dup2(nothing, stream)
+            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
             with contextlib.suppress(OSError):
                 os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
             work()

@@ -44,7 +44,7 @@ private[spark] object DriversPlan extends Logging {
       plan: Plan,
       programs: Set[String]
   ): Plan =
-    if (programs.isEmpty) plan
+    if (programs.isEmpty) withUsersOptions(plan, UserSettings.executorJavaOptions(conf))
     else {
       logInfo(
         s"The program sets ${programs.toVector.sorted.mkString(", ")}, on which the plan of " +
@@ -54,6 +54,14 @@ private[spark] object DriversPlan extends Logging {
       val limits = asked(plan, MasterUrl.parse(master), programs)
       makePlan(conf, master, machineOf(plan), plan.workload, limits)
     }
+
+  /** The file of a plan holds none of the user's system properties: they may be secrets. */
+  private def withUsersOptions(plan: Plan, users: Vector[String]): Plan =
+    plan.copy(executors =
+      plan.executors.map(e =>
+        e.copy(javaOptions = e.javaOptions.filterNot(users.contains) ++ users)
+      )
+    )
 
   /** `hearth submit` may have bound this driver to a part of the CPUs that it planned for. */
   private def machineOf(plan: Plan): Topology = {

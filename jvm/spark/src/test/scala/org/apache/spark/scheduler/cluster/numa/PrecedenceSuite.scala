@@ -104,6 +104,17 @@ class PrecedenceSuite extends AnyFunSuite {
     }
   }
 
+  test("executors get the user's system properties, which the plan's file leaves out") {
+    val key = "spark.executor.extraJavaOptions"
+    val options = "-Da=1 -Xss2m -Dpassword=x"
+    val whole = submitted(Limits.none.copy(conf = Map(key -> options)))
+    val flags =
+      whole.executors.map(e => e.copy(javaOptions = e.javaOptions.filter(_.startsWith("-X"))))
+    withDriver(whole.copy(executors = flags), key -> options) { (conf, before) =>
+      assert(applied(conf, before, whole.master) == whole)
+    }
+  }
+
   test("what the program sets and no plan can honour is refused by name") {
     val plan = submitted(Limits.none)
     for ((key, value) <- Seq("spark.task.cpus" -> "5000", "spark.executor.memory" -> "900t"))

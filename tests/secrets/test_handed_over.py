@@ -1,0 +1,138 @@
+"""What a run is given in files goes with the run, however it ends; no other file has a secret."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hearth.launch.plan_file import write_plan
+from hearth.planner.places import spark_home
+from support import Command, eventually
+
+MARK = "c4n4ry"
+#: Hands over, and becomes the application, which names its files and waits.
+_RUN = f"""
+import os, sys
+from pathlib import Path
+from hearth.launch.arguments import Option, SubmitLine
+from hearth.launch.compose import Launch
+from hearth.launch.handed import handed_over
+from hearth.model.processes import detached
+options = [
+    Option("--conf", "spark.driver.extraJavaOptions=-Xss2m -Dpassword={MARK}Driver"),
+    Option("--conf", "spark.executor.extraJavaOptions=-Dpassword={MARK}Executor"),
+]
+launch = Launch(Path("sh"), options, [], {{}}, [])
+launch = handed_over(launch, SubmitLine([], [], []), Path(sys.argv[1]))
+detached(lambda: __import__("time").sleep(20))
+os.execvp("sh", ["sh", "-c", 'printf "%s\\\\n" "$@"; exec sleep 60', *launch.command])
+"""
+
+
+def started(state: Path, temporary: Path) -> tuple[subprocess.Popen[str], list[Path]]:
+    """An application, and the files that it was given."""
+    temporary.mkdir(exist_ok=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", _RUN, str(state)], text=True, stdout=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )  # fmt: skip
+    assert process.stdout is not None
+    words = [process.stdout.readline().strip() for _ in range(4)]
+    arguments = words[1].partition("@")[2]
+    assert words[0] == "--conf", words
+    assert words[1] == f"spark.driver.extraJavaOptions=-Xss2m @{arguments}"
+    assert words[2] == "--extra-properties-file"
+    return process, [Path(arguments), Path(words[3])]
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("name", ["state", 'a "state": Zürich', "/proc/none"])
+def test_java_options_of_private_files_go_with_the_application(
+    tmp_path: Path, name: str, end: signal.Signals
+) -> None:
+    """Where the state directory takes no file, or its name fits no JVM option, below TMPDIR."""
+    process, files = started(tmp_path / name, tmp_path / "tmp")
+    parent = tmp_path / ("state/starting" if name == "state" else "tmp")
+    with process:
+        assert [MARK in file.read_text() for file in files] == [True, True]
+        assert {file.parent.parent for file in files} == {parent}
+        assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+        process.send_signal(end)
+    eventually("its files are gone", lambda: not any(parent.iterdir()), 10)
+
+
+def test_what_a_killed_keeper_left_is_removed_by_a_later_run(tmp_path: Path) -> None:
+    for name in ("hearth-run-old", "hearth-run-new"):
+        (tmp_path / "state" / "starting" / name).mkdir(parents=True)
+    hour_ago = time.time() - 3700
+    os.utime(tmp_path / "state" / "starting" / "hearth-run-old", (hour_ago, hour_ago))
+    process, files = started(tmp_path / "state", tmp_path / "tmp")
+    with process:
+        left = {folder.name for folder in (tmp_path / "state" / "starting").iterdir()}
+        process.kill()
+    assert left == {"hearth-run-new", files[0].parent.name}
+
+
+def test_no_plan_that_is_kept_holds_a_secret_of_the_users_files(
+    hearth: Command, tmp_path: Path
+) -> None:
+    options = f"-Xss2m -Ddb.password={MARK} -javaagent:/a.jar=password={MARK}"
+    (tmp_path / "private.conf").write_text(
+        f"spark.executor.extraJavaOptions {options}\nspark.driver.extraJavaOptions {options}\n"
+        f"spark.authenticate.secret {MARK}\nspark.executorEnv.DB_PASSWORD {MARK}\n"
+    )
+    words = ["--properties-file", "private.conf", "--executors", "1", "--cores", "1", "x.py"]
+    done = hearth("submit", "--dry-run", *words)
+    assert done.returncode == 0, done.stderr
+    (plan,) = (file for file in (tmp_path / "state").rglob("*") if file.is_file())
+    assert MARK not in plan.read_text() + done.stdout + done.stderr
+    assert '"-Xss2m"' in plan.read_text()
+
+
+def test_a_plan_beside_an_unwritable_state_directory_goes_with_the_command(
+    tmp_path: Path,
+) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    code = f"from {write_plan.__module__} import write_plan; from pathlib import Path; "
+    code += "write_plan({'a': 1}, Path('/proc/hearth')); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        eventually("a plan", lambda: list(tmp_path.glob("hearth-run-*/*.json")), 20)
+        process.kill()
+    eventually("it is gone", lambda: not any(tmp_path.iterdir()), 10)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_profile_leaves_no_java_options_of_private_files(tmp_path: Path, killed: bool) -> None:
+    """A stand-in for spark-submit says that it runs."""
+    submit = tmp_path / "spark" / "bin" / "spark-submit"
+    for folder in (submit.parent, tmp_path / "tmp"):
+        folder.mkdir(parents=True)
+    (tmp_path / "spark" / "jars").symlink_to(spark_home() / "jars")
+    submit.write_text(f"#!/bin/sh\ntouch runs; exec sleep {60 if killed else 1}\n")
+    submit.chmod(0o700)
+    (tmp_path / "private.conf").write_text(
+        f"spark.executor.extraJavaOptions -Dp={MARK}\nspark.driver.extraJavaOptions -Dp={MARK}\n"
+    )
+    words = ["--master", "local[1]", "--properties-file", "private.conf", "x.py"]
+    environment = {**os.environ, "HEARTH_STATE": str(tmp_path / "state")}
+    environment |= {"SPARK_HOME": str(tmp_path / "spark"), "TMPDIR": str(tmp_path / "tmp")}
+    with subprocess.Popen(
+        [sys.executable, "-m", "hearth", "profile", "--no-summary", *words], env=environment,
+        cwd=tmp_path, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        eventually("it runs", (tmp_path / "runs").exists, 60)
+        starting = tmp_path / "state" / "starting"
+        assert {file.name for file in starting.glob("*/*")} == {"args", "properties"}
+        if killed:
+            process.kill()
+    if killed:
+        eventually("its files are gone", lambda: not any(starting.iterdir()), 30)
+    assert list(starting.iterdir()) == []
+    eventually("no temporary file", lambda: not any((tmp_path / "tmp").iterdir()), 30)
