@@ -28,6 +28,7 @@ from hearth.model.errors import UserError
 from hearth.report.sources import read_sources
 from hearth.report.terminal import Screen
 from hearth.report.tune import show_tune
+from hearth.tuning.search import Task, Trial, outlook
 from hearth.tuning.space import Configuration, Machine
 from support import Command
 from test_contract import validate
@@ -312,6 +313,8 @@ def test_it_is_listed_and_reported_again_as_at_its_end(tmp_path: Path) -> None:
     assert sources.tune == document
     text = "\n".join(show_tune(document, Screen(160)))
     assert "expected to save" in text and "Stopped: " in text
+    (row,) = (line.split("  ") for line in text.splitlines() if line.startswith("  8  "))
+    assert sum("*" in cell for cell in row) >= 1, "what was tried stands out in the surface"
     for name in shown(document):
         assert name in text
 
@@ -496,3 +499,13 @@ def test_tuned_without_a_result_for_this_application_is_refused(
     dry = hearth("submit", "--dry-run", "--tuned", str(job))
     assert dry.returncode == 2
     assert "nothing is kept for" in dry.stderr and "run 'hearth tune" in dry.stderr
+
+
+def test_garbage_collection_that_was_seen_changes_what_is_expected() -> None:
+    """Where half of the time is collection, fewer slots on the same heap are worth more."""
+    task = Task(MACHINE, tuple(WAYS), 0, CURRENT, 8, 100)
+    few = next(at for at, way in enumerate(WAYS) if way.shown == "4x2 ParallelGC")
+    calm, busy = (
+        outlook(task, [Trial(0, 100.0, gc_share=share)]).forecast.mean[few] for share in (0.02, 0.5)
+    )
+    assert busy < calm - 0.02

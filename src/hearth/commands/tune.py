@@ -287,7 +287,8 @@ def _keep(options: Namespace, tune: "Tune", document: dict[str, Any]) -> None:
         keep_tuned(places.state_home(), application(line), choice)
         print("hearth: kept: hearth submit --tuned runs it so", file=sys.stderr)
         return
-    confs = [word for pair in {**choice["conf"], **choice["java"]}.items()
+    unbound = {"spark.hearth.binding": "off"} if choice["unbound"] else {}
+    confs = [word for pair in {**choice["conf"], **choice["java"], **unbound}.items()
              for word in ("--conf", "=".join(pair))]  # fmt: skip
     words = ["hearth", "run", line.application[0], "--master", way.master, *confs]
     print(f"hearth: the best runs with: {shlex.join(words)}", file=sys.stderr)

@@ -190,7 +190,10 @@ def trial_of(head: TuneHead, line: TrialLine) -> search.Trial:
     scale = slots if head.settings.objective == "core-seconds" else 1
     reached = line.seconds if line.seconds is not None else line.stopped_s
     value = None if reached is None else reached * scale
-    return search.Trial(line.configuration, value, line.stopped_s is not None, line.out_of_memory)
+    gc = (line.measures or {}).get("gc_share")
+    share = float(gc) if isinstance(gc, int | float) else None
+    stopped = line.stopped_s is not None
+    return search.Trial(line.configuration, value, stopped, line.out_of_memory, share)
 
 
 def read_tune_head(directory: Path) -> tuple[TuneHead, int]:

@@ -11,7 +11,6 @@ from hearth.tuning import search
 from hearth.tuning.space import Configuration
 
 Document = dict[str, Any]
-_FORECASTS_SHOWN = 40
 #: A measure explains a difference where it differs by more than this share.
 _WORTH_SAYING = 0.1
 
@@ -169,14 +168,24 @@ def _scatter(trials: list[search.Trial]) -> Document:
 
 def _forecasts(tune: Tune, now: search.Outlook) -> list[Document]:
     """Of the configurations, the best first, what is believed of each."""
-    order = now.forecast.mean.argsort()[:_FORECASTS_SHOWN].tolist()
+    order = now.forecast.mean.argsort().tolist()
     tried = {line.configuration for line in tune.lines}
     found = []
     for at in order:
         low, middle, high = now.interval(at)
-        shown = tune.head.configurations[at].shown
-        found.append({"configuration": shown, "tried": at in tried, "low": low, "value": middle,
-                      "high": high})  # fmt: skip
+        way = tune.head.configurations[at]
+        found.append(
+            {
+                "configuration": way.shown,
+                "executors": way.executors,
+                "cores": way.cores,
+                "choices": list(way.choices),
+                "tried": at in tried,
+                "low": low,
+                "value": middle,
+                "high": high,
+            }
+        )
     return found
 
 

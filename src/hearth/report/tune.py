@@ -8,6 +8,8 @@ from hearth.report.terminal import Screen, table
 Document = dict[str, Any]
 _ROLES = {"proposal": "the plan", "current": "as typed", "search": "", "repeat": "again"}
 _FORECASTS = 5
+#: A surface of fewer says nothing; one of more columns does not fit a screen.
+_LEAST_SURFACE, _MOST_COLUMNS = 4, 10
 
 
 def show_tune(document: Document, screen: Screen) -> list[str]:
@@ -21,7 +23,7 @@ def show_tune(document: Document, screen: Screen) -> list[str]:
     texts += _best(document)
     texts += _front(document)
     lines += ["", *(screen.paragraph(text, "  ", "    ") for text in texts)]
-    lines += _untried(document, screen)
+    lines += [*_surface(document, screen), *_untried(document, screen)]
     notes = [screen.paragraph(screen.paint(text, "dim"), "  ") for text in _notes(document)]
     return [*lines, "", *notes]
 
@@ -106,6 +108,34 @@ def _front(document: Document) -> list[str]:
         return []
     shown = "; ".join(f"{name}: {time:.2f} s, {cost:.1f} core-s" for time, cost, name in front)
     return [f"Between time and core-seconds none beats these in both: {shown}."]
+
+
+def _surface(document: Document, screen: Screen) -> list[str]:
+    """Executors x cores with the best executors' collector and binding: forecast and reach."""
+    sized = [one for one in document["forecasts"] if one["executors"]]
+    alike = [one for one in sized if one["choices"] == sized[0]["choices"]]
+    at = {(one["executors"], one["cores"]): one for one in alike}
+    rows, columns = sorted({n for n, _ in at}), sorted({c for _, c in at})
+    if len(alike) < _LEAST_SURFACE or len(columns) > _MOST_COLUMNS:
+        return []
+    body = [[str(n), *(_cell(at.get((n, c)), document) for c in columns)] for n in rows]
+    choices = ", ".join(sized[0]["choices"][1:])
+    head = ["executors", *(f"x {c}" for c in columns)]
+    note = f"forecast by cores of each ({choices}), ± the interval's half; * tried"
+    return ["", screen.paragraph(note, "  "), *table(screen, head, body)]
+
+
+def _cell(one: Document | None, document: Document) -> str:
+    if one is None:
+        return ""
+    low, high = (float(_value(one[end], document)) for end in ("low", "high"))
+    tried = "*" if one["tried"] else ""
+    value, half = float(_value(one["value"], document)), abs(high - low) / 2
+    return f"{_short(value)} ±{_short(half)}{tried}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _untried(document: Document, screen: Screen) -> list[str]:

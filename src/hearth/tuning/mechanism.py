@@ -5,7 +5,7 @@ behaviour of JVMs give; none is fitted to a table. The model of one draw is coar
 together say which configurations may be good, and which are good together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "tasks_per_thread": (0.5, 8.0),
     "wave": (0.02, 0.8),
 }
+#: How far the logarithm of the time collecting may be off what was measured.
+_COLLECTING_OFF = 0.7
 #: A jittered prior's ranges move by up to this power of two.
 _JITTER = 0.6
 
@@ -78,17 +80,59 @@ def log_times(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Arr
     cores = np.array([cell.cores_per_worker for cell in cells], float)
     memory = np.array([cell.memory_per_worker_gb for cell in cells], float)
     slots = workers * cores
-    rate = workers * _of_jvm(one, cores)
-    rate = rate * _of_cores(one, machine, slots) / slots
-    bandwidth = one["bandwidth_cores"] * machine.cores
-    rate = (rate**-3 + bandwidth**-3) ** (-1 / 3)
-    rate = rate / (1 + one["crowding"] * slots / machine.threads)
+    rate = _rate(one, machine, workers, cores)
     tasks = np.maximum(one["tasks_per_thread"] * machine.threads, 1)
     waves = np.ceil(tasks / slots) * slots / tasks
     work = (1 + one["wave"] * (waves - 1)) / rate
     work = work * (1 + _collecting(one, machine, workers, cores, memory))
     executors = one["executor_cost"] * (workers / machine.cores) ** one["executor_exponent"]
     found: Array = np.log(work + one["serial"] + executors)
+    return found
+
+
+def _rate(one: dict[str, Array], machine: Machine, workers: Array, cores: Array) -> Array:
+    """Work of all task slots together, in cores that run one thread."""
+    slots = workers * cores
+    rate = workers * _of_jvm(one, cores)
+    rate = rate * _of_cores(one, machine, slots) / slots
+    bandwidth = one["bandwidth_cores"] * machine.cores
+    rate = (rate**-3 + bandwidth**-3) ** (-1 / 3)
+    found: Array = rate / (1 + one["crowding"] * slots / machine.threads)
+    return found
+
+
+def slot_work(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array:
+    """How long a task takes where all slots have one, up to a factor: draws x cells."""
+    one = {name: parameters[:, [at]] for at, name in enumerate(RANGES)}
+    workers = np.array([cell.workers for cell in cells], float)
+    cores = np.array([cell.cores_per_worker for cell in cells], float)
+    found: Array = workers * cores / _rate(one, machine, workers, cores)
+    return found
+
+
+def collecting(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array:
+    """Time collecting garbage, relative to working: draws x cells."""
+    one = {name: parameters[:, [at]] for at, name in enumerate(RANGES)}
+    workers = np.array([cell.workers for cell in cells], float)
+    cores = np.array([cell.cores_per_worker for cell in cells], float)
+    memory = np.array([cell.memory_per_worker_gb for cell in cells], float)
+    return _collecting(one, machine, workers, cores, memory)
+
+
+def agreeing(parameters: Array, machine: Machine, seen: Mapping[Cell, float]) -> Array:
+    """How well each imagined application agrees with measured garbage collection; sums to 1.
+
+    seen: of configurations the time collecting, relative to working; zero is no evidence, for a
+    short run may not collect at all.
+    """
+    known = {cell: share for cell, share in seen.items() if share > 0}
+    if not known:
+        return np.full(len(parameters), 1 / len(parameters))
+    foretold = np.log(np.maximum(collecting(parameters, machine, list(known)), 1e-6))
+    away = (foretold - np.log(list(known.values()))) / _COLLECTING_OFF
+    # Runs of one application are alike in it: together they count as one.
+    agreement = np.exp(-0.5 * np.minimum((away**2).mean(axis=1), 50.0))
+    found: Array = agreement / agreement.sum()
     return found
 
 

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 
 from hearth.tuning.mechanism import Array
-from hearth.tuning.space import Configuration, Machine
+from hearth.tuning.space import Cell, Configuration, Machine
 from hearth.tuning.surrogate import Belief, Forecast, Known
 
 Role = Literal["proposal", "current", "search", "repeat"]
@@ -39,13 +39,15 @@ _REPEATS_FROM = 5
 class Trial:
     """A trial that ended. value: what is minimised, in seconds or core-seconds; None: it failed.
 
-    stopped: it ran longer than was worth it; the value is what it had reached.
+    stopped: it ran longer than was worth it; the value is what it had reached. gc_share: of the
+    tasks' time, where it was measured.
     """
 
     index: int
     value: float | None
     stopped: bool = False
     out_of_memory: bool = False
+    gc_share: float | None = None
 
     @property
     def ended(self) -> bool:
@@ -141,13 +143,22 @@ def outlook(task: Task, trials: Sequence[Trial]) -> Outlook | None:
     scatter, pairs = _scatter(ended)
     cells = tuple(one.cell for one in task.configurations)
     choices = tuple(one.choices for one in task.configurations)
-    belief = Belief(Known(task.machine, cells, choices=choices), task.related, noise=scatter)
+    target = Known(task.machine, cells, choices=choices)
+    collecting = _collecting(task, ended)
+    belief = Belief(target, task.related, noise=scatter, collecting=collecting)
     told = [(trial.index, trial.value) for trial in trials if trial.value is not None]
     at, weights = [index for index, _ in told], task.weights
     of_seconds = belief.after(at, list(np.log([value for _, value in told]) - weights[at]))
     forecast = Forecast(of_seconds.mean + weights, of_seconds.deviation)
     best = min({trial.index for trial in ended}, key=lambda at: float(forecast.mean[at]))
     return Outlook(forecast, best, scatter, pairs)
+
+
+def _collecting(task: Task, ended: Sequence[Trial]) -> dict[Cell, float]:
+    """Of the configurations that ended the time collecting, relative to working, as measured."""
+    shares = {trial.index: trial.gc_share for trial in ended if trial.gc_share is not None}
+    return {task.configurations[at].cell: share / max(1 - share, 0.01)
+            for at, share in shares.items()}  # fmt: skip
 
 
 def _scatter(ended: Sequence[Trial]) -> tuple[float, int]:

@@ -8,7 +8,7 @@ process, related by a correlation that is not known: several are held, and weigh
 foretold what was measured (Rasmussen and Williams 2006, chapters 2 and 5).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,16 +67,22 @@ class Belief:
         *,
         noise: float = 0.0,
         ranges: dict[str, tuple[float, float]] = mechanism.RANGES,
+        collecting: Mapping[Cell, float] | None = None,
     ) -> None:
-        """noise: standard deviation of the logarithm of a repeated measurement."""
+        """noise: standard deviation of the logarithm of a repeated measurement.
+
+        collecting: of configurations of the target, time in garbage collection relative to working:
+        it weighs the imagined applications.
+        """
         self._noise = noise
         all_known = [target, *related]
         drawn = mechanism.draw(mechanism.DRAWS, 1, ranges)
         imagined = np.hstack([_centred(drawn, one) for one in all_known])
         task = np.repeat(np.arange(len(all_known)), [len(one.cells) for one in all_known])
         same = task[:, None] == task
-        mean: Array = imagined.mean(axis=0)
-        by_mechanism: Array = np.cov(imagined.T)
+        weights = mechanism.agreeing(drawn, target.machine, collecting or {})
+        mean: Array = weights @ imagined
+        by_mechanism: Array = np.cov(imagined.T, aweights=weights)
         near, equal = _likeness(all_known)
         same_choices, share = _choices_alike(all_known)
         near, equal = near * _STILL_ALIKE**share, equal * (share == 0)

@@ -1,0 +1,101 @@
+"""How far `hearth predict` is off: each recorded run foretold from each other of its application.
+
+    hearth characterise --questions sweep --sweep 1x1,1x2,2x1 --repeat 2 --warmup 0 word-count --size 100m
+    .venv/bin/python benchmarks/prediction.py
+
+Takes the finished runs on record (HEARTH_STATE) of each job of the suite, or those named on the
+command line, and this machine. Two runs of the same partitioning say how much the runs themselves
+scatter, which no prediction can foretell. Raw values go to benchmarks/results/.
+"""  # noqa: E501
+
+import argparse
+import itertools
+import json
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hearth.analysis.analysis import analyse
+from hearth.measure.record import list_records, slug
+from hearth.model.errors import UserError
+from hearth.planner import jvm, places
+from hearth.report.terminal import Screen, table
+from hearth.tuning.space import Machine
+from hearth.tuning.whatif import Work, predict, work_of
+
+ROOT = Path(__file__).resolve().parents[1]
+#: What comes before and behind the application in a record's id.
+_BEFORE, _BEHIND = len("20261123-070000-"), len("-0000")
+
+
+def runs(names: Sequence[str], machine: Machine) -> dict[str, list[Work]]:
+    """Of each application, the work of its finished runs; one that tells too little is named."""
+    found: dict[str, list[Work]] = {}
+    for record in list_records(places.state_home())[0]:
+        name = record.id[_BEFORE:-_BEHIND]
+        if record.state != "finished" or (names and name not in map(slug, names)):
+            continue
+        try:
+            found.setdefault(name, []).append(work_of(analyse(record.directory), machine))
+        except UserError as problem:
+            print(f"{record.id}: {problem}")
+    return found
+
+
+def pairs(of: dict[str, list[Work]], machine: Machine) -> Iterator[dict[str, Any]]:
+    """Each run foretold from each other of its application."""
+    for name, works in of.items():
+        for work, other in itertools.permutations(works, 2):
+            (foretold,) = predict(work, machine, [other.cell])
+            yield {
+                "application": name,
+                "from": work.cell.shown,
+                "to": other.cell.shown,
+                "from_s": work.wall_s,
+                "measured_s": other.wall_s,
+                "low_s": round(foretold.low, 3),
+                "predicted_s": round(foretold.value, 3),
+                "high_s": round(foretold.high, 3),
+            }
+
+
+def summary(rows: Sequence[dict[str, Any]]) -> list[list[str]]:
+    """Of pairs of the same and of other partitionings: error, and how often the interval held."""
+    found = []
+    names = sorted({row["application"] for row in rows})
+    for name, same in itertools.product(names, (True, False)):
+        some = [r for r in rows if r["application"] == name and (r["from"] == r["to"]) is same]
+        if not some:
+            continue
+        errors = [abs(math.log(r["predicted_s"] / r["measured_s"])) for r in some]
+        held = statistics.fmean(r["low_s"] <= r["measured_s"] <= r["high_s"] for r in some)
+        kind = "the same" if same else "another"
+        mean = math.expm1(statistics.fmean(errors))
+        found.append([name, kind, str(len(some)), f"{mean:.1%}", f"{math.expm1(max(errors)):.1%}",
+                      f"{held:.0%}"])  # fmt: skip
+    return found
+
+
+def main() -> None:
+    """Foretells, prints, keeps the raw values."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("jobs", nargs="*", help="applications (default: all on record)")
+    options = parser.parse_args()
+    machine = Machine.allowed(jvm.call("topology"))
+    rows = list(pairs(runs(options.jobs, machine), machine))
+    if not rows:
+        raise SystemExit("no application has two finished runs on record")
+    head = ["application", "partitioning", "pairs", "mean error", "most", "in the 90 % interval"]
+    print("\n".join(table(Screen.of(), head, summary(rows))))
+    moment = datetime.now(UTC)
+    file = ROOT / "benchmarks" / "results" / f"prediction-{moment:%Y-%m-%d-%H%M}.jsonl"
+    of = {"machine": vars(machine), "date": moment.isoformat(timespec="seconds")}
+    file.write_text("".join(json.dumps(line) + "\n" for line in [of, *rows]), encoding="utf-8")
+    print(f"raw: {file.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

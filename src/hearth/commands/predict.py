@@ -1,0 +1,165 @@
+"""Predicts how long a recorded run would have taken with other executors and cores, without it.
+
+From the tasks of one run (a record, or the event log of any Spark application): they are scheduled
+on the other slots, with their waves, skew and the driver's own time, and a model says how much
+slower or faster each gets. Without --executors and --cores all partitionings of the machine are
+listed, the fastest first. The interval is 90 %; docs/tuning.md has the error that was measured.
+
+With --scaling, a table of measured speedups between numbers of NUMA nodes (CSV: workload,
+from_binding, to_binding, speedup) is predicted from 1 and 2 nodes, each workload from the others.
+
+examples:
+  hearth predict --from last
+  hearth predict --from last --executors 4 --cores 6
+  hearth predict --from app-20261123.zstd --machine "2 packages, 4 nodes of 64 GB, 8 cores" --json
+  hearth predict --scaling speedups.csv
+"""
+
+import json
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hearth.model.errors import UserError
+from hearth.model.sizes import parse_mb
+
+if TYPE_CHECKING:
+    from hearth.analysis.document import Analysis
+    from hearth.tuning.space import Cell, Machine
+    from hearth.tuning.whatif import Work
+
+_MOST = 1 << 16
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "--from", dest="run", metavar="RUN",
+        help="a run's id or directory, 'last', or a Spark event log",
+    )  # fmt: skip
+    source.add_argument(
+        "--scaling", metavar="TABLE.csv", type=Path, help="speedups between numbers of nodes"
+    )
+    parser.add_argument("--executors", type=int, metavar="N", help="executors of what is predicted")
+    parser.add_argument("--cores", type=int, metavar="N", help="task slots of each executor")
+    parser.add_argument(
+        "--memory", metavar="SIZE", help="heap of each (default: all heaps' sum is shared)"
+    )
+    parser.add_argument(
+        "--machine", metavar="CAPTURE|SPEC", help="where it ran (default: this machine)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
+
+
+def run(options: Namespace) -> int:
+    """Predicts and shows."""
+    document = _scaling(options) if options.scaling is not None else _partitionings(options)
+    if options.json:
+        print(json.dumps(document, indent=2))
+        return 0
+    from hearth.report.predict import show_prediction
+    from hearth.report.terminal import Screen
+
+    print("\n".join(show_prediction(document, Screen.of())))
+    return 0
+
+
+def _scaling(options: Namespace) -> dict[str, Any]:
+    from hearth.tuning.scaling import leave_one_out, read_speedups
+
+    for name in ("executors", "cores", "memory", "machine"):
+        if getattr(options, name) is not None:
+            raise UserError(f"--{name}: it is for --from: leave it out")
+    found = leave_one_out(read_speedups(options.scaling))
+    if not found:
+        raise UserError(f"{options.scaling}: no time on 3 nodes or more follows from it")
+    rows = [{**vars(one), "error": one.error} for one in found]
+    return {"schema": "hearth/prediction/1", "scaling": rows}
+
+
+def _partitionings(options: Namespace) -> dict[str, Any]:
+    from hearth.planner import places
+    from hearth.report.sources import read_sources
+    from hearth.tuning.whatif import CONFIDENCE, predict, work_of
+
+    for name in ("executors", "cores"):
+        value = getattr(options, name)
+        if value is not None and not 1 <= value <= _MOST:
+            raise UserError(f"--{name}: {value} is not between 1 and {_MOST}: give such as 4")
+    analyses = read_sources([options.run], places.state_home()).analyses
+    if len(analyses) != 1:
+        raise UserError(f"--from: '{options.run}' is not one run: name a run or an event log")
+    machine, notes = _machine(options, analyses[0])
+    work = work_of(analyses[0], machine)
+    found = predict(work, machine, _cells(options, work, machine))
+    rows = [
+        {"executors": one.cell.workers, "cores": one.cell.cores_per_worker,
+         "heap_gb": one.cell.memory_per_worker_gb, "low": one.low, "value": one.value,
+         "high": one.high}
+        for one in sorted(found, key=lambda one: one.value)
+    ]  # fmt: skip
+    run = analyses[0].record
+    return {
+        "schema": "hearth/prediction/1",
+        "from": {
+            "id": run.id,
+            "application": run.application,
+            "seconds": work.wall_s,
+            "executors": work.cell.workers,
+            "cores": work.cell.cores_per_worker,
+            "stages": len(work.stages),
+            "tasks": sum(len(stage.tasks) * stage.each for stage in work.stages),
+            "scheduling_error_s": work.error_s,
+        },
+        "confidence": CONFIDENCE,
+        "predictions": rows,
+        "notes": notes,
+    }
+
+
+def _machine(options: Namespace, analysis: "Analysis") -> "tuple[Machine, list[str]]":
+    """Where the run was, and what was assumed of it."""
+    from hearth.model.measured import Absent
+    from hearth.planner import jvm
+    from hearth.tuning.space import Machine
+
+    if options.machine is not None:
+        named = jvm.call("topology", "--machine", options.machine, debug=options.debug)
+        return Machine.of(named), []
+    here = jvm.call("topology", debug=options.debug)
+    there = analysis.machine
+    if isinstance(there, Absent):
+        return Machine.allowed(here), [
+            "the run does not say where it was: taken to be this machine (--machine names another)"
+        ]
+    if there.cpus is not None and there.cpus != here["cpus"]:
+        raise UserError(
+            f"--from: the run was on a machine of CPUs {there.cpus}, this one has {here['cpus']}: "
+            "name its machine with --machine"
+        )
+    return Machine.allowed(here), []
+
+
+def _cells(options: Namespace, work: "Work", machine: "Machine") -> list["Cell"]:
+    from hearth.experiments.questions import steps
+    from hearth.tuning.space import Cell
+
+    heaps_gb = work.cell.workers * work.cell.memory_per_worker_gb
+    fixed = None if options.memory is None else parse_mb(options.memory, "--memory") / 1024
+    many = steps(machine.threads) if options.executors is None else [options.executors]
+    cores = steps(machine.threads) if options.cores is None else [options.cores]
+    both = options.executors is not None and options.cores is not None
+    cells = [
+        Cell(n, c, heaps_gb / n if fixed is None else fixed)
+        for n in many
+        for c in cores
+        if n * c <= machine.threads and (both or 4 * n * c >= machine.threads)
+    ]
+    if not cells:
+        asked = f"{options.executors or 'any'} x {options.cores or 'any'}"
+        raise UserError(
+            f"--executors, --cores: {asked} is no partitioning of {machine.threads} hardware "
+            "threads, a quarter of them at least: give fewer or more"
+        )
+    return cells

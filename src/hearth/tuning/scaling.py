@@ -1,0 +1,92 @@
+"""From the time of a workload on 1 and 2 nodes to that on more, by how other workloads scale.
+
+What a further node brings follows from what all workloads share (memory bandwidth, cores, the
+driver's part) more than from what the first step brought: on the published table (Baig 2018) the
+laws of Amdahl and of powers, fitted to 1 and 2 nodes, are off by up to 12 and 18 %. So the step
+from 2 nodes on is the geometric mean of the other workloads' own.
+"""
+
+import csv
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hearth.model.errors import UserError
+
+_COLUMNS = ("workload", "from_binding", "to_binding", "speedup")
+#: Seconds of a workload by its number of nodes, up to a factor.
+Times = Mapping[int, float]
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A workload's time on so many nodes, predicted without it: relative to that on 1 node."""
+
+    workload: str
+    nodes: int
+    predicted: float
+    measured: float
+
+    @property
+    def error(self) -> float:
+        return self.predicted / self.measured - 1
+
+
+def scaled(own: Times, others: Sequence[Times], nodes: int) -> float:
+    """The time on `nodes` nodes, from those on 1 and 2 and from other workloads' times."""
+    steps = [math.log(other[nodes] / other[2]) for other in others if {2, nodes} <= other.keys()]
+    if not steps or 2 not in own:
+        raise UserError(f"the step from 2 to {nodes} nodes is not known of any other workload")
+    return own[2] * math.exp(statistics.fmean(steps))
+
+
+def leave_one_out(table: Mapping[str, Times]) -> list[Scaled]:
+    """Each workload's times on 3 nodes and more, from its own on 1 and 2 and the others'."""
+    found = []
+    for workload, own in table.items():
+        others = [times for name, times in table.items() if name != workload]
+        for nodes in sorted(n for n in own if n > 2):
+            predicted = scaled({n: own[n] for n in (1, 2)}, others, nodes)
+            found.append(Scaled(workload, nodes, predicted, own[nodes]))
+    return found
+
+
+def read_speedups(file: Path) -> dict[str, dict[int, float]]:
+    """Of each workload the times relative to one node, from speedups between bound runs (1B, 2B).
+
+    Raises UserError for a table without the columns, or from which a time does not follow.
+    """
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as stream:
+            reader = csv.DictReader(stream)
+            missing = [name for name in _COLUMNS if name not in (reader.fieldnames or [])]
+            if missing:
+                raise UserError(f"{file}: no column {', '.join(missing)}: it needs {_COLUMNS}")
+            rows = list(reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{file}: not a readable CSV file: {error}") from error
+    found: dict[str, dict[int, float]] = {}
+    # A row may need the time of a later one.
+    for _ in range(len(rows)):
+        for row in rows:
+            _add(found.setdefault(row["workload"], {1: 1.0}), row, file)
+    return found
+
+
+def _add(times: dict[int, float], row: dict[str, str], file: Path) -> None:
+    ends = (row["from_binding"], row["to_binding"])
+    if not all(end.endswith("B") and end[:-1].isdigit() for end in ends):
+        return  # not bound
+    start, end = (int(text[:-1]) for text in ends)
+    try:
+        speedup = float(row["speedup"])
+    except ValueError:
+        speedup = math.nan
+    if not 0 < speedup < math.inf:
+        raise UserError(f"{file}: speedup '{row['speedup']}' is not a number above 0")
+    if start in times and end not in times:
+        times[end] = times[start] / speedup
+    elif end in times and start not in times:
+        times[start] = times[end] * speedup

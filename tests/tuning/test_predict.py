@@ -1,0 +1,167 @@
+"""`hearth predict`: a run's time under other partitionings, and a workload's on more nodes."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hearth.analysis.analysis import analyse_event_log
+from hearth.cli import main
+from hearth.model.errors import UserError
+from hearth.tuning.scaling import leave_one_out, read_speedups, scaled
+from hearth.tuning.space import Cell, Machine
+from hearth.tuning.whatif import MODEL_ERROR, StageWork, Work, predict, scheduled, work_of
+from support import ROOT, Command
+from test_contract import validate
+
+LOGS = ROOT / "fixtures" / "eventlogs"
+MACHINE = Machine(threads=16, cores=16, memory_gb=64)
+
+
+def stage(*tasks: float, after: tuple[int, ...] = (), lag: float = 0.0) -> StageWork:
+    return StageWork(0, tasks, after, lag, collecting=0.0, waiting=0.0)
+
+
+def test_tasks_run_in_waves_and_the_last_wave_may_be_short() -> None:
+    nine = [stage(*[10.0] * 9)]
+    assert [scheduled(nine, slots) for slots in (1, 3, 8, 9, 16)] == [90, 30, 20, 10, 10]
+
+
+def test_a_task_that_is_far_longer_than_others_is_not_shortened_by_slots() -> None:
+    skewed = [stage(50.0, *[1.0] * 30)]
+    assert scheduled(skewed, 16) == 50
+
+
+def test_stages_wait_for_those_before_them_and_the_driver_takes_its_time() -> None:
+    first, beside = stage(10.0, 10.0, lag=5.0), stage(4.0, 4.0, lag=5.0)
+    last = stage(10.0, after=(0, 1), lag=3.0)
+    assert scheduled([first, beside, last], 4) == 5 + 10 + 3 + 10
+    assert scheduled([first, beside, last], 2) == 5 + 10 + 4 + 3 + 10, "they share the slots"
+
+
+def test_the_runs_own_partitioning_is_predicted_as_it_was_measured() -> None:
+    work = work_of(analyse_event_log(LOGS / "skew.jsonl"), Machine(2, 2, 8))
+    (same,) = predict(work, Machine(2, 2, 8), [work.cell])
+    assert same.value == pytest.approx(work.wall_s, rel=1e-6)
+    assert abs(work.error_s) < 0.02 * work.wall_s
+    assert same.low < same.value < same.high
+
+
+def test_a_run_of_sleeping_tasks_with_one_long_one_is_foretold() -> None:
+    """Thirteen tasks that sleep, one of them 2 s, eight times as long as the others."""
+    work = work_of(analyse_event_log(LOGS / "skew.jsonl"), Machine(2, 2, 8))
+    sleeping = max(range(len(work.stages)), key=lambda at: len(work.stages[at].tasks))
+    alone = replace(work.stages[sleeping], after=(), lag_s=0.0)
+    assert len(alone.tasks) == 13
+    assert scheduled([alone], 1) >= 5.0
+    assert 2.0 <= scheduled([alone], 13) <= 2.6
+
+
+def test_more_slots_than_tasks_bring_nothing_and_fewer_cost() -> None:
+    work = Work((stage(*[10.0] * 8, lag=2.0),), Cell(1, 8, 32), 12.0)
+    few, same, many = (
+        one.value
+        for one in predict(work, MACHINE, [Cell(1, 4, 32), Cell(1, 8, 32), Cell(2, 8, 16)])
+    )
+    assert same == pytest.approx(12)
+    assert 1.5 * same < few < 2.0 * same, "half the slots, and each task has more of the machine"
+    assert many >= same
+
+
+def test_a_run_that_collects_garbage_wants_heap() -> None:
+    collecting = StageWork(0, tuple([10.0] * 8), (), 0.0, collecting=0.5, waiting=0.0)
+    work = Work((collecting,), Cell(1, 8, 4), 10.0)
+    less, more = (one.value for one in predict(work, MACHINE, [Cell(1, 8, 2), Cell(1, 8, 16)]))
+    assert more < 0.8 * work.wall_s < work.wall_s < less
+
+
+def test_what_tasks_wait_for_stays_as_it_was() -> None:
+    waiting = StageWork(0, tuple([10.0] * 8), (), 0.0, collecting=0.0, waiting=1.0)
+    work = Work((waiting,), Cell(1, 8, 32), 10.0)
+    (found,) = predict(work, MACHINE, [Cell(16, 1, 2)])
+    assert found.value == pytest.approx(10.0)
+    assert found.high / found.value == pytest.approx(2.718281828 ** (1.645 * MODEL_ERROR))
+
+
+def test_an_event_log_that_hearth_never_saw_is_enough(hearth: Command) -> None:
+    words = ["--machine", "1 package, 1 node of 16 GB, 8 cores"]
+    done = hearth("predict", "--from", str(LOGS / "skew.jsonl"), *words, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    validate("prediction", document)
+    assert document["from"]["tasks"] == 19
+    values = [one["value"] for one in document["predictions"]]
+    assert values == sorted(values)
+    assert {one["executors"] * one["cores"] for one in document["predictions"]} <= set(range(2, 9))
+    one = hearth("predict", "--from", str(LOGS / "skew.jsonl"), *words, "--executors", "2",
+                 "--cores", "4", "--memory", "2g", "--json")  # fmt: skip
+    (only,) = json.loads(one.stdout)["predictions"]
+    assert (only["executors"], only["cores"], only["heap_gb"]) == (2, 4, 2)
+    shown = hearth("predict", "--from", str(LOGS / "skew.jsonl"))
+    assert "taken to be this machine" in shown.stdout
+
+
+def test_a_run_that_is_not_over_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = tmp_path / "cut.jsonl"
+    lines = (LOGS / "skew.jsonl").read_text().splitlines(keepends=True)
+    cut.write_text("".join(lines[: len(lines) // 2]))
+    assert main(["predict", "--from", str(cut)]) == 2
+    assert "the run is unfinished, not finished" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--from", "nowhere"], "no run 'nowhere' is recorded"),
+        (["--from", "x", "--cores", "0"], "--cores: 0 is not between 1 and"),
+        (["--from", str(LOGS / "skew.jsonl"), "--executors", "99"], "is no partitioning of"),
+        (["--scaling", "no.csv"], "no.csv: not a readable CSV file"),
+        (["--scaling", "x.csv", "--cores", "2"], "--cores: it is for --from"),
+    ],
+)
+def test_what_cannot_be_predicted_is_refused_by_name(
+    capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert main(["predict", *words]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_the_published_scaling_over_nodes_is_foretold(shared: Path) -> None:
+    table = read_speedups(shared / "data" / "power8" / "table7_speedups.csv")
+    found = leave_one_out(table)
+    assert {(one.workload, one.nodes) for one in found} == {
+        (name, nodes) for name in ("SVM", "SQL", "PageRank") for nodes in (3, 4)
+    }
+    assert max(abs(one.error) for one in found if one.nodes == 3) <= 0.06
+    assert max(abs(one.error) for one in found if one.nodes == 4) <= 0.05
+
+
+def test_a_workloads_own_times_on_more_nodes_are_never_used() -> None:
+    table = {"a": {1: 1.0, 2: 0.6, 4: 0.4}, "b": {1: 1.0, 2: 0.5, 4: 0.25}}
+    other = {**table, "a": {1: 1.0, 2: 0.6, 4: 99.0}}
+    predicted = [leave_one_out(each)[0].predicted for each in (table, other)]
+    assert predicted[0] == predicted[1] == pytest.approx(0.3)
+    with pytest.raises(UserError, match="the step from 2 to 3 nodes is not known"):
+        scaled({1: 1.0, 2: 0.6}, [table["b"]], 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("workload,speedup\n", "no column from_binding, to_binding"),
+        ("workload,from_binding,to_binding,speedup\na,1B,2B,-1\n", "speedup '-1' is not a number"),
+        ("workload,from_binding,to_binding,speedup\na,1B,2B,1.5\n", "no time on 3 nodes or more"),
+    ],
+)
+def test_a_table_of_speedups_that_cannot_be_used_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    file = tmp_path / "speedups.csv"
+    file.write_text(text)
+    assert main(["predict", "--scaling", str(file)]) == 2
+    assert said in capsys.readouterr().err
