@@ -11,7 +11,15 @@ from hearth.cli import main
 from hearth.model.errors import UserError
 from hearth.tuning.scaling import leave_one_out, read_speedups, scaled
 from hearth.tuning.space import Cell, Machine
-from hearth.tuning.whatif import MODEL_ERROR, StageWork, Work, predict, scheduled, work_of
+from hearth.tuning.whatif import (
+    MODEL_ERROR,
+    StageWork,
+    Work,
+    doubts,
+    predict,
+    scheduled,
+    work_of,
+)
 from support import ROOT, Command
 from test_contract import validate
 
@@ -82,6 +90,15 @@ def test_what_tasks_wait_for_stays_as_it_was() -> None:
     (found,) = predict(work, MACHINE, [Cell(16, 1, 2)])
     assert found.value == pytest.approx(10.0)
     assert found.high / found.value == pytest.approx(2.718281828 ** (1.645 * MODEL_ERROR))
+
+
+def test_other_programs_during_the_run_widen_the_interval_and_are_named() -> None:
+    work = Work((stage(*[10.0] * 8),), Cell(1, 8, 32), 10.0, other_load=0.0)
+    busy = replace(work, other_load=0.6)
+    quiet, loaded = (predict(one, MACHINE, [Cell(1, 4, 32)])[0] for one in (work, busy))
+    assert loaded.value == pytest.approx(quiet.value)
+    assert loaded.high / loaded.low > 1.5 * quiet.high / quiet.low
+    assert doubts(work) == [] and "other programs used 60%" in doubts(busy)[0]
 
 
 def test_an_event_log_that_hearth_never_saw_is_enough(hearth: Command) -> None:

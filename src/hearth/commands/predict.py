@@ -81,7 +81,7 @@ def _scaling(options: Namespace) -> dict[str, Any]:
 def _partitionings(options: Namespace) -> dict[str, Any]:
     from hearth.planner import places
     from hearth.report.sources import read_sources
-    from hearth.tuning.whatif import CONFIDENCE, predict, work_of
+    from hearth.tuning.whatif import CONFIDENCE, doubts, predict, work_of
 
     for name in ("executors", "cores"):
         value = getattr(options, name)
@@ -114,7 +114,7 @@ def _partitionings(options: Namespace) -> dict[str, Any]:
         },
         "confidence": CONFIDENCE,
         "predictions": rows,
-        "notes": notes,
+        "notes": [*notes, *doubts(work)],
     }
 
 

@@ -16,15 +16,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from hearth.analysis.document import Analysis, Stage, TasksSample
+from hearth.analysis.findings import OTHER_LOAD_SHARE, other_load
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent
 from hearth.tuning import mechanism
 from hearth.tuning.mechanism import Array
 from hearth.tuning.space import Cell, Machine
 
-#: Of the logarithm of the time of a run that is predicted: what the method itself is off by
-#: (docs/tuning.md), beside the spread over imagined applications.
-MODEL_ERROR = 0.10
+#: Of the logarithm of the time of a run that is predicted: what the method itself is off by, beside
+#: the spread over imagined applications; and what other programs add, by their share of the CPUs.
+#: Both are set by runs that were measured (docs/tuning.md).
+MODEL_ERROR, LOAD_ERROR = 0.15, 0.5
 #: One side of the 90 % interval of a normal value.
 _REACH = 1.645
 CONFIDENCE = 0.9
@@ -55,7 +57,8 @@ class Work:
     """A run: its stages, what comes after the last, and how it was partitioned.
 
     wall_s: as measured. tail_s: from the end of its last stage. error_s: what the scheduling of its
-    own partitioning is short of what was measured.
+    own partitioning is short of what was measured. other_load: the share of the machine's CPUs that
+    other programs used meanwhile; None where it was not sampled.
     """
 
     stages: tuple[StageWork, ...]
@@ -63,6 +66,7 @@ class Work:
     wall_s: float
     tail_s: float = 0.0
     error_s: float = 0.0
+    other_load: float | None = None
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,20 @@ def work_of(analysis: Analysis, machine: Machine) -> Work:
     cell = _cell(analysis, machine)
     wall = analysis.record.wall_s
     stages = tuple(found)
-    return Work(stages, cell, wall, wall - end_s, end_s - scheduled(stages, cell.slots))
+    error_s = end_s - scheduled(stages, cell.slots)
+    return Work(stages, cell, wall, wall - end_s, error_s, other_load(analysis))
+
+
+def doubts(work: Work) -> list[str]:
+    """What about the run makes a prediction from it doubtful."""
+    if work.other_load is None:
+        return ["it is not known what other programs used meanwhile"]
+    if work.other_load <= OTHER_LOAD_SHARE:
+        return []
+    return [
+        f"other programs used {work.other_load:.0%} of the CPUs meanwhile, which widens the "
+        "interval: record a run on a machine that does nothing else"
+    ]
 
 
 def _cell(analysis: Analysis, machine: Machine) -> Cell:
@@ -209,6 +226,7 @@ def _of_cell(work: Work, cell: Cell, weights: Array, slower: Array, collected: A
         logs.append(math.log(max(whole, 1e-3)))
     found = np.array(logs)
     middle = float(weights @ found)
-    spread = math.sqrt(float(weights @ (found - middle) ** 2) + MODEL_ERROR**2)
+    error = math.hypot(MODEL_ERROR, LOAD_ERROR * (work.other_load or 0.0))
+    spread = math.sqrt(float(weights @ (found - middle) ** 2) + error**2)
     low, high = middle - _REACH * spread, middle + _REACH * spread
     return Prediction(cell, math.exp(low), math.exp(middle), math.exp(high))
