@@ -179,12 +179,12 @@ def measured(
         row = {"subject": turn.subject, "arm": turn.arm, "repetition": turn.repetition, **line}
         journal.keep(row)
         runs.append(row)  # type: ignore[arg-type]
-        outcome = _outcome(row)
+        outcome = outcome_of(row)
         print(f"{turn.subject}: {outcome.shown}", flush=True)
         return outcome
 
     plan = Experiment(dict.fromkeys(subjects, chosen), options.repeat, 1, options.seed)
-    conduct(plan, run, lambda _: None, earlier=[_outcome(row) for row in runs])
+    conduct(plan, run, lambda _: None, earlier=[outcome_of(row) for row in runs])
     return runs
 
 
@@ -218,7 +218,8 @@ def one(
     return {**load, **seconds, "answer": verdict["status"]}
 
 
-def _outcome(row: Mapping[str, Any]) -> Outcome:
+def outcome_of(row: Mapping[str, Any]) -> Outcome:
+    """A row of the results as a run of an experiment: its seconds from start to end."""
     turn = Turn(row["subject"], row["arm"], row["repetition"])
     return Outcome(turn, seconds=row.get("wall_s"), failure=row.get("failure"))
 

@@ -1,0 +1,155 @@
+"""When to use something else: TPC-H's queries in a single-node engine, and in Spark.
+
+    .venv/bin/python benchmarks/engines.py
+    .venv/bin/python benchmarks/engines.py --scale 10 --repeat 5
+
+Arms, on the same Parquet files: `duckdb`, DuckDB in a process of its own with its defaults;
+`defaults`, `spark-submit --master local[*]`; `submit`, `hearth submit` without an option. Each runs
+all 22 queries once. Spark's answers are checked against DuckDB's after the times were taken.
+
+One run of each is a warm-up; then each repetition runs all arms in random order (seeded). `start to
+end` are the seconds of the whole command, `queries` those of the queries inside it. Each run is
+added to the results file as it ends: give the same --out to go on after a kill.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from plans import ROOT, Run, Way, begun, by_job, facts, one, outcome_of
+
+from hearth.experiments.experiment import Experiment, conduct
+from hearth.experiments.journal import Journal
+from hearth.experiments.outcome import Outcome, Turn
+from hearth.experiments.statistics import Ratio
+from hearth.model.sizes import show_bytes
+from hearth.planner import jvm
+from hearth.workloads import catalogue, datasets, suites, tpch
+
+SCHEMA = "hearth/engines-benchmark/1"
+ARMS = {"defaults": Way("local[*]"), "submit": Way("local-numa", hinted=False)}
+#: Prints the seconds of the queries.
+QUERIES = """
+import json, sys, time
+import duckdb
+folder, tables, queries = sys.argv[1], json.loads(sys.argv[2]), json.load(sys.stdin)
+connection = duckdb.connect()
+for table in tables:
+    connection.execute(f"CREATE VIEW {table} AS FROM read_parquet('{folder}/{table}/*.parquet')")
+start = time.monotonic()
+for query in queries:
+    connection.execute(query).fetchall()
+print(time.monotonic() - start)
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--scale", type=float, default=1.0, help="TPC-H's scale factor")
+    parser.add_argument("--repeat", type=int, default=5, help="repetitions after the warm-up")
+    parser.add_argument("--seed", type=int, default=1, help="of the order")
+    parser.add_argument("--out", type=Path, help="results file, to begin or to go on with")
+    options = parser.parse_args()
+    name = f"engines-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
+    out = options.out or ROOT / "benchmarks" / "results" / name
+    print("\n".join(page(measured(options, out))))
+    print(f"\nRaw results: {out}")
+
+
+def measured(options: argparse.Namespace, out: Path) -> list[Run]:
+    """Makes the runs that the file lacks; all of them, in the order of time."""
+    offer = catalogue.load()
+    (entry,) = suites.named("tpch", offer)
+    entry = suites.Entry(entry.job, {**entry.parameters, "scale": f"{options.scale:g}"})
+    wanted = datasets.wanted_by(offer, entry.job, entry.parameters, None, 1)
+    (folder,) = datasets.ensure_all(wanted, None).values()
+    subject = f"tpch at scale {options.scale:g}, {show_bytes(_size(folder))} of Parquet"
+    journal = Journal(out)
+    ways = {"duckdb": duckdb_version(), **{arm: way.master for arm, way in ARMS.items()}}
+    head = {"schema": SCHEMA, "machine": facts(jvm.call("topology")), "ways": ways}
+    runs = begun(journal, head)
+
+    def run(turn: Turn) -> Outcome:
+        if turn.arm == "duckdb":
+            line = duckdb_run(folder, options.scale)
+        else:
+            line = one(offer, entry, 1 << 30, ARMS[turn.arm], options.seed)
+        row = {"subject": subject, "arm": turn.arm, "repetition": turn.repetition, **line}
+        journal.keep(row)
+        runs.append(row)  # type: ignore[arg-type]
+        outcome = outcome_of(row)
+        print(outcome.shown, flush=True)
+        return outcome
+
+    plan = Experiment({subject: ["duckdb", *ARMS]}, options.repeat, 1, options.seed)
+    conduct(plan, run, lambda _: None, earlier=[outcome_of(row) for row in runs])
+    return runs
+
+
+def duckdb_version() -> str:
+    import duckdb
+
+    return f"DuckDB {duckdb.__version__}"
+
+
+def duckdb_run(folder: Path, scale: float) -> dict[str, Any]:
+    """The 22 queries in a new process."""
+    queries = [tpch.query_text(number, scale) for number in range(1, 23)]
+    words = [sys.executable, "-c", QUERIES, str(folder), json.dumps(tpch.TABLES)]
+    load, start = round(os.getloadavg()[0], 2), time.monotonic()
+    done = subprocess.run(
+        words, check=False, input=json.dumps(queries), capture_output=True, text=True, timeout=3600
+    )
+    wall = time.monotonic() - start
+    if done.returncode:
+        return {"load": load, "failure": done.stderr.strip().splitlines()[-1]}
+    return {"load": load, "seconds": float(done.stdout), "wall_s": round(wall, 3)}
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*.parquet"))
+
+
+def page(runs: list[Run]) -> list[str]:
+    """The table, in Markdown."""
+    subject = runs[0]["subject"]
+    loads = [run["load"] for run in runs]
+    lines = [
+        f"{subject}; load average {min(loads):.1f} to {max(loads):.1f} at the start of runs.",
+        "",
+    ]
+    lines += [
+        "| Arm | Start to end, median s | of `defaults` | Queries, median s | of `defaults` |"
+    ]
+    lines += ["|---|---|---|---|---|"]
+    for arm in ("duckdb", *ARMS):
+        cells = [f"`{arm}`"]
+        for measure in ("wall_s", "seconds"):
+            times = sorted(
+                run[measure]
+                for run in runs
+                if run["arm"] == arm and run["repetition"] >= 0 and measure in run
+            )
+            ratio = by_job(runs, arm, "defaults", measure, warm=True)[0].get(subject)
+            cells.append(f"{times[len(times) // 2]:.1f}" if times else "failed")
+            cells.append("1" if arm == "defaults" or ratio is None else _shown(ratio))
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, *(f"- {r['arm']}: {r['failure']}" for r in runs if "failure" in r)]
+
+
+def _shown(ratio: Ratio) -> str:
+    if ratio.interval is None:
+        return f"{ratio.value:.3f}"
+    return f"{ratio.value:.3f} [{ratio.interval[0]:.3f}, {ratio.interval[1]:.3f}]"
+
+
+if __name__ == "__main__":
+    main()
