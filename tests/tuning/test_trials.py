@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hearth.cli import main
 from hearth.experiments import candidates, tune
 from hearth.experiments.arms import Arm
 from hearth.experiments.candidates import Space, parse_vary
@@ -21,7 +22,7 @@ from hearth.experiments.kept import list_experiments
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.tune import Tune, TuneSettings, read_tune
 from hearth.experiments.tuned import tuned, winner
-from hearth.launch.choices import keep_tuned
+from hearth.launch.choices import TunedChoice, keep_tuned, workload_named
 from hearth.measure.record import RecordWriter
 from hearth.measure.shapes import Launched
 from hearth.model.errors import UserError
@@ -30,6 +31,7 @@ from hearth.report.terminal import Screen
 from hearth.report.tune import show_tune
 from hearth.tuning.search import Task, Trial, outlook
 from hearth.tuning.space import Configuration, Machine
+from hearth.workloads import cases, runner
 from support import Command
 from test_contract import validate
 
@@ -416,6 +418,7 @@ def test_any_key_can_be_varied_in_combination(monkeypatch: pytest.MonkeyPatch) -
         (["a=1"], "'a=1' is not spark.key=a,b,c"),
         (["spark.a=1", "spark.a=2"], "spark.a is given twice"),
         (["spark.b=1"], "spark.b is fixed to '5' as well"),
+        (["spark.my.password=a,b"], "spark.my.password names a secret"),
     ):
         with pytest.raises(UserError, match=said):
             parse_vary(words, {"spark.b": "5"})
@@ -440,6 +443,7 @@ def test_your_own_java_options_stay_beside_the_collector() -> None:
         (["--replay", "x.csv", "--machine", "m", "--budget", "3"], "--budget: it is not for --rep"),
         (["--replay", "x.csv"], "--machine: --replay needs the machine of the table"),
         (["nothere.py"], "there is no such file"),
+        (["--dry-run", "--resume", "x", "word-count"], "--dry-run: a tune that is resumed"),
         (["word-cuont"], "word-count"),
         (["batch"], "workloads: tune one of them, such as"),
     ],
@@ -451,14 +455,18 @@ def test_bad_words_are_refused_by_name(hearth: Command, words: list[str], said: 
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def keep(state: Path, application: Path, **given: object) -> None:
+def kept(**given: object) -> TunedChoice:
     usual: dict[str, Any] = {
         "tune": "t-1", "date": "2026-11-23T07:00:00+00:00", "sentence": "Best: 2x1 G1GC.",
         "master": None, "executors": 2, "cores": 1, "unbound": False,
         "conf": {"spark.sql.shuffle.partitions": "64"},
         "java": {"spark.executor.extraJavaOptions": "-XX:+UseG1GC"},
     }  # fmt: skip
-    keep_tuned(state, str(application.resolve()), {**usual, **given})  # type: ignore[typeddict-item]
+    return {**usual, **given}  # type: ignore[typeddict-item]
+
+
+def keep(state: Path, application: Path) -> None:
+    keep_tuned(state, str(application.resolve()), kept())
 
 
 @pytest.fixture
@@ -509,3 +517,29 @@ def test_garbage_collection_that_was_seen_changes_what_is_expected() -> None:
         outlook(task, [Trial(0, 100.0, gc_share=share)]).forecast.mean[few] for share in (0.02, 0.5)
     )
     assert busy < calm - 0.02
+
+
+def test_a_workload_is_run_as_its_tune_found_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path))
+    asked: list[tuple[cases.Case, str]] = []
+
+    def run(offer: object, case: cases.Case, master: str, **_: object) -> None:
+        asked.append((case, master))
+        raise runner.RunError("far enough", [])
+
+    monkeypatch.setattr(cases, "run", run)
+    assert main(["run", "word-count", "--tuned"]) == 2
+    assert "run 'hearth tune word-count' first" in capsys.readouterr().err
+    keep_tuned(tmp_path, workload_named("word-count"), kept(unbound=True))
+    conf = ["--conf", "spark.sql.shuffle.partitions=7"]
+    assert main(["run", "word-count", "--tuned", *conf]) == 1
+    ((case, master),) = asked
+    assert master == "local-numa[2x1]"
+    assert case.conf == {
+        "spark.sql.shuffle.partitions": "7",
+        "spark.executor.extraJavaOptions": "-XX:+UseG1GC",
+        "spark.hearth.binding": "off",
+    }
+    assert "tuned on 2026-11-23 (t-1)" in capsys.readouterr().err

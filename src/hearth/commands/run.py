@@ -12,6 +12,7 @@ examples:
   hearth run word-count --size 2g
   hearth run word-count --help
   hearth run word-count --master 'local[*]' --partitions 48
+  hearth run word-count --tuned
   hearth run word-count --master 'local-numa[2x4]' --conf spark.executor.memory=8g --json
 """
 
@@ -33,8 +34,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("job", nargs="?", metavar="NAME", help="the job (default: list all)")
     parser.add_argument("--list", action="store_true", help="list the jobs by family")
     parser.add_argument("--size", metavar="SIZE", help="size of the data, such as 2g")
-    parser.add_argument(
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
         "--master", default="local-numa", metavar="M", help="default: local-numa, as planned"
+    )
+    how.add_argument(
+        "--tuned", action="store_true", help="as the last hearth tune of it found best"
     )
     parser.add_argument(
         "--seed",
@@ -98,12 +103,37 @@ def run(options: Namespace) -> int:
     return _run(options, offer, job)
 
 
+def _use_tuned(options: Namespace) -> None:
+    """Applies what `hearth tune` found; a setting of --conf wins."""
+    from hearth.launch.choices import tuned_choice, workload_named
+    from hearth.model.errors import UserError
+    from hearth.planner import places
+
+    found = tuned_choice(places.state_home(), workload_named(options.job))
+    if found is None:
+        raise UserError(
+            f"--tuned: nothing is kept for '{options.job}' on this machine: run "
+            f"'hearth tune {options.job}' first"
+        )
+    size = f"[{found['executors']}x{found['cores']}]" if found["executors"] else ""
+    options.master = found["master"] or f"local-numa{size}"
+    unbound = {"spark.hearth.binding": "off"} if found["unbound"] else {}
+    tuned = {**found["conf"], **found["java"], **unbound}
+    options.conf = [*(f"{key}={value}" for key, value in tuned.items()), *options.conf]
+    print(
+        f"hearth: tuned on {found['date'][:10]} ({found['tune']}): {found['sentence']}",
+        file=sys.stderr,
+    )
+
+
 def _run(options: Namespace, offer: "catalogue.Catalogue", job: "catalogue.Job") -> int:
     from hearth.model.sizes import parse_bytes
     from hearth.planner.request import parse_conf
     from hearth.report import workloads
     from hearth.workloads import cases, runner
 
+    if options.tuned:
+        _use_tuned(options)
     case = cases.Case(
         job=job,
         parameters=options.parameters,

@@ -23,7 +23,6 @@ examples:
 
 import json
 import os
-import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
@@ -181,6 +180,8 @@ def _tune(options: Namespace) -> int:
     subject = _subject(options)
     command = [*redaction.words([*line.hearth, *_words(line), *line.application]), *options.vary]
     if options.resume is not None:
+        if options.dry_run:
+            raise UserError("--dry-run: a tune that is resumed has its list already: leave it out")
         tune = Tune.resume(home, options.resume, asked, command, redaction)
     else:
         found, machine = _space(options, settings)
@@ -258,10 +259,10 @@ def _list(found: "Space", asked: "TuneSettings") -> None:
 
 
 def _keep(options: Namespace, tune: "Tune", document: dict[str, Any]) -> None:
-    """For `hearth submit --tuned`; a workload is run otherwise, so its words are shown."""
+    """For `hearth submit --tuned`, and for `hearth run --tuned`."""
     from hearth.experiments.named import is_application
     from hearth.experiments.tuned import winner
-    from hearth.launch.choices import TunedChoice, application, keep_tuned
+    from hearth.launch.choices import TunedChoice, application, keep_tuned, workload_named
     from hearth.planner import places
     from hearth.report.tune import sentence
     from hearth.tuning.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS
@@ -282,16 +283,12 @@ def _keep(options: Namespace, tune: "Tune", document: dict[str, Any]) -> None:
         "conf": way.varied,
         "java": {key: way.java} if way.java else {},
     }
-    line = options.line
-    if is_application(line.application[0]):
-        keep_tuned(places.state_home(), application(line), choice)
-        print("hearth: kept: hearth submit --tuned runs it so", file=sys.stderr)
-        return
-    unbound = {"spark.hearth.binding": "off"} if choice["unbound"] else {}
-    confs = [word for pair in {**choice["conf"], **choice["java"], **unbound}.items()
-             for word in ("--conf", "=".join(pair))]  # fmt: skip
-    words = ["hearth", "run", line.application[0], "--master", way.master, *confs]
-    print(f"hearth: the best runs with: {shlex.join(words)}", file=sys.stderr)
+    name = options.line.application[0]
+    is_job = not is_application(name)
+    named = workload_named(name) if is_job else application(options.line)
+    keep_tuned(places.state_home(), named, choice)
+    words = f"hearth run {name} --tuned" if is_job else "hearth submit --tuned"
+    print(f"hearth: kept: {words} runs it so", file=sys.stderr)
 
 
 def _show(document: dict[str, Any], as_json: bool) -> None:

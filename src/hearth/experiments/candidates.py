@@ -16,6 +16,7 @@ from hearth.experiments.questions import steps
 from hearth.launch.compose import fixed_by_master
 from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids
+from hearth.model.redaction import Redaction
 from hearth.model.sizes import parse_mb
 from hearth.planner.plans import plans
 from hearth.planner.request import plan_request
@@ -60,6 +61,8 @@ def parse_vary(words: Sequence[str], settings: Mapping[str, str]) -> dict[str, l
         values = list(dict.fromkeys(value.strip() for value in text.split(",") if value.strip()))
         if not equals or not key.startswith("spark.") or not values:
             raise UserError(f"--vary: '{word}' is not spark.key=a,b,c: give a key and its values")
+        if Redaction.of({}).secret.search(key):
+            raise UserError(f"--vary: {key} names a secret, which would be kept: leave it out")
         if key in found:
             raise UserError(f"--vary: {key} is given twice: give all its values in one")
         if key in settings:

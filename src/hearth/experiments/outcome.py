@@ -34,7 +34,8 @@ class Outcome:
     """A run that ended: its seconds, or why it failed.
 
     record: the id of its record. plan: the executors that ran, in a few words. answer: what the
-    check of a workload's answer says. result: the whole document of a workload.
+    check of a workload's answer says. result: the whole document of a workload. stopped: it was
+    ended on purpose, which `failure` says.
     """
 
     turn: Turn
@@ -46,6 +47,7 @@ class Outcome:
     answer: str | None = None
     streaming: Streaming | None = None
     result: CaseResult | None = None
+    stopped: bool = False
 
     @property
     def arm(self) -> str:
@@ -58,6 +60,8 @@ class Outcome:
     @property
     def shown(self) -> str:
         """In a few words, as progress."""
+        if self.stopped:
+            return f"{self.turn.shown}: {self.failure}"
         if self.seconds is None:
             return f"{self.turn.shown}: failed: {self.failure}"
         answer = self.result["verdict"]["status"] if self.result else self.answer

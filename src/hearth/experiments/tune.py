@@ -375,7 +375,8 @@ def _ended_early(
         return outcome, replace(line, failure=outcome.failure, wall_s=wall)
     if arm.limit_s < tune.head.settings.limit_s:
         said = f"stopped after {wall:.1f} s: it cannot be the best any more"
-        return replace(outcome, failure=said), replace(line, stopped_s=arm.limit_s, wall_s=wall)
+        outcome = replace(outcome, failure=said, stopped=True)
+        return outcome, replace(line, stopped_s=arm.limit_s, wall_s=wall)
     said = f"was not over after {arm.limit_s:g} s: give a longer --limit"
     return replace(outcome, failure=said), replace(line, failure=said, wall_s=wall)
 

@@ -63,6 +63,11 @@ def tuned_choice(home: Path, named: str, root: Path = Path("/")) -> TunedChoice 
     return cast(TunedChoice, found)
 
 
+def workload_named(job: str) -> str:
+    """What a workload is kept as."""
+    return f"workload {job}"
+
+
 def _tuned_file(home: Path, named: str, root: Path) -> Path:
     return home / "tuned" / f"{_key(named, root)}.json"
 
