@@ -9,7 +9,7 @@ import pytest
 
 from hearth.cli import command_names, command_parser
 from hearth.launch.arguments import split_line
-from support import ROOT
+from support import ROOT, Command
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md")])
 _BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -51,6 +51,16 @@ def test_a_command_line_that_is_shown_can_be_typed(document: str, line: str) -> 
         assert split_line(rest).hearth == []
     else:
         assert program in ("export", "python", "pip", "mvn", "source"), f"{document} shows {line}"
+
+
+def test_the_readme_shows_the_output_that_the_command_has(hearth: Command) -> None:
+    text = (ROOT / "README.md").read_text()
+    (shown,) = re.findall(
+        r"^```console\n\$ hearth (.*)\n((?:.*\n)*?)\.\.\.\n```", text, re.MULTILINE
+    )
+    actual = hearth(*shlex.split(shown[0])).stdout.splitlines()
+    expected = shown[1].splitlines()
+    assert actual[: len(expected)] == expected
 
 
 def test_a_path_that_a_document_links_to_exists() -> None:

@@ -37,6 +37,8 @@ def document(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[st
             "application": "shop <window> & co",
             "application_id": "local-1",
             "spark_version": "4.3.0",
+            "java_version": "17.0.15 (Debian)",
+            "arguments": ["shop.py", "--day", "monday"],
             "master": "local-numa[2x4]",
             "arm": arm,
             "state": "finished",

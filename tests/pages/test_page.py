@@ -231,6 +231,14 @@ def test_top_down_bars_and_the_regions_of_bandwidth_are_drawn_in_a_browser(
     assert "not available: loads from local DRAM: none of its events was tried" in words
 
 
+def test_the_first_screen_says_what_ran_when_and_on_what() -> None:
+    run = constructed.document()
+    run["record"] |= {"started": "2026-11-23T08:21:52.957+01:00", "arguments": ["a b.py", "<x>"]}
+    html = page([typed(run, Analysis)])
+    assert "2026-11-23 07:21:52 UTC · Spark 4.3.0 · Java 17.0.15 (Debian)" in html
+    assert "<code>&#39;a b.py&#39; &#39;&lt;x&gt;&#39;</code>" in html
+
+
 def test_a_run_in_one_jvm_has_no_executors_and_its_page_says_so() -> None:
     run = constructed.analysis(tasks=4)
     assert "<dt>executors</dt><dd>2</dd>" in page([run])

@@ -102,6 +102,8 @@ def _run(evidence: Evidence) -> Run:
         application=head.application if head else known.name,
         application_id=known.application_id,
         spark_version=known.spark_version,
+        java_version=known.java_version,
+        arguments=head.arguments if head else [],
         master=(head.master if head else None) or master,
         arm=head.arm if head else None,
         state=record.state if record else "finished" if known.ended else "unfinished",

@@ -17,12 +17,17 @@ Series = list[float | None]
 
 @dataclass(frozen=True)
 class Run:
-    """Which run it was; `wall_s` is the span that is known of. An event log alone has no id."""
+    """Which run it was; `wall_s` is the span that is known of. An event log alone has no id.
+
+    arguments: the application and its own, without secrets; empty where they are not known.
+    """
 
     id: str | None
     application: str | None
     application_id: str | None
     spark_version: str | None
+    java_version: str | None
+    arguments: list[str]
     master: str | None
     arm: str | None
     state: str

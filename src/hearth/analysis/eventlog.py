@@ -101,6 +101,7 @@ class EventLog:
     application_id: str | None = None
     name: str | None = None
     spark_version: str | None = None
+    java_version: str | None = None
     start_ms: int | None = None
     end_ms: int | None = None
     first_ms: int | None = None
@@ -366,6 +367,7 @@ class _Reader:
     def _environment(self, event: dict[str, Any]) -> None:
         properties = event["Spark Properties"]
         self.log.properties = {name: text(properties, name) for name in properties}
+        self.log.java_version = maybe(text, event.get("JVM Information", {}), "Java Version")
 
     def _executor(self, name: str) -> LoggedExecutor:
         executor = self.log.executors.get(name)

@@ -1,6 +1,7 @@
 """One run on the page: what the template `run.html` shows of an analysis."""
 
 import math
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,7 @@ from hearth.model.measured import Absent, Measured, known
 from hearth.model.sizes import show_bytes, show_mb
 from hearth.report.html.axis import axis
 from hearth.report.html.processor import processor_view
-from hearth.report.html.shown import Cell, executor_name, part, plain, seconds, share
+from hearth.report.html.shown import Cell, executor_name, moment, part, plain, seconds, share
 
 View = dict[str, Any]
 #: The sections of a run: the start of their ids, and their words.
@@ -75,12 +76,14 @@ def label(run: Analysis) -> str:
 def run_view(run: Analysis, number: int, executors: list[str]) -> View:
     """What the template shows. executors: of all runs of the page, in their colours' order."""
     record = run.record
-    about = [record.id, record.application_id, record.started]
-    about.append(f"Spark {record.spark_version}" if record.spark_version else None)
+    about = [record.id, record.application_id, record.started and moment(record.started)]
+    versions = (("Spark", record.spark_version), ("Java", record.java_version))
+    about += [f"{name} {version}" for name, version in versions if version]
     return {
         "number": number,
         "label": label(run),
         "about": [text for text in about if text],
+        "command": shlex.join(record.arguments),
         "facts": _facts(run),
         "findings": [_finding(finding) for finding in run.findings],
         "machine": _machine(run.machine, run.executors, executors),
