@@ -4,6 +4,7 @@ import json
 import math
 import multiprocessing
 import os
+import re
 import signal
 from argparse import Namespace
 from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ from hearth.launch.choices import TunedChoice, keep_tuned, workload_named
 from hearth.measure.record import RecordWriter
 from hearth.measure.shapes import Launched
 from hearth.model.errors import UserError
+from hearth.report.html.page import page
 from hearth.report.sources import read_sources
 from hearth.report.terminal import Screen
 from hearth.report.tune import show_tune
@@ -443,6 +445,7 @@ def test_your_own_java_options_stay_beside_the_collector() -> None:
         (["--replay", "x.csv", "--machine", "m", "--budget", "3"], "--budget: it is not for --rep"),
         (["--replay", "x.csv"], "--machine: --replay needs the machine of the table"),
         (["nothere.py"], "there is no such file"),
+        (["--html", "no/where.html", "word-count"], "--html: there is no directory"),
         (["--dry-run", "--resume", "x", "word-count"], "--dry-run: a tune that is resumed"),
         (["word-cuont"], "word-count"),
         (["batch"], "workloads: tune one of them, such as"),
@@ -543,3 +546,18 @@ def test_a_workload_is_run_as_its_tune_found_best(
         "spark.hearth.binding": "off",
     }
     assert "tuned on 2026-11-23 (t-1)" in capsys.readouterr().err
+
+
+def test_the_page_shows_trials_and_the_surface_with_its_uncertainty(tmp_path: Path) -> None:
+    document = made(tmp_path, Quick(shape((8, 2))))
+    html = page([], tune=document)
+    assert html.count("<tr>") >= len(document["trials"])
+    (best,) = re.findall(r'<td class="best"[^>]*>([^<]*)</td>', html)
+    assert best.startswith("1") and "±" in best and best.endswith("*")
+    sized = {(way.executors, way.cores) for way in WAYS if way.executors}
+    executors, cores = ({pair[at] for pair in sized} for at in (0, 1))
+    assert html.count("±") - 1 == len(sized), "and once in the note"
+    assert html.count('class="untested"') == len(executors) * len(cores) - len(sized)
+    assert document["application"] in html and "Stopped: " in html
+    hostile = {**document, "application": "<script>alert(1)</script>"}
+    assert "<script>alert" not in page([], tune=hostile)

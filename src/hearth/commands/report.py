@@ -2,7 +2,7 @@
 
 Name a run by its id or directory (`hearth runs` lists them), a comparison, a characterisation or a
 tune by its id, any Spark event log by its path. Several runs are shown side by side. The HTML file
-loads nothing from the network and can be passed on as it is; a tune has none.
+loads nothing from the network and can be passed on as it is.
 
 examples:
   hearth report last
@@ -36,12 +36,11 @@ def run(options: Namespace) -> int:
     if folder and not folder.is_dir():
         raise UserError(f"--html: there is no directory '{folder}': make it, or name another")
     sources = read_sources(options.runs, places.state_home())
-    if options.html and sources.tune is not None:
-        raise UserError("--html: a tune has no page: name its runs, or leave out --html")
     if options.html:
         from hearth.report.html.page import write_page
 
-        write_page(options.html, sources.analyses, sources.comparison, sources.characterisation)
+        others = (sources.comparison, sources.characterisation, sources.tune)
+        write_page(options.html, sources.analyses, *others)
         print(f"hearth: wrote {options.html}", file=sys.stderr)
     if options.json:
         print(json.dumps(sources.document(), indent=2))

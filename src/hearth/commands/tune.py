@@ -53,7 +53,7 @@ _MOST_RUNS = 1_000_000
 _OF_REPLAY: dict[str, Any] = {"machine": None, "prior": [], "drop": 0.0, "noise": 0.0, "seeds": 200}
 _OF_TRIALS: dict[str, Any] = {
     "budget": 8, "limit": "1h", "vary": [], "objective": "time", "for_runs": 100, "resume": None,
-    "dry_run": False,
+    "dry_run": False, "html": None,
 }  # fmt: skip
 
 
@@ -65,6 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_submit_arguments(parser)
     _add_trial_arguments(parser)
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write a page to this file")
     parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
     replay = parser.add_argument_group("replay of tables")
     replay.add_argument(
@@ -174,6 +175,9 @@ def _tune(options: Namespace) -> int:
     from hearth.model.redaction import Redaction
     from hearth.planner import places
 
+    folder = options.html and options.html.absolute().parent
+    if folder and not folder.is_dir():
+        raise UserError(f"--html: there is no directory '{folder}': make it, or name another")
     asked, line, home = _settings(options), options.line, places.state_home()
     settings = user_settings(line, places.spark_home(), os.environ)
     redaction = Redaction.of(settings)
@@ -196,7 +200,7 @@ def _tune(options: Namespace) -> int:
         run(tune, subject, settings, following)
     document = tuned(tune)
     _keep(options, tune, document)
-    _show(document, options.json)
+    _show(document, options)
     return 0
 
 
@@ -291,11 +295,16 @@ def _keep(options: Namespace, tune: "Tune", document: dict[str, Any]) -> None:
     print(f"hearth: kept: {words} runs it so", file=sys.stderr)
 
 
-def _show(document: dict[str, Any], as_json: bool) -> None:
+def _show(document: dict[str, Any], options: Namespace) -> None:
     from hearth.report.terminal import Screen
     from hearth.report.tune import show_tune
 
-    if as_json:
+    if options.html:
+        from hearth.report.html.page import write_page
+
+        write_page(options.html, [], tune=document)
+        print(f"hearth: wrote {options.html}", file=sys.stderr)
+    if options.json:
         print(json.dumps(document, indent=2))
         return
     print("\n".join(show_tune(document, Screen.of())))

@@ -6,6 +6,13 @@ from hearth.model.durations import show_seconds
 from hearth.report.terminal import Screen, table
 
 Document = dict[str, Any]
+_REST = ["expected", "GC share", "CPU use", ""]
+#: By the objective, what heads the columns of a trial behind its configuration.
+HEAD = {
+    "time": ["seconds", *_REST],
+    "core-seconds": ["core-s", *_REST],
+    "throughput": ["per-hour", *_REST],
+}
 _ROLES = {"proposal": "the plan", "current": "as typed", "search": "", "repeat": "again"}
 _FORECASTS = 5
 #: A surface of fewer says nothing; one of more columns does not fit a screen.
@@ -14,18 +21,17 @@ _LEAST_SURFACE, _MOST_COLUMNS = 4, 10
 
 def show_tune(document: Document, screen: Screen) -> list[str]:
     """The trials as a table, then the best in one sentence, then why, doubts and the rest."""
-    unit = _unit(document)
-    head = ["trial", "configuration", "why tried", unit, "expected", "GC share", "CPU use", ""]
-    rows = [_row(trial, document) for trial in document["trials"]]
+    head = ["trial", "configuration", "why tried", *HEAD[document["settings"]["objective"]]]
     title = f"Tune of {document['application']}, {document['id']}"
-    lines = [screen.title(title), "", *table(screen, head, rows, f"trial {unit}")]
+    shown = table(screen, head, rows(document), f"trial {head[3]}")
+    lines = [screen.title(title), "", *shown]
     texts = [f"warning: {text}." for text in document["warnings"]]
     texts += _best(document)
     texts += _front(document)
     lines += ["", *(screen.paragraph(text, "  ", "    ") for text in texts)]
     lines += [*_surface(document, screen), *_untried(document, screen)]
-    notes = [screen.paragraph(screen.paint(text, "dim"), "  ") for text in _notes(document)]
-    return [*lines, "", *notes]
+    last = [screen.paragraph(screen.paint(text, "dim"), "  ") for text in notes(document)]
+    return [*lines, "", *last]
 
 
 def sentence(document: Document) -> str:
@@ -46,29 +52,31 @@ def sentence(document: Document) -> str:
     )
 
 
-def _unit(document: Document) -> str:
-    return {"time": "seconds", "core-seconds": "core-s", "throughput": "per-hour"}[
-        document["settings"]["objective"]
-    ]
-
-
 def _what(document: Document) -> str:
     return "core-seconds" if document["settings"]["objective"] == "core-seconds" else "time"
 
 
-def _value(value: float, document: Document) -> str:
+def value(value: float, document: Document) -> str:
+    """A value in the objective's unit."""
     if document["settings"]["objective"] == "throughput":
         return f"{3600 / value:.1f}"
     return f"{value:.2f}"
 
 
+def rows(document: Document) -> list[list[str]]:
+    """The cells of each trial."""
+    return [_row(trial, document) for trial in document["trials"]]
+
+
 def _row(trial: Document, document: Document) -> list[str]:
     measures, expected = trial["measures"], trial["expected"]
-    value = "-" if trial["value"] is None else _value(trial["value"], document)
+    took = "-" if trial["value"] is None else value(trial["value"], document)
     range_ = "-"
     if expected is not None:
-        ends = sorted((expected[0], expected[2]), reverse=_unit(document) == "per-hour")
-        range_ = " to ".join(_value(end, document) for end in ends)
+        ends = sorted(
+            (expected[0], expected[2]), reverse=document["settings"]["objective"] == "throughput"
+        )
+        range_ = " to ".join(value(end, document) for end in ends)
     note = trial["why"] if trial["why"] not in (None, "best", "unexplained") else ""
     if trial["stopped_s"] is not None:
         note = f"stopped after {show_seconds(trial['stopped_s'])}: beyond hope"
@@ -78,7 +86,7 @@ def _row(trial: Document, document: Document) -> list[str]:
         str(trial["number"]),
         trial["configuration"]["shown"],
         _ROLES[trial["role"]],
-        value,
+        took,
         range_,
         _share(measures.get("gc_share")),
         _share(measures.get("cpu_use")),
@@ -110,28 +118,31 @@ def _front(document: Document) -> list[str]:
     return [f"Between time and core-seconds none beats these in both: {shown}."]
 
 
-def _surface(document: Document, screen: Screen) -> list[str]:
-    """Executors x cores with the best executors' collector and binding: forecast and reach."""
+def surface(document: Document) -> list[Document]:
+    """The forecasts of the executors x cores that differ in nothing else from the best of them."""
     sized = [one for one in document["forecasts"] if one["executors"]]
     alike = [one for one in sized if one["choices"] == sized[0]["choices"]]
+    return alike if len(alike) >= _LEAST_SURFACE else []
+
+
+def _surface(document: Document, screen: Screen) -> list[str]:
+    alike = surface(document)
     at = {(one["executors"], one["cores"]): one for one in alike}
-    rows, columns = sorted({n for n, _ in at}), sorted({c for _, c in at})
-    if len(alike) < _LEAST_SURFACE or len(columns) > _MOST_COLUMNS:
+    down, across = sorted({n for n, _ in at}), sorted({c for _, c in at})
+    if not alike or len(across) > _MOST_COLUMNS:
         return []
-    body = [[str(n), *(_cell(at.get((n, c)), document) for c in columns)] for n in rows]
-    choices = ", ".join(sized[0]["choices"][1:])
-    head = ["executors", *(f"x {c}" for c in columns)]
+    cells = {place: forecast(one, document) for place, one in at.items()}
+    body = [[str(n), *(cells.get((n, c), "") for c in across)] for n in down]
+    choices = ", ".join(alike[0]["choices"][1:])
     note = f"forecast by cores of each ({choices}), ± the interval's half; * tried"
+    head = ["executors", *(f"x {c}" for c in across)]
     return ["", screen.paragraph(note, "  "), *table(screen, head, body)]
 
 
-def _cell(one: Document | None, document: Document) -> str:
-    if one is None:
-        return ""
-    low, high = (float(_value(one[end], document)) for end in ("low", "high"))
-    tried = "*" if one["tried"] else ""
-    value, half = float(_value(one["value"], document)), abs(high - low) / 2
-    return f"{_short(value)} ±{_short(half)}{tried}"
+def forecast(one: Document, document: Document) -> str:
+    """`103 ±5.9*`: what is expected, half of its interval, and whether it was tried."""
+    low, middle, high = (float(value(one[end], document)) for end in ("low", "value", "high"))
+    return f"{_short(middle)} ±{_short(abs(high - low) / 2)}{'*' if one['tried'] else ''}"
 
 
 def _short(value: float) -> str:
@@ -143,15 +154,15 @@ def _untried(document: Document, screen: Screen) -> list[str]:
     if not left:
         return []
     rows = [
-        [one["configuration"], _value(one["value"], document),
-         f"{_value(one['low'], document)} to {_value(one['high'], document)}"]
+        [one["configuration"], value(one["value"], document),
+         f"{value(one['low'], document)} to {value(one['high'], document)}"]
         for one in left
     ]  # fmt: skip
     head = ["the best of those not tried", "forecast", "interval"]
     return ["", *table(screen, head, rows, "forecast")]
 
 
-def _notes(document: Document) -> list[str]:
+def notes(document: Document) -> list[str]:
     settings, space = document["settings"], document["space"]
     fixed = f"; fixed by you: {', '.join(space['fixed'])}" if space["fixed"] else ""
     known = space["known_before"]

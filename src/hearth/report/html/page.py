@@ -1,4 +1,4 @@
-"""The page: one HTML document of runs, of a comparison, of a characterisation.
+"""The page: one HTML document of runs, of a comparison, of a characterisation, of a tune.
 
 Jinja2 fills the templates beside this file; what it fills in is text unless a template says
 otherwise. The page contains its style, its script and the charting library, and loads nothing.
@@ -19,6 +19,8 @@ from hearth.report.html.axis import executors_of
 from hearth.report.html.comparison import comparison_view, questions_view
 from hearth.report.html.run import SECTIONS, label, run_view
 from hearth.report.html.side_by_side import differences, side_by_side
+from hearth.report.html.tune import tune_view
+from hearth.report.tune import Document
 
 
 def write_page(
@@ -26,9 +28,10 @@ def write_page(
     runs: list[Analysis],
     comparison: Compared | None = None,
     characterisation: Characterised | None = None,
+    tune: Document | None = None,
 ) -> None:
     """Writes the page, private, completely or not at all."""
-    whole = page(runs, comparison, characterisation)
+    whole = page(runs, comparison, characterisation, tune)
     write_private(file, whole.encode("utf-8", "replace"))  # a file name may not be valid text
 
 
@@ -36,12 +39,14 @@ def page(
     runs: list[Analysis],
     comparison: Compared | None = None,
     characterisation: Characterised | None = None,
+    tune: Document | None = None,
 ) -> str:
     """The page; raises UserError where the charting library was not built in."""
     names = [str(run.record.application) for run in runs]
     questions = [] if characterisation is None else questions_view(characterisation)
     if characterisation is not None:
         names += characterisation.subjects
+    names += [tune["application"]] if tune is not None else []
     executors = executors_of(runs)
     return str(
         _templates()
@@ -51,10 +56,11 @@ def page(
             style=_resource("style.css"),
             library=_library() if runs else "",
             script=_resource("charts.js"),
-            links=_links(runs, comparison, questions),
+            links=_links(runs, comparison, questions, tune),
             runs=[run_view(run, number, executors) for number, run in enumerate(runs)],
             comparison=None if comparison is None else comparison_view(comparison, "comparison"),
             characterisation=questions,
+            tune=None if tune is None else tune_view(tune),
             side_by_side=side_by_side(runs),
             differences=differences(runs),
         )
@@ -93,10 +99,14 @@ def _library() -> Any:
 
 
 def _links(
-    runs: list[Analysis], comparison: Compared | None, questions: list[Any]
+    runs: list[Analysis],
+    comparison: Compared | None,
+    questions: list[Any],
+    tune: Document | None,
 ) -> list[tuple[str, str]]:
     """Of each section that can be jumped to: its id and its words."""
     links = [("comparison", "Comparison")] if comparison else []
+    links += [("tune", "Tune")] if tune else []
     links += [(q["id"], q["link"]) for _, group in questions for q in group]
     links += [("side", "Side by side")] if len(runs) > 1 else []
     for number, run in enumerate(runs):
