@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from hearth.cli import main
+from hearth.commands import tune as command
 from hearth.experiments import candidates, tune
 from hearth.experiments.arms import Arm
 from hearth.experiments.candidates import Space, parse_vary
@@ -23,7 +24,7 @@ from hearth.experiments.kept import list_experiments
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.tune import Tune, TuneSettings, read_tune
 from hearth.experiments.tuned import tuned, winner
-from hearth.launch.choices import TunedChoice, keep_tuned, workload_named
+from hearth.launch.choices import TunedChoice, keep_tuned, tuned_choice, workload_named
 from hearth.measure.record import RecordWriter
 from hearth.measure.shapes import Launched
 from hearth.model.errors import UserError
@@ -561,3 +562,28 @@ def test_the_page_shows_trials_and_the_surface_with_its_uncertainty(tmp_path: Pa
     assert document["application"] in html and "Stopped: " in html
     hostile = {**document, "application": "<script>alert(1)</script>"}
     assert "<script>alert" not in page([], tune=hostile)
+
+
+def test_ctrl_c_says_how_to_go_on_and_going_on_ends_the_tune(
+    tmp_path: Path,
+    job: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(command, "_space", lambda options, settings: (SPACE, MACHINE))
+    first, then = Quick(shape((8, 2)), ends_at=3, ends_by=interrupted), Quick(shape((8, 2)))
+    monkeypatch.setattr(command, "_subject", lambda options: first)
+    assert main(["tune", str(job)]) == 130
+    (number,) = (folder.name for folder in (tmp_path / "state" / "tunes").iterdir())
+    said = f"the same command with --resume {number} continues from here"
+    assert said in capsys.readouterr().err
+    monkeypatch.setattr(command, "_subject", lambda options: then)
+    assert main(["tune", "--resume", number, str(job)]) == 0
+    assert len(first.arms) == 3
+    assert len(read_tune(tmp_path / "state" / "tunes" / number).lines) == 3 + len(then.arms)
+    kept_file = tuned_choice(tmp_path / "state", str(job.resolve()))
+    assert kept_file is not None and kept_file["tune"] == number
