@@ -112,6 +112,14 @@ def set_tiers(items: list[pytest.Item]) -> None:
             item.add_marker("unit")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_leases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Each worker's applications lease the machine from each other, not from those of others."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEARTH_LEASES", str(tmp_path_factory.mktemp("leases")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of captures and published tables beside the checkout, where there is one."""

@@ -11,7 +11,7 @@ from hearth.cli import command_names, command_parser
 from support import Command
 
 COMMANDS = ("affinity", "bench", "cache", "characterise", "compare", "demo", "gather", "install")
-COMMANDS += ("jar", "plan", "predict")
+COMMANDS += ("jar", "leases", "plan", "predict")
 COMMANDS += ("profile", "report", "run", "runs", "status", "submit", "topology", "tune")
 COMMANDS += ("uninstall",)
 

@@ -1,5 +1,6 @@
 """Two applications at once: each has its own CPUs, and executors know their own driver."""
 
+import json
 import os
 import re
 import socket
@@ -96,16 +97,22 @@ def test_two_applications_on_one_port_have_their_own_executors_on_their_own_cpus
     assert other.document("plan.json")["executors"][0]["heap_mb"] == 600
     assert site.document("placement.json")["executors"][0]["verdict"] == "as planned"
     app = site.document("run.json")["app_id"]
-    assert f"left alone: bound executors of other applications run there: {app} of " in other.log
+    assert f"left alone: leased by {app} of " in other.log
+    assert json.loads(hearth("leases", "--json").stdout)["leases"] == [], "they have ended"
 
 
 def third_is_told(hearth: Command) -> None:
     asked = ["--executors", "1", "--cores", "1"]
     third = hearth("submit", "--dry-run", *asked, "x.py")
     assert third.returncode == 0
-    assert re.search(r"  beside  CPUs [01] shared: .* of \S+ \(process \d+\) on CPUs", third.stderr)
+    assert re.search(r"  beside  CPUs 0-1 shared: .* of \S+ \(process \d+\) on CPUs", third.stderr)
     planned = " ".join(hearth("plan", *asked).stdout.split())
-    assert re.search(r"beside CPUs [01] shared: .*; next to them nothing fits", planned)
+    assert re.search(r"beside CPUs 0-1 shared: .*; next to them nothing fits", planned)
+    refused = hearth("submit", "--when-full", "refuse", *asked, str(APPS / "hold.py"))
+    assert refused.returncode == 2 and "nothing that fits is free: held by" in refused.stderr
+    leases = json.loads(hearth("leases", "--json").stdout)["leases"]
+    assert sorted(lease["cpus"] for lease in leases) == ["0", "1"]
+    assert {lease["state"] for lease in leases} == {"holds"}
     elsewhere = hearth("plan", *asked, "--machine", "1 node of 16 GB, 2 cores", "--json").stdout
     assert "neighbours" not in elsewhere
 
@@ -141,3 +148,26 @@ def does_not_register(stray: Site, first: Site, port: int) -> None:
     )
     assert "exit 78: another application's driver answered" in outcome.log
     assert first.log.count("Registered executor") == 1
+
+
+def test_who_waits_starts_when_the_driver_that_held_the_cpus_is_killed(
+    site: Site, other: Site
+) -> None:
+    """kill -9 leaves a lease to the executors, and they give it back when they end."""
+    if len(os.sched_getaffinity(0)) != 2:
+        require("two CPUs", "one application takes both")
+    end = site.root / "end"
+    first = site.start("hold.py", str(end), master="local-numa[1x2]", **AVOID)
+    eventually("an executor", lambda: len(site.executors()) == 1, 120)
+    wait = {"spark__hearth__lease__whenFull": "wait", **AVOID}
+    second = other.start("hold.py", str(end), master="local-numa[1x2]", **wait)
+    eventually("it waits", lambda: "Waiting for a lease: what this" in other.log, 120)
+    assert not other.executors()
+    first.kill()
+    eventually("an executor of its own", lambda: len(other.executors()) == 1, 120)
+    assert not site.executors(), "the first one's had ended before"
+    ((pid, _),) = other.executors().items()
+    assert cpus_of(pid) == "0-1"
+    end.touch()
+    output, _ = second.communicate(timeout=240)
+    assert Outcome(second.returncode, output, other.log).report

@@ -74,6 +74,8 @@ def run(options: Namespace) -> int:
         if submission.afterwards is not None:
             submission.afterwards()
         launch = handed_over(launch, options.line, places.state_home())
+        for descriptor in launch.inherited:
+            os.set_inheritable(descriptor, True)
         os.execvpe(launch.command[0], launch.command, {**os.environ, **launch.environment})
     text = launch.shell_text(Redaction.of(submission.settings))
     print(text)

@@ -46,6 +46,12 @@ def add_submit_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--docker", action="store_true", help="start each executor in a Docker container"
     )
+    parser.add_argument(
+        "--when-full",
+        choices=("share", "wait", "refuse"),
+        help="where other applications hold what is needed: run beside them, unbound (default), "
+        "wait until it is free, or end",
+    )
 
 
 def options_of(parser: ArgumentParser) -> dict[str, bool]:
@@ -138,7 +144,10 @@ def split_line(
 
 
 #: hearth's options that an application hardly has too.
-_HEARTHS_OWN = ("--dry-run", "--executors", "--cores", "--unbound", "--docker", "--hosts")
+_HEARTHS_OWN = (
+    *("--dry-run", "--executors", "--cores", "--unbound", "--docker", "--hosts"),
+    "--when-full",
+)
 
 
 def late_options(line: SubmitLine) -> list[str]:

@@ -28,6 +28,8 @@ class Launch:
     notes: list[str]
     #: What binds the driver, before spark-submit: nothing when it is not bound.
     prefix: list[str] = field(default_factory=list)
+    #: File descriptors that the driver inherits.
+    inherited: tuple[int, ...] = ()
 
     @property
     def command(self) -> list[str]:

@@ -198,6 +198,7 @@ class _Run:
         return subprocess.Popen(
             self._launch.command,
             env={**os.environ, **self._launch.environment},
+            pass_fds=self._launch.inherited,
             preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
         )
 

@@ -7,7 +7,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,14 @@ from hearth.launch.settings import (
 )
 from hearth.launch.spark_env import load_spark_env
 from hearth.model.errors import UserError
+from hearth.model.ids import show_ids
+from hearth.model.redaction import Redaction
 from hearth.planner import places
 from hearth.planner.request import plan_request
 
 #: What stands for Spark's own programs where an application is named.
 _NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
+_WHEN_FULL = "spark.hearth.lease.whenFull"
 _LATER = (
     "Spark starts faster from the next time on: class-data archives are made when this application "
     "is over, on idle CPU time"
@@ -78,16 +81,20 @@ def prepare(
     check_local_dirs(settings, os.environ)
     notes = _take_variables(line, settings)
     options.python = line.is_python
-    plan = _plan(options, settings, master)
+    plan, inherited = _plan(options, line, settings, master)
+    waiting = _waits(options, settings, plan)
+    if waiting:
+        plan = {**plan, "master": "local-numa"}  # the driver waits, and plans again
     if not options.dry_run:
         check_application(line.application[0])
     show_plan(plan)
-    additions, jar = _additions(options, plan)
+    additions, jar = _additions(options, settings, plan, waiting)
     flags, afterwards = _archives(options, line, settings, jar, measured)
     if afterwards is not None and "spark.hearth.classDataArchive" not in settings:
         # Its executors would write theirs before the application may end.
         additions["spark.hearth.classDataArchive"] = "false"
     launch = compose.composed(spark_submit, line, settings, plan, additions, jar, flags)
+    launch = replace(launch, inherited=inherited)
     launch.environment.update(_python(settings))
     launch.notes.extend([*notes, *_idle(options, plan), *late_options(line)])
     launch.notes.extend([_LATER] if afterwards else [])
@@ -134,7 +141,10 @@ def _take_variables(line: SubmitLine, settings: dict[str, str]) -> list[str]:
     return notes
 
 
-def _plan(options: Namespace, settings: dict[str, str], master: str | None) -> dict[str, Any]:
+def _plan(
+    options: Namespace, line: SubmitLine, settings: dict[str, str], master: str | None
+) -> tuple[dict[str, Any], tuple[int, ...]]:
+    """The plan, and what the driver inherits so that it holds its lease."""
     from hearth.planner import jvm
 
     for name, fixed in zip(("executors", "cores"), compose.fixed_by_master(master), strict=True):
@@ -146,10 +156,27 @@ def _plan(options: Namespace, settings: dict[str, str], master: str | None) -> d
     # Spark looks there first and would ignore the plan's directory.
     if os.environ.get("SPARK_LOCAL_DIRS"):
         conf["spark.local.dir"] = os.environ["SPARK_LOCAL_DIRS"]
-    plan: dict[str, Any] = jvm.call(
-        "plan", request=plan_request(options, conf, None), debug=options.debug
-    )
-    return plan
+    if options.when_full is not None:
+        conf[_WHEN_FULL] = options.when_full
+    request = plan_request(options, conf, None)
+    if options.dry_run:
+        return jvm.call("plan", request=request, debug=options.debug), ()
+    from hearth.launch.native_lease import offer
+
+    name = Redaction.of(settings).text(settings.get("spark.app.name") or line.application[0])
+    with offer(Path(name).name) as offered:
+        words, inherits = (offered.words, (offered.fd,)) if offered else ((), ())
+        plan: dict[str, Any] = jvm.call(
+            "plan", *words, request=request, debug=options.debug, inherits=inherits
+        )
+        return plan, offered.settle() if offered else ()
+
+
+def _waits(options: Namespace, settings: dict[str, str], plan: dict[str, Any]) -> bool:
+    """Whether one JVM is to wait until others have given back what it needs."""
+    wanted = options.when_full or settings.get(_WHEN_FULL)
+    full = any(reason["decision"] == "sharing" for reason in plan["reasons"])
+    return plan["mode"] == "native" and wanted == "wait" and full
 
 
 def _idle(options: Namespace, plan: dict[str, Any]) -> list[str]:
@@ -161,8 +188,12 @@ def _idle(options: Namespace, plan: dict[str, Any]) -> list[str]:
     return [f"{name} has no effect, {remedy}" for name in asked]
 
 
-def _additions(options: Namespace, plan: dict[str, Any]) -> tuple[dict[str, str], Path | None]:
+def _additions(
+    options: Namespace, settings: dict[str, str], plan: dict[str, Any], waiting: bool
+) -> tuple[dict[str, str], Path | None]:
     """hearth's own settings and its jar; neither for a native plan, which is plain Spark."""
+    if waiting:
+        return {_WHEN_FULL: "wait"}, places.hearth_jar()
     if plan["mode"] == "native":
         return {}, None
     from hearth.launch.plan_file import write_plan
@@ -174,6 +205,11 @@ def _additions(options: Namespace, plan: dict[str, Any]) -> tuple[dict[str, str]
         additions["spark.hearth.binding"] = "off"
     if options.docker:
         additions["spark.hearth.launcher"] = "docker"
+    if options.when_full is not None:
+        additions[_WHEN_FULL] = options.when_full
+    if plan["driver"]["bound"] and settings.get("spark.hearth.neighbours") != "ignore":
+        # The driver plans again if somebody else has taken its CPUs by then.
+        additions["spark.hearth.internal.cpus"] = show_ids(os.sched_getaffinity(0))
     return additions, places.hearth_jar()
 
 

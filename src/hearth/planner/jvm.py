@@ -37,11 +37,17 @@ _COMPRESSION = (
 
 
 def call(
-    verb: str, *arguments: str, request: Any = None, debug: bool = False, compute: bool = False
+    verb: str,
+    *arguments: str,
+    request: Any = None,
+    debug: bool = False,
+    compute: bool = False,
+    inherits: tuple[int, ...] = (),
 ) -> Any:
     """The document that a verb answers.
 
     compute: for a verb whose loops must be compiled well, which a short-lived JVM does without.
+    inherits: file descriptors that the verb is given.
     Raises UserError with the JVM side's own one-line message if the user can correct it.
     """
     text = json.dumps(request) if request is not None else ""
@@ -52,6 +58,7 @@ def call(
         encoding="utf-8",
         errors="replace",
         check=False,
+        pass_fds=inherits,
         preexec_fn=die_with(os.getpid()),
     )
     if done.returncode == _USER_ERROR:

@@ -70,7 +70,7 @@ def _beside(plan: Document) -> list[str]:
     return [
         f"{reason['value']}: {reason['because']}"
         for reason in plan["reasons"]
-        if reason["decision"] == "neighbours"
+        if reason["decision"] in ("neighbours", "leases", "sharing")
     ]
 
 

@@ -28,6 +28,16 @@ object HostNames {
   val all: Vector[HostNames] = Vector(OfNodes, OfMachine)
 }
 
+/** `spark.hearth.lease.whenFull`: what happens where others hold what the plan would need. */
+sealed abstract class WhenFull(val name: String)
+
+object WhenFull {
+  case object Share extends WhenFull("share")
+  case object Wait extends WhenFull("wait")
+  case object Refuse extends WhenFull("refuse")
+  val all: Vector[WhenFull] = Vector(Share, Wait, Refuse)
+}
+
 /** How far a run has come, in its record. */
 sealed abstract class RunState(val name: String)
 

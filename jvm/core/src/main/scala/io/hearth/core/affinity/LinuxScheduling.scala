@@ -1,8 +1,10 @@
 package io.hearth.core.affinity
 
+import java.nio.file.{Files, Path}
 import java.util.BitSet
 
 import scala.jdk.CollectionConverters._
+import scala.util.Using
 
 import com.sun.jna.{LastErrorException, Library, Native, NativeLong, Platform}
 
@@ -40,6 +42,28 @@ object LinuxScheduling {
       libc.syscall(new NativeLong(setMempolicyNumber), MpolBind, mask, bits).intValue
     }
   }
+
+  /** Binds all threads of this process to `cpus`, and so those that they start. @throws BindingRefused */
+  def bindProcessToCpus(cpus: IdSet): Unit = {
+    val mask = bitmap(cpus, CpuMaskBytes)
+    def bind(done: Set[Int]): Unit = {
+      val fresh = threads().filterNot(done)
+      fresh.foreach { tid =>
+        call("sched_setaffinity", s"CPUs $cpus", cpuRemedy) {
+          try libc.sched_setaffinity(tid, new NativeLong(mask.length.toLong), mask)
+          catch { case e: LastErrorException if e.getErrorCode == NoSuchThread => 0 }
+        }
+      }
+      // A thread that was being made meanwhile has its maker's mask of before.
+      if (fresh.nonEmpty) bind(done ++ fresh)
+    }
+    bind(Set.empty)
+  }
+
+  private def threads(): Vector[Int] =
+    Using.resource(Files.list(Path.of("/proc/self/task")))(
+      _.iterator.asScala.flatMap(_.getFileName.toString.toIntOption).toVector
+    )
 
   /** CPUs that the calling thread may run on (sched_getaffinity(2)). */
   def cpusOfThread(): IdSet =

@@ -23,6 +23,7 @@ object Main {
     "bandwidth" -> (BandwidthVerb(_)),
     "affinity-plan" -> AffinityVerbs.plan,
     "affinity-defaults" -> AffinityVerbs.defaults,
+    "leases" -> (LeasesVerb(_)),
     "train" -> train
   )
 

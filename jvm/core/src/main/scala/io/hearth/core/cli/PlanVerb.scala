@@ -1,8 +1,9 @@
 package io.hearth.core.cli
 
-import java.io.InputStream
+import java.io.{IOException, InputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Path
+import java.time.Instant
 
 import scala.collection.mutable
 
@@ -10,7 +11,9 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.{Brief, Redaction, UserError}
 import io.hearth.core.json.Json
-import io.hearth.core.plan.{Beside, Plan, PlanJson, PlanRequest}
+import io.hearth.core.leases.{Lease, LeaseRegistry, Leases, LeaseState}
+import io.hearth.core.plan.{Beside, Fitted, Others, Plan, PlanJson, PlanLease}
+import io.hearth.core.plan.{PlanMode, PlanRequest}
 import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology}
 import io.hearth.core.topology.{TopologyJson, TopologyReader}
 
@@ -21,12 +24,31 @@ import io.hearth.core.topology.{TopologyJson, TopologyReader}
  */
 private[cli] object PlanVerb {
 
-  def plan(args: Vector[String]): String = {
-    if (args.nonEmpty)
+  def plan(args: Vector[String]): String = args match {
+    case Vector() => Json.pretty(answer(System.in))
+    case Vector("--lease", fd, file, pid, name) if fd.toIntOption.nonEmpty =>
+      val document = Json.parse(new String(System.in.readAllBytes(), UTF_8), "the plan request")
+      val offer = Offer(fd.toInt, Path.of(file), pid.toLongOption.getOrElse(0L), name)
+      Json.pretty(planned(document, new Seen, Some(offer)))
+    case other =>
       throw new UserError(
-        s"plan does not take '${args.mkString(" ")}': it reads a request in JSON on standard input"
+        s"plan does not take '${other.mkString(" ")}': it reads a request in JSON on standard input"
       )
-    Json.pretty(answer(System.in))
+  }
+
+  /** A file of the caller's, which is to hold the lease of a plan that is one JVM of plain Spark. */
+  final private case class Offer(fd: Int, file: Path, pid: Long, name: String) {
+    def lease(fitted: Fitted): Lease = Lease(
+      boot = "",
+      state = if (fitted.full.isEmpty) LeaseState.Holds else LeaseState.Shares,
+      appId = s"one-jvm-$pid",
+      name = name,
+      pid = pid,
+      startTicks = 0,
+      since = Instant.now().getEpochSecond,
+      cpus = if (fitted.full.isEmpty) PlanLease.cpus(fitted.plan) else IdSet.empty,
+      memoryBytes = PlanLease.memoryBytes(fitted.plan)
+    )
   }
 
   private[core] def answer(in: InputStream): JsonNode = {
@@ -46,34 +68,66 @@ private[cli] object PlanVerb {
   /** Machines and neighbours, looked at once for all requests: their plans then fit together. */
   private class Seen {
     private val machines = mutable.Map.empty[Option[String], Topology]
-    private lazy val running = Neighbours.running(Path.of("/proc"))
+    private lazy val running = Others(Neighbours.running(Path.of("/proc")), leases())
 
     def topology(machine: Option[String]): Topology =
       machines.getOrElseUpdate(machine, TopologyReader.load(machine))
 
     /** Of the live machine; a captured or described one is planned for as if it were idle. */
-    def neighbours(request: PlanRequest): Neighbours = {
-      val ignored = request.limits.conf.get("spark.hearth.neighbours").contains("ignore")
-      if (request.machine.nonEmpty || ignored) Neighbours.none else running
-    }
+    def others(request: PlanRequest): Others =
+      if (request.machine.nonEmpty || request.ignoresOthers) Others.none else running
+
+    /** That they cannot be read is a reason of the plan. */
+    private def leases(): Leases =
+      try LeaseRegistry.here(sys.env.get).read()
+      catch {
+        case e: IOException =>
+          Leases(Vector.empty, Vector(s"leases cannot be read: ${Brief(e.toString, 200)}"))
+      }
   }
 
-  private def planned(document: JsonNode, seen: Seen): JsonNode = {
+  /** One JVM takes its lease in the step in which it is planned; other plans leave that to their driver. */
+  private def leased(request: PlanRequest, fit: Leases => Fitted, fitted: Fitted, offer: Offer) =
+    try
+      LeaseRegistry.here(sys.env.get).exclusively() { registry =>
+        val now = fit(registry.leases)
+        val waits = now.full.nonEmpty && request.whenFull.contains("wait")
+        if (now.plan.mode == PlanMode.Native && !waits)
+          registry.takeFor(offer.lease(now), offer.file, offer.fd)
+        now
+      }
+    catch {
+      case e: IOException =>
+        val why = s"this application has no lease: ${Brief(e.toString, 200)}"
+        fitted.copy(plan = Beside.uncounted(fitted.plan, why))
+    }
+
+  private def planned(document: JsonNode, seen: Seen, offer: Option[Offer] = None): JsonNode = {
     val request = PlanRequest.read(document)
     val topology = seen.topology(request.machine)
     checkOccupied(request.occupied, topology)
     val scratch = if (request.machine.isEmpty) Scratch.live() else Scratch.assumed(topology)
-    val plan = Beside
-      .plan(
-        topology,
-        request.workload,
-        request.limits,
-        request.occupied,
-        seen.neighbours(request),
-        scratch
-      )
-      .fold(unfit => throw new UserError(unfit.message), identity)
-    written(plan, request, topology)
+    val others = seen.others(request)
+    def fit(leases: Leases): Fitted = {
+      val fitted = Beside
+        .fit(
+          topology,
+          request.workload,
+          request.limits,
+          request.occupied,
+          others.copy(leases = leases),
+          scratch
+        )
+        .fold(unfit => throw new UserError(unfit.message), identity)
+      if (request.whenFull.contains("refuse"))
+        fitted.refusal.foreach(sentence => throw new UserError(sentence))
+      fitted
+    }
+    val first = fit(others.leases)
+    val fitted = offer
+      .filter(_ => first.plan.mode == PlanMode.Native && !request.ignoresOthers)
+      .fold(first)(leased(request, fit, first, _))
+    written(fitted.plan, request, topology)
   }
 
   private def written(plan: Plan, request: PlanRequest, topology: Topology): JsonNode = {

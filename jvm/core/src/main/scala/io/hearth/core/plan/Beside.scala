@@ -1,20 +1,48 @@
 package io.hearth.core.plan
 
+import io.hearth.core.leases.Leases
 import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology}
 
-/** Plans around the bound executors that already run, or on the same CPUs where nothing else fits. */
+/**
+ * What else runs on a machine.
+ *
+ * @param neighbours bound executors, as the kernel shows them
+ * @param leases what applications have taken
+ */
+final case class Others(neighbours: Neighbours, leases: Leases)
+
+object Others {
+  val none: Others = Others(Neighbours.none, Leases.none)
+}
+
+/**
+ * A plan beside others.
+ *
+ * @param full who holds what the plan would have needed, where nothing fits next to them
+ * @param unbound whether its executors are not to be bound: its CPUs belong to others
+ */
+final case class Fitted(plan: Plan, full: Option[String], unbound: Boolean) {
+
+  /** What `spark.hearth.lease.whenFull=refuse` says. */
+  def refusal: Option[String] = full.map(who =>
+    s"${HearthKeys.WhenFullKey}: 'refuse', and nothing that fits is free: held by $who; set it to 'wait' or " +
+      "'share', or ask for less (hearth leases shows who holds what)"
+  )
+}
+
+/** Plans around what others hold, or on the same CPUs where nothing else fits. */
 object Beside {
 
-  /** The name of a plan's reason about them. */
+  /** The names of a plan's reasons about them. */
   val Decision = "neighbours"
+  val Leased = "leases"
+  val Sharing = "sharing"
+  val Decisions: Set[String] = Set(Decision, Leased, Sharing)
 
   private val Source = "kernel: /proc/PID/status"
+  private val LeaseSource = "hearth: leases"
 
-  /**
-   * As [[Planner.plan]]; a reason says what the neighbours change.
-   *
-   * @param occupied CPUs that the user wants left alone in any case
-   */
+  /** As [[fit]], where nobody has leased anything. */
   def plan(
       topology: Topology,
       workload: Workload,
@@ -22,21 +50,29 @@ object Beside {
       occupied: IdSet,
       neighbours: Neighbours,
       scratch: Option[Scratch]
-  ): Either[Unfit, Plan] = {
-    def planned(taken: IdSet) = Planner.plan(topology, workload, limits, taken, scratch)
-    val ours = topology.allowed.cpus &~ occupied
-    val near = neighbours.copy(executors = neighbours.executors.filter(_.cpus.intersects(ours)))
-    val theirs = near.cpus & ours
-    val made =
-      if (theirs.isEmpty) planned(occupied)
-      else
-        planned(occupied | theirs).map(adding(around(theirs, near))).left.flatMap { unfit =>
-          planned(occupied).map(plan => adding(over(plan, theirs, near, unfit))(plan))
-        }
-    made.map { plan =>
-      val notes = neighbours.hidden.map(unseen) ++
-        neighbours.availableMb.filter(_ < memoryOf(plan)).map(heldNow(plan, _))
-      notes.foldLeft(plan)((done, note) => adding(note)(done))
+  ): Either[Unfit, Plan] =
+    fit(topology, workload, limits, occupied, Others(neighbours, Leases.none), scratch).map(_.plan)
+
+  /**
+   * As [[Planner.plan]]; a reason says what others change.
+   *
+   * @param occupied CPUs that the user wants left alone in any case
+   */
+  def fit(
+      topology: Topology,
+      workload: Workload,
+      limits: Limits,
+      occupied: IdSet,
+      others: Others,
+      scratch: Option[Scratch]
+  ): Either[Unfit, Fitted] = {
+    def planned(taken: Occupied) = Planner.plan(topology, workload, limits, taken, scratch)
+    val ours = (topology.allowed.cpus & topology.cpus) &~ occupied
+    new Beside(ours, occupied, others).fit(planned).map { fitted =>
+      val neighbours = others.neighbours
+      val notes = neighbours.hidden.map(unseen) ++ others.leases.problems.map(unread) ++
+        neighbours.availableMb.filter(_ < memoryOf(fitted.plan)).map(heldNow(fitted.plan, _))
+      fitted.copy(plan = notes.foldLeft(fitted.plan)((done, note) => adding(note)(done)))
     }
   }
 
@@ -57,23 +93,95 @@ object Beside {
   private def adding(reason: Reason)(plan: Plan): Plan =
     plan.copy(reasons = plan.reasons :+ reason)
 
-  private def around(theirs: IdSet, neighbours: Neighbours) = Reason(
-    Decision,
-    s"CPUs $theirs left alone",
-    s"bound executors of other applications run there: ${neighbours.who}",
-    Source
-  )
+  private def unseen(why: String) = Reason(Decision, "unknown", why, "kernel: proc(5)")
 
-  private def over(plan: Plan, theirs: IdSet, neighbours: Neighbours, unfit: Unfit) = {
-    val shared = theirs & IdSet.union(plan.executors.iterator.map(_.cpus))
-    Reason(
-      Decision,
-      if (shared.isEmpty) "memory shared" else s"CPUs $shared shared",
-      s"bound executors of other applications run there: ${neighbours.who}; next to them nothing " +
-        s"fits (${unfit.message}), so both get slower",
-      Source
+  /** A plan with what could not be kept or counted. */
+  def uncounted(plan: Plan, why: String): Plan = adding(unread(why))(plan)
+
+  private def unread(why: String) = Reason(Leased, "not counted", why, LeaseSource)
+}
+
+/**
+ * @param ours CPUs that the plan may use
+ * @param occupied those that the user wants left alone
+ */
+final private class Beside(ours: IdSet, occupied: IdSet, others: Others) {
+  import Beside._
+
+  private val leases = others.leases
+  private val leased = leases.cpus & ours
+  private val leasedBytes = leases.memoryBytes
+
+  /** Executors that no lease speaks for. */
+  private val near = others.neighbours.copy(executors =
+    others.neighbours.executors.filter(e =>
+      e.cpus.intersects(ours) && !(e.cpus & ours).subsetOf(leased)
     )
+  )
+  private val theirs = near.cpus & ours
+
+  def fit(planned: Occupied => Either[Unfit, Plan]): Either[Unfit, Fitted] = {
+    val memory = Occupied(occupied, leasedBytes = leasedBytes, ownBytes = leases.ownMemoryBytes)
+    val nothing = Occupied(occupied)
+    if (theirs.isEmpty && leasedBytes.isEmpty && leased.isEmpty)
+      planned(nothing).map(Fitted(_, None, unbound = false))
+    else
+      planned(memory.copy(cpus = occupied | theirs | leased, leased = leased))
+        .map(plan => Fitted(around.foldLeft(plan)((p, r) => adding(r)(p)), None, unbound = false))
+        .left
+        .flatMap { unfit =>
+          // Without the CPUs of others there may still be room beside their memory.
+          val shared = if (leasedBytes.isEmpty) planned(nothing) else planned(memory)
+          shared.left.flatMap(_ => planned(nothing)).map(over(_, unfit))
+        }
   }
 
-  private def unseen(why: String) = Reason(Decision, "unknown", why, "kernel: proc(5)")
+  private def around: Vector[Reason] = Vector(
+    Option.when(leased.nonEmpty)(
+      Reason(Leased, s"CPUs $leased left alone", s"leased by ${leases.who(leased)}", LeaseSource)
+    ),
+    Option.when(leasedBytes.nonEmpty)(
+      Reason(
+        Leased,
+        s"${leasedBytes.toVector.sorted.map { case (n, b) => s"${Sizes.show(b >> 20)} of node $n" }.mkString(", ")} left alone",
+        "the processes of applications with a lease may take it",
+        LeaseSource
+      )
+    ),
+    Option.when(theirs.nonEmpty)(
+      Reason(
+        Decision,
+        s"CPUs $theirs left alone",
+        s"bound executors of other applications run there: ${near.who}",
+        Source
+      )
+    )
+  ).flatten
+
+  /** Bound to another's CPUs it would have the worse half of them; the kernel spreads what is not bound. */
+  private def over(plan: Plan, unfit: Unfit): Fitted =
+    if (leased.isEmpty && leasedBytes.isEmpty) {
+      val shared = theirs & IdSet.union(plan.executors.iterator.map(_.cpus))
+      val reason = Reason(
+        Decision,
+        if (shared.isEmpty) "memory shared" else s"CPUs $shared shared",
+        s"bound executors of other applications run there: ${near.who}; next to them nothing " +
+          s"fits (${unfit.message}), so both get slower",
+        Source
+      )
+      Fitted(adding(reason)(plan), Some(near.who), unbound = false)
+    } else {
+      val all = leased | theirs
+      val who = (Vector(leases.who(leased)) ++ Vector(near.who)).filter(_.nonEmpty).mkString(", ")
+      val holders = if (who.nonEmpty) who else "applications that share CPUs already"
+      val reason = Reason(
+        Sharing,
+        if (all.isEmpty) "memory shared" else s"CPUs $all shared",
+        s"leased by $holders; next to them nothing fits (${unfit.message}), so the executors are not bound, " +
+          "and all get slower",
+        LeaseSource
+      )
+      val loose = plan.copy(driver = plan.driver.copy(cpus = ours, bound = false))
+      Fitted(adding(reason)(loose), Some(holders), unbound = true)
+    }
 }

@@ -33,10 +33,9 @@ private[plan] object DriverPlace {
     fixed.driverHeapMb.fold(math.max(LeastMb, math.min(MostMb, usableMb / 16)))(_.value)
 
   /** The heap plus what a JVM needs in addition. */
-  def footprint(fixed: Fixed, usableMb: Long): Long = {
-    val mb = heap(fixed, usableMb)
-    mb + math.max(384L, mb / 10)
-  }
+  def footprint(fixed: Fixed, usableMb: Long): Long = withOverhead(heap(fixed, usableMb))
+
+  def withOverhead(heapMb: Long): Long = heapMb + math.max(384L, heapMb / 10)
 
   /** On the CPUs that executors leave free, else unbound on all of them. */
   def place(usable: UsableMachine, pools: Pools, layout: Layout, heapMb: Long): DriverPlan = {

@@ -49,7 +49,13 @@ object HearthKeys {
   val Binding: OneOf = OneOf(Vector("required", "preferred", "off"))
   val Launcher: OneOf = OneOf(Vector("process", "docker"))
   val Neighbours: OneOf = OneOf(Vector("avoid", "ignore"))
+  val WhenFull: OneOf = OneOf(Vector("share", "wait", "refuse"))
   val Workloads: OneOf = OneOf(WorkloadKind.all.map(_.name))
+
+  val WhenFullKey = "spark.hearth.lease.whenFull"
+
+  /** The CPUs that `hearth submit` may use, where it starts the driver on a part of them. */
+  val AllowedCpus = "spark.hearth.internal.cpus"
 
   /** The prefix of keys that hearth sets for its own use; users must not set them. */
   private val Internal = "spark.hearth.internal."
@@ -62,6 +68,7 @@ object HearthKeys {
     "spark.hearth.workload" -> Workloads,
     "spark.hearth.input" -> Size,
     "spark.hearth.neighbours" -> Neighbours,
+    WhenFullKey -> WhenFull,
     "spark.hearth.plan" -> Name("file"),
     "spark.hearth.placement.interval" -> Interval,
     "spark.hearth.classDataArchive" -> Flag,

@@ -19,7 +19,14 @@ final case class PlanRequest(
     occupied: IdSet,
     format: Option[PlanFormat],
     withTopology: Boolean
-)
+) {
+
+  /** `spark.hearth.lease.whenFull`, where the user set it. */
+  def whenFull: Option[String] = limits.conf.get(HearthKeys.WhenFullKey)
+
+  /** Whether the plan is to be made as if the machine were idle. */
+  def ignoresOthers: Boolean = limits.conf.get("spark.hearth.neighbours").contains("ignore")
+}
 
 object PlanRequest {
   val Schema = "hearth/plan-request/1"

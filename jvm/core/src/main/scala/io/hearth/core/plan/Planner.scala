@@ -15,8 +15,7 @@ object Planner {
   /**
    * Plans an application on a machine.
    *
-   * @param occupied CPUs that other applications hold; they and their share of their node's memory
-   *                 are not used
+   * @param occupied what other applications hold, which is not used
    * @param scratch the file system in memory that shuffle files may use; a description has the one
    *                that Linux makes by default, the live machine none unless it was looked at
    * @return a plan, or the constraint that does not fit, by the name under which the user knows it
@@ -25,13 +24,13 @@ object Planner {
       topology: Topology,
       workload: Workload,
       limits: Limits,
-      occupied: IdSet,
+      occupied: Occupied,
       scratch: Option[Scratch]
   ): Either[Unfit, Plan] =
     for {
       fixed <- Fixed.read(limits, workload)
       usable <- UsableMachine.of(topology, occupied)
-      occupiedHere = occupied.intersects(topology.allowed.cpus)
+      occupiedHere = occupied.cpus.intersects(topology.allowed.cpus)
       attempt = (wanted: Fixed) => settled(usable, wanted, workload, occupiedHere)
       found <- attempt(fixed).left.map(new Advice(fixed, usable, attempt(_).isRight).better)
     } yield new PlanDraft(
@@ -40,6 +39,15 @@ object Planner {
       found._2,
       PlanInputs(workload, limits, found._1, scratch)
     ).plan
+
+  /** The same where other applications hold CPUs, and of their nodes' memory as much in proportion. */
+  def plan(
+      topology: Topology,
+      workload: Workload,
+      limits: Limits,
+      occupied: IdSet,
+      scratch: Option[Scratch]
+  ): Either[Unfit, Plan] = plan(topology, workload, limits, Occupied(occupied), scratch)
 
   /** The same with the [[Scratch]] that the topology lets one assume. */
   def plan(

@@ -186,7 +186,10 @@ private[plan] object Budgets {
     new Budgets(usableMb, if (total == 0) BigDecimal(0) else BigDecimal(forExecutors) / total)
   }
 
-  /** The cgroup's limit, less what belongs to occupied CPUs. */
-  private def shareOf(usable: UsableMachine, limitMb: Long): Long =
-    limitMb * usable.cpus.size / (usable.topology.allowed.cpus & usable.topology.cpus).size
+  /** The cgroup's limit, less what belongs to occupied CPUs, or what their applications have leased. */
+  private def shareOf(usable: UsableMachine, limitMb: Long): Long = {
+    val allowed = usable.topology.allowed.cpus & usable.topology.cpus
+    val counted = usable.cpus.size + (allowed & usable.occupied.leased).size
+    math.max(0L, limitMb * counted / allowed.size - usable.occupied.ownMb)
+  }
 }

@@ -26,13 +26,15 @@ final private[plan] case class UsableCore(
  * @param cores its cores, ordered by their first CPU
  * @param nodes its NUMA nodes with CPUs, ordered by their first CPU
  * @param memoryOnly allowed nodes with memory and without CPUs
+ * @param occupied what others hold
  */
 final private[plan] case class UsableMachine(
     topology: Topology,
     cpus: IdSet,
     cores: Vector[UsableCore],
     nodes: Vector[UsableNode],
-    memoryOnly: Vector[UsableNode]
+    memoryOnly: Vector[UsableNode],
+    occupied: Occupied
 ) {
   val slots: Int = cores.iterator.map(_.slots).sum
 
@@ -47,7 +49,7 @@ final private[plan] case class UsableMachine(
 
 /**
  * @param id the kernel's; None gathers CPUs that the kernel puts in no node
- * @param memoryMb memory that this process may use there, less the share of occupied CPUs
+ * @param memoryMb memory that this process may use there, less what others hold
  */
 final private[plan] case class UsableNode(
     id: Option[Int],
@@ -77,13 +79,14 @@ private[plan] object UsableMachine {
     math.max(1, tasks.sum)
   }
 
-  def of(topology: Topology, occupied: IdSet): Either[Unfit, UsableMachine] = {
-    val cpus = (topology.allowed.cpus & topology.cpus) &~ occupied
-    if (cpus.isEmpty) Left(nothingLeft(topology, occupied))
+  def of(topology: Topology, occupied: Occupied): Either[Unfit, UsableMachine] = {
+    val cpus = (topology.allowed.cpus & topology.cpus) &~ occupied.cpus
+    if (cpus.isEmpty) Left(nothingLeft(topology, occupied.cpus))
     else {
       val cores = usableCores(topology, cpus)
-      val (withCpus, without) = groundNodes(topology, cpus).partition(_.cpus.nonEmpty)
-      Right(UsableMachine(topology, cpus, cores, withCpus.sortBy(_.cpus.head), without))
+      val (withCpus, without) =
+        groundNodes(topology, cpus, occupied).partition(_.cpus.nonEmpty)
+      Right(UsableMachine(topology, cpus, cores, withCpus.sortBy(_.cpus.head), without, occupied))
     }
   }
 
@@ -115,15 +118,24 @@ private[plan] object UsableMachine {
       )
     )
 
-  private def groundNodes(topology: Topology, cpus: IdSet): Vector[UsableNode] = {
+  private def groundNodes(
+      topology: Topology,
+      cpus: IdSet,
+      occupied: Occupied
+  ): Vector[UsableNode] = {
     val homeless = cpus &~ IdSet.union(topology.nodes.iterator.map(_.cpus))
     topology.nodes
-      .map(groundNode(topology, cpus, _))
+      .map(groundNode(topology, cpus, occupied, _))
       .filter(n => n.cpus.nonEmpty || n.memoryMb > 0) ++
       Option.when(homeless.nonEmpty)(UsableNode(None, homeless, 0L, Map.empty))
   }
 
-  private def groundNode(topology: Topology, cpus: IdSet, node: NumaNode) = {
+  private def groundNode(
+      topology: Topology,
+      cpus: IdSet,
+      occupied: Occupied,
+      node: NumaNode
+  ) = {
     val allowed = node.cpus & topology.allowed.cpus
     val own = node.cpus & cpus
     // A node whose CPUs are all out of bounds for this process counts as one without CPUs: the
@@ -132,7 +144,9 @@ private[plan] object UsableMachine {
     val open = allowed.isEmpty || own.nonEmpty
     val ours = open && !node.gpuMemory && topology.allowed.nodes.contains(node.id)
     val total = if (ours) node.memoryBytes >> 20 else 0L
-    val share = if (allowed.isEmpty) total else total * own.size / allowed.size
-    UsableNode(Some(node.id), own, share, node.distances)
+    val counted = own.size + (allowed & occupied.leased).size
+    val share = if (allowed.isEmpty) total else total * counted / allowed.size
+    val rest = math.max(0L, share - occupied.leasedMb(node.id))
+    UsableNode(Some(node.id), own, rest, node.distances)
   }
 }

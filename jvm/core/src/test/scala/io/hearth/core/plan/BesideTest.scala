@@ -2,7 +2,8 @@ package io.hearth.core.plan
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.topology.{IdSet, MachineSpec, Neighbour, Neighbours}
+import io.hearth.core.leases.{Lease, LeaseState, Leases, LiveLease}
+import io.hearth.core.topology.{IdSet, MachineSpec, Neighbour, Neighbours, Topology}
 
 class BesideTest extends AnyFunSuite {
   private val machine = MachineSpec.parse("2 packages, 2 nodes of 64 GB, 8 cores")
@@ -68,5 +69,79 @@ class BesideTest extends AnyFunSuite {
     assert(
       said(beside(Limits.none, IdSet.empty, Some("hidden"))).map(_.because) == Vector("hidden")
     )
+  }
+
+  private def leased(cpus: IdSet, gbOfNode: Map[Int, Long], ours: Boolean = false) = {
+    val memory = gbOfNode.map { case (node, gb) => node -> (gb << 30) }
+    val lease = Lease("boot", LeaseState.Holds, "app-9", "job", 77, 1, 1, cpus, memory)
+    Leases(Vector(LiveLease(lease, "alice", ours)), Vector.empty)
+  }
+
+  private def fit(limits: Limits, leases: Leases, on: Topology = machine): Fitted = Beside
+    .fit(on, Workload.unknown, limits, IdSet.empty, Others(Neighbours.none, leases), None)
+    .fold(unfit => fail(unfit.message), identity)
+
+  private def memory(plan: Plan): Map[Int, Long] = PlanLease.memoryBytes(plan)
+
+  test(
+    "leased CPUs and the bytes leased on each node are left alone, and the plan says whose they are"
+  ) {
+    val got = fit(Limits.none, leased(IdSet.from(0 to 3), Map(0 -> 50L)))
+    assert(!got.unbound && got.full.isEmpty && !cpus(got.plan).intersects(IdSet.from(0 to 3)))
+    assert(memory(got.plan)(0) <= (14L << 30), "64 GB less 50 GB, not half of 64 GB")
+    val light = fit(Limits.none, leased(IdSet.from(0 to 3), Map(0 -> 4L)))
+    val half = beside(Limits.none, IdSet.from(0 to 3), None)
+    assert(memory(light.plan)(0) > memory(half)(0) * 5 / 4, "64 GB less 4 GB, not half of 64 GB")
+    val reasons = got.plan.reasons.filter(_.decision == Beside.Leased)
+    assert(reasons.map(_.value) == Vector("CPUs 0-3 left alone", "50 GB of node 0 left alone"))
+    assert(reasons.head.because == "leased by app-9 of alice (process 77) on CPUs 0-3")
+  }
+
+  test("two plans made one around the other's lease never take more than the machine has") {
+    val first = fit(eight.copy(cores = Some(4)), Leases.none).plan
+    val lease = Lease("b", LeaseState.Holds, "a", "n", 1, 1, 1, cpus(first), memory(first))
+    val second =
+      fit(Limits.none, Leases(Vector(LiveLease(lease, "bob", ours = true)), Vector.empty))
+    assert(!cpus(second.plan).intersects(cpus(first)))
+    for (node <- 0 to 1)
+      assert(
+        memory(first).getOrElse(node, 0L) + memory(second.plan).getOrElse(node, 0L) <= (64L << 30)
+      )
+    assert(
+      !PlanLease.isFree(
+        first,
+        machine,
+        Leases(Vector(LiveLease(lease, "bob", ours = true)), Vector.empty)
+      )
+    )
+    assert(
+      PlanLease.isFree(
+        second.plan,
+        machine,
+        Leases(Vector(LiveLease(lease, "bob", ours = true)), Vector.empty)
+      )
+    )
+  }
+
+  test("where everything is leased the plan is not bound and names whom it runs beside") {
+    val all = machine.cpus
+    val got = fit(Limits.none, leased(all, Map(0 -> 60L, 1 -> 60L)))
+    assert(got.unbound && !got.plan.driver.bound)
+    assert(got.full.contains(s"app-9 of alice (process 77) on CPUs $all"))
+    val reason = got.plan.reasons.find(_.decision == Beside.Sharing).get
+    assert(reason.value == s"CPUs $all shared" && reason.because.contains("not bound"))
+  }
+
+  test("a lease larger than the machine counts for what the machine has") {
+    val got = fit(Limits.none, leased(IdSet.from(0 to 5000), Map(0 -> 90000L, 77 -> 1L)))
+    assert(got.unbound && got.plan.executors.nonEmpty)
+    assert(got.full.exists(_.contains("app-9 of alice")))
+  }
+
+  test("of a cgroup's limit only this user's own leases are taken off") {
+    val limited = machine.copy(allowed = machine.allowed.copy(memoryLimitBytes = Some(40L << 30)))
+    def total(ours: Boolean) =
+      memory(fit(Limits.none, leased(IdSet(0), Map(0 -> 30L), ours), limited).plan).values.sum >> 30
+    assert(total(ours = true) <= 10 && total(ours = false) > 20)
   }
 }

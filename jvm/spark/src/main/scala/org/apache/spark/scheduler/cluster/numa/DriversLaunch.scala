@@ -12,7 +12,7 @@ import org.apache.spark.util.ShutdownHookManager
 
 import io.hearth.core.Redaction
 import io.hearth.core.launch.ClassPath
-import io.hearth.spark.{ApplicationLaunch, ApplicationToken, DriverJvm}
+import io.hearth.spark.{ApplicationLaunch, ApplicationToken, DriverJvm, ExecutorLease}
 
 /** What all executors of an application have in common, from its driver. */
 private[spark] object DriversLaunch {
@@ -21,7 +21,8 @@ private[spark] object DriversLaunch {
       sc: SparkContext,
       appId: String,
       jvm: DriverJvm,
-      redaction: Redaction
+      redaction: Redaction,
+      lease: Option[Path]
   ): ApplicationLaunch = {
     val conf = sc.conf
     ApplicationLaunch(
@@ -30,7 +31,8 @@ private[spark] object DriversLaunch {
       classPath = classPath(conf, jvm),
       sparkOptions = JavaModuleOptions.defaultModuleOptionArray.toVector ++ startupOptions(conf),
       userOptions = UserSettings.executorJavaOptions(conf),
-      environment = sc.executorEnvs.toMap ++ libraryPath(conf, jvm) ++ secrets(sc),
+      environment = sc.executorEnvs.toMap ++ libraryPath(conf, jvm) ++ secrets(sc) ++
+        lease.map(ExecutorLease.Variable -> _.toString),
       driverUrl = driverUrl(sc),
       token = conf.get(ApplicationToken.Key),
       redaction = redaction

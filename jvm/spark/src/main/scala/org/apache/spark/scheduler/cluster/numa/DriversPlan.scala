@@ -10,7 +10,9 @@ import org.apache.spark.internal.config.{EXECUTOR_CORES, EXECUTOR_INSTANCES, EXE
 
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
-import io.hearth.core.plan.{Beside, Limits, Plan, PlanJson, Workload, WorkloadKind}
+import io.hearth.core.leases.Leases
+import io.hearth.core.plan.{Beside, Fitted, HearthKeys, Limits, Others, Plan, PlanJson, PlanLease}
+import io.hearth.core.plan.{Workload, WorkloadKind}
 import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology, TopologyReader}
 import io.hearth.spark.MasterUrl
 
@@ -21,7 +23,20 @@ private[spark] object DriversPlan extends Logging {
   def planFor(conf: SparkConf, master: String): Plan = planFor(conf, master, sys.props.toMap)
 
   /** @param submitted settings of the command line and the files, by [[UserSettings.ofProgram]] */
-  def planFor(conf: SparkConf, master: String, submitted: Map[String, String]): Plan = {
+  def planFor(conf: SparkConf, master: String, submitted: Map[String, String]): Plan =
+    fitting(conf, master, submitted)(Leases.none).plan
+
+  /**
+   * What plans beside the leases that there are. A plan that was made earlier is used while what it takes is
+   * free, else it is made anew.
+   *
+   * @param submitted settings of the command line and the files, by [[UserSettings.ofProgram]]
+   */
+  def fitting(
+      conf: SparkConf,
+      master: String,
+      submitted: Map[String, String]
+  ): Leases => Fitted = {
     HearthConfig.all.foreach(conf.get(_))
     val url = MasterUrl.parse(master)
     conf.get(HearthConfig.PlanFile) match {
@@ -30,7 +45,8 @@ private[spark] object DriversPlan extends Logging {
         followed(conf, master, plan, UserSettings.ofProgram(conf, submitted).keySet)
       case None =>
         val asked = Limits(url.executors, url.cores, None, Map.empty)
-        makePlan(conf, master, TopologyReader.load(None), Workload.unknown, asked)
+        val machine = TopologyReader.load(None)
+        makePlan(conf, master, machine, Workload.unknown, asked)
     }
   }
 
@@ -43,17 +59,38 @@ private[spark] object DriversPlan extends Logging {
       master: String,
       plan: Plan,
       programs: Set[String]
-  ): Plan =
-    if (programs.isEmpty) withUsersOptions(plan, UserSettings.executorJavaOptions(conf))
-    else {
+  ): Leases => Fitted = {
+    val anew = (machine: Topology) => {
+      withdraw(conf, plan, programs)
+      makePlan(conf, master, machine, plan.workload, asked(plan, MasterUrl.parse(master), programs))
+    }
+    if (programs.isEmpty) {
+      val own = withUsersOptions(plan, UserSettings.executorJavaOptions(conf))
+      lazy val machine = machineOf(conf, plan)
+      leases =>
+        if (leases.live.isEmpty && !shares(plan) || stillFree(plan, machine, leases))
+          Fitted(own, None, unbound = false)
+        else replanned(anew(machine), leases)
+    } else {
       logInfo(
         s"The program sets ${programs.toVector.sorted.mkString(", ")}, on which the plan of " +
           s"${HearthConfig.PlanFile.key} rests: the plan is made anew"
       )
-      withdraw(conf, plan, programs)
-      val limits = asked(plan, MasterUrl.parse(master), programs)
-      makePlan(conf, master, machineOf(plan), plan.workload, limits)
+      anew(machineOf(conf, plan))
     }
+  }
+
+  private def shares(plan: Plan): Boolean = plan.reasons.exists(_.decision == Beside.Sharing)
+
+  private def stillFree(plan: Plan, machine: Topology, leases: Leases): Boolean =
+    !shares(plan) && PlanLease.isFree(plan, machine, leases)
+
+  private def replanned(make: Leases => Fitted, leases: Leases): Fitted = {
+    logInfo(
+      s"Since the plan of ${HearthConfig.PlanFile.key} was made, leases have changed: it is made anew"
+    )
+    make(leases)
+  }
 
   /** The file of a plan holds none of the user's system properties: they may be secrets. */
   private def withUsersOptions(plan: Plan, users: Vector[String]): Plan =
@@ -64,11 +101,16 @@ private[spark] object DriversPlan extends Logging {
     )
 
   /** `hearth submit` may have bound this driver to a part of the CPUs that it planned for. */
-  private def machineOf(plan: Plan): Topology = {
+  private def machineOf(conf: SparkConf, plan: Plan): Topology = {
     val machine = TopologyReader.load(None)
-    val cpus = plan.driver.cpus | IdSet.union(plan.executors.iterator.map(_.cpus))
+    val own = plan.driver.cpus | PlanLease.cpus(plan)
+    val cpus = allowed(conf).getOrElse(own)
     machine.copy(allowed = machine.allowed.copy(cpus = cpus))
   }
+
+  /** CPUs that `hearth submit` may use, where it has bound this driver to a part of them. */
+  def allowed(conf: SparkConf): Option[IdSet] =
+    conf.getOption(HearthKeys.AllowedCpus).flatMap(IdSet.parse(_).toOption).filter(_.nonEmpty)
 
   /** Takes back what was derived for the other plan; a derived setting is not the user's. */
   private def withdraw(conf: SparkConf, plan: Plan, programs: Set[String]): Unit =
@@ -94,23 +136,24 @@ private[spark] object DriversPlan extends Logging {
       machine: Topology,
       said: Workload,
       asked: Limits
-  ): Plan = {
+  ): Leases => Fitted = {
     val kind = conf.get(HearthConfig.WorkloadKind).flatMap(k => WorkloadKind.all.find(_.name == k))
     val workload = said.copy(
       kind = kind.orElse(said.kind),
       inputBytes = conf.get(HearthConfig.InputSize).orElse(said.inputBytes)
     )
     val limits = asked.copy(conf = UserSettings.of(conf, sys.env))
-    Beside
-      .plan(
-        machine,
-        workload,
-        limits,
-        IdSet.empty,
-        neighbours(conf),
-        Scratch.live()
-      )
-      .fold(unfit => throw new UserError(s"master '$master': ${unfit.message}"), identity)
+    leases =>
+      Beside
+        .fit(
+          machine,
+          workload,
+          limits,
+          IdSet.empty,
+          Others(neighbours(conf), leases),
+          Scratch.live()
+        )
+        .fold(unfit => throw new UserError(s"master '$master': ${unfit.message}"), identity)
   }
 
   private def neighbours(conf: SparkConf): Neighbours =

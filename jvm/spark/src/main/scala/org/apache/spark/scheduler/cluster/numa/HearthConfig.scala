@@ -7,7 +7,7 @@ import org.apache.spark.internal.config.{ConfigBuilder, ConfigEntry, OptionalCon
 import org.apache.spark.network.util.ByteUnit
 
 import io.hearth.core.launch.Mount
-import io.hearth.core.plan.{WorkloadKind => Kind}
+import io.hearth.core.plan.{HearthKeys, WorkloadKind => Kind}
 import io.hearth.spark
 
 /**
@@ -63,14 +63,26 @@ private[spark] object HearthConfig {
 
   val Neighbours: ConfigEntry[String] = ConfigBuilder("spark.hearth.neighbours")
     .doc(
-      "How a plan treats bound executors of other applications, of any user, that are running. `avoid`: " +
-        "their CPUs are not used; if nothing else fits, they are shared, with a warning. `ignore`: the plan " +
-        "is made as if the machine were idle."
+      "How a plan treats other applications, of any user: what they have leased, and bound executors that are " +
+        "running. `avoid`: their CPUs are not used; if nothing else fits, `spark.hearth.lease.whenFull` says " +
+        "what happens. `ignore`: the plan is made as if the machine were idle, and takes no lease."
     )
     .version("0.1.0")
     .stringConf
     .checkValues(Set("avoid", "ignore"))
     .createWithDefault("avoid")
+
+  val WhenFull: ConfigEntry[String] = ConfigBuilder(HearthKeys.WhenFullKey)
+    .doc(
+      "What happens where other applications hold what the plan would need (`hearth leases` shows who). " +
+        "`share`: the application runs beside them, its executors not bound, with a warning that names them. " +
+        "`wait`: it starts when enough is free; of several that wait, the first is served first. `refuse`: it " +
+        "ends with a message."
+    )
+    .version("0.1.0")
+    .stringConf
+    .checkValues(spark.WhenFull.all.map(_.name).toSet)
+    .createWithDefault("share")
 
   val PlanFile: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.plan")
     .doc(
@@ -142,6 +154,7 @@ private[spark] object HearthConfig {
     WorkloadKind,
     InputSize,
     Neighbours,
+    WhenFull,
     PlanFile,
     PlacementInterval,
     ClassDataArchive,
@@ -154,6 +167,9 @@ private[spark] object HearthConfig {
 
   def binding(conf: SparkConf): spark.BindingMode =
     spark.BindingMode.all.find(_.name == conf.get(Binding)).head
+
+  def whenFull(conf: SparkConf): spark.WhenFull =
+    spark.WhenFull.all.find(_.name == conf.get(WhenFull)).head
 
   def launcher(conf: SparkConf): spark.Launcher =
     spark.Launcher.all.find(_.name == conf.get(Launcher)).head

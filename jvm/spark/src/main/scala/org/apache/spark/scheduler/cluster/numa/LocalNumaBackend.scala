@@ -76,6 +76,7 @@ private[spark] class LocalNumaBackend(
   private def stopApplication(): Unit = {
     pool.stop(LocalNumaBackend.graceSeconds(archive.pending)).get()
     application.close()
+    parts.release()
     launcher.setState(SparkAppHandle.State.FINISHED)
     launcher.close()
   }

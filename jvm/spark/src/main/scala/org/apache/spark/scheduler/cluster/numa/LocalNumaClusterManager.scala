@@ -2,6 +2,8 @@ package org.apache.spark.scheduler.cluster.numa
 
 import java.util.UUID
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.{SparkConf, SparkContext, SPARK_VERSION}
 import org.apache.spark.internal.Logging
 import org.apache.spark.internal.config.{DYN_ALLOCATION_MAX_EXECUTORS, EXECUTOR_INSTANCES}
@@ -12,7 +14,7 @@ import org.apache.spark.util.Utils
 
 import io.hearth.core.Terminal
 import io.hearth.core.plan.{Beside, Plan, PlanMode, Reason}
-import io.hearth.spark.{ApplicationToken, DriverJvm, MasterUrl, SupportedSpark}
+import io.hearth.spark.{ApplicationToken, DriverJvm, Leased, MasterUrl, SupportedSpark}
 
 /**
  * The masters `local-numa`, `local-numa[N]` and `local-numa[NxM]`: one executor for each part of the plan,
@@ -31,21 +33,34 @@ private[spark] class LocalNumaClusterManager extends ExternalClusterManager with
     }
 
   override def createTaskScheduler(sc: SparkContext, masterURL: String): TaskScheduler = {
-    val plan = DriversPlan.planFor(sc.conf, masterURL)
+    val appId = sc.conf
+      .getOption("spark.app.id")
+      .getOrElse(s"local-numa-${System.currentTimeMillis}-${ProcessHandle.current.pid}")
+    val leased = DriversLease.take(sc, masterURL, appId)
+    try scheduler(sc, leased, appId)
+    catch {
+      case NonFatal(e) =>
+        leased.release(DriversLease.keeping)
+        throw e
+    }
+  }
+
+  private def scheduler(sc: SparkContext, leased: Leased, appId: String): TaskScheduler = {
+    val plan = leased.plan
     plan.reasons.foreach(tell)
     plan.mode match {
       case PlanMode.Native =>
         ExecutorResources.refuse(sc.conf)
-        new NativeScheduler(sc, plan)
+        new NativeScheduler(sc, leased)
       case PlanMode.Partitioned =>
         LocalNumaClusterManager.applySettings(sc.conf, plan)
-        new PlannedScheduler(sc, plan)
+        new PlannedScheduler(sc, leased, appId)
     }
   }
 
   private def tell(r: Reason): Unit = {
     val sentence = Terminal.escaped(s"Plan: ${r.decision} ${r.value}: ${r.because} (${r.source})")
-    if (r.decision == Beside.Decision) logWarning(sentence) else logInfo(sentence)
+    if (Beside.Decisions(r.decision)) logWarning(sentence) else logInfo(sentence)
   }
 
   override def createSchedulerBackend(
@@ -65,20 +80,24 @@ private[spark] trait CreatesBackend {
 }
 
 /** One JVM, as `local[n]` runs it: a failed task is not tried again. */
-private[spark] class NativeScheduler(sc: SparkContext, plan: Plan)
+private[spark] class NativeScheduler(sc: SparkContext, leased: Leased)
     extends TaskSchedulerImpl(sc, 1, isLocal = true)
     with CreatesBackend {
   override def createBackend(sc: SparkContext): SchedulerBackend =
-    new LocalSchedulerBackend(sc.conf, this, plan.executors.head.taskSlots)
+    new LocalSchedulerBackend(sc.conf, this, leased.plan.executors.head.taskSlots)
+
+  override def stop(exitCode: Int): Unit =
+    try super.stop(exitCode)
+    finally leased.release(DriversLease.keeping)
 }
 
-private[spark] class PlannedScheduler(sc: SparkContext, plan: Plan)
-    extends LocalNumaScheduler(sc, plan.executors.map(_.host).toSet)
+private[spark] class PlannedScheduler(sc: SparkContext, leased: Leased, appId: String)
+    extends LocalNumaScheduler(sc, leased.plan.executors.map(_.host).toSet)
     with CreatesBackend {
   override def createBackend(sc: SparkContext): SchedulerBackend = {
     // Before there is an endpoint: it answers every executor with the settings of its first answer.
     sc.conf.set(ApplicationToken.Key, UUID.randomUUID.toString)
-    new LocalNumaBackend(this, sc, Wiring.parts(sc, plan, DriverJvm.here()))
+    new LocalNumaBackend(this, sc, Wiring.parts(sc, leased, appId, DriverJvm.here()))
   }
 }
 

@@ -5,7 +5,7 @@ import org.apache.spark.executor.CoarseGrainedExecutorBackend
 import org.apache.spark.resource.ResourceProfile
 import org.apache.spark.rpc.RpcEnv
 
-import io.hearth.spark.ApplicationToken
+import io.hearth.spark.{ApplicationToken, ExecutorLease}
 
 /**
  * The executor's main program: Spark's own, after a look at whose driver it is that answers.
@@ -19,6 +19,7 @@ private[spark] object NumaCoarseGrainedExecutorBackend {
   def main(words: Array[String]): Unit = {
     val name = getClass.getCanonicalName.stripSuffix("$")
     val arguments = CoarseGrainedExecutorBackend.parseArguments(words, name)
+    ExecutorLease.keep(sys.env, arguments.executorId).foreach(System.err.println(_))
     CoarseGrainedExecutorBackend.run(arguments, checked)
     sys.exit(0)
   }

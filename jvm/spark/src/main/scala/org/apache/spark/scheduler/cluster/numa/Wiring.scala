@@ -18,7 +18,7 @@ import org.apache.spark.util.Utils
 
 import io.hearth.core.Redaction
 import io.hearth.core.launch.{ArchiveCheck, ArchiveUse, ClassDataArchive}
-import io.hearth.core.plan.{ExecutorPlan, Plan, PlanJson}
+import io.hearth.core.plan.{ExecutorPlan, PlanJson}
 import io.hearth.core.topology.{GpuNodes, SysTree}
 import io.hearth.spark._
 
@@ -29,8 +29,8 @@ import io.hearth.spark._
  */
 private[spark] object Wiring {
 
-  def parts(sc: SparkContext, plan: Plan, jvm: DriverJvm): LocalNumaParts =
-    new Wiring(sc, plan, jvm).parts
+  def parts(sc: SparkContext, leased: Leased, appId: String, jvm: DriverJvm): LocalNumaParts =
+    new Wiring(sc, leased, appId, jvm).parts
 
   /** Spark's own exit codes of executors (SparkExitCode, ExecutorExitCode). */
   private val SparkExitCodes = 50 to 57
@@ -51,16 +51,14 @@ private[spark] object Wiring {
     }
 }
 
-private class Wiring(sc: SparkContext, plan: Plan, jvm: DriverJvm) {
+private class Wiring(sc: SparkContext, leased: Leased, appId: String, jvm: DriverJvm) {
+  private val plan = leased.plan
   private val conf = sc.conf
   private val log = DriversLog
   private val kernel = new LiveKernel(Path.of("/"))
   private val redaction = Redaction.of(conf.getOption)
   private val launcher = HearthConfig.launcher(conf)
-  private val binding = HearthConfig.binding(conf)
-  private val appId = conf
-    .getOption("spark.app.id")
-    .getOrElse(s"local-numa-${System.currentTimeMillis}-${jvm.pid}")
+  private val binding = if (leased.unbound) BindingMode.Off else HearthConfig.binding(conf)
 
   private val runsChosen = conf.get(HearthConfig.RunsDirectory)
 
@@ -101,7 +99,7 @@ private class Wiring(sc: SparkContext, plan: Plan, jvm: DriverJvm) {
     remove
   )
 
-  private val launch = DriversLaunch.describe(sc, appId, jvm, redaction)
+  private val launch = DriversLaunch.describe(sc, appId, jvm, redaction, leased.lease.map(_.file))
   private val archiveCheck = {
     val place = plan.executors.head
     val options = s"-Xmx${place.heapMb}m" +: (place.javaOptions ++ launch.userOptions)
@@ -165,7 +163,8 @@ private class Wiring(sc: SparkContext, plan: Plan, jvm: DriverJvm) {
     placement,
     () => announce(),
     jvms.taskFailed,
-    supervise
+    supervise,
+    () => leased.release(DriversLease.keeping)
   )
 
   private def supervise(scheduler: SchedulerSide) = new ExecutorSupervisor(

@@ -1,0 +1,49 @@
+package io.hearth.core.cli
+
+import java.io.IOException
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import io.hearth.core.UserError
+import io.hearth.core.json.Json
+import io.hearth.core.leases.{LeaseRegistry, LiveLease}
+import io.hearth.core.topology.{TopologyJson, TopologyReader}
+
+/** `leases`: what applications have leased of this machine, with the machine (contract/leases.schema.json). */
+private[cli] object LeasesVerb {
+  def apply(args: Vector[String]): String = {
+    if (args.nonEmpty) throw new UserError(s"leases takes nothing, not '${args.mkString(" ")}'")
+    val directory = registry(LeaseRegistry.directory(sys.env.get))
+    val leases = registry(LeaseRegistry.here(sys.env.get).read())
+    val document = Json
+      .obj()
+      .put("schema", "hearth/leases/1")
+      .put("directory", directory.toString)
+    document.set[JsonNode](
+      "leases",
+      Json.array(leases.live.sortBy(one => (one.lease.since, one.lease.appId)))((list, one) =>
+        list.add(shown(one))
+      )
+    )
+    document.set[JsonNode]("problems", Json.array(leases.problems)((list, text) => list.add(text)))
+    document.set[JsonNode]("topology", TopologyJson.write(TopologyReader.load(None)))
+    Json.pretty(document)
+  }
+
+  private def shown(one: LiveLease): JsonNode = one.lease.toJson match {
+    case document: ObjectNode => document.put("user", one.user).put("ours", one.ours)
+    case other => other
+  }
+
+  private def registry[A](read: => A): A =
+    try read
+    catch {
+      case e: IOException =>
+        throw new UserError(
+          s"the leases of this machine cannot be read: ${e.getMessage}; ${LeaseRegistry.Variable} can name " +
+            "another directory",
+          Some(e)
+        )
+    }
+}

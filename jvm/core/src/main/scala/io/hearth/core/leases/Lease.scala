@@ -1,0 +1,173 @@
+package io.hearth.core.leases
+
+import scala.jdk.CollectionConverters._
+import scala.util.Try
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import io.hearth.core.json.Json
+import io.hearth.core.topology.IdSet
+
+/** What an application does with the machine, by its lease. */
+sealed abstract class LeaseState(val name: String)
+
+object LeaseState {
+
+  /** Its CPUs are its own. */
+  case object Holds extends LeaseState("holds")
+
+  /** Nothing was free: it runs unbound beside others, and only its memory is leased. */
+  case object Shares extends LeaseState("shares")
+
+  /** It has not started, and takes its turn by its ticket. */
+  case object Waits extends LeaseState("waits")
+  val all: Vector[LeaseState] = Vector(Holds, Shares, Waits)
+}
+
+/**
+ * What one application says that it uses of a machine, `contract/lease.schema.json`.
+ *
+ * @param boot the boot of the machine on which it was taken
+ * @param pid the driver's, in its own PID namespace
+ * @param startTicks field 22 of the driver's `/proc/PID/stat`
+ * @param since seconds since 1970
+ * @param cpus those that its executors are bound to; empty unless it holds
+ * @param memoryBytes by memory node, what its processes may take there
+ * @param ticket its turn among those that wait, where it waits
+ */
+final case class Lease(
+    boot: String,
+    state: LeaseState,
+    appId: String,
+    name: String,
+    pid: Long,
+    startTicks: Long,
+    since: Long,
+    cpus: IdSet,
+    memoryBytes: Map[Int, Long],
+    ticket: Option[Long] = None
+) {
+
+  def toJson: JsonNode = {
+    val memory = Json.obj()
+    memoryBytes.toVector.sorted.foreach { case (node, bytes) => memory.put(s"$node", bytes) }
+    val document = Json
+      .obj()
+      .put("schema", Lease.Schema)
+      .put("boot", boot)
+      .put("state", state.name)
+      .put("app_id", appId)
+      .put("name", name)
+      .put("pid", pid)
+      .put("start_ticks", startTicks)
+      .put("since", since)
+      .put("cpus", cpus.toString)
+    document.set[JsonNode]("memory_bytes", memory)
+    ticket.foreach(document.put("ticket", _))
+    document
+  }
+}
+
+object Lease {
+  val Schema = "hearth/lease/1"
+
+  /** @return why it is none; anybody can have written anything there */
+  def read(text: String): Either[String, Lease] =
+    Try(Json.parse(text, "it")).toEither.left.map(_ => "it is not JSON").flatMap { document =>
+      if (document.path("schema").asText != Schema)
+        Left(s"it is not '$Schema' but '${printable(document.path("schema").asText)}'")
+      else fields(document).toRight("a field is absent or wrong (contract/lease.schema.json)")
+    }
+
+  private def fields(document: JsonNode): Option[Lease] =
+    for {
+      boot <- text(document, "boot")
+      stated <- text(document, "state")
+      state <- LeaseState.all.find(_.name == stated)
+      app <- text(document, "app_id")
+      name <- text(document, "name")
+      pid <- number(document, "pid")
+      ticks <- number(document, "start_ticks")
+      since <- number(document, "since")
+      list <- text(document, "cpus")
+      cpus <- IdSet.parse(list).toOption
+      memory <- memory(document.path("memory_bytes"))
+    } yield Lease(
+      boot,
+      state,
+      printable(app),
+      printable(name),
+      pid,
+      ticks,
+      since,
+      cpus,
+      memory,
+      number(document, "ticket")
+    )
+
+  private def text(document: JsonNode, name: String) =
+    Option(document.get(name)).filter(_.isTextual).map(_.asText)
+
+  private def number(document: JsonNode, name: String): Option[Long] =
+    Option(document.get(name))
+      .filter(n => n.isIntegralNumber && n.canConvertToLong)
+      .map(_.asLong)
+      .filter(_ >= 0)
+
+  private def memory(document: JsonNode): Option[Map[Int, Long]] = {
+    val entries = document.fieldNames.asScala.toVector
+    val read = entries.flatMap(node => node.toIntOption.zip(number(document, node)))
+    Option.when(document.isObject && read.sizeIs == entries.size)(read.toMap)
+  }
+
+  /** Nothing that a terminal would act on, and not much. */
+  private[leases] def printable(text: String): String =
+    text.take(60).map(c => if (c < 127 && c >= ' ') c else '?')
+}
+
+/**
+ * A lease whose holder lives.
+ *
+ * @param user the owner of its file, by name where there is one
+ * @param ours whether that is the user of this process
+ */
+final case class LiveLease(lease: Lease, user: String, ours: Boolean) {
+  def who: String = s"${lease.appId} of $user (process ${lease.pid})"
+}
+
+/**
+ * The leases of a machine at one moment.
+ *
+ * @param problems what could not be believed or read, a sentence each
+ */
+final case class Leases(live: Vector[LiveLease], problems: Vector[String]) {
+  def holding: Vector[LiveLease] = live.filter(_.lease.state == LeaseState.Holds)
+  def waiting: Vector[LiveLease] =
+    live.filter(_.lease.state == LeaseState.Waits).sortBy(_.lease.ticket.getOrElse(Long.MaxValue))
+
+  def cpus: IdSet = IdSet.union(holding.iterator.map(_.lease.cpus))
+
+  /** What those that run may take, on each node. */
+  def memoryBytes: Map[Int, Long] = Leases.memory(running)
+
+  /** The same of this user's alone, which count against the limit of a cgroup that they share. */
+  def ownMemoryBytes: Long = Leases.memory(running.filter(_.ours)).values.sum
+
+  private def running = live.filter(_.lease.state != LeaseState.Waits)
+
+  /** Those that hold any of these CPUs, or any memory; a few, and how many more there are. */
+  def who(cpus: IdSet): String = {
+    val all = holding.filter(_.lease.cpus.intersects(cpus)).sortBy(-_.lease.cpus.size)
+    val named = all.take(Leases.Named).map(one => s"${one.who} on CPUs ${one.lease.cpus & cpus}")
+    val more = all.size - named.size
+    (named ++ Option.when(more > 0)(s"$more more applications")).mkString(", ")
+  }
+}
+
+object Leases {
+  val none: Leases = Leases(Vector.empty, Vector.empty)
+  private val Named = 3
+
+  private def memory(leases: Vector[LiveLease]): Map[Int, Long] =
+    leases.flatMap(_.lease.memoryBytes).groupMapReduce(_._1)(_._2)(_ + _)
+}

@@ -1,0 +1,32 @@
+package io.hearth.core.plan
+
+import io.hearth.core.leases.Leases
+import io.hearth.core.topology.{IdSet, Topology}
+
+/** What of a machine an application takes by its plan, and whether others hold it. */
+object PlanLease {
+
+  /** CPUs of its executors; the driver of a partitioned plan takes what others leave. */
+  def cpus(plan: Plan): IdSet = IdSet.union(plan.executors.iterator.map(_.cpus))
+
+  /** By memory node, all that its processes may take there; evenly where a process has several nodes. */
+  def memoryBytes(plan: Plan): Map[Int, Long] = {
+    val executors =
+      plan.executors.map(e => e.memoryNodes -> (e.heapMb + e.offHeapMb + e.overheadMb))
+    val driver = Option.when(plan.mode == PlanMode.Partitioned)(
+      plan.driver.memoryNodes -> DriverPlace.withOverhead(plan.driver.heapMb)
+    )
+    (executors ++ driver)
+      .flatMap { case (nodes, mb) => nodes.iterator.map(_ -> (mb << 20) / nodes.size) }
+      .groupMapReduce(_._1)(_._2)(_ + _)
+  }
+
+  /** Whether a plan that was made earlier has its CPUs and its memory still to itself. */
+  def isFree(plan: Plan, machine: Topology, leases: Leases): Boolean = {
+    val taken = leases.memoryBytes
+    !cpus(plan).intersects(leases.cpus) && memoryBytes(plan).forall { case (node, bytes) =>
+      val theirs = taken.getOrElse(node, 0L)
+      theirs == 0 || machine.node(node).forall(_.memoryBytes - theirs >= bytes)
+    }
+  }
+}

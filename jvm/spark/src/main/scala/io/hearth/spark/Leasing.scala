@@ -1,0 +1,114 @@
+package io.hearth.spark
+
+import java.util.concurrent.TimeUnit
+
+import scala.annotation.tailrec
+
+import io.hearth.core.UserError
+import io.hearth.core.leases.{HeldLease, Lease, LeaseRegistry, LeaseState, Leases}
+import io.hearth.core.plan.{Fitted, Plan, PlanLease}
+
+/**
+ * A plan with the lease of what it takes.
+ *
+ * @param lease absent where it could not be kept
+ * @param unbound whether its executors are not to be bound: its CPUs belong to others
+ */
+final case class Leased(plan: Plan, lease: Option[HeldLease], unbound: Boolean) {
+  def release(keeping: Bookkeeping): Unit = lease.foreach(held => keeping.attempt(held.close()))
+}
+
+/**
+ * Plans around the leases of a machine and takes one, in one step: of two that start at once, the second
+ * sees the first one's. Where leases cannot be kept the application goes on without, with one warning.
+ *
+ * @param registry may fail where there is none
+ * @param describe the lease of an application that takes nothing yet
+ * @param clock nanoseconds
+ */
+final class Leasing(
+    registry: () => LeaseRegistry,
+    whenFull: WhenFull,
+    describe: Lease,
+    keeping: Bookkeeping,
+    log: Log,
+    clock: () => Long = () => System.nanoTime,
+    sleep: Long => Unit = Thread.sleep(_)
+) {
+
+  /** A turn among those that wait. */
+  private case class Turn(number: Long, ticket: Option[HeldLease])
+
+  /** @throws UserError where nothing is free and that is refused, or where somebody keeps the registry locked */
+  def take(fit: Leases => Fitted): Leased = attempt(fit, None) match {
+    case Right(leased) => leased
+    case Left(turn) =>
+      try wait(fit, turn, None)
+      finally turn.ticket.foreach(held => keeping.attempt(held.close()))
+  }
+
+  @tailrec
+  private def wait(fit: Leases => Fitted, turn: Turn, saidAt: Option[Long]): Leased = {
+    sleep(Leasing.PollMs)
+    attempt(fit, Some(turn)) match {
+      case Right(leased) => leased
+      case Left(_) =>
+        val now = clock()
+        val due = saidAt.forall(now - _ > Leasing.SayAgain)
+        if (due) said.foreach(sentence => log.warn(sentence))
+        wait(fit, turn, if (due) Some(now) else saidAt)
+    }
+  }
+
+  private var said = Option.empty[String]
+
+  private def attempt(fit: Leases => Fitted, turn: Option[Turn]): Either[Turn, Leased] =
+    keeping
+      .attempt(registry().exclusively()(decide(_, fit, turn)))
+      .getOrElse {
+        val fitted = fit(Leases.none)
+        Right(Leased(fitted.plan, None, fitted.unbound))
+      }
+
+  private def decide(
+      registry: LeaseRegistry#Exclusive,
+      fit: Leases => Fitted,
+      turn: Option[Turn]
+  ): Either[Turn, Leased] = {
+    val leases = registry.leases
+    val fitted = fit(leases)
+    val before =
+      leases.waiting.filter(w => turn.forall(own => w.lease.ticket.exists(_ < own.number)))
+    if (whenFull == WhenFull.Refuse) fitted.refusal.foreach(why => throw new UserError(why))
+    if (whenFull == WhenFull.Wait && (fitted.full.nonEmpty || before.nonEmpty)) {
+      val holders = fitted.full.map(who => s"what this application needs is held by $who")
+      val queue = Option.when(before.nonEmpty)(
+        s"${before.size} wait before it, the next being ${before.head.who}"
+      )
+      said = Some(
+        s"Waiting for a lease: ${(holders ++ queue).mkString("; ")} (spark.hearth.lease.whenFull=wait)"
+      )
+      Left(turn.getOrElse(queued(registry)))
+    } else Right(Leased(fitted.plan, published(registry, fitted), fitted.unbound))
+  }
+
+  private def queued(registry: LeaseRegistry#Exclusive): Turn = {
+    val number = registry.nextTicket
+    val ticket = describe.copy(state = LeaseState.Waits, ticket = Some(number))
+    Turn(number, keeping.attempt(registry.take(ticket)))
+  }
+
+  private def published(registry: LeaseRegistry#Exclusive, fitted: Fitted): Option[HeldLease] = {
+    val lease = describe.copy(
+      state = if (fitted.full.isEmpty) LeaseState.Holds else LeaseState.Shares,
+      cpus = if (fitted.full.isEmpty) PlanLease.cpus(fitted.plan) else describe.cpus,
+      memoryBytes = PlanLease.memoryBytes(fitted.plan)
+    )
+    keeping.attempt(registry.take(lease))
+  }
+}
+
+object Leasing {
+  private val PollMs = 500L
+  private val SayAgain = TimeUnit.MINUTES.toNanos(1)
+}

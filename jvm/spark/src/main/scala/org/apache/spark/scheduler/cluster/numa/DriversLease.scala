@@ -1,0 +1,72 @@
+package org.apache.spark.scheduler.cluster.numa
+
+import java.nio.file.Path
+import java.time.Instant
+
+import org.apache.spark.{SparkConf, SparkContext}
+
+import io.hearth.core.Redaction
+import io.hearth.core.affinity.{BindingRefused, LinuxScheduling}
+import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, Leases}
+import io.hearth.core.plan.{Fitted, Plan}
+import io.hearth.core.topology.IdSet
+import io.hearth.spark.{Bookkeeping, DriverJvm, Leased, Leasing, LiveKernel}
+
+/** The lease of an application, taken with its plan in its driver. */
+private[spark] object DriversLease {
+
+  /** Its failures are no application's: one warning, and it goes on. */
+  val keeping: Bookkeeping = new Bookkeeping(
+    "Other applications do not know what this one takes of the machine, because it has no lease",
+    DriversLog.warn
+  )
+
+  /** @throws io.hearth.core.UserError as [[DriversPlan.planFor]], or where nothing is free and that is refused */
+  def take(sc: SparkContext, master: String, appId: String): Leased = {
+    val fit = DriversPlan.fitting(sc.conf, master, sys.props.toMap)
+    if (sc.conf.get(HearthConfig.Neighbours) == "ignore") unleased(fit)
+    else {
+      val leasing = new Leasing(
+        () => LeaseRegistry.here(sys.env.get),
+        HearthConfig.whenFull(sc.conf),
+        describe(sc, appId),
+        keeping,
+        DriversLog
+      )
+      val leased = leasing.take(fit)
+      try place(sc.conf, leased)
+      catch { case e: BindingRefused => DriversLog.warn(e.getMessage) }
+      leased
+    }
+  }
+
+  private def unleased(fit: Leases => Fitted): Leased = {
+    val fitted = fit(Leases.none)
+    Leased(fitted.plan, None, fitted.unbound)
+  }
+
+  /** `hearth submit` has bound this driver by the plan that it made; another plan has another place. */
+  private def place(conf: SparkConf, leased: Leased): Unit =
+    DriversPlan.allowed(conf).foreach { all =>
+      val wanted = placeOf(leased.plan, all)
+      if (wanted != LinuxScheduling.cpusOfThread()) LinuxScheduling.bindProcessToCpus(wanted)
+    }
+
+  private def placeOf(plan: Plan, all: IdSet): IdSet =
+    if (plan.driver.bound) plan.driver.cpus else all
+
+  private def describe(sc: SparkContext, appId: String): Lease = {
+    val jvm = DriverJvm.here()
+    Lease(
+      boot = "",
+      state = LeaseState.Holds,
+      appId = appId,
+      name = Redaction.of(sc.conf.getOption)(sc.appName),
+      pid = jvm.pid,
+      startTicks = new LiveKernel(Path.of("/")).startTicks(jvm.pid),
+      since = Instant.now().getEpochSecond,
+      cpus = IdSet.empty,
+      memoryBytes = Map.empty
+    )
+  }
+}

@@ -1,0 +1,141 @@
+package io.hearth.spark
+
+import java.io.IOException
+import java.nio.file.{Files, Path}
+
+import scala.collection.mutable
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.UserError
+import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, Leases}
+import io.hearth.core.plan.{Beside, Fitted, Limits, Others, Workload}
+import io.hearth.core.topology.{IdSet, MachineSpec, Neighbours}
+
+/** What an application does that finds CPUs leased, over a registry in a directory. */
+class LeasingSuite extends AnyFunSuite {
+  private val machine = MachineSpec.parse("1 node of 64 GB, 4 cores")
+  private val limits = Limits.none.copy(executors = Some(1), cores = Some(3))
+
+  private def fit(leases: Leases): Fitted = Beside
+    .fit(machine, Workload.unknown, limits, IdSet.empty, Others(Neighbours.none, leases), None)
+    .fold(unfit => fail(unfit.message), identity)
+
+  private class Place {
+    val directory: Path = Files.createTempDirectory("hearth-leasing")
+    val warnings: mutable.Buffer[String] = mutable.Buffer.empty
+    val registry = new LeaseRegistry(directory, "boot")
+    private val log = new Heard(warnings)
+
+    def taking(
+        app: String,
+        whenFull: WhenFull,
+        meanwhile: () => Unit = () => fail("it waited")
+    ): Leasing = new Leasing(
+      () => registry,
+      whenFull,
+      Lease("boot", LeaseState.Holds, app, "n", 1, 1, 1, IdSet.empty, Map.empty),
+      new Bookkeeping("No lease", w => { warnings += w; () }),
+      log,
+      () => 0,
+      _ => meanwhile()
+    )
+    def live: Vector[Lease] = registry.read().live.map(_.lease)
+  }
+
+  private class Heard(warnings: mutable.Buffer[String]) extends Log {
+    override def info(sentence: String): Unit = ()
+    override def warn(sentence: String): Unit = { warnings += sentence; () }
+    override def error(sentence: String): Unit = fail(sentence)
+    override def fault(sentence: String, cause: Throwable): Unit = fail(sentence)
+  }
+
+  test("who finds nothing free shares by default: unbound, with a lease of its memory alone") {
+    val place = new Place
+    val first = place.taking("first", WhenFull.Share).take(fit)
+    assert(!first.unbound && place.live.map(_.cpus.size) == Vector(3))
+    val second = place.taking("second", WhenFull.Share).take(fit)
+    assert(second.unbound && second.lease.nonEmpty)
+    val shares = place.live.find(_.appId == "second").get
+    assert(shares.state == LeaseState.Shares && shares.cpus.isEmpty && shares.memoryBytes.nonEmpty)
+    val refused = intercept[UserError](place.taking("third", WhenFull.Refuse).take(fit))
+    assert(refused.getMessage.contains("held by first of "))
+    assert(refused.getMessage.contains("(process 1) on CPUs 0-2"))
+    first.lease.foreach(_.close())
+    second.lease.foreach(_.close())
+    assert(place.live.isEmpty)
+  }
+
+  test("who waits says for whom, starts when that one ends, and leaves no ticket") {
+    val place = new Place
+    val first = place.taking("first", WhenFull.Share).take(fit)
+    var rounds = 0
+    val waited = place.taking(
+      "second",
+      WhenFull.Wait,
+      () => {
+        rounds += 1
+        assert(place.live.map(l => (l.appId, l.state.name)).contains(("second", "waits")))
+        if (rounds == 2) first.lease.foreach(_.close())
+      }
+    )
+    val second = waited.take(fit)
+    assert(rounds == 2 && !second.unbound)
+    assert(place.live.map(l => (l.appId, l.state.name)) == Vector(("second", "holds")))
+    assert(
+      place.warnings.head.startsWith(
+        "Waiting for a lease: what this application needs is held by first"
+      )
+    )
+    second.lease.foreach(_.close())
+  }
+
+  test(
+    "of several that wait the first is served first, though what a later one needs was free before"
+  ) {
+    val place = new Place
+    val first = place.taking("first", WhenFull.Share).take(fit)
+    val order = mutable.Buffer.empty[String]
+    var begun = false
+    val late = place.taking(
+      "late",
+      WhenFull.Wait,
+      () => {
+        // The first is gone since the early one last looked: it still has its turn before this one.
+        assert(place.live.exists(l => l.appId == "early" && l.state == LeaseState.Waits))
+        throw new InterruptedException("late would wait")
+      }
+    )
+    val early = place.taking(
+      "early",
+      WhenFull.Wait,
+      () =>
+        if (!begun) {
+          begun = true
+          first.lease.foreach(_.close())
+          intercept[InterruptedException](late.take(fit))
+          order += "late waited"
+          ()
+        }
+    )
+    val got = early.take(fit)
+    order += "early"
+    assert(order == Seq("late waited", "early") && place.live.map(_.appId) == Vector("early"))
+    assert(!got.unbound)
+    got.lease.foreach(_.close())
+  }
+
+  test("without a registry there is one warning, and the application goes on without a lease") {
+    val warnings = mutable.Buffer.empty[String]
+    val leasing = new Leasing(
+      () => throw new IOException("no directory"),
+      WhenFull.Wait,
+      Lease("boot", LeaseState.Holds, "a", "n", 1, 1, 1, IdSet.empty, Map.empty),
+      new Bookkeeping("No lease", w => { warnings += w; () }),
+      new Heard(warnings)
+    )
+    val got = leasing.take(fit)
+    assert(got.lease.isEmpty && !got.unbound && got.plan.executors.nonEmpty)
+    assert(warnings == Seq("No lease: no directory"))
+  }
+}

@@ -1,0 +1,67 @@
+"""Who holds what of a machine, as a table and a map."""
+
+import time
+from typing import Any
+
+from hearth.model.ids import brief_ids, parse_ids, show_ids
+from hearth.model.sizes import show_bytes
+from hearth.report.plan import letter, machine_map
+from hearth.report.terminal import Screen, table
+
+Document = dict[str, Any]
+_HEAD = ["", "application", "name", "user", "driver", "since", "CPUs", "memory", "state"]
+
+
+def show_leases(document: Document, screen: Screen) -> list[str]:
+    """The leases, the machine with a letter for each holder, and what could not be believed."""
+    leases, machine = document["leases"], document["topology"]
+    holders = [lease for lease in leases if lease["state"] == "holds"]
+    lines = [f"leases in {document['directory']}: " + (_count(leases) or "none; nothing is held")]
+    if leases:
+        rows = [_row(lease, holders, screen) for lease in leases]
+        lines += ["", *table(screen, _HEAD, rows, "driver")]
+    if holders:
+        lines += ["", screen.title("map"), *_map(holders, machine, screen)]
+    for problem in document["problems"]:
+        head = screen.paint("not counted: ", "yellow")
+        lines.append(screen.paragraph(head + problem, "  ", "    "))
+    return lines
+
+
+def _count(leases: list[Document]) -> str:
+    states = [lease["state"] for lease in leases]
+    words = {"holds": "held", "shares": "sharing", "waits": "waiting"}
+    return ", ".join(
+        f"{states.count(state)} {word}" for state, word in words.items() if state in states
+    )
+
+
+def _row(lease: Document, holders: list[Document], screen: Screen) -> list[str]:
+    number = next((at for at, holder in enumerate(holders) if holder is lease), None)
+    memory = [
+        f"{show_bytes(size)} of node {node}" for node, size in sorted(lease["memory_bytes"].items())
+    ]
+    turn = f" (ticket {lease['ticket']})" if "ticket" in lease else ""
+    return [
+        "" if number is None else screen.hue(letter(number), number),
+        lease["app_id"],
+        lease["name"],
+        lease["user"],
+        str(lease["pid"]),
+        time.strftime("%d %b %H:%M", time.localtime(lease["since"])),
+        brief_ids(lease["cpus"], 24) or "-",
+        ", ".join(memory) or "-",
+        f"{lease['state']}{turn}",
+    ]
+
+
+def _map(holders: list[Document], machine: Document, screen: Screen) -> list[str]:
+    """The map of a plan, with applications for executors; ids that do not exist are left out."""
+    known = {cpu for core in machine["cores"] for cpu in parse_ids(core["cpus"])}
+    executors = [
+        {"id": at, "cpus": show_ids(known & set(parse_ids(lease["cpus"])))}
+        for at, lease in enumerate(holders)
+    ]
+    *rows, _ = machine_map({"executors": executors}, machine, screen)
+    legend = "a letter is a core of that application; . free, - not allowed, + shared"
+    return [*rows, screen.paint(f"  {legend}", "dim")]

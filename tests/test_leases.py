@@ -1,0 +1,179 @@
+"""Leases between processes and users, without Spark."""
+
+import fcntl
+import json
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.launch.native_lease import offer
+from hearth.planner import jvm
+from support import Command, eventually, require
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_NOBODY = 65534
+#: As nobody: tries what it can on another's lease, then holds one that claims to be root's.
+_STRANGER = """
+import fcntl, os, struct, sys, time
+theirs, own, text = sys.argv[1:]
+for attempt in (lambda: os.open(theirs, os.O_RDWR), lambda: os.unlink(theirs),
+                lambda: os.rename(theirs, own), lambda: os.chmod(theirs, 0o666)):
+    try:
+        attempt()
+        print("done")
+    except PermissionError:
+        print("refused")
+seen = os.open(theirs, os.O_RDONLY)
+fcntl.flock(seen, fcntl.LOCK_EX)
+fcntl.fcntl(seen, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, 10, 0, 0))
+forged = os.open(own, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+os.write(forged, text.encode())
+fcntl.fcntl(forged, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def lease(app: str, cpus: str = "0", **more: Any) -> str:
+    """A lease as an application writes it."""
+    document = {"schema": "hearth/lease/1", "boot": _BOOT.read_text().strip(), "state": "holds"}
+    document |= {"app_id": app, "name": "a job", "cpus": cpus, "memory_bytes": {"0": 1 << 30}}
+    numbers = {"pid": os.getpid(), "start_ticks": 1, "since": int(time.time())}
+    return json.dumps(document | numbers | more)
+
+
+@pytest.fixture
+def registry() -> Iterator[Path]:
+    """A directory as /run/lock is one, which every user can reach."""
+    folder = Path(tempfile.mkdtemp(prefix="hearth-test-", dir="/tmp"))
+    folder.chmod(0o1777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def hold(registry: Path) -> Iterator[Callable[[str], int]]:
+    """Holds a lease in this process; returns the descriptor."""
+    held: list[int] = []
+
+    def take(text: str) -> int:
+        file = registry / f"hearth-lease-{len(held)}.json"
+        held.append(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644))
+        os.write(held[-1], text.encode())
+        lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0)
+        fcntl.fcntl(held[-1], fcntl.F_OFD_SETLK, lock)
+        return held[-1]
+
+    yield take
+    for descriptor in held:
+        os.close(descriptor)
+
+
+def leases_in(hearth: Command, registry: Path) -> dict[str, Any]:
+    done = hearth("leases", "--json", environment={"HEARTH_LEASES": str(registry)})
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_leases_of_a_machine_are_shown_with_its_map_and_what_is_not_counted(
+    hearth: Command, registry: Path, hold: Callable[[str], int]
+) -> None:
+    """A lease that Python locks is one that the JVM side sees, larger than the machine or not."""
+    hold(lease("app-big", "0-4000", memory_bytes={"0": 1 << 50, "99": 1}))
+    hold(lease("app-later", "", state="waits", ticket=3))
+    hold("{")
+    done = hearth("leases", environment={"HEARTH_LEASES": str(registry)})
+    assert done.returncode == 0, done.stderr
+    assert f"leases in {registry}: 1 held, 1 waiting" in done.stdout
+    assert "app-big" in done.stdout and "waits (ticket 3)" in done.stdout
+    words = " ".join(done.stdout.split())
+    assert "a letter is a core of that application" in words and "node 0 aa" in words
+    assert "not counted:" in words and "it is not JSON" in words
+
+
+def test_a_registry_that_cannot_be_read_is_an_error_of_leases_and_a_note_of_a_plan(
+    hearth: Command, tmp_path: Path
+) -> None:
+    absent = {"HEARTH_LEASES": str(tmp_path / "absent")}
+    done = hearth("leases", environment=absent)
+    assert done.returncode == 2 and "HEARTH_LEASES can name another directory" in done.stderr
+    planned = hearth("plan", environment=absent)
+    assert planned.returncode == 0
+    assert "leases cannot be read" in " ".join(planned.stdout.split())
+
+
+def test_one_jvm_of_plain_spark_holds_a_lease_through_what_its_driver_inherits(
+    hearth: Command, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if len(os.sched_getaffinity(0)) > 4:
+        require("few CPUs", "the plan is one JVM on a small machine")
+    monkeypatch.setenv("HEARTH_LEASES", str(registry))
+    request = {"schema": "hearth/plan-request/1", "limits": {"conf": {}}}
+    with offer("my job") as offered:
+        assert offered is not None
+        plan = jvm.call("plan", *offered.words, request=request, inherits=(offered.fd,))
+        inherited = offered.settle()
+    assert plan["mode"] == "native" and inherited == (offered.fd,)
+    driver = subprocess.Popen(["sleep", "600"], pass_fds=inherited)
+    try:
+        os.close(offered.fd)
+        (held,) = leases_in(hearth, registry)["leases"]
+        assert held["name"] == "my job" and held["ours"]
+        assert held["cpus"] == plan["executors"][0]["cpus"]
+        beside = jvm.call("plan", request=request)
+        reason = next(r for r in beside["reasons"] if r["decision"] == "sharing")
+        assert f"one-jvm-{os.getpid()} of " in reason["because"]
+    finally:
+        driver.kill()
+        driver.wait()
+    assert leases_in(hearth, registry)["leases"] == []
+
+
+def test_an_offer_that_no_plan_takes_leaves_nothing(
+    registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEARTH_LEASES", str(registry))
+    with offer("x") as offered:
+        assert offered is not None and offered.settle() == ()
+    assert list(registry.iterdir()) == []
+    monkeypatch.setenv("HEARTH_LEASES", str(registry / "absent"))
+    with offer("x") as offered:
+        assert offered is None
+
+
+def test_another_user_can_neither_end_nor_imitate_nor_keep_a_lease(
+    hearth: Command, registry: Path, hold: Callable[[str], int]
+) -> None:
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        require("root", "a second user is played by root with setpriv")
+    descriptor = hold(lease("app-root"))
+    theirs = registry / "hearth-lease-0.json"
+    own = registry / "hearth-lease-forged.json"
+    stranger = ["setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"]
+    words = [shutil.which("python3", path="/usr/bin:/bin") or "python3", "-c", _STRANGER]
+    text = lease("app-forged", "1", user="root")
+    with subprocess.Popen(
+        [*stranger, *words, str(theirs), str(own), text],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/",
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        try:
+            assert [process.stdout.readline() for _ in range(5)] == ["refused\n"] * 4 + ["ready\n"]
+            seen = {one["app_id"]: one for one in leases_in(hearth, registry)["leases"]}
+            assert seen["app-root"]["user"] == "root" and seen["app-root"]["ours"]
+            assert seen["app-forged"]["user"] == "nobody" and not seen["app-forged"]["ours"]
+            unlock = struct.pack("hhqqi4x", fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0)
+            fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, unlock)  # as when the holder ends
+            left = leases_in(hearth, registry)["leases"]
+            assert [one["app_id"] for one in left] == ["app-forged"], "a stranger's locks keep none"
+        finally:
+            process.kill()
+    eventually("it is gone", lambda: not leases_in(hearth, registry)["leases"], 10)
