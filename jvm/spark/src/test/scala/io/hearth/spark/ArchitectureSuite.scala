@@ -17,6 +17,7 @@ class ArchitectureSuite extends AnyFunSuite {
   /** Spark's access rules force these there: what they extend or call is `private[spark]`. */
   private val inSpark = Set(
     "scheduler.cluster.numa.CreatesBackend",
+    "scheduler.cluster.numa.DriversLease",
     "scheduler.cluster.numa.DriversPlan",
     "scheduler.cluster.numa.DriversLaunch",
     "scheduler.cluster.numa.DriversLog",

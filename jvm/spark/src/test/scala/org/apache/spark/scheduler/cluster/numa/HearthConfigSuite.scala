@@ -23,6 +23,7 @@ class HearthConfigSuite extends AnyFunSuite {
     "spark.hearth.workload" -> "poetry",
     "spark.hearth.input" -> "0",
     "spark.hearth.neighbours" -> "chase away",
+    "spark.hearth.lease.whenFull" -> "complain",
     "spark.hearth.plan" -> " ",
     "spark.hearth.placement.interval" -> "-1s",
     "spark.hearth.classDataArchive" -> "perhaps",
@@ -72,7 +73,19 @@ class HearthConfigSuite extends AnyFunSuite {
   ) {
     assert(HearthKeys.all.keySet == HearthConfig.all.map(_.key).toSet)
     val values =
-      Seq("", " ", "node", "machine", "rack", "required", "Off", "off", "docker", "process") ++
+      Seq(
+        "",
+        " ",
+        "node",
+        "machine",
+        "rack",
+        "required",
+        "Off",
+        "off",
+        "docker",
+        "process",
+        "wait"
+      ) ++
         Seq(
           "sql",
           "poetry",

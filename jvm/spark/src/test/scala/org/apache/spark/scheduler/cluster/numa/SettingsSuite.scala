@@ -1,8 +1,14 @@
 package org.apache.spark.scheduler.cluster.numa
 
+import java.nio.file.Files
+
 import org.apache.spark.SparkConf
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.hearth.core.json.Json
+import io.hearth.core.leases.{Lease, LeaseState, Leases, LiveLease}
+import io.hearth.core.plan.{PlanJson, PlanLease}
+import io.hearth.core.topology.{IdSet, TopologyReader}
 import io.hearth.spark._
 
 /** What the user asks for by master and settings is understood, or refused by name before anything starts. */
@@ -43,9 +49,41 @@ class SettingsSuite extends AnyFunSuite {
       assert(HearthConfig.launcher(conf("spark.hearth.launcher" -> launcher.name)) == launcher)
     for (hosts <- HostNames.all)
       assert(HearthConfig.hosts(conf("spark.hearth.hosts" -> hosts.name)) == hosts)
+    for (choice <- WhenFull.all)
+      assert(HearthConfig.whenFull(conf("spark.hearth.lease.whenFull" -> choice.name)) == choice)
+    assert(HearthConfig.whenFull(conf()) == WhenFull.Share)
     assert(HearthConfig.binding(conf()) == BindingMode.Required)
     assert(HearthConfig.launcher(conf()) == Launcher.AsProcess)
     assert(HearthConfig.hosts(conf()) == HostNames.OfNodes)
+  }
+
+  test(
+    "a plan made earlier holds while what it takes is free, else it is made anew around who took it"
+  ) {
+    val file = Files.createTempFile("hearth-plan", ".json")
+    val made = DriversPlan.planFor(conf(), "local-numa[1x1]", Map.empty)
+    Files.writeString(file, Json.pretty(PlanJson.write(made)))
+    val set = conf("spark.hearth.plan" -> file.toString)
+      .setAll(made.conf)
+      .set("spark.hearth.internal.cpus", made.driver.cpus.toString + "," + PlanLease.cpus(made))
+    val fit = DriversPlan.fitting(set, made.master, set.getAll.toMap)
+    def leased(cpus: IdSet) = Leases(
+      Vector(
+        LiveLease(
+          Lease("b", LeaseState.Holds, "app-7", "n", 1, 1, 1, cpus, Map.empty),
+          "bob",
+          ours = false
+        )
+      ),
+      Vector.empty
+    )
+    assert(fit(Leases.none).plan == made)
+    assert(fit(leased(IdSet(65000))).plan == made)
+    val anew = fit(leased(PlanLease.cpus(made)))
+    assert(anew.unbound || !PlanLease.cpus(anew.plan).intersects(PlanLease.cpus(made)))
+    assert(anew.plan.reasons.exists(_.because.contains("app-7 of bob")))
+    assert(fit(leased(TopologyReader.load(None).cpus)).unbound)
+    Files.delete(file)
   }
 
   test("an application survives as many losses as the user says, else as on a standalone cluster") {
