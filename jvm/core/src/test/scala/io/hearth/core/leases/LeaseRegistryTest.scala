@@ -19,7 +19,8 @@ import io.hearth.core.topology.IdSet
 class LeaseRegistryTest extends AnyFunSuite {
 
   private class Started(words: String*) {
-    private val java = Vector(s"${sys.props("java.home")}/bin/java", "-XX:TieredStopAtLevel=1")
+    private val java =
+      Vector(s"${sys.props("java.home")}/bin/java", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
     private val main = Vector("-cp", sys.props("java.class.path"), "io.hearth.core.leases.Taker")
     val process: Process = new ProcessBuilder((java ++ main ++ words).asJava)
       .redirectError(ProcessBuilder.Redirect.INHERIT)
