@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -147,6 +148,27 @@ def test_an_offer_that_no_plan_takes_leaves_nothing(
     monkeypatch.setenv("HEARTH_LEASES", str(registry / "absent"))
     with offer("x") as offered:
         assert offered is None
+
+
+def test_what_an_application_does_where_all_is_held_is_its_users_choice(
+    hearth: Command, registry: Path, hold: Callable[[str], int]
+) -> None:
+    """One JVM of plain Spark cannot wait by itself: then its driver is local-numa's, which can."""
+    hold(lease("app-all", "0-4000"))
+    environment = {"HEARTH_LEASES": str(registry)}
+
+    def submit(*words: str) -> subprocess.CompletedProcess[str]:
+        return hearth("submit", "--dry-run", *words, "x.py", environment=environment)
+
+    shared = submit()
+    assert shared.returncode == 0 and "shared: leased by app-all of" in shared.stderr
+    refused = submit("--when-full", "refuse")
+    assert refused.returncode == 2 and "held by app-all of" in refused.stderr
+    waiting = submit("--when-full", "wait")
+    assert "--conf spark.hearth.lease.whenFull=wait" in waiting.stdout
+    assert re.search(r"--master '?local-numa", waiting.stdout)
+    ignored = submit("--conf", "spark.hearth.neighbours=ignore")
+    assert "app-all" not in ignored.stderr
 
 
 def test_another_user_can_neither_end_nor_imitate_nor_keep_a_lease(
