@@ -20,9 +20,10 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hearth.experiments.options import add_run_options, run_options
+from hearth.experiments.options import add_run_options, quiet_option, run_options
 
 if TYPE_CHECKING:
+    from hearth.experiments.quiet import Quiet
     from hearth.experiments.series import Results, Series
     from hearth.workloads import catalogue
 
@@ -67,7 +68,7 @@ def run(options: Namespace) -> int:
     machine = machine_facts(jvm.call("topology", debug=options.debug))
     described = series.described(machine)
     results = Results.begin(_file(options, series), described, series.redaction)
-    _go(offer, series, results)
+    _go(offer, series, results, quiet_option(options))
     _show(results, options.json)
     return 0 if is_good(results) else 1
 
@@ -104,7 +105,7 @@ def _file(options: Namespace, series: "Series") -> Path:
     return places.state_home() / "bench" / f"{series.name}-{stamp}.jsonl"
 
 
-def _go(offer: "catalogue.Catalogue", series: "Series", results: "Results") -> None:
+def _go(offer: "catalogue.Catalogue", series: "Series", results: "Results", quiet: "Quiet") -> None:
     from hearth.experiments import series as running
     from hearth.experiments.following import Following, continued_with
 
@@ -113,7 +114,7 @@ def _go(offer: "catalogue.Catalogue", series: "Series", results: "Results") -> N
     found = f", {kept} of them already in the file" if kept else ""
     runs = f"{len(turns)} runs{found}; results in {results.path}"
     print(f"hearth: {runs}", file=sys.stderr, flush=True)
-    following = Following(with_subject=True)
+    following = Following(with_subject=True, quiet=quiet)
     following.ended(kept)
     with continued_with(f"--out {results.path}"), following.shown():
         running.run(offer, series, results, following)

@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hearth.experiments.options import add_run_options, run_options
+from hearth.experiments.options import add_run_options, quiet_option, run_options
 from hearth.launch.arguments import (
     add_submit_arguments,
     options_of,
@@ -102,7 +102,7 @@ def run(options: Namespace) -> int:
     number = kept.directory.name
     try:
         with continued_with(f"--resume {number}"):
-            failed = kept.run(asked, settings)
+            failed = kept.run(asked, settings, quiet_option(options))
     finally:
         print(f"hearth: characterisation {number}", file=sys.stderr)
     _show(kept.characterised(), options)

@@ -24,7 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hearth.experiments.options import add_run_options, run_options
+from hearth.experiments.options import add_run_options, quiet_option, run_options
 from hearth.launch.arguments import (
     add_submit_arguments,
     options_of,
@@ -189,7 +189,8 @@ def _compare(options: Namespace, arms: list["Arm"]) -> int:
         comparison = Comparison.begin(places.state_home(), *place)
     else:
         comparison = Comparison.resume(places.state_home(), options.resume, *place)
-    following = Following(at_most=certain or runs.budget_s is not None)
+    at_most = certain or runs.budget_s is not None
+    following = Following(at_most, quiet=quiet_option(options))
     following.ended(sum(outcome.failure is None for outcome in comparison.outcomes))
     with continued_with(f"--resume {comparison.head.id}"), following.shown():
         run(comparison, arms, subject, following, budget_s=runs.budget_s)

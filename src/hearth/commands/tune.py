@@ -29,6 +29,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hearth.experiments.options import add_quiet_option, quiet_option
 from hearth.launch.arguments import (
     SubmitLine,
     add_submit_arguments,
@@ -53,7 +54,7 @@ _MOST_RUNS = 1_000_000
 _OF_REPLAY: dict[str, Any] = {"machine": None, "prior": [], "drop": 0.0, "noise": 0.0, "seeds": 200}
 _OF_TRIALS: dict[str, Any] = {
     "budget": 8, "limit": "1h", "vary": [], "objective": "time", "for_runs": 100, "resume": None,
-    "dry_run": False, "html": None,
+    "dry_run": False, "html": None, "wait_quiet": None,
 }  # fmt: skip
 
 
@@ -110,6 +111,7 @@ def _add_trial_arguments(parser: ArgumentParser) -> None:
         help="how often the application will run with the result: a trial that is expected to "
         "save less than its own time over so many runs is not made (default: 100)",
     )  # fmt: skip
+    add_quiet_option(parser)
     parser.add_argument("--resume", metavar="ID", help="go on with a tune that was interrupted")
     parser.add_argument(
         "--dry-run", action="store_true", help="list the configurations, run nothing"
@@ -194,7 +196,7 @@ def _tune(options: Namespace) -> int:
             return 0
         given = (asked, command, machine, machine_key())
         tune = Tune.begin(home, subject, found, *given, redaction)
-    following = Following(at_most=True)
+    following = Following(at_most=True, quiet=quiet_option(options))
     following.ended(len(tune.lines))
     with continued_with(f"--resume {tune.head.id}"), following.shown():
         run(tune, subject, settings, following)

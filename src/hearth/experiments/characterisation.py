@@ -21,6 +21,7 @@ from hearth.experiments.following import Following
 from hearth.experiments.journal import REMEDY, Journal, begin_directory
 from hearth.experiments.outcome import Turn
 from hearth.experiments.questions import Question
+from hearth.experiments.quiet import Quiet
 from hearth.experiments.shapes import CharacterisationHead, CharacterisationSettings, Line
 from hearth.experiments.subjects import Subject
 from hearth.experiments.verdict import compared as what_it_says
@@ -128,11 +129,11 @@ class Characterisation:
         found._journal.cut_torn_line()
         return found
 
-    def run(self, asked: Sequence[Asked], settings: Settings) -> bool:
+    def run(self, asked: Sequence[Asked], settings: Settings, quiet: Quiet | None = None) -> bool:
         """Answers all that is not answered yet, one after the other; whether a run failed."""
         start = time.monotonic()
         all_asked = [(a.subject, q) for a in asked for q in a.questions]
-        following = Following(settings.budget_s is not None, with_subject=True)
+        following = Following(settings.budget_s is not None, with_subject=True, quiet=quiet)
         with following.shown():
             for number, (subject, question) in enumerate(all_asked, start=1):
                 left = None

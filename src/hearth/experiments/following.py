@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from hearth.experiments.outcome import Outcome, Turn
+from hearth.experiments.quiet import Quiet
 from hearth.model.progress import Work, working
 
 
@@ -51,7 +52,8 @@ def continued_with(words: str) -> Iterator[None]:
 class Following:
     """Follows the runs of one experiment, or of several one after the other.
 
-    at_most: there may be fewer runs. with_subject: runs are named by subject and arm.
+    at_most: there may be fewer runs. with_subject: runs are named by subject and arm. quiet: looks
+    for other programs before a run; None where nobody does.
     """
 
     def __init__(
@@ -59,8 +61,9 @@ class Following:
         at_most: bool = False,
         with_subject: bool = False,
         clock: Callable[[], float] = time.monotonic,
+        quiet: Quiet | None = None,
     ) -> None:
-        self.at_most, self.with_subject = at_most, with_subject
+        self.at_most, self.with_subject, self._quiet = at_most, with_subject, quiet
         #: What the runs are for, where there are several experiments.
         self.question = ""
         self.failed = False
@@ -81,6 +84,8 @@ class Following:
 
     def run(self, turn: Turn, ahead: Sequence[Turn], run: Callable[[Turn], Outcome]) -> Outcome:
         """Makes a run, and shows it meanwhile."""
+        if self._quiet is not None:
+            self._quiet.before_run(self._work)
         start, ahead = self._clock(), [*ahead, *self.later]
         self._ended += 1
         number, name = f"{self._ended}/{self._ended + len(ahead)}", self._before(turn)

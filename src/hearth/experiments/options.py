@@ -2,9 +2,13 @@
 
 from argparse import ArgumentParser, Namespace, _MutuallyExclusiveGroup
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hearth.model.durations import parse_seconds
 from hearth.model.errors import UserError
+
+if TYPE_CHECKING:
+    from hearth.experiments.quiet import Quiet
 
 _MOST_RUNS = 1000
 
@@ -32,7 +36,22 @@ def add_run_options(parser: ArgumentParser, *, repeat: int, warmup: int) -> _Mut
     parser.add_argument("--seed", type=int, default=1, metavar="N", help=seed)
     budget = "start no repetition that would end after this time, such as 30m"
     parser.add_argument("--budget", metavar="TIME", help=budget)
+    add_quiet_option(parser)
     return how_often
+
+
+def add_quiet_option(parser: ArgumentParser) -> None:
+    """Adds what is done about other programs."""
+    words = "before each run, wait until other programs leave the CPUs alone, at most so long"
+    parser.add_argument("--wait-quiet", metavar="TIME", help=words)
+
+
+def quiet_option(options: Namespace) -> "Quiet":
+    """What was given; raises UserError for what is not a time."""
+    from hearth.experiments.quiet import Quiet
+
+    wait = options.wait_quiet
+    return Quiet(None if wait is None else parse_seconds(wait, "--wait-quiet"))
 
 
 def run_options(options: Namespace) -> RunOptions:
