@@ -1,7 +1,13 @@
 """Communication threads near the network device: the command."""
 
 import json
+import os
+import re
+import subprocess
+from pathlib import Path
 
+from hearth.model.ids import parse_ids
+from hearth.planner import jvm
 from support import ROOT, Command
 from test_contract import validate
 
@@ -35,3 +41,34 @@ def test_the_defaults_are_shown_for_each_architecture(hearth: Command) -> None:
     for architecture in ("POWER", "x86", "Arm"):
         assert f"  {architecture}" in shown
     assert "o2nts:N  near-threads" in shown
+
+
+def test_the_threads_of_a_process_are_shown_as_the_kernel_has_them(hearth: Command) -> None:
+    own = Path("/proc/self/comm").read_text().strip()
+    words = ["affinity", "show", str(os.getpid()), "--seconds", "0.2"]
+    document = json.loads(hearth(*words, "--threads", own, "--json").stdout)
+    validate("affinity-threads", document)
+    main = next(thread for thread in document["threads"] if thread["tid"] == os.getpid())
+    assert main["software"] == "named"
+    assert set(parse_ids(main["cpus"])) == os.sched_getaffinity(os.getpid())
+    shown = hearth(*words).stdout
+    assert re.fullmatch(
+        r"none of the \d+ threads of process \d+ is a communication thread\n", shown
+    )
+
+
+def test_the_agent_that_is_shipped_begins_its_work_in_a_jvm(hearth: Command) -> None:
+    jar = hearth("affinity", "jar").stdout.strip()
+    command = jvm.command("affinity-show", "--pid", str(os.getpid()), "--seconds", "3")
+
+    def run(argument: str) -> subprocess.CompletedProcess[str]:
+        words = [command[0], f"-javaagent:{jar}={argument}", *command[1:]]
+        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+
+    done = run("policy=o2ntc:1")
+    assert done.returncode == 0
+    assert re.search(r"^hearth-affinity: o2ntc:1, .*: CPUs \d+", done.stderr, re.MULTILINE)
+    assert "not bound" not in done.stderr
+    refused = run("policy=o3")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("hearth-affinity: policy 'o3' is unknown: use o2nts:N")

@@ -24,6 +24,16 @@ def hearth_jar() -> Path:
     return jars[0]
 
 
+def affinity_jar() -> Path:
+    """The agent for communication threads, shipped inside the Python package."""
+    jar = Path(__file__).parents[1] / "jars" / "hearth-affinity.jar"
+    if not jar.is_file():
+        raise UserError(
+            f"{jar} is missing: install hearth again, or run 'make setup' in a checkout"
+        )
+    return jar
+
+
 #: The versions that the jar is made for (`SupportedSpark`), and how to get one.
 SPARK_VERSIONS = "Spark 4.0 to 4.3 (Scala 2.13)"
 _SUPPORTED_SPARK = re.compile(r"spark-core_2\.13-4\.[0-3][.-].*")

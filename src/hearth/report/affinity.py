@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hearth.model.ids import brief_ids
 from hearth.report.terminal import Screen, table
 
 Document = dict[str, Any]
@@ -45,3 +46,28 @@ def show_defaults(document: Document, screen: Screen) -> list[str]:
     lines = table(screen, ("architecture", "policy", "N", "basis"), rows, right="N")
     policies = [(p["name"], p["plain"], p["meaning"]) for p in document["policies"]]
     return [*lines, "", *table(screen, ("policy", "plain name", "a thread may use"), policies)]
+
+
+def show_threads(document: Document, screen: Screen) -> list[str]:
+    """A row for each communication thread of a process, and how many others it has."""
+    others = document["other_threads"]
+    if not document["threads"]:
+        return [
+            f"none of the {others} threads of process {document['pid']} is a communication thread"
+        ]
+    rows = [
+        (
+            str(thread["tid"]),
+            thread["name"],
+            thread["software"],
+            brief_ids(thread["cpus"], 24),
+            str(thread["last_cpu"]),
+            str(thread.get("node", "-")),
+            f"{thread['node_moves_per_s']:.1f}",
+        )
+        for thread in document["threads"]
+    ]
+    head = ("tid", "thread", "software", "CPUs allowed", "last CPU", "node", "node moves/s")
+    seen = f"moves seen in {document['looks']} looks over {document['seconds']} s"
+    note = f"  {others} other threads; {seen}; a name has 15 characters at most"
+    return [*table(screen, head, rows, right="tid last node"), note]

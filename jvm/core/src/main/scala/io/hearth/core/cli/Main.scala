@@ -22,6 +22,7 @@ object Main {
     "gather" -> TopologyVerbs.gather,
     "bandwidth" -> (BandwidthVerb(_)),
     "affinity-plan" -> AffinityVerbs.plan,
+    "affinity-show" -> AffinityVerbs.show,
     "affinity-defaults" -> AffinityVerbs.defaults,
     "leases" -> (LeasesVerb(_)),
     "train" -> train

@@ -87,6 +87,10 @@ object ProcessPlacement {
   private[placement] def memsAllowed(status: String): IdSet =
     list(status, "Mems_allowed_list")
 
+  /** The threads of a process; none where it is gone. */
+  private[core] def threads(proc: Path, pid: Long): Vector[ThreadPlacement] =
+    Try(threadDirectories(proc.resolve(s"$pid"))).getOrElse(Vector.empty).flatMap(readThread)
+
   private def threadDirectories(process: Path): Vector[Path] =
     Using.resource(Files.list(process.resolve("task")))(_.iterator.asScala.toVector)
 

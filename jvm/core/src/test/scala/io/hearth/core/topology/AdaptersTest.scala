@@ -7,7 +7,7 @@ import scala.jdk.OptionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.affinity.{Adapter, Device}
+import io.hearth.affinity.{Adapter, Device, MachineReader}
 import io.hearth.core.communication.CommunicationPlan
 import io.hearth.core.testing.Temporary
 
@@ -151,4 +151,18 @@ class AdaptersTest extends AnyFunSuite {
       }
     }
   }
+
+  /** Those without lists of CPUs, with firmware that contradicts itself, or without NUMA: hearth mends them. */
+  private val mended = Set("an old kernel", "overlapping nodes", "no NUMA")
+
+  for ((name, fixture) <- Machines.small if !mended(name))
+    test(s"the agent's own reader sees the same machine: $name") {
+      val topology = fixture.read()
+      val tree = new SysTree(fixture.tree, new Warnings).asTree
+      val read = new MachineReader(tree).read(topology.allowed.cpus.toBitSet)
+      val expected = CommunicationPlan.machine(topology, Vector.empty)
+      assert(read.allowed == expected.allowed)
+      assert(read.cores.asScala.toSet == expected.cores.asScala.toSet)
+      assert(read.nodes == expected.nodes)
+    }
 }
