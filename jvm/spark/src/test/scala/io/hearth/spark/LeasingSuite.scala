@@ -138,4 +138,28 @@ class LeasingSuite extends AnyFunSuite {
     assert(got.lease.isEmpty && !got.unbound && got.plan.executors.nonEmpty)
     assert(warnings == Seq("No lease: no directory"))
   }
+
+  test(
+    "where a registry takes no file there is one warning, and the plan still leaves others alone"
+  ) {
+    val warnings = mutable.Buffer.empty[String]
+    val asked = mutable.Buffer.empty[Leases]
+    val leasing = new Leasing(
+      () =>
+        new LeaseRegistry(
+          Path.of("/proc/self/fdinfo"),
+          "boot"
+        ), // procfs takes none, not even root's
+      WhenFull.Share,
+      Lease("boot", LeaseState.Holds, "a", "n", 1, 1, 1, IdSet.empty, Map.empty),
+      new Bookkeeping("No lease", w => { warnings += w; () }),
+      new Heard(warnings)
+    )
+    val got = leasing.take { leases =>
+      asked += leases
+      fit(leases)
+    }
+    assert(got.lease.isEmpty && got.plan.executors.nonEmpty && asked.sizeIs == 1)
+    assert(warnings.sizeIs == 1 && warnings.head.startsWith("No lease: "))
+  }
 }
