@@ -148,3 +148,26 @@ def does_not_register(stray: Site, first: Site, port: int) -> None:
     )
     assert "exit 78: another application's driver answered" in outcome.log
     assert first.log.count("Registered executor") == 1
+
+
+def test_who_waits_starts_when_the_driver_that_held_the_cpus_is_killed(
+    site: Site, other: Site
+) -> None:
+    """kill -9 leaves a lease to the executors, and they give it back when they end."""
+    if len(os.sched_getaffinity(0)) != 2:
+        require("two CPUs", "one application takes both")
+    end = site.root / "end"
+    first = site.start("hold.py", str(end), master="local-numa[1x2]", **AVOID)
+    eventually("an executor", lambda: len(site.executors()) == 1, 120)
+    wait = {"spark__hearth__lease__whenFull": "wait", **AVOID}
+    second = other.start("hold.py", str(end), master="local-numa[1x2]", **wait)
+    eventually("it waits", lambda: "Waiting for a lease: what this" in other.log, 120)
+    assert not other.executors()
+    first.kill()
+    eventually("an executor of its own", lambda: len(other.executors()) == 1, 120)
+    ((pid, _),) = other.executors().items()
+    assert list(site.executors()) == [pid], "the first one's, whose folder holds both, has ended"
+    assert cpus_of(pid) == "0-1"
+    end.touch()
+    output, _ = second.communicate(timeout=240)
+    assert Outcome(second.returncode, output, other.log).report
