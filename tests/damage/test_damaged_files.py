@@ -26,7 +26,13 @@ from hearth.experiments.comparison import read_comparison
 from hearth.experiments.summary import doubted, is_good, result_document, summarised
 from hearth.experiments.verdict import compared
 from hearth.launch.arguments import split_line
-from hearth.launch.choices import keep_choice, kept_choice
+from hearth.launch.choices import (
+    TunedChoice,
+    keep_choice,
+    keep_tuned,
+    kept_choice,
+    tuned_choice,
+)
 from hearth.launch.properties import read_properties
 from hearth.measure.counters import parse_perf_line, topdown_metric
 from hearth.measure.placement import PlacementCopy
@@ -349,6 +355,22 @@ def test_a_damaged_choice_is_named(tmp_path: Path) -> None:
         choice = kept_choice(tmp_path, line)
         assert choice is not None
         assert all(isinstance(word, str) for word in choice["words"])
+
+    try_all(file, file.read_bytes(), of_json, read)
+
+
+def test_a_damaged_result_of_tune_is_named(tmp_path: Path) -> None:
+    kept = TunedChoice(
+        tune="t", date="2026-11-23", sentence="s", master=None, executors=2, cores=1,
+        unbound=False, conf={"spark.a": "b"}, java={"spark.c": "-Xd"},
+    )  # fmt: skip
+    keep_tuned(tmp_path, "job.py", kept)
+    (file,) = tmp_path.rglob("*.json")
+
+    def read() -> None:
+        choice = tuned_choice(tmp_path, "job.py")
+        assert choice is not None
+        assert all(isinstance(flag, str) for flag in [*choice["conf"].values(), choice["date"]])
 
     try_all(file, file.read_bytes(), of_json, read)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hearth.launch.choices import keep_tuned
 from hearth.launch.plan_file import write_plan
 from hearth.planner.places import spark_home
 from support import Command, eventually
@@ -108,21 +109,26 @@ def test_a_plan_beside_an_unwritable_state_directory_goes_with_the_command(
     eventually("it is gone", lambda: not any(tmp_path.iterdir()), 10)
 
 
+def stand_in(folder: Path, script: str) -> dict[str, str]:
+    """The environment in which a script stands for spark-submit."""
+    submit = folder / "spark" / "bin" / "spark-submit"
+    for made in (submit.parent, folder / "tmp"):
+        made.mkdir(parents=True)
+    (folder / "spark" / "jars").symlink_to(spark_home() / "jars")
+    submit.write_text(f"#!/bin/sh\n{script}\n")
+    submit.chmod(0o700)
+    (folder / "private.conf").write_text(
+        f"spark.executor.extraJavaOptions -Dp={MARK}\nspark.driver.extraJavaOptions -Dp={MARK}\n"
+    )
+    own = {"HEARTH_STATE": "state", "SPARK_HOME": "spark", "TMPDIR": "tmp"}
+    return {**os.environ, **{name: str(folder / path) for name, path in own.items()}}
+
+
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_profile_leaves_no_java_options_of_private_files(tmp_path: Path, killed: bool) -> None:
     """A stand-in for spark-submit says that it runs."""
-    submit = tmp_path / "spark" / "bin" / "spark-submit"
-    for folder in (submit.parent, tmp_path / "tmp"):
-        folder.mkdir(parents=True)
-    (tmp_path / "spark" / "jars").symlink_to(spark_home() / "jars")
-    submit.write_text(f"#!/bin/sh\ntouch runs; exec sleep {60 if killed else 1}\n")
-    submit.chmod(0o700)
-    (tmp_path / "private.conf").write_text(
-        f"spark.executor.extraJavaOptions -Dp={MARK}\nspark.driver.extraJavaOptions -Dp={MARK}\n"
-    )
+    environment = stand_in(tmp_path, f"touch runs; exec sleep {60 if killed else 1}")
     words = ["--master", "local[1]", "--properties-file", "private.conf", "x.py"]
-    environment = {**os.environ, "HEARTH_STATE": str(tmp_path / "state")}
-    environment |= {"SPARK_HOME": str(tmp_path / "spark"), "TMPDIR": str(tmp_path / "tmp")}
     with subprocess.Popen(
         [sys.executable, "-m", "hearth", "profile", "--no-summary", *words], env=environment,
         cwd=tmp_path, stderr=subprocess.DEVNULL,
@@ -136,3 +142,22 @@ def test_a_profile_leaves_no_java_options_of_private_files(tmp_path: Path, kille
         eventually("its files are gone", lambda: not any(starting.iterdir()), 30)
     assert list(starting.iterdir()) == []
     eventually("no temporary file", lambda: not any((tmp_path / "tmp").iterdir()), 30)
+
+
+def test_what_was_tuned_puts_no_java_option_of_a_private_file_on_the_command_line(
+    hearth: Command, tmp_path: Path
+) -> None:
+    place = str((tmp_path / "x.py").resolve())
+    (tmp_path / "x.py").touch()
+    flag = {"spark.executor.extraJavaOptions": "-XX:+UseG1GC"}
+    keep_tuned(tmp_path / "state", place, {
+        "tune": "t-1", "date": "2026-11-23T07:00:00+00:00", "sentence": "Best.", "master": None,
+        "executors": 1, "cores": 1, "unbound": False, "conf": {}, "java": flag,
+    })  # fmt: skip
+    tell = 'printf "%s\\n" "$@"; cat state/starting/*/properties'
+    environment = stand_in(tmp_path, tell)
+    words = ["--tuned", "--properties-file", "private.conf", "x.py"]
+    done = hearth("submit", *words, environment=environment)
+    command, _, handed = done.stdout.partition("x.py\n")
+    assert handed == f"spark.executor.extraJavaOptions=-Dp={MARK} -XX:+UseG1GC\n", done.stderr
+    assert MARK not in command

@@ -8,6 +8,7 @@ import re
 import signal
 from argparse import Namespace
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ import pytest
 from hearth.cli import main
 from hearth.commands import tune as command
 from hearth.experiments import candidates, tune
-from hearth.experiments.arms import Arm
+from hearth.experiments.arms import Arm, profile_words
 from hearth.experiments.candidates import Space, parse_vary
 from hearth.experiments.following import Following
 from hearth.experiments.kept import list_experiments
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.tune import Tune, TuneSettings, read_tune
 from hearth.experiments.tuned import tuned, winner
+from hearth.launch.arguments import split_line
 from hearth.launch.choices import TunedChoice, keep_tuned, tuned_choice, workload_named
 from hearth.measure.record import RecordWriter
 from hearth.measure.shapes import Launched
@@ -434,6 +436,28 @@ def test_your_own_java_options_stay_beside_the_collector() -> None:
     way = Configuration("x", 2, 1, 1, "node", "G1GC", java="-XX:+UseG1GC")
     users = {"spark.executor.extraJavaOptions": "-Da=b"}
     assert way.conf(users) == {"spark.executor.extraJavaOptions": "-Da=b -XX:+UseG1GC"}
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_trials_show_no_java_option_of_a_private_file_on_a_command_line(
+    tmp_path: Path, typed: bool
+) -> None:
+    """One that the user typed stays where it was typed, where it counts."""
+    key, flag = "spark.executor.extraJavaOptions", "-XX:+UseParallelGC"
+    space = Space([replace(way, java=flag) for way in WAYS], 0, CURRENT, [], [])
+    subject = Quick(shape((8, 2)))
+    keys = {key} if typed else set()
+    with_both = f"-Dpassword=hush {flag}"
+    tune.run(begin(tmp_path, space), subject, {key: "-Dpassword=hush"}, Following(), keys)
+    arm = next(arm for arm in subject.arms if "x" in arm.name.split()[0])
+    if typed:
+        assert (dict(arm.conf)[key], arm.properties) == (with_both, None)
+        return
+    assert "hush" not in f"{[other.conf for other in subject.arms]}"
+    assert arm.properties is not None
+    assert arm.properties.read_text() == f"{key}={with_both}\n"
+    words = profile_words(arm, split_line(["--extra-properties-file", "mine", "x.py"]))
+    assert words.index(str(arm.properties)) > words.index("mine"), "the last one counts"
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ examples:
 import os
 import sys
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from hearth.launch.arguments import Option, add_submit_arguments, options_of, split_line
@@ -61,6 +62,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 
 def run(options: Namespace) -> int:
     """Becomes spark-submit, whose exit code is the application's; a dry run comes back."""
+    typed = replace(options.line, options=list(options.line.options))
     if options.tuned:
         _use_tuned(options)
     else:
@@ -73,7 +75,7 @@ def run(options: Namespace) -> int:
         sys.stderr.flush()
         if submission.afterwards is not None:
             submission.afterwards()
-        launch = handed_over(launch, options.line, places.state_home())
+        launch = handed_over(launch, typed, places.state_home())
         for descriptor in launch.inherited:
             os.set_inheritable(descriptor, True)
         os.execvpe(launch.command[0], launch.command, {**os.environ, **launch.environment})

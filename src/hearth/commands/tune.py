@@ -173,6 +173,7 @@ def _tune(options: Namespace) -> int:
     from hearth.experiments.tune import Tune, run
     from hearth.experiments.tuned import tuned
     from hearth.launch.choices import machine_key
+    from hearth.launch.handed import key_of
     from hearth.launch.settings import user_settings
     from hearth.model.redaction import Redaction
     from hearth.planner import places
@@ -199,7 +200,7 @@ def _tune(options: Namespace) -> int:
     following = Following(at_most=True, quiet=quiet_option(options))
     following.ended(len(tune.lines))
     with continued_with(f"--resume {tune.head.id}"), following.shown():
-        run(tune, subject, settings, following)
+        run(tune, subject, settings, following, {key_of(option) for option in line.options})
     document = tuned(tune)
     _keep(options, tune, document)
     _show(document, options)

@@ -39,7 +39,8 @@ class Arm:
     None leaves it alone. master: instead of the user's. prefix: what the whole run is started by,
     such as taskset. job, parameters: of a workload, in place of the user's. prefetchers: those that
     are off during the run, all others on; None leaves them alone. conf: settings, over the user's
-    own. limit_s: a run that takes longer is ended; None for no limit.
+    own. properties: a file of settings that no command line may show. limit_s: a run that takes
+    longer is ended; None for no limit.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Arm:
     parameters: tuple[tuple[str, str], ...] = ()
     prefetchers: tuple[str, ...] | None = None
     conf: tuple[tuple[str, str], ...] = ()
+    properties: Path | None = None
     limit_s: float | None = None
 
 
@@ -132,4 +134,8 @@ def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
     planned = master is None or master.startswith("local-numa")
     own = [*line.hearth, *arm.words] if planned else []
     confs = [word for key, value in arm.conf for word in ("--conf", f"{key}={value}")]
-    return [*own, *named, *options, *confs, *line.application]
+    return [*own, *named, *options, *properties_words(arm), *confs, *line.application]
+
+
+def properties_words(arm: Arm) -> list[str]:
+    return ["--extra-properties-file", str(arm.properties)] if arm.properties else []

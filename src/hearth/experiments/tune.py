@@ -7,7 +7,7 @@ both and stored in neither.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -22,12 +22,13 @@ from hearth.experiments.journal import REMEDY, Journal, begin_directory
 from hearth.experiments.measures import measures
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.subjects import Subject
+from hearth.launch.handed import private_properties
 from hearth.measure.record import Record, new_name, read_record, records_home, slug, write_document
 from hearth.model.documents import LEFT_OUT, raw_lines, read_typed, to_json
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 from hearth.tuning import search
-from hearth.tuning.space import Configuration, Machine
+from hearth.tuning.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS, Configuration, Machine
 from hearth.tuning.surrogate import Known
 
 Objective = Literal["time", "throughput", "core-seconds"]
@@ -257,9 +258,14 @@ def _known(tune: Tune) -> Known | None:
 
 
 def run(
-    tune: Tune, subject: Subject, settings: Mapping[str, str], following: Following
+    tune: Tune,
+    subject: Subject,
+    settings: Mapping[str, str],
+    following: Following,
+    typed: Collection[str | None] = (),
 ) -> search.Stop:
-    """Makes trials until it is enough; the reason. settings: the user's own.
+    """Makes trials until it is enough; the reason. settings: the user's own. typed: the keys of
+    those that the user typed.
 
     Raises UserError where neither the plan's proposal nor the user's configuration ends.
     """
@@ -269,7 +275,7 @@ def run(
         if isinstance(step, search.Stop):
             return step
         now = step.before
-        arm = _arm(tune, step, settings)
+        arm = _arm(tune, step, settings, typed)
         before = sum(line.configuration == step.index for line in tune.lines)
         turn = Turn(subject.name, arm.name, before)
         ahead = [turn] * (tune.head.settings.budget - len(tune.lines) - 1)
@@ -311,18 +317,28 @@ def _question(tune: Tune, step: search.Step) -> str:
     return f"best so far {value:.2f} {unit} ({best.shown}); {role}"
 
 
-def _arm(tune: Tune, step: search.Step, settings: Mapping[str, str]) -> Arm:
+def _arm(
+    tune: Tune, step: search.Step, settings: Mapping[str, str], typed: Collection[str | None]
+) -> Arm:
     way = tune.head.configurations[step.index]
     conf = way.conf(settings) if step.index != tune.head.current else dict(way.varied)
     unbound = way.executors and way.binding == "none"
     limit = tune.head.settings.limit_s
     if step.role == "search":
         limit = min(limit, _hope_s(tune, way, step.before))
+    # JVM options from the user's files are not for a command line, which every user can read.
+    private = {
+        key: conf.pop(key)
+        for key in (JAVA_OPTIONS, DRIVERS_JAVA_OPTIONS)
+        if key in conf and key in settings and key not in typed
+    }
+    home = tune.directory.parent.parent
     return Arm(
         way.shown,
         words=("--unbound",) if unbound else (),
         master=way.master,
         conf=tuple(conf.items()),
+        properties=private_properties(private, home) if private else None,
         limit_s=limit,
     )
 

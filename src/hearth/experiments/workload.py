@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hearth.experiments.arms import Arm
+from hearth.experiments.arms import Arm, properties_words
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.subjects import kept_id, on_record
 from hearth.workloads import cases, runner
@@ -34,7 +34,7 @@ class Workload:
         parameters = {**({} if arm.job else self.case.parameters), **dict(arm.parameters)}
         conf = {**self.case.conf, **dict(arm.conf)}
         case = replace(self.case, job=job, parameters=parameters, conf=conf)
-        program = (*on_record(arm, record), *arm.words)
+        program = (*on_record(arm, record), *arm.words, *properties_words(arm))
         try:
             done = cases.run(self.offer, case, arm.master or self.master, program=program)
         except runner.RunError as failure:

@@ -7,7 +7,7 @@ Both are private, and go with the run (`run_directory`).
 
 import shlex
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -44,9 +44,18 @@ def handed_over(launch: Launch, line: SubmitLine, state: Path) -> Launch:
         else:
             options.append(option)
     if private:
-        text = "".join(f"{key}={_escaped(value)}\n" for key, value in private.items())
-        options.append(Option("--extra-properties-file", str(_file("properties", text, folder))))
+        options.append(Option("--extra-properties-file", str(_properties(private, folder))))
     return replace(launch, options=options)
+
+
+def private_properties(settings: Mapping[str, str], state: Path) -> Path:
+    """A properties file for a command that this process starts. Raises UserError."""
+    return _properties(settings, lambda: run_directory(state))
+
+
+def _properties(settings: Mapping[str, str], folder: Callable[[], Path]) -> Path:
+    text = "".join(f"{key}={_escaped(value)}\n" for key, value in settings.items())
+    return _file("properties", text, folder)
 
 
 def key_of(option: Option) -> str | None:

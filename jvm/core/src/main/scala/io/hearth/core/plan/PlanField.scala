@@ -46,12 +46,9 @@ final private[plan] class PlanField(val value: JsonNode, where: String, schema: 
 
   /** An object whose values are texts. */
   def texts: Map[String, String] =
-    PlanJson
-      .entries(value)
-      .map { case (key, text) =>
-        if (text.isTextual) key -> text.asText else refuse(key, "is not a text")
-      }
-      .toMap
+    entries.map { case (key, text) =>
+      if (text.isTextual) key -> text.asText else refuse(key, "is not a text")
+    }.toMap
 
   def oneOf[A](name: String, choices: Vector[A])(named: A => String): A = {
     val word = text(name)
@@ -64,9 +61,13 @@ final private[plan] class PlanField(val value: JsonNode, where: String, schema: 
 
   /** Refuses what the document's schema does not know, so that a typing error is not ignored. */
   def only(names: String*): Unit =
-    PlanJson.entries(value).map(_._1).find(!names.contains(_)).foreach { name =>
+    entries.map(_._1).find(!names.contains(_)).foreach { name =>
       refuse(name, s"is unknown; known are ${names.mkString(", ")}")
     }
+
+  private def entries: Iterator[(String, JsonNode)] =
+    if (value.isObject) PlanJson.entries(value)
+    else throw new UserError(s"$where is not an object ($schema)")
 
   def refuse(name: String, problem: String): Nothing =
     throw new UserError(s"$where has no usable '${Brief(name)}': it $problem ($schema)")

@@ -50,6 +50,30 @@ class DamagedDocumentsTest extends AnyFunSuite {
     }
   }
 
+  test(
+    "a value of another kind is refused by its name, wherever it stands in a plan or a request"
+  ) {
+    def refused(name: String)(read: JsonNode => Any): Int = {
+      val places = holders(Json.parse(example(name), name)).size
+      val refusals = for {
+        place <- Vector.range(0, places)
+        whole = holders(Json.parse(example(name), name))(place)
+        key <- whole.fieldNames.asScala.toVector
+      } yield {
+        val document = Json.parse(example(name), name)
+        val holder = holders(document)(place).asInstanceOf[ObjectNode]
+        holder.set[JsonNode](key, another(holder.get(key)))
+        withClue(document.toString)(intercept[UserError](read(document)))
+      }
+      refusals.size
+    }
+    assert(refused("plan")(PlanJson.read) > 60)
+    assert(refused("plan-request")(PlanRequest.read) > 6)
+  }
+
+  private def another(value: JsonNode): JsonNode =
+    Json.parse(if (value.isTextual) "7" else s"\"${value.asText}\"", "another kind")
+
   /** Every text is read without anything but a UserError. */
   private def check(name: String)(read: JsonNode => Any): Unit = {
     val random = new Random(12)

@@ -96,6 +96,13 @@ class PlannerTest extends AnyFunSuite {
   test("an executor with more tasks than a package is worth spans packages") {
     val got = plan(power8, shape(1, 96))
     assert(slots(got) == Vector(96) && nodes(got) == Vector("0-3"))
+    assert(got.reasons.exists(r => r.decision == "placement" && r.value == "several NUMA nodes"))
+    assert(because(got, "placement").startsWith("1 of 1 executors have CPUs on several NUMA nodes"))
+    assert(
+      because(got, "placement").endsWith(
+        "an executor is wider than a node, or a node has too little usable memory"
+      )
+    )
   }
 
   test("one executor for each hardware thread is possible, one more is refused") {
@@ -173,6 +180,7 @@ class PlannerTest extends AnyFunSuite {
   test("no executor is narrower than a task") {
     val wide = plan(xeon, conf("spark.task.cpus" -> "20"))
     assert(wide.executors.forall(_.taskSlots >= 20))
+    assert(because(wide, "executors").startsWith("about 20 task slots each"))
     assert(refused(xeon, conf("spark.task.cpus" -> "49")).name == "spark.task.cpus")
   }
 

@@ -93,6 +93,11 @@ class HostileCaptureTest extends AnyFunSuite {
         refusal(gz.updated(at, (gz(at) ^ 4).toByte)).contains("is not a complete capture: "),
         at
       )
+    // The checksum of the compression comes last, however much follows the end of the archive.
+    val padded = compressed("gz")(_.write(plain ++ new Array[Byte](1 << 20)))
+    assert(read(padded).nodes.size == 2)
+    for (at <- padded.length - 8 until padded.length)
+      refusal(padded.updated(at, (padded(at) ^ 4).toByte))
   }
 
   test("what is wrong with an archive stands in the line, in a few words") {
@@ -165,6 +170,11 @@ class HostileCaptureTest extends AnyFunSuite {
       link(out, "m/sys", "/sys", TarConstants.LF_SYMLINK)
       put(out, "m/sys/devices/x", "1")
     }).contains("is below something that is not a directory"))
+    val tree = new MemoryFiles.Builder
+    tree.file("m/there", Array.emptyByteArray)
+    tree.link("m/relative", "there")
+    tree.link("m/absolute", "/there")
+    assert(tree.result.exists("m/relative") && !tree.result.exists("m/absolute"))
     assert(
       refusal(tar(link(_, "m/a", "/etc/passwd", TarConstants.LF_LINK)))
         .contains("is another name of")
@@ -214,6 +224,9 @@ class HostileCaptureTest extends AnyFunSuite {
     assert(t.warnings.exists(_.contains("1 entries above cpu65535")), t.warnings)
     val long = Machines.twoNodes.set(s"$Cpu/online", "0-3," + "x" * 100000).read()
     assert(long.warnings.nonEmpty && long.warnings.forall(_.length < 600))
+    val one = new Warnings
+    one.add("x" * 5000)
+    assert(one.toVector.map(_.length < 600) == Vector(true))
     val many = new Warnings
     (1 to 1000).foreach(n => many.add(s"sentence $n"))
     assert(many.toVector.size == 51 && many.toVector.last.startsWith("950 more warnings"))
