@@ -84,3 +84,23 @@ def test_a_kill_while_archives_are_made_leaves_nothing_in_the_directory_for_temp
         )
         process.kill()
     eventually("it is gone", lambda: not any((tmp_path / "tmp").iterdir()), 20)
+
+
+def test_a_kill_while_hearths_own_archive_is_made_leaves_no_part_of_it(tmp_path: Path) -> None:
+    """This java says when it runs, and would write its archive when it is asked to end."""
+    java = tmp_path / "java"
+    java.write_text(
+        '#!/bin/sh\nfor w in "$@"; do case $w in *AtExit=*) part=${w#*=};; esac; done\n'
+        f"trap 'echo class >\"$part\"; exit' TERM\necho $$ >{tmp_path}/runs\n"
+        "while :; do sleep 0.1; done\n"
+    )
+    java.chmod(0o700)
+    code = "import sys; from pathlib import Path; from hearth.planner.archive import archive_flags"
+    code += f"; archive_flags(Path({str(java)!r}), ['-cp', 'x', 'Main'], False)"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    runs = tmp_path / "runs"
+    with subprocess.Popen([sys.executable, "-c", code], env=environment) as process:
+        eventually("it runs", lambda: runs.exists() and runs.read_text().strip(), 20)
+        process.kill()
+    eventually("it is gone", lambda: not Path("/proc", runs.read_text().strip()).exists(), 20)
+    assert list((tmp_path / "cache" / "hearth").iterdir()) == []

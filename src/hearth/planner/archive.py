@@ -6,6 +6,7 @@ An archive is made once by a training run and reused until anything that it was 
 import contextlib
 import hashlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -36,7 +37,8 @@ class Training:
     name: the kind of archive. key: what it depends on. command: the training run, given the flag
     that makes the JVM write its archive. check: a short run with the same class path, given the
     flags to start from it. limit_s: how long each may take, in seconds.
-    announcement: printed before a long run; empty for a short one.
+    announcement: printed before a long run; empty for a short one. ends_by: what the run gets when
+    hearth is killed; on SIGTERM a JVM writes its archive yet.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Training:
     request: bytes = b""
     limit_s: float = 60
     announcement: str = ""
+    ends_by: signal.Signals = signal.SIGTERM
 
 
 def archive_flags(java: Path, jvm: list[str], debug: bool) -> list[str]:
@@ -56,6 +59,7 @@ def archive_flags(java: Path, jvm: list[str], debug: bool) -> list[str]:
         command=lambda flag: [str(java), flag, "-Xlog:disable", *jvm, "train"],
         check=lambda flags: [str(java), *flags, *jvm[:-1], "-version"],
         request=_REQUEST,
+        ends_by=signal.SIGKILL,
     )
     made = prepared(training, debug)
     return [*using(made), "-Xlog:disable", "-Xlog:all=off"] if made else []
@@ -159,7 +163,7 @@ def _make(training: Training) -> str:
             capture_output=True,
             timeout=training.limit_s,
             check=False,
-            preexec_fn=die_with(os.getpid()),
+            preexec_fn=die_with(os.getpid(), training.ends_by),
         )
         if done.returncode or not part.is_file():
             said = done.stderr.decode(errors="replace").strip().splitlines()
