@@ -21,6 +21,13 @@ class LeasingSuite extends AnyFunSuite {
     .fit(machine, Workload.unknown, limits, IdSet.empty, Others(Neighbours.none, leases), None)
     .fold(unfit => fail(unfit.message), identity)
 
+  /** A registry that is empty in the end, and then goes. */
+  private def withPlace(test: Place => Any): Unit = {
+    val place = new Place
+    test(place)
+    Files.delete(place.directory)
+  }
+
   private class Place {
     val directory: Path = Files.createTempDirectory("hearth-leasing")
     val warnings: mutable.Buffer[String] = mutable.Buffer.empty
@@ -51,78 +58,83 @@ class LeasingSuite extends AnyFunSuite {
   }
 
   test("who finds nothing free shares by default: unbound, with a lease of its memory alone") {
-    val place = new Place
-    val first = place.taking("first", WhenFull.Share).take(fit)
-    assert(!first.unbound && place.live.map(_.cpus.size) == Vector(3))
-    val second = place.taking("second", WhenFull.Share).take(fit)
-    assert(second.unbound && second.lease.nonEmpty)
-    val shares = place.live.find(_.appId == "second").get
-    assert(shares.state == LeaseState.Shares && shares.cpus.isEmpty && shares.memoryBytes.nonEmpty)
-    val refused = intercept[UserError](place.taking("third", WhenFull.Refuse).take(fit))
-    assert(refused.getMessage.contains("held by first of "))
-    assert(refused.getMessage.contains("(process 1) on CPUs 0-2"))
-    first.lease.foreach(_.close())
-    second.lease.foreach(_.close())
-    assert(place.live.isEmpty)
+    withPlace { place =>
+      val first = place.taking("first", WhenFull.Share).take(fit)
+      assert(!first.unbound && place.live.map(_.cpus.size) == Vector(3))
+      val second = place.taking("second", WhenFull.Share).take(fit)
+      assert(second.unbound && second.lease.nonEmpty)
+      val shares = place.live.find(_.appId == "second").get
+      assert(
+        shares.state == LeaseState.Shares && shares.cpus.isEmpty && shares.memoryBytes.nonEmpty
+      )
+      val refused = intercept[UserError](place.taking("third", WhenFull.Refuse).take(fit))
+      assert(refused.getMessage.contains("held by first of "))
+      assert(refused.getMessage.contains("(process 1) on CPUs 0-2"))
+      first.lease.foreach(_.close())
+      second.lease.foreach(_.close())
+      assert(place.live.isEmpty)
+    }
   }
 
   test("who waits says for whom, starts when that one ends, and leaves no ticket") {
-    val place = new Place
-    val first = place.taking("first", WhenFull.Share).take(fit)
-    var rounds = 0
-    val waited = place.taking(
-      "second",
-      WhenFull.Wait,
-      () => {
-        rounds += 1
-        assert(place.live.map(l => (l.appId, l.state.name)).contains(("second", "waits")))
-        if (rounds == 2) first.lease.foreach(_.close())
-      }
-    )
-    val second = waited.take(fit)
-    assert(rounds == 2 && !second.unbound)
-    assert(place.live.map(l => (l.appId, l.state.name)) == Vector(("second", "holds")))
-    assert(
-      place.warnings.head.startsWith(
-        "Waiting for a lease: what this application needs is held by first"
+    withPlace { place =>
+      val first = place.taking("first", WhenFull.Share).take(fit)
+      var rounds = 0
+      val waited = place.taking(
+        "second",
+        WhenFull.Wait,
+        () => {
+          rounds += 1
+          assert(place.live.map(l => (l.appId, l.state.name)).contains(("second", "waits")))
+          if (rounds == 2) first.lease.foreach(_.close())
+        }
       )
-    )
-    second.lease.foreach(_.close())
+      val second = waited.take(fit)
+      assert(rounds == 2 && !second.unbound)
+      assert(place.live.map(l => (l.appId, l.state.name)) == Vector(("second", "holds")))
+      assert(
+        place.warnings.head.startsWith(
+          "Waiting for a lease: what this application needs is held by first"
+        )
+      )
+      second.lease.foreach(_.close())
+    }
   }
 
   test(
     "of several that wait the first is served first, though what a later one needs was free before"
   ) {
-    val place = new Place
-    val first = place.taking("first", WhenFull.Share).take(fit)
-    val order = mutable.Buffer.empty[String]
-    var begun = false
-    val late = place.taking(
-      "late",
-      WhenFull.Wait,
-      () => {
-        // The first is gone since the early one last looked: it still has its turn before this one.
-        assert(place.live.exists(l => l.appId == "early" && l.state == LeaseState.Waits))
-        throw new InterruptedException("late would wait")
-      }
-    )
-    val early = place.taking(
-      "early",
-      WhenFull.Wait,
-      () =>
-        if (!begun) {
-          begun = true
-          first.lease.foreach(_.close())
-          intercept[InterruptedException](late.take(fit))
-          order += "late waited"
-          ()
+    withPlace { place =>
+      val first = place.taking("first", WhenFull.Share).take(fit)
+      val order = mutable.Buffer.empty[String]
+      var begun = false
+      val late = place.taking(
+        "late",
+        WhenFull.Wait,
+        () => {
+          // The first is gone since the early one last looked: it still has its turn before this one.
+          assert(place.live.exists(l => l.appId == "early" && l.state == LeaseState.Waits))
+          throw new InterruptedException("late would wait")
         }
-    )
-    val got = early.take(fit)
-    order += "early"
-    assert(order == Seq("late waited", "early") && place.live.map(_.appId) == Vector("early"))
-    assert(!got.unbound)
-    got.lease.foreach(_.close())
+      )
+      val early = place.taking(
+        "early",
+        WhenFull.Wait,
+        () =>
+          if (!begun) {
+            begun = true
+            first.lease.foreach(_.close())
+            intercept[InterruptedException](late.take(fit))
+            order += "late waited"
+            ()
+          }
+      )
+      val got = early.take(fit)
+      order += "early"
+      assert(order == Seq("late waited", "early") && place.live.map(_.appId) == Vector("early"))
+      assert(!got.unbound)
+      got.lease.foreach(_.close())
+    }
   }
 
   test("without a registry there is one warning, and the application goes on without a lease") {
