@@ -367,7 +367,7 @@ def _trial(
     """One run on record; `tell` is told what it says of the configuration."""
     log = tune.directory / f"{slug(arm.name)}-{step.index}-{turn.repetition}.log"
     home = tune.directory.parent.parent
-    record = records_home(home) / new_name(Path(subject.name).stem)
+    record = _new_record(home, subject)
     outcome = subject.run(turn, arm, record, log)
     kept = read_record(record) if record.is_dir() else None
     line = TrialLine(step.index, step.role, outcome.record)
@@ -381,6 +381,13 @@ def _trial(
     log.unlink(missing_ok=True)
     tell(replace(line, seconds=outcome.seconds))
     return outcome
+
+
+def _new_record(home: Path, subject: Subject) -> Path:
+    """Of a name that is free: runs that end at once begin in the same second."""
+    while (place := records_home(home) / new_name(Path(subject.name).stem)).exists():
+        continue
+    return place
 
 
 def _ended_early(

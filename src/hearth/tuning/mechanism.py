@@ -52,19 +52,31 @@ RANGES: dict[str, tuple[float, float]] = {
 _COLLECTING_OFF = 0.7
 #: A jittered prior's ranges move by up to this power of two.
 _JITTER = 0.6
+#: The ranges are uncertain themselves: applications are drawn from so many jittered ones, so that
+#: little hangs on where exactly a range ends. The seeds of the first: any would do.
+_PRIORS, _FIRST_PRIOR = 8, 100
 
 
-def jittered(seed: int) -> dict[str, tuple[float, float]]:
+def jittered(
+    seed: int, ranges: Mapping[str, tuple[float, float]] = RANGES
+) -> dict[str, tuple[float, float]]:
     """Other ranges, each moved up or down by up to half again: is a result due to one choice?"""
-    shift = 2 ** np.random.default_rng(seed).uniform(-_JITTER, _JITTER, len(RANGES))
+    shift = 2 ** np.random.default_rng(seed).uniform(-_JITTER, _JITTER, len(ranges))
     return {
         name: (least * by, most * by)
-        for (name, (least, most)), by in zip(RANGES.items(), shift.tolist(), strict=True)
+        for (name, (least, most)), by in zip(ranges.items(), shift.tolist(), strict=True)
     }
 
 
 def draw(number: int, seed: int, ranges: dict[str, tuple[float, float]]) -> Array:
-    """Parameters of `number` (a power of two) imagined applications: number x len(RANGES)."""
+    """Parameters of `number` (a power of two, 8 or more) imagined applications, x len(RANGES)."""
+    priors = (jittered(_FIRST_PRIOR + at, ranges) for at in range(_PRIORS))
+    return np.vstack(
+        [_draw(number // _PRIORS, seed + at, prior) for at, prior in enumerate(priors)]
+    )
+
+
+def _draw(number: int, seed: int, ranges: dict[str, tuple[float, float]]) -> Array:
     from scipy.stats import qmc
 
     unit = qmc.Sobol(len(ranges), seed=seed).random(number)
