@@ -27,7 +27,7 @@ public final class Agent {
 
     private static final int USER_ERROR = 2;
 
-    /** A JVM has one agent, however often it is asked for. */
+    /** A JVM has one agent, however often it is asked for: as an option, and by Spark's plugin. */
     private static final AtomicBoolean BEGUN = new AtomicBoolean();
 
     private Agent() {}

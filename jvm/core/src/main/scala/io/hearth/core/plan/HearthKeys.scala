@@ -2,6 +2,7 @@ package io.hearth.core.plan
 
 import scala.util.Try
 
+import io.hearth.affinity.Settings
 import io.hearth.core.launch.Mount
 
 /**
@@ -45,6 +46,11 @@ object HearthKeys {
     def accepts(text: String): Boolean = Mount.parse(text).isRight
   }
 
+  case object Affinity extends Form("settings such as policy=o2nts:4,device=eth0") {
+    def accepts(text: String): Boolean =
+      Try(Settings.parse(text, java.util.Map.of(), "")).isSuccess
+  }
+
   val Hosts: OneOf = OneOf(Vector("node", "machine"))
   val Binding: OneOf = OneOf(Vector("required", "preferred", "off"))
   val Launcher: OneOf = OneOf(Vector("process", "docker"))
@@ -71,6 +77,7 @@ object HearthKeys {
     WhenFullKey -> WhenFull,
     "spark.hearth.plan" -> Name("file"),
     "spark.hearth.placement.interval" -> Interval,
+    "spark.hearth.affinity" -> Affinity,
     "spark.hearth.classDataArchive" -> Flag,
     "spark.hearth.runs.dir" -> Name("directory"),
     "spark.hearth.runs.kept" -> Count

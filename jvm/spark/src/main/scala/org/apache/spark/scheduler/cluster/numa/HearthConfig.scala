@@ -136,6 +136,16 @@ private[spark] object HearthConfig {
     .checkValue(_ >= 0, "must not be negative")
     .createWithDefaultString("5s")
 
+  val Affinity: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.affinity")
+    .doc(
+      "Where communication threads may run, for the plugin `io.hearth.plugin.AffinityPlugin` (docs/affinity.md), as " +
+        "its agent takes it: `policy=o2nts:4,device=eth0`. Without the plugin it has no effect."
+    )
+    .version("0.1.0")
+    .stringConf
+    .checkValue(HearthKeys.Affinity.accepts, s"must be ${HearthKeys.Affinity.rule}")
+    .createOptional
+
   val ClassDataArchive: ConfigEntry[Boolean] = ConfigBuilder("spark.hearth.classDataArchive")
     .doc(
       "Whether executors start from an archive of loaded classes (JEP 350), built once after the first run on " +
@@ -157,6 +167,7 @@ private[spark] object HearthConfig {
     WhenFull,
     PlanFile,
     PlacementInterval,
+    Affinity,
     ClassDataArchive,
     RunsDirectory,
     RunsKept

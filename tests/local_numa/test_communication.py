@@ -1,0 +1,37 @@
+"""Communication threads of a driver (by the agent) and of an executor (by the plugin)."""
+
+import os
+
+import pytest
+from application import Site
+
+from hearth.planner.places import affinity_jar
+from support import require
+
+pytestmark = pytest.mark.spark
+
+
+def test_each_communication_thread_of_driver_and_executor_has_the_cpu_of_its_turn(
+    site: Site,
+) -> None:
+    if len(os.sched_getaffinity(0)) == 1:
+        require("cpus", "one CPU only: nothing to bind to")
+    temporary = f"-Djava.io.tmpdir={site.root / 'tmp'}"
+    outcome = site.run(
+        "communication.py",
+        master="local-numa[1x2]",
+        spark__hearth__classDataArchive="false",
+        spark__plugins="io.hearth.plugin.AffinityPlugin",
+        spark__hearth__affinity="policy=any-threads:1",
+        spark__driver__extraJavaOptions=f"{temporary} -javaagent:{affinity_jar()}=policy=o2ntc:1",
+    )
+    for process, server in (("driver", "rpc-server-"), ("executor", "rpc-client-")):
+        found = outcome.report[process]
+        talking = {name for name in found if name.startswith(("rpc-", "shuffle-", "dispatcher-"))}
+        assert any(name.startswith(server) for name in talking), (process, found)
+        for name in talking:
+            assert all(cpus.isdigit() for cpus in found[name]), (process, name, found[name])
+        assert not any(cpus.isdigit() for cpus in found["hearth-affinity"])
+        assert found["VM Thread"] == found["hearth-affinity"]
+    assert outcome.log.count("hearth-affinity: o2ntc:1") == 1, "the driver has one agent"
+    assert [e["verdict"] for e in site.document("placement.json")["executors"]] == ["as planned"]
