@@ -1,4 +1,4 @@
-"""The one jar on each Spark of HEARTH_SPARKS, a list of SPARK_HOMEs parted by colons.
+"""The one jar on each Spark of HEARTH_SPARKS, a list of SPARK_HOMEs separated by colons.
 
 `make test-versions` brings the newest of each supported line and sets the variable.
 """

@@ -310,7 +310,7 @@ def test_the_lines_and_the_document_hold_to_their_contract(tmp_path: Path) -> No
         Draft202012Validator(part).validate(line)
 
 
-def test_masters_are_parted_by_commas_outside_brackets() -> None:
+def test_masters_are_separated_by_commas_outside_brackets() -> None:
     assert split_masters("local[2,3], local-numa[2x1],local-cluster[2,1,1024]") == [
         "local[2,3]",
         "local-numa[2x1]",

@@ -53,7 +53,7 @@ _COLLECTING_OFF = 0.7
 #: A jittered prior's ranges move by up to this power of two.
 _JITTER = 0.6
 #: The ranges are uncertain themselves: applications are drawn from so many jittered ones, so that
-#: little hangs on where exactly a range ends. The seeds of the first: any would do.
+#: little depends on where exactly a range ends. The seeds of the first: any would do.
 _PRIORS, _FIRST_PRIOR = 8, 100
 
 

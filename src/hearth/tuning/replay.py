@@ -194,7 +194,7 @@ def _scores(
 def _jittered(
     table: Table, related: Sequence[Table], machine: Machine, settings: Settings
 ) -> list[dict[str, Any]]:
-    """hearth's results under other priors: how much hangs on the ranges that were chosen."""
+    """hearth's results under other priors: how much depends on the ranges that were chosen."""
     seeds = range(min(settings.seeds, _SEEDS_OF_JITTER) if settings.is_random else 1)
     return [
         _summary(

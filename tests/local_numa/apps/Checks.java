@@ -110,7 +110,7 @@ public class Checks {
     }
   }
 
-  /** What each of some tasks finds in its executor: fields parted by bars, a line each. */
+  /** What each of some tasks finds in its executor: fields separated by bars, a line each. */
   public static String inTasks(JavaSparkContext sc) {
     return String.join(
         "\n", sc.parallelize(Arrays.asList(1, 2, 3, 4, 5, 6), 6).map(n -> found()).collect());

@@ -52,7 +52,9 @@ public record AffinityPlan(Policy policy, Optional<Device> device, List<BitSet> 
         private List<BitSet> nearestFirst() {
             BitSet near = nearCpus();
             if (near.isEmpty() && device.map(d -> d.nodes().isEmpty()).orElse(true)) {
-                remarks.add("where the device hangs is unknown: the whole machine is used");
+                remarks.add(device.map(d -> "where " + d.name() + " is attached is unknown")
+                        .orElse("there is no network device")
+                        + ": the whole machine is used");
                 return List.of(machine.allowed());
             }
             List<BitSet> ring = new ArrayList<>();

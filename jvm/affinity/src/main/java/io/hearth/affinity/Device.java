@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
  * @param why it was chosen
  * @param lowest the adapters that it sends through in the end: itself, or those below a bond, VLAN or
  *     bridge
- * @param nodes the NUMA nodes that they hang on; none where unknown
+ * @param nodes the NUMA nodes that they are attached to; none where unknown
  * @param cpus CPUs near those of which only that is known
  * @param source what says so
  */

@@ -24,7 +24,7 @@ public record Settings(
     private static final String PREFIX = "HEARTH_AFFINITY_";
 
     /**
-     * @param argument {@code key=value,...}; beginnings of thread names are parted by colons; may be empty
+     * @param argument {@code key=value,...}; beginnings of thread names are separated by colons; may be empty
      * @param environment {@code HEARTH_AFFINITY_DEVICE} and so on
      * @throws Refused for an unknown key or a value that cannot be followed
      */

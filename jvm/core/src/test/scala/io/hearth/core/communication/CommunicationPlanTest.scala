@@ -75,12 +75,23 @@ class CommunicationPlanTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("an unknown place is said, and the whole machine is used") {
+  test("without a device that is said, and the whole machine is used") {
     forAll(cases) { c =>
       val unknown = c.node.isEmpty && c.nearPolicy
-      assert(c.plan.remarks.asScala.exists(_.contains("unknown")) == unknown)
+      val whole = "there is no network device: the whole machine is used"
+      assert(c.plan.remarks.asScala.contains(whole) == unknown)
       if (unknown && c.policy == Policy.Kind.O2ACS) assert(c.groups == Vector(c.allowed))
     }
+  }
+
+  test("a device whose place is unknown is named, and the whole machine is used") {
+    val all = MachineSpec.parse(power)
+    val lost = all.copy(devices = all.devices.map(_.copy(node = None)))
+    val adapters = TopologyReader.adapters(Some(power), lost)
+    val plan = CommunicationPlan.plan(lost, adapters, None, None, Some("o2acs"))
+    val remark = "where mlx5_0 is attached is unknown: the whole machine is used"
+    assert(plan.remarks.asScala == Vector(remark))
+    assert(CommunicationPlanTest.groups(plan) == Vector(all.allowed.cpus))
   }
 
   private val power =

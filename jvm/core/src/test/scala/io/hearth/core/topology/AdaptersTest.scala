@@ -11,7 +11,7 @@ import io.hearth.affinity.{Adapter, Device, MachineReader}
 import io.hearth.core.communication.CommunicationPlan
 import io.hearth.core.testing.Temporary
 
-/** Network devices as the kernel's files show them: what they are, where they hang, which is chosen. */
+/** Network devices as the kernel's files show them: what they are, where they are attached, which is chosen. */
 class AdaptersTest extends AnyFunSuite {
   private val net = "sys/class/net"
   private val rdma = "sys/class/infiniband"
@@ -62,6 +62,9 @@ class AdaptersTest extends AnyFunSuite {
     assert(name(routed, Some("eth2"), Some("eth1")).contains("eth2"))
     assert(name(routed, None, Some("eth1")).contains("eth1"))
     assert(name(routed).contains("eth0"))
+    val slower = machine(card("eth0", 0, 100000), card("eth1", 1))
+    for (routes <- Vector(route("eth0", 200), route("eth1", 100)).permutations)
+      assert(name(slower.set("proc/net/route", routes.mkString("\n"))).contains("eth1"))
     assert(name(both).contains("eth1"))
     assert(name(Machines.twoNodes).isEmpty)
   }

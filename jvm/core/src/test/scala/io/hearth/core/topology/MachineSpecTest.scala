@@ -51,7 +51,7 @@ class MachineSpecTest extends AnyFunSuite {
     assert(spanning.packages.map(_.cpus.toString) == Vector("0-1", "2-3"))
   }
 
-  test("a network device hangs on a node; one on a node that is not there is refused") {
+  test("a network device is attached to a node; one on a node that is not there is refused") {
     val t = spec("2 nodes of 64 GB, 8 cores, mlx5_0 on node 1, eth0 on node 0")
     assert(t.devices.map(d => d.name -> d.node) == Vector("mlx5_0" -> Some(1), "eth0" -> Some(0)))
     def refusal(text: String) = intercept[UserError](spec(text)).getMessage
