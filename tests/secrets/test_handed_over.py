@@ -156,7 +156,8 @@ def test_what_was_tuned_puts_no_java_option_of_a_private_file_on_the_command_lin
     })  # fmt: skip
     tell = 'printf "%s\\n" "$@"; cat state/starting/*/properties'
     environment = stand_in(tmp_path, tell)
-    words = ["--tuned", "--properties-file", "private.conf", "x.py"]
+    untrained = ["--conf", "spark.hearth.classDataArchive=false"]
+    words = ["--tuned", *untrained, "--properties-file", "private.conf", "x.py"]
     done = hearth("submit", *words, environment=environment)
     command, _, handed = done.stdout.partition("x.py\n")
     assert handed == f"spark.executor.extraJavaOptions=-Dp={MARK} -XX:+UseG1GC\n", done.stderr
