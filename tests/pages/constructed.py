@@ -91,7 +91,9 @@ def document(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[st
 
 
 def _node(number: str, cpus: str) -> dict[str, Any]:
-    return {"id": number, "cpus": cpus, "memory_bytes": 64 << 30}
+    first = int(cpus[0])
+    cores = [f"{first},{first + 2}", f"{first + 1},{first + 3}"]
+    return {"id": number, "cpus": cpus, "memory_bytes": 64 << 30, "cores": cores, "caches": [cpus]}
 
 
 def _executor(name: str, node: str, cpus: str, local: float) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from hearth.analysis.document import Analysis
 from hearth.experiments.characterised import Characterised
 from hearth.experiments.compared import PairedRatio
 from hearth.model.documents import typed
+from hearth.model.measured import Absent
 from hearth.report.html.axis import axis
 from hearth.report.html.page import page
 from support import ROOT, eventually, require
@@ -229,6 +230,25 @@ def test_top_down_bars_and_the_regions_of_bandwidth_are_drawn_in_a_browser(
     words = shown.locator("#counters0 details").inner_text()
     assert "310 x loads from remote DRAM / cycles (Awan 2016, formula 2)" in words
     assert "not available: loads from local DRAM: none of its events was tried" in words
+
+
+def test_the_machine_is_drawn_by_node_cache_and_core(browser: Any, tmp_path: Path) -> None:
+    run = constructed.analysis()
+    assert not isinstance(run.machine, Absent)
+    first = replace(run.machine.nodes[0], caches=["0,2", "1,3"])
+    run = replace(run, machine=replace(run.machine, nodes=[first, *run.machine.nodes[1:]]))
+    shown, _ = opened(browser, tmp_path / "r.html", page([run]))
+    nodes = shown.locator("#machine0 .node")
+    assert nodes.nth(0).locator(".cache .core").all_inner_texts() == ["0\n2", "1\n3"]
+    assert nodes.nth(1).locator(".cache").count() == 0, "one cache is the node itself"
+    assert nodes.nth(1).locator(".core").all_inner_texts() == ["4\n6", "5\n7"]
+
+
+def test_a_cpu_of_no_known_core_is_drawn_alone() -> None:
+    run = constructed.document()
+    run["machine"]["nodes"] = [{"id": "0", "cpus": "0-2", "memory_bytes": None, "cores": ["0-1"]}]
+    html = page([typed(run, Analysis)])
+    assert html.count('<span class="core">') == 1 and html.count('<span class="cpu"') == 3
 
 
 def test_the_first_screen_says_what_ran_when_and_on_what() -> None:

@@ -1,5 +1,6 @@
 """Composes what a record holds to one document (`hearth.analysis.document`)."""
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -35,6 +36,8 @@ from hearth.analysis.stages import StageTally
 from hearth.analysis.taskrows import STATES, Slots
 from hearth.analysis.timeline import step_function, timeline
 from hearth.measure.record import read_record
+from hearth.measure.shapes import CpuGroup
+from hearth.model.ids import parse_ids
 from hearth.model.measured import Absent, Measured
 from hearth.model.redaction import Redaction
 
@@ -123,9 +126,24 @@ def _machine(evidence: Evidence) -> Measured[Machine]:
         architecture=machine.architecture,
         cpus=machine.cpus,
         packages=len(machine.packages),
-        nodes=[Node(str(node.id), node.cpus, node.memory_bytes) for node in machine.nodes],
+        nodes=[
+            Node(
+                str(node.id),
+                node.cpus,
+                node.memory_bytes,
+                cores=_within(node.cpus, machine.cores),
+                caches=_within(node.cpus, machine.caches),
+            )
+            for node in machine.nodes
+        ],
         settings=evidence.record.head.machine_settings,
     )
+
+
+def _within(cpus: str, groups: Sequence[CpuGroup]) -> list[str]:
+    """Those of the groups that have CPUs among these."""
+    own = set(parse_ids(cpus))
+    return [group.cpus for group in groups if not own.isdisjoint(parse_ids(group.cpus))]
 
 
 def _counters(evidence: Evidence) -> Measured[dict[str, dict[str, Measured[Counted]]]]:

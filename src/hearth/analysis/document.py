@@ -38,11 +38,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Node:
-    """A NUMA node: its CPUs as the kernel lists them."""
+    """A NUMA node: its CPUs, those of each core and of each last-level cache, as kernel lists."""
 
     id: str
     cpus: str
     memory_bytes: int | None
+    cores: list[str] = field(default_factory=list)
+    caches: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     showing.add_argument(
         "--threads",
         metavar="WORDS",
-        help="spark, hadoop, hdfs, or beginnings of names, separated by colons (default: all three)",
+        help="spark, hadoop, hdfs, or beginnings of names, with colons (default: all three)",
     )
     actions.add_parser("jar", help="the path of the agent, for -javaagent")
     values = actions.add_parser("defaults", help="what holds where nothing is set")

@@ -66,6 +66,13 @@ class Allowed:
 
 
 @dataclass(frozen=True)
+class CpuGroup:
+    """CPUs that share a core, or a last-level cache."""
+
+    cpus: Ids
+
+
+@dataclass(frozen=True)
 class Machine:
     """`machine.json`: what readers need of a topology."""
 
@@ -74,6 +81,8 @@ class Machine:
     packages: list[Any] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     allowed: Allowed | None = None
+    cores: list[CpuGroup] = field(default_factory=list)
+    caches: list[CpuGroup] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

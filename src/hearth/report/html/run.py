@@ -193,7 +193,7 @@ def _node(node: Node, executors: list[Executor], names: list[str]) -> View:
         "about": about,
         "label": f"node {node.id}: {about}; "
         + "; ".join(f"{executor_name(e.id)} on {e.cpus}" for e in here),
-        "cpus": list(zip(cpus, colours, strict=True))[:_MOST_CPUS],
+        "caches": _drawn(node, dict(list(zip(cpus, colours, strict=True))[:_MOST_CPUS])),
         "hidden": max(0, len(cpus) - _MOST_CPUS),
         "executors": [
             {
@@ -204,6 +204,26 @@ def _node(node: Node, executors: list[Executor], names: list[str]) -> View:
             for e in here
         ],
     }
+
+
+#: A CPU, and the number of its colour.
+_Coloured = tuple[int, int | None]
+
+
+def _drawn(node: Node, colours: dict[int, int | None]) -> list[list[list[_Coloured]]]:
+    """The CPUs of a node, by last-level cache and core; those that neither names stand alone."""
+    left = dict(colours)
+
+    def taken(cpus: set[int]) -> list[_Coloured]:
+        return [(cpu, left.pop(cpu)) for cpu in sorted(cpus & left.keys())]
+
+    caches = []
+    for cache in node.caches or [node.cpus]:
+        inside = set(parse_ids(cache))
+        cores = [taken(inside.intersection(parse_ids(core))) for core in node.cores]
+        caches.append([core for core in cores if core])
+    caches.append([[cpu] for cpu in left.items()])
+    return [cache for cache in caches if cache]
 
 
 def _ids(nodes: Measured[list[str]]) -> list[str]:
