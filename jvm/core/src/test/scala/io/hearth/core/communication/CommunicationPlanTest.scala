@@ -86,7 +86,7 @@ class CommunicationPlanTest extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("a device whose place is unknown is named, and the whole machine is used") {
     val all = MachineSpec.parse(power)
-    val lost = all.copy(devices = all.devices.map(_.copy(node = None)))
+    val lost = all.copy(devices = all.devices.map(_.copy(node = None, localCpus = None)))
     val adapters = TopologyReader.adapters(Some(power), lost)
     val plan = CommunicationPlan.plan(lost, adapters, None, None, Some("o2acs"))
     val remark = "where mlx5_0 is attached is unknown: the whole machine is used"
