@@ -246,6 +246,16 @@ def test_this_machine_counts_its_bandwidth_or_says_why_not() -> None:
     assert set(first) == set(last), sys.platform
 
 
+def test_a_perf_that_does_not_answer_in_time_counts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "perf"
+    slow.write_text("#!/bin/sh\nexec sleep 30\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr("hearth.measure.probes.perf._TRY_LIMIT_S", 0.2)
+    assert read_once(str(slow), ["-e", "cycles"]) == []
+
+
 def test_a_real_perfs_count_by_socket_is_read() -> None:
     perf = shutil.which("perf")
     if perf is None:

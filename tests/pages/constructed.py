@@ -15,7 +15,7 @@ from hearth.experiments.compared import (
     Settings,
     Verdict,
 )
-from hearth.experiments.doubts import Doubt
+from hearth.experiments.shapes import Doubt
 from hearth.model.documents import typed
 from hearth.model.measured import Absent
 

@@ -7,8 +7,7 @@ comparison says is contract/comparison.schema.json.
 import statistics
 from dataclasses import dataclass, field
 
-from hearth.experiments.doubts import Doubt
-from hearth.experiments.shapes import Absent, Looks
+from hearth.experiments.shapes import Absent, Doubt, Looks
 from hearth.model.documents import LEFT_OUT
 
 SCHEMA = "hearth/comparison/2"

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hearth.experiments.shapes import Doubt
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -30,18 +32,6 @@ class Timed:
     arm: str
     repetition: int
     seconds: float
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """kind: `outlier`, `two-groups`, `slow-first`, `drift`, `own-state`; of the verdict's own,
-    `other-load` and `other-plan`.
-
-    sentence: what was found and what to do about it.
-    """
-
-    kind: str
-    sentence: str
 
 
 def doubts(runs: Sequence[Timed], baseline: str) -> list[Doubt]:

@@ -8,13 +8,27 @@ from typing import TypeVar
 from hearth.experiments.compared import Head
 from hearth.experiments.journal import Journal
 from hearth.experiments.shapes import CharacterisationHead, Line
-from hearth.experiments.tune import HOME, read_tune_head
 from hearth.model.documents import raw_lines, read_typed
 from hearth.model.errors import UserError
 
 _REMEDY = "delete its directory to remove it from the list"
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Aim:
+    objective: str
+
+
+@dataclass(frozen=True)
+class _Tune:
+    """Of `tune.json` what a listing shows: its own shape would load the tuner's libraries."""
+
+    id: str
+    application: str
+    started: str
+    settings: _Aim
 
 
 @dataclass(frozen=True)
@@ -43,7 +57,7 @@ def list_experiments(state_home: Path) -> tuple[list[KeptExperiment], list[str]]
     compared, others = _each(state_home / "comparisons", _comparison)
     found = [experiment for experiment, _ in asked]
     found += [experiment for experiment in compared if experiment.id not in parts]
-    tunes, further = _each(state_home / HOME, _tune)
+    tunes, further = _each(state_home / "tunes", _tune)
     found += tunes
     return sorted(found, key=lambda one: one.started), [*problems, *others, *further]
 
@@ -67,7 +81,8 @@ def _comparison(directory: Path) -> KeptExperiment:
 
 
 def _tune(directory: Path) -> KeptExperiment:
-    head, runs = read_tune_head(directory)
+    head = read_typed(directory / "tune.json", _Tune, _REMEDY)
+    runs = len(raw_lines(directory / "trials.jsonl"))
     place = (head.id, head.started, head.application)
     return KeptExperiment("tune", *place, [head.settings.objective], runs, str(directory))
 

@@ -25,6 +25,18 @@ class Absent(TypedDict):
     absent: str
 
 
+@dataclass(frozen=True)
+class Doubt:
+    """kind: `outlier`, `two-groups`, `slow-first`, `drift`, `own-state`; of the verdict's own,
+    `other-load` and `other-plan`.
+
+    sentence: what was found and what to do about it.
+    """
+
+    kind: str
+    sentence: str
+
+
 class ComparisonRun(TypedDict):
     """A line of `runs.jsonl`: of a run that counts its seconds, else its failure."""
 

@@ -24,7 +24,7 @@ from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.subjects import Subject
 from hearth.launch.handed import private_properties
 from hearth.measure.record import Record, new_name, read_record, records_home, slug, write_document
-from hearth.model.documents import LEFT_OUT, raw_lines, read_typed, to_json
+from hearth.model.documents import LEFT_OUT, read_typed, to_json
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 from hearth.tuning import search
@@ -195,15 +195,6 @@ def trial_of(head: TuneHead, line: TrialLine) -> search.Trial:
     share = float(gc) if isinstance(gc, int | float) else None
     stopped = line.stopped_s is not None
     return search.Trial(line.configuration, value, stopped, line.out_of_memory, share)
-
-
-def read_tune_head(directory: Path) -> tuple[TuneHead, int]:
-    """What a tune on disk is of, and its number of trials; raises UserError, OSError, ValueError.
-
-    For a listing: no trial is read.
-    """
-    head = read_typed(directory / _HEAD, TuneHead, REMEDY)
-    return head, len(raw_lines(directory / _TRIALS))
 
 
 def read_tune(directory: Path) -> Tune:

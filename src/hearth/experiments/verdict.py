@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from hearth.analysis.findings import OTHER_LOAD_SHARE
 from hearth.experiments.compared import SCHEMA, Compared, ComparedArm, Head, PairedRatio, Verdict
-from hearth.experiments.doubts import Doubt, Timed, doubts
+from hearth.experiments.doubts import Timed, doubts
 from hearth.experiments.outcome import Outcome
-from hearth.experiments.shapes import Absent
+from hearth.experiments.shapes import Absent, Doubt
 from hearth.experiments.statistics import (
     CONFIDENCE,
     FEWEST_PAIRS,

@@ -79,16 +79,19 @@ def _count(perf: str, events: list[str]) -> dict[str, Reading] | None:
 
 
 def read_once(perf: str, what: Sequence[str]) -> list[Reading]:
-    """What one `perf stat` over a short program says."""
+    """What one `perf stat` over a short program says; nothing where it takes too long."""
     # The interval is longer than the program, so there is one reading of each event.
-    done = subprocess.run(
-        [perf, "stat", "-x,", "-I", "60000", *what, "--", *_busy()],
-        capture_output=True,
-        text=True,
-        timeout=_TRY_LIMIT_S,
-        check=False,
-        env={**os.environ, "LC_ALL": "C"},
-    )
+    try:
+        done = subprocess.run(
+            [perf, "stat", "-x,", "-I", "60000", *what, "--", *_busy()],
+            capture_output=True,
+            text=True,
+            timeout=_TRY_LIMIT_S,
+            check=False,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+    except subprocess.TimeoutExpired:
+        return []
     readings = (parse_perf_line(line) for line in done.stderr.splitlines())
     return [reading for reading in readings if reading is not None]
 
