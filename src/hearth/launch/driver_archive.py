@@ -103,7 +103,7 @@ def _training(spark_home: Path, jar: Path, folder: Path, limit_s: int) -> archiv
         command=lambda flag: _command(spark_home, jar, folder / _NAME, flag),
         check=lambda flags: _check(spark_home, jar, flags),
         limit_s=limit_s,
-        announcement="making class-data archives for Spark, once (10 to 30 s) ...",
+        announcement="making class-data archives for Spark, once (it can take two minutes) ...",
     )
 
 
