@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import time
+import zipfile
 from argparse import ArgumentParser
 from pathlib import Path
 
@@ -15,15 +16,20 @@ import pytest
 from hearth.commands import submit
 from hearth.launch import driver_archive
 from hearth.launch.arguments import split_line
-from hearth.launch.compose import composed, fixed_by_master, pass_through_reason
-from hearth.launch.driver_archive import driver_flags
+from hearth.launch.compose import (
+    class_path,
+    composed,
+    fixed_by_master,
+    pass_through_reason,
+    users_class_path,
+)
 from hearth.launch.local_dirs import check_local_dirs
 from hearth.launch.plan_file import KEPT_S, write_plan
 from hearth.launch.settings import user_settings
 from hearth.launch.submission import check_application, prepare
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
-from hearth.planner.places import check_spark, hearth_jar, spark_home
+from hearth.planner.places import check_spark, spark_home
 from support import ROOT, Command, check_golden, eventually
 
 PLAN = {
@@ -38,8 +44,9 @@ def command(words: str, plan: dict[str, object] = PLAN, conf: Path | None = None
     """The words after spark-submit, for a plan; `/hearth.jar` is the jar."""
     line = split_line(shlex.split(words))
     settings = user_settings(line, conf or Path("/nowhere"), {})
-    jar = Path("/hearth.jar") if plan is PLAN else None
-    return composed(Path("spark-submit"), line, settings, plan, {}, jar).command[1:]
+    path = class_path(users_class_path(line, settings), Path("/hearth.jar"))
+    path = path if plan is PLAN else ""
+    return composed(Path("spark-submit"), line, settings, plan, {}, path).command[1:]
 
 
 def test_what_follows_the_application_is_never_touched() -> None:
@@ -93,7 +100,7 @@ def test_options_that_spark_drops_for_local_masters_become_settings() -> None:
     line = split_line(shlex.split("--executor-memory 4g --num-executors 2 app.py"))
     settings = user_settings(line, Path("/nowhere"), {})
     plan = {**PLAN, "conf": {"spark.executor.memory": "4g", "spark.executor.instances": "2"}}
-    launch = composed(Path("spark-submit"), line, settings, plan, {}, None)
+    launch = composed(Path("spark-submit"), line, settings, plan, {}, "")
     assert launch.command[1:] == [
         *("--master", "local-numa[2x4]"),
         *("--conf", "spark.executor.memory=4g"),
@@ -109,6 +116,12 @@ def test_options_that_spark_drops_for_local_masters_become_settings() -> None:
 def test_a_setting_of_the_users_is_not_given_twice() -> None:
     words = command("--conf spark.sql.shuffle.partitions=16 app.py")
     assert words.count("spark.sql.shuffle.partitions=16") == 1
+
+
+def test_a_class_path_of_the_users_own_stays_where_nothing_is_added_to_it() -> None:
+    """As in a native plan, which is plain Spark."""
+    words = command("--driver-class-path /mine.jar app.py", NATIVE)
+    assert words[words.index("--driver-class-path") + 1] == "/mine.jar"
 
 
 def test_the_jar_is_added_to_the_users_class_path_wherever_he_set_it(tmp_path: Path) -> None:
@@ -404,7 +417,7 @@ def test_the_exit_code_is_the_applications(hearth: Command, tmp_path: Path) -> N
 
 def test_a_driver_with_a_place_of_its_own_is_bound_to_it() -> None:
     plan = {**PLAN, "driver": {"bound": True, "cpus": "6-7"}}
-    launch = composed(Path("spark-submit"), split_line(["a.py"]), {}, plan, {}, Path("/h.jar"))
+    launch = composed(Path("spark-submit"), split_line(["a.py"]), {}, plan, {}, "/h.jar")
     assert launch.command[:4] == ["taskset", "--cpu-list", "6-7", "spark-submit"]
     assert "taskset --cpu-list 6-7 spark-submit" in launch.shell_text(Redaction.of({}))
 
@@ -413,7 +426,7 @@ def test_the_flags_of_the_drivers_archive_stand_before_the_users_own() -> None:
     line = split_line(["--driver-java-options", "-Dmine=1", "a.py"])
     settings = user_settings(line, Path("/nowhere"), {})
     flags = ["-XX:SharedArchiveFile=/a.jsa"]
-    made = composed(Path("spark-submit"), line, settings, PLAN, {}, Path("/h.jar"), flags)
+    made = composed(Path("spark-submit"), line, settings, PLAN, {}, "/h.jar", flags)
     assert made.command.count("--driver-java-options") == 0
     wanted = "spark.driver.extraJavaOptions=-XX:SharedArchiveFile=/a.jsa -Dmine=1"
     assert wanted in made.command
@@ -435,7 +448,7 @@ def test_archives_are_made_when_the_application_is_over_not_before_and_not_withi
         "        print(over, idle, make, file=file)\n"
         "it.driver_flags, it._WAIT_S = made, 0.05\n"
         "for _ in range(2):\n"
-        "    it.make_afterwards(Path('spark'), 'a.jar', Path('a.jar'))\n"
+        "    it.make_afterwards(Path('spark'), Path('a.jar'))\n"
         "time.sleep(0.5)\n"
         f"Path({str(over)!r}).touch()\n"
     )
@@ -469,13 +482,46 @@ def test_an_application_is_not_held_up_by_archives_that_are_missing(
         assert any("when this application is over" in n for n in ready.launch.notes) != measured
 
 
-def test_a_driver_class_path_of_the_users_own_goes_without_an_archive(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("words", "file", "archived"),
+    [
+        ([], "spark-defaults.conf", True),
+        ([], "log4j2.properties.template", True),
+        ([], "jline.properties", False),
+        (["--driver-class-path", "/mine.jar"], "spark-defaults.conf", False),
+        (["--conf", "spark.driver.extraClassPath=/mine.jar"], "spark-defaults.conf", False),
+        (["--conf", "spark.hearth.classDataArchive=false"], "spark-defaults.conf", False),
+    ],
+)
+def test_a_class_path_whose_order_matters_goes_without_an_archive(
+    words: list[str],
+    file: str,
+    archived: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """No archive is even tried; one is for hearth's jar alone, in vain for want of a Spark here."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    jar = hearth_jar()
-    assert driver_flags(tmp_path, f"/mine.jar:{jar}", jar, make=True, debug=False) == []
-    assert not (tmp_path / "cache").exists()
-    assert driver_flags(tmp_path, str(jar), jar, make=True, debug=False) == []
-    assert (tmp_path / "cache").exists()
+    """An archive puts Spark's jars before its configuration directory and all else."""
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / file).touch()
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path / "conf"))
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path))
+    archive = tmp_path / "driver.jsa"
+    monkeypatch.setattr("hearth.planner.archive.existing", lambda _: archive)
+    (tmp_path / "a.py").touch()
+    parser = ArgumentParser()
+    submit.add_arguments(parser)
+    parser.add_argument("--debug", action="store_true")
+    options = submit.parse(parser, [*words, str(tmp_path / "a.py")])
+    command = prepare(options, options.line, lambda _: None, measured=True).launch.command
+    jars = f"{spark_home()}/jars/*"
+    assert any(f"-XX:SharedArchiveFile={archive} " in word for word in command) is archived
+    assert any(word.endswith(jars) for word in command) is archived
+
+
+def test_no_jar_of_spark_hides_a_file_of_the_configuration_directory(tmp_path: Path) -> None:
+    jars = sorted((spark_home() / "jars").glob("*.jar"))
+    assert driver_archive._shadowing(jars) == ""
+    with zipfile.ZipFile(tmp_path / "site.jar", "w") as made:
+        made.writestr("core-site.xml", "")
+    found = driver_archive._shadowing([tmp_path / "site.jar"])
+    assert found.startswith(f"{tmp_path}/site.jar has a file 'core-site.xml'")

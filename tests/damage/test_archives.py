@@ -60,7 +60,7 @@ import sys
 from pathlib import Path
 from hearth.launch.driver_archive import driver_flags
 spark, jar = Path(sys.argv[1]), Path(sys.argv[2])
-driver_flags(spark, str(jar), jar, make=True, debug=False)
+driver_flags(spark, jar, make=True, debug=False)
 """
 
 

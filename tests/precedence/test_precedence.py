@@ -231,7 +231,7 @@ def test_the_users_flags_of_the_one_jvm_stand_behind_the_plans() -> None:
     plan = {"mode": "native", "master": "local[2]", "conf": {key: "-XX:+UseParallelGC"}}
     line = split_line(["--conf", f"{key}=-Dmine=1", "app.py"])
     settings = user_settings(line, Path("/nowhere"), {})
-    command = composed(Path("spark-submit"), line, settings, plan, {}, None).command
+    command = composed(Path("spark-submit"), line, settings, plan, {}, "").command
     assert [word for word in command if key in word] == [f"{key}=-XX:+UseParallelGC -Dmine=1"]
 
 

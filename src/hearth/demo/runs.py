@@ -42,8 +42,7 @@ class Demonstration:
     def make_archives(self, debug: bool) -> None:
         """Makes what Spark starts from once for all runs, so that none of them is timed with it."""
         os.environ.update(self._environment())
-        jar = places.hearth_jar()
-        driver_flags(places.spark_home(), str(jar), jar, make=True, debug=debug)
+        driver_flags(places.spark_home(), places.hearth_jar(), make=True, debug=debug)
 
     def run(self, name: str, bound: bool) -> Outcome:
         """Runs the job once; raises UserError with its last lines if it fails."""

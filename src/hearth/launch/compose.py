@@ -102,23 +102,24 @@ def composed(
     settings: dict[str, str],
     plan: dict[str, Any],
     additions: dict[str, str],
-    jar: Path | None,
+    path: str,
     driver_flags: list[str] | None = None,
 ) -> Launch:
     """spark-submit with the plan: the user's options, then what the plan adds, the application.
 
-    additions: hearth's own settings (including the plan file). jar: for the class path of the
-    driver; None for a native plan, which is plain Spark. driver_flags: JVM flags before the user's.
+    additions: hearth's own settings (including the plan file). path: the driver's extra class path
+    where hearth adds to it, else empty. driver_flags: JVM flags before the user's.
     """
     wanted = {**plan["conf"], **additions, **_driver_options(settings, plan, driver_flags or [])}
     changed = {key: value for key, value in wanted.items() if settings.get(key) != value}
     notes: list[str] = []
     options = [Option("--master", plan["master"])]
     for option in line.options:
-        options += _kept(option, changed, notes)
+        if not (path and option.name == "--driver-class-path"):
+            options += _kept(option, changed, notes)
     options += [Option("--conf", f"{key}={value}") for key, value in sorted(changed.items())]
-    if jar is not None:
-        options.append(Option("--driver-class-path", class_path(line, settings, jar)))
+    if path:
+        options.append(Option("--driver-class-path", path))
     driver = plan.get("driver", {})
     prefix = ["taskset", "--cpu-list", driver["cpus"]] if driver.get("bound") else []
     return Launch(spark_submit, options, line.application, {}, notes, prefix)
@@ -133,15 +134,19 @@ def _driver_options(
     return {name: " ".join([*ours, *filter(None, [settings.get(name)])])} if ours else {}
 
 
-def class_path(line: SubmitLine, settings: dict[str, str], jar: Path) -> str:
-    """The driver's extra class path: the user's and hearth's jar."""
-    theirs = line.last("--driver-class-path") or settings.get("spark.driver.extraClassPath")
-    return f"{theirs}:{jar}" if theirs else str(jar)
+def users_class_path(line: SubmitLine, settings: dict[str, str]) -> str:
+    """The driver's extra class path that the user set; empty where there is none."""
+    return line.last("--driver-class-path") or settings.get("spark.driver.extraClassPath") or ""
+
+
+def class_path(theirs: str, jar: Path | None) -> str:
+    """The user's and hearth's jar; empty where hearth adds nothing."""
+    return ":".join([*filter(None, [theirs]), str(jar)]) if jar else ""
 
 
 def _kept(option: Option, changed: dict[str, str], notes: list[str]) -> list[Option]:
     """Translates one of the user's options."""
-    if option.name in ("--master", "--driver-class-path"):
+    if option.name == "--master":
         return []
     if option.name == "--conf" and (option.value or "").partition("=")[0].strip() in changed:
         return []

@@ -1,15 +1,23 @@
 """Spark's driver from a class-data archive: saves most of the time before an application's first
-line.
+line, and much of its first queries.
 
-The training run is a small application under `local-numa[1x1]`, in which the executor writes its
-own archive too (by the cluster manager), so that both are there for the first real application.
+There is one for drivers with hearth's jar and one for plain Spark (a native plan), each made by a
+small application. With hearth's jar that runs under `local-numa[1x1]`, in which the executor writes
+its own archive too (by the cluster manager), so that both are there for the first real application.
+
+A JVM takes an archive where its class path begins as that of the training run did, and archives
+classes of jars alone. Spark puts its configuration directory before its jars, so the driver gets
+these once more, in front: files of that directory are still found, unless a jar has one of their
+name.
 """
 
 import fcntl
 import os
+import re
 import shlex
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 from hearth.launch.children import working_directory
@@ -24,30 +32,43 @@ _NAME = "training.py"
 _IDLE_LIMIT_S = 1800
 _WAIT_S = 1.0
 _APPLICATION = """
+import sys
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.appName("class-data archive").getOrCreate()
-spark.range(0, 100, 1, 2).selectExpr("id % 7 as k").groupBy("k").count().collect()
+keyed = spark.range(0, 100, 1, 2).selectExpr("id", "id % 7 as k", "cast(id as string) as s")
+keyed.write.parquet(sys.argv[1])
+read = spark.read.parquet(sys.argv[1])
+read.groupBy("k").count().join(read, "k").orderBy("id").limit(3).collect()
+spark.read.text(sys.argv[1]).count()
 spark.sparkContext.parallelize(range(4), 2).map(lambda x: (x, 1)).reduceByKey(max).collect()
 spark.stop()
 """
+#: What users keep in Spark's configuration directory, and no jar of Spark's has at its root
+#: (checked when an archive is made). With another file there, the order of the class path matters.
+_CONF_FILES = re.compile(
+    r"spark-defaults\.conf|spark-env\.sh|log4j2\.(properties|xml|ya?ml|json)|metrics\.properties"
+    r"|fairscheduler\.xml|workers|(core|hdfs|hive|mapred|yarn)-site\.xml|[^/]*\.template"
+)
+
+
+def class_path(spark_home: Path, jar: Path | None) -> str:
+    """What the class path of a driver with an archive begins with. jar: hearth's; None without.
+
+    slf4j-api comes before the other jars, as Spark has it (SPARK-47491).
+    """
+    jars = spark_home / "jars"
+    words = [*filter(None, [jar]), *sorted(jars.glob("slf4j-api-*.jar")), jars / "*"]
+    return ":".join(map(str, words))
 
 
 def driver_flags(
-    spark_home: Path,
-    class_path: str,
-    jar: Path,
-    *,
-    make: bool,
-    debug: bool,
-    limit_s: int = _LIMIT_S,
+    spark_home: Path, jar: Path | None, *, make: bool, debug: bool, limit_s: int = _LIMIT_S
 ) -> list[str]:
-    """The JVM flags of the driver; none if its class path cannot be archived.
+    """The JVM flags of a driver whose class path begins with `class_path`; none without an archive.
 
-    class_path: the driver's extra class path. make: whether to make a missing archive. An archive
-    fits one class path only, so a user who adds to it starts without; so does one with files in
-    Spark's configuration directory (the JVM archives classes of jars alone).
+    make: whether to make a missing archive.
     """
-    if not _archivable(spark_home, class_path, jar):
+    if not _conf_is_plain(spark_home):
         return []
     try:
         made = archive.existing(_training(spark_home, jar, Path(), limit_s))
@@ -61,17 +82,17 @@ def driver_flags(
     return [*archive.using(made), "-Xlog:disable", "-Xlog:all=warning:stderr"] if made else []
 
 
-def is_missing(spark_home: Path, class_path: str, jar: Path) -> bool:
+def is_missing(spark_home: Path, jar: Path | None) -> bool:
     """Whether an archive could be made and has not been; false where making it has failed."""
     try:
-        return _archivable(spark_home, class_path, jar) and archive.is_missing(
+        return _conf_is_plain(spark_home) and archive.is_missing(
             _training(spark_home, jar, Path(), _LIMIT_S)
         )
     except OSError:
         return False
 
 
-def make_afterwards(spark_home: Path, class_path: str, jar: Path) -> None:
+def make_afterwards(spark_home: Path, jar: Path | None) -> None:
     """Makes the archives when this process, whatever it becomes, is over, so that no application
     waits for them: on idle CPU time, by one process at a time.
     """
@@ -82,42 +103,57 @@ def make_afterwards(spark_home: Path, class_path: str, jar: Path) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             while ticks is not None and is_alive(owner, ticks):
                 time.sleep(_WAIT_S)
-            driver_flags(spark_home, class_path, jar, make=True, debug=False, limit_s=_IDLE_LIMIT_S)
+            driver_flags(spark_home, jar, make=True, debug=False, limit_s=_IDLE_LIMIT_S)
 
     detached(work)
 
 
-def _archivable(spark_home: Path, class_path: str, jar: Path) -> bool:
+def _conf_is_plain(spark_home: Path) -> bool:
+    """Whether Spark's configuration directory may come behind its jars."""
     conf = conf_folder(spark_home, os.environ)
-    return class_path == str(jar) and not (conf.is_dir() and any(conf.iterdir()))
+    return not conf.is_dir() or all(_CONF_FILES.fullmatch(file.name) for file in conf.iterdir())
 
 
-def _training(spark_home: Path, jar: Path, folder: Path, limit_s: int) -> archive.Training:
+def _shadowing(jars: list[Path]) -> str:
+    """Why a jar would hide a file of the configuration directory; empty where none does."""
+    for jar in jars:
+        with zipfile.ZipFile(jar) as entries:
+            for name in entries.namelist():
+                if _CONF_FILES.fullmatch(name):
+                    return f"{jar} has a file '{name}', which would come before the user's"
+    return ""
+
+
+def _training(spark_home: Path, jar: Path | None, folder: Path, limit_s: int) -> archive.Training:
     """folder: where the training run may write."""
     java = places.java()
     jars = sorted((spark_home / "jars").glob("*.jar"))
-    conf = conf_folder(spark_home, os.environ)
+    ours = [jar] if jar else []
     return archive.Training(
         name="driver",
-        key=archive.key([java, jar, *jars], [str(conf)]),
-        command=lambda flag: _command(spark_home, jar, folder / _NAME, flag),
+        key=archive.key([java, *ours, *jars], [_APPLICATION]),
+        command=lambda flag: _command(spark_home, jar, folder, flag),
         check=lambda flags: _check(spark_home, jar, flags),
         limit_s=limit_s,
         announcement="making class-data archives for Spark, once (it can take two minutes) ...",
+        obstacle=lambda: _shadowing(jars),
     )
 
 
-def _check(spark_home: Path, jar: Path, flags: list[str]) -> list[str]:
+def _check(spark_home: Path, jar: Path | None, flags: list[str]) -> list[str]:
     submit = str(spark_home / "bin" / "spark-submit")
-    words = ["--driver-class-path", str(jar), "--driver-java-options", shlex.join(flags)]
-    return [submit, *words, "--version"]
+    words = ["--driver-class-path", class_path(spark_home, jar)]
+    return [submit, *words, "--driver-java-options", shlex.join(flags), "--version"]
 
 
-def _command(spark_home: Path, jar: Path, application: Path, flag: str) -> list[str]:
-    folder = application.parent
+def _command(spark_home: Path, jar: Path | None, folder: Path, flag: str) -> list[str]:
+    application = folder / _NAME
     application.write_text(_APPLICATION)
+    (folder / "events").mkdir(exist_ok=True)
     settings = {
         "spark.driver.extraJavaOptions": shlex.join([flag, f"-Djava.io.tmpdir={folder}"]),
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": folder / "events",
         "spark.hearth.runs.dir": folder / "runs",
         # Applications that start meanwhile plan as if it were not there.
         "spark.hearth.binding": "off",
@@ -125,8 +161,12 @@ def _command(spark_home: Path, jar: Path, application: Path, flag: str) -> list[
         "spark.local.dir": folder,
         "spark.sql.warehouse.dir": folder / "warehouse",
         "spark.executor.memory": "512m",
-        "spark.ui.enabled": "false",
+        "spark.ui.port": "0",
     }
     confs = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    program = [str(spark_home / "bin" / "spark-submit"), "--master", "local-numa[1x1]"]
-    return [*program, "--driver-class-path", str(jar), *confs, str(application)]
+    # The configuration directory is no part of what is archived; nobody connects from outside.
+    outside = ["env", f"SPARK_CONF_DIR={folder / 'none'}", "SPARK_LOCAL_IP=127.0.0.1"]
+    program = [*outside, str(spark_home / "bin" / "spark-submit")]
+    words = ["--master", "local-numa[1x1]" if jar else "local[2]"]
+    path = ["--driver-class-path", class_path(spark_home, jar)]
+    return [*program, *words, *path, *confs, str(application), str(folder / "table")]

@@ -89,11 +89,13 @@ def prepare(
         check_application(line.application[0])
     show_plan(plan)
     additions, jar = _additions(options, settings, plan, waiting)
-    flags, afterwards = _archives(options, line, settings, jar, measured)
-    if afterwards is not None and "spark.hearth.classDataArchive" not in settings:
+    theirs = compose.users_class_path(line, settings)
+    flags, afterwards = _archives(options, theirs, settings, jar, measured)
+    if afterwards and jar and "spark.hearth.classDataArchive" not in settings:
         # Its executors would write theirs before the application may end.
         additions["spark.hearth.classDataArchive"] = "false"
-    launch = compose.composed(spark_submit, line, settings, plan, additions, jar, flags)
+    path = _archived_path(home, jar) if flags else compose.class_path(theirs, jar)
+    launch = compose.composed(spark_submit, line, settings, plan, additions, path, flags)
     launch = replace(launch, inherited=inherited)
     launch.environment.update(_python(settings))
     launch.notes.extend([*notes, *_idle(options, plan), *late_options(line)])
@@ -215,25 +217,32 @@ def _additions(
 
 def _archives(
     options: Namespace,
-    line: SubmitLine,
+    theirs: str,
     settings: dict[str, str],
     jar: Path | None,
     measured: bool,
 ) -> tuple[list[str], Callable[[], None] | None]:
     """The driver's flags for its class-data archive, and what makes a missing one later.
 
-    Neither where the user wants none; a dry run makes none.
+    theirs: the user's class path; an archive fits one class path only, so a user who adds to it
+    starts without. Neither where the user wants none; a dry run makes none.
     """
-    if jar is None or settings.get("spark.hearth.classDataArchive", "true").lower() != "true":
+    if theirs or settings.get("spark.hearth.classDataArchive", "true").lower() != "true":
         return [], None
     from hearth.launch import driver_archive
 
-    home, path = places.spark_home(), compose.class_path(line, settings, jar)
-    flags = driver_archive.driver_flags(home, path, jar, make=measured, debug=options.debug)
+    home = places.spark_home()
+    flags = driver_archive.driver_flags(home, jar, make=measured, debug=options.debug)
     later = not (flags or measured or options.dry_run)
-    if later and driver_archive.is_missing(home, path, jar):
-        return [], lambda: driver_archive.make_afterwards(home, path, jar)
+    if later and driver_archive.is_missing(home, jar):
+        return [], lambda: driver_archive.make_afterwards(home, jar)
     return flags, None
+
+
+def _archived_path(home: Path, jar: Path | None) -> str:
+    from hearth.launch import driver_archive
+
+    return driver_archive.class_path(home, jar)
 
 
 def _python(settings: dict[str, str]) -> dict[str, str]:

@@ -38,7 +38,8 @@ class Training:
     that makes the JVM write its archive. check: a short run with the same class path, given the
     flags to start from it. limit_s: how long each may take, in seconds.
     announcement: printed before a long run; empty for a short one. ends_by: what the run gets when
-    hearth is killed; on SIGTERM a JVM writes its archive yet.
+    hearth is killed; on SIGTERM a JVM writes its archive yet. obstacle: looked for before the
+    training run: why there can be no archive, or nothing.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Training:
     limit_s: float = 60
     announcement: str = ""
     ends_by: signal.Signals = signal.SIGTERM
+    obstacle: Callable[[], str] = lambda: ""
 
 
 def archive_flags(java: Path, jvm: list[str], debug: bool) -> list[str]:
@@ -153,6 +155,8 @@ def name_of(training: Training, content: Path) -> Path:
 
 def _make(training: Training) -> str:
     """Makes the archive; the reason where it cannot be made, else the empty text."""
+    if reason := training.obstacle():
+        return reason
     if training.announcement:
         print(f"hearth: {training.announcement}", file=sys.stderr, flush=True)
     part = _place(training, f"{os.getpid()}.part")

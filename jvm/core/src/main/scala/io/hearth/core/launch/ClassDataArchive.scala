@@ -60,16 +60,16 @@ object ClassDataArchive {
     Homes.cache(environment, home)
 
   /**
-   * @param classPath as given to the JVM: jars, `directory/ *`, directories
+   * @param classPath as given to the JVM: jars, `directory/ *`, directories; what comes behind the last
+   *   jars is no part of an archive
    * @param java the version of the JVM, as the system property `java.vm.version`
    * @param owner makes the name of a partial archive unique
    */
-  def use(directory: Path, classPath: Vector[String], java: String, owner: String): ArchiveUse =
-    classPath.find(isFilledDirectory) match {
-      case Some(entry) =>
-        ArchiveUse.Without(
-          s"$entry on the class path is a directory with files: the JVM archives classes of jars alone"
-        )
+  def use(directory: Path, classPath: Vector[String], java: String, owner: String): ArchiveUse = {
+    // An archive fits where the class path begins as it did when the archive was written.
+    val (jars, behind) = classPath.splitAt(classPath.lastIndexWhere(isJars) + 1)
+    jars.find(isFilledDirectory) match {
+      case Some(entry) => withFiles(entry)
       // A JVM takes two archives, and ends where there is a third.
       case None if directory.toString.contains(':') =>
         ArchiveUse.Without(
@@ -77,7 +77,7 @@ object ClassDataArchive {
             "a directory without one"
         )
       case None =>
-        val name = s"executor-${key(classPath, java)}"
+        val name = s"executor-${key(jars, java)}"
         val archive = directory.resolve(s"$name.jsa")
         // A JVM that starts from a damaged one crashes, now or later.
         if (OwnFiles.trusted(archive) && Checksum.matches(archive)) ArchiveUse.Ready(archive)
@@ -85,11 +85,21 @@ object ClassDataArchive {
           try {
             OwnFiles.keep(directory)
             Files.deleteIfExists(archive)
-            ArchiveUse.Write(directory.resolve(s"$name.$owner.part"), archive)
+            behind
+              .find(isFilledDirectory)
+              .fold[ArchiveUse](
+                ArchiveUse.Write(directory.resolve(s"$name.$owner.part"), archive)
+              )(withFiles)
           } catch {
             case e: IOException => ArchiveUse.Without(s"$directory cannot be written: $e")
           }
     }
+  }
+
+  private def withFiles(entry: String) =
+    ArchiveUse.Without(
+      s"$entry on the class path is a directory with files: the JVM archives classes of jars alone"
+    )
 
   /**
    * Each jar, each JVM has its own archive of some 80 MB: the newest few stay. An old partial file
@@ -106,6 +116,8 @@ object ClassDataArchive {
 
   private val Kept = 4
   private val PartMillis = 24 * 3600 * 1000L
+
+  private def isJars(entry: String): Boolean = entry.endsWith("/*") || entry.endsWith(".jar")
 
   private def isFilledDirectory(entry: String): Boolean =
     Files

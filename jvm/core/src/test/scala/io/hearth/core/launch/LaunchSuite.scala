@@ -287,6 +287,27 @@ class LaunchSuite extends AnyFunSuite {
     }
   }
 
+  test(
+    "an archive of jars fits a class path with a filled directory behind them, which writes none"
+  ) {
+    inDirectory { directory =>
+      val jar = Files.writeString(directory.resolve("a.jar"), "one").toString
+      val conf = Files.createDirectory(directory.resolve("conf")).toString
+      Files.writeString(Path.of(conf, "spark-defaults.conf"), "")
+      def use(classPath: String*) =
+        ClassDataArchive.use(directory.resolve("cache"), classPath.toVector, "17", "app")
+      assert(use(jar, conf).isInstanceOf[ArchiveUse.Without])
+      use(jar, "/absent") match {
+        case write: ArchiveUse.Write =>
+          Files.writeString(write.partial, "classes")
+          assert(write.publish(exit = 0, _ => true))
+          assert(use(jar, conf) == ArchiveUse.Ready(write.archive))
+          assert(use(conf, jar).isInstanceOf[ArchiveUse.Without])
+        case other => fail(other.toString)
+      }
+    }
+  }
+
   test("a directory with files on the class path means no archive, and says why") {
     inDirectory { directory =>
       Files.writeString(directory.resolve("log4j2.properties"), "")
