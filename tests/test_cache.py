@@ -23,6 +23,9 @@ def cache(tmp_path: Path) -> Path:
         os.utime(home / name, (1e9 - age, 1e9 - age))
     (home / "driver-a.jsa.sum").write_text("1")
     (home / "driver-d.7.part").write_text("half")
+    (home / "driver-e.8.part").mkdir()  # of a command killed long ago along with its keeper
+    (home / "driver-e.8.part" / "archive").write_bytes(b"x" * 100 * KB)
+    os.utime(home / "driver-e.8.part", (1e9 + 1, 1e9 + 1))
     (home / "data" / "words-1" / MANIFEST).write_text("{}")
     (home / "data" / "words-1" / "part-0").write_bytes(b"x" * 200 * KB)
     (home / "data" / "mine" / "thesis").write_text("years")
@@ -42,7 +45,7 @@ def run(hearth: Command, cache: Path, *words: str) -> str:
 def test_each_kind_is_listed_with_its_size_and_what_bounds_it(hearth: Command, cache: Path) -> None:
     before = left(cache)
     lines = {line.split()[0]: line for line in run(hearth, cache).splitlines()}
-    assert "3  300 KB  class-data archives" in lines["archives"]
+    assert "4  400 KB  class-data archives" in lines["archives"]
     assert "1  100 KB" in lines["answers"]
     assert "1  200 KB" in lines["data"]
     assert left(cache) == before
@@ -50,9 +53,11 @@ def test_each_kind_is_listed_with_its_size_and_what_bounds_it(hearth: Command, c
 
 def test_a_limit_removes_the_oldest_until_the_rest_fits(hearth: Command, cache: Path) -> None:
     before = left(cache)
-    # 600 kB in all: the answer and one archive go, then 400 kB stay.
-    assert run(hearth, cache, "--limit", "450k").startswith("removed 2, 200 KB")
-    assert before - left(cache) == {"machine-1.json", "driver-a.jsa", "driver-a.jsa.sum"}
+    # 700 kB in all: the answer and two archives go, then 400 kB stay.
+    assert run(hearth, cache, "--limit", "450k").startswith("removed 3, 300 KB")
+    assert before - left(cache) == {
+        *("machine-1.json", "driver-a.jsa", "driver-a.jsa.sum", "driver-b.jsa")
+    }
     assert run(hearth, cache, "--limit", "1g").startswith("removed 0, 0 B")
 
 

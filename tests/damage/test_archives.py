@@ -1,6 +1,7 @@
 """A class-data archive that was damaged while it was written is never started from."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -55,52 +56,50 @@ def test_a_new_archive_that_java_refuses_is_not_kept_and_the_reason_is(
         assert kept == [".failed"]
 
 
-_TRAINING = """
-import sys
-from pathlib import Path
+#: As a JVM does: it says that it runs, and when it is asked to end it writes its archive yet.
+_WRITER = """#!/bin/sh
+for w in "$@"; do case $w in *AtExit=*) part=${w#*AtExit=}; part=${part%% *};; esac; done
+trap 'head -c 9000 /dev/zero >"$part"; exit' TERM INT
+echo $$ >"$MARKS/runs"
+while :; do sleep 0.1; done
+"""
+_DRIVERS = """
 from hearth.launch.driver_archive import driver_flags
-spark, jar = Path(sys.argv[1]), Path(sys.argv[2])
-driver_flags(spark, jar, make=True, debug=False)
+driver_flags(writer.parents[1], writer, make=True, debug=False)
+"""
+_OWN = """
+from hearth.planner.archive import archive_flags
+archive_flags(writer, ["-cp", "x", "Main"], False)
 """
 
 
-def test_a_kill_while_archives_are_made_leaves_nothing_in_the_directory_for_temporary_files(
-    tmp_path: Path,
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("maker", [_DRIVERS, _OWN], ids=["driver", "own"])
+def test_an_end_while_an_archive_is_made_leaves_no_part_of_it(
+    tmp_path: Path, maker: str, number: signal.Signals
 ) -> None:
-    submit = tmp_path / "spark" / "bin" / "spark-submit"
-    for folder in (submit.parent, tmp_path / "spark" / "jars", tmp_path / "tmp"):
+    writer = tmp_path / "spark" / "bin" / "spark-submit"
+    cache, tmp = tmp_path / "cache" / "hearth", tmp_path / "tmp"
+    for folder in (writer.parent, tmp_path / "spark" / "jars", tmp):
         folder.mkdir(parents=True)
-    submit.write_text("#!/bin/sh\nexec sleep 60\n")
-    submit.chmod(0o700)
+    writer.write_text(_WRITER)
+    writer.chmod(0o700)
     environment = {
         **{name: value for name, value in os.environ.items() if name != "SPARK_CONF_DIR"},
-        "TMPDIR": str(tmp_path / "tmp"),
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "TMPDIR": str(tmp),
+        "XDG_CACHE_HOME": str(cache.parent),
+        "MARKS": str(tmp_path),
     }
-    words = [sys.executable, "-c", _TRAINING, str(tmp_path / "spark"), str(places.hearth_jar())]
-    with subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL) as process:
-        eventually(
-            "it trains", lambda: any((tmp_path / "tmp").glob("hearth-training-*/training.py")), 20
-        )
-        process.kill()
-    eventually("it is gone", lambda: not any((tmp_path / "tmp").iterdir()), 20)
-
-
-def test_a_kill_while_hearths_own_archive_is_made_leaves_no_part_of_it(tmp_path: Path) -> None:
-    """This java says when it runs, and would write its archive when it is asked to end."""
-    java = tmp_path / "java"
-    java.write_text(
-        '#!/bin/sh\nfor w in "$@"; do case $w in *AtExit=*) part=${w#*=};; esac; done\n'
-        f"trap 'echo class >\"$part\"; exit' TERM\necho $$ >{tmp_path}/runs\n"
-        "while :; do sleep 0.1; done\n"
-    )
-    java.chmod(0o700)
-    code = "import sys; from pathlib import Path; from hearth.planner.archive import archive_flags"
-    code += f"; archive_flags(Path({str(java)!r}), ['-cp', 'x', 'Main'], False)"
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    code = f"from pathlib import Path; writer = Path({str(writer)!r}){maker}"
+    words = ["env", "--default-signal=INT", sys.executable, "-c", code]
     runs = tmp_path / "runs"
-    with subprocess.Popen([sys.executable, "-c", code], env=environment) as process:
+    with subprocess.Popen(
+        words, env=environment, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as process:
         eventually("it runs", lambda: runs.exists() and runs.read_text().strip(), 20)
-        process.kill()
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # as a terminal does
+        else:
+            process.send_signal(number)
     eventually("it is gone", lambda: not Path("/proc", runs.read_text().strip()).exists(), 20)
-    assert list((tmp_path / "cache" / "hearth").iterdir()) == []
+    eventually("nothing is left", lambda: not [*tmp.iterdir(), *cache.iterdir()], 20)

@@ -35,7 +35,7 @@ from hearth.workloads.checks.sql import (
     standard_problem,
 )
 from hearth.workloads.tpch import ensure_tpch, scale_of
-from support import check_golden
+from support import check_golden, eventually
 
 pytestmark = pytest.mark.spark
 
@@ -333,18 +333,22 @@ def test_nothing_of_a_killed_generator_is_trusted(tmp_path: Path, victim: str) -
     place = tmp_path / "tpch"
     code = _MAKE + f"ensure_tpch(3.0, Path({str(place)!r}))"
     parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
-    children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
-    part = tmp_path / ".tpch.tpch-part"
     end = time.monotonic() + 60
-    while not list(part.glob("*/*.inprogress")):
+    while not list(tmp_path.glob(".tpch.tpch-*/data/*/*.inprogress")):
         assert time.monotonic() < end, "the generator does not start"
         time.sleep(0.01)
-    os.kill(parent.pid if victim == "parent" else int(children.read_text()), signal.SIGKILL)
+    os.kill(parent.pid if victim == "parent" else generator_of(parent.pid), signal.SIGKILL)
     error = parent.communicate(timeout=60)[1]
     assert not place.exists()
     if victim == "generator":
         assert "tpchgen-cli ended with -9" in error
-        assert not part.exists()
+    eventually("what it made is gone", lambda: not list(tmp_path.glob(".tpch.tpch-*/*")), 20)
     made = ensure_tpch(0.002, place)
     assert (made / tpch.MANIFEST).is_file()
-    assert not part.exists()
+
+
+def generator_of(parent: int) -> int:
+    """The child of this process that is tpchgen-cli."""
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    names = {Path(f"/proc/{pid}/comm").read_text().strip(): int(pid) for pid in children}
+    return names["tpchgen-cli"]

@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Runs everything and shows it; 0 if every check holds, else 1."""
-    from hearth.launch.children import working_directory
+    from hearth.model.temporary import working_directory
 
     _check(options)
     shape = _show_machine_and_plan(options.debug)

@@ -1,17 +1,12 @@
-"""Child processes and a directory that do not outlive this process, however it ends.
+"""A child process that does not outlive this process, however it ends.
 
-The kernel signals a child when its parent dies (prctl(2), PR_SET_PDEATHSIG; kept across
-exec). The directory has a keeper: a small process that waits on a pipe whose other end only
-this process holds, and deletes the directory when the pipe closes, even after kill -9.
+The kernel signals a child when its parent dies (prctl(2), PR_SET_PDEATHSIG; kept across exec).
 """
 
-import contextlib
 import os
 import signal
 import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from hearth.model.private import open_private
@@ -20,36 +15,6 @@ from hearth.model.progress import tick
 
 _GRACE_S = 15
 _WATCH_S = 0.2
-# Children may still be writing while they die: deletes until nothing is left, for 30 s at most.
-_KEEPER = """
-import shutil, sys, time, os
-sys.stdin.read()
-for _ in range(150):
-    shutil.rmtree(sys.argv[1], ignore_errors=True)
-    if not os.path.lexists(sys.argv[1]):
-        break
-    time.sleep(0.2)
-"""
-
-
-@contextlib.contextmanager
-def working_directory(
-    keep: bool, prefix: str = "hearth-", parent: Path | None = None
-) -> Iterator[Path]:
-    """A new directory, deleted at the end unless `keep`; below `parent`, else where TMPDIR says."""
-    path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-    if keep:
-        yield path
-        return
-    keeper = subprocess.Popen(
-        [sys.executable, "-I", "-c", _KEEPER, str(path)],
-        stdin=subprocess.PIPE,
-        start_new_session=True,  # out of reach of the terminal's Ctrl-C
-    )
-    try:
-        yield path
-    finally:
-        keeper.communicate()
 
 
 def run_child(

@@ -20,10 +20,10 @@ import time
 import zipfile
 from pathlib import Path
 
-from hearth.launch.children import working_directory
 from hearth.launch.settings import conf_folder
 from hearth.model.private import private_directory
 from hearth.model.processes import detached, is_alive, start_ticks
+from hearth.model.temporary import working_directory
 from hearth.planner import archive, places
 
 _LIMIT_S = 300

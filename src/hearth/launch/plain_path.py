@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from hearth.launch.children import working_directory
 from hearth.model.errors import UserError
+from hearth.model.temporary import working_directory
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./+=@-]+")
 

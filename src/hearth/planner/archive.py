@@ -6,7 +6,7 @@ An archive is made once by a training run and reused until anything that it was 
 import contextlib
 import hashlib
 import os
-import signal
+import shutil
 import subprocess
 import sys
 import time
@@ -37,8 +37,7 @@ class Training:
     name: the kind of archive. key: what it depends on. command: the training run, given the flag
     that makes the JVM write its archive. check: a short run with the same class path, given the
     flags to start from it. limit_s: how long each may take, in seconds.
-    announcement: printed before a long run; empty for a short one. ends_by: what the run gets when
-    hearth is killed; on SIGTERM a JVM writes its archive yet. obstacle: looked for before the
+    announcement: printed before a long run; empty for a short one. obstacle: looked for before the
     training run: why there can be no archive, or nothing.
     """
 
@@ -49,7 +48,6 @@ class Training:
     request: bytes = b""
     limit_s: float = 60
     announcement: str = ""
-    ends_by: signal.Signals = signal.SIGTERM
     obstacle: Callable[[], str] = lambda: ""
 
 
@@ -61,7 +59,6 @@ def archive_flags(java: Path, jvm: list[str], debug: bool) -> list[str]:
         command=lambda flag: [str(java), flag, "-Xlog:disable", *jvm, "train"],
         check=lambda flags: [str(java), *flags, *jvm[:-1], "-version"],
         request=_REQUEST,
-        ends_by=signal.SIGKILL,
     )
     made = prepared(training, debug)
     return [*using(made), "-Xlog:disable", "-Xlog:all=off"] if made else []
@@ -154,12 +151,23 @@ def name_of(training: Training, content: Path) -> Path:
 
 
 def _make(training: Training) -> str:
-    """Makes the archive; the reason where it cannot be made, else the empty text."""
+    """Makes the archive; the reason where it cannot be made, else the empty text.
+
+    On SIGTERM, which a JVM gets when hearth dies, it writes its archive yet: into a directory that
+    goes with hearth.
+    """
+    from hearth.model.temporary import working_directory
+
     if reason := training.obstacle():
         return reason
     if training.announcement:
         print(f"hearth: {training.announcement}", file=sys.stderr, flush=True)
-    part = _place(training, f"{os.getpid()}.part")
+    place = {"prefix": f"{training.name}-{training.key}.", "suffix": ".part"}
+    with working_directory(False, parent=places.cache_home(), **place) as folder:
+        return _made(training, folder / "archive")
+
+
+def _made(training: Training, part: Path) -> str:
     try:
         done = subprocess.run(
             training.command(f"-XX:ArchiveClassesAtExit={part}"),
@@ -167,7 +175,7 @@ def _make(training: Training) -> str:
             capture_output=True,
             timeout=training.limit_s,
             check=False,
-            preexec_fn=die_with(os.getpid(), training.ends_by),
+            preexec_fn=die_with(os.getpid()),
         )
         if done.returncode or not part.is_file():
             said = done.stderr.decode(errors="replace").strip().splitlines()
@@ -175,12 +183,10 @@ def _make(training: Training) -> str:
         if not _sound(training, part):
             return "java refuses the archive that it has just written"
         part.replace(name_of(training, part))
-        drop_oldest(part.parent, training.name)
+        drop_oldest(places.cache_home(), training.name)
         return ""
     except subprocess.TimeoutExpired:
         return f"the training run took over {training.limit_s} s"
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _sound(training: Training, archive: Path) -> bool:
@@ -208,7 +214,15 @@ def drop_oldest(folder: Path, name: str) -> None:
         parts = [file for file in files if file.suffix == ".part"]
         left = [file for file in parts if time.time() - file.stat().st_mtime > _LEFT_S]
         for old in [*sorted(kept, key=lambda file: -file.stat().st_mtime)[_KEPT:], *left]:
-            old.unlink(missing_ok=True)
+            discard(old)
+
+
+def discard(kept: Path) -> None:
+    """Removes an archive, or the directory in which one was being made."""
+    if kept.is_dir() and not kept.is_symlink():
+        shutil.rmtree(kept, ignore_errors=True)
+    else:
+        kept.unlink(missing_ok=True)
 
 
 def _note(debug: bool, text: str) -> None:

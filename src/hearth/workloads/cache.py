@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hearth.planner import places
+from hearth.planner import archive, places
 from hearth.workloads.datasets import MANIFEST, data_home
 
 #: A younger part of an archive may still be written: the training run takes minutes at most.
@@ -53,7 +53,7 @@ def remove(entry: Entry) -> bool:
     """Removes it; False where it stays, because another process makes or checks it now."""
     if entry.kind != "data":
         for file in (entry.path, _sum_of(entry.path)):
-            file.unlink(missing_ok=True)
+            archive.discard(file)
         return True
     with contextlib.suppress(FileNotFoundError), _lock_of(entry.path).open() as lock:
         try:
@@ -80,13 +80,18 @@ def _files(home: Path) -> Iterator[Entry]:
         with contextlib.suppress(FileNotFoundError):  # another process did the same
             stat = file.lstat()
             writing = file.suffix == ".part" and time.time() - stat.st_mtime < _PART_S
-            if file.is_file() and file.suffix in kind and not writing:
-                yield Entry(kind[file.suffix], file, stat.st_size, stat.st_mtime)
+            if file.suffix in kind and not file.is_symlink() and not writing:
+                yield Entry(kind[file.suffix], file, _size(file), stat.st_mtime)
 
 
 def _data_sets(home: Path) -> Iterator[Entry]:
     """Only folders with a manifest: HEARTH_DATA may name a folder of the user's."""
     for folder in home.iterdir() if home.is_dir() else ():
         if not folder.is_symlink() and (folder / MANIFEST).is_file():
-            size = sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file())
-            yield Entry("data", folder, size, (folder / MANIFEST).stat().st_mtime)
+            yield Entry("data", folder, _size(folder), (folder / MANIFEST).stat().st_mtime)
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file, or of the files below a directory."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.lstat().st_size for file in files if file.is_file())

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hearth.launch.children import working_directory
 from hearth.model.errors import UserError
 from hearth.model.private import private_directory, write_private
+from hearth.model.temporary import working_directory
 from hearth.planner import places
 from hearth.workloads import catalogue, datasets, runner
 from hearth.workloads.masters import check_master

@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hearth.launch.children import run_child, working_directory
+from hearth.launch.children import run_child
 from hearth.model.documents import load_document, read_document
 from hearth.model.errors import UserError
 from hearth.model.private import open_private
 from hearth.model.progress import Work, working
 from hearth.model.sizes import show_bytes
+from hearth.model.temporary import working_directory
 from hearth.planner import places
 from hearth.workloads import catalogue, tpch
 from hearth.workloads.shapes import Generating, Manifest

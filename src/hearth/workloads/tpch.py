@@ -1,8 +1,8 @@
 """TPC-H's data, by tpchgen-cli, and the texts of its queries, which stand in the workloads jar.
 
 A data set is a directory with a directory of Parquet files for each table. It is made beside
-its place and renamed there whole, so one with a manifest is complete; what a killed run left is
-deleted by the next one. The scale factor is the size of the raw text in GB (2^30 bytes here, as
+its place and renamed there whole, so one with a manifest is complete; what a killed run was making
+goes with it. The scale factor is the size of the raw text in GB (2^30 bytes here, as
 in all of hearth's sizes): `--size 2g` is scale factor 2.
 """
 
@@ -27,6 +27,7 @@ from hearth.model.errors import UserError
 from hearth.model.private import open_private
 from hearth.model.progress import tick
 from hearth.model.sizes import show_bytes
+from hearth.model.temporary import working_directory
 from hearth.workloads.catalogue import workloads_jar
 
 MANIFEST = "_manifest.json"
@@ -125,16 +126,13 @@ def _lock(folder: Path) -> Iterator[int]:
 
 def _make(scale: float, folder: Path, lock: int, progress: Progress | None) -> None:
     _check_room(scale, folder.parent)
-    part = folder.with_name(f".{folder.name}.tpch-part")
-    shutil.rmtree(part, ignore_errors=True)
-    try:
+    with working_directory(False, f".{folder.name}.tpch-", folder.parent) as scratch:
+        part = scratch / "data"
         part.mkdir()
         _generate(scale, part, lock, progress)
         document = _manifest(scale, part)
         (part / MANIFEST).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
         part.replace(folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def _check_room(scale: float, parent: Path) -> None:
