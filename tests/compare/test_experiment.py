@@ -223,6 +223,6 @@ def test_the_id_of_a_record_that_is_passed_in_is_the_records_and_must_be_new(
 ) -> None:
     directory = new_directory(tmp_path, "job", "20261122-job-1a2b")
     assert directory == tmp_path / "records" / "20261122-job-1a2b"
-    directory.mkdir(parents=True)
+    (directory / "eventlog").mkdir()
     with pytest.raises(UserError, match="--record: '20261122-job-1a2b' is there already"):
         new_directory(tmp_path, "job", directory.name)

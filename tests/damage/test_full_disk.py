@@ -172,7 +172,7 @@ def test_commands_work_without_a_place_for_state_or_cache(hearth: Command, tmp_p
     assert f"spark.hearth.plan={tmp_path}/tmp/hearth-run-" in done.stdout
     refused = hearth("profile", "--master", "local[2]", "job.py", environment=nowhere)
     assert refused.returncode == 2
-    assert "the record cannot be written to '/proc/hearth/records/" in refused.stderr
+    assert "the record cannot be written to '/proc/hearth/records'" in refused.stderr
 
 
 def test_an_output_that_takes_no_more_is_one_line(hearth: Command) -> None:

@@ -2,10 +2,12 @@
 
 import json
 import os
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pytest
 
+import hearth.measure.record as record_module
 from hearth.experiments.arms import Arm
 from hearth.experiments.characterisation import Asked, Characterisation, Settings
 from hearth.experiments.compared import Settings as ComparisonSettings
@@ -19,6 +21,7 @@ from hearth.launch.arguments import split_line
 from hearth.launch.machine_reading import MachineReading
 from hearth.measure.record import (
     RecordWriter,
+    claimed,
     find_record,
     list_records,
     new_directory,
@@ -211,3 +214,40 @@ def test_the_last_run_is_reported_from_anywhere(hearth: Command, tmp_path: Path)
     done = hearth("report", "last", cwd=elsewhere)
     assert done.returncode == 0, done.stderr
     assert "the-last-one" in done.stdout
+
+
+def test_two_runs_of_one_second_never_share_a_record_whatever_names_are_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = iter([b"\x3f\xa9", b"\x3f\xa9", b"\x3f\xa9", b"\x77\x01"])
+    monkeypatch.setattr(record_module.os, "urandom", lambda _: next(drawn))
+    monkeypatch.setattr(record_module, "datetime", Noon)
+    first = new_directory(tmp_path, "job")
+    second = new_directory(tmp_path, "job")
+    assert [path.name.rpartition("-")[2] for path in (first, second)] == ["3fa9", "7701"]
+    assert list_records(tmp_path) == ([], []), "a name alone is no record"
+
+
+class Noon(datetime):
+    """A clock that stands."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> "Noon":
+        return cls(2026, 11, 21, 12, 0, 0, tzinfo=tz)
+
+
+def test_of_two_processes_that_were_given_one_name_the_second_is_refused(tmp_path: Path) -> None:
+    both = [new_directory(tmp_path, "job", "mine") for _ in range(2)]
+    writer = RecordWriter.create(both[0], "job", Launched(master="first"))
+    with pytest.raises(UserError, match="--record: 'mine' is there already: give a new id"):
+        RecordWriter.create(both[1], "job", Launched(master="second"))
+    assert read_record(writer.directory).head.master == "first"
+
+
+def test_a_name_whose_run_never_began_is_given_back(tmp_path: Path) -> None:
+    with pytest.raises(UserError), claimed(tmp_path, "job") as directory:
+        raise UserError("the application is not there")
+    assert not directory.exists()
+    with claimed(tmp_path, "job") as directory:
+        RecordWriter.create(directory, "job", Launched(master="local[2]"))
+    assert [record.directory for record in list_records(tmp_path)[0]] == [directory]

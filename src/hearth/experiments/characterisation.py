@@ -18,14 +18,13 @@ from hearth.experiments.comparison import Comparison, read_comparison, refuse_ot
 from hearth.experiments.comparison import run as run_comparison
 from hearth.experiments.experiment import Experiment
 from hearth.experiments.following import Following
-from hearth.experiments.journal import REMEDY, Journal, begin_directory
+from hearth.experiments.journal import REMEDY, Journal, begin_directory, fresh_directory
 from hearth.experiments.outcome import Turn
 from hearth.experiments.questions import Question
 from hearth.experiments.quiet import Quiet
 from hearth.experiments.shapes import CharacterisationHead, CharacterisationSettings, Line
 from hearth.experiments.subjects import Subject
 from hearth.experiments.verdict import compared as what_it_says
-from hearth.measure.record import new_name
 from hearth.model.documents import read_typed, to_json
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
@@ -97,10 +96,9 @@ class Characterisation:
         redaction: Redaction | None = None,
     ) -> "Characterisation":
         """A new one below `home`."""
-        number = new_name(name)
-        directory = home / "characterisations" / number
+        directory = fresh_directory(home / "characterisations", name)
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        head = CharacterisationHead(number, started, _names(asked), _how_often(settings))
+        head = CharacterisationHead(directory.name, started, _names(asked), _how_often(settings))
         begin_directory(directory, _HEAD, to_json(head))
         return Characterisation(home, directory, head, redaction)
 

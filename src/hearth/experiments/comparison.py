@@ -17,14 +17,20 @@ from hearth.experiments.arms import Arm, kernel_setting
 from hearth.experiments.compared import Head, ListedArm, Settings
 from hearth.experiments.experiment import Experiment, StopRule, conduct
 from hearth.experiments.following import Following
-from hearth.experiments.journal import REMEDY, Journal, begin_directory
+from hearth.experiments.journal import REMEDY, Journal, begin_directory, fresh_directory
 from hearth.experiments.measures import measures
 from hearth.experiments.outcome import Outcome, Turn, outcome_line, read_outcome
 from hearth.experiments.prefetchers import switched_off
 from hearth.experiments.shapes import ComparisonRun
 from hearth.experiments.subjects import Subject
 from hearth.experiments.verdict import certain
-from hearth.measure.record import Record, new_name, read_record, records_home, slug
+from hearth.measure.record import (
+    Record,
+    claimed,
+    read_record,
+    records_home,
+    slug,
+)
 from hearth.model.documents import read_typed, to_json
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
@@ -54,15 +60,15 @@ class Comparison:
         redaction: Redaction | None = None,
     ) -> "Comparison":
         """A new, empty one below `home`; the first arm is the baseline."""
+        directory = fresh_directory(home / "comparisons", application)
         head = Head(
-            id=new_name(application),
+            id=directory.name,
             application=application,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             baseline=arms[0].name,
             arms=[ListedArm(arm.name, arm.skipped) for arm in arms],
             settings=settings,
         )
-        directory = home / "comparisons" / head.id
         begin_directory(directory, _HEAD, to_json(head))
         return Comparison(directory, head, redaction)
 
@@ -202,10 +208,10 @@ def _stop_rule(head: Head) -> StopRule:
 def _run_arm(comparison: Comparison, arm: Arm, subject: Subject, turn: Turn) -> Outcome:
     """One run; the id of its record is chosen here, and the run is given it."""
     log = comparison.directory / f"{slug(arm.name)}-{turn.repetition}.log"
-    record = records_home(comparison.directory.parent.parent) / new_name(Path(subject.name).stem)
     if comparison.head.settings.cold:
         drop_caches()
-    with _machine_as_wanted(arm):
+    home = comparison.directory.parent.parent
+    with claimed(home, Path(subject.name).stem) as record, _machine_as_wanted(arm):
         outcome = subject.run(turn, arm, record, log)
     if outcome.failure is not None:
         return outcome

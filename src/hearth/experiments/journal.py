@@ -5,13 +5,14 @@ may be cut short: it does not count, and is cut off before the next one is added
 lines of a journal and nothing else: the results are still shown at the end.
 """
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hearth.measure.record import write_document
+from hearth.measure.record import named_directory, write_document
 from hearth.model.documents import append_line, checked, parse, raw_lines, reason, typed
 from hearth.model.errors import UserError
 from hearth.model.private import private_directory
@@ -81,17 +82,30 @@ class Journal:
         return rows
 
 
+def fresh_directory(home: Path, application: str) -> Path:
+    """A new directory below `home`, whose name is the experiment's id and nobody else's.
+
+    Raises UserError where it cannot be made: nothing has run yet.
+    """
+    try:
+        return named_directory(home, application)
+    except OSError as error:
+        raise _unwritable(home, error) from error
+
+
 def begin_directory(directory: Path, name: str, head: Document) -> None:
-    """Makes a directory with the document that describes its journal.
+    """Writes the document that describes a journal into its directory, or removes that.
 
     Raises UserError where it cannot be written: nothing has run yet.
     """
     try:
-        private_directory(directory.parent)
-        directory.mkdir(mode=0o700)
         write_document(directory / name, head)
     except OSError as error:
-        raise UserError(
-            f"'{directory}' cannot be written: {error.strerror}; "
-            "make room, or set HEARTH_STATE to a writable directory"
-        ) from error
+        with contextlib.suppress(OSError):
+            directory.rmdir()
+        raise _unwritable(directory, error) from error
+
+
+def _unwritable(place: Path, error: OSError) -> UserError:
+    what = f"'{place}' cannot be written: {error.strerror}"
+    return UserError(f"{what}; make room, or set HEARTH_STATE to a writable directory")

@@ -14,7 +14,7 @@ from hearth.experiments.arms import Arm, profile_words
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.launch.arguments import SubmitLine
 from hearth.launch.children import run_child
-from hearth.measure.record import read_record
+from hearth.measure.record import has_begun, read_record
 from hearth.model.progress import working
 from hearth.workloads import logs
 
@@ -42,7 +42,7 @@ def on_record(arm: Arm, record: Path) -> Sequence[str]:
 
 def kept_id(record: Path) -> str | None:
     """The id of a record, where the run that was to write it came so far."""
-    return record.name if record.is_dir() else None
+    return record.name if has_begun(record) else None
 
 
 @dataclass(frozen=True)

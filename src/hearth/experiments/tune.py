@@ -18,12 +18,20 @@ from hearth.experiments.arms import Arm
 from hearth.experiments.candidates import Refused, Space
 from hearth.experiments.comparison import refuse_other_command, refuse_unlike
 from hearth.experiments.following import Following
-from hearth.experiments.journal import REMEDY, Journal, begin_directory
+from hearth.experiments.journal import REMEDY, Journal, begin_directory, fresh_directory
 from hearth.experiments.measures import measures
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.subjects import Subject
 from hearth.launch.handed import private_properties
-from hearth.measure.record import Record, new_name, read_record, records_home, slug, write_document
+from hearth.measure.record import (
+    Record,
+    claimed,
+    has_begun,
+    read_record,
+    records_home,
+    slug,
+    write_document,
+)
 from hearth.model.documents import LEFT_OUT, read_typed, to_json
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
@@ -116,9 +124,10 @@ class Tune:
         redaction: Redaction | None = None,
     ) -> "Tune":
         """A new one below `home`, which knows the earlier ones there."""
+        directory = fresh_directory(home / HOME, Path(subject.name).stem)
         head = TuneHead(
             schema="hearth/tune-head/1",
-            id=new_name(Path(subject.name).stem),
+            id=directory.name,
             application=subject.name,
             timed=subject.timed,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -128,7 +137,6 @@ class Tune:
             machine_key=machine_key,
             **{name: getattr(found, name) for name in _OF_SPACE},
         )
-        directory = home / HOME / head.id
         begin_directory(directory, _HEAD, to_json(head))
         tune = Tune(directory, head, redaction)
         tune.related = earlier(home, head)
@@ -358,9 +366,9 @@ def _trial(
     """One run on record; `tell` is told what it says of the configuration."""
     log = tune.directory / f"{slug(arm.name)}-{step.index}-{turn.repetition}.log"
     home = tune.directory.parent.parent
-    record = _new_record(home, subject)
-    outcome = subject.run(turn, arm, record, log)
-    kept = read_record(record) if record.is_dir() else None
+    with claimed(home, Path(subject.name).stem) as record:
+        outcome = subject.run(turn, arm, record, log)
+    kept = read_record(record) if has_begun(record) else None
     line = TrialLine(step.index, step.role, outcome.record)
     if outcome.failure is not None:
         outcome, line = _ended_early(tune, outcome, line, arm, kept)
@@ -372,13 +380,6 @@ def _trial(
     log.unlink(missing_ok=True)
     tell(replace(line, seconds=outcome.seconds))
     return outcome
-
-
-def _new_record(home: Path, subject: Subject) -> Path:
-    """Of a name that is free: runs that end at once begin in the same second."""
-    while (place := records_home(home) / new_name(Path(subject.name).stem)).exists():
-        continue
-    return place
 
 
 def _ended_early(

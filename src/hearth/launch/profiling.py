@@ -30,7 +30,7 @@ from hearth.measure.machine import machine_settings, versions
 from hearth.measure.placement import PlacementCopy
 from hearth.measure.probes import survey
 from hearth.measure.probes.base import Roots
-from hearth.measure.record import RecordWriter, new_directory
+from hearth.measure.record import RecordWriter, claimed
 from hearth.measure.sampler import ROWS_LOST
 from hearth.measure.shapes import Bandwidth, Launched, Probe, State
 from hearth.measure.users_event_log import UsersEventLog
@@ -78,9 +78,8 @@ def profile(
     master = _checked(submission, line)
     check_locale(places.state_home(), os.environ)
     name = application_name(line, submission.settings)
-    directory = new_directory(places.state_home(), name, record)
-    gc_log = local_log_name(directory.name, "%p")
-    with plain_path(directory) as place:
+    with claimed(places.state_home(), name, record) as directory, plain_path(directory) as place:
+        gc_log = local_log_name(directory.name, "%p")
         seen = observed(submission.launch, submission.settings, master, place, gc_log)
         seen = replace(seen, launch=handed_over(seen.launch, line, places.state_home()))
         head = _head(seen, submission, line, arm, debug)

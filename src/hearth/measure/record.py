@@ -6,6 +6,7 @@ everything between is appended line by line. So a record is readable at any mome
 it.
 """
 
+import contextlib
 import errno
 import json
 import os
@@ -13,7 +14,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -90,9 +91,9 @@ class RecordWriter:
 
     @classmethod
     def create(cls, directory: Path, application: str, launched: Launched) -> "RecordWriter":
-        """Makes the directory (see `new_directory`) and its `record.json`; this process owns it.
+        """Begins the record in its directory (see `new_directory`); this process owns it.
 
-        Raises UserError where it cannot be written.
+        Raises UserError where it cannot be written, or another process has begun it.
         """
         now, monotonic_ns = time.time_ns(), time.monotonic_ns()
         started = datetime.fromtimestamp(now / 1e9, UTC)
@@ -107,15 +108,15 @@ class RecordWriter:
         )
         try:
             private_directory(directory.parent)
-            directory.mkdir(mode=0o700)
+            private_directory(directory)
             for folder in ("eventlog", "gc", "samples"):
                 (directory / folder).mkdir(mode=0o700)
             write_document(directory / "record.json", to_json(head))
             _reserve(directory / _RESERVE)
+        except FileExistsError as error:
+            raise _there_already(directory) from error
         except OSError as error:
-            raise UserError(
-                f"the record cannot be written to '{directory}': {error.strerror}; {_MAKE_ROOM}"
-            ) from error
+            raise _unwritable(directory, error) from error
         return cls(directory, head)
 
     @classmethod
@@ -194,20 +195,72 @@ def records_home(state_home: Path) -> Path:
 
 
 def new_directory(state_home: Path, application: str, name: str | None = None) -> Path:
-    """The path of a new record: `records/20261121-134500-word-count-3fa9`, in UTC; not yet made.
+    """The directory of a new record: `records/20261121-134500-word-count-3fa9`, in UTC.
 
-    name: of the record, where one is chosen; raises UserError for what is no name, or not new.
+    It is made here, empty, so that no other process takes the same name. name: of the record, where
+    one is chosen; raises UserError for what is no name, or has a record.
     """
     if name is not None and not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,80}", name):
         raise UserError(f"--record: '{name}' is not an id: use small letters, digits and hyphens")
-    directory = records_home(state_home) / (name or new_name(application))
-    if os.path.lexists(directory):
-        raise UserError(f"--record: '{name}' is there already: give a new id, or leave it out")
+    home = records_home(state_home)
+    try:
+        if name is None:
+            return named_directory(home, application)
+        directory = private_directory(home) / name
+        directory.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(home, error) from error
+    if has_begun(directory):
+        raise _there_already(directory)
     return directory
 
 
+def named_directory(home: Path, application: str) -> Path:
+    """A new directory whose name sorts by time: of a record, a comparison, and so on.
+
+    Whoever makes it has its name: another of the same second gets another one.
+    """
+    private_directory(home)
+    while True:
+        directory = home / new_name(application)
+        with contextlib.suppress(FileExistsError):
+            directory.mkdir(mode=0o700)
+            return directory
+
+
+@contextlib.contextmanager
+def claimed(state_home: Path, application: str, name: str | None = None) -> Iterator[Path]:
+    """`new_directory`, removed again at the end if no record was begun in it."""
+    directory = new_directory(state_home, application, name)
+    try:
+        yield directory
+    finally:
+        with contextlib.suppress(OSError):  # it is not empty
+            directory.rmdir()
+
+
+def has_begun(directory: Path) -> bool:
+    """Whether there is a record, or what is left of one, and not only its name."""
+    try:
+        return any(directory.iterdir())
+    except FileNotFoundError:
+        return False
+    except OSError:  # no directory, or not to be read
+        return True
+
+
+def _there_already(directory: Path) -> UserError:
+    where = f"--record: '{directory.name}' is there already"
+    return UserError(f"{where}: give a new id, or leave it out")
+
+
+def _unwritable(directory: Path, error: OSError) -> UserError:
+    why = error.strerror or str(error)
+    return UserError(f"the record cannot be written to '{directory}': {why}; {_MAKE_ROOM}")
+
+
 def new_name(application: str) -> str:
-    """A name that sorts by time and that no other has: of a record, a comparison, and so on."""
+    """A name that sorts by time; another of the same second may have the same."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{slug(application)}-{os.urandom(2).hex()}"
 
 
@@ -254,7 +307,8 @@ def list_records(state_home: Path) -> tuple[list[Record], list[str]]:
 def _directories(state_home: Path) -> list[Path]:
     home = records_home(state_home)
     found = sorted(home.iterdir()) if home.is_dir() else []
-    return [path for path in found if not path.name.startswith(".")]
+    shown = [path for path in found if not path.name.startswith(".")]
+    return [path for path in shown if has_begun(path)]
 
 
 #: Names the latest record, wherever one stands: never a file of that name.
