@@ -27,7 +27,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests 
 with working_directory(False) as folder:
     (folder / "data").write_text("x")
     Path(sys.argv[1]).write_text(str(folder))
-    run_child(["sh", "-c", "echo $$ > " + sys.argv[1] + ".pid; exec sleep 600"], {}, folder / "log")
+    late = f"sleep 1; mkdir -p {folder}; echo x > {folder}/late; exit"
+    script = f"trap '{late}' TERM; echo $$ > {sys.argv[1]}.pid; while :; do sleep 0.1; done"
+    run_child(["sh", "-c", script], {}, folder / "log")
 """
 
 
@@ -41,8 +43,8 @@ def test_nothing_is_left_however_the_command_ends(tmp_path: Path, number: int) -
     assert (folder / "data").is_file()
     os.kill(parent.pid, number)
     parent.wait(30)
-    eventually("the data are deleted", lambda: not folder.exists(), 20)
     eventually("the child is gone", lambda: start_ticks(child) is None, 20)
+    eventually("the data are deleted, late ones too", lambda: not folder.exists(), 20)
 
 
 def test_equal_rows_have_no_difference() -> None:

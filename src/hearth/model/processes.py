@@ -26,7 +26,7 @@ def is_alive(pid: int, ticks: int, proc: Path = Path("/proc")) -> bool:
     return start_ticks(pid, proc) == ticks
 
 
-def die_with(parent: int) -> Callable[[], None]:
+def die_with(parent: int, by: signal.Signals = signal.SIGTERM) -> Callable[[], None]:
     """For `preexec_fn`: the kernel ends the child when its parent dies (prctl(2), kept over exec).
 
     The C library is loaded here, before the fork.
@@ -34,7 +34,7 @@ def die_with(parent: int) -> Callable[[], None]:
     prctl = ctypes.CDLL(None, use_errno=True).prctl
 
     def ask() -> None:
-        if prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0) != 0 or os.getppid() != parent:
+        if prctl(_PR_SET_PDEATHSIG, by, 0, 0, 0) != 0 or os.getppid() != parent:
             os._exit(1)
 
     return ask

@@ -11,13 +11,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-# Children may still be writing while they die: deletes until nothing is left, for 30 s at most.
+# Where this process says nothing at its end, its children may go on for a while, and make the
+# directory anew: what they make is deleted for 30 s.
 _KEEPER = """
 import shutil, sys, time, os
-sys.stdin.read()
+over = sys.stdin.read() == "over"
 for _ in range(150):
     shutil.rmtree(sys.argv[1], ignore_errors=True)
-    if not os.path.lexists(sys.argv[1]):
+    if over and not os.path.lexists(sys.argv[1]):
         break
     time.sleep(0.2)
 """
@@ -40,4 +41,4 @@ def working_directory(
     try:
         yield path
     finally:
-        keeper.communicate()
+        keeper.communicate(b"over")

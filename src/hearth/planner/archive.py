@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -153,8 +154,7 @@ def name_of(training: Training, content: Path) -> Path:
 def _make(training: Training) -> str:
     """Makes the archive; the reason where it cannot be made, else the empty text.
 
-    On SIGTERM, which a JVM gets when hearth dies, it writes its archive yet: into a directory that
-    goes with hearth.
+    A JVM that is asked to end writes its archive yet: into a directory that goes with hearth.
     """
     from hearth.model.temporary import working_directory
 
@@ -175,7 +175,7 @@ def _made(training: Training, part: Path) -> str:
             capture_output=True,
             timeout=training.limit_s,
             check=False,
-            preexec_fn=die_with(os.getpid()),
+            preexec_fn=die_with(os.getpid(), signal.SIGKILL),
         )
         if done.returncode or not part.is_file():
             said = done.stderr.decode(errors="replace").strip().splitlines()
