@@ -47,6 +47,7 @@ def test_records_plans_choices_comparisons_and_pages_are_private_under_any_umask
     writer = RecordWriter.create(new_directory(state, "app"), "app", Launched())
     writer.append("samples/process.jsonl", {"pid": 1})
     writer.warn("what", "remedy")
+    (writer.directory / "eventlog" / "app").write_text("as Spark writes it")
     writer.finish("finished", 0, 1.0)
     write_plan({"mode": "native"}, state)
     keep_choice(state, split_line(["job.py"]), {"arm": "bound"})

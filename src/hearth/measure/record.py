@@ -23,7 +23,12 @@ from hearth.measure.shapes import Clock, End, Head, Launched, Machine, Owner, St
 from hearth.model.documents import load_measured, load_typed, read_typed, reason, to_json
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent, Measured
-from hearth.model.private import open_private, private_directory, write_private
+from hearth.model.private import (
+    close_to_others,
+    open_private,
+    private_directory,
+    write_private,
+)
 from hearth.model.processes import is_alive, start_ticks
 
 MACHINE = "machine.json"
@@ -173,6 +178,7 @@ class RecordWriter:
         )
         try:
             write_document(self.directory / "end.json", to_json(end))
+            close_to_others(self.directory)
         except OSError as error:
             self.lose(error)
 

@@ -43,6 +43,14 @@ def private_directory(path: Path) -> Path:
     return path
 
 
+def close_to_others(directory: Path) -> None:
+    """Makes all below a private directory private too: Spark and the JVM choose their own modes."""
+    for path in directory.rglob("*"):
+        seen = path.lstat()
+        if seen.st_mode & 0o077 and not stat.S_ISLNK(seen.st_mode):
+            path.chmod(_DIRECTORY if stat.S_ISDIR(seen.st_mode) else _FILE)
+
+
 def ours(file: Path) -> bool:
     """Whether the file exists and only this user or root can have written or replaced it."""
     try:
