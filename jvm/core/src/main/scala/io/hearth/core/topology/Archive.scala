@@ -1,6 +1,6 @@
 package io.hearth.core.topology
 
-import java.io.{BufferedInputStream, BufferedOutputStream, IOException, InputStream}
+import java.io.{BufferedInputStream, BufferedOutputStream, EOFException, IOException, InputStream}
 import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
 import java.nio.file.{Files, Path}
 import java.util.zip.GZIPOutputStream
@@ -39,6 +39,7 @@ private[topology] object Archive {
       )
     catch {
       case damage: Damage => refuse(source, damage.getMessage)
+      case _: EOFException => refuse(source, EndMissing)
       // The library may throw other exceptions for damaged archives than the documented two.
       case e @ (_: IOException | _: RuntimeException) => refuse(source, reasonOf(e))
     }
@@ -52,6 +53,8 @@ private[topology] object Archive {
     val said = Option(e.getMessage).flatMap(_.linesIterator.map(_.trim).find(_.nonEmpty))
     said.getOrElse(s"it is damaged (${e.getClass.getSimpleName})")
   }
+
+  private[topology] val EndMissing = "its end is missing"
 
   private val Compressions = Set(
     CompressorStreamFactory.GZIP,
@@ -133,7 +136,7 @@ final private class ArchiveReader(in: Metered, limits: Archive.Limits) {
     }
     loop(0)
     // The library takes a truncated file for the end of the archive.
-    if (in.zeros < BlockBytes) throw new Damage("its end is missing")
+    if (in.zeros < BlockBytes) throw new Damage(Archive.EndMissing)
     in.drain() // so that the checksum of the compression is seen
     tree.result
   }

@@ -111,7 +111,8 @@ class HostileCaptureTest extends AnyFunSuite {
     val second = plain.indexOfSlice("m/sys".getBytes, 600)
     assert(reason(plain.updated(second, '?'.toByte)).startsWith("the header of '?/sys"))
     val gz = compressed("gz")(_.write(plain))
-    assert(reason(gz.take(gz.length / 2)).nonEmpty && reason(gz.take(5)).nonEmpty)
+    for (length <- Seq(5, gz.length / 2, gz.length - 4))
+      assert(reason(gz.take(length)) == "its end is missing")
     val lz4 = compressed("lz4-framed")(_.write(plain))
     assert(reason(lz4) == "it is compressed with lz4-framed, which hearth cannot read")
   }
