@@ -57,12 +57,14 @@ def java_of(folder: Path) -> list[int]:
     return found
 
 
-def wait_until(holds: Callable[[], bool], what: str, limit_s: float = 90) -> None:
+def wait_until(
+    holds: Callable[[], bool], what: str, limit_s: float = 90, look_s: float = 0.05
+) -> None:
     """Waits for a condition; fails, naming it, after the limit."""
     end = time.monotonic() + limit_s
     while not holds():
         assert time.monotonic() < end, f"not within {limit_s} s: {what}"
-        time.sleep(0.05)
+        time.sleep(look_s)
 
 
 def test_a_word_count_makes_its_data_once_and_equals_duckdbs(
@@ -219,11 +221,18 @@ def test_parameters_are_told_from_options_in_either_form() -> None:
 
 
 def started(
-    home: Path, tmp_path: Path, *words: str, errors: int = subprocess.PIPE
+    home: Path,
+    tmp_path: Path,
+    *words: str,
+    errors: int = subprocess.PIPE,
+    on: tuple[str, ...] = (),
 ) -> subprocess.Popen[bytes]:
-    """The command in the background, with the data home given, in its own session."""
+    """The command in the background, with the data home given, in its own session.
+
+    on: a command that becomes it.
+    """
     environment = {**os.environ, "HEARTH_DATA": str(home), "HEARTH_STATE": str(tmp_path / "state")}
-    command = [sys.executable, str(Path(sys.executable).with_name("hearth")), *words]
+    command = [*on, sys.executable, str(Path(sys.executable).with_name("hearth")), *words]
     return subprocess.Popen(
         command,
         env=environment,
@@ -239,18 +248,17 @@ def test_ended_while_it_makes_data_it_leaves_nothing_that_a_later_run_trusts(
     with_data: Command, tmp_path: Path, number: int
 ) -> None:
     home = tmp_path / "data"
-    run = started(home, tmp_path, "run", "word-count", "--size", "96m", "--master", "local[2]")
-    folder = home / "text_v1_100663296b_seed-1"
-    wait_until(lambda: any(folder.glob(".part-*.json")), "a part is finished")
+    words = ["run", "word-count", "--size", "40m", "--master", "local[2]"]
+    run = started(home, tmp_path, *words, on=("taskset", "-c", "0"))  # one part after the other
+    folder = home / "text_v1_41943040b_seed-1"
+    wait_until(lambda: any(folder.glob(".part-*.json")), "a part is finished", look_s=0.002)
     os.kill(run.pid, number)
     run.communicate(timeout=60)
     assert run.returncode in (-signal.SIGKILL, 130)
     assert not (folder / "_manifest.json").exists()
     wait_until(lambda: java_of(home) == [], "the generator is gone", 30)
-    again = with_data(
-        "run", "word-count", "--size", "96m", "--master", "local[2]",
-        environment={"HEARTH_DATA": str(home)},
-    )  # fmt: skip
+    assert not list(folder.glob(".*.draft")), "half a part is of no use to anybody"
+    again = with_data(*words, environment={"HEARTH_DATA": str(home)})
     assert again.returncode == 0, again.stderr
     assert "answer: checked" in again.stdout
 

@@ -86,10 +86,14 @@ final class DataFolder(val path: Path) {
 
   /** A part's files, if it is complete. */
   def kept(part: Int): Option[Seq[WrittenFile]] =
-    Some(note(part))
-      .filter(Files.exists(_))
-      .flatMap(file => Try(files(read(file))).toOption)
-      .filter(files => files.nonEmpty && files.forall(stands))
+    Some(note(part)).filter(Files.exists(_)).flatMap(noted)
+
+  private def noted(note: Path): Option[Seq[WrittenFile]] =
+    Try(files(read(note))).toOption.filter(files => files.nonEmpty && files.forall(stands))
+
+  /** Bytes of the parts that are complete, of a data set of any number of parts. */
+  def madeBytes: Long =
+    entries(path).filter(DataFolder.isNote).flatMap(noted).flatten.map(_.bytes).sum
 
   def keep(part: Int, files: Seq[WrittenFile]): Unit = {
     val document = Json.obj()
@@ -179,6 +183,9 @@ object DataFolder {
     val name = file.getFileName.toString
     name.startsWith(".") && name.endsWith(".draft")
   }
+
+  private def isNote(file: Path): Boolean =
+    file.getFileName.toString.matches("\\.part-\\d+\\.json")
 
   private def json(file: WrittenFile): ObjectNode = Json
     .obj()

@@ -22,7 +22,7 @@ final class Generation private (set: DataSet, settings: Settings, folder: DataFo
       if (complete()) s"${folder.path} holds $set already"
       else {
         val layout = Layout.of(set, generator, settings)
-        checkSpace(folder.path, madeBytes(layout))
+        checkSpace(folder.path, folder.madeBytes)
         folder.locked {
           if (complete()) s"${folder.path} holds $set already" else make(layout, session)
         }
@@ -83,10 +83,6 @@ final class Generation private (set: DataSet, settings: Settings, folder: DataFo
   private def failure(trouble: String): String =
     s"${folder.path} could not be written: $trouble; complete parts are kept: the same " +
       "command continues from there"
-
-  /** Bytes of a finished generation. */
-  private def madeBytes(layout: Layout): Long =
-    (0 until layout.parts).flatMap(folder.kept).flatten.map(_.bytes).sum
 
   private def checkSpace(path: Path, made: Long): Unit = {
     val store = Files.getFileStore(

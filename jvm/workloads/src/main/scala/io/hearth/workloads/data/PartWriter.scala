@@ -60,6 +60,7 @@ object PartWriter {
     val path = if (table.folder.isEmpty) name else s"${table.folder}/$name"
     val file = folder.resolve(path)
     val draft = DataFolder.draft(file)
+    draft.toFile.deleteOnExit() // Ctrl-C and SIGTERM too
     try {
       val stream = new SummedStream(new FileOutputStream(draft.toFile))
       val rows =
