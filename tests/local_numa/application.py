@@ -89,6 +89,12 @@ class Site:
         output, _ = process.communicate(timeout=timeout)
         return Outcome(process.returncode, output, self.log)
 
+    def hearth(self, *words: str, timeout: float = 400) -> "Outcome":
+        """Runs the command `hearth`, whose errors go to the same log."""
+        process = self.launch([sys.executable, "-m", "hearth", *words])
+        output, _ = process.communicate(timeout=timeout)
+        return Outcome(process.returncode, output, self.log)
+
     @property
     def log(self) -> str:
         return (self.root / "driver.log").read_text()

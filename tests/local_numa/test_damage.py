@@ -1,12 +1,18 @@
 """The application does not depend on what hearth keeps for itself: a full disk, a damaged cache."""
 
+import fcntl
+import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from application import Outcome, Site
+from application import APPS, Outcome, Site, end_all
 from test_bad_conditions import needs_own_mounts
+
+from hearth.launch.driver_archive import driver_flags
+from hearth.planner.places import hearth_jar, spark_home
 
 # A file system for the state directory, seen by nobody else, gone with its last process.
 MOUNTED = 'mount -t tmpfs -o "$0" none state && "$@"; code=$?; cp -r state kept; exit $code'
@@ -33,25 +39,76 @@ def test_a_state_directory_too_small_for_a_run_still_says_how_the_run_ended(site
     assert ['"finished"' in record for record in records] == [True]
 
 
-def test_a_damaged_archive_is_made_anew_and_a_crash_leaves_its_report(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-):
-    cache = site.root / "cache"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    assert site.run("tiny.py").code == 0
-    (archive,) = (cache / "hearth").glob("executor-*.jsa")
+SMALL = ("--executors", "2", "--cores", "1", "--memory", "600m")
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Path, str]]:
+    """A cache whose archive of the driver was cut off, used by `hearth profile`; its errors."""
+    place = Site(tmp_path_factory.mktemp("damaged"))
+    jar = hearth_jar()
+    flags = driver_flags(spark_home(), str(jar), jar, make=True, debug=True)
+    whole = Path(flags[0].partition("=")[2])
+    cache = place.root / "cache" / "hearth"
+    cache.mkdir(parents=True, mode=0o700)
+    (cache / whole.name).write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(cache.parent))
+        done = place.hearth("profile", "--no-summary", *SMALL, str(APPS / "tiny.py"))
+        assert (done.code, done.report) == (0, {"sum": 140}), done.log[-4000:]
+        yield place, cache, done.log
+    end_all(place)
+
+
+def said_of_archives(log: str) -> list[str]:
+    """hearth's and the JVM's own lines."""
+    said = [line for line in log.splitlines() if "archive" in line.lower()]
+    return [line for line in said if not re.search(r" INFO | WARN LocalNuma", line)]
+
+
+def test_a_driver_whose_archive_was_cut_off_starts_from_one_that_is_made_anew(
+    damaged: tuple[Site, Path, str],
+) -> None:
+    place, cache, log = damaged
+    (archive,) = cache.glob("driver-*.jsa")
+    (record,) = (place.root / "state" / "records").iterdir()
+    head = json.loads((record / "record.json").read_text())
+    assert f"-XX:SharedArchiveFile={archive}" in "\n".join(head["command"])
+    assert ["making class-data archives" in line for line in said_of_archives(log)] == [True]
+
+
+def test_an_application_does_not_wait_where_the_drivers_archive_is_damaged(
+    damaged: tuple[Site, Path, str],
+) -> None:
+    place, cache, before = damaged
+    (archive,) = cache.glob("driver-*.jsa")
+    whole = archive.read_bytes()
+    archive.unlink()
+    archive.write_bytes(whole[:-50000] + bytes([whole[-50000] ^ 1]) + whole[-49999:])
+    with (cache / ".training.lock").open("w") as lock:  # so that it is not made afterwards
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = place.hearth("submit", *SMALL, str(APPS / "tiny.py"))
+    assert (done.code, done.report) == (0, {"sum": 140}), done.log[-4000:]
+    assert len(said_of_archives(done.log.removeprefix(before))) <= 1
+    assert not archive.exists()
+    archive.write_bytes(whole)
+
+
+def test_a_damaged_archive_of_executors_is_made_anew_and_a_crash_leaves_its_report(
+    site: Site, damaged: tuple[Site, Path, str]
+) -> None:
+    _, cache, _ = damaged
+    (archive,) = cache.glob("executor-*.jsa")
     whole = archive.stat().st_size
     archive.chmod(0o600)
     os.truncate(archive, whole // 2)
-    first = site.only_run()
     outcome = site.run("chatty.py", "crash")
     assert (outcome.code, outcome.report) == (5, {"sum": 28}), outcome.log[-4000:]
     (report,) = set(
         re.findall(r"exit 134: .*; its report is (\S+?hs_err_pid\d+\.log)", outcome.log)
     )
-    assert first not in Path(report).parents
     assert "SIGSEGV" in Path(report).read_text()
     # It is gone; another is there unless the executor that was to write it is the crashed one.
-    sizes = [archive.stat().st_size for archive in (cache / "hearth").glob("executor-*.jsa")]
+    sizes = [archive.stat().st_size for archive in cache.glob("executor-*.jsa")]
     assert all(size > whole // 2 for size in sizes)
     assert site.leftovers() == []
