@@ -110,7 +110,8 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 @pytest.mark.spark
 def test_where_hearth_is_installed_the_master_alone_is_enough(spark: Path, tmp_path: Path) -> None:
     installed.install(spark, hearth_jar())
-    words = ["--master", "local-numa[2x1]", "--conf", "spark.hearth.neighbours=ignore", str(SQL)]
+    words = ["--master", "local-numa[2x1]", "--conf", "spark.hearth.neighbours=ignore"]
+    words += ["--conf", "spark.hearth.classDataArchive=false", str(SQL)]
     done = subprocess.run(
         [str(spark / "bin" / "spark-submit"), *words],
         env=environment(tmp_path, SPARK_HOME=str(spark), PYSPARK_PYTHON=sys.executable),
@@ -132,6 +133,7 @@ from hearth.model.errors import UserError
 from pyspark.sql import SparkSession
 
 small = {"spark.hearth.neighbours": "ignore", "spark.ui.enabled": "false"}
+small["spark.hearth.classDataArchive"] = "false"
 spark = hearth.session("mine", master="local-numa[2x1]", conf=small)
 print(type(spark) is SparkSession, spark.range(100).count(), spark.sparkContext.appName)
 print(spark.sparkContext._jsc.sc().getExecutorIds().size())

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.spark
 
 SQL = ROOT / "tests" / "local_numa" / "apps" / "sql.py"
 SMALL = ["--conf", "spark.hearth.neighbours=ignore", "--conf", "spark.ui.enabled=false"]
+SMALL += ["--conf", "spark.hearth.classDataArchive=false"]
 
 
 def call(*words: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
@@ -45,8 +46,7 @@ def test_the_wheel_alone_runs_a_job_on_bound_executors(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--python", bare / "bin" / "python", "install", "--quiet"]
     installed = call(*pip, "--no-index", "--no-deps", wheel)
     assert installed.returncode == 0, installed.stderr
-    words = ["submit", "--executors", "2", "--cores", "1", "--memory", "600m", *SMALL]
-    words += ["--conf", "spark.hearth.classDataArchive=false", str(SQL)]
+    words = ["submit", "--executors", "2", "--cores", "1", "--memory", "600m", *SMALL, str(SQL)]
     python = bare / "bin" / "python"
     environment = surroundings(tmp_path, python)
     done = call(bare / "bin" / "hearth", *words, cwd=tmp_path, env=environment)

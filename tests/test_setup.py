@@ -8,7 +8,10 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from hearth.model.processes import start_ticks
+from hearth.planner import archive
 from numalab import passed
 from support import ROOT, Command
 
@@ -108,38 +111,56 @@ def test_a_cache_whose_name_has_colons_holds_no_archive_and_debug_says_why(
     assert "has a colon, which parts archives" in done.stderr
 
 
-def test_the_archive_is_made_once_and_used(hearth: Command, tmp_path: Path) -> None:
-    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    assert hearth("topology", environment=environment).returncode == 0
-    (archive,) = (tmp_path / "cache" / "hearth").iterdir()
-    made = archive.stat().st_mtime_ns
-    assert archive.suffix == ".jsa"
+@pytest.fixture(scope="module")
+def archived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of caches after a first command."""
+    home = tmp_path_factory.mktemp("archived")
+    command = [str(Path(sys.executable).with_name("hearth")), "topology"]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(home)}
+    subprocess.run(command, env=environment, capture_output=True, timeout=60, check=True)
+    return home
+
+
+def test_the_archive_is_made_once_and_used(hearth: Command, archived: Path) -> None:
+    (kept,) = (archived / "hearth").iterdir()
+    made = kept.stat().st_mtime_ns
+    assert kept.suffix == ".jsa"
     for needed in (b"io/hearth/core/topology/SysTree$", b"io/hearth/core/plan/Planner"):
-        assert needed in archive.read_bytes()  # of both: a live machine read, executors planned
+        assert needed in kept.read_bytes()  # of both: a live machine read, executors planned
+    environment = {"XDG_CACHE_HOME": str(archived)}
     assert hearth("topology", environment=environment).returncode == 0
-    assert archive.stat().st_mtime_ns == made
+    assert kept.stat().st_mtime_ns == made
 
 
 def test_an_archive_that_was_cut_off_or_changed_is_made_anew(
-    hearth: Command, tmp_path: Path
+    hearth: Command, archived: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A JVM that starts from such a one crashes, until somebody deletes it by hand."""
-    cache = tmp_path / "cache" / "hearth"
-    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    assert hearth("topology", environment=environment).returncode == 0
-    (archive,) = cache.iterdir()
-    whole = archive.read_bytes()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    shutil.copytree(archived, tmp_path / "cache")
+    (kept,) = (tmp_path / "cache" / "hearth").iterdir()
+    whole = kept.read_bytes()
+    wanted = archive.Training(*kept.name.partition(".")[0].split("-"), no_command, no_command)
+    assert archive.existing(wanted) == kept
     middle = len(whole) // 2
     damages = [whole[:end] for end in (0, middle, len(whole) - 1)]
     damages += [whole[:middle] + b"\xff" * 4096 + whole[middle + 4096 :]]
     for damaged in damages:
-        archive.chmod(0o600)
-        archive.write_bytes(damaged)
-        done = hearth("topology", environment=environment)
-        assert (done.returncode, done.stderr) == (0, "")
-        (archive,) = cache.iterdir()
-        assert archive.stat().st_size > middle + 1
-        assert archive.read_bytes() != damaged
+        kept.unlink(missing_ok=True)
+        kept.write_bytes(damaged)
+        kept.chmod(0o600)
+        assert archive.existing(wanted) is None
+        assert not kept.exists()
+    kept.write_bytes(damages[-1])
+    done = hearth("topology", environment={"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    assert (done.returncode, done.stderr) == (0, "")
+    (anew,) = kept.parent.iterdir()
+    assert anew.stat().st_size > middle + 1
+    assert anew.read_bytes() != damages[-1]
+
+
+def no_command(*_: object) -> list[str]:
+    raise AssertionError("nothing is to run")
 
 
 def test_the_part_of_a_killed_writer_is_never_an_archive(hearth: Command, tmp_path: Path) -> None:

@@ -31,9 +31,22 @@ tests_jdk() {
     printf 'test: on the JDK %s\n' "${JAVA_HOME:-of PATH}"
 }
 
+# Made once, before tests that would each make them meanwhile.
+archives() {
+    printf 'test: class-data archives for Spark\n'
+    .venv/bin/python - <<'END'
+from hearth.launch.driver_archive import driver_flags
+from hearth.planner import places
+
+jar = places.hearth_jar()
+driver_flags(places.spark_home(), str(jar), jar, make=True, debug=True)
+END
+}
+
 python_tests() {
     printf 'test: the Python side\n'
     tests_jdk
+    [ "$tier" = check ] || archives
     .venv/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder "$@"
 }
 
