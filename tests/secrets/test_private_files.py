@@ -59,6 +59,18 @@ def test_records_plans_choices_comparisons_and_pages_are_private_under_any_umask
     assert umask in (0, 0o022)
 
 
+def test_a_file_of_the_users_that_a_record_links_keeps_its_mode(tmp_path: Path) -> None:
+    writer = RecordWriter.create(new_directory(tmp_path, "app"), "app", Launched())
+    for name in ("soft", "hard"):
+        (tmp_path / name).write_text("the user's own event log")
+        (tmp_path / name).chmod(0o644)
+    (writer.directory / "eventlog" / "soft").symlink_to(tmp_path / "soft")
+    (writer.directory / "eventlog" / "hard").hardlink_to(tmp_path / "hard")
+    writer.finish("finished", 0, 1.0)
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("soft", "hard")]
+    assert modes == [0o644, 0o644]
+
+
 def test_directories_that_an_earlier_hearth_left_open_are_closed(tmp_path: Path) -> None:
     records = tmp_path / "records"
     (records / "old").mkdir(parents=True)

@@ -44,11 +44,16 @@ def private_directory(path: Path) -> Path:
 
 
 def close_to_others(directory: Path) -> None:
-    """Makes all below a private directory private too: Spark and the JVM choose their own modes."""
+    """Makes all below a private directory private too: Spark and the JVM choose their own modes.
+
+    Not what is a link to a file of the user's, also a hard one.
+    """
     for path in directory.rglob("*"):
         seen = path.lstat()
-        if seen.st_mode & 0o077 and not stat.S_ISLNK(seen.st_mode):
-            path.chmod(_DIRECTORY if stat.S_ISDIR(seen.st_mode) else _FILE)
+        if stat.S_ISDIR(seen.st_mode):
+            path.chmod(_DIRECTORY)
+        elif stat.S_ISREG(seen.st_mode) and seen.st_nlink == 1:
+            path.chmod(_FILE)
 
 
 def ours(file: Path) -> bool:
