@@ -85,6 +85,7 @@ all)
     python_tests
     ;;
 check)
+    export HEARTH_FUZZ="${HEARTH_FUZZ:-8}" # `all` tries 25 damages of each file
     jvm
     python_linters
     python_tests -m unit

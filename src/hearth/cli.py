@@ -35,6 +35,7 @@ _SURROUNDINGS = frozenset(
 _EXTRAS = {
     "numpy": "report", "scipy": "report", "lz4": "report", "zstandard": "report",
     "pyarrow": "export", "duckdb": "workloads", "sklearn": "workloads", "networkx": "workloads",
+    "shtab": "completion",
 }  # fmt: skip
 
 

@@ -329,7 +329,7 @@ def test_it_is_listed_and_reported_again_as_at_its_end(tmp_path: Path) -> None:
 def test_an_interval_holds_the_gain_as_often_as_it_says(tmp_path: Path) -> None:
     """Imagined applications, each tuned once; the true gain of what is recommended is known."""
     draw, held = np.random.default_rng(5), []
-    for number in range(16):
+    for number in range(12):
         best = (2 ** int(draw.integers(0, 5)), 2 ** int(draw.integers(1, 5)))
         times = shape(best, own=float(draw.uniform(1.3, 2)))
         subject = Quick(times, noise=0.05, seed=number)
@@ -339,7 +339,7 @@ def test_an_interval_holds_the_gain_as_often_as_it_says(tmp_path: Path) -> None:
             name = document["best"]["configuration"]["shown"]
             true = 1 - times(name) / times("local[*]")
             held.append(saving["low"] <= true <= saving["high"])
-    assert len(held) >= 12
+    assert len(held) >= 9
     assert np.mean(held) >= 0.85
 
 

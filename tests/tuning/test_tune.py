@@ -176,7 +176,7 @@ def test_on_the_published_tables_it_needs_as_few_runs_as_promised(
     settings = Settings(drop, 0.0, 8)
     scores = []
     for table in tables:
-        for seed in range(8 if drop else 1):
+        for seed in range(4 if drop else 1):
             shown = shown_rows(table, drop, seed)
             related = related_to(table, tables) if known else []
             own = tuner(related, POWER8, settings, RANGES, shown)

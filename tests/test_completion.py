@@ -1,0 +1,73 @@
+"""hearth completion: the script of each shell, and what a real bash makes of a Tab."""
+
+import contextlib
+import os
+import pty
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hearth.cli import command_names
+from hearth.commands.completion import SHELLS
+from support import Command, require
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_script_of_each_shell_names_every_command_and_option(
+    hearth: Command, shell: str
+) -> None:
+    done = hearth("completion", shell)
+    assert (done.returncode, done.stderr) == (0, "")
+    for word in [*command_names(), "workload", "when-full", "until-certain"]:
+        assert word in done.stdout
+
+
+def typed(folder: Path, script: str, keys: str) -> str:
+    """What an interactive bash shows; there hearth is a function that prints its words."""
+    (folder / "script").write_text(script)
+    (folder / "start").write_text(
+        f"PS1='> '; source {folder / 'script'}; hearth() {{ printf '<%s>' \"$@\"; echo; }}\n"
+    )
+    mine, terminal = pty.openpty()
+    command = ["bash", "--noprofile", "--rcfile", str(folder / "start"), "-i"]
+    environment = {**os.environ, "TERM": "dumb", "INPUTRC": "/dev/null"}
+    shell = subprocess.Popen(
+        command, stdin=terminal, stdout=terminal, stderr=terminal, cwd=folder, env=environment,
+        start_new_session=True,
+    )  # fmt: skip
+    os.close(terminal)
+    os.write(mine, f"{keys}\nexit\n".encode())
+    shown = b""
+    with contextlib.suppress(OSError), os.fdopen(mine, "rb", buffering=0) as screen:
+        while some := screen.read(4096):  # an error tells that the other side is closed
+            shown += some
+    shell.wait(20)
+    return shown.decode(errors="replace")
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ("hearth topo\t--mach\tbig\t", "<topology><--machine><big box.tar.gz>"),
+        ("hearth plan --workl\tsq\t", "<plan><--workload><sql>"),
+        ("hearth submit --when-f\tref\tbig\t", "<submit><--when-full><refuse><big box.tar.gz>"),
+        ("hearth runs exp\t", "<runs><export>"),
+        ("hearth plan nothing-like-this\t", "<plan><nothing-like-this>"),
+    ],
+)
+def test_a_tab_in_a_real_bash_completes_commands_options_values_and_files(
+    hearth: Command, tmp_path: Path, keys: str, words: str
+) -> None:
+    if subprocess.run(["bash", "-c", "complete"], check=False).returncode:
+        require("bash", "bash has no programmable completion here")
+    (tmp_path / "big box.tar.gz").touch()
+    shown = typed(tmp_path, hearth("completion", "bash").stdout, keys)
+    assert words in shown, shown
+
+
+def test_without_shtab_the_extra_that_brings_it_is_named(hearth: Command, tmp_path: Path) -> None:
+    (tmp_path / "shtab.py").write_text("raise ModuleNotFoundError('no shtab', name='shtab')")
+    done = hearth("completion", "bash", environment={"PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 2
+    assert done.stderr == "hearth: shtab is not installed: pip install 'hearth[completion]'\n"
