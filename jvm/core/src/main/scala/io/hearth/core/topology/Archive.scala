@@ -39,7 +39,6 @@ private[topology] object Archive {
       )
     catch {
       case damage: Damage => refuse(source, damage.getMessage)
-      case _: EOFException => refuse(source, EndMissing)
       // The library may throw other exceptions for damaged archives than the documented two.
       case e @ (_: IOException | _: RuntimeException) => refuse(source, reasonOf(e))
     }
@@ -50,11 +49,17 @@ private[topology] object Archive {
   )
 
   private def reasonOf(e: Throwable): String = {
+    val causes = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(MostCauses)
+    if (causes.exists(_.isInstanceOf[EOFException])) EndMissing else messageOf(e)
+  }
+
+  private def messageOf(e: Throwable): String = {
     val said = Option(e.getMessage).flatMap(_.linesIterator.map(_.trim).find(_.nonEmpty))
     said.getOrElse(s"it is damaged (${e.getClass.getSimpleName})")
   }
 
   private[topology] val EndMissing = "its end is missing"
+  private val MostCauses = 10
 
   private val Compressions = Set(
     CompressorStreamFactory.GZIP,
