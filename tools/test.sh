@@ -38,8 +38,8 @@ archives() {
 from hearth.launch.driver_archive import driver_flags
 from hearth.planner import places
 
-jar = places.hearth_jar()
-driver_flags(places.spark_home(), str(jar), jar, make=True, debug=True)
+for jar in (places.hearth_jar(), None):
+    driver_flags(places.spark_home(), jar, make=True, debug=True)
 END
 }
 
@@ -79,13 +79,14 @@ fetch_spark() {
 
 case $tier in
 all)
-    export HEARTH_PROPERTIES="${HEARTH_PROPERTIES:-300}" # `check` takes a third of that
+    export HEARTH_PROPERTIES="${HEARTH_PROPERTIES:-300}" # `check` takes a tenth of that
     jvm
     python_linters
     python_tests
     ;;
 check)
-    export HEARTH_FUZZ="${HEARTH_FUZZ:-8}" # `all` tries 25 damages of each file
+    export HEARTH_FUZZ="${HEARTH_FUZZ:-8}" # `all` tries 25 damages of each file,
+    export HEARTH_PROPERTIES="${HEARTH_PROPERTIES:-30}" # and 300 of each kind of machine
     jvm
     python_linters
     python_tests -m unit

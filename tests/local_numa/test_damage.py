@@ -1,6 +1,5 @@
 """The application does not depend on what hearth keeps for itself: a full disk, a damaged cache."""
 
-import fcntl
 import json
 import os
 import re
@@ -46,8 +45,7 @@ SMALL = ("--executors", "2", "--cores", "1", "--memory", "600m")
 def damaged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Path, str]]:
     """A cache whose archive of the driver was cut off, used by `hearth profile`; its errors."""
     place = Site(tmp_path_factory.mktemp("damaged"))
-    jar = hearth_jar()
-    flags = driver_flags(spark_home(), str(jar), jar, make=True, debug=True)
+    flags = driver_flags(spark_home(), hearth_jar(), make=True, debug=True)
     whole = Path(flags[0].partition("=")[2])
     cache = place.root / "cache" / "hearth"
     cache.mkdir(parents=True, mode=0o700)
@@ -75,23 +73,6 @@ def test_a_driver_whose_archive_was_cut_off_starts_from_one_that_is_made_anew(
     head = json.loads((record / "record.json").read_text())
     assert f"-XX:SharedArchiveFile={archive}" in "\n".join(head["command"])
     assert ["making class-data archives" in line for line in said_of_archives(log)] == [True]
-
-
-def test_an_application_does_not_wait_where_the_drivers_archive_is_damaged(
-    damaged: tuple[Site, Path, str],
-) -> None:
-    place, cache, before = damaged
-    (archive,) = cache.glob("driver-*.jsa")
-    whole = archive.read_bytes()
-    archive.unlink()
-    archive.write_bytes(whole[:-50000] + bytes([whole[-50000] ^ 1]) + whole[-49999:])
-    with (cache / ".training.lock").open("w") as lock:  # so that it is not made afterwards
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        done = place.hearth("submit", *SMALL, str(APPS / "tiny.py"))
-    assert (done.code, done.report) == (0, {"sum": 140}), done.log[-4000:]
-    assert len(said_of_archives(done.log.removeprefix(before))) <= 1
-    assert not archive.exists()
-    archive.write_bytes(whole)
 
 
 def test_a_damaged_archive_of_executors_is_made_anew_and_a_crash_leaves_its_report(
