@@ -13,6 +13,8 @@ from test_bad_conditions import needs_own_mounts
 from hearth.launch.driver_archive import driver_flags
 from hearth.planner.places import hearth_jar, spark_home
 
+pytestmark = pytest.mark.spark
+
 # A file system for the state directory, seen by nobody else, gone with its last process.
 MOUNTED = 'mount -t tmpfs -o "$0" none state && "$@"; code=$?; cp -r state kept; exit $code'
 
