@@ -2,6 +2,9 @@
 
 import csv
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.export import export
 from hearth.model.errors import UserError
 from hearth.model.measured import known
-from support import ROOT
+from support import ROOT, eventually
 
 LOG = ROOT / "fixtures" / "eventlogs" / "skew.jsonl"
 
@@ -49,6 +52,32 @@ def read(file: Path) -> list[dict[str, object]]:
     import pyarrow.parquet
 
     return pyarrow.parquet.read_table(file).to_pylist()
+
+
+_SLOW = """
+import sys, time
+from pathlib import Path
+from hearth.analysis import export
+def rows(_):
+    yield {"task": 1}
+    yield {"task": 2}
+    time.sleep(60)
+export.BATCH_ROWS, export._task_rows = 1, rows
+from hearth.analysis.analysis import analyse_event_log
+export.export(analyse_event_log(Path(sys.argv[1])), None, Path(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_an_export_that_is_ended_leaves_no_part_of_a_table(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    out = tmp_path / "out"
+    words = ["env", "--default-signal=INT", sys.executable, "-c", _SLOW, str(LOG), str(out)]
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
+        eventually("a part of a table", lambda: [*out.glob("**/tasks.parquet")], 30)
+        process.send_signal(number)
+    eventually("nothing is left", lambda: not [*out.iterdir()], 20)
 
 
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:

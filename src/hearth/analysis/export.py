@@ -12,6 +12,7 @@ from hearth.model.documents import to_json
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent, Measured
 from hearth.model.private import private_directory
+from hearth.model.temporary import working_directory
 
 FORMATS = ("parquet", "csv")
 #: Rows that are turned into columns and written at a time.
@@ -37,8 +38,9 @@ def export(
     }
     for file in sorted(record.glob("samples/*.jsonl")) if record else ():
         tables[f"samples-{file.stem}"] = iter(SampleFile(file))
-    written = [_write(target / f"{name}.{form}", rows, form) for name, rows in tables.items()]
-    return [file for file in written if file is not None]
+    with working_directory(False, ".export-", target) as scratch:
+        parts = [_write(scratch / f"{name}.{form}", rows, form) for name, rows in tables.items()]
+        return [part.replace(target / part.name) for part in parts if part is not None]
 
 
 def _rows(group: Measured[Sequence[Stage | Executor]]) -> Iterator[dict[str, Any]]:
@@ -67,29 +69,24 @@ def flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return columns
 
 
-def _write(file: Path, rows: Iterator[dict[str, Any]], form: str) -> Path | None:
+def _write(part: Path, rows: Iterator[dict[str, Any]], form: str) -> Path | None:
     """Two passes would need the rows twice, so the first batch sets the columns; a column that
     only appears later is kept in `more`, as JSON text."""
     arrow = _pyarrow()
     writer: Any = None
     names: list[str] | None = None
-    part = file.with_name(f".{file.name}.part")
     try:
         while batch := _batch(rows):
             if names is None:
                 names = list(dict.fromkeys(name for row in batch for name in row))
                 schema = _schema(arrow, batch, names)
-                part.unlink(missing_ok=True)  # of an export that was cut short
                 part.touch(0o600, exist_ok=False)
                 writer = _writer(part, schema, form)
             writer.write_table(arrow.Table.from_pylist(_fitted(batch, schema), schema=schema))
     finally:
         if writer is not None:
             writer.close()
-    if writer is None:
-        return None
-    part.replace(file)
-    return file
+    return None if writer is None else part
 
 
 def _batch(rows: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
