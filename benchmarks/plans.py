@@ -52,6 +52,8 @@ LIMIT_S = 120
 #: What is compared: (arm, baseline).
 QUESTIONS = (
     ("submit", "defaults"),
+    ("submit", "tuned"),
+    ("tuned", "defaults"),
     ("informed", "tuned"),
     ("unbound", "standalone"),
     ("bound", "standalone"),
