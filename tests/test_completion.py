@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli import command_names
+from hearth.commands import command_names
 from hearth.commands.completion import SHELLS
 from support import Command, require
 

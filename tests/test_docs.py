@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli import command_names, command_parser
+from hearth.cli import command_parser
+from hearth.commands import command_names
 from hearth.launch.arguments import split_line
 from support import ROOT, Command
 

@@ -7,7 +7,6 @@ needed, so that starting is quick.
 import errno
 import importlib
 import os
-import pkgutil
 import signal
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -17,6 +16,7 @@ from types import ModuleType
 from typing import NoReturn
 
 import hearth
+from hearth.commands import command_names
 from hearth.model.errors import UserError
 from hearth.model.terminal import escaping_output
 
@@ -121,12 +121,6 @@ def _surroundings(error: OSError) -> str:
     place = f"'{error.filename}': " if error.filename else ""
     where = "HEARTH_STATE, XDG_CACHE_HOME, HEARTH_DATA and TMPDIR say where hearth writes"
     return f"{place}{error.strerror}: make room, or choose another place ({where})"
-
-
-def command_names() -> list[str]:
-    """The subcommands, which are the modules of `hearth.commands`."""
-    package = importlib.import_module("hearth.commands")
-    return sorted(module.name for module in pkgutil.iter_modules(package.__path__))
 
 
 def command_parser(name: str) -> tuple[ModuleType, ArgumentParser]:

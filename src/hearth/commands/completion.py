@@ -13,6 +13,8 @@ examples:
 import importlib
 from argparse import ArgumentParser, Namespace
 
+from hearth.commands import command_names
+
 SHELLS = ("bash", "zsh", "fish")
 #: Metavars of values that are completed as files' or directories' names.
 _FILES = ("FILE", "CAPTURE|SPEC", "TABLE.csv")
@@ -34,8 +36,6 @@ def run(options: Namespace) -> int:
 
 def _whole_parser() -> ArgumentParser:
     """All commands in one parser, for their words alone: no command line is read by it."""
-    from hearth.cli import command_names
-
     parser = ArgumentParser(prog="hearth")
     parser.add_argument("--version", action="store_true", help="print the version")
     commands = parser.add_subparsers(dest="command")
