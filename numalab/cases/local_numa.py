@@ -21,6 +21,7 @@ CONFIGURATION = {
     "spark.executor.memory": "512m",
     "spark.local.dir": "/tmp/spark",
     "spark.python.worker.reuse": "true",
+    "spark.hearth.handOver": "off",  # each in its place, whoever is slower here
     "spark.hearth.classDataArchive": "false",  # made outside already: see archives.py
 }
 

@@ -256,6 +256,7 @@ FILES: dict[str, tuple[bytes, Damage]] = {
     "end.json": (b'{"ended": "2026-11-21", "exit_code": 0, "wall_s": 10.5, "state": "finished"}',
                  of_json),
     "machine.json": ((EXAMPLES / "topology.json").read_bytes(), of_json),
+    "hand-over.json": ((EXAMPLES / "hand-over.json").read_bytes(), of_json),
     "warnings.jsonl": (b'{"t": 1.0, "what": "a", "remedy": "b"}\n' * 3, of_lines),
     "processes.jsonl": (b"".join(json.dumps(row).encode() + b"\n" for row in PROCESSES), of_lines),
     "gc/executor-7.log": ((FIXTURES / "gc" / "g1-17.log").read_bytes(), of_text),
@@ -307,7 +308,10 @@ def test_what_is_no_file_is_named_and_not_waited_for(record: Path, name: str, ki
     (record / name).unlink()
     IN_ITS_PLACE[kind](record / name)
     found, problems = list_records(record.parent.parent)
-    if name == "machine.json":
+    if name == "hand-over.json":
+        warned = [warning.what for warning in gather(record).warnings]
+        assert any("hand-over.json cannot be read" in what for what in warned)
+    elif name == "machine.json":
         assert "machine.json cannot be read" in str(found[0].machine)
     else:
         assert found == []

@@ -46,6 +46,7 @@ class Site:
             "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={self.root / 'tmp'}",
             "spark.ui.enabled": "false",
             "spark.hearth.neighbours": "ignore",
+            "spark.hearth.handOver": "off",  # each in its place, whoever is quicker
             "spark.sql.warehouse.dir": str(self.root / "warehouse"),
         }
 

@@ -80,6 +80,7 @@ def compose(evidence: Evidence) -> Analysis:
         threads=_threads(evidence),
         counters=_counters(evidence),
         metrics=_metrics(evidence),
+        hand_overs=evidence.hand_overs,
     )
     analysis = replace(analysis, findings=findings(analysis))
     redaction = Redaction.of(_settings(evidence))

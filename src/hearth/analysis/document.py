@@ -476,6 +476,26 @@ class Metrics:
 
 
 @dataclass(frozen=True)
+class HandOver:
+    """CPUs of idle places, open to an executor; end_s: None where it is not known."""
+
+    executor: str
+    cpus: str
+    from_places: list[int]
+    start_s: float
+    end_s: float | None
+
+
+@dataclass(frozen=True)
+class HandOvers:
+    """number, cpu_s: of all, in CPUs times seconds of those that have ended; listed: the latest."""
+
+    number: int
+    cpu_s: float
+    listed: list[HandOver]
+
+
+@dataclass(frozen=True)
 class Finding:
     """What stands out; evidence: JSON pointers into the analysis.
 
@@ -510,4 +530,5 @@ class Analysis:
     threads: Measured[ThreadTrace]
     counters: Measured[dict[str, dict[str, Measured[Counted]]]]
     metrics: Measured[Metrics]
+    hand_overs: Measured[HandOvers] = field(default_factory=lambda: Absent("not derived"))
     findings: list[Finding] = field(default_factory=list)

@@ -12,8 +12,10 @@ from typing import TypeVar, overload
 
 from hearth.analysis.bandwidth import Traffic, read_bandwidth
 from hearth.analysis.counts import Counts, read_counts
+from hearth.analysis.document import HandOvers
 from hearth.analysis.eventlog import EventLog, read_event_log
 from hearth.analysis.gclog import GcLog, read_gc_log
+from hearth.analysis.hand_over import read_hand_overs
 from hearth.analysis.locality import (
     ProcessMemory,
     Threads,
@@ -84,6 +86,7 @@ class Evidence:
     scheduler: Measured[Counts] = field(default_factory=lambda: NO_RECORD)
     bandwidth: Measured[dict[str, Traffic]] = field(default_factory=lambda: NO_RECORD)
     gc: Measured[dict[int, GcLog]] = field(default_factory=lambda: NO_RECORD)
+    hand_overs: Measured[HandOvers] = field(default_factory=lambda: NO_RECORD)
     warnings: list[Warned] = field(default_factory=list)
 
     @property
@@ -142,6 +145,7 @@ def gather(directory: Path) -> Evidence:
     evidence.log = _event_log(evidence, directory / "eventlog")
     evidence.processes = _processes(_lines(evidence, directory / "processes.jsonl", ProcessRow))
     evidence.gc = _gc_logs(evidence, directory / "gc")
+    evidence.hand_overs = read_hand_overs(evidence, directory / "hand-over.json")
     _samples(evidence)
     return evidence
 

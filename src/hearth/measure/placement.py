@@ -1,30 +1,35 @@
-"""The placement proof of a `local-numa` run, copied from the cluster manager's run directory."""
+"""What the cluster manager keeps of a `local-numa` run while it lasts, copied to the record."""
 
 from pathlib import Path
 
 from hearth.model.documents import load_document
 from hearth.model.private import write_private
 
+_KEPT = ("placement.json", "hand-over.json")
+
 
 class PlacementCopy:
-    """Keeps the latest proof in the record while the run lasts; there is none on other masters."""
+    """Keeps the latest placement proof, and the hand-overs of CPUs; none on other masters."""
 
     def __init__(self, runs: Path, record: Path) -> None:
         self._runs = runs
-        self._target = record / "placement.json"
+        self._record = record
         self._run: Path | None = None
-        self._copied_ns = 0
+        self._copied_ns: dict[str, int] = {}
 
     def look(self, driver_pid: int) -> None:
-        """Copies the proof if it is newer than the copy."""
+        """Copies what is newer than its copy."""
         self._run = self._run or self._find(driver_pid)
-        source = self._run / "placement.json" if self._run else None
-        if source is None or not source.is_file():
+        if self._run is None:
             return
-        changed_ns = source.stat().st_mtime_ns
-        if changed_ns != self._copied_ns:
-            write_private(self._target, source.read_bytes())
-            self._copied_ns = changed_ns
+        for source in (self._run / name for name in _KEPT):
+            name = source.name
+            if not source.is_file():
+                continue
+            changed_ns = source.stat().st_mtime_ns
+            if changed_ns != self._copied_ns.get(name):
+                write_private(self._record / name, source.read_bytes())
+                self._copied_ns[name] = changed_ns
 
     def _find(self, driver_pid: int) -> Path | None:
         for file in self._runs.glob("*/run.json"):

@@ -7,6 +7,8 @@ from hearth.analysis.document import (
     Analysis,
     Executor,
     Finding,
+    HandOver,
+    HandOvers,
     Memory,
     Metric,
     Metrics,
@@ -40,6 +42,7 @@ def show_profile(analysis: Analysis, screen: Screen) -> list[str]:
     return [
         *_head(analysis, screen),
         *_executors(analysis.executors, screen),
+        *_hand_overs(analysis.hand_overs, screen),
         *_processor(analysis.metrics, screen),
         *_stages(analysis.stages, screen),
         *_findings(analysis.findings, screen),
@@ -90,6 +93,31 @@ def _executor(executor: Executor) -> tuple[str, ...]:
 def _local(memory: Memory) -> str | None:
     share = memory.local_share
     return None if isinstance(share, Absent) else f"{share:.0%}"
+
+
+def _hand_overs(lent: Measured[HandOvers], screen: Screen) -> list[str]:
+    """The longest of them; without any, nothing."""
+    if isinstance(lent, Absent) or not lent.listed:
+        return []
+    longest = max(lent.listed, key=lambda each: (each.end_s or each.start_s) - each.start_s)
+    times = "once" if lent.number == 1 else f"{lent.number} times"
+    which = "" if lent.number == 1 else "the longest was "
+    line = (
+        f"idle CPUs worked for other executors {times}, {show_seconds(lent.cpu_s)} of CPU time; "
+        f"{which}{hand_over_words(longest)}"
+    )
+    return [screen.paragraph(line, "  ", "    ")]
+
+
+def hand_over_words(each: HandOver) -> str:
+    """Which CPUs of whom, for whom, from when to when."""
+    end = "the end" if each.end_s is None else f"{each.end_s:.1f} s"
+    whose = "place" if len(each.from_places) == 1 else "places"
+    places = ", ".join(map(str, each.from_places))
+    return (
+        f"CPUs {brief_ids(each.cpus, 24)} of {whose} {places} for executor {each.executor} "
+        f"from {each.start_s:.1f} s to {end}"
+    )
 
 
 #: Of the top-down method, level 1; then what Awan's formulas say of cycles.

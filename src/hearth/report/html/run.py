@@ -10,6 +10,7 @@ from hearth.analysis.document import (
     Counted,
     Executor,
     Finding,
+    HandOvers,
     Machine,
     Node,
     Stage,
@@ -88,6 +89,7 @@ def run_view(run: Analysis, number: int, executors: list[str]) -> View:
         "findings": [_finding(finding) for finding in run.findings],
         "machine": _machine(run.machine, run.executors, executors),
         "executors": _executors(run.executors),
+        "hand_overs": _hand_overs(run.hand_overs),
         "axis": axis(run, executors),
         "axis_words": f"Shown: {seconds(0)} to {seconds(record.wall_s)}",
         "axis_label": _axis_label(run),
@@ -101,6 +103,28 @@ def run_view(run: Analysis, number: int, executors: list[str]) -> View:
         "warnings": [_warning(warning) for warning in run.warnings],
         "measured": _measured(run.probes),
     }
+
+
+#: Of the hand-overs that the page lists, the latest.
+_HAND_OVERS = 50
+
+
+def _hand_overs(lent: Measured[HandOvers]) -> View | None:
+    if isinstance(lent, Absent) or not lent.listed:
+        return None
+    times = "once" if lent.number == 1 else f"{lent.number} times"
+    rows = [
+        [
+            each.executor,
+            each.cpus,
+            ", ".join(map(str, each.from_places)),
+            seconds(each.start_s),
+            "-" if each.end_s is None else seconds(each.end_s),
+        ]
+        for each in lent.listed[-_HAND_OVERS:]
+    ]
+    words = f"Idle CPUs worked for other executors {times}, {seconds(lent.cpu_s)} of CPU time"
+    return {"words": words, "rows": rows}
 
 
 def _facts(run: Analysis) -> list[tuple[str, str]]:

@@ -38,6 +38,17 @@ object WhenFull {
   val all: Vector[WhenFull] = Vector(Share, Wait, Refuse)
 }
 
+/** `spark.hearth.handOver`: who may use the CPUs of executors that have nothing to do. */
+sealed abstract class HandOverMode(val name: String)
+
+object HandOverMode {
+  case object Off extends HandOverMode("off")
+
+  /** Those executors of the same application that still work. */
+  case object Tail extends HandOverMode("tail")
+  val all: Vector[HandOverMode] = Vector(Off, Tail)
+}
+
 /** How far a run has come, in its record. */
 sealed abstract class RunState(val name: String)
 

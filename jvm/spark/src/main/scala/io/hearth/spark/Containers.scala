@@ -13,6 +13,7 @@ import io.hearth.core.launch.{
   PythonFiles,
   Wanted
 }
+import io.hearth.core.topology.IdSet
 
 /**
  * The containers in which an application's executors run, and what they see of this machine's files.
@@ -54,8 +55,14 @@ final class Containers(
       log.info(s"Executors' containers see: ${mounts.map(_.shown).mkString(", ")}")
       wanted.left.distinct.foreach(path => once(path, cannotWrite(path)))
     }
-    Docker.start(inside, Docker.containerName(s"hearth-$appId-$executorId"), mounts)
+    Docker.start(inside, container(executorId), mounts)
   }
+
+  override def allow(executorId: String, cpus: IdSet): Unit =
+    Docker.allow(container(executorId), cpus)
+
+  private def container(executorId: String) =
+    Docker.containerName(s"hearth-$appId-$executorId")
 
   /** Says what to do where a task has failed because its container does not see a file. */
   override def taskFailed(error: String): Unit =

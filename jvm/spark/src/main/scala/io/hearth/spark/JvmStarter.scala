@@ -1,6 +1,7 @@
 package io.hearth.spark
 
 import io.hearth.core.launch.{BoundLauncher, LaunchSpec}
+import io.hearth.core.topology.IdSet
 
 /** Starts the JVMs of executors. */
 trait JvmStarter {
@@ -15,6 +16,13 @@ trait JvmStarter {
    */
   def start(spec: LaunchSpec, executorId: String): Process
 
+  /**
+   * Lets an executor use these CPUs, where something besides the masks of its threads holds it.
+   *
+   * @throws java.io.IOException where that is refused
+   */
+  def allow(executorId: String, cpus: IdSet): Unit
+
   /** Says what to do where the way in which JVMs are started has made a task fail. */
   def taskFailed(error: String): Unit
 }
@@ -22,5 +30,6 @@ trait JvmStarter {
 object Processes extends JvmStarter {
   override def prepare(): Unit = ()
   override def start(spec: LaunchSpec, executorId: String): Process = BoundLauncher.start(spec)
+  override def allow(executorId: String, cpus: IdSet): Unit = ()
   override def taskFailed(error: String): Unit = ()
 }

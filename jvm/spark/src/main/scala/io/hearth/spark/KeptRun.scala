@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicReference
 import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.UserError
-import io.hearth.core.placement.PlacementReport
+import io.hearth.core.placement.{LoanRecord, PlacementReport}
 
 /**
  * The record of a run and its executors' logs. Where the record cannot be kept the logs still need a
@@ -47,6 +47,8 @@ final class KeptRun(
   def update(): Unit = write(RunState.Running)
 
   def placement(report: PlacementReport): Unit = attempt(_.writePlacement(report.toJson))
+
+  def loans(record: LoanRecord): Unit = attempt(_.writeLoans(record.toJson))
 
   /** In the run's directory; where that is full, in the executor's scratch directory. */
   def createLogs(executorId: String): Path = {

@@ -6,6 +6,7 @@ import scala.util.control.NonFatal
 
 import io.hearth.core.launch.Binding
 import io.hearth.core.placement.{Finding, PlacementReport, PlacementVerdict, Subject}
+import io.hearth.core.topology.IdSet
 
 /** What is to be done about the placement of executors now. */
 sealed trait PlacementStep
@@ -73,6 +74,7 @@ final case class PlacementKnowledge(
  * @param clock owns what is known; it ends with the watch
  * @param nanoTime as of `System.nanoTime`
  * @param taken is given each report
+ * @param lent CPUs of other places that an executor may use, or could since a time of `System.nanoTime`
  */
 final class PlacementWatch(
     appId: String,
@@ -80,6 +82,7 @@ final class PlacementWatch(
     intervalNanos: Long,
     kernel: Kernel,
     taken: PlacementReport => Unit,
+    lent: (String, Long) => IdSet,
     clock: ScheduledExecutorService,
     nanoTime: () => Long,
     log: Log
@@ -133,16 +136,24 @@ final class PlacementWatch(
 
   /** In which ways each bound executor deviates, from a look; no entry for one without. */
   private def deviations(members: Vector[Member]): Map[String, Set[String]] = {
+    val start = nanoTime()
     for {
       member <- members if member.bound
       glance <- kernel.glance(member.process.pid)
-      ways = glance.deviations(PlacementWatch.subject(member).planned) if ways.nonEmpty
+      subject = PlacementWatch.subject(member)
+      ways = glance.deviations(subject.planned, lent(member.id, start)) if ways.nonEmpty
     } yield member.id -> ways
   }.toMap
 
   private def take(members: Vector[Member], asTable: Boolean): Unit = if (members.nonEmpty) {
     val start = nanoTime()
-    val report = kernel.placement(appId, members.map(PlacementWatch.subject))
+    val read = kernel.placement(appId, members.map(PlacementWatch.subject))
+    // What is lent or taken back during a reading counts as lent.
+    val report = read.copy(findings =
+      read.findings.map(f =>
+        f.copy(subject = f.subject.copy(lent = lent(f.subject.executorId, start)))
+      )
+    )
     if (asTable) log.info(report.table.mkString("Placement, from the kernel:\n", "\n", ""))
     report.findings.flatMap(known.news).foreach(_.fold(log.warn, log.info))
     known = known.read(report, start, nanoTime())

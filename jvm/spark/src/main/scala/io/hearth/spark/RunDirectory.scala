@@ -7,10 +7,11 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.files.{Homes, OwnFiles}
 import io.hearth.core.json.Json
+import io.hearth.core.placement.LoanRecord
 
 /**
  * What one application leaves behind, `contract/run.schema.json`: `run.json`, `plan.json`,
- * `placement.json` and `executors/ID/{stdout,stderr}`.
+ * `placement.json`, `hand-over.json` and `executors/ID/{stdout,stderr}`.
  */
 final class RunDirectory(val path: Path) {
   def run: Path = path.resolve("run.json")
@@ -41,6 +42,7 @@ final class RunDirectory(val path: Path) {
   def writeRun(document: JsonNode): Unit = write("run.json", document)
   def writePlan(document: JsonNode): Unit = write("plan.json", document)
   def writePlacement(document: JsonNode): Unit = write("placement.json", document)
+  def writeLoans(document: JsonNode): Unit = write(LoanRecord.File, document)
 
   /** A reader sees the old document or the new one, never a part. */
   private def write(name: String, document: JsonNode): Unit =

@@ -18,12 +18,14 @@ class PlacementWatchSuite extends AnyFunSuite {
     var running: Vector[Member] = Vector.empty
     var registered: Set[String] = Set.empty
     var reports: Vector[PlacementReport] = Vector.empty
+    var lent: Map[String, IdSet] = Map.empty
     val watch = new PlacementWatch(
       "app-1",
       () => running,
       TimeUnit.SECONDS.toNanos(intervalSeconds),
       kernel,
       report => reports :+= report,
+      (id, _) => lent.getOrElse(id, IdSet.empty),
       clock,
       () => clock.nanoTime,
       log
@@ -108,6 +110,20 @@ class PlacementWatchSuite extends AnyFunSuite {
     assert(world.verdicts == Vector("0" -> "as planned"))
     world.clock.advance(300)
     assert(world.log.of("info").count(_.contains("planned place")) == 1)
+  }
+
+  test("CPUs on loan are no drift; they are when they have not been given back") {
+    val world = new World
+    val member = world.starts("0", place = 0)
+    world.begin("0")
+    world.lent = Map("0" -> IdSet(2, 3))
+    world.kernel.run(member.process.pid, IdSet(0, 1, 2, 3))
+    world.clock.advance(200)
+    assert(world.verdicts == Vector("0" -> "as planned") && world.log.of("warn").isEmpty)
+    assert(world.reports.last.findings.head.notes.head.startsWith("may use CPUs 2-3, which"))
+    world.lent = Map.empty
+    world.clock.advance(5.5)
+    assert(world.verdicts == Vector("0" -> "drift") && world.log.of("warn").size == 1)
   }
 
   test("an executor that was not bound cannot drift and is not looked at") {

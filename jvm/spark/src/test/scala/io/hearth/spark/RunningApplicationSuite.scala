@@ -14,6 +14,7 @@ import io.hearth.core.{Redaction, UserError}
 import io.hearth.core.affinity.BindingRefused
 import io.hearth.core.json.Json
 import io.hearth.core.launch.{ArchiveUse, LaunchSpec}
+import io.hearth.core.topology.IdSet
 import io.hearth.spark.testing.{FakeKernel, FakeProcess, Heard, Places}
 
 /** An application is opened, its executors are started, it is closed: in a directory, with no process. */
@@ -240,6 +241,7 @@ object World {
     var refuse = false
 
     override def prepare(): Unit = ()
+    override def allow(executorId: String, cpus: IdSet): Unit = ()
     override def taskFailed(error: String): Unit = ()
     override def start(spec: LaunchSpec, executorId: String): Process = {
       if (refuse && spec.binding.nonEmpty)

@@ -45,19 +45,23 @@ object LinuxScheduling {
 
   /** Binds all threads of this process to `cpus`, and so those that they start. @throws BindingRefused */
   def bindProcessToCpus(cpus: IdSet): Unit = {
-    val mask = bitmap(cpus, CpuMaskBytes)
     def bind(done: Set[Int]): Unit = {
       val fresh = threads().filterNot(done)
-      fresh.foreach { tid =>
-        call("sched_setaffinity", s"CPUs $cpus", cpuRemedy) {
-          try libc.sched_setaffinity(tid, new NativeLong(mask.length.toLong), mask)
-          catch { case e: LastErrorException if e.getErrorCode == NoSuchThread => 0 }
-        }
-      }
+      fresh.foreach(bindToCpus(_, cpus))
       // A thread that was being made meanwhile has its maker's mask of before.
       if (fresh.nonEmpty) bind(done ++ fresh)
     }
     bind(Set.empty)
+  }
+
+  /** Binds any thread, unless it has ended. @throws BindingRefused */
+  def bindToCpus(tid: Int, cpus: IdSet): Unit = {
+    val mask = bitmap(cpus, CpuMaskBytes)
+    call("sched_setaffinity", s"CPUs $cpus", cpuRemedy) {
+      try libc.sched_setaffinity(tid, new NativeLong(mask.length.toLong), mask)
+      catch { case e: LastErrorException if e.getErrorCode == NoSuchThread => 0 }
+    }
+    ()
   }
 
   private def threads(): Vector[Int] =

@@ -9,6 +9,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.Using
 
 import io.hearth.core.UserError
+import io.hearth.core.topology.IdSet
 
 /**
  * Starts JVMs in Docker containers whose cpuset holds their CPUs and memory nodes (`docker run
@@ -97,6 +98,16 @@ object Docker {
         importImage()
         run(spec, container, words)
     }
+  }
+
+  /**
+   * Changes the CPUs of a container's cpuset; its memory nodes stay.
+   *
+   * @throws IOException with the engine's message, where it refuses
+   */
+  def allow(container: String, cpus: IdSet): Unit = {
+    val (code, said) = docker(Vector("update", "--cpuset-cpus", cpus.toString, container))
+    if (code != 0) throw new IOException(s"docker update --cpuset-cpus $cpus $container: $said")
   }
 
   private def run(spec: LaunchSpec, container: String, words: Vector[String]): Process = {

@@ -18,9 +18,14 @@ import io.hearth.core.topology.IdSet
  */
 final case class Glance(masks: Map[IdSet, Int], memsAllowed: IdSet) {
 
-  /** How the process deviates from its place; equal as long as nothing changes. */
-  def deviations(expected: Binding): Set[String] = {
-    val (inside, outside) = masks.partition { case (mask, _) => mask.subsetOf(expected.cpus) }
+  /**
+   * How the process deviates from its place; equal as long as nothing changes.
+   *
+   * @param lent CPUs of other places that it may use for a while
+   */
+  def deviations(expected: Binding, lent: IdSet = IdSet.empty): Set[String] = {
+    val open = expected.cpus | lent
+    val (inside, outside) = masks.partition { case (mask, _) => mask.subsetOf(open) }
     val strays = outside.valuesIterator.sum
     val short = PlacementCheck.leftShort(expected.cpus, inside)
     val most = if (strays * 2 > masks.valuesIterator.sum) "most" else "some"

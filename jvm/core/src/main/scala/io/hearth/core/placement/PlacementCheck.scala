@@ -27,22 +27,34 @@ object PlacementCheck {
    */
   val FairShare: Double = 0.5
 
-  /** @return one for each deviation; empty when the executor is as planned */
-  def drift(expected: Binding, actual: ProcessPlacement): Vector[Deviation] =
-    cpuDrift(expected, actual) ++ Vector(
+  /**
+   * @param lent CPUs of other places that it may use for a while
+   * @return one for each deviation; empty when the executor is as planned
+   */
+  def drift(
+      expected: Binding,
+      actual: ProcessPlacement,
+      lent: IdSet = IdSet.empty
+  ): Vector[Deviation] =
+    cpuDrift(expected, actual, lent) ++ Vector(
       nodesDrift(expected, actual.memsAllowed),
       policyDrift(expected, actual),
       memoryDrift(expected, actual)
     ).flatten
 
-  /** Worth knowing, but not drift: threads that the application has pinned inside its place. */
-  def notes(expected: Binding, actual: ProcessPlacement): Vector[String] = {
+  /** Worth knowing, but not drift: threads that the application has pinned inside its place, a loan. */
+  def notes(
+      expected: Binding,
+      actual: ProcessPlacement,
+      lent: IdSet = IdSet.empty
+  ): Vector[String] = {
     val open = usable(expected, actual)
-    val pinned = inside(expected, actual.threads).filterNot(t => open.subsetOf(t.cpus))
+    val pinned = inside(expected, actual.threads, lent).filterNot(t => open.subsetOf(t.cpus))
     Vector(
-      Option.when(pinned.nonEmpty && leftShort(open, masks(expected, actual)).isEmpty)(
+      Option.when(pinned.nonEmpty && leftShort(open, masks(expected, actual, lent)).isEmpty)(
         s"keeps ${count(pinned, actual.threads)} to a part of its CPUs: ${ThreadNames.show(pinned)}"
-      )
+      ),
+      Option.when(lent.nonEmpty)(s"may use CPUs $lent, which other executors leave idle")
     ).flatten
   }
 
@@ -72,11 +84,15 @@ object PlacementCheck {
     IdSet.from(cpus.iterator.filter(share(_) < FairShare * fair))
   }
 
-  private def cpuDrift(expected: Binding, actual: ProcessPlacement): Vector[Deviation] =
+  private def cpuDrift(
+      expected: Binding,
+      actual: ProcessPlacement,
+      lent: IdSet
+  ): Vector[Deviation] =
     Vector(
       offline(expected, actual),
-      elsewhere(expected, actual.threads),
-      givenUp(expected, actual)
+      elsewhere(expected.cpus | lent, actual.threads),
+      givenUp(expected, actual, lent)
     ).flatten
 
   private def offline(expected: Binding, actual: ProcessPlacement): Option[Deviation] = {
@@ -86,23 +102,24 @@ object PlacementCheck {
     )
   }
 
-  private def elsewhere(
-      expected: Binding,
-      threads: Vector[ThreadPlacement]
-  ): Option[Deviation] = {
-    val strays = threads.filterNot(_.cpus.subsetOf(expected.cpus))
+  private def elsewhere(open: IdSet, threads: Vector[ThreadPlacement]): Option[Deviation] = {
+    val strays = threads.filterNot(_.cpus.subsetOf(open))
     Option.when(strays.nonEmpty)(
       Deviation(
         if (strays.size * 2 > threads.size) "most threads elsewhere" else "threads elsewhere",
-        s"has ${count(strays, threads)} that may run outside CPUs ${expected.cpus}: " +
+        s"has ${count(strays, threads)} that may run outside CPUs $open: " +
           ThreadNames.show(strays)
       )
     )
   }
 
-  private def givenUp(expected: Binding, actual: ProcessPlacement): Option[Deviation] = {
-    val short = leftShort(usable(expected, actual), masks(expected, actual))
-    val kept = inside(expected, actual.threads).filterNot(t => short.subsetOf(t.cpus))
+  private def givenUp(
+      expected: Binding,
+      actual: ProcessPlacement,
+      lent: IdSet
+  ): Option[Deviation] = {
+    val short = leftShort(usable(expected, actual), masks(expected, actual, lent))
+    val kept = inside(expected, actual.threads, lent).filterNot(t => short.subsetOf(t.cpus))
     Option.when(short.nonEmpty)(
       Deviation(
         s"CPUs $short",
@@ -115,11 +132,11 @@ object PlacementCheck {
   private def usable(expected: Binding, actual: ProcessPlacement): IdSet =
     actual.cpusOnline.fold(expected.cpus)(expected.cpus & _)
 
-  private def inside(expected: Binding, threads: Vector[ThreadPlacement]) =
-    threads.filter(_.cpus.subsetOf(expected.cpus))
+  private def inside(expected: Binding, threads: Vector[ThreadPlacement], lent: IdSet) =
+    threads.filter(_.cpus.subsetOf(expected.cpus | lent))
 
-  private def masks(expected: Binding, actual: ProcessPlacement): Map[IdSet, Int] =
-    inside(expected, actual.threads).groupMapReduce(_.cpus)(_ => 1)(_ + _)
+  private def masks(expected: Binding, actual: ProcessPlacement, lent: IdSet): Map[IdSet, Int] =
+    inside(expected, actual.threads, lent).groupMapReduce(_.cpus)(_ => 1)(_ + _)
 
   private def count(some: Vector[ThreadPlacement], all: Vector[ThreadPlacement]): String =
     s"${some.size} of ${all.size} threads"

@@ -20,6 +20,7 @@ import io.hearth.core.topology.IdSet
  * @param startTicks field 22 of `/proc/PID/stat`: another process with this id has another value
  * @param planned its place in the plan
  * @param bound whether it was bound when started; one that was not cannot drift
+ * @param lent CPUs of other places that it may use for a while
  */
 final case class Subject(
     executorId: String,
@@ -28,18 +29,21 @@ final case class Subject(
     pid: Long,
     startTicks: Long,
     planned: Binding,
-    bound: Boolean
+    bound: Boolean,
+    lent: IdSet = IdSet.empty
 )
 
 /** @param reading absent when the process is gone; `Left` when the kernel did not let it be read */
 final case class Finding(subject: Subject, reading: Option[Either[String, ProcessPlacement]]) {
 
   def drift: Vector[Deviation] =
-    boundReading.fold(Vector.empty[Deviation])(PlacementCheck.drift(subject.planned, _))
+    boundReading.fold(Vector.empty[Deviation])(
+      PlacementCheck.drift(subject.planned, _, subject.lent)
+    )
 
   /** What is worth knowing but not drift, one sentence each. */
   def notes: Vector[String] =
-    boundReading.fold(Vector.empty[String])(PlacementCheck.notes(subject.planned, _))
+    boundReading.fold(Vector.empty[String])(PlacementCheck.notes(subject.planned, _, subject.lent))
 
   private def boundReading: Option[ProcessPlacement] =
     reading.flatMap(_.toOption).filter(_ => subject.bound)
@@ -111,10 +115,12 @@ object PlacementReport {
       throw new UserError(
         s"$file is not a placement report ($Schema): it is damaged, or a different file"
       )
+    val lent = LoanRecord.openIn(runDirectory)
+    val subjects = document.path("executors").elements.asScala.map(subject).toVector
     take(
       root,
       document.path("app_id").asText,
-      document.path("executors").elements.asScala.map(subject).toVector
+      subjects.map(s => s.copy(lent = lent.getOrElse(s.executorId, IdSet.empty)))
     )
   }
 
@@ -149,6 +155,7 @@ object PlacementReport {
     node.put("pid", s.pid).put("start_ticks", s.startTicks).put("bound", s.bound)
     node.put("planned_cpus", s.planned.cpus.toString)
     node.put("planned_memory_nodes", s.planned.memoryNodes.toString)
+    if (s.lent.nonEmpty) node.put("lent_cpus", s.lent.toString)
     node.put("verdict", finding.verdict.text)
     node.set[ObjectNode]("drift", Json.array(finding.drift)((array, d) => array.add(d.sentence)))
     node.set[ObjectNode]("notes", Json.array(finding.notes)(_.add(_)))

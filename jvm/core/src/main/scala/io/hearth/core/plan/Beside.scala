@@ -181,7 +181,10 @@ final private class Beside(ours: IdSet, occupied: IdSet, others: Others) {
           "and all get slower",
         LeaseSource
       )
-      val loose = plan.copy(driver = plan.driver.copy(cpus = ours, bound = false))
+      val loose = plan.copy(
+        driver = plan.driver.copy(cpus = ours, bound = false),
+        reasons = plan.reasons.filter(_.decision != Reasons.HandOver)
+      )
       Fitted(adding(reason)(loose), Some(holders), unbound = true)
     }
 }

@@ -56,9 +56,12 @@ object HearthKeys {
   val Launcher: OneOf = OneOf(Vector("process", "docker"))
   val Neighbours: OneOf = OneOf(Vector("avoid", "ignore"))
   val WhenFull: OneOf = OneOf(Vector("share", "wait", "refuse"))
+  val HandOver: OneOf = OneOf(Vector("off", "tail"))
   val Workloads: OneOf = OneOf(WorkloadKind.all.map(_.name))
 
   val WhenFullKey = "spark.hearth.lease.whenFull"
+
+  val HandOverKey = "spark.hearth.handOver"
 
   /** The CPUs that `hearth submit` may use, where it starts the driver on a part of them. */
   val AllowedCpus = "spark.hearth.internal.cpus"
@@ -75,6 +78,7 @@ object HearthKeys {
     "spark.hearth.input" -> Size,
     "spark.hearth.neighbours" -> Neighbours,
     WhenFullKey -> WhenFull,
+    HandOverKey -> HandOver,
     "spark.hearth.plan" -> Name("file"),
     "spark.hearth.placement.interval" -> Interval,
     "spark.hearth.affinity" -> Affinity,

@@ -22,7 +22,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
         driverHeap.reason,
         scratch,
         partitions.reason
-      ) ++ locality ++ hosts ++ users
+      ) ++ locality ++ hosts ++ handOver ++ users
 
   private def partition =
     Reason("partition", if (native) "native" else "partitioned", choice.because, choice.source)
@@ -194,6 +194,18 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     )
   }
 
+  /** Shown where the user said nothing; what he set is among his own. */
+  private def handOver: Option[Reason] =
+    Option.unless(native || fixed.conf.contains(HearthKeys.HandOverKey))(
+      Reason(
+        Reasons.HandOver,
+        "tail",
+        "while no task is pending, idle executors' CPUs are opened to executors whose threads wait for CPUs, as " +
+          "native threads in a stage's last tasks do; others keep to their own, and tasks that come get theirs back",
+        "Kyong 2017; hearth"
+      )
+    )
+
   private def users: Vector[Reason] =
     fixed.conf.removed(DerivedSettings.Redaction).toVector.sorted.map { case (key, value) =>
       Reason(key, redaction.setting(key, value), Reasons.FixedByUser, "user")
@@ -203,5 +215,6 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
 }
 
 private[plan] object Reasons {
+  val HandOver = "hand-over"
   val FixedByUser = "fixed by the user"
 }

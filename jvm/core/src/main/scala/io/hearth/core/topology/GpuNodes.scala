@@ -1,7 +1,7 @@
 package io.hearth.core.topology
 
 /**
- * The NUMA node that a GPU hangs on, by the address under which a discovery script of Spark knows it: its
+ * The NUMA node that a GPU is attached to, by the address under which a discovery script of Spark knows it: its
  * PCI address, its UUID, or its number as `nvidia-smi` prints it, which follows the PCI addresses.
  *
  * Sources: Documentation/ABI/testing/sysfs-bus-pci (numa_node); README of the NVIDIA Linux driver, "The

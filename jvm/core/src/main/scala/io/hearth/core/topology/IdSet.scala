@@ -68,7 +68,7 @@ object IdSet {
   }
 
   /**
-   * Parses the kernel's mask format: hexadecimal, in groups of 32 bits parted by commas, the highest
+   * Parses the kernel's mask format: hexadecimal, in groups of 32 bits separated by commas, the highest
    * first (`ffffffff,00000001`).
    */
   def parseMask(text: String): Either[String, IdSet] = {

@@ -5,7 +5,7 @@ import io.hearth.core.{Brief, UserError}
 /**
  * A machine described in one line: `2 packages, 4 nodes of 128 GB, 6 cores x 8 threads`.
  *
- * Clauses in any order, parted by commas, in upper or lower case, singular or plural:
+ * Clauses in any order, separated by commas, in upper or lower case, singular or plural:
  * {{{
  * N packages                      1 where left out; `sockets` is understood too
  * N nodes of SIZE                 NUMA nodes of the whole machine with the memory of each; where left
@@ -15,7 +15,7 @@ import io.hearth.core.{Brief, UserError}
  * distance D                      from every node to every other
  * distance D within package, E across
  * distances D D D / D D D / ...   the whole table, one row for each node
- * NAME on node N                  a network device and the node that it hangs on; the first node is 0
+ * NAME on node N                  a network device and the node that it is attached to; the first node is 0
  * l3 of N cores                   groups of cores within a node that share a last-level cache
  * x86 | POWER | Arm               the architecture; decides how CPUs are numbered
  * }}}

@@ -67,7 +67,7 @@ final case class CacheGroup(level: Int, sizeBytes: Option[Long], cpus: IdSet)
  */
 final case class Core(id: Int, packageId: Int, dieId: Int, cpus: IdSet, kind: Option[String])
 
-/** @param node the NUMA node it hangs on, absent where the kernel says -1 or nothing */
+/** @param node the NUMA node it is attached to, absent where the kernel says -1 or nothing */
 final case class Device(name: String, kind: DeviceKind, node: Option[Int], localCpus: Option[IdSet])
 
 sealed abstract class DeviceKind(val name: String)

@@ -9,7 +9,7 @@ import scala.util.Using
 
 /**
  * Where the files of a machine are: on this one, in a directory, or in an archive. Paths are relative
- * to the root, parted by `/`; what a link names outside of the root is absent.
+ * to the root, separated by `/`; what a link names outside of the root is absent.
  */
 private[topology] trait TreeFiles {
 

@@ -48,6 +48,22 @@ class PlacementSuite extends AnyFunSuite {
     assert(PlacementCheck.drift(planned, right).isEmpty)
   }
 
+  test("CPUs on loan are no drift while they are, and are noted; afterwards they are drift") {
+    val wide = right.copy(threads = right.threads.map(_.copy(cpus = IdSet(4, 5, 6))))
+    val lent = IdSet(6)
+    assert(PlacementCheck.drift(planned, wide, lent).isEmpty)
+    assert(
+      PlacementCheck.notes(planned, wide, lent) ==
+        Vector("may use CPUs 6, which other executors leave idle")
+    )
+    assert(drift(wide).head.startsWith("has 40 of 40 threads that may run outside CPUs 4-5: "))
+    assert(Glance(Map(IdSet(4, 5, 6) -> 9), IdSet(0, 1)).deviations(planned, lent).isEmpty)
+    assert(Glance(Map(IdSet(4, 5, 6) -> 9), IdSet(0, 1)).deviations(planned).nonEmpty)
+    val elsewhere = PlacementCheck.drift(planned, moved(3, 7), lent).map(_.sentence)
+    assert(elsewhere.head.startsWith("has 3 of 40 threads that may run outside CPUs 4-6: "))
+    assert(PlacementCheck.drift(planned, moved(30, 4), lent).nonEmpty, "CPU 5 is abandoned")
+  }
+
   test("a cpuset that holds the planned memory nodes alone binds without a memory policy") {
     val policies = Map("default" -> 9)
     val contained = right.copy(memsAllowed = IdSet(1), policies = policies)

@@ -136,6 +136,17 @@ private[spark] object HearthConfig {
     .checkValue(_ >= 0, "must not be negative")
     .createWithDefaultString("5s")
 
+  val HandOver: ConfigEntry[String] = ConfigBuilder(HearthKeys.HandOverKey)
+    .doc(
+      "Whether CPUs of executors that have nothing to do are opened to others. `tail`: while no task is pending, to " +
+        "those executors of the application whose threads wait for CPUs, as the native threads of a stage's " +
+        "last tasks do; they are taken back as soon as tasks come. `off`: each executor keeps to its own CPUs."
+    )
+    .version("0.1.0")
+    .stringConf
+    .checkValues(spark.HandOverMode.all.map(_.name).toSet)
+    .createWithDefault("tail")
+
   val Affinity: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.affinity")
     .doc(
       "Where communication threads may run, for the plugin `io.hearth.plugin.AffinityPlugin` (docs/affinity.md), as " +
@@ -167,6 +178,7 @@ private[spark] object HearthConfig {
     WhenFull,
     PlanFile,
     PlacementInterval,
+    HandOver,
     Affinity,
     ClassDataArchive,
     RunsDirectory,
@@ -181,6 +193,9 @@ private[spark] object HearthConfig {
 
   def whenFull(conf: SparkConf): spark.WhenFull =
     spark.WhenFull.all.find(_.name == conf.get(WhenFull)).head
+
+  def handOver(conf: SparkConf): spark.HandOverMode =
+    spark.HandOverMode.all.find(_.name == conf.get(HandOver)).head
 
   def launcher(conf: SparkConf): spark.Launcher =
     spark.Launcher.all.find(_.name == conf.get(Launcher)).head

@@ -59,11 +59,13 @@ private[spark] class LocalNumaBackend(
     try pool.start(parts.initialExecutors, supervisor).get()
     catch { case e: ExecutionException => throw e.getCause }
     placement.start(() => getExecutorIds().toSet)
+    parts.lending.foreach(_.start(() => activity()))
     launcher.setState(SparkAppHandle.State.RUNNING)
   }
 
   override def stop(): Unit =
     try {
+      parts.lending.foreach(_.close())
       placement.close()
       super.stop()
     } finally {
@@ -85,6 +87,17 @@ private[spark] class LocalNumaBackend(
   private def awaitStop(): Unit = if (sc.isStopped) {
     stopEnded.await(LocalNumaBackend.graceSeconds(archive = true), TimeUnit.SECONDS)
     ()
+  }
+
+  /** Called when tasks have come, and when one has failed or is to be run twice. */
+  override def reviveOffers(): Unit = {
+    super.reviveOffers()
+    parts.lending.foreach(_.wake())
+  }
+
+  private def activity(): Activity = scheduler.synchronized {
+    val tasks = Option(scheduler.rootPool).toVector.flatMap(_.getSortedTaskSetQueue)
+    Activity(tasks.exists(LocalNumaBackend.pending), scheduler.runningTasksByExecutors)
   }
 
   override protected def doRequestTotalExecutors(
@@ -161,6 +174,10 @@ private[spark] class LocalNumaBackend(
 }
 
 private[spark] object LocalNumaBackend {
+
+  /** Whether a stage has tasks that nobody runs. */
+  private def pending(tasks: TaskSetManager): Boolean = !tasks.isZombie &&
+    tasks.successful.indices.exists(i => !tasks.successful(i) && tasks.copiesRunning(i) == 0)
 
   /**
    * How long an executor may take to end by itself before it is killed.

@@ -19,7 +19,7 @@ import org.apache.spark.util.Utils
 import io.hearth.core.Redaction
 import io.hearth.core.launch.{ArchiveCheck, ArchiveUse, ClassDataArchive}
 import io.hearth.core.plan.{ExecutorPlan, PlanJson}
-import io.hearth.core.topology.{GpuNodes, SysTree}
+import io.hearth.core.topology.{GpuNodes, IdSet, SysTree}
 import io.hearth.spark._
 
 /**
@@ -140,12 +140,28 @@ private class Wiring(sc: SparkContext, leased: Leased, appId: String, jvm: Drive
   )
   private val pool =
     new ExecutorPool(plan.executors, starter.start, Wiring.thread("hearth-executor-pool"))
+  private val lending = Option.when(
+    HearthConfig.handOver(conf) == HandOverMode.Tail && binding != BindingMode.Off
+  )(
+    new CoreLending(
+      appId,
+      plan.executors,
+      () => pool.running,
+      new LiveCores(jvms),
+      run.loans,
+      Wiring.thread("hearth-hand-over"),
+      () => System.nanoTime,
+      () => Instant.now(),
+      log
+    )
+  )
   private val placement = new PlacementWatch(
     appId,
     () => pool.running,
     TimeUnit.SECONDS.toNanos(conf.get(HearthConfig.PlacementInterval)),
     kernel,
     application.placementTaken,
+    (id, since) => lending.fold(IdSet.empty)(_.lentTo(id, since)),
     Wiring.thread("hearth-placement"),
     () => System.nanoTime,
     log
@@ -161,6 +177,7 @@ private class Wiring(sc: SparkContext, leased: Leased, appId: String, jvm: Drive
     archive,
     pool,
     placement,
+    lending,
     () => announce(),
     jvms.taskFailed,
     supervise,

@@ -1,0 +1,84 @@
+package io.hearth.core.affinity
+
+import java.util.concurrent.TimeUnit
+
+import scala.jdk.OptionConverters._
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.testing.{Child, Required}
+import io.hearth.core.topology.IdSet
+
+/** On real processes of this machine. */
+class ThreadMasksTest extends AnyFunSuite {
+  private val cpus = LinuxScheduling.cpusOfThread()
+
+  private def waited(pid: Long) = ThreadMasks.waited(Vector(pid)).get(pid)
+
+  /** Ends with its whole session. */
+  private def running(script: String)(test: Process => Unit): Unit = {
+    Required("setsid", Child.has("setsid"), "the command setsid (util-linux)")
+    val process = new ProcessBuilder("setsid", "sh", "-c", script).start()
+    try {
+      assert(process.inputReader.readLine() == "ready")
+      test(process)
+    } finally {
+      ThreadMasks.family(process.pid).flatMap(p => ProcessHandle.of(p).toScala).foreach(_.destroy())
+      process.destroyForcibly()
+      process.waitFor(20, TimeUnit.SECONDS)
+      ()
+    }
+  }
+
+  test("what a process has started gets the mask too, also where its parent has ended") {
+    Required("two CPUs", cpus.size > 1, "a second CPU")
+    val one = IdSet(cpus.last)
+    running("(sleep 60 & echo >/dev/null) ; sleep 60 & echo ready; wait") { process =>
+      assert(ThreadMasks.family(process.pid).size == 3)
+      assert(ThreadMasks.of(process.pid).values.toSet == Set(cpus))
+      assert(ThreadMasks.change(process.pid)((_, _) => one).isEmpty)
+      assert(ThreadMasks.of(process.pid).values.toVector == Vector.fill(3)(one))
+    }
+  }
+
+  test("a process that starts others all the time has none that keeps the mask of before") {
+    Required("two CPUs", cpus.size > 1, "a second CPU")
+    val one = IdSet(cpus.head)
+    running("echo ready; while :; do sleep 0.2 & sleep 0.001; done") { process =>
+      for (to <- Seq(one, cpus, one, cpus, one)) {
+        ThreadMasks.change(process.pid)((_, _) => to)
+        Thread.sleep(20)
+        assert(ThreadMasks.of(process.pid).values.toSet == Set(to))
+      }
+    }
+  }
+
+  test("a mask that the kernel refuses is named, once for each thread") {
+    running("sleep 60 & echo ready; wait") { process =>
+      val refused = ThreadMasks.change(process.pid)((_, _) => IdSet(4000))
+      assert(refused.size == 2)
+      assert(
+        refused.values.forall(_.contains("the kernel refused sched_setaffinity for CPUs 4000"))
+      )
+    }
+  }
+
+  test("threads that share a CPU wait for it, as the kernel counts") {
+    val counted = waited(ProcessHandle.current.pid)
+    Required("schedstat", counted.nonEmpty, "/proc/PID/schedstat (CONFIG_SCHED_INFO)")
+    running("(while :; do :; done) & (while :; do :; done) & echo ready; wait") { process =>
+      val one = IdSet(cpus.head)
+      ThreadMasks.change(process.pid)((_, _) => one)
+      val before = waited(process.pid).get
+      Thread.sleep(500)
+      assert(waited(process.pid).get - before > TimeUnit.MILLISECONDS.toNanos(250))
+    }
+  }
+
+  test("a process that is gone has no threads") {
+    val process = new ProcessBuilder("true").start()
+    process.waitFor()
+    assert(ThreadMasks.of(process.pid).isEmpty && waited(process.pid).isEmpty)
+    assert(ThreadMasks.change(process.pid)((_, _) => cpus).isEmpty)
+  }
+}

@@ -1,0 +1,164 @@
+package io.hearth.spark
+
+import java.util.concurrent.TimeUnit
+
+import io.hearth.core.topology.IdSet
+
+/**
+ * An executor in its place.
+ *
+ * @param registered whether Spark's scheduler knows it
+ * @param running tasks that it runs now
+ * @param waited how long its threads have waited for a CPU so far, in ns; absent where that is not counted
+ */
+final case class Worker(id: String, registered: Boolean, running: Int, waited: Option[Long] = None)
+
+/** A place of the plan, whose CPUs an executor is bound to, and who is there. */
+final case class Seat(place: Int, cpus: IdSet, nodes: IdSet, worker: Option[Worker]) {
+  def idle: Boolean = worker.forall(w => w.registered && w.running == 0)
+  def working: Option[Worker] = worker.filter(w => w.registered && w.running > 0)
+}
+
+/**
+ * What is decided from.
+ *
+ * @param now of `System.nanoTime`
+ * @param pending whether there are tasks that no executor runs yet
+ * @param asked whether it was asked how long threads have waited
+ */
+final case class SeatsNow(now: Long, pending: Boolean, seats: Vector[Seat], asked: Boolean)
+
+/** CPUs of idle places, by the ids of these places. */
+final case class Lent(cpus: IdSet, places: Vector[Int])
+
+object Lent {
+  val nothing: Lent = Lent(IdSet.empty, Vector.empty)
+}
+
+/** An executor that may use other CPUs of idle places than before. */
+final case class Shift(executorId: String, before: Lent, after: Lent)
+
+/**
+ * Who may use the CPUs of whom; decides who is to. Pure.
+ *
+ * A place is idle when it has no tasks, and none are pending, for [[HandOver.Patience]]. Its CPUs are opened
+ * to executors whose threads wait for CPUs, of the same memory nodes first: to others only where these have
+ * none that are idle. Several executors may share them. They are taken back as soon as a task is pending or
+ * starts there, or the executor has no task left.
+ *
+ * @param idle since when which executor, or none, has been idle in a place
+ * @param waited an earlier count of how long an executor's threads have waited, and when it was taken
+ * @param lent by executor
+ */
+final case class HandOver(
+    idle: Map[Int, (Option[String], Long)] = Map.empty,
+    waited: Map[String, (Long, Long)] = Map.empty,
+    lent: Map[String, Lent] = Map.empty
+) {
+
+  /** The executors of which it is to be known how long their threads have waited. */
+  def asks(now: SeatsNow): Set[String] =
+    if (now.pending || !now.seats.exists(_.idle)) Set.empty
+    else now.seats.flatMap(_.working).map(_.id).toSet -- lent.keySet
+
+  /** @return what is to be changed; CPUs that are taken back come first */
+  def next(now: SeatsNow): (HandOver, Vector[Shift]) = {
+    val still = idleIn(now)
+    val lenders =
+      now.seats.filter(s => still.get(s.place).exists(now.now - _._2 >= HandOver.Patience))
+    val judged = waiting(now)
+    val short = judged.collect { case (id, (_, true)) => id }.toSet
+    val wanted = for {
+      seat <- now.seats
+      worker <- seat.working if short(worker.id) || lent.contains(worker.id)
+      from = HandOver.nearest(seat, lenders) if from.nonEmpty
+    } yield worker.id -> Lent(IdSet.union(from.map(_.cpus)), from.map(_.place))
+    val after = wanted.toMap
+    val shifts = for {
+      id <- (lent.keySet ++ after.keySet).toVector.sorted
+      (old, now) = (of(lent, id), of(after, id)) if old != now
+    } yield Shift(id, old, now)
+    val (back, open) = shifts.partition(s => (s.before.cpus &~ s.after.cpus).nonEmpty)
+    val counts = judged.collect { case (id, (Some(count), _)) => id -> count }
+    (HandOver(still, counts, after), back ++ open)
+  }
+
+  /** Without a loan that the kernel has refused. */
+  def without(executorId: String): HandOver = copy(lent = lent.removed(executorId))
+
+  private def of(loans: Map[String, Lent], id: String) = loans.getOrElse(id, Lent.nothing)
+
+  private def idleIn(now: SeatsNow): Map[Int, (Option[String], Long)] =
+    if (now.pending) Map.empty
+    else
+      now.seats
+        .filter(_.idle)
+        .map { seat =>
+          val who = seat.worker.map(_.id)
+          seat.place -> idle.get(seat.place).filter(_._1 == who).getOrElse((who, now.now))
+        }
+        .toMap
+
+  /** Of executors that may need more: the count to compare with next, and whether threads wait too long. */
+  private def waiting(now: SeatsNow): Map[String, (Option[(Long, Long)], Boolean)] = {
+    val open = asks(now)
+    val all = for {
+      seat <- now.seats
+      worker <- seat.working if open(worker.id)
+    } yield worker.id ->
+      (if (now.asked) judge(seat, worker, now.now) else (waited.get(worker.id), false))
+    all.toMap
+  }
+
+  private def judge(seat: Seat, worker: Worker, now: Long): (Option[(Long, Long)], Boolean) =
+    (worker.waited, waited.get(worker.id)) match {
+      case (None, _) => (None, true) // this kernel does not count
+      case (Some(sum), None) => (Some((sum, now)), false)
+      case (Some(sum), Some((before, at))) if now - at >= HandOver.Patience =>
+        val threads = (sum - before).toDouble / (now - at)
+        (Some((sum, now)), threads >= HandOver.short(seat.cpus.size))
+      case (Some(_), count) => (count, false)
+    }
+}
+
+object HandOver {
+
+  /** Shorter tails are over before anything would be gained. */
+  val Patience: Long = TimeUnit.MILLISECONDS.toNanos(200)
+
+  /** As many threads must wait for a CPU, on average, before an executor gets more: hearth's own figures. */
+  def short(cpus: Int): Double = math.max(0.25, 0.05 * cpus)
+
+  /** Memory of the place's own nodes is as near from there. */
+  private def nearest(seat: Seat, lenders: Vector[Seat]): Vector[Seat] = {
+    val near = lenders.filter(_.nodes == seat.nodes)
+    if (near.nonEmpty) near else lenders
+  }
+}
+
+/**
+ * Which mask a thread of an executor is to have when the CPUs that it may use change. What the application
+ * has bound itself inside its place, or outside before, stays as it is.
+ *
+ * @param own CPUs of the executor's place
+ * @param before all that it could use
+ * @param after all that it may use from now on
+ * @param strays masks of threads that the application had bound elsewhere before any loan
+ * @param earlier masks before a container's cpuset was changed, which may have changed them
+ */
+final case class MaskChange(
+    own: IdSet,
+    before: IdSet,
+    after: IdSet,
+    strays: Map[Int, IdSet],
+    earlier: Map[Int, IdSet] = Map.empty
+) {
+  def apply(tid: Int, now: IdSet): IdSet = {
+    val mask = earlier.getOrElse(tid, now)
+    if (strays.get(tid).contains(mask)) mask
+    else if (mask == own || mask == before) after
+    else if (mask.subsetOf(after) || !mask.subsetOf(before)) mask
+    else if (mask.intersects(after)) mask & after
+    else own
+  }
+}

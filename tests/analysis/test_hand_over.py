@@ -1,0 +1,65 @@
+"""CPUs of idle executors that were lent to others, from the run's record to the report."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from made_record import make_record
+
+from hearth.analysis.analysis import analyse
+from hearth.analysis.document import HandOver, HandOvers
+from hearth.model.measured import Absent
+from hearth.report.html.run import run_view
+from hearth.report.profile import show_profile
+from hearth.report.terminal import Screen
+
+
+def record(directory: Path, loans: Any) -> Path:
+    make_record(directory)
+    document = {"schema": "hearth/hand-over/1", "app_id": "a", "number": 7, "cpu_seconds": 30.5}
+    (directory / "hand-over.json").write_text(json.dumps({**document, "loans": loans}))
+    return directory
+
+
+SHORT = {"executor_id": "1", "place": 1, "cpus": "0-1", "from_places": [0],
+         "since": "2026-11-21T09:22:28.250Z", "until": "2026-11-21T09:22:29Z"}  # fmt: skip
+LONG = {"executor_id": "0", "place": 0, "cpus": "2-5", "from_places": [1, 2],
+        "since": "2026-11-21T09:22:29.5Z", "until": "2026-11-21T09:22:34Z"}  # fmt: skip
+OPEN = {"executor_id": "0", "place": 0, "cpus": "2-3", "from_places": [1],
+        "since": "2026-11-21T09:22:35Z"}  # fmt: skip
+
+
+def test_a_report_says_which_idle_cpus_worked_for_whom_from_when_to_when(tmp_path: Path) -> None:
+    analysis = analyse(record(tmp_path / "r", [SHORT, LONG, OPEN]))
+    assert analysis.hand_overs == HandOvers(
+        number=7,
+        cpu_s=30.5,
+        listed=[
+            HandOver("1", "0-1", [0], 1.25, 2.0),
+            HandOver("0", "2-5", [1, 2], 2.5, 7.0),
+            HandOver("0", "2-3", [1], 8.0, None),
+        ],
+    )
+    text = " ".join(" ".join(show_profile(analysis, Screen(200))).split())
+    assert (
+        "idle CPUs worked for other executors 7 times, 30.5 s of CPU time; the longest was "
+        "CPUs 2-5 of places 1, 2 for executor 0 from 2.5 s to 7.0 s" in text
+    )
+    lent = run_view(analysis, 0, ["0", "1"])["hand_overs"]
+    assert lent["words"] == "Idle CPUs worked for other executors 7 times, 30.5 s of CPU time"
+    assert lent["rows"][1] == ["0", "2-5", "1, 2", "2.50 s", "7.00 s"]
+    assert lent["rows"][2][-1] == "-"
+
+
+def test_without_a_hand_over_a_report_says_nothing_of_it(tmp_path: Path) -> None:
+    make_record(tmp_path / "r")
+    analysis = analyse(tmp_path / "r")
+    assert analysis.hand_overs == Absent("the record holds no hand-over of idle CPUs")
+    assert not any("idle CPUs" in line for line in show_profile(analysis, Screen(200)))
+
+
+def test_a_damaged_record_of_hand_overs_is_named_and_the_rest_is_shown(tmp_path: Path) -> None:
+    analysis = analyse(record(tmp_path / "r", [{**SHORT, "since": "yesterday"}]))
+    assert analysis.hand_overs == Absent("hand-over.json cannot be read")
+    assert any("hand-over.json cannot be read: " in w.what for w in analysis.warnings)
+    assert analysis.executors

@@ -1,0 +1,146 @@
+"""CPUs of executors that have nothing to do work for the stage's last tasks, from a real Spark."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from application import Site
+
+from hearth.planner import jvm
+from support import eventually
+
+pytestmark = pytest.mark.spark
+
+OWN, ALL = [{"0"}, {"1"}], {"0-1"}
+
+
+def masks(pid: int) -> dict[int, str]:
+    """The CPUs of each thread of an executor and of all that it has started."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            session = int((entry / "stat").read_text().rpartition(")")[2].split()[3])
+            threads = list((entry / "task").iterdir()) if session == pid else []
+            for thread in threads:
+                status = (thread / "status").read_text()
+                cpus = status.split("Cpus_allowed_list:\t")[1].split("\n")[0]
+                found[int(thread.name)] = cpus
+        except (OSError, IndexError):
+            continue  # it has ended
+    return found
+
+
+def seen(site: Site, stray: int = 0) -> dict[int, set[str]]:
+    """The different masks of each executor's threads."""
+    return {
+        pid: {cpus for tid, cpus in masks(pid).items() if tid != stray} for pid in site.executors()
+    }
+
+
+def borrower(site: Site, stray: int = 0) -> int | None:
+    wide = [pid for pid, each in seen(site, stray).items() if each == ALL]
+    return wide[0] if len(wide) == 1 else None
+
+
+def loans(site: Site) -> list[dict]:
+    try:
+        return site.document("hand-over.json")["loans"]
+    except (OSError, AssertionError):
+        return []
+
+
+def placement(site: Site) -> dict[str, dict]:
+    document = jvm.call("placement", "--run", str(site.only_run()), debug=False)
+    return {executor["executor_id"]: executor for executor in document["executors"]}
+
+
+def in_a_tail(site: Site, name: str) -> tuple[int, int]:
+    """The executor that works on with all CPUs, and a thread of it that has bound itself."""
+    note = site.root / f"{name}.stray"
+    eventually("a task that works on", note.exists, 90)
+    stray = int(note.read_text())
+    eventually("all CPUs for its executor", lambda: borrower(site, stray) is not None, 20)
+    return borrower(site, stray) or 0, stray
+
+
+def result(process: subprocess.Popen[str]) -> dict:
+    for line in process.stdout or ():
+        if line.startswith("RESULT "):
+            return json.loads(line.removeprefix("RESULT "))
+    raise AssertionError("the application has ended without a result")
+
+
+def test_idle_cpus_work_for_a_last_task_and_go_back_whoever_is_killed(site: Site):
+    process = site.start("tail.py", str(site.root), spark__hearth__handOver="tail")
+    pid, stray = in_a_tail(site, "first")
+    (idle,) = set(site.executors()) - {pid}
+    assert seen(site)[idle] in OWN
+    assert {masks(pid)[stray]} in OWN  # by the application itself, and so left alone
+    (loan,) = loans(site)
+    assert {loan["cpus"]} == seen(site)[idle]
+    lent = placement(site)[loan["executor_id"]]
+    assert (lent["lent_cpus"], lent["drift"]) == (loan["cpus"], [])
+    assert f"may use CPUs {loan['cpus']}, which other executors leave idle" in lent["notes"]
+
+    os.kill(idle, signal.SIGKILL)
+    eventually("the loan's end", lambda: seen(site, stray)[pid] in OWN, 5)
+    eventually("another loan, of its replacement", lambda: borrower(site, stray) == pid, 30)
+    (site.root / "first").touch()
+    told = result(process)
+    assert told["alone"] == [0, 1]
+    assert sorted(told["together"]) == [[0], [1]]
+
+    pid, _ = in_a_tail(site, "second")
+    assert all("until" in loan for loan in loans(site)[:2])
+    (site.root / "second.stray").unlink()
+    os.kill(pid, signal.SIGKILL)
+    in_a_tail(site, "second")  # the same task, anew
+    *before, now = loans(site)
+    assert all("until" in loan for loan in before) and "until" not in now
+    os.kill(site.document("run.json")["driver_pid"], signal.SIGKILL)
+    process.wait(timeout=20)
+    eventually("executors gone", lambda: site.executors() == {}, 10)
+    eventually("nothing left behind", lambda: site.leftovers() == [], 10)
+
+
+def cpusets() -> set[tuple[str, str]]:
+    """The CPUs and memory nodes of all containers of executors, as the engine tells."""
+    listed = docker("ps", "--quiet", "--filter", "name=hearth-local-numa").split()
+    words = "{{.HostConfig.CpusetCpus}} {{.HostConfig.CpusetMems}}"
+    lines = docker("inspect", "--format", words, *listed).splitlines()
+    return {(line.split()[0], line.split()[1]) for line in lines}
+
+
+def docker(*words: str) -> str:
+    return subprocess.run(["docker", *words], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_containers_cpuset_is_opened_for_a_last_task_and_closed_again(
+    site: Site, engine: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("DOCKER_HOST", engine)
+    process = site.start(
+        "tail.py",
+        str(site.root),
+        spark__hearth__handOver="tail",
+        spark__hearth__launcher="docker",
+        spark__hearth__classDataArchive="false",
+    )
+    in_a_tail(site, "first")
+    assert cpusets() in ({("0-1", "0"), ("1", "0")}, {("0-1", "0"), ("0", "0")})
+    (site.root / "first").touch()
+    told = result(process)
+    assert told["alone"] == [0, 1]
+    assert sorted(told["together"]) == [[0], [1]]
+    in_a_tail(site, "second")
+    (site.root / "second").touch()
+    process.wait(timeout=60)
+    assert process.returncode == 0
+    assert all("until" in loan for loan in loans(site))
+    assert "not as wanted" not in site.log
+    placements = [e["verdict"] for e in site.document("placement.json")["executors"]]
+    assert placements == ["as planned"] * 2
+    assert site.leftovers() == []
