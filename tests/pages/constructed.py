@@ -6,7 +6,13 @@ from typing import Any
 
 from hearth.analysis import metrics
 from hearth.analysis.counts import Count
-from hearth.analysis.document import Analysis, Bandwidth, Metrics, NodeBandwidth, Regions
+from hearth.analysis.document import (
+    Analysis,
+    Bandwidth,
+    Metrics,
+    NodeBandwidth,
+    Regions,
+)
 from hearth.experiments.compared import (
     SCHEMA,
     Compared,
@@ -45,13 +51,15 @@ def document(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[st
             "started": None,
             "wall_s": WALL_S,
             "exit_code": 0,
+            "settings": {"spark.executor.cores": "4", "spark.executor.memory": "16g"},
         },
         "machine": {
             "architecture": "x86_64",
             "cpus": "0-7",
             "packages": 2,
             "nodes": [_node("0", "0-3"), _node("8", "4-7")],
-            "settings": {},
+            "settings": {"smt": {"value": "on"}, "governor": {"absent": "none here"}},
+            "processor": "POWER9",
         },
         "probes": [
             {"name": "process", "status": "on", "reason": None},
@@ -75,7 +83,7 @@ def document(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[st
         "system": {"absent": "it was not sampled"},
         "timeline": _timeline(),
         "tasks_sample": rows,
-        "threads": _threads(random.Random(seed)),
+        "threads": _threads(random.Random(seed), bound=arm == "bound"),
         "counters": {"absent": "perf is not installed"},
         "metrics": {"absent": "perf is not installed"},
         "findings": [
@@ -231,17 +239,24 @@ def _tasks(count: int, dice: random.Random) -> dict[str, list[Any]]:
     return {"executors": ["0", "1"], "stride": 1, **columns}
 
 
-def _threads(dice: random.Random) -> dict[str, Any]:
+def _threads(dice: random.Random, *, bound: bool) -> dict[str, Any]:
+    """Four task threads of each executor, on its own node where they are bound, and one of GC."""
     moments = [
-        (float(t), tid, (tid * 3 + dice.randrange(2)) % 8) for t in range(60) for tid in (1, 2, 3)
-    ]
-    t, tid, cpu = (list(column) for column in zip(*moments, strict=True))
+        (float(t), pid, tid, dice.randrange(4) + 4 * (pid - 100) if bound else dice.randrange(8))
+        for t in range(60) for pid in (100, 101) for tid in range(1, 6)
+    ]  # fmt: skip
+    t, pid, tid, cpu = (list(column) for column in zip(*moments, strict=True))
+    kinds = {tid: "gc" if tid == 5 else "task" for tid in range(1, 6)}
     return {
         "stride": 1,
-        "columns": {"t": t, "pid": [7] * len(t), "tid": tid, "cpu": cpu},
-        "names": [],
-        "node_transitions": {"0>8": 10, "8>0": 7},
-        "cpu_transitions": 17,
+        "columns": {"t": t, "pid": pid, "tid": tid, "cpu": cpu},
+        "names": [
+            {"pid": pid, "tid": tid, "name": kind, "kind": kind}
+            for pid in (100, 101)
+            for tid, kind in kinds.items()
+        ],
+        "node_transitions": {"gc": 3} if bound else {"task": 1014, "gc": 3},
+        "cpu_transitions": 1017,
         "observations": len(t),
     }
 

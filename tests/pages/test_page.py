@@ -255,8 +255,35 @@ def test_the_first_screen_says_what_ran_when_and_on_what() -> None:
     run = constructed.document()
     run["record"] |= {"started": "2026-11-23T08:21:52.957+01:00", "arguments": ["a b.py", "<x>"]}
     html = page([typed(run, Analysis)])
-    assert "2026-11-23 07:21:52 UTC · Spark 4.3.0 · Java 17.0.15 (Debian)" in html
+    assert "2026-11-23 07:21:52 UTC · Spark 4.3.0 · Java 17.0.15 (Debian) · 2 x POWER9</p>" in html
     assert "<code>&#39;a b.py&#39; &#39;&lt;x&gt;&#39;</code>" in html
+    set_here = ("spark.executor.cores=4", "spark.executor.memory=16g", "smt=on")
+    assert " · ".join(f"<code>{setting}</code>" for setting in set_here) in html
+    assert "governor=" not in html, "what the machine does not report is no setting"
+
+
+def test_a_processor_that_the_kernel_does_not_name_is_absent_with_the_reason() -> None:
+    run = constructed.document()
+    run["machine"]["processor"] = {"absent": "the kernel names none"}
+    assert "processor: not available: the kernel names none</p>" in page([typed(run, Analysis)])
+    run["machine"] = {"absent": "an event log does not describe the machine"}
+    assert "processor: not available: an event log does not" in page([typed(run, Analysis)])
+
+
+def test_the_first_screen_says_in_one_sentence_what_is_to_gain() -> None:
+    run = constructed.document()
+    several = (
+        "Finished after 60.0 s, with 1 finding; how many seconds there are to gain is not known."
+    )
+    assert several in page([typed(run, Analysis)])
+    run["findings"].append({**run["findings"][0], "seconds": 15.0})
+    known = (
+        "Finished after 60.0 s, with 2 findings; the largest is worth at most 15.0 s (25%) of that."
+    )
+    assert known in page([typed(run, Analysis)])
+    run["findings"] = []
+    calm = "Finished after 60.0 s; nothing exceeded the thresholds."
+    assert calm in page([typed(run, Analysis)])
 
 
 def test_a_run_in_one_jvm_has_no_executors_and_its_page_says_so() -> None:
@@ -323,6 +350,39 @@ def test_queries_are_listed_with_their_longest_stage_and_its_operators() -> None
     html = page([typed(run, Analysis)])
     assert "collect at shop.py:12" in html and "Scan parquet &gt; Exchange" in html
     assert "20.0 s" in html
+
+
+@pytest.mark.parametrize("viewport", [_LAPTOP, _PHONE], ids=["laptop", "phone"])
+def test_threads_of_a_bound_and_an_unbound_run_share_their_axes_and_have_their_moves_counted(
+    browser: Any, tmp_path: Path, viewport: dict[str, int]
+) -> None:
+    runs = [constructed.analysis(arm="unbound"), constructed.analysis(arm="bound", seed=2)]
+    shown, complaints = opened(browser, tmp_path / "r.html", page(runs), viewport=viewport)
+    figure = shown.locator("#side figure.threads")
+    assert complaints == []
+    assert shown.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    # Four task threads of two executors in 60 s; what the garbage collector's do is not drawn.
+    assert figure.get_attribute("data-drawn") == str(2 * 2 * 4 * 60)
+    words = shown.locator("#side").inner_text()
+    assert "shop <window> & co on unbound: 1,014 moves between nodes" in words
+    assert "shop <window> & co on bound: 0 moves between nodes" in words
+    assert shown.locator("#side .legend li").all_inner_texts() == ["executor 0", "executor 1"]
+    shown.locator("#side details summary").first.click()
+    rows = shown.locator("#side details table tbody tr").all_inner_texts()
+    assert rows[2:] == [
+        "shop <window> & co on bound\texecutor 0\t240\t100.0%\t0.0%",
+        "shop <window> & co on bound\texecutor 1\t240\t0.0%\t100.0%",
+    ]
+    figure.focus()
+    figure.press("+")
+    said = figure.locator("output")
+    eventually("it is zoomed", lambda: said.inner_text() == "Shown: 12.0 s to 48.0 s", 10)
+
+
+def test_threads_are_not_set_side_by_side_where_one_run_alone_has_a_trace() -> None:
+    runs = [constructed.analysis(arm="unbound"), constructed.analysis(arm="bound")]
+    runs[1] = replace(runs[1], threads=Absent("it was not sampled"))
+    assert "Threads on CPUs, run beside run" not in page(runs)
 
 
 def test_two_runs_show_by_stage_where_the_seconds_went(browser: Any, tmp_path: Path) -> None:

@@ -41,6 +41,23 @@ from hearth.model.ids import parse_ids
 from hearth.model.measured import Absent, Measured
 from hearth.model.redaction import Redaction
 
+#: Of Spark's settings those that decide how fast it runs, in the order in which to read them.
+TELLING = (
+    "spark.executor.instances",
+    "spark.executor.cores",
+    "spark.executor.memory",
+    "spark.memory.offHeap.size",
+    "spark.driver.memory",
+    "spark.default.parallelism",
+    "spark.sql.shuffle.partitions",
+    "spark.sql.adaptive.enabled",
+    "spark.dynamicAllocation.enabled",
+    "spark.speculation",
+    "spark.serializer",
+    "spark.shuffle.manager",
+    "spark.memory.fraction",
+    "spark.local.dir",
+)
 #: Parts that hold no text of the user's, and much else.
 _NUMBERS = ("timeline", "tasks_sample", "counters", "metrics")
 
@@ -114,7 +131,13 @@ def _run(evidence: Evidence) -> Run:
         started=head.started if head else None,
         wall_s=round(evidence.span_s, 3),
         exit_code=record.end.exit_code if record and record.end else None,
+        settings=_telling({**(head.configuration if head else {}), **known.properties}),
     )
+
+
+def _telling(settings: dict[str, str]) -> dict[str, str]:
+    """Of a run's settings those that tell most of its speed; Spark's own word counts."""
+    return {name: settings[name] for name in TELLING if name in settings}
 
 
 def _machine(evidence: Evidence) -> Measured[Machine]:
@@ -138,6 +161,8 @@ def _machine(evidence: Evidence) -> Measured[Machine]:
             for node in machine.nodes
         ],
         settings=evidence.record.head.machine_settings,
+        processor=machine.processor
+        or Absent("the kernel's /proc/cpuinfo names none, or an older hearth recorded the run"),
     )
 
 

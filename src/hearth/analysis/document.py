@@ -20,6 +20,7 @@ class Run:
     """Which run it was; `wall_s` is the span that is known of. An event log alone has no id.
 
     arguments: the application and its own, without secrets; empty where they are not known.
+    settings: those of Spark's that decide how fast it runs, where anything set them.
     """
 
     id: str | None
@@ -34,6 +35,7 @@ class Run:
     started: str | None
     wall_s: float
     exit_code: int | None
+    settings: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,17 @@ class Node:
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine; `packages` is their number. settings: each `{value, source}` or absent."""
+    """The machine; `packages` is their number. settings: each `{value, source}` or absent.
+
+    processor: its model in the kernel's words.
+    """
 
     architecture: str | None
     cpus: str | None
     packages: int
     nodes: list[Node]
     settings: dict[str, Any]
+    processor: Measured[str] = field(default_factory=lambda: Absent("not derived"))
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,7 @@ class Machine:
     """`machine.json`: what readers need of a topology."""
 
     architecture: str | None = None
+    processor: str | None = None
     cpus: Ids | None = None
     packages: list[Any] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)

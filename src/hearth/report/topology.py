@@ -53,6 +53,8 @@ def _count(number: int, noun: str) -> str:
 def _machine_tree(machine: Document, screen: Screen) -> Branch:
     architecture = f" ({machine['architecture']})" if machine.get("architecture") else ""
     root = Branch(screen.title(f"{name_of(machine)}{architecture}: {summary(machine)}"))
+    if machine.get("processor"):
+        root.add(f"processor  {machine['processor']}")
     placed: set[int] = set()
     for package in machine["packages"]:
         inside = set(parse_ids(package["cpus"]))

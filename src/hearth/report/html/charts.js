@@ -133,12 +133,11 @@
     if (data.bandwidth && Object.keys(data.bandwidth.gb_s).length) found.push({ key: "gb_s", title: "memory bandwidth, GB/s", height: 64, value: { min: 0 },
       series: list(data.bandwidth.gb_s, (_, i) => hue(i + 3), line, n => "node " + n) });
     if (data.threads) {
-      const cpus = data.threads.cpus, every = Math.max(1, Math.ceil(cpus.length / 24));
+      const cpus = data.threads.cpus;
       const groups = Array.from({ length: 8 }, () => []);
       data.threads.t.forEach((t, i) => groups[data.threads.thread[i] % 8].push([t, data.threads.row[i]]));
-      found.push({ key: "threads", title: "CPU on which each thread was seen (a colour for each thread)", height: Math.max(60, Math.min(cpus.length * 14, 420)), rows: cpus.length,
-        labels: cpus.map(([cpu, node], i) => [i, `CPU ${cpu}` + (node === null ? "" : ` (${node})`)]).filter((_, i) => i % every === 0),
-        series: groups.map((points, i) => ({ type: "scatter", large: true, largeThreshold: 500, symbol: "rect", symbolSize: [4, Math.min(8, 300 / cpus.length)], data: points, itemStyle: { color: hue(i) } })) });
+      found.push({ key: "threads", title: "CPU on which each thread was seen (a colour for each thread)", height: cpuHeight(cpus), rows: cpus.length, labels: cpuLabels(cpus),
+        series: groups.map((points, i) => places(undefined, points, cpus, hue(i))) });
     }
     return found;
   }
@@ -167,6 +166,85 @@
     return parts.join(" · ");
   }
 
+  // One zoom of all charts of a figure, by pointer and keys; `shown` is told what is in view.
+  function zoomable(figure, chart, whole, shown) {
+    const said = figure.querySelector("output");
+    let view = [0, whole], asked = false;
+    const say = () => { said.textContent = `Shown: ${show(view[0])} to ${show(view[1])}`; };
+    function move(start, span) {
+      const wide = Math.min(whole, Math.max(span, Math.min(0.005, whole))), low = Math.max(0, Math.min(start, whole - wide));
+      chart.dispatchAction({ type: "dataZoom", startValue: low, endValue: low + wide });
+      view = [low, low + wide];
+      say();
+    }
+    function zoomed() {
+      const option = chart.getOption().dataZoom[0];
+      view = [option.startValue ?? 0, option.endValue ?? whole];
+      shown(view);
+      say();
+    }
+    chart.on("datazoom", () => { if (!asked) { asked = true; requestAnimationFrame(() => { asked = false; zoomed(); }); } });
+    figure.onkeydown = event => {
+      const span = view[1] - view[0], middle = (view[0] + view[1]) / 2;
+      const zoom = factor => move(middle - span * factor / 2, span * factor);
+      const act = { ArrowLeft: () => move(view[0] - span / 8, span), ArrowRight: () => move(view[0] + span / 8, span),
+        "+": () => zoom(0.6), "=": () => zoom(0.6), "-": () => zoom(1 / 0.6), "0": () => move(0, whole) }[event.key];
+      if (act && !event.ctrlKey && !event.metaKey && !event.altKey) { act(); event.preventDefault(); }
+    };
+  }
+
+  const zooms = (whole, axes) => [
+    { type: "inside", xAxisIndex: axes, zoomOnMouseWheel: "ctrl", moveOnMouseMove: true, moveOnMouseWheel: false, preventDefaultMouseMove: false, filterMode: "none", minValueSpan: Math.min(0.005, whole) },
+    { type: "slider", xAxisIndex: axes, bottom: 4, height: 22, left: LEFT, right: RIGHT, filterMode: "none", showDataShadow: false, labelFormatter: show, brushSelect: false, textStyle: { color: style("--quiet"), fontSize: 12 }, handleSize: "110%" },
+  ];
+  const cpuLabels = cpus => {
+    const every = Math.max(1, Math.ceil(cpus.length / 24));
+    return cpus.map(([cpu, node], i) => [i, `CPU ${cpu}` + (node === null ? "" : ` (${node})`)]).filter((_, i) => i % every === 0);
+  };
+  const cpuHeight = cpus => Math.max(60, Math.min(cpus.length * 14, 420));
+  const places = (name, points, cpus, colour) => ({ name, type: "scatter", large: true, largeThreshold: 500, symbol: "rect", symbolSize: [4, Math.min(8, 300 / cpus.length)], data: points, itemStyle: { color: colour } });
+  const rowNames = lane => {
+    const each = lane.height / (lane.rows || 1);
+    let last = -Infinity;
+    return (lane.labels ?? []).flatMap(([row, name]) => {
+      const y = lane.top + row * each;
+      if (y < last + 13) return [];
+      last = y;
+      return [{ type: "text", left: 0, top: y, silent: true, style: { text: name, fill: style("--quiet"), font: "12px sans-serif", width: LEFT - 6, overflow: "truncate" } }];
+    });
+  };
+  const ROWS = { type: "value", inverse: true, interval: 1, axisLabel: { show: false }, splitLine: { show: false }, axisLine: { show: false }, axisTick: { show: false } };
+
+  // Threads of several runs: beside each other where there is room, else below, on the same axes.
+  function drawThreads(figure) {
+    const data = JSON.parse(figure.querySelector("script").textContent);
+    const box = figure.querySelector(".chart"), wide = box.clientWidth >= 720, height = cpuHeight(data.cpus);
+    const quiet = style("--quiet"), whole = Math.max(data.wall_s, 0.001), count = data.runs.length;
+    const columns = wide ? Math.min(count, 3) : 1, lines = Math.ceil(count / columns), step = height + 76;
+    const width = (box.clientWidth - LEFT - RIGHT * columns) / columns;
+    const all = data.runs.map((run, i) => ({ run, left: LEFT + (i % columns) * (width + RIGHT), top: 42 + Math.floor(i / columns) * step }));
+    const edges = data.cpus.flatMap(([, node], i) => i && node !== data.cpus[i - 1][1] ? [{ yAxis: i - 0.5 }] : []);
+    box.style.height = lines * step + 30 + "px";
+    const chart = echarts.init(box, null, { renderer: "canvas" });
+    chart.setOption({
+      animation: false, aria: { enabled: false }, backgroundColor: "transparent", textStyle: { fontFamily: "inherit", color: style("--ink") },
+      grid: all.map(({ left, top }) => ({ left, top, width, height, show: true, borderColor: style("--line"), borderWidth: 1 })),
+      xAxis: all.map((_, i) => ({ type: "value", gridIndex: i, min: 0, max: whole, axisLine: { show: false }, axisTick: { show: false }, splitLine: { lineStyle: { color: style("--line") } }, axisLabel: { formatter: show, color: quiet, fontSize: 12, hideOverlap: true, alignMinLabel: "left", alignMaxLabel: "right" } })),
+      yAxis: all.map((_, i) => ({ ...ROWS, gridIndex: i, min: -0.5, max: data.cpus.length - 0.5 })),
+      dataZoom: zooms(whole, all.map((_, i) => i)),
+      graphic: all.flatMap(({ run, left, top }, i) => [
+        ...[[run.label, "600 13px sans-serif", style("--ink"), 38], [run.moves, "12px sans-serif", quiet, 20]].map(([text, font, fill, up]) => ({ type: "text", left, top: top - up, silent: true, style: { text, font, fill, width: width - 4, overflow: "truncate" } })),
+        ...(i % columns ? [] : rowNames({ top, height, rows: data.cpus.length, labels: cpuLabels(data.cpus) })),
+      ]),
+      series: all.flatMap(({ run }, i) => run.points.map(([colour, name, points], j) => ({ silent: true, clip: true, ...places(name, points, data.cpus, hue(colour)), xAxisIndex: i, yAxisIndex: i,
+        markLine: j ? undefined : { silent: true, symbol: "none", label: { show: false }, lineStyle: { color: quiet, type: "solid", width: 1 }, data: edges } }))),
+    });
+    zoomable(figure, chart, whole, () => {});
+    figure.querySelector("output").textContent = `Shown: ${show(0)} to ${show(whole)}`;
+    figure.dataset.drawn = String(data.runs.reduce((sum, run) => sum + run.points.reduce((s, p) => s + p[2].length, 0), 0));
+    return chart;
+  }
+
   function draw(figure) {
     const data = JSON.parse(figure.querySelector("script").textContent);
     const box = figure.querySelector(".chart"), said = figure.querySelector("output");
@@ -177,8 +255,7 @@
     const chart = echarts.init(box, null, { renderer: "canvas" });
     const text = style("--ink"), quiet = style("--quiet"), rule = style("--line");
     const labelled = lane => {
-      const names = new Map(lane.labels ?? []);
-      return { type: "value", min: -0.5, max: lane.rows - 0.5, inverse: true, interval: 1, axisLabel: { show: false }, splitLine: { show: false }, axisLine: { show: false }, axisTick: { show: false }, names };
+      return { ...ROWS, min: -0.5, max: lane.rows - 0.5 };
     };
     chart.setOption({
       animation: false, aria: { enabled: false }, backgroundColor: "transparent",
@@ -190,30 +267,14 @@
       yAxis: all.map((lane, i) => ({ gridIndex: i, ...(lane.rows ? labelled(lane) : { type: "value", splitNumber: 2, splitLine: { lineStyle: { color: rule } }, ...lane.value,
         axisLabel: { color: quiet, fontSize: 12, ...lane.value.axisLabel } }) })),
       axisPointer: { show: true, type: "line", link: [{ xAxisIndex: "all" }], triggerTooltip: false, label: { show: false }, lineStyle: { color: quiet }, triggerOn: "mousemove|click" },
-      dataZoom: [
-        { type: "inside", xAxisIndex: all.map((_, i) => i), zoomOnMouseWheel: "ctrl", moveOnMouseMove: true, moveOnMouseWheel: false, preventDefaultMouseMove: false, filterMode: "none", minValueSpan: Math.min(0.005, whole) },
-        { type: "slider", xAxisIndex: all.map((_, i) => i), bottom: 4, height: 22, left: LEFT, right: RIGHT, filterMode: "none", showDataShadow: false, labelFormatter: show, brushSelect: false, textStyle: { color: quiet, fontSize: 12 }, handleSize: "110%" },
-      ],
+      dataZoom: zooms(whole, all.map((_, i) => i)),
       graphic: all.flatMap(lane => rowNames(lane)),
       series: all.flatMap((lane, i) => lane.series.map(series => ({ silent: true, clip: true, ...series, xAxisIndex: i, yAxisIndex: i }))),
     });
 
-    function rowNames(lane) {
-      const each = lane.height / (lane.rows || 1);
-      let last = -Infinity;
-      return (lane.labels ?? []).flatMap(([row, name]) => {
-        const y = lane.top + row * each;
-        if (y < last + 13) return [];
-        last = y;
-        return [{ type: "text", left: 0, top: y, silent: true, style: { text: name, fill: quiet, font: "12px sans-serif", width: LEFT - 6, overflow: "truncate" } }];
-      });
-    }
-
     const tasks = all.find(lane => lane.key === "tasks");
     let hits = [];
     function shown() {
-      const option = chart.getOption().dataZoom[0];
-      view = [option.startValue ?? 0, option.endValue ?? whole];
       if (tasks) {
         const { density, marks } = taskMarks(data, tasks.taskRows, view[0], view[1]);
         hits = density ? [] : marks;
@@ -223,22 +284,7 @@
         figure.dataset.tasks = density ? "density" : "single";
       }
     }
-    const say = () => { said.textContent = `Shown: ${show(view[0])} to ${show(view[1])}`; };
-    function move(start, span) {
-      const wide = Math.min(whole, Math.max(span, Math.min(0.005, whole))), low = Math.max(0, Math.min(start, whole - wide));
-      chart.dispatchAction({ type: "dataZoom", startValue: low, endValue: low + wide });
-      view = [low, low + wide];
-      say();
-    }
-    let asked = false;
-    chart.on("datazoom", () => { if (!asked) { asked = true; requestAnimationFrame(() => { asked = false; shown(); say(); }); } });
-    figure.onkeydown = event => {
-      const span = view[1] - view[0], middle = (view[0] + view[1]) / 2;
-      const zoom = factor => move(middle - span * factor / 2, span * factor);
-      const act = { ArrowLeft: () => move(view[0] - span / 8, span), ArrowRight: () => move(view[0] + span / 8, span),
-        "+": () => zoom(0.6), "=": () => zoom(0.6), "-": () => zoom(1 / 0.6), "0": () => move(0, whole) }[event.key];
-      if (act && !event.ctrlKey && !event.metaKey && !event.altKey) { act(); event.preventDefault(); }
-    };
+    zoomable(figure, chart, whole, seen => { view = seen; shown(); });
     function point(event) {
       const lane = all.findIndex(l => event.offsetY >= l.top - TOP && event.offsetY <= l.top + l.height + GAP - TOP);
       if (lane < 0 || event.offsetX < LEFT) return;
@@ -254,8 +300,9 @@
     return chart;
   }
 
-  const figures = [...document.querySelectorAll("figure.axis")], charts = figures.map(draw);
-  const again = () => figures.forEach((figure, i) => { charts[i].dispose(); charts[i] = draw(figure); });
+  const drawn = figure => figure.classList.contains("threads") ? drawThreads(figure) : draw(figure);
+  const figures = [...document.querySelectorAll("figure.axis")], charts = figures.map(drawn);
+  const again = () => figures.forEach((figure, i) => { charts[i].dispose(); charts[i] = drawn(figure); });
   let width = window.innerWidth;
   window.addEventListener("resize", () => { if (window.innerWidth !== width) { width = window.innerWidth; again(); } });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);

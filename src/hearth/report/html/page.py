@@ -19,6 +19,7 @@ from hearth.report.html.axis import executors_of
 from hearth.report.html.comparison import comparison_view, questions_view
 from hearth.report.html.run import SECTIONS, label, run_view
 from hearth.report.html.side_by_side import differences, side_by_side
+from hearth.report.html.threads import beside
 from hearth.report.html.tune import tune_view
 from hearth.report.tune import Document
 
@@ -63,6 +64,7 @@ def page(
             tune=None if tune is None else tune_view(tune),
             side_by_side=side_by_side(runs),
             differences=differences(runs),
+            threads=beside(runs, executors),
         )
     )
 

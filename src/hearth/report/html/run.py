@@ -65,6 +65,8 @@ PARTS: tuple[tuple[str, Callable[[Times], int]], ...] = (
 )
 _MOST_STAGES = 40
 _MOST_QUERIES = 50
+#: Of the machine's settings those on the first screen.
+_TELLING = ("transparent_huge_pages", "numa_balancing", "governor", "smt")
 #: CPUs of a node that are drawn.
 _MOST_CPUS = 256
 
@@ -80,11 +82,14 @@ def run_view(run: Analysis, number: int, executors: list[str]) -> View:
     about = [record.id, record.application_id, record.started and moment(record.started)]
     versions = (("Spark", record.spark_version), ("Java", record.java_version))
     about += [f"{name} {version}" for name, version in versions if version]
+    about.append(_processor(run.machine))
     return {
         "number": number,
         "label": label(run),
         "about": [text for text in about if text],
         "command": shlex.join(record.arguments),
+        "settings": [f"{name}={value}" for name, value in _telling(run)],
+        "verdict": verdict(run),
         "facts": _facts(run),
         "findings": [_finding(finding) for finding in run.findings],
         "machine": _machine(run.machine, run.executors, executors),
@@ -125,6 +130,38 @@ def _hand_overs(lent: Measured[HandOvers]) -> View | None:
     ]
     words = f"Idle CPUs worked for other executors {times}, {seconds(lent.cpu_s)} of CPU time"
     return {"words": words, "rows": rows}
+
+
+def _processor(machine: Measured[Machine]) -> str:
+    """Of which model, and how many packages; else why that is not known."""
+    if isinstance(machine, Absent):
+        return f"processor: not available: {machine.reason}"
+    if isinstance(machine.processor, Absent):
+        return f"processor: not available: {machine.processor.reason}"
+    many = f"{machine.packages} x " if machine.packages > 1 else ""
+    return f"{many}{machine.processor}"
+
+
+def _telling(run: Analysis) -> list[tuple[str, str]]:
+    """The settings that matter: Spark's, then the machine's where it reports them."""
+    machine = {} if isinstance(run.machine, Absent) else run.machine.settings
+    read = [(name, machine[name]) for name in _TELLING if name in machine]
+    known_here = [(name, str(of["value"])) for name, of in read if "value" in of]
+    return [*run.record.settings.items(), *known_here]
+
+
+def verdict(run: Analysis) -> str:
+    """One sentence: how it ended, and what of its time may be gained by following one finding."""
+    record, found = run.record, run.findings
+    ended = f"{record.state.capitalize()} after {seconds(record.wall_s)}"
+    if not found:
+        return f"{ended}; nothing exceeded the thresholds."
+    counted = f"{len(found)} finding{'s' if len(found) > 1 else ''}"
+    gain = max((finding.seconds or 0.0 for finding in found), default=0.0)
+    if not gain or not record.wall_s:
+        return f"{ended}, with {counted}; how many seconds there are to gain is not known."
+    part_of = f"{seconds(gain)} ({min(gain / record.wall_s, 1):.0%})"
+    return f"{ended}, with {counted}; the largest is worth at most {part_of} of that."
 
 
 def _facts(run: Analysis) -> list[tuple[str, str]]:

@@ -28,6 +28,29 @@ final private[topology] class CpuInfo(tree: SysTree) {
   lazy val hasComputeUnits: Boolean =
     any("vendor_id").contains("AuthenticAMD") && any("cpu family").exists(Set("21", "22"))
 
+  /**
+   * The processors' model in the kernel's words; arm64's tells only who made them and which part it is.
+   * Several, where the machine is hybrid.
+   */
+  def processor: Option[String] = {
+    val named =
+      Vector("model name", "cpu model", "cpu", "uarch").iterator.map(each).find(_.nonEmpty)
+    val parts = for {
+      block <- blocks
+      maker <- block.get("CPU implementer")
+      part <- block.get("CPU part")
+    } yield CpuInfo.ArmParts.getOrElse(s"$maker $part", s"Arm implementer $maker, part $part")
+    Option(named.getOrElse(parts).distinct.mkString(" and ")).filter(_.nonEmpty)
+  }
+
+  /** POWER adds what the core can do: `POWER9, altivec supported`. */
+  private def each(name: String): Vector[String] = for {
+    block <- blocks
+    value <- block.get(name)
+    model = value.stripSuffix(", altivec supported").replaceAll("\\s+", " ")
+    if model.nonEmpty && model != "unknown"
+  } yield model
+
   /** The machine's name in the words of `uname -m`, from the fields that only one architecture has. */
   def architecture: Option[String] =
     if (any("arch").exists(_.startsWith("IA-64"))) Some("ia64")
@@ -47,4 +70,20 @@ final private[topology] class CpuInfo(tree: SysTree) {
     val ends = lines.indices.filter(lines(_).isEmpty) :+ lines.size
     (-1 +: ends).sliding(2).map(pair => lines.slice(pair.head + 1, pair.last)).toVector
   }
+}
+
+private object CpuInfo {
+
+  /** Server processors by implementer and part, as their makers' manuals of MIDR_EL1 number them. */
+  private val ArmParts = Map(
+    "0x41 0xd08" -> "Arm Cortex-A72",
+    "0x41 0xd0c" -> "Arm Neoverse N1",
+    "0x41 0xd40" -> "Arm Neoverse V1",
+    "0x41 0xd49" -> "Arm Neoverse N2",
+    "0x41 0xd4f" -> "Arm Neoverse V2",
+    "0x43 0x0af" -> "Cavium ThunderX2",
+    "0x46 0x001" -> "Fujitsu A64FX",
+    "0x48 0xd01" -> "HiSilicon TaiShan v110",
+    "0xc0 0xac3" -> "AmpereOne"
+  )
 }

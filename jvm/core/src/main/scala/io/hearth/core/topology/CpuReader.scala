@@ -35,6 +35,9 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
     }
   }
 
+  /** Its model, where `/proc/cpuinfo` names it. */
+  def processor: Option[String] = info.processor
+
   def architecture: Option[String] = tree
     .line("proc/sys/kernel/arch")
     .orElse(hwlocArchitecture)

@@ -210,7 +210,8 @@ private object CaptureContents {
   /** The fields that [[CpuInfo]] and its readers ask for: none identifies a machine. */
   private val CpuInfoFields =
     Set("processor", "physical id", "core id", "vendor_id", "cpu family") ++
-      Set("cpu", "arch", "CPU implementer", "CPU architecture", "CPU part")
+      Set("cpu", "arch", "CPU implementer", "CPU architecture", "CPU part") ++
+      Set("model name", "cpu model", "uarch")
 
   /** `enx001122334455` is named after its address. */
   private def withoutAddress(name: String, number: Int): String = {

@@ -11,6 +11,7 @@ package io.hearth.core.topology
  * @param nodes NUMA nodes in id order; a node may have no CPU (memory-only) or no memory
  * @param caches the groups of CPUs that share a last-level cache; empty where unknown
  * @param warnings what was contradictory or missing and how it was interpreted
+ * @param processor its model in the kernel's words, where the kernel tells: `POWER9`
  */
 final case class Topology(
     source: String,
@@ -21,7 +22,8 @@ final case class Topology(
     cores: Vector[Core],
     devices: Vector[Device],
     allowed: Allowed,
-    warnings: Vector[String]
+    warnings: Vector[String],
+    processor: Option[String] = None
 ) {
 
   /** All online CPUs (hardware threads, PUs). */

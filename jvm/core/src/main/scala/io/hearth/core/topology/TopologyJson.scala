@@ -15,6 +15,7 @@ object TopologyJson {
   def write(topology: Topology): ObjectNode = {
     val root = Json.obj().put("schema", Schema).put("source", topology.source)
     topology.architecture.foreach(root.put("architecture", _))
+    topology.processor.foreach(root.put("processor", _))
     root.put("cpus", topology.cpus.toString)
     root.set[JsonNode]("packages", Json.array(topology.packages)((a, p) => a.add(writePackage(p))))
     root.set[JsonNode]("nodes", Json.array(topology.nodes)((a, n) => a.add(writeNode(n))))
@@ -41,7 +42,8 @@ object TopologyJson {
       root.items("cores").map(readCore),
       root.items("devices").map(readDevice),
       readAllowed(root.child("allowed")),
-      root.items("warnings").map(_.value.asText)
+      root.items("warnings").map(_.value.asText),
+      root.optional("processor").map(_ => root.text("processor"))
     )
     checked(topology)
   }

@@ -77,7 +77,8 @@ object TopologyReader {
       cpus.cores(packages),
       new DeviceReader(tree, cpus.online, nodeIds).read(),
       new AllowedReader(tree, warnings).read(cpus.online, nodeIds).within(memory.limitBytes),
-      warnings.toVector
+      warnings.toVector,
+      cpus.processor
     )
   }
 

@@ -170,6 +170,26 @@ class TopologyReaderTest extends AnyFunSuite {
       .set(s"$at/index3/shared_cpu_list", third)
   }
 
+  test("the processor's model is the kernel's: x86's name, POWER's core, Arm's part, or none") {
+    def model(lines: String*) =
+      Machines.twoNodes.set("proc/cpuinfo", lines.mkString("\n")).read().processor
+    val intel = "model name\t: Intel(R) Xeon(R)  CPU E5-2697 v2 @ 2.70GHz"
+    assert(
+      model("processor : 0", intel, "", "processor : 1", intel)
+        .contains("Intel(R) Xeon(R) CPU E5-2697 v2 @ 2.70GHz")
+    )
+    assert(Machines.powerWithSmtGaps.read().processor.contains("POWER8E (raw)"))
+    def arm(part: String) =
+      Vector("processor : 0", "CPU implementer\t: 0x41", s"CPU part : $part", "")
+    assert(model(arm("0xd0c"): _*).contains("Arm Neoverse N1"))
+    assert(
+      model(arm("0xd4f") ++ arm("0x123"): _*)
+        .contains("Arm Neoverse V2 and Arm implementer 0x41, part 0x123")
+    )
+    assert(model("processor : 0", "model name : unknown").isEmpty)
+    assert(Machines.twoNodes.read().processor.isEmpty)
+  }
+
   test("hybrid cores carry the kernel's kind: by x86's monitors, by Arm's part, by capacity") {
     val monitors = Machines.twoNodes
       .set("sys/devices/cpu_core/cpus", "0-3,8-11")

@@ -1,0 +1,103 @@
+"""Threads on CPUs of several runs beside each other: one axis of time, one of CPUs."""
+
+from collections import Counter
+from typing import Any
+
+from hearth.analysis.document import Analysis, Machine, ThreadTrace
+from hearth.model.ids import parse_ids
+from hearth.model.measured import Absent, Measured
+from hearth.report.html.axis import natural
+from hearth.report.html.run import label
+from hearth.report.html.shown import Cell, executor_name
+
+View = dict[str, Any]
+#: Observations that are drawn of each run.
+MOST_PLACES = 20_000
+#: The kind of the threads that run tasks; of a trace without kinds all threads are drawn.
+_TASK = "task"
+
+
+def beside(runs: list[Analysis], executors: list[str]) -> View | None:
+    """The picture, its legend, its numbers and what is absent; None where one run or none has a
+    trace. executors: of all runs, in colour order; the last colour is of other processes."""
+    traced = [(run, run.threads) for run in runs if not isinstance(run.threads, Absent)]
+    if len(traced) < 2:
+        return None
+    node_of: dict[int, str] = {}
+    for run, _ in traced:
+        node_of |= _node_of(run.machine)
+    seen = {cpu for _, threads in traced for cpu in threads.columns.cpu}
+    cpus = sorted({*seen, *node_of}, key=lambda cpu: (natural(node_of.get(cpu, "")), cpu))
+    row = {cpu: place for place, cpu in enumerate(cpus)}
+    nodes = sorted({*node_of.values()}, key=natural)
+    drawn = [_Drawn(run, threads, executors) for run, threads in traced]
+    users = sorted({who for each in drawn for who in each.who})
+    return {
+        "document": {
+            "wall_s": max(run.record.wall_s for run, _ in traced),
+            "cpus": [[cpu, node_of.get(cpu)] for cpu in cpus],
+            "runs": [each.document(row, executors) for each in drawn],
+        },
+        "legend": [(who % 8, _name(who, executors)) for who in users],
+        "label": "; ".join(f"{each.label}: {each.moves}" for each in drawn),
+        "names": [(each.label, each.moves) for each in drawn],
+        "head": ["run", "process", "seen", *(f"node {node}" for node in nodes)],
+        "rows": [cells for each in drawn for cells in each.shares(node_of, nodes, executors)],
+        "absent": [(label(run), run.threads.reason) for run in runs
+                   if isinstance(run.threads, Absent)],
+    }  # fmt: skip
+
+
+def _node_of(machine: Measured[Machine]) -> dict[int, str]:
+    nodes = [] if isinstance(machine, Absent) else machine.nodes
+    return {cpu: node.id for node in nodes for cpu in parse_ids(node.cpus)}
+
+
+def _name(who: int, executors: list[str]) -> str:
+    return executor_name(executors[who]) if who < len(executors) else "other processes of the run"
+
+
+class _Drawn:
+    """The observations of one run that are drawn, and whose they are."""
+
+    def __init__(self, run: Analysis, threads: ThreadTrace, executors: list[str]) -> None:
+        columns = threads.columns
+        pids = {e.pid: executors.index(e.id) for e in run.executors if e.pid is not None}
+        tasks = {(name.pid, name.tid) for name in threads.names if name.kind == _TASK}
+        keys = zip(columns.pid, columns.tid, strict=True)
+        kept = [i for i, key in enumerate(keys) if not tasks or key in tasks]
+        self.t = [columns.t[i] for i in kept]
+        self.cpu = [columns.cpu[i] for i in kept]
+        self.who = [pids.get(columns.pid[i], len(executors)) for i in kept]
+        self.label, self.moves = label(run), _moves(threads, of_tasks=bool(tasks))
+
+    def document(self, row: dict[int, int], executors: list[str]) -> View:
+        """What the script draws; series: of each executor the moments and rows in turn."""
+        every = max(1, -(-len(self.t) // MOST_PLACES))
+        series: dict[int, list[list[float]]] = {}
+        for t, cpu, who in list(zip(self.t, self.cpu, self.who, strict=True))[::every]:
+            series.setdefault(who, []).append([t, row[cpu]])
+        points = [[who % 8, _name(who, executors), series[who]] for who in sorted(series)]
+        return {"label": self.label, "moves": self.moves, "points": points}
+
+    def shares(
+        self, node_of: dict[int, str], nodes: list[str], executors: list[str]
+    ) -> list[list[Cell]]:
+        """For those who cannot see it: of each executor, on which node its threads were seen."""
+        counts: dict[int, Counter[str]] = {}
+        for cpu, who in zip(self.cpu, self.who, strict=True):
+            counts.setdefault(who, Counter())[node_of.get(cpu, "")] += 1
+        return [
+            [
+                *(self.label, _name(who, executors), of.total()),
+                *(f"{of[node] / of.total():.1%}" for node in nodes),
+            ]
+            for who, of in sorted(counts.items())
+        ]
+
+
+def _moves(threads: ThreadTrace, *, of_tasks: bool) -> str:
+    """`1,204 moves between nodes`, of the threads that are drawn."""
+    counts = threads.node_transitions
+    moves = counts.get(_TASK, 0) if of_tasks else sum(counts.values())
+    return f"{moves:,} move{'' if moves == 1 else 's'} between nodes"
