@@ -10,7 +10,8 @@ import pytest
 from hearth.cli import command_names, command_parser
 from support import Command
 
-COMMANDS = ("affinity", "bench", "cache", "characterise", "compare", "demo", "gather", "install")
+COMMANDS = ("affinity", "bench", "cache", "characterise", "colocate", "compare", "completion")
+COMMANDS += ("demo", "gather", "install")
 COMMANDS += ("jar", "leases", "plan", "predict")
 COMMANDS += ("profile", "report", "run", "runs", "status", "submit", "topology", "tune")
 COMMANDS += ("uninstall",)

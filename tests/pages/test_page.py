@@ -15,11 +15,13 @@ import pytest
 
 from hearth.analysis.document import Analysis
 from hearth.experiments.characterised import Characterised
+from hearth.experiments.colocated import Colocated, Predicted
 from hearth.experiments.compared import PairedRatio
 from hearth.model.documents import typed
 from hearth.model.measured import Absent
 from hearth.report.html.axis import axis
 from hearth.report.html.page import page
+from hearth.tuning.colocation import Curve, Estimate, predict
 from support import ROOT, eventually, require
 
 _SMALL = """[...document.querySelectorAll('p,td,th,li,dd')]
@@ -320,6 +322,36 @@ def test_a_characterisation_shows_each_question_and_a_sweep_as_a_heat_map(
     assert cells == ["", "5.1 s, best", "6.1 s, unexplained", ""]
     said = shown.locator("#question1").inner_text()
     assert "Not answered here: only one NUMA node may be used here" in said
+
+
+def test_a_colocation_shows_what_was_predicted_and_measured_on_one_scale(
+    browser: Any, tmp_path: Path
+) -> None:
+    example = ROOT / "contract" / "examples" / "colocation.json"
+    measured = typed({**json.loads(example.read_text()), "prediction": None}, Colocated)
+    names = [one.name for one in measured.applications]
+    curves = [
+        Curve(name, {1: Estimate(slow)}) for name, slow in zip(names, (0.9, 1.2), strict=True)
+    ]
+    predicted = Predicted("runs of each alone", predict(curves, [(1, 1)]), ["disks are shared"])
+    document = replace(measured, prediction=predicted)
+    html = page([constructed.analysis()], colocation=document)
+    shown, complaints = opened(browser, tmp_path / "c.html", html, viewport=_PHONE)
+    assert complaints == []
+    assert shown.evaluate("document.documentElement.scrollWidth") <= _PHONE["width"]
+    assert shown.evaluate(_LOST) == [] and shown.evaluate(_NAMELESS) == 0
+    words = shown.locator("#colocation").inner_text()
+    assert document.sentence in words and "disks are shared." in words
+    first = shown.locator("#colocation .intervals").first
+    rows = first.locator(".row:not(.head)")
+    ways = ["predicted", "split 1-1", "unbound", "whole"]
+    assert rows.locator(".name").all_inner_texts() == [f"{n}: {w}" for n in names for w in ways]
+    one, left, right = (
+        first.locator(place).first.bounding_box()["x"]
+        for place in (".one", ".middle.open", ".middle.measured")
+    )
+    slow = document.arms[0].members[0].slowdown
+    assert slow is not None and 0.9 < 1 < slow.value and left < one < right
 
 
 def test_executors_have_one_colour_in_the_machine_the_lanes_and_the_legend(

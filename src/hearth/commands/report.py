@@ -1,8 +1,8 @@
 """Shows where the time of recorded runs went, in the terminal, as an HTML page or as JSON.
 
-Name a run by its id or directory (`hearth runs` lists them), a comparison, a characterisation or a
-tune by its id, any Spark event log by its path. Several runs are shown side by side. The HTML file
-loads nothing from the network and can be passed on as it is.
+Name a run by its id or directory (`hearth runs` lists them), a comparison, a characterisation, a
+tune or a colocation by its id, any Spark event log by its path. Several runs are shown side by
+side. The HTML file loads nothing from the network and can be passed on as it is.
 
 examples:
   hearth report last
@@ -40,7 +40,7 @@ def run(options: Namespace) -> int:
         from hearth.report.html.page import write_page
 
         others = (sources.comparison, sources.characterisation, sources.tune)
-        write_page(options.html, sources.analyses, *others)
+        write_page(options.html, sources.analyses, *others, sources.colocation)
         print(f"hearth: wrote {options.html}", file=sys.stderr)
     if options.json:
         print(json.dumps(sources.document(), indent=2))
@@ -61,6 +61,10 @@ def run(options: Namespace) -> int:
             from hearth.report.tune import show_tune
 
             print("\n".join(show_tune(sources.tune, screen)))
+        if sources.colocation is not None:
+            from hearth.report.colocate import show_colocation
+
+            print("\n".join(show_colocation(sources.colocation, screen)))
         for analysis in sources.analyses:
             print("\n".join(show_profile(analysis, screen)))
     return 0

@@ -1,6 +1,6 @@
-"""Lists recorded runs, comparisons, characterisations, tunes; shows, exports or deletes runs.
+"""Lists recorded runs, comparisons, tunes and the like; shows, exports or deletes runs.
 
-hearth profile records runs; hearth report ID shows a comparison, characterisation or tune. RUN is
+hearth profile records runs; hearth report ID shows a comparison, a tune or the like. RUN is
 an id, the beginning of one, its last four letters, or 'last'.
 
 examples:

@@ -1,4 +1,4 @@
-"""The comparisons, characterisations and tunes on disk, for a listing: no run of theirs is read."""
+"""Comparisons, characterisations, tunes and colocations on disk, for a listing: no run is read."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,8 +32,28 @@ class _Tune:
 
 
 @dataclass(frozen=True)
+class _Member:
+    name: str
+
+
+@dataclass(frozen=True)
+class _Ways:
+    arms: list[str]
+
+
+@dataclass(frozen=True)
+class _Colocation:
+    """The same of `colocation.json`."""
+
+    id: str
+    members: list[_Member]
+    started: str
+    settings: _Ways
+
+
+@dataclass(frozen=True)
 class KeptExperiment:
-    """kind: `comparison`, `characterisation` or `tune`. asked: its arms, questions or objective.
+    """kind: `comparison`, `characterisation`, `tune`, `colocation`. asked: its arms and the like.
 
     runs: how many have ended; None for a characterisation, whose questions have them.
     """
@@ -58,8 +78,9 @@ def list_experiments(state_home: Path) -> tuple[list[KeptExperiment], list[str]]
     found = [experiment for experiment, _ in asked]
     found += [experiment for experiment in compared if experiment.id not in parts]
     tunes, further = _each(state_home / "tunes", _tune)
-    found += tunes
-    return sorted(found, key=lambda one: one.started), [*problems, *others, *further]
+    shared, last = _each(state_home / "colocations", _colocation)
+    found += [*tunes, *shared]
+    return sorted(found, key=lambda one: one.started), [*problems, *others, *further, *last]
 
 
 def _each(folder: Path, read: Callable[[Path], T]) -> tuple[list[T], list[str]]:
@@ -85,6 +106,14 @@ def _tune(directory: Path) -> KeptExperiment:
     runs = len(raw_lines(directory / "trials.jsonl"))
     place = (head.id, head.started, head.application)
     return KeptExperiment("tune", *place, [head.settings.objective], runs, str(directory))
+
+
+def _colocation(directory: Path) -> KeptExperiment:
+    head = read_typed(directory / "colocation.json", _Colocation, _REMEDY)
+    names = " + ".join(member.name for member in head.members)
+    runs = len(raw_lines(directory / "rounds.jsonl"))
+    place = (head.id, head.started, names)
+    return KeptExperiment("colocation", *place, head.settings.arms, runs, str(directory))
 
 
 def _characterisation(directory: Path) -> tuple[KeptExperiment, list[str]]:

@@ -3,6 +3,7 @@
 The kernel signals a child when its parent dies (prctl(2), PR_SET_PDEATHSIG; kept across exec).
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -57,8 +58,9 @@ def _watched(child: subprocess.Popen[bytes], watch: Callable[[], None]) -> int:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    try:
+    """Waits for it, then ends what it left in its group, such as Python without its JVM."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(_GRACE_S)
-    except subprocess.TimeoutExpired:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
+    child.wait()

@@ -8,8 +8,10 @@ from hearth.analysis.analysis import analyse, analyse_event_log
 from hearth.analysis.document import Analysis
 from hearth.experiments.characterisation import read_characterisation
 from hearth.experiments.characterised import Characterised
+from hearth.experiments.colocated import Colocated
 from hearth.experiments.compared import Compared
 from hearth.experiments.comparison import read_comparison
+from hearth.experiments.foretold import read_colocated
 from hearth.experiments.outcome import Outcome
 from hearth.experiments.tune import read_tune
 from hearth.experiments.tuned import tuned
@@ -23,12 +25,13 @@ Document = dict[str, Any]
 
 @dataclass
 class Sources:
-    """The analyses of some runs, the documents of a comparison, a characterisation and a tune."""
+    """The analyses of some runs, and the document of an experiment of each kind."""
 
     analyses: list[Analysis] = field(default_factory=list)
     comparison: Compared | None = None
     characterisation: Characterised | None = None
     tune: Document | None = None
+    colocation: Colocated | None = None
 
     def document(self) -> Document:
         """All of it, for machines: contract/report.schema.json."""
@@ -37,6 +40,7 @@ class Sources:
             "comparison": to_json(self.comparison),
             "characterisation": to_json(self.characterisation),
             "tune": self.tune,
+            "colocation": to_json(self.colocation),
             "runs": to_json(self.analyses),
         }
 
@@ -67,6 +71,10 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
             if sources.tune is not None:
                 raise UserError(f"'{name}' is a second tune: report one at a time")
             sources.tune = tuned(read_tune(directory))
+        elif directory is not None and (directory / "colocation.json").is_file():
+            if sources.colocation is not None:
+                raise UserError(f"'{name}' is a second colocation: report one at a time")
+            sources.colocation = read_colocated(directory)
         elif directory is not None and (directory / "record.json").is_file():
             sources.analyses.append(analyse(directory))
         elif named_here and Path(name).exists():
@@ -80,7 +88,7 @@ def _directory(name: str, state_home: Path) -> Path | None:
     """Of what hearth keeps; `last` is never a file or directory that happens to have this name."""
     if name == "last":
         return find_record(state_home, name).directory
-    folders = ("comparisons", "characterisations", "tunes", "records")
+    folders = ("comparisons", "characterisations", "tunes", "colocations", "records")
     for place in (Path(name), *(state_home / folder / name for folder in folders)):
         if place.is_dir():
             return place

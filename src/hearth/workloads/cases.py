@@ -75,8 +75,7 @@ def run(
     gets the kind of work and the size of its input.
     Raises UserError if the user can correct it, runner.RunError if the job fails.
     """
-    wanted = datasets.wanted_by(offer, case.job, case.parameters, case.size_bytes, case.seed)
-    data = datasets.ensure_all(wanted, case.data)
+    data = data_of(offer, case)
     # A job that draws numbers of its own draws from the same seed.
     draws = any(parameter.name == "seed" for parameter in case.job.parameters)
     parameters = {"seed": str(case.seed), **case.parameters} if draws else case.parameters
@@ -101,6 +100,12 @@ def run(
             "verdict": {"status": outcome.verdict.status, "detail": outcome.verdict.detail},
         }
         return Finished(document, folder if keep else None)
+
+
+def data_of(offer: catalogue.Catalogue, case: Case) -> dict[str, Path]:
+    """The directory of each input; makes what is missing."""
+    wanted = datasets.wanted_by(offer, case.job, case.parameters, case.size_bytes, case.seed)
+    return datasets.ensure_all(wanted, case.data)
 
 
 def _facts(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def _intervals(comparison: Compared) -> View:
         "intervals": rows,
         "one": place(1.0),
         "band": [place(end) for end in band],
-        "ticks": [(place(tick), f"{tick:.2f}") for tick in _ticks(low, high)],
+        "ticks": [(place(tick), f"{tick:.2f}") for tick in ticks(low, high)],
     }
 
 
@@ -85,7 +85,7 @@ def _pairs(seconds: list[float], base: list[float]) -> list[float]:
     return [own / other for own, other in zip(seconds, base, strict=True) if other]
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def ticks(low: float, high: float) -> list[float]:
     """1.00 and round values beside it, at most seven."""
     steps = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
     step = next((s for s in steps if (high - low) / s <= 7), (high - low) / 2)

@@ -1,4 +1,4 @@
-"""The page: one HTML document of runs, of a comparison, of a characterisation, of a tune.
+"""The page: one HTML document of runs, of a comparison, a characterisation, a tune, a colocation.
 
 Jinja2 fills the templates beside this file; what it fills in is text unless a template says
 otherwise. The page contains its style, its script and the charting library, and loads nothing.
@@ -10,12 +10,14 @@ from typing import Any
 
 from hearth.analysis.document import Analysis
 from hearth.experiments.characterised import Characterised
+from hearth.experiments.colocated import Colocated
 from hearth.experiments.compared import Compared
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent
 from hearth.model.private import write_private
 from hearth.report.html import shown
 from hearth.report.html.axis import executors_of
+from hearth.report.html.colocation import colocation_view
 from hearth.report.html.comparison import comparison_view, questions_view
 from hearth.report.html.run import SECTIONS, label, run_view
 from hearth.report.html.side_by_side import differences, side_by_side
@@ -30,9 +32,10 @@ def write_page(
     comparison: Compared | None = None,
     characterisation: Characterised | None = None,
     tune: Document | None = None,
+    colocation: Colocated | None = None,
 ) -> None:
     """Writes the page, private, completely or not at all."""
-    whole = page(runs, comparison, characterisation, tune)
+    whole = page(runs, comparison, characterisation, tune, colocation)
     write_private(file, whole.encode("utf-8", "replace"))  # a file name may not be valid text
 
 
@@ -41,6 +44,7 @@ def page(
     comparison: Compared | None = None,
     characterisation: Characterised | None = None,
     tune: Document | None = None,
+    colocation: Colocated | None = None,
 ) -> str:
     """The page; raises UserError where the charting library was not built in."""
     names = [str(run.record.application) for run in runs]
@@ -48,6 +52,7 @@ def page(
     if characterisation is not None:
         names += characterisation.subjects
     names += [tune["application"]] if tune is not None else []
+    names += [one.name for one in colocation.applications] if colocation is not None else []
     executors = executors_of(runs)
     return str(
         _templates()
@@ -57,11 +62,12 @@ def page(
             style=_resource("style.css"),
             library=_library() if runs else "",
             script=_resource("charts.js"),
-            links=_links(runs, comparison, questions, tune),
+            links=_links(runs, comparison, questions, tune, colocation),
             runs=[run_view(run, number, executors) for number, run in enumerate(runs)],
             comparison=None if comparison is None else comparison_view(comparison, "comparison"),
             characterisation=questions,
             tune=None if tune is None else tune_view(tune),
+            colocation=None if colocation is None else colocation_view(colocation),
             side_by_side=side_by_side(runs),
             differences=differences(runs),
             threads=beside(runs, executors),
@@ -105,10 +111,12 @@ def _links(
     comparison: Compared | None,
     questions: list[Any],
     tune: Document | None,
+    colocation: Colocated | None,
 ) -> list[tuple[str, str]]:
     """Of each section that can be jumped to: its id and its words."""
     links = [("comparison", "Comparison")] if comparison else []
     links += [("tune", "Tune")] if tune else []
+    links += [("colocation", "Colocation")] if colocation else []
     links += [(q["id"], q["link"]) for _, group in questions for q in group]
     links += [("side", "Side by side")] if len(runs) > 1 else []
     for number, run in enumerate(runs):

@@ -1,0 +1,201 @@
+"""What a colocation says of the rounds that ran: made up rounds, without Spark."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hearth.experiments.colocated import Colocated, colocated, known_alone, predicted
+from hearth.experiments.colocation import (
+    Colocation,
+    Head,
+    Known,
+    KnownCurve,
+    Member,
+    MemberRun,
+    RoundLine,
+    Settings,
+)
+from hearth.experiments.foretold import read_colocated, shared_of
+from hearth.experiments.together import STOPPED
+from hearth.measure.record import write_document
+from hearth.model.documents import to_json
+from hearth.report.colocate import show_colocation
+from hearth.report.terminal import Screen
+from hearth.tuning.colocation import Estimate, Shared
+from test_contract import validate
+
+SETTINGS = Settings("throughput", ["split", "unbound", "serial"], 4, 0, 1, 3600.0, False)
+HEAD = Head(
+    "hearth/colocation-head/1", "20261123-120000-a-b-0000", "2026-11-23T12:00:00+00:00",
+    [Member("a.py", ["a.py"]), Member("b.py", ["b.py", "--day", "1"])], "core", ["0", "1"],
+    SETTINGS,
+)  # fmt: skip
+
+
+def line(arm: str, repetition: int, *seconds: float | None, serial: bool = False) -> RoundLine:
+    """A round in which each took these seconds; None: it failed after two."""
+    runs, start = [], 0.0
+    for at, took in enumerate(seconds):
+        end = start + (took or 2.0)
+        failure = None if took else "ended with 1: boom"
+        runs.append(MemberRun(at, start, end, f"r{at}", took, failure, measures={"gc_share": 0.1}))
+        start = end if serial else 0.0
+    said = [f"{HEAD.members[at].name}: boom" for at, took in enumerate(seconds) if not took]
+    return RoundLine(HEAD.title, arm, repetition, "1-1", runs, "; ".join(said) or None)
+
+
+def said(*lines: RoundLine, head: Head = HEAD, known: Known | None = None) -> Colocated:
+    place = Colocation(Path("/nowhere/x/y"), head)
+    place.lines = list(lines)
+    found = None if known is None else predicted(known, [(1, 1)], head.settings.objective)
+    document = colocated(place, found, "1-1")
+    validate("colocation", json.loads(json.dumps(to_json(document))))
+    return document
+
+
+def serial(repetition: int, *seconds: float | None) -> RoundLine:
+    return line("serial", repetition, *seconds, serial=True)
+
+
+def test_slowdown_and_throughput_are_against_the_same_repetition_alone() -> None:
+    one = said(line("split", 0, 20, 30), serial(0, 10, 20), line("split", 1, 40, 45),
+               serial(1, 20, 30))  # fmt: skip
+    split, unbound, alone = one.arms
+    a, b = split.members
+    assert a.slowdown == Estimate(pytest.approx(2.0)) and b.slowdown == Estimate(pytest.approx(1.5))
+    assert split.throughput and split.throughput.value == pytest.approx(1 / 2 + 1 / 1.5)
+    assert split.worst and split.worst.value == pytest.approx(2)
+    assert split.fairness and split.fairness.value == pytest.approx(0.75)
+    assert (a.median_s, a.per_hour, a.runs) == (30, 120, 2)
+    assert split.all_end_s == [30, 45] and alone.all_end_s == [30, 50]
+    assert split.all_end and split.all_end.value == pytest.approx((30 / 30 * 45 / 50) ** 0.5)
+    assert alone.throughput is None and unbound.members[0].slowdown is None
+    assert "too few repetitions for an interval" in one.sentence
+
+
+def test_a_warm_up_and_a_round_in_which_one_failed_do_not_count() -> None:
+    one = said(line("split", -1, 90, 90), line("split", 0, 20, 30), serial(0, 10, 20),
+               line("split", 1, None, 25), serial(1, 10, 20))  # fmt: skip
+    split = one.arms[0]
+    assert [member.seconds for member in split.members] == [[20], [30]]
+    assert split.members[0].failures == ["after 2.0 s: ended with 1: boom"]
+    assert split.members[1].failures == [] and split.members[1].runs == 2, "it went on to its end"
+    shown = "\n".join(show_colocation(one, Screen(200)))
+    assert "a.py failed in split after 2.0 s: ended with 1: boom." in shown
+
+
+def test_the_best_way_is_named_with_what_is_certain_of_it() -> None:
+    rounds = [line("split", -1, 90, 90), line("unbound", -1, 10, 10), serial(-1, 10, 20)]
+    for r, scatter in enumerate((1.0, 1.02, 0.98, 1.01)):
+        rounds += [
+            line("split", r, 12 * scatter, 24),
+            line("unbound", r, 19, 38),
+            serial(r, 10, 20),
+        ]
+    gain = said(*rounds)
+    split, unbound, _ = gain.arms
+    assert split.throughput and split.throughput.ends and split.throughput.ends[0] > 1.6
+    said_of_it = "Best by throughput: split 1-1 (1.66); all have ended in 0.80 of the time of one"
+    assert gain.sentence.startswith(said_of_it), gain.sentence
+    assert gain.sentence.endswith("so running them at the same time pays).")
+    assert unbound.to_split and unbound.to_split.value == pytest.approx(0.63, abs=0.01)
+    assert unbound.to_split.ends and unbound.to_split.ends[1] < 1
+    loss = [line("split", r, 25 + r / 10, 50) for r in range(4)] + [
+        serial(r, 10, 20) for r in range(4)
+    ]
+    assert said(*loss).sentence.endswith("so run them one after the other).")
+    nothing = said(line("split", 0, 20, 30))
+    assert nothing.sentence.startswith("No repetition of any way has both ended")
+
+
+def test_by_each_objective_another_way_may_be_best() -> None:
+    rounds = [line("split", 0, 20, 40), line("unbound", 0, 11, 50), serial(0, 10, 20)]
+    best = {}
+    for objective in ("throughput", "slowdown", "fairness"):
+        head = replace(HEAD, settings=replace(SETTINGS, objective=objective))
+        best[objective] = said(*rounds, head=head).sentence.split(";")[0]
+    assert best == {
+        "throughput": "Best by throughput: unbound (1.31)",
+        "slowdown": "Best by the worse slowdown: split 1-1 (2.00)",
+        "fairness": "Best by fairness: split 1-1 (1.00)",
+    }
+
+
+def test_of_a_loop_the_runs_that_end_in_the_middle_count() -> None:
+    head = replace(HEAD, settings=replace(SETTINGS, loop=[100.0, 20.0]))
+    ends = [(10.0, 9.0), (30.0, 19.0), (52.0, 21.0), (90.0, 38.0)]
+    runs = [MemberRun(0, end - s, end, f"r{end}", s) for end, s in ends]
+    runs += [MemberRun(1, 0, 50, "r", 50.0), MemberRun(1, 50, 100, None, None, STOPPED, True)]
+    looped = RoundLine(HEAD.title, "split", 0, "1-1", runs)
+    one = said(looped, serial(0, 10, 25), head=head)
+    a, b = one.arms[0].members
+    assert (a.seconds, a.per_hour, b.seconds) == ([20], 180, [50]), "19 and 21 of the middle"
+    assert b.failures == [], "what was stopped at the end did not fail"
+    assert one.arms[0].all_end_s == [] and one.arms[0].rounds == 1
+    assert "; it does 1.00 times the work an hour of one after the other" in one.sentence
+    assert one.arms[0].throughput and one.arms[0].throughput.value == pytest.approx(1.0)
+    shown = " ".join("\n".join(show_colocation(one, Screen())).split())
+    assert "for 1.66667 minutes, of which the first and last 0.333333 do not count" in shown
+
+
+def test_predicted_is_held_against_measured() -> None:
+    curve = {"1": Estimate(1.8, 1.6, 2.0), "2": Estimate(1, 1, 1)}
+    known = Known("runs of each alone", [KnownCurve("a.py", curve, 10), KnownCurve("b.py", curve)])
+    one = said(line("split", 0, 20, 30), serial(0, 10, 20), known=known)
+    assert [(c.name, round(c.error, 3)) for c in one.checks] == [("a.py", -0.1), ("b.py", 0.2)]
+    shown = "\n".join(show_colocation(one, Screen(200)))
+    assert "1-1 *  1.11 [1.00, 1.25]  1.80 [1.60, 2.00]" in shown, "and its interval"
+    assert "a.py                   1.80 [1.60, 2.00]  2.00       -10%" in shown
+
+
+def test_runs_of_each_alone_tell_what_a_share_costs_with_an_interval() -> None:
+    def alone(name: str, units: int, repetition: int, seconds: float) -> RoundLine:
+        run = MemberRun(0, 0, seconds, "r", seconds)
+        return RoundLine(name, f"alone on {units}", repetition, None, [run])
+
+    lines = [alone("a.py", 2, -1, 99)]
+    for r, base in enumerate((10.0, 11.0, 10.5)):
+        lines += [alone("a.py", 1, r, 2 * base * (1 + r / 100)), alone("a.py", 2, r, base)]
+        lines += [alone("b.py", 1, r, base), alone("b.py", 2, r, base)]
+    found = known_alone(HEAD, lines, Shared(notes=("n",)))
+    assert found is not None and found.notes == ["n"]
+    a, b = (one.curve for one in found.curves)
+    assert a.alone_s == 10.5 and a.slowdown[2] == Estimate(1, 1, 1)
+    assert a.slowdown[1].value == pytest.approx(2.02, abs=0.01)
+    low, high = a.slowdown[1].ends or (0, 0)
+    assert 1.9 < low < 2.02 < high < 2.15
+    assert b.slowdown[1].value == pytest.approx(1)
+    assert known_alone(HEAD, lines[:3], Shared()) is None, "nothing is known of b.py yet"
+
+
+def test_what_is_shared_and_not_predicted_is_said() -> None:
+    assert "links between nodes" in shared_of("node", []).notes[0]
+    assert "the last-level cache" in shared_of("core", []).notes[0]
+
+
+def test_a_journal_that_a_kill_cut_short_is_read_up_to_there(tmp_path: Path) -> None:
+    folder = tmp_path / "colocations" / HEAD.id
+    folder.mkdir(parents=True)
+    write_document(folder / "colocation.json", to_json(replace(HEAD, settings=replace(
+        SETTINGS, split="1-1"))))  # fmt: skip
+    texts = [json.dumps(to_json(one)) for one in (line("split", 0, 20, 30), serial(0, 10, 20))]
+    (folder / "rounds.jsonl").write_text(f"{texts[0]}\n{texts[1]}\n" + texts[0][:40])
+    found = read_colocated(folder)
+    assert found.split == "1-1" and found.prediction is None
+    assert found.arms[0].throughput and found.arms[0].throughput.value == pytest.approx(7 / 6)
+
+
+def test_other_programs_are_warned_of_by_what_ran_alone() -> None:
+    """While two run, each is among the other programs of the other's record."""
+
+    def loaded(line: RoundLine, share: float) -> RoundLine:
+        runs = [replace(run, measures={"other_load": share}) for run in line.runs]
+        return replace(line, runs=runs)
+
+    quiet = said(loaded(line("split", 0, 20, 30), 0.5), loaded(serial(0, 10, 20), 0.05))
+    assert quiet.warnings == []
+    busy = said(loaded(line("split", 0, 20, 30), 0.5), loaded(serial(0, 10, 20), 0.4))
+    assert "more than 10% of the machine's CPUs during 2 of 2 runs alone (40%" in busy.warnings[0]
+    assert "warning: other programs" in "\n".join(show_colocation(busy, Screen(200)))

@@ -1,0 +1,134 @@
+"""Applications at the same time, each in its own process: without Spark, as sleeps."""
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hearth.experiments.outcome import Outcome, Turn
+from hearth.experiments.shares import Units
+from hearth.experiments.together import STOPPED, Lane, Loop, together
+from hearth.model.errors import UserError
+from hearth.model.processes import is_alive, start_ticks
+from support import eventually
+
+TOPOLOGY = {
+    "allowed": {"cpus": "0-3,8-11"},
+    "nodes": [{"cpus": "8-15"}, {"cpus": ""}, {"cpus": "0-7"}],
+    "cores": [{"cpus": f"{n},{n + 4}"} for n in (8, 9, 0, 1)],
+}
+
+
+def lane(run: Callable[[int], Outcome | None], name: str, cpus: tuple[int, ...] | None = None):
+    turn = Turn(name, "split", 0)
+    return Lane(turn, lambda number: run(number) or Outcome(turn, seconds=1.0 + number), cpus)
+
+
+def sleeps(seconds: float) -> Callable[[int], None]:
+    return lambda _number: time.sleep(seconds)
+
+
+def test_what_runs_together_overlaps_and_each_has_its_own_cpus() -> None:
+    own = tuple(sorted(os.sched_getaffinity(0)))
+
+    def placed(_number: int) -> Outcome:
+        time.sleep(0.3)
+        return Outcome(Turn("a", "split", 0), seconds=1.0, plan=str(os.sched_getaffinity(0)))
+
+    ran = together([lane(placed, "a", own[:1]), lane(placed, "b", own[-1:]), lane(placed, "c")])
+    assert sorted((one.lane, one.outcome.plan) for one in ran) == [
+        (0, str({own[0]})), (1, str({own[-1]})), (2, str(set(own))),
+    ]  # fmt: skip
+    assert max(one.start_s for one in ran) < min(one.end_s for one in ran)
+    assert set(os.sched_getaffinity(0)) == set(own), "this process keeps its own"
+
+
+def test_one_that_fails_is_reported_and_the_other_goes_on() -> None:
+    def refused(_number: int) -> None:
+        raise UserError("--memory: '1k' is too little: give more")
+
+    def broken(_number: int) -> None:
+        raise KeyError("x")
+
+    def killed(_number: int) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    lanes = [lane(sleeps(0.4), "good"), lane(refused, "r"), lane(broken, "b"), lane(killed, "k")]
+    found = {one.lane: one.outcome for one in together(lanes)}
+    assert found[0].seconds == 1.0 and found[0].failure is None
+    assert found[1].failure == "--memory: '1k' is too little: give more"
+    assert found[2].failure == "a fault in hearth: KeyError: 'x'"
+    assert found[3].failure == "the process that watched over it ended with signal 9"
+
+
+def test_a_loop_starts_each_again_until_the_time_is_over() -> None:
+    def fails_later(number: int) -> Outcome | None:
+        time.sleep(0.1)
+        return Outcome(Turn("f", "split", 0), failure="no") if number == 1 else None
+
+    loop = Loop(length_s=2.0, ramp_s=0.5)
+    ran = together([lane(sleeps(0.25), "short"), lane(sleeps(30), "long"), lane(fails_later, "f")],
+                   loop)  # fmt: skip
+    short = [one for one in ran if one.lane == 0]
+    assert 4 <= sum(one.outcome.failure is None for one in short) <= 7
+    assert [one.outcome.seconds for one in short][:3] == [1.0, 2.0, 3.0], "numbered in turn"
+    assert all(b.start_s >= a.end_s for a, b in itertools.pairwise(short))
+    (long,) = [one for one in ran if one.lane == 1]
+    assert long.outcome.stopped and long.outcome.failure == STOPPED
+    assert long.outcome.seconds is None and 2.0 <= long.end_s < 5
+    assert [one.outcome.failure for one in ran if one.lane == 2] == [None, "no"]
+    assert [loop.counts(s) for s in (0.4, 0.5, 1.5, 1.6)] == [False, True, True, False]
+
+
+_PROGRAM = """
+import sys, time
+from pathlib import Path
+from hearth.experiments.outcome import Turn, Outcome
+from hearth.experiments.together import Lane, together
+from hearth.launch.children import run_child
+
+def run(name):
+    turn = Turn(name, "split", 0)
+    # What it started does not end with it, as Python does not with its JVM.
+    words = ["sh", "-c", f"sleep 60 & echo $! > '{sys.argv[1]}/{name}'; wait"]
+    return Lane(turn, lambda _n: Outcome(turn, seconds=float(run_child(words, {}, Path(f"{sys.argv[1]}/log")))))
+
+together([run("a"), run("b")])
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_nothing_is_left_running_however_it_ends(tmp_path: Path, by: signal.Signals) -> None:
+    with subprocess.Popen([sys.executable, "-c", _PROGRAM, str(tmp_path)]) as program:
+        files = [tmp_path / "a", tmp_path / "b"]
+        eventually("both run", lambda: all(f.is_file() and f.read_text() for f in files), 30)
+        started = [int(file.read_text()) for file in files]
+        ticks = {pid: start_ticks(pid) for pid in started}
+        assert all(ticks.values())
+        program.send_signal(by)
+        eventually(
+            "both end",
+            lambda: not any(is_alive(pid, at or 0) for pid, at in ticks.items()), 30,
+        )  # fmt: skip
+    assert program.returncode == -by
+
+
+def test_a_machine_is_split_by_nodes_where_it_has_several_else_by_cores() -> None:
+    nodes = Units.of(TOPOLOGY)
+    assert (nodes.kind, nodes.cpus) == ("node", ((0, 1, 2, 3), (8, 9, 10, 11)))
+    one = {**TOPOLOGY, "nodes": [{"cpus": "0-15"}]}
+    cores = Units.of(one)
+    assert (cores.kind, cores.cpus) == ("core", ((0,), (1,), (8,), (9,)))
+    whole = {**one, "allowed": {"cpus": "0-15"}}
+    assert Units.of(whole).shares((1, 3)) == [(0, 4), (1, 5, 8, 9, 12, 13)]
+    assert Units.of(whole).shares((2, 1)) == [(0, 1, 4, 5), (8, 12)], "one is left free"
+    assert Units.of(whole).all == (0, 1, 4, 5, 8, 9, 12, 13)
+    assert [nodes.said(1), cores.said(3)] == ["1 NUMA node", "3 cores"]
+    with pytest.raises(UserError, match=r"one core \(8\) cannot be split"):
+        Units.of({**TOPOLOGY, "allowed": {"cpus": "8"}})
