@@ -47,7 +47,7 @@ import time
 
 from pyspark.sql import SparkSession
 
-ROUNDS, ROWS, SIZE = 300, 6_000_000, 500
+ROUNDS, ROWS, SIZE = 300, 3_000_000, 500
 
 
 def multiply(_):

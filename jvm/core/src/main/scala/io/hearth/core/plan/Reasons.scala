@@ -199,9 +199,10 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     Option.unless(native || fixed.conf.contains(HearthKeys.HandOverKey))(
       Reason(
         Reasons.HandOver,
-        "tail",
-        "while no task is pending, idle executors' CPUs are opened to executors whose threads wait for CPUs, as " +
-          "native threads in a stage's last tasks do; others keep to their own, and tasks that come get theirs back",
+        "off",
+        s"each executor keeps to its own CPUs; with ${HearthKeys.HandOverKey}=tail those of idle executors are opened, " +
+          "while no task is pending, to executors whose threads wait for CPUs, as native threads in a stage's " +
+          "last tasks do",
         "Kyong 2017; hearth"
       )
     )

@@ -145,7 +145,7 @@ private[spark] object HearthConfig {
     .version("0.1.0")
     .stringConf
     .checkValues(spark.HandOverMode.all.map(_.name).toSet)
-    .createWithDefault("tail")
+    .createWithDefault("off")
 
   val Affinity: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.affinity")
     .doc(
