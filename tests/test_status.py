@@ -1,5 +1,6 @@
 """hearth status: applications on record, running and ended ones apart, a fresh reading."""
 
+import getpass
 import json
 import os
 import subprocess
@@ -88,6 +89,26 @@ def test_a_running_application_is_read_afresh_from_the_kernel(
     done = hearth("status", "test", "--json")
     (application,) = json.loads(done.stdout)["applications"]
     assert application["placement"]["executors"][0]["kernel"]["cpus_allowed"]
+
+
+def test_a_busy_process_of_others_on_an_executors_cpus_is_named_and_one_elsewhere_is_not(
+    hearth: Command, tmp_path: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    folder = record(tmp_path / "state", "app-1", sleeper.pid, start_ticks(sleeper.pid))
+    cpu = max(os.sched_getaffinity(0))
+    busy = subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
+    try:
+        place(folder, sleeper.pid, str(cpu))
+        words = " ".join(hearth("status").stdout.split())
+        assert f"others: process {busy.pid} (sh) of {getpass.getuser()} used 0." in words
+        assert f"s of CPU time on CPUs {cpu} within 0." in words
+        place(folder, sleeper.pid, "4000")
+        assert "others:" not in hearth("status").stdout
+        place(folder, busy.pid, str(cpu))
+        assert "others:" not in hearth("status").stdout, "the executor itself"
+    finally:
+        busy.kill()
+        busy.wait()
 
 
 def test_an_executor_that_has_gone_is_shown_as_gone(

@@ -54,7 +54,9 @@ def _application(run: Run, debug: bool) -> dict[str, Any]:
     application = {**run.record, "state": run.state, "directory": directory}
     if run.alive and (run.directory / "placement.json").is_file():
         try:
-            application["placement"] = jvm.call("placement", "--run", directory, debug=debug)
+            application["placement"] = jvm.call(
+                "placement", "--run", directory, "--driver", str(run.record["driver_pid"]), debug=debug
+            )
         except UserError as problem:  # of this application alone
             application["placement_absent"] = str(problem)
     return application

@@ -1,5 +1,6 @@
 """Where the kernel says executors are, and where the plan put them."""
 
+from datetime import datetime
 from typing import Any
 
 from hearth.model.ids import brief_ids, show_ids
@@ -11,7 +12,8 @@ _HEAD = ["executor", "place", "pid", "CPUs", "policy", "anonymous memory", "ran 
 
 
 def show_placement(report: Document, screen: Screen) -> list[str]:
-    """A table with a row for each executor, then a line for each deviation and each note."""
+    """A table with a row for each executor, then a line for each deviation, each note,
+    and each process of others on the executors' CPUs."""
     executors = report["executors"]
     if not executors:
         return ["  no executor has registered yet"]
@@ -23,7 +25,19 @@ def show_placement(report: Document, screen: Screen) -> list[str]:
                 text = f"executor {executor['executor_id']} {sentence}"
                 head = screen.paint(f"{word}: ", "yellow" if word == "drift" else "dim")
                 lines.append(screen.paragraph(head + text, "  ", "    "))
+    for use in report.get("others", []):
+        head = screen.paint("others: ", "yellow")
+        lines.append(screen.paragraph(head + _other(use), "  ", "    "))
     return lines
+
+
+def _other(use: Document) -> str:
+    """What a process that is not the application's has used of its CPUs."""
+    seconds = (datetime.fromisoformat(use["to"]) - datetime.fromisoformat(use["from"])).total_seconds()
+    return (
+        f"process {use['pid']} ({use['name']}) of {use['user']} used {use['cpu_seconds']:.1f} s of CPU "
+        f"time on CPUs {brief_ids(use['cpus'], 24)} within {seconds:.1f} s"
+    )
 
 
 def _row(executor: Document, screen: Screen) -> list[str]:

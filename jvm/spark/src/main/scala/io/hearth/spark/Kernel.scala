@@ -2,7 +2,7 @@ package io.hearth.spark
 
 import java.nio.file.Path
 
-import io.hearth.core.placement.{Glance, PlacementReport, Subject}
+import io.hearth.core.placement.{Glance, OtherUse, PlacementReport, ProcessLook, Subject}
 
 /** What the kernel says of processes. */
 trait Kernel {
@@ -15,6 +15,12 @@ trait Kernel {
 
   /** Where processes and their memory are; this costs more. */
   def placement(appId: String, subjects: Vector[Subject]): PlacementReport
+
+  /** All processes, and the threads of those that were busy since the look before. */
+  def processes(before: Option[ProcessLook]): ProcessLook
+
+  /** The user whose process it is; absent when it is gone. */
+  def owner(pid: Long): Option[String]
 }
 
 /** @param root where procfs and sysfs are: `/` */
@@ -24,4 +30,7 @@ final class LiveKernel(root: Path) extends Kernel {
   override def glance(pid: Long): Option[Glance] = Glance.at(pid)
   override def placement(appId: String, subjects: Vector[Subject]): PlacementReport =
     PlacementReport.take(root, appId, subjects)
+  override def processes(before: Option[ProcessLook]): ProcessLook =
+    ProcessLook.take(root.resolve("proc"), before, System.nanoTime)
+  override def owner(pid: Long): Option[String] = OtherUse.owner(root.resolve("proc"))(pid)
 }

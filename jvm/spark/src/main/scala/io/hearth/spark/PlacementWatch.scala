@@ -73,6 +73,7 @@ final case class PlacementKnowledge(
  *
  * @param clock owns what is known; it ends with the watch
  * @param nanoTime as of `System.nanoTime`
+ * @param others who else uses the executors' CPUs; only the clock's thread asks it
  * @param taken is given each report
  * @param lent CPUs of other places that an executor may use, or could since a time of `System.nanoTime`
  */
@@ -81,6 +82,7 @@ final class PlacementWatch(
     running: () => Vector[Member],
     intervalNanos: Long,
     kernel: Kernel,
+    others: OthersWatch,
     taken: PlacementReport => Unit,
     lent: (String, Long) => IdSet,
     clock: ScheduledExecutorService,
@@ -127,6 +129,7 @@ final class PlacementWatch(
 
   private def look(members: Vector[Member]): Unit = {
     known = known.looked(nanoTime())
+    others.look(members)
     val found = deviations(members)
     if (known.readingDue(found, nanoTime())) {
       take(members, asTable = false)
@@ -149,11 +152,10 @@ final class PlacementWatch(
     val start = nanoTime()
     val read = kernel.placement(appId, members.map(PlacementWatch.subject))
     // What is lent or taken back during a reading counts as lent.
-    val report = read.copy(findings =
-      read.findings.map(f =>
-        f.copy(subject = f.subject.copy(lent = lent(f.subject.executorId, start)))
-      )
+    val findings = read.findings.map(f =>
+      f.copy(subject = f.subject.copy(lent = lent(f.subject.executorId, start)))
     )
+    val report = read.copy(findings = findings, others = others.seen)
     if (asTable) log.info(report.table.mkString("Placement, from the kernel:\n", "\n", ""))
     report.findings.flatMap(known.news).foreach(_.fold(log.warn, log.info))
     known = known.read(report, start, nanoTime())

@@ -65,8 +65,17 @@ final case class Finding(subject: Subject, reading: Option[Either[String, Proces
   }
 }
 
-/** The placement of all executors of an application at one moment (`contract/placement.schema.json`). */
-final case class PlacementReport(appId: String, takenAt: Instant, findings: Vector[Finding]) {
+/**
+ * The placement of all executors of an application at one moment (`contract/placement.schema.json`).
+ *
+ * @param others what other processes have used of the CPUs to which executors are bound
+ */
+final case class PlacementReport(
+    appId: String,
+    takenAt: Instant,
+    findings: Vector[Finding],
+    others: Vector[OtherUse] = Vector.empty
+) {
 
   def toJson: ObjectNode = {
     val node = Json.obj().put("schema", PlacementReport.Schema).put("app_id", appId)
@@ -75,7 +84,12 @@ final case class PlacementReport(appId: String, takenAt: Instant, findings: Vect
       "executors",
       Json.array(findings)((array, finding) => array.add(PlacementReport.findingJson(finding)))
     )
+    node.set[ObjectNode]("others", Json.array(others)((array, use) => array.add(use.toJson)))
   }
+
+  /** Executors that run and are to be bound. */
+  private[placement] def bound: Vector[Subject] =
+    findings.filter(f => f.subject.bound && f.reading.isDefined).map(_.subject)
 
   /** A table for a log or a terminal. */
   def table: Vector[String] = {
@@ -94,6 +108,7 @@ final case class PlacementReport(appId: String, takenAt: Instant, findings: Vect
 
 object PlacementReport {
   val Schema = "hearth/placement/2"
+  private val LookMillis = 250L
 
   /** It names executors the same way. */
   private val Earlier = "hearth/placement/1"
@@ -102,8 +117,14 @@ object PlacementReport {
   def take(root: Path, appId: String, subjects: Vector[Subject]): PlacementReport =
     PlacementReport(appId, Instant.now(), subjects.map(s => Finding(s, read(root, s))))
 
-  /** Reads again where the executors of an earlier report are now. @throws UserError if there is none */
-  def retake(root: Path, runDirectory: Path): PlacementReport = {
+  /**
+   * Reads again where the executors of an earlier report are now, and in half a second who else uses their
+   * CPUs.
+   *
+   * @param own processes of the application, beside its executors, and of who asks
+   * @throws UserError if there is none
+   */
+  def retake(root: Path, runDirectory: Path, own: Set[Long]): PlacementReport = {
     val file = runDirectory.resolve("placement.json")
     val text = Try(Files.readString(file)).getOrElse(
       throw new UserError(
@@ -117,19 +138,30 @@ object PlacementReport {
       )
     val lent = LoanRecord.openIn(runDirectory)
     val subjects = document.path("executors").elements.asScala.map(subject).toVector
-    take(
+    val report = take(
       root,
       document.path("app_id").asText,
       subjects.map(s => s.copy(lent = lent.getOrElse(s.executorId, IdSet.empty)))
     )
+    report.copy(others = othersNow(root.resolve("proc"), report.bound, own))
   }
+
+  /** Three looks: the second says who is busy, the third what its threads have used. */
+  private def othersNow(proc: Path, bound: Vector[Subject], own: Set[Long]): Vector[OtherUse] =
+    if (bound.isEmpty) Vector.empty
+    else {
+      def next(before: ProcessLook) = {
+        Thread.sleep(LookMillis)
+        ProcessLook.take(proc, Some(before), System.nanoTime)
+      }
+      val busy = next(ProcessLook.take(proc, None, System.nanoTime))
+      val cpus = IdSet.union(bound.map(_.planned.cpus))
+      OtherUse.between(busy, next(busy), own ++ bound.map(_.pid), cpus, OtherUse.owner(proc))
+    }
 
   /** Field 22 of `/proc/PID/stat`; absent when the process is gone or a zombie. */
   def startTicks(proc: Path, pid: Long): Option[Long] =
-    Try(Files.readString(proc.resolve(s"$pid/stat"))).toOption
-      .map(stat => stat.substring(stat.lastIndexOf(')') + 2).split(' '))
-      .filter(_(0) != "Z")
-      .map(_(22 - 3).toLong)
+    ProcStat.read(proc.resolve(s"$pid")).filter(_.state != 'Z').map(_.startTicks)
 
   private def read(root: Path, subject: Subject): Option[Either[String, ProcessPlacement]] =
     startTicks(root.resolve("proc"), subject.pid)

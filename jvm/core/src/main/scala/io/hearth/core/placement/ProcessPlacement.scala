@@ -102,16 +102,9 @@ object ProcessPlacement {
         task.getFileName.toString.toInt,
         field(status, "Name").getOrElse("").map(c => if (c < ' ' || c > '~') '?' else c),
         list(status, "Cpus_allowed_list"),
-        lastCpu(Files.readString(task.resolve("stat"), ISO_8859_1))
+        ProcStat.read(task).map(_.lastCpu).get
       )
     }.toOption
-
-  /**
-   * Field 39 of stat, counted from the end of the command name, which may contain blanks and
-   * brackets.
-   */
-  private def lastCpu(stat: String): Int =
-    stat.substring(stat.lastIndexOf(')') + 2).split(' ')(39 - 3).toInt
 
   private def field(status: String, name: String): Option[String] =
     status.linesIterator.find(_.startsWith(s"$name:")).map(_.drop(name.length + 1).trim)

@@ -160,6 +160,7 @@ private class Wiring(sc: SparkContext, leased: Leased, appId: String, jvm: Drive
     () => pool.running,
     TimeUnit.SECONDS.toNanos(conf.get(HearthConfig.PlacementInterval)),
     kernel,
+    new OthersWatch(jvm.pid, kernel, () => System.nanoTime, log),
     application.placementTaken,
     (id, since) => lending.fold(IdSet.empty)(_.lentTo(id, since)),
     Wiring.thread("hearth-placement"),

@@ -1,0 +1,71 @@
+package io.hearth.spark
+
+import io.hearth.core.placement.{OtherUse, ProcessLook}
+import io.hearth.core.topology.IdSet
+
+/**
+ * Sees which processes of others use the CPUs to which executors are bound: a lease keeps those away that use
+ * hearth, and nobody else. Not safe for several threads.
+ *
+ * @param driver the application's own process; its executors are named at each look
+ * @param nanoTime as of `System.nanoTime`
+ */
+final class OthersWatch(driver: Long, kernel: Kernel, nanoTime: () => Long, log: Log) {
+  import OthersWatch._
+
+  private var last = Option.empty[ProcessLook]
+  private var pause = LeastPause
+  private var warnings = 0
+  private var kept = Map.empty[(Long, Long), OtherUse]
+
+  /** All that were seen, the busiest first. */
+  def seen: Vector[OtherUse] = kept.values.toVector.sortBy(use => (-use.cpuSeconds, use.pid))
+
+  /** Looks, where it is time. */
+  def look(members: Vector[Member]): Unit = {
+    val bound = members.filter(_.bound)
+    val start = nanoTime()
+    if (bound.isEmpty) last = None
+    else if (last.forall(start - _.nanos >= pause)) {
+      val now = kernel.processes(last)
+      pause = math.max(LeastPause, CostPause * (nanoTime() - start))
+      val own = bound.map(_.process.pid).toSet + driver
+      val cpus = IdSet.union(bound.map(_.place.cpus))
+      last.foreach(before => keep(OtherUse.between(before, now, own, cpus, kernel.owner)))
+      last = Some(now)
+    }
+  }
+
+  private def keep(uses: Vector[OtherUse]): Unit = {
+    val fresh = uses.filterNot(use => kept.contains(key(use)))
+    kept ++= uses.map(use => key(use) -> kept.get(key(use)).fold(use)(use.after))
+    kept = kept.toVector.sortBy(_._2.to).takeRight(MostKept).toMap
+    if (fresh.nonEmpty && warnings < MostWarnings) {
+      warnings += 1
+      log.warn(warning(fresh))
+    }
+  }
+
+  private def warning(uses: Vector[OtherUse]): String = {
+    val more = uses.size - MostNamed
+    val named = uses.take(MostNamed).map(_.sentence) ++ Option.when(more > 0)(s"so did $more more")
+    val last =
+      if (warnings == MostWarnings) ". Further ones are in the placement report, not here" else ""
+    s"Others use CPUs to which executors of this application are bound: ${named.mkString("; ")}. " +
+      s"`hearth leases` shows which CPUs nobody holds$last"
+  }
+}
+
+object OthersWatch {
+
+  /** Between two looks at least, in ns. */
+  private val LeastPause = 10000000000L
+
+  /** And this many times as long as the last one took: a thousandth of one CPU at most. */
+  private val CostPause = 1000L
+  private val MostKept = 50
+  private val MostNamed = 3
+  private val MostWarnings = 10
+
+  private def key(use: OtherUse) = (use.pid, use.startTicks)
+}
