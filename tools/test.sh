@@ -80,15 +80,15 @@ fetch_spark() {
 case $tier in
 all)
     export HEARTH_PROPERTIES="${HEARTH_PROPERTIES:-300}" # `check` takes a tenth of that
-    jvm
     python_linters
+    jvm
     python_tests
     ;;
 check)
     export HEARTH_FUZZ="${HEARTH_FUZZ:-8}" # `all` tries 25 damages of each file,
     export HEARTH_PROPERTIES="${HEARTH_PROPERTIES:-30}" # and 300 of each kind of machine
-    jvm
     python_linters
+    jvm
     python_tests -m unit
     ;;
 versions) versions ;;
