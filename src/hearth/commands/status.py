@@ -55,7 +55,12 @@ def _application(run: Run, debug: bool) -> dict[str, Any]:
     if run.alive and (run.directory / "placement.json").is_file():
         try:
             application["placement"] = jvm.call(
-                "placement", "--run", directory, "--driver", str(run.record["driver_pid"]), debug=debug
+                "placement",
+                "--run",
+                directory,
+                "--driver",
+                str(run.record["driver_pid"]),
+                debug=debug,
             )
         except UserError as problem:  # of this application alone
             application["placement_absent"] = str(problem)

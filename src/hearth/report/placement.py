@@ -33,9 +33,12 @@ def show_placement(report: Document, screen: Screen) -> list[str]:
 
 def _other(use: Document) -> str:
     """What a process that is not the application's has used of its CPUs."""
-    seconds = (datetime.fromisoformat(use["to"]) - datetime.fromisoformat(use["from"])).total_seconds()
+    seconds = (
+        datetime.fromisoformat(use["to"]) - datetime.fromisoformat(use["from"])
+    ).total_seconds()
     return (
-        f"process {use['pid']} ({use['name']}) of {use['user']} used {use['cpu_seconds']:.1f} s of CPU "
+        f"process {use['pid']} ({use['name']}) of {use['user']} "
+        f"used {use['cpu_seconds']:.1f} s of CPU "
         f"time on CPUs {brief_ids(use['cpus'], 24)} within {seconds:.1f} s"
     )
 
