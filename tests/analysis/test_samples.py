@@ -1,5 +1,6 @@
 """Samples made by hand, whose rates and shares are known by arithmetic."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hearth.analysis.locality import cpu_share_by_node, local_share, read_memory
 from hearth.analysis.samples import last_time_s, read_processes, read_system
 from hearth.model.documents import to_json
 from hearth.model.measured import Absent
+from support import ROOT
 
 NODE_OF_CPU = {"0": "0", "1": "0", "2": "8", "3": "8"}
 
@@ -159,3 +161,19 @@ def test_a_killed_run_with_most_probes_absent_tells_what_is_known(tmp_path: Path
     assert document["timeline"]["cpu_by_executor"]["0"][:89] == pytest.approx([1.0] * 89)
     assert [f["id"] for f in document["findings"]] == ["involuntary-switches"]
     assert any("torn" in warning["what"] for warning in document["warnings"])
+
+
+def test_the_processor_and_the_telling_settings_are_those_of_the_record_also_of_an_older_one(
+    tmp_path: Path,
+) -> None:
+    topology = json.loads((ROOT / "contract" / "examples" / "topology.json").read_text())
+    conf = {"spark.executor.memory": "4g", "spark.app.name": "shop"}
+    for name, without in (("new", ()), ("older", ("processor",))):
+        make_record(tmp_path / name, configuration=conf)
+        known = {key: value for key, value in topology.items() if key not in without}
+        (tmp_path / name / "machine.json").write_text(json.dumps(known))
+    new, older = analyse(tmp_path / "new"), analyse(tmp_path / "older")
+    assert new.record.settings == {"spark.executor.memory": "4g"}
+    assert not isinstance(new.machine, Absent) and not isinstance(older.machine, Absent)
+    assert new.machine.processor == "Intel(R) Xeon(R) CPU E5-2697 v2 @ 2.70GHz"
+    assert "names none, or an older hearth recorded" in str(older.machine.processor)

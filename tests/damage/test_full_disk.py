@@ -64,7 +64,8 @@ def test_a_profile_whose_disk_fills_ends_with_the_applications_code_and_a_readab
     tmp_path: Path, small: Path
 ) -> None:
     (tmp_path / "job.py").write_text(APPLICATION)
-    words = ["--master", "local[2]", "--conf", "spark.ui.enabled=false", str(tmp_path / "job.py")]
+    words = ["--flame", "--master", "local[2]", "--conf", "spark.ui.enabled=false"]
+    words.append(str(tmp_path / "job.py"))
     done = subprocess.run(
         [sys.executable, "-m", "hearth", "profile", *words],
         env={**os.environ, "HEARTH_STATE": str(small), "PYSPARK_PYTHON": sys.executable},

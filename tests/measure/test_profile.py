@@ -13,6 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from profiled_runs import only_record, start_profile
 
+from hearth.analysis.analysis import analyse
+from hearth.analysis.document import Flame
 from hearth.cli import command_parser
 from hearth.launch.arguments import Option
 from hearth.launch.compose import Launch
@@ -22,6 +24,7 @@ from hearth.measure.record import Record
 from hearth.measure.shapes import Machine
 from hearth.model.documents import read_lines
 from hearth.model.errors import UserError
+from hearth.model.measured import Absent
 from hearth.model.processes import is_alive
 from hearth.planner import places
 from support import ROOT, Command
@@ -113,9 +116,9 @@ def test_the_sampler_costs_little(finished) -> None:
 
 
 def test_executors_of_local_numa_are_on_record_with_their_placement(tmp_path: Path) -> None:
-    words = ["--master", "local-numa[2x1]", "--memory", "512m", "--no-summary", "APP", "fail"]
+    words = ["--flame", "--master", "local-numa[2x1]", "--memory", "512m", "APP", "fail"]
     process = start_profile(tmp_path, *words)
-    _, errors = process.communicate(timeout=240)
+    output, errors = process.communicate(timeout=240)
     assert process.returncode == 7, errors
     record = only_record(tmp_path)
     assert record.state == "failed"
@@ -127,6 +130,22 @@ def test_executors_of_local_numa_are_on_record_with_their_placement(tmp_path: Pa
     for row in seen:
         assert (record.directory / "gc" / f"executor-{row['pid']}.log").stat().st_size > 0
     assert record.head.plan["mode"] == "partitioned"
+    assert output == "groups 100\n", "the application's output is its own"
+    flame_of_each_jvm(record, errors)
+
+
+def flame_of_each_jvm(record: Record, summary: str) -> None:
+    """What the driver and both executors ran was sampled, is private, and left nothing behind."""
+    flame = analyse(record.directory).flame
+    assert isinstance(flame, Flame), flame
+    assert (set(flame.samples), flame.absent) == ({"driver", "0", "1"}, {})
+    assert any(method.name.startswith("org.apache.spark.") for method in flame.top)
+    tasks = {i for i, frame in enumerate(flame.frames) if "Executor$TaskRunner.run" in frame}
+    assert tasks, "an executor's threads run tasks"
+    assert "method, its own code" in summary
+    for file in (record.directory / "jfr").iterdir():
+        assert file.stat().st_mode & 0o777 == 0o600
+    assert [*Path("/dev/shm").glob("hearth-jfr-*")] == []
 
 
 def busy_profile(state: Path) -> tuple[subprocess.Popen[str], Record, list[dict]]:
@@ -313,14 +332,16 @@ def test_an_event_log_of_the_users_own_stays_where_they_keep_it() -> None:
     assert conf(without)["spark.eventLog.dir"] == "file:///r/eventlog"
 
 
-def test_a_users_event_log_and_gc_log_are_kept_and_linked_into_the_record(tmp_path: Path) -> None:
+def test_a_users_event_log_gc_log_and_flight_recording_are_kept(tmp_path: Path) -> None:
+    recording = f"-XX:StartFlightRecording=filename={tmp_path / 'mine.jfr'}"
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "older").write_text("an application of before\n")
     process = start_profile(
         tmp_path,
         *("--master", "local[2]", "--no-summary", "--conf", "spark.eventLog.enabled=true"),
         *("--conf", f"spark.eventLog.dir={tmp_path / 'logs'}"),
-        *("--driver-java-options", f"-Xlog:gc:file={tmp_path / 'mine.log'}", "APP"),
+        *("--driver-java-options", f"-Xlog:gc:file={tmp_path / 'mine.log'} {recording}"),
+        *("--flame", "APP"),
     )
     _, errors = process.communicate(timeout=180)
     assert process.returncode == 0, errors
@@ -330,6 +351,9 @@ def test_a_users_event_log_and_gc_log_are_kept_and_linked_into_the_record(tmp_pa
     assert "SparkListenerApplicationEnd" in linked.read_text()
     assert "Pause" in (tmp_path / "mine.log").read_text()
     assert list((record.directory / "gc").iterdir())
+    assert (tmp_path / "mine.jfr").stat().st_size > 0
+    flame = analyse(record.directory).flame
+    assert isinstance(flame, Absent) and "a recording of yours" in flame.reason
 
 
 @pytest.mark.parametrize(

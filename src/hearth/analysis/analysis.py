@@ -98,6 +98,7 @@ def compose(evidence: Evidence) -> Analysis:
         counters=_counters(evidence),
         metrics=_metrics(evidence),
         hand_overs=evidence.hand_overs,
+        flame=evidence.flame,
     )
     analysis = replace(analysis, findings=findings(analysis))
     redaction = Redaction.of(_settings(evidence))

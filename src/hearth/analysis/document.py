@@ -11,6 +11,8 @@ from hearth.measure.shapes import Probe, Warned
 from hearth.model.measured import Absent, Measured
 
 SCHEMA = "hearth/analysis/1"
+#: Why there is no flame graph where nobody asked for one.
+NOT_ASKED = Absent("not asked for: 'hearth profile --flame' samples what the JVMs execute")
 #: One value for each step of the axis; None where nothing was sampled.
 Series = list[float | None]
 
@@ -481,6 +483,33 @@ class Metrics:
     by_executor: dict[str, dict[str, Measured[Metric]]]
 
 
+class Method(NamedTuple):
+    """A method, and how many samples of all processes found a thread in its own code."""
+
+    name: str
+    samples: int
+
+
+@dataclass(frozen=True)
+class Flame:
+    """What threads executed, sampled every `period_ms` by Java's flight recorder: a tree of calls.
+
+    Columns of equal length, a caller before what it calls: `frame` is a place in `frames`, `parent`
+    the caller's row or -1, `own` the samples of each process that end there. Calls too rare to be
+    drawn are counted in their caller, but by their own name in `top`. absent: why a process has no
+    samples.
+    """
+
+    period_ms: int
+    samples: dict[str, int]
+    frames: list[str]
+    frame: list[int]
+    parent: list[int]
+    own: dict[str, list[int]]
+    top: list[Method]
+    absent: dict[str, str]
+
+
 @dataclass(frozen=True)
 class HandOver:
     """CPUs of idle places, open to an executor; end_s: None where it is not known."""
@@ -538,3 +567,4 @@ class Analysis:
     metrics: Measured[Metrics]
     hand_overs: Measured[HandOvers] = field(default_factory=lambda: Absent("not derived"))
     findings: list[Finding] = field(default_factory=list)
+    flame: Measured[Flame] = field(default_factory=lambda: NOT_ASKED)

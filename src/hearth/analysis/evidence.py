@@ -5,6 +5,7 @@ that is no record at all is an error.
 """
 
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import TypeVar, overload
 
 from hearth.analysis.bandwidth import Traffic, read_bandwidth
 from hearth.analysis.counts import Counts, read_counts
-from hearth.analysis.document import HandOvers
+from hearth.analysis.document import NOT_ASKED, Flame, HandOvers
 from hearth.analysis.eventlog import EventLog, read_event_log
+from hearth.analysis.flame import read_flame
 from hearth.analysis.gclog import GcLog, read_gc_log
 from hearth.analysis.hand_over import read_hand_overs
 from hearth.analysis.locality import (
@@ -85,6 +87,7 @@ class Evidence:
     counters: Measured[Counts] = field(default_factory=lambda: NO_RECORD)
     scheduler: Measured[Counts] = field(default_factory=lambda: NO_RECORD)
     bandwidth: Measured[dict[str, Traffic]] = field(default_factory=lambda: NO_RECORD)
+    flame: Measured[Flame] = field(default_factory=lambda: NO_RECORD)
     gc: Measured[dict[int, GcLog]] = field(default_factory=lambda: NO_RECORD)
     hand_overs: Measured[HandOvers] = field(default_factory=lambda: NO_RECORD)
     warnings: list[Warned] = field(default_factory=list)
@@ -147,7 +150,18 @@ def gather(directory: Path) -> Evidence:
     evidence.gc = _gc_logs(evidence, directory / "gc")
     evidence.hand_overs = read_hand_overs(evidence, directory / "hand-over.json")
     _samples(evidence)
+    evidence.flame = _flame(record)
     return evidence
+
+
+def _flame(record: Record) -> Measured[Flame]:
+    asked = record.head.flame
+    if asked is None:
+        return NOT_ASKED
+    if isinstance(asked, Absent):
+        return asked
+    beside = Path(asked).with_name("jfr")
+    return read_flame(record.directory, str(beside) if beside.is_file() else shutil.which("jfr"))
 
 
 def _span_s(record: Record) -> float:

@@ -9,6 +9,7 @@ examples:
   hearth profile my_job.py
   hearth profile --master 'local[*]' my_job.py --date 2026-11-21
   hearth profile --executors 4 --class org.example.Job job.jar
+  hearth profile --flame my_job.py
   hearth runs show last
 """
 
@@ -30,6 +31,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--record", metavar="ID", help="the id of the record, which must be new")
     parser.add_argument(
         "--limit", metavar="TIME", help="end the application after this, such as 30m; exit code 124"
+    )
+    parser.add_argument(
+        "--flame",
+        action="store_true",
+        help="sample what the JVMs execute (Java's flight recorder) for a flame graph",
     )
     parser.add_argument(
         "--no-summary", action="store_true", help="print only the record's id at the end"
@@ -54,7 +60,7 @@ def run(options: Namespace) -> int:
     sys.stderr.flush()
     limit_s = float("inf") if options.limit is None else parse_seconds(options.limit, "--limit")
     named = (options.arm, options.record, options.debug)
-    done = profile(submission, options.line, *named, limit_s)
+    done = profile(submission, options.line, *named, limit_s, flame=options.flame)
     if done.problem is not None:
         print(f"hearth: the record is incomplete: {done.problem}; make room", file=sys.stderr)
     if not options.no_summary:

@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -69,11 +70,14 @@ def profile(
     record: str | None,
     debug: bool,
     limit_s: float = float("inf"),
+    *,
+    flame: bool = False,
 ) -> Profiled:
     """Runs and records the application; raises UserError if nothing of it would run here.
 
     record: the id of the new record; None for one that is made here. limit_s: an application that
-    runs for longer is ended, and the exit code is 124.
+    runs for longer is ended, and the exit code is 124. flame: whether to record what the JVMs
+    execute.
     """
     master = _checked(submission, line)
     check_locale(places.state_home(), os.environ)
@@ -82,10 +86,17 @@ def profile(
         gc_log = local_log_name(directory.name, "%p")
         seen = observed(submission.launch, submission.settings, master, place, gc_log)
         seen = replace(seen, launch=handed_over(seen.launch, line, places.state_home()))
-        head = _head(seen, submission, line, arm, debug)
+        head = replace(_head(seen, submission, line, arm, debug), flame=_jcmd() if flame else None)
         reading = jvm.command("topology", debug=debug)
         run = _Run(RecordWriter.create(directory, name, head), seen, reading, limit_s)
         return run.to_its_end()
+
+
+def _jcmd() -> Measured[str]:
+    """Of the Java that runs the application, else of another JDK."""
+    beside = places.java().with_name("jcmd")
+    found = str(beside) if beside.is_file() else shutil.which("jcmd")
+    return found or Absent("this Java has no 'jcmd': install its JDK, not only the JRE")
 
 
 def application_name(line: SubmitLine, settings: dict[str, str]) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hearth.measure.discovery import Found, ProcessFinder
+from hearth.measure.flame import Recordings
 from hearth.measure.gc_copy import GcLogCopies
 from hearth.measure.probes import surveyed_probes
 from hearth.measure.probes.base import Probe, Roots, Row, Target
@@ -65,6 +66,8 @@ class Sampler:
         self._schedules = [Schedule(probe, probe.least_period_s) for probe in probes]
         self._finding = 0.0
         self._copies = GcLogCopies(roots.proc, writer.directory, writer.lose)
+        jcmd = writer.head.flame
+        self._recordings = Recordings(writer, roots.proc, jcmd) if isinstance(jcmd, str) else None
         self._refused: set[tuple[str, int]] = set()
 
     def step(self, *, all_of_them: bool = False) -> None:
@@ -73,6 +76,8 @@ class Sampler:
         for row in self.finder.scan():
             self._writer.append("processes.jsonl", row)
         self._copies.follow(self.finder.known.values())
+        if self._recordings is not None:
+            self._recordings.follow(self.finder.known.values())
         self._finding += time.thread_time() - began
         now = time.monotonic()
         targets = self.finder.targets
@@ -110,6 +115,8 @@ class Sampler:
     def close(self) -> None:
         """A last look, then what everything has cost."""
         self.step(all_of_them=True)
+        if self._recordings is not None:
+            self._recordings.close()
         for schedule in self._schedules:
             schedule.probe.close()
             self._tell_cost(schedule)

@@ -108,7 +108,8 @@ class Launched:
 
     command: as it is shown, without secrets. arguments: the application and its own.
     cpus_of_node: of each NUMA node its CPUs, as the kernel lists them. sampling: seconds between
-    two samples of each probe, at least.
+    two samples of each probe, at least. flame: the JDK's jcmd, which asks the JVMs for recordings;
+    None where nobody wants them.
     """
 
     command: list[str] = field(default_factory=list)
@@ -125,6 +126,7 @@ class Launched:
     page_bytes: int = 4096
     sampling: dict[str, float | None] = field(default_factory=dict)
     sustained_bandwidth: Measured[Bandwidth] | None = None
+    flame: Measured[str] | None = field(default=None, metadata=LEFT_OUT)
 
     def probe(self, name: str) -> Probe | None:
         """What was said of a probe."""
@@ -176,3 +178,13 @@ class ProcessRow:
     cpus_allowed: Ids | None = None
     mems_allowed: str | None = None
     policy: str | None = None
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A line of `jfr.jsonl`: a JVM is recorded, or the reason why it is not."""
+
+    pid: int
+    role: str
+    executor_id: str | None
+    reason: str | None

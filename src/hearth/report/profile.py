@@ -4,9 +4,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from hearth.analysis.document import (
+    NOT_ASKED,
     Analysis,
     Executor,
     Finding,
+    Flame,
     HandOver,
     HandOvers,
     Memory,
@@ -25,6 +27,7 @@ T = TypeVar("T")
 _OfMetrics = dict[str, Measured[Metric]]
 _EXECUTORS, _STAGES, _FINDINGS = 5, 3, 3
 _NAME_WIDTH = 40
+_METHODS, _METHOD_WIDTH = 10, 90
 #: Parts of a task's time, in the order of a task's life; the rest is not shown.
 _PARTS: dict[str, Callable[[Times], int]] = {
     "computing": lambda time: time.compute,
@@ -38,13 +41,14 @@ _PARTS: dict[str, Callable[[Times], int]] = {
 
 
 def show_profile(analysis: Analysis, screen: Screen) -> list[str]:
-    """At most 26 lines of an analysis (contract/analysis.schema.json)."""
+    """At most 26 lines of an analysis, and 17 of a flame graph (contract/analysis.schema.json)."""
     return [
         *_head(analysis, screen),
         *_executors(analysis.executors, screen),
         *_hand_overs(analysis.hand_overs, screen),
         *_processor(analysis.metrics, screen),
         *_stages(analysis.stages, screen),
+        *_flame(analysis.flame, screen),
         *_findings(analysis.findings, screen),
         *_gaps(analysis, screen),
     ]
@@ -202,6 +206,22 @@ def _stages(stages: Measured[list[Stage]], screen: Screen) -> list[str]:
     ]
     lines = table(screen, head, rows, right="tasks longest/median spilled")
     return [*lines, *_more(len(stages) - len(shown), "stages, shorter")]
+
+
+def _flame(flame: Measured[Flame], screen: Screen) -> list[str]:
+    """The methods in which threads were seen most; nothing where nobody asked for samples."""
+    if flame == NOT_ASKED:
+        return []
+    if isinstance(flame, Absent):
+        return [screen.paragraph(f"flame graph: not available: {flame.reason}", "  ", "    ")]
+    total = sum(flame.samples.values())
+    rows = [
+        (f"{method.samples / total:.0%}", f"{method.samples:,}", method.name[-_METHOD_WIDTH:])
+        for method in flame.top[:_METHODS]
+    ]
+    lines = table(screen, ("share", "samples", "method, its own code"), rows, right="share samples")
+    lacking = [f"  {name}: no samples: {why}" for name, why in flame.absent.items()]
+    return [*lines, *lacking[:_EXECUTORS]]
 
 
 def _more(count: int, what: str) -> list[str]:

@@ -22,6 +22,7 @@ from hearth.model.ids import parse_ids
 from hearth.model.measured import Absent, Measured, known
 from hearth.model.sizes import show_bytes, show_mb
 from hearth.report.html.axis import axis
+from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
 from hearth.report.html.shown import Cell, executor_name, moment, part, plain, seconds, share
 
@@ -102,6 +103,7 @@ def run_view(run: Analysis, number: int, executors: list[str]) -> View:
         "colours": [executor_name(name) for name in executors],
         "stages": _stages(run.stages, run.totals),
         **_queries(run),
+        "flame": flame_view(run.flame),
         "counters": _counters(run),
         "processor": processor_view(run.metrics),
         "not_measured": [[p.name, p.reason] for p in run.probes if p.status == "absent"],

@@ -1,0 +1,138 @@
+"""What the JVMs executed: the call trees of their flight recordings, read by the JDK's jfr."""
+
+import re
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hearth.analysis.document import Flame, Method
+from hearth.measure.flame import FILE, FOLDER, PERIOD_MS
+from hearth.measure.shapes import Recorded
+from hearth.model.documents import read_typed_lines
+from hearth.model.measured import Absent, Measured
+
+#: Frames of a stack that are read, its innermost.
+DEEPEST = 64
+#: Limits of reading: of one file, and of all in time.
+_MOST_BYTES = 64 << 20
+_MOST_S = 120.0
+#: A node of the tree with a smaller share of all samples goes into its caller.
+_LEAST_SHARE = 0.001
+_FRAME = re.compile(r"^\s{4,}(\S.*?)\((?:.*)$")
+#: What differs from run to run in the names of generated classes.
+_NUMBERED = re.compile(
+    r"(\$\$Lambda|GeneratedMethodAccessor|LambdaForm\$\w+?)(?:[$/+.]?(?:0x[0-9a-f]+|\d+))+"
+)
+_Stack = tuple[str, ...]
+
+
+@dataclass
+class _Read:
+    """Stacks from the outermost frame inwards, by process."""
+
+    stacks: dict[str, Counter[_Stack]] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+
+
+def read_flame(directory: Path, jfr: str | None) -> Measured[Flame]:
+    """Of a record whose run was asked for it. jfr: the JDK's program; None where there is none."""
+    if jfr is None:
+        return Absent("this Java has no 'jfr' to read recordings with: install its JDK")
+    try:
+        rows = read_typed_lines(directory / FILE, Recorded)[0]
+    except (OSError, ValueError) as error:
+        return Absent(f"{FILE} cannot be read: {error}")
+    read, until = _Read(), time.monotonic() + _MOST_S
+    for row in rows:
+        name = row.executor_id or row.role
+        why = row.reason or _add(read, name, directory / FOLDER / f"{row.pid}.jfr", jfr, until)
+        if why is not None:
+            read.absent[name] = why
+    total = sum(stacks.total() for stacks in read.stacks.values())
+    if not total:
+        reasons = "; ".join(f"{name}: {why}" for name, why in read.absent.items())
+        return Absent(reasons or "no JVM was found to record")
+    return _flame(read, total)
+
+
+def _add(read: _Read, name: str, file: Path, jfr: str, until: float) -> str | None:
+    """Reads one file; why it was not."""
+    try:
+        size = file.stat().st_size
+    except OSError:
+        return "its JVM left no recording: it was killed, or could not write it"
+    if size > _MOST_BYTES:
+        return f"its recording has {size >> 20} MB: {_MOST_BYTES >> 20} are read"
+    left_s = until - time.monotonic()
+    if left_s <= 0:
+        return f"reading the others took {_MOST_S:g} s, the limit"
+    command = [jfr, "print", "--events", "jdk.ExecutionSample", "--stack-depth", f"{DEEPEST}"]
+    try:
+        with subprocess.Popen(
+            ["timeout", f"{left_s:.0f}", *command, str(file)],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
+        ) as process:  # fmt: skip
+            assert process.stdout is not None
+            found = Counter(stacks(process.stdout))
+    except OSError as error:
+        return f"jfr cannot be started: {error.strerror}"
+    if process.returncode:
+        return f"jfr print ended with {process.returncode}: the recording is cut off or damaged"
+    if not found:
+        return "its recording holds no sample: no thread of it ran Java code while it was recorded"
+    read.stacks.setdefault(name, Counter()).update(found)
+    return None
+
+
+def stacks(lines: Iterable[str]) -> Iterator[_Stack]:
+    """Of the samples in the output of `jfr print`: frames from the outermost inwards."""
+    frames: list[str] | None = None
+    for line in lines:
+        text = line.strip()
+        if text.startswith("stackTrace = ["):
+            frames = []
+        elif frames is not None and text == "]":
+            yield tuple(reversed(frames))
+            frames = None
+        elif frames is not None and (match := _FRAME.match(line)):
+            frames.append(_NUMBERED.sub(r"\1", match[1]))
+
+
+def _flame(read: _Read, total: int) -> Flame:
+    """One tree of all; `own` has the samples of each process that end in a node."""
+    names = sorted(read.stacks)
+    weights: Counter[_Stack] = Counter()
+    for found in read.stacks.values():
+        for stack, count in found.items():
+            for depth in range(1, len(stack) + 1):
+                weights[stack[:depth]] += count
+    kept = {path for path, count in weights.items() if count >= total * _LEAST_SHARE}
+    nodes = sorted(kept)
+    place = {path: number for number, path in enumerate(nodes)}
+    own = {name: [0] * len(nodes) for name in names}
+    methods: dict[str, Counter[str]] = {name: Counter() for name in names}
+    for name in names:
+        for stack, count in read.stacks[name].items():
+            if stack:
+                methods[name][stack[-1]] += count
+            drawn = next((d for d in range(len(stack), 0, -1) if stack[:d] in place), 0)
+            if drawn:
+                own[name][place[stack[:drawn]]] += count
+    frames = list(dict.fromkeys(path[-1] for path in nodes))
+    number = {frame: at for at, frame in enumerate(frames)}
+    everywhere: Counter[str] = Counter()
+    for of in methods.values():
+        everywhere.update(of)
+    return Flame(
+        period_ms=PERIOD_MS,
+        samples={name: read.stacks[name].total() for name in names},
+        frames=frames,
+        frame=[number[path[-1]] for path in nodes],
+        parent=[place.get(path[:-1], -1) for path in nodes],
+        own=own,
+        top=[Method(method, count) for method, count in everywhere.most_common(50)],
+        absent=read.absent,
+    )

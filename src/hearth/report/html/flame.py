@@ -1,0 +1,34 @@
+"""The flame graph on the page: what the script draws, and the table beside it."""
+
+from typing import Any
+
+from hearth.analysis.document import NOT_ASKED, Flame
+from hearth.model.measured import Absent, Measured
+from hearth.report.html.axis import natural
+from hearth.report.html.shown import executor_name
+
+View = dict[str, Any]
+_MOST_METHODS = 25
+
+
+def flame_view(flame: Measured[Flame]) -> View | Absent | None:
+    """None where nobody asked for one."""
+    if isinstance(flame, Absent):
+        return None if flame == NOT_ASKED else flame
+    names = sorted(flame.own, key=natural)
+    total = sum(flame.samples.values())
+    return {
+        "document": {
+            "frames": flame.frames,
+            "frame": flame.frame,
+            "parent": flame.parent,
+            "own": [flame.own[name] for name in names],
+        },
+        "names": [executor_name(name) for name in names],
+        "total": f"{total:,}",
+        "period_ms": flame.period_ms,
+        "rows": [
+            [name, samples, f"{samples / total:.1%}"] for name, samples in flame.top[:_MOST_METHODS]
+        ],
+        "absent": [(executor_name(name), why) for name, why in flame.absent.items()],
+    }
