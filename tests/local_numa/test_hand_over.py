@@ -53,7 +53,8 @@ def loans(site: Site) -> list[dict]:
 
 
 def placement(site: Site) -> dict[str, dict]:
-    document = jvm.call("placement", "--run", str(site.only_run()), debug=False)
+    driver = str(site.document("run.json")["driver_pid"])
+    document = jvm.call("placement", "--run", str(site.only_run()), "--driver", driver)
     return {executor["executor_id"]: executor for executor in document["executors"]}
 
 

@@ -75,11 +75,16 @@ private[spark] object DriversLaunch {
   private def driverUrl(sc: SparkContext): String =
     RpcEndpointAddress(sc.env.rpcEnv.address, CoarseGrainedSchedulerBackend.ENDPOINT_NAME).toString
 
-  /** The user's entries, this jar, then the driver's own class path: what the driver sees, executors see. */
+  /**
+   * The user's entries, this jar, then the driver's own class path: what the driver sees, executors see. What is
+   * not there is left out, such as Spark's configuration directory: it stands behind the jars where `hearth submit`
+   * starts the driver and before them elsewhere, and one class-data archive is to fit both.
+   */
   private def classPath(conf: SparkConf, jvm: DriverJvm): Vector[String] = {
     val own = new File(getClass.getProtectionDomain.getCodeSource.getLocation.toURI).getPath
     val users = conf.get(EXECUTOR_CLASS_PATH).toVector.flatMap(_.split(File.pathSeparator))
-    ClassPath.collapse((users ++ (own +: jvm.classPath)).distinct, ClassPath.jarsOf)
+    val drivers = jvm.classPath.filter(new File(_).exists)
+    ClassPath.collapse((users ++ (own +: drivers)).distinct, ClassPath.jarsOf)
   }
 
   private def libraryPath(conf: SparkConf, jvm: DriverJvm): Map[String, String] =
