@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from argparse import ArgumentParser
@@ -525,3 +526,18 @@ def test_no_jar_of_spark_hides_a_file_of_the_configuration_directory(tmp_path: P
         made.writestr("core-site.xml", "")
     found = driver_archive._shadowing([tmp_path / "site.jar"])
     assert found.startswith(f"{tmp_path}/site.jar has a file 'core-site.xml'")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become another user")
+def test_a_configuration_directory_that_cannot_be_listed_costs_the_archive_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)
+        monkeypatch.setenv("SPARK_CONF_DIR", folder)
+        os.seteuid(65534)
+        try:
+            assert driver_archive.driver_flags(Path("/no"), None, make=False, debug=False) == []
+            assert not driver_archive.is_missing(Path("/no"), None)
+        finally:
+            os.seteuid(0)

@@ -111,7 +111,10 @@ def make_afterwards(spark_home: Path, jar: Path | None) -> None:
 def _conf_is_plain(spark_home: Path) -> bool:
     """Whether Spark's configuration directory may come behind its jars."""
     conf = conf_folder(spark_home, os.environ)
-    return not conf.is_dir() or all(_CONF_FILES.fullmatch(file.name) for file in conf.iterdir())
+    try:
+        return not conf.is_dir() or all(_CONF_FILES.fullmatch(file.name) for file in conf.iterdir())
+    except OSError:  # not to be listed by this user, though Spark may open its files
+        return False
 
 
 def _shadowing(jars: list[Path]) -> str:
