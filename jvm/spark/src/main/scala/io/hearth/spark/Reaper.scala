@@ -12,7 +12,7 @@ import scala.util.Using
  *
  * It leads a session of its own, so that Ctrl-C does not reach it. Thread-safe.
  */
-final class Reaper private[spark] (process: Process) extends AutoCloseable {
+final class Reaper private[spark] (private[spark] val process: Process) extends AutoCloseable {
   private val input = new BufferedWriter(new OutputStreamWriter(process.getOutputStream, UTF_8))
 
   /** @param startTicks field 22 of `/proc/PID/stat`, which tells a process from a later one of the same id */

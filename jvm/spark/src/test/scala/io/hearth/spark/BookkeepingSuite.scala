@@ -49,14 +49,7 @@ class BookkeepingSuite extends AnyFunSuite {
 
   test("a reaper that is gone is an IOException, which is a warning and no more") {
     val reaper = Reaper.start()
-    val script = ProcessHandle.current.children
-      .filter(_.info.arguments.map[Boolean](_.contains("hearth-reaper")).orElse(false))
-      .toList
-    script.forEach { process =>
-      process.destroyForcibly()
-      process.onExit.get()
-      ()
-    }
+    reaper.process.destroyForcibly().waitFor()
     val warnings = ArrayBuffer.empty[String]
     val clearing = new Bookkeeping("Directories stay", warnings += _)
     for (_ <- 1 to 5) clearing.attempt(reaper.removeLater(Path.of("/nowhere/hearth-x")))
