@@ -147,6 +147,26 @@ def test_what_is_asked_of_executors_is_said_to_be_idle_where_the_plan_has_none(
     assert said == (plan["mode"] == "native")
 
 
+def test_what_executors_are_to_be_bound_to_is_passed_on_or_refused_by_name(
+    hearth: Command,
+) -> None:
+    words = ["submit", "--dry-run", "--executors", "1", "--cores", "1"]
+    scope = "spark.hearth.binding.scope"
+    package = hearth(*words, "--bind", "package", "job.py")
+    assert f"--conf {scope}=package" in package.stdout.replace("\\\n ", "")
+    none = hearth(*words, "--bind", "none", "job.py")
+    assert "--conf spark.hearth.binding=off" in none.stdout.replace("\\\n ", "")
+    plain = hearth(*words, "--bind", "node", "job.py")
+    assert "spark.hearth.binding" not in plain.stdout
+    for bind, key, value in (
+        ("node", scope, "package"),
+        ("none", "spark.hearth.binding", "required"),
+    ):
+        done = hearth(*words, "--bind", bind, "--conf", f"{key}={value}", "job.py")
+        assert done.returncode == 2
+        assert f"--bind: {bind} contradicts {key}={value}: give one of them" in done.stderr
+
+
 def test_a_native_plan_is_plain_spark() -> None:
     assert command("--name n app.py", NATIVE) == [
         *("--master", "local[2]"),

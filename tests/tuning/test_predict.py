@@ -9,13 +9,19 @@ import pytest
 from hearth.analysis.analysis import analyse_event_log
 from hearth.cli import main
 from hearth.model.errors import UserError
-from hearth.tuning.scaling import leave_one_out, read_speedups, scaled
+from hearth.tuning.binding import PUBLISHED as BOUND
+from hearth.tuning.binding import Nodes, Worth, change, cost
+from hearth.tuning.binding import leave_one_out as bound_one_out
+from hearth.tuning.placed import Ran, placed, ran
+from hearth.tuning.scaling import PUBLISHED, Steps, leave_one_out, read_speedups, scaled
 from hearth.tuning.space import Cell, Machine
 from hearth.tuning.whatif import (
     MODEL_ERROR,
+    Move,
     StageWork,
     Work,
     doubts,
+    part,
     predict,
     scheduled,
     work_of,
@@ -135,6 +141,9 @@ def test_a_run_that_is_not_over_is_refused(
         (["--from", "nowhere"], "no run 'nowhere' is recorded"),
         (["--from", "x", "--cores", "0"], "--cores: 0 is not between 1 and"),
         (["--from", str(LOGS / "skew.jsonl"), "--executors", "99"], "is no partitioning of"),
+        (["--from", str(LOGS / "skew.jsonl"), "--nodes", "99"], "--nodes: 99 are more than the"),
+        (["--from", "x", "--nodes", "0"], "--nodes: 0 is not between 1 and"),
+        (["--scaling", "x.csv", "--bind", "node"], "--bind: it is for --from"),
         (["--scaling", "no.csv"], "no.csv: not a readable CSV file"),
         (["--scaling", "x.csv", "--cores", "2"], "--cores: it is for --from"),
     ],
@@ -146,6 +155,82 @@ def test_what_cannot_be_predicted_is_refused_by_name(
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+FOUR = Nodes((2, 2), threads_of_node=4, threads_of_package=8)
+
+
+def test_memory_on_fewer_other_nodes_costs_less() -> None:
+    worth = Worth.of(list(BOUND.values()))
+
+    def less(before: tuple[str, tuple[int, ...]], after: tuple[str, tuple[int, ...]]) -> float:
+        moved = change(cost(*before), cost(*after), worth)  # type: ignore[arg-type]
+        return moved[0]
+
+    node, package, none = (
+        less(("none", (2, 2)), (to, (2, 2))) for to in ("node", "package", "none")
+    )
+    assert node < package < none == 0
+    assert node == pytest.approx(-worth.mean), "the published machine has as many nodes"
+    assert less(("node", (2, 2)), ("none", (2, 2))) == -node
+    assert less(("none", (2, 2)), ("none", (1,))) == node, "on one node all memory is local"
+    assert node < less(("none", (2,)), ("node", (2,))) < 0
+    assert less(("package", (1, 1)), ("node", (1, 1))) == 0, "a package of one node is that node"
+
+
+def test_what_binding_was_worth_is_foretold_from_other_workloads() -> None:
+    rows = bound_one_out()
+    errors = [abs(value / measured - 1) for _, measured, _, value, _ in rows]
+    assert max(errors) < 0.13
+    assert sum(low <= measured <= high for _, measured, low, _, high in rows) >= 4
+
+
+def test_more_nodes_are_foretold_from_other_workloads_within_the_interval(shared: Path) -> None:
+    table = read_speedups(shared / "data" / "power8" / "table7_speedups.csv")
+    whole = Steps.of(list(table.values()))
+    assert whole.loss == pytest.approx(PUBLISHED.loss, abs=1e-3)
+    assert (whole.from_one, whole.between) == pytest.approx((0.286, 0.057), abs=1e-3)
+    machine, own = Machine(192, 24, 1024), Cell(6, 8, 64)
+    for workload, times in table.items():
+        steps = Steps.of([of for other, of in table.items() if other != workload])
+        work = Work((stage(*[10.0] * 376),), own, 80.0, other_load=0.0)
+        for nodes in (3, 4):
+            move = Move(machine.share(nodes, 4), nodes / 2, steps.step(2, nodes))
+            (one,) = predict(work, machine, [part(own, nodes / 2)], move)
+            assert one.low <= 80.0 * times[nodes] / times[2] <= one.high, (workload, nodes)
+
+
+def test_on_one_node_binding_is_absent_with_the_reason(hearth: Command) -> None:
+    words = ["--from", str(LOGS / "skew.jsonl"), "--bind", "node", "--json", "--machine"]
+    done = hearth("predict", *words, "1 package, 1 node of 16 GB, 8 cores")
+    document = json.loads(done.stdout)
+    validate("prediction", document)
+    reason = "the machine has one NUMA node, so all memory is equally near"
+    assert document["place"]["effect"] == {"absent": reason}
+    assert any(reason in note for note in document["notes"])
+    many = hearth("predict", *words, "2 packages, 4 nodes of 16 GB, 4 cores")
+    document = json.loads(many.stdout)
+    validate("prediction", document)
+    assert document["place"]["from"] == {"binding": "none", "nodes": 4}
+    effect = document["place"]["effect"]
+    assert effect["low"] < effect["value"] < 1 < effect["high"]
+    assert any("taken to be nothing" in note for note in document["notes"])
+    assert max(one["cores"] for one in document["predictions"]) <= 4
+
+
+def test_the_nodes_that_a_run_was_bound_to_are_read_from_its_executors() -> None:
+    log = analyse_event_log(LOGS / "skew.jsonl")
+    held = [one for one in log.executors if one.tasks]
+    bound = [replace(one, nodes=[f"{at}"], policy=f"bind:{at}") for at, one in enumerate(held)]
+    assert ran(replace(log, executors=bound), FOUR) == Ran("node", len(bound))
+    wide = [replace(one, nodes=["0", "1"], policy="bind:0-1") for one in held]
+    assert ran(replace(log, executors=wide), FOUR) == Ran("package", 2)
+    loose = [replace(one, nodes=["0", "1"], policy="default") for one in held]
+    assert ran(replace(log, executors=loose), FOUR) == Ran("none", 4)
+    numa = replace(log, record=replace(log.record, master="local-numa[2x1]"))
+    assert ran(numa, FOUR).binding == "node" and "were not seen" in (ran(numa, FOUR).note or "")
+    with pytest.raises(UserError, match="from 8 to 2: how work scales was published for up to 4"):
+        placed(Ran("node", 8), None, 2, MACHINE, Nodes((4, 4), 4, 16))
 
 
 def test_the_published_scaling_over_nodes_is_foretold(shared: Path) -> None:

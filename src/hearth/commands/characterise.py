@@ -117,8 +117,9 @@ def _check(options: Namespace) -> None:
     for name in _VARIED:
         if getattr(options, name) is not None:
             raise UserError(f"--{name}: each question sets it: leave it out")
-    if options.unbound:
-        raise UserError("--unbound: the question 'nodes' includes it: leave it out")
+    for name in ("unbound", "bind"):
+        if getattr(options, name):
+            raise UserError(f"--{name}: the question 'nodes' sets it: leave it out")
     if options.docker:  # numactl and taskset of a question would not reach into containers
         raise UserError("--docker: the questions need processes: see hearth compare --arms")
     refuse_levelling(options.line)

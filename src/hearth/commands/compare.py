@@ -113,6 +113,8 @@ def _check(options: Namespace, arms: list["Arm"]) -> None:
     for name in ("unbound", "docker"):
         if getattr(options, name):
             raise UserError(f"--{name}: each arm sets it: leave it out, see --arms")
+    if options.bind == "none":
+        raise UserError("--bind: none is the arm unbound: leave it out, see --arms")
     refuse_levelling(options.line)
     if arms[0].skipped or sum(arm.skipped is None for arm in arms) < 2:
         reasons = "; ".join(f"{arm.name}: {arm.skipped}" for arm in arms if arm.skipped)

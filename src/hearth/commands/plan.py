@@ -69,6 +69,8 @@ def run(options: Namespace) -> int:
     shown = Redaction.of(request["limits"]["conf"]).plan(plan)
     text = _text(shown, options.format, options.explain)
     print(text)
+    if options.bind == "none" and plan["mode"] != "native":
+        print("hearth: --bind none: executors have these sizes and run anywhere", file=sys.stderr)
     if is_redacted([text]):
         what = f"'{REDACTED}' hides values ({KEY_PATTERN}): put them back"
         print(f"hearth: {what} before you use this", file=sys.stderr)

@@ -5,12 +5,16 @@ on the other slots, with their waves, skew and the driver's own time, and a mode
 slower or faster each gets. Without --executors and --cores all partitionings of the machine are
 listed, the fastest first. The interval is 90 %; docs/tuning.md has the error that was measured.
 
+--bind and --nodes ask for another binding and for a part of the machine: what binding is worth is
+taken from published speedups; where it cannot be told, such as on one node, the reason is given.
+
 With --scaling, a table of measured speedups between numbers of NUMA nodes (CSV: workload,
 from_binding, to_binding, speedup) is predicted from 1 and 2 nodes, each workload from the others.
 
 examples:
   hearth predict --from last
   hearth predict --from last --executors 4 --cores 6
+  hearth predict --from last --bind node --nodes 2
   hearth predict --from app-20261123.zstd --machine "2 packages, 4 nodes of 64 GB, 8 cores" --json
   hearth predict --scaling speedups.csv
 """
@@ -22,9 +26,12 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.model.errors import UserError
 from hearth.model.sizes import parse_mb
+from hearth.planner.request import BINDINGS
 
 if TYPE_CHECKING:
     from hearth.analysis.document import Analysis
+    from hearth.tuning.binding import Nodes
+    from hearth.tuning.placed import Placed
     from hearth.tuning.space import Cell, Machine
     from hearth.tuning.whatif import Work
 
@@ -45,6 +52,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--cores", type=int, metavar="N", help="task slots of each executor")
     parser.add_argument(
         "--memory", metavar="SIZE", help="heap of each (default: all heaps' sum is shared)"
+    )
+    parser.add_argument(
+        "--bind", choices=BINDINGS,
+        help="what executors are bound to (default: as in the run, as far as that is known)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--nodes", type=int, metavar="N", help="on so many NUMA nodes (default: as many as the run)"
     )
     parser.add_argument(
         "--machine", metavar="CAPTURE|SPEC", help="where it ran (default: this machine)"
@@ -68,7 +82,7 @@ def run(options: Namespace) -> int:
 def _scaling(options: Namespace) -> dict[str, Any]:
     from hearth.tuning.scaling import leave_one_out, read_speedups
 
-    for name in ("executors", "cores", "memory", "machine"):
+    for name in ("executors", "cores", "memory", "bind", "nodes", "machine"):
         if getattr(options, name) is not None:
             raise UserError(f"--{name}: it is for --from: leave it out")
     found = leave_one_out(read_speedups(options.scaling))
@@ -83,16 +97,18 @@ def _partitionings(options: Namespace) -> dict[str, Any]:
     from hearth.report.sources import read_sources
     from hearth.tuning.whatif import CONFIDENCE, doubts, predict, work_of
 
-    for name in ("executors", "cores"):
+    for name in ("executors", "cores", "nodes"):
         value = getattr(options, name)
         if value is not None and not 1 <= value <= _MOST:
             raise UserError(f"--{name}: {value} is not between 1 and {_MOST}: give such as 4")
     analyses = read_sources([options.run], places.state_home()).analyses
     if len(analyses) != 1:
         raise UserError(f"--from: '{options.run}' is not one run: name a run or an event log")
-    machine, notes = _machine(options, analyses[0])
+    machine, nodes, notes = _machine(options, analyses[0])
     work = work_of(analyses[0], machine)
-    found = predict(work, machine, _cells(options, work, machine))
+    placed = _placed(options, analyses[0], work, machine, nodes)
+    cells = _cells(options, work, placed, nodes)
+    found = predict(work, machine, cells, placed.move)
     rows = [
         {"executors": one.cell.workers, "cores": one.cell.cores_per_worker,
          "heap_gb": one.cell.memory_per_worker_gb, "low": one.low, "value": one.value,
@@ -112,49 +128,70 @@ def _partitionings(options: Namespace) -> dict[str, Any]:
             "tasks": sum(len(stage.tasks) * stage.each for stage in work.stages),
             "scheduling_error_s": work.error_s,
         },
+        "place": placed.document(),
         "confidence": CONFIDENCE,
         "predictions": rows,
-        "notes": [*notes, *doubts(work)],
+        "notes": [*notes, *placed.notes, *doubts(work)],
     }
 
 
-def _machine(options: Namespace, analysis: "Analysis") -> "tuple[Machine, list[str]]":
+def _machine(options: Namespace, analysis: "Analysis") -> "tuple[Machine, Nodes, list[str]]":
     """Where the run was, and what was assumed of it."""
     from hearth.model.measured import Absent
     from hearth.planner import jvm
+    from hearth.tuning.binding import Nodes
     from hearth.tuning.space import Machine
 
     if options.machine is not None:
         named = jvm.call("topology", "--machine", options.machine, debug=options.debug)
-        return Machine.of(named), []
+        return Machine.of(named), Nodes.of(named, allowed=False), []
     here = jvm.call("topology", debug=options.debug)
-    there = analysis.machine
+    nodes, there = Nodes.of(here, allowed=True), analysis.machine
     if isinstance(there, Absent):
-        return Machine.allowed(here), [
+        return Machine.allowed(here), nodes, [
             "the run does not say where it was: taken to be this machine (--machine names another)"
-        ]
+        ]  # fmt: skip
     if there.cpus is not None and there.cpus != here["cpus"]:
         raise UserError(
             f"--from: the run was on a machine of CPUs {there.cpus}, this one has {here['cpus']}: "
             "name its machine with --machine"
         )
-    return Machine.allowed(here), []
+    return Machine.allowed(here), nodes, []
 
 
-def _cells(options: Namespace, work: "Work", machine: "Machine") -> list["Cell"]:
+def _placed(
+    options: Namespace, analysis: "Analysis", work: "Work", machine: "Machine", nodes: "Nodes"
+) -> "Placed":
+    """Where the run was, and where it is asked about."""
+    from hearth.tuning.placed import placed, ran
+
+    if options.nodes is not None and options.nodes > nodes.number:
+        raise UserError(
+            f"--nodes: {options.nodes} are more than the {nodes.number} that the machine has: give "
+            "fewer, or name another with --machine"
+        )
+    return placed(ran(analysis, nodes), options.bind, options.nodes, machine, nodes)
+
+
+def _cells(options: Namespace, work: "Work", placed: "Placed", nodes: "Nodes") -> list["Cell"]:
     from hearth.experiments.questions import steps
+    from hearth.tuning.binding import check_fits, most_cores
     from hearth.tuning.space import Cell
 
-    heaps_gb = work.cell.workers * work.cell.memory_per_worker_gb
+    machine = placed.move.machine
+    heaps_gb = work.cell.workers * work.cell.memory_per_worker_gb * placed.move.share
     fixed = None if options.memory is None else parse_mb(options.memory, "--memory") / 1024
     many = steps(machine.threads) if options.executors is None else [options.executors]
     cores = steps(machine.threads) if options.cores is None else [options.cores]
     both = options.executors is not None and options.cores is not None
+    if options.cores is not None and options.bind is not None:
+        check_fits(options.cores, options.bind, nodes)
+    widest = machine.threads if options.bind is None else most_cores(options.bind, nodes)
     cells = [
         Cell(n, c, heaps_gb / n if fixed is None else fixed)
         for n in many
         for c in cores
-        if n * c <= machine.threads and (both or 4 * n * c >= machine.threads)
+        if n * c <= machine.threads and c <= widest and (both or 4 * n * c >= machine.threads)
     ]
     if not cells:
         asked = f"{options.executors or 'any'} x {options.cores or 'any'}"

@@ -18,8 +18,8 @@ from hearth.model.errors import UserError
 from hearth.model.measured import Absent, Measured
 from hearth.tuning.colocation import Curve, Estimate, Shared, parse_split, splits
 from hearth.tuning.scaling import read_speedups
-from hearth.tuning.space import Cell, Machine
-from hearth.tuning.whatif import Work, doubts, predict, work_of
+from hearth.tuning.space import Machine
+from hearth.tuning.whatif import Work, doubts, part, predict, work_of
 
 _ALWAYS = "{}, the disks and the page cache are shared, and not in the prediction"
 
@@ -51,20 +51,13 @@ def from_runs(
 def _curve(name: str, work: Work, machine: Machine, units: int) -> KnownCurve:
     """Fewer executors in proportion, and where there is less than one, fewer slots of it."""
     parts = range(1, units)
-    cells = [_cell(work.cell, n / units) for n in parts]
+    cells = [part(work.cell, n / units) for n in parts]
     found = predict(work, machine, cells) if cells else []
     slow = {
         str(n): Estimate(p.value / work.wall_s, p.low / work.wall_s, p.high / work.wall_s)
         for n, p in zip(parts, found, strict=True)
     }
     return KnownCurve(name, {**slow, str(units): Estimate(1, 1, 1)}, work.wall_s)
-
-
-def _cell(whole: Cell, share: float) -> Cell:
-    slots = max(round(whole.slots * share), 1)
-    workers = min(max(round(whole.workers * share), 1), slots)
-    memory = whole.workers * whole.memory_per_worker_gb * share / workers
-    return Cell(workers, max(slots // workers, 1), memory)
 
 
 def from_table(names: Sequence[str], file: Path) -> tuple[Known, int]:

@@ -94,7 +94,7 @@ def read_guests(lines: Sequence[SubmitLine], debug: bool) -> list[Guest]:
 
 
 def _checked(line: SubmitLine, options: Namespace) -> str:
-    for option in ("unbound", "docker"):
+    for option in ("unbound", "docker", "bind"):
         if getattr(options, option):
             raise UserError(f"--{option}: each way of running sets it: leave it out")
     refuse_levelling(line)

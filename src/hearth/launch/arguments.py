@@ -41,7 +41,7 @@ def add_submit_arguments(parser: ArgumentParser) -> None:
         help="what Spark treats as a host: each NUMA node (default), or the machine",
     )
     parser.add_argument(
-        "--unbound", action="store_true", help="start executors unbound, for comparison"
+        "--unbound", action="store_true", help="the same as --bind none, for comparison"
     )
     parser.add_argument(
         "--docker", action="store_true", help="start each executor in a Docker container"
@@ -145,7 +145,7 @@ def split_line(
 
 #: hearth's options that an application hardly has too.
 _HEARTHS_OWN = (
-    *("--dry-run", "--executors", "--cores", "--unbound", "--docker", "--hosts"),
+    *("--dry-run", "--executors", "--cores", "--bind", "--unbound", "--docker", "--hosts"),
     "--when-full",
 )
 

@@ -16,7 +16,7 @@ from hearth.model.private import private_directory
 
 Document = dict[str, Any]
 #: Options with which the user makes the choice: then a kept one is not used.
-_FIXING = ("--executors", "--cores", "--memory", "--unbound", "--docker", "--hosts")
+_FIXING = ("--executors", "--cores", "--memory", "--bind", "--unbound", "--docker", "--hosts")
 
 
 class Choice(TypedDict):

@@ -26,7 +26,7 @@ from hearth.model.errors import UserError
 from hearth.model.ids import show_ids
 from hearth.model.redaction import Redaction
 from hearth.planner import places
-from hearth.planner.request import plan_request
+from hearth.planner.request import BINDING_SCOPE, is_unbound, plan_request
 
 #: What stands for Spark's own programs where an application is named.
 _NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
@@ -185,7 +185,7 @@ def _idle(options: Namespace, plan: dict[str, Any]) -> list[str]:
     """Notes on executor options that have no effect, because the plan has no executors."""
     if plan["mode"] != "native":
         return []
-    asked = [f"--{name}" for name in ("unbound", "docker") if getattr(options, name)]
+    asked = [f"--{name}" for name in ("unbound", "docker", "bind") if getattr(options, name)]
     remedy = "the plan is one JVM: fix executors, such as --executors 2"
     return [f"{name} has no effect, {remedy}" for name in asked]
 
@@ -203,8 +203,10 @@ def _additions(
     additions = {"spark.hearth.plan": str(write_plan(plan, places.state_home()))}
     if options.hosts is not None:
         additions["spark.hearth.hosts"] = options.hosts
-    if options.unbound:
+    if is_unbound(options):
         additions["spark.hearth.binding"] = "off"
+    if options.bind == "package":
+        additions[BINDING_SCOPE] = "package"
     if options.docker:
         additions["spark.hearth.launcher"] = "docker"
     if options.when_full is not None:

@@ -9,6 +9,9 @@ from hearth.model.sizes import parse_bytes, parse_mb
 
 #: The largest count that any machine could serve: an executor or task slot needs a CPU.
 _MOST_CPUS = 1 << 16
+BINDINGS = ("none", "node", "package")
+BINDING = "spark.hearth.binding"
+BINDING_SCOPE = "spark.hearth.binding.scope"
 KINDS = ("sql", "ml", "graph", "etl")
 
 
@@ -23,6 +26,28 @@ def add_workload_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--memory", metavar="SIZE", help="fix the heap of each executor, such as 20g"
     )
+    parser.add_argument(
+        "--bind",
+        choices=BINDINGS,
+        help="what each executor is bound to: nothing; CPUs of its own, within a NUMA node where "
+        "they fit (default); or all CPUs of a package and the memory of its nodes, which it shares",
+    )
+
+
+def is_unbound(options: Namespace) -> bool:
+    """Whether executors are to be bound to nothing, by either of the two options."""
+    return bool(options.unbound) or options.bind == "none"
+
+
+def with_binding(options: Namespace, conf: dict[str, str]) -> dict[str, str]:
+    """The settings with what `--bind` sets; raises UserError where they say something else."""
+    asked = getattr(options, "bind", None)
+    if asked is None:
+        return conf
+    key, value = (BINDING, "off") if asked == "none" else (BINDING_SCOPE, asked)
+    if conf.get(key, value) != value:
+        raise UserError(f"--bind: {asked} contradicts {key}={conf[key]}: give one of them")
+    return conf if asked == "node" else {**conf, key: value}
 
 
 def plan_request(options: Namespace, conf: dict[str, str], machine: str | None) -> dict[str, Any]:
@@ -50,7 +75,7 @@ def plan_request(options: Namespace, conf: dict[str, str], machine: str | None) 
                 "python": getattr(options, "python", False) or None,
             }
         ),
-        "limits": {**_said(fixed), "conf": conf},
+        "limits": {**_said(fixed), "conf": with_binding(options, conf)},
         "occupied_cpus": getattr(options, "occupied", None),
     }
     return _said(request)

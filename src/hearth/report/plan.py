@@ -186,7 +186,10 @@ def machine_map(plan: Document, machine: Document, screen: Screen) -> list[str]:
 
     `.` is a core left free, `-` one that this process may not use, `+` one that several share.
     """
-    owner = {cpu: e["id"] for e in plan["executors"] for cpu in parse_ids(e["cpus"])}
+    owner: dict[int, set[int]] = {}
+    for executor in plan["executors"]:
+        for cpu in parse_ids(executor["cpus"]):
+            owner.setdefault(cpu, set()).add(executor["id"])
     allowed = set(parse_ids(machine["allowed"]["cpus"]))
     node_of = {cpu: n["id"] for n in machine["nodes"] for cpu in parse_ids(n["cpus"])}
     rows: dict[int | None, list[str]] = {node["id"]: [] for node in machine["nodes"]}
@@ -199,8 +202,8 @@ def machine_map(plan: Document, machine: Document, screen: Screen) -> list[str]:
     return [*lines, screen.paint("  " + _legend(machine), "dim")]
 
 
-def _cell(cpus: list[int], owner: dict[int, int], allowed: set[int], screen: Screen) -> str:
-    owners = {owner[cpu] for cpu in cpus if cpu in owner}
+def _cell(cpus: list[int], owner: dict[int, set[int]], allowed: set[int], screen: Screen) -> str:
+    owners = set().union(*(owner[cpu] for cpu in cpus if cpu in owner))
     if len(owners) > 1:
         return "+"
     if owners:

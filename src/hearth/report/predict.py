@@ -5,6 +5,7 @@ from typing import Any
 from hearth.report.terminal import Screen, table
 
 Document = dict[str, Any]
+_BOUND = {"none": "nothing", "node": "nodes", "package": "packages"}
 
 
 def show_prediction(document: Document, screen: Screen) -> list[str]:
@@ -23,13 +24,34 @@ def show_prediction(document: Document, screen: Screen) -> list[str]:
          f"{one['value'] / run['seconds'] - 1:+.0%}"]
         for one in document["predictions"]
     ]  # fmt: skip
+    head_place = _place(document["place"])
     head = ["executors x cores", "seconds", f"{document['confidence']:.0%} interval", "change"]
-    lines = [screen.paragraph(text, "  "), "", *table(screen, head, rows, "seconds change")]
+    lines = [screen.paragraph(text, "  "), *(screen.paragraph(t, "  ") for t in head_place), ""]
+    lines += [*table(screen, head, rows, "seconds change")]
     notes = [
         *document["notes"],
         "the start of Spark, the input and the heaps' sum are as in the run",
     ]
     return [*lines, "", *(screen.paragraph(screen.paint(f"{n}.", "dim"), "  ") for n in notes)]
+
+
+def _place(place: Document) -> list[str]:
+    """Where it was and is asked about, where either differs."""
+    before, after, effect = place["from"], place["to"], place["effect"]
+    if before == after:
+        return []
+
+    def shown(one: Document) -> str:
+        number = one["nodes"]
+        return f"bound to {_BOUND[one['binding']]}, {number} node{'s' if number > 1 else ''}"
+
+    lines = [f"It was {shown(before)}; predicted: {shown(after)}."]
+    if "absent" not in effect:
+        lines.append(
+            f"Of that the nearer or farther memory is {effect['value'] - 1:+.0%} of the time "
+            f"({effect['low'] - 1:+.0%} to {effect['high'] - 1:+.0%})."
+        )
+    return lines
 
 
 def _scaling(document: Document, screen: Screen) -> list[str]:

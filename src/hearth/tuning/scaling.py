@@ -16,6 +16,7 @@ from pathlib import Path
 from hearth.model.errors import UserError
 
 _COLUMNS = ("workload", "from_binding", "to_binding", "speedup")
+_NORMAL = 1.645
 #: Seconds of a workload by its number of nodes, up to a factor.
 Times = Mapping[int, float]
 
@@ -32,6 +33,50 @@ class Scaled:
     @property
     def error(self) -> float:
         return self.predicted / self.measured - 1
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How much longer tasks take for nodes being more: what is lost of a speedup in proportion.
+
+    loss: logarithm, by number of nodes, over one node. from_one, between: deviation of the loss of
+    a further workload, of a step from or to one node and of one between others.
+    """
+
+    loss: Mapping[int, float]
+    from_one: float
+    between: float
+
+    @staticmethod
+    def of(tables: Sequence[Times]) -> "Steps":
+        """Of two workloads or more; deviations by Student's t, told as those of a normal value."""
+        from scipy.stats import t
+
+        numbers = sorted(set.intersection(*(set(one) for one in tables)))
+        lost = {n: [math.log(one[n] / one[1] * n) for one in tables] for n in numbers}
+        factor = math.sqrt(1 + 1 / len(tables)) * float(t.ppf(0.95, len(tables) - 1)) / _NORMAL
+
+        def most(pairs: list[tuple[int, int]]) -> float:
+            steps = ([b - a for a, b in zip(lost[n], lost[m], strict=True)] for n, m in pairs)
+            return factor * max((statistics.stdev(one) for one in steps), default=0.0)
+
+        more = [n for n in numbers if n > 1]
+        means = {n: statistics.fmean(of) for n, of in lost.items()}
+        return Steps(means, most([(1, n) for n in more]), most([(2, n) for n in more if n > 2]))
+
+    def step(self, start: int, end: int) -> tuple[float, float]:
+        """Of the logarithm of tasks' time, with its deviation; for numbers that are in `loss`."""
+        if start == end:
+            return 0.0, 0.0
+        return self.loss[end] - self.loss[start], self.from_one if 1 in (
+            start,
+            end,
+        ) else self.between
+
+
+#: Means over SVM, SQL and PageRank on up to four nodes of a POWER8 (Baig 2018, speedups between
+#: bound runs): a test holds them against the table.
+PUBLISHED = Steps({1: 0.0, 2: 0.195, 3: 0.317, 4: 0.498}, 0.286, 0.057)
 
 
 def scaled(own: Times, others: Sequence[Times], nodes: int) -> float:

@@ -93,6 +93,12 @@ class Machine:
     cores: int
     memory_gb: float
 
+    def share(self, of: int, number: int) -> "Machine":
+        """`of` of its `number` alike nodes."""
+        part = of / number
+        threads, cores = (max(round(one * part), 1) for one in (self.threads, self.cores))
+        return Machine(threads, cores, self.memory_gb * part)
+
     @staticmethod
     def of(topology: dict[str, Any]) -> "Machine":
         """From a topology document (contract/topology.schema.json)."""

@@ -190,20 +190,49 @@ def scheduled(
     return max(ends, default=0.0)
 
 
-def predict(work: Work, machine: Machine, cells: Sequence[Cell]) -> list[Prediction]:
-    """The time of the run under each partitioning."""
+@dataclass(frozen=True)
+class Move:
+    """From one part of the machine to another: what changes besides the partitioning.
+
+    machine: the part that the run moves to. share: how much larger that is. slower, nearer: of the
+    logarithm of the tasks' time and of the run's, each with its deviation.
+    """
+
+    machine: Machine
+    share: float = 1.0
+    slower: tuple[float, float] = (0.0, 0.0)
+    nearer: tuple[float, float] = (0.0, 0.0)
+
+
+def predict(
+    work: Work, machine: Machine, cells: Sequence[Cell], move: Move | None = None
+) -> list[Prediction]:
+    """The time of the run under each partitioning, on all of the machine or where it moves to.
+
+    How much slower tasks get on more of the machine is the move's; how much slower in another
+    partitioning there, the mechanism's.
+    """
+    to = move or Move(machine)
     tasks = sum(len(stage.tasks) for stage in work.stages) * len(cells)
     draws = max(16, min(_DRAWS, 1 << (max(_MOST_SCHEDULED // max(tasks, 1), 1).bit_length() - 1)))
     drawn = mechanism.draw(draws, 1, mechanism.RANGES)
-    ways = [work.cell, *cells]
     weights = mechanism.agreeing(drawn, machine, {work.cell: _collecting(work)})
-    slot_work = mechanism.slot_work(drawn, machine, ways)
-    collected = mechanism.collecting(drawn, machine, ways)
+    slot_work = mechanism.slot_work(drawn, to.machine, [part(work.cell, to.share), *cells])
+    # Live data is the application's, wherever it runs.
+    collected = mechanism.collecting(drawn, machine, [work.cell, *cells])
     return [
         _of_cell(work, cell, weights, slot_work[:, at] / slot_work[:, 0],
-                 collected[:, at] / collected[:, 0])
+                 collected[:, at] / collected[:, 0], to)
         for at, cell in enumerate(cells, start=1)
     ]  # fmt: skip
+
+
+def part(whole: Cell, share: float) -> Cell:
+    """A share of executors; of less than one, fewer slots of it."""
+    slots = max(round(whole.slots * share), 1)
+    workers = min(max(round(whole.workers * share), 1), slots)
+    memory = whole.workers * whole.memory_per_worker_gb * share / workers
+    return Cell(workers, max(slots // workers, 1), memory)
 
 
 def _collecting(work: Work) -> float:
@@ -213,9 +242,18 @@ def _collecting(work: Work) -> float:
     return gc / max(whole - gc, 1e-9)
 
 
-def _of_cell(work: Work, cell: Cell, weights: Array, slower: Array, collected: Array) -> Prediction:
+def _of_cell(
+    work: Work,
+    cell: Cell,
+    weights: Array,
+    slower: Array,
+    collected: Array,
+    to: Move,
+) -> Prediction:
     logs = []
-    for slow, gc in zip(slower.tolist(), collected.tolist(), strict=True):
+    for slow, gc in zip(
+        (slower * math.exp(to.slower[0])).tolist(), collected.tolist(), strict=True
+    ):
         factors = {
             place: stage.waiting
             + (1 - stage.waiting - stage.collecting) * slow
@@ -226,7 +264,10 @@ def _of_cell(work: Work, cell: Cell, weights: Array, slower: Array, collected: A
         logs.append(math.log(max(whole, 1e-3)))
     found = np.array(logs)
     middle = float(weights @ found)
-    error = math.hypot(MODEL_ERROR, LOAD_ERROR * (work.other_load or 0.0))
+    error = math.hypot(
+        MODEL_ERROR, LOAD_ERROR * (work.other_load or 0.0), to.slower[1], to.nearer[1]
+    )
     spread = math.sqrt(float(weights @ (found - middle) ** 2) + error**2)
+    middle += to.nearer[0]
     low, high = middle - _REACH * spread, middle + _REACH * spread
     return Prediction(cell, math.exp(low), math.exp(middle), math.exp(high))

@@ -23,6 +23,7 @@ object DerivedSettings {
     "spark.executor.memoryOverheadFactor",
     "spark.executor.minMemoryOverhead",
     "spark.executor.pyspark.memory",
+    HearthKeys.BindingScopeKey,
     HearthKeys.HandOverKey,
     "spark.locality.wait",
     "spark.memory.offHeap.enabled",

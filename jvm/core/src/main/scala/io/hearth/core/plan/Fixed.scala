@@ -37,6 +37,9 @@ final private[plan] case class Fixed(
   def driverJavaOptions: Vector[String] =
     conf.get("spark.driver.extraJavaOptions").fold(Vector.empty[String])(JavaOptions.split)
 
+  /** Whether executors are to share the CPUs and the memory of their package. */
+  def byPackage: Boolean = conf.get(HearthKeys.BindingScopeKey).contains("package")
+
   /** Whether a count was fixed, so that the machine is partitioned whatever the rules say. */
   def shaped: Boolean = executors.nonEmpty || cores.nonEmpty || dynamic.nonEmpty
 

@@ -53,6 +53,7 @@ object HearthKeys {
 
   val Hosts: OneOf = OneOf(Vector("node", "machine"))
   val Binding: OneOf = OneOf(Vector("required", "preferred", "off"))
+  val BindingScope: OneOf = OneOf(Vector("node", "package"))
   val Launcher: OneOf = OneOf(Vector("process", "docker"))
   val Neighbours: OneOf = OneOf(Vector("avoid", "ignore"))
   val WhenFull: OneOf = OneOf(Vector("share", "wait", "refuse"))
@@ -60,6 +61,8 @@ object HearthKeys {
   val Workloads: OneOf = OneOf(WorkloadKind.all.map(_.name))
 
   val WhenFullKey = "spark.hearth.lease.whenFull"
+
+  val BindingScopeKey = "spark.hearth.binding.scope"
 
   val HandOverKey = "spark.hearth.handOver"
 
@@ -72,6 +75,7 @@ object HearthKeys {
   val all: Map[String, Form] = Map(
     "spark.hearth.hosts" -> Hosts,
     "spark.hearth.binding" -> Binding,
+    BindingScopeKey -> BindingScope,
     "spark.hearth.launcher" -> Launcher,
     Mount.Key -> Mounts,
     "spark.hearth.workload" -> Workloads,

@@ -27,7 +27,7 @@ final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[Executo
   }
 
   private def collectorThreads = {
-    val n = executors.map(e => Collector.threads(e.cpus.size)).distinct.sorted
+    val n = executors.map(e => Collector.threads(part(e.id))).distinct.sorted
     val value = if (n.sizeIs > 1) s"${n.head} to ${n.last}" else s"${n.head}"
     JavaOptions.valueOf(users, "ParallelGCThreads") match {
       case Some(own) => users("collector threads", own)
@@ -35,7 +35,8 @@ final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[Executo
         Reason(
           "collector threads",
           value,
-          "from the executor's CPUs, not the machine's: one each for the first 8, 5 for every 8 more",
+          s"from the executor's ${if (shared) "part of its package's CPUs" else "CPUs"}, not the machine's: " +
+            "one each for the first 8, 5 for every 8 more",
           "JVM: HotSpot ergonomics"
         )
     }
@@ -46,7 +47,7 @@ final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[Executo
     case None =>
       Reason(
         "active processors",
-        "its CPUs",
+        if (shared) "its part of the CPUs" else "its CPUs",
         "pools that the JVM sizes at start count the executor's own CPUs, even if its mask changes later",
         "JVM: -XX:ActiveProcessorCount"
       )

@@ -23,6 +23,15 @@ final private[plan] case class Layout(
   def widest: Int = sites.iterator.map(_.slots).max
   def uniform: Boolean = narrowest == widest
 
+  /** Every executor on all CPUs of its pool, which the executors there share. */
+  def sharing(pools: Pools): Layout = {
+    val cpusOf = pools.all.flatMap { pool =>
+      val cpus = pool.cores.flatMap(_.cpus).sorted
+      cpus.map(_ -> cpus)
+    }.toMap
+    copy(sites = sites.map(s => s.copy(cpus = cpusOf(s.cpus.head), sharing = Some(s.cpus.size))))
+  }
+
   /** Sites by their first CPU, so that executors are numbered along the machine. */
   def inOrder: Layout = {
     val order = sites.indices.sortBy(sites(_).cpus.head).toVector

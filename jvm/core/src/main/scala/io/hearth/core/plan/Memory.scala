@@ -2,8 +2,16 @@ package io.hearth.core.plan
 
 import io.hearth.core.topology.IdSet
 
-/** CPUs and task slots of an executor, before it has memory. */
-final private[plan] case class Site(cpus: Vector[Int], slots: Int)
+/**
+ * CPUs and task slots of an executor, before it has memory.
+ *
+ * @param sharing of CPUs that it shares with other executors, how many are its part
+ */
+final private[plan] case class Site(cpus: Vector[Int], slots: Int, sharing: Option[Int] = None) {
+
+  /** CPUs by which what the JVM sizes at start is counted. */
+  def part: Int = sharing.getOrElse(cpus.size)
+}
 
 /**
  * Memory that comes with each executor's CPUs.

@@ -61,13 +61,19 @@ final private[plan] class PlanDraft(
   private def nodeOf(site: Site, memory: IdSet): Int =
     usable.coreOf(site.cpus.head).node.getOrElse(if (memory.isEmpty) 0 else memory.head)
 
+  /** CPUs by which the pools of an executor's JVM are sized. */
+  def part(id: Int): Int = if (native) usable.cpus.size else layout.sites(id).part
+
+  /** Whether executors share the CPUs of their package. */
+  val shared: Boolean = layout.sites.exists(_.sharing.nonEmpty)
+
   private def executor(id: Int, host: String): ExecutorPlan = {
     val site = layout.sites(id)
     val heap = heapsMb(id)
     val cpus = if (native) usable.cpus else IdSet.from(site.cpus)
     val nodes = if (native) pools.memoryNodes else layout.nodes(id)
     val options =
-      Collector.options(heap, cpus.size, if (native) fixed.driverJavaOptions else fixed.javaOptions)
+      Collector.options(heap, part(id), if (native) fixed.driverJavaOptions else fixed.javaOptions)
     ExecutorPlan(
       id,
       cpus,

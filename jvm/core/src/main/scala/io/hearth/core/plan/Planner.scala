@@ -90,7 +90,14 @@ object Planner {
       workload: Workload,
       pools: Pools
   ): Either[Unfit, Arrangement] =
-    arranged(usable, fixed, workload, pools, DriverPlace.footprint(fixed, _))(_.find)
+    arranged(usable, fixed, workload, pools, DriverPlace.footprint(fixed, _))(_.find).flatMap {
+      case found if !fixed.byPackage => Right(found)
+      case found =>
+        Violation.packages(usable, fixed, found).toLeft {
+          val shared = found.pools.byPackage
+          Arrangement(shared, found.layout.sharing(shared))
+        }
+    }
 
   /** One JVM is driver and executor: the heap fixed for either is its heap, and is counted once. */
   private def native(
@@ -146,7 +153,9 @@ object Planner {
     val driver: Long => Long = DriverPlace.footprint(fixed, _)
     val own = Pools.of(usable, Memory.least(fixed), driver)
     val spans = own.all.sizeIs == 1 && usable.nodes.sizeIs > 1
-    if (fixed.executors.nonEmpty || spans) Pools.of(usable, leastOf(fixed), driver) else own
+    val found =
+      if (fixed.executors.nonEmpty || spans) Pools.of(usable, leastOf(fixed), driver) else own
+    if (fixed.byPackage) found.byPackage else found
   }
 
   private def leastOf(fixed: Fixed): Long = fixed.footprintOf(Memory.LeastHeapMb)

@@ -15,6 +15,14 @@ final private[plan] case class Pool(
     memoryMb: Long
 ) {
   val slots: Int = cores.iterator.map(_.slots).sum
+
+  def packages: Set[Int] = cores.iterator.map(_.packageId).toSet
+
+  def and(other: Pool): Pool = Pool(
+    (cores ++ other.cores).sortBy(_.cpus.head),
+    memoryNodes | other.memoryNodes,
+    memoryMb + other.memoryMb
+  )
 }
 
 /**
@@ -30,6 +38,13 @@ final private[plan] case class Pools(
 ) {
   val memoryNodes: IdSet = IdSet.union(all.map(_.memoryNodes))
   val memoryMb: Long = all.iterator.map(_.memoryMb).sum
+
+  /** The pools of a package as one; one whose CPUs are in several packages joins them. */
+  def byPackage: Pools = copy(all = all.foldLeft(Vector.empty[Pool]) { (done, pool) =>
+    val packages = pool.packages
+    val (same, others) = done.partition(_.packages.exists(packages))
+    others :+ (same :+ pool).reduce(_ and _)
+  })
 }
 
 private[plan] object Pools {

@@ -107,8 +107,22 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
 
   private def placement: Option[Reason] = Option.unless(native) {
     val places = Locality.of(usable, layout)
-    if (places.forall(_.local)) localPlacement(places)
+    if (shared) sharedPlacement
+    else if (places.forall(_.local)) localPlacement(places)
     else spreadPlacement(places)
+  }
+
+  private def sharedPlacement = {
+    val each = layout.sites.groupBy(_.cpus).values.map(_.size).toVector.sorted
+    val number = if (each.head == each.last) s"${each.head}" else s"${each.head} to ${each.last}"
+    Reason(
+      "placement",
+      "package",
+      s"each executor may use every CPU of its package and the memory of its nodes, shared by $number " +
+        "executors: the kernel evens out load between them, and memory may be another node's of the " +
+        "package; no study in docs/sources.md measured this",
+      "user"
+    )
   }
 
   private def localPlacement(places: Vector[Locality]) = {
@@ -184,7 +198,8 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     val perNode =
       executors.map(_.host).distinct.size < executors.size || layout.nodes.distinct.sizeIs > 1
     val because =
-      if (perNode) "a NUMA node is a host to Spark's scheduler"
+      if (shared && perNode) "a package is a host to Spark's scheduler"
+      else if (perNode) "a NUMA node is a host to Spark's scheduler"
       else "on one node every executor is a host"
     Reason(
       "hosts",
@@ -200,7 +215,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
       Reason(
         Reasons.HandOver,
         "off",
-        s"each executor keeps to its own CPUs; with ${HearthKeys.HandOverKey}=tail those of idle executors are opened, " +
+        s"each executor keeps to its ${if (shared) "package's" else "own"} CPUs; with ${HearthKeys.HandOverKey}=tail those of idle executors are opened, " +
           "while no task is pending, to executors whose threads wait for CPUs, as native threads in a stage's " +
           "last tasks do",
         "Kyong 2017; hearth"

@@ -29,6 +29,24 @@ private[plan] object Violation {
     s"ask for at most ${usable.cpus.size}"
   )
 
+  /** What keeps executors from being bound to one package each, if anything does. */
+  def packages(usable: UsableMachine, fixed: Fixed, found: Arrangement): Option[Unfit] = {
+    def many(site: Site) = site.cpus.iterator.map(usable.coreOf(_).packageId).toSet.size
+    val wide = found.layout.sites.find(many(_) > 1)
+    val spread = found.pools.byPackage.all.exists(_.packages.sizeIs > 1)
+    Option.when(wide.nonEmpty || spread)(
+      Unfit(
+        HearthKeys.BindingScopeKey,
+        "'package'",
+        wide.fold("executors would need the memory of several packages")(site =>
+          s"an executor of ${site.slots} task slots would have its CPUs in ${many(site)} packages"
+        ),
+        if (fixed.executors.isEmpty && fixed.cores.isEmpty) "leave it out"
+        else "ask for executors that fit a package, or leave it out"
+      )
+    )
+  }
+
   private def cpusLeft(usable: UsableMachine): String = {
     val allowed = (usable.topology.allowed.cpus & usable.topology.cpus).size
     val occupied = allowed - usable.cpus.size

@@ -32,6 +32,10 @@ class GoldenPlansTest extends AnyFunSuite {
       "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads, POWER",
       limits = Limits(Some(4), Some(12), Some(48L * 1024), Map.empty)
     ),
+    "power8-bound-to-packages" -> Case(
+      "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads, POWER",
+      limits = Limits(Some(6), Some(16), None, Map("spark.hearth.binding.scope" -> "package"))
+    ),
     "shared-caches" -> Case("2 packages, 8 nodes of 64 GB, 16 cores x 2 threads, l3 of 8 cores"),
     "memory-only-node" -> Case(
       "2 packages, 2 nodes of 64 GB, 10 cores, 1 memory-only node of 256 GB"

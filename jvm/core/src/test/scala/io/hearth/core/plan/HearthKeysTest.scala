@@ -17,6 +17,7 @@ class HearthKeysTest extends AnyFunSuite {
   test("a wrong value of a key of hearth's is refused when the plan is made, by the key's name") {
     val wrong = Seq(
       "spark.hearth.binding" -> "maybe",
+      "spark.hearth.binding.scope" -> "socket",
       "spark.hearth.placement.interval" -> "-5s",
       "spark.hearth.runs.kept" -> "-1",
       "spark.hearth.launcher" -> "podman",

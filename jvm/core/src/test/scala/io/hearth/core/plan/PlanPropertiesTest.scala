@@ -31,6 +31,40 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
     }
   }
 
+  private val boundToPackages = anything.map { case (topology, occupied, workload, limits) =>
+    val scope = HearthKeys.BindingScopeKey -> "package"
+    (topology, occupied, workload, limits.copy(conf = limits.conf + scope))
+  }
+
+  test("bound to packages, an executor has all usable CPUs of one and memory that serves them") {
+    var partitioned = 0
+    forAll(boundToPackages) { case (topology, occupied, workload, limits) =>
+      planned(topology, workload, limits, occupied).toOption
+        .filter(_.mode == PlanMode.Partitioned)
+        .foreach { plan =>
+          partitioned += 1
+          val usable = topology.allowed.cpus &~ occupied
+          val packages = topology.packages.map(_.cpus & usable)
+          plan.executors.foreach { e =>
+            assert(packages.contains(e.cpus), s"${e.cpus} of $packages")
+            assert(e.memoryNodes.nonEmpty && e.memoryNodes.subsetOf(topology.allowed.nodes))
+          }
+          plan.executors.groupBy(_.cpus).foreach { case (cpus, those) =>
+            assert(those.map(_.taskSlots).sum <= cpus.size)
+            assert(those.map(_.memoryNodes).distinct.sizeIs == 1)
+          }
+          val memory = topology.nodes.map(n => n.id -> (n.memoryBytes >> 20)).toMap
+          plan.executors.groupBy(_.memoryNodes).foreach { case (nodes, those) =>
+            assert(those.map(footprint).sum <= nodes.iterator.map(memory).sum)
+          }
+          limits.executors.foreach(n => assert(plan.executors.size == n))
+          limits.cores.foreach(m => assert(plan.executors.forall(_.taskSlots == m)))
+          assert(because(plan, "placement").contains("every CPU of its package"))
+        }
+    }
+    assert(partitioned > 0)
+  }
+
   test("every usable CPU is used where the user fixed nothing") {
     forAll(GeneratedMachines.restricted, GeneratedMachines.workloads) {
       case ((topology, occupied), workload) =>

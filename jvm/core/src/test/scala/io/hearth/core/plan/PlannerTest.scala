@@ -93,6 +93,30 @@ class PlannerTest extends AnyFunSuite {
     assert(nodes(got) == Vector("0", "1", "2", "3") && got.executors.forall(_.cpus.size == 48))
   }
 
+  private def inPackages(executors: Int, cores: Int) =
+    shape(executors, cores).copy(conf = Map("spark.hearth.binding.scope" -> "package"))
+
+  test("bound to packages, executors share its CPUs and nodes, and size their JVMs by their part") {
+    val got = plan(power8, inPackages(6, 16))
+    val packages = MachineSpec.parse(power8).packages.map(_.cpus)
+    assert(got.executors.map(_.cpus) == packages.flatMap(Vector.fill(3)(_)))
+    assert(nodes(got) == Vector("0-1", "0-1", "0-1", "2-3", "2-3", "2-3"))
+    assert(got.executors.map(_.host).distinct.size == 2)
+    val counted = got.executors.map(_.javaOptions.find(_.contains("ActiveProcessorCount")).get)
+    assert(counted.forall(_.split("=").last.toInt <= 96 / 3), counted)
+    assert(because(got, "placement").contains("shared by 3 executors"))
+  }
+
+  test("an executor wider than a package is refused where it is to be bound to one") {
+    val unfit = refused(power8, inPackages(1, 120))
+    assert(unfit.name == "spark.hearth.binding.scope" && unfit.limit.contains("in 2 packages"))
+  }
+
+  test("idle CPUs of executors that share them already cannot be handed over") {
+    val both = Map("spark.hearth.binding.scope" -> "package", "spark.hearth.handOver" -> "tail")
+    assert(refused(power8, Limits.none.copy(conf = both)).name == "spark.hearth.handOver")
+  }
+
   test("an executor with more tasks than a package is worth spans packages") {
     val got = plan(power8, shape(1, 96))
     assert(slots(got) == Vector(96) && nodes(got) == Vector("0-3"))

@@ -40,6 +40,17 @@ private[spark] object HearthConfig {
     .checkValues(spark.BindingMode.all.map(_.name).toSet)
     .createWithDefault("required")
 
+  val BindingScope: ConfigEntry[String] = ConfigBuilder(HearthKeys.BindingScopeKey)
+    .doc(
+      "What an executor is bound to. `node`: CPUs of its own, within one NUMA node where they fit, and the " +
+        "memory of their nodes. `package`: all CPUs of one package, which its executors share, and the memory " +
+        "of all nodes of the package; what does not fit a package is refused."
+    )
+    .version("0.1.0")
+    .stringConf
+    .checkValues(HearthKeys.BindingScope.values.toSet)
+    .createWithDefault("node")
+
   val Launcher: ConfigEntry[String] = ConfigBuilder("spark.hearth.launcher")
     .doc(
       "How executors are started. `process`: as processes, bound by CPU mask and memory policy. `docker`: " +
@@ -170,6 +181,7 @@ private[spark] object HearthConfig {
   val all: Vector[ConfigEntry[_]] = Vector(
     Hosts,
     Binding,
+    BindingScope,
     Launcher,
     Mounts,
     WorkloadKind,
