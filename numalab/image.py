@@ -36,6 +36,9 @@ MODULES = (
     "drivers/virtio/virtio_pci_modern_dev.ko",
     "drivers/virtio/virtio_pci.ko",
     "drivers/block/virtio_blk.ko",
+    "net/core/failover.ko",
+    "drivers/net/net_failover.ko",
+    "drivers/net/virtio_net.ko",
 )
 LOCALES = (Path("/usr/lib/locale/C.utf8"),)
 SLACK_MB = 1024  # room for what the cases write; the image file is sparse
@@ -77,7 +80,7 @@ def root_image() -> Path:
 
 
 def boot_archive(target: Path) -> Path:
-    """Writes the initial RAM disk to `target`: busybox, the disk drivers and `guest/init`."""
+    """Writes the initial RAM disk to `target`: busybox, the drivers and `guest/init`."""
     with tempfile.TemporaryDirectory(prefix="initrd.") as staging:
         root = Path(staging)
         for directory in ("bin", "modules", "proc", "dev", "root"):

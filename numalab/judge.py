@@ -22,8 +22,9 @@ LEAST_BYTES = 8 * 2**20
 
 @dataclass(frozen=True)
 class Thread:
-    """A thread's allowed CPUs and the CPU it last ran on (field 39 of /proc/PID/task/TID/stat)."""
+    """A thread's name, allowed CPUs, and last CPU (fields 2, 39 of /proc/PID/task/TID/stat)."""
 
+    name: str
     allowed: frozenset[int]
     last_cpu: int
 
@@ -75,8 +76,8 @@ def _anonymous(line: str) -> Counter[int]:
 
 def _thread(line: str) -> Thread:
     allowed, stat = line.split("\t", 1)
-    fields = stat.rpartition(")")[2].split()
-    return Thread(parse_ids(allowed), int(fields[39 - 3]))
+    head, _, tail = stat.rpartition(")")
+    return Thread(head.partition("(")[2], parse_ids(allowed), int(tail.split()[39 - 3]))
 
 
 def faults(

@@ -113,10 +113,14 @@ class _Disks:
         if not qemu:
             raise LabUnavailableError(f"numa-lab needs {QEMU[0]}: run `python -m numalab setup`")
         drives = [
-            f"file={self.root},if=virtio,format=raw,snapshot=on",
-            f"file={self.job},if=virtio,format=raw,readonly=on",
-            f"file={self.output},if=virtio,format=raw,cache=unsafe",
+            f"file={self.root},format=raw,snapshot=on",
+            f"file={self.job},format=raw,readonly=on",
+            f"file={self.output},format=raw,cache=unsafe",
         ]
+        attached: list[str] = []
+        for number, drive in enumerate(drives):
+            attached += ["-drive", f"{drive},if=none,id=disk{number}"]
+            attached += ["-device", f"virtio-blk-pci,drive=disk{number},bus=pci.0"]
         return [
             qemu,
             *QEMU[1:],
@@ -129,7 +133,7 @@ class _Disks:
             str(self.boot_archive),
             "-append",
             KERNEL_COMMAND_LINE,
-            *(word for drive in drives for word in ("-drive", drive)),
+            *attached,
         ]
 
 
@@ -185,8 +189,19 @@ def pack_job(target: Path, shape: Shape, cases: Sequence[str], mode: str) -> Non
         for part in ["numalab", "src", *([str(jar.relative_to(PROJECT))] if jar else [])]:
             if (PROJECT / part).exists():
                 archive.add(PROJECT / part, str(PROJECT / part).lstrip("/"), filter=_as_here)
+        if "communication" in cases:
+            with tempfile.TemporaryDirectory(prefix="classes.") as classes:
+                _compile(PROJECT / "numalab" / "guest" / "Talkers.java", Path(classes))
+                archive.add(classes, "numalab/classes")
         if (PROJECT / ".venv").is_symlink():  # a directory stands in the root disk already
             archive.add(PROJECT / ".venv", str(PROJECT / ".venv").lstrip("/"))
+
+
+def _compile(source: Path, target: Path) -> None:
+    javac = image.java_home() / "bin" / "javac"
+    if not javac.is_file():
+        raise LabUnavailableError(f"numa-lab needs a JDK: {javac} is missing")
+    subprocess.run([str(javac), "--release", "17", "-d", str(target), str(source)], check=True)
 
 
 def _as_here(member: tarfile.TarInfo) -> tarfile.TarInfo | None:

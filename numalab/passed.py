@@ -15,6 +15,7 @@ _CORE = "jvm/core/src/main/scala/io/hearth/core"
 #: What decides where executors and their memory are put, and the lab itself.
 PATHS = (
     "jvm/pom.xml",
+    "jvm/affinity/src/main",
     "jvm/core/pom.xml",
     *(f"{_CORE}/{package}" for package in ("affinity", "launch", "placement", "topology")),
     "jvm/spark/pom.xml",

@@ -31,7 +31,10 @@ class SparkJob:
 
 @dataclass(frozen=True)
 class Shape:
-    """An emulated machine; `cpuset` is the part of its CPUs that the cases may use."""
+    """An emulated machine; `cpuset` is the part of its CPUs that the cases may use.
+
+    `networks` holds the node of each network device, `eth0` first.
+    """
 
     name: str
     about: str
@@ -40,6 +43,7 @@ class Shape:
     threads: int
     nodes: tuple[Node, ...]
     cpuset: frozenset[int]
+    networks: tuple[int, ...]
     spark: SparkJob
 
     @property
@@ -55,6 +59,19 @@ class Shape:
     def usable(self, node: Node) -> frozenset[int]:
         """The node's CPUs that lie inside the cpuset."""
         return node.cpus & self.cpuset
+
+    def near(self, node: Node) -> Node:
+        """The nearest node with usable CPUs, itself first."""
+        return min(
+            (other for other in self.nodes if self.usable(other)),
+            key=lambda other: node.distances[other.id],
+        )
+
+    def usable_cores(self) -> list[frozenset[int]]:
+        """The hardware threads of each core that lie inside the cpuset."""
+        firsts = range(0, len(self.cpus), self.threads)
+        cores = (frozenset(range(f, f + self.threads)) & self.cpuset for f in firsts)
+        return [core for core in cores if core]
 
     def node_of(self, cpu: int) -> int:
         """The id of the node that a CPU belongs to."""
@@ -83,7 +100,11 @@ class Shape:
         }
 
     def qemu_flags(self) -> list[str]:
-        """The flags that make QEMU emulate this machine (no devices, no kernel)."""
+        """The flags that make QEMU emulate this machine: no disks, no kernel.
+
+        A network device stands on a PCI expander bridge, which the firmware gives a node
+        (QEMU, docs/pci_expander_bridge.txt).
+        """
         smp = f"{len(self.cpus)},sockets={self.packages},cores={self.cores},threads={self.threads}"
         flags = ["-smp", smp, "-m", f"{self.memory_mb}M"]
         for node in self.nodes:
@@ -94,6 +115,10 @@ class Shape:
             for other, distance in enumerate(node.distances):
                 if other != node.id:
                     flags += ["-numa", f"dist,src={node.id},dst={other},val={distance}"]
+        for number, place in enumerate(self.networks):
+            bridge = f"pxb,id=bridge{number},bus=pci.0,bus_nr={64 * (number + 1)}"
+            flags += ["-device", f"{bridge},numa_node={place}"]
+            flags += ["-device", f"virtio-net-pci,bus=bridge{number},addr=1"]
         return flags
 
 
@@ -124,6 +149,7 @@ def load(name: str) -> Shape:
         threads=text["cpu"]["threads"],
         nodes=nodes,
         cpuset=parse_ids(text["cpuset"]["cpus"]) if "cpuset" in text else every_cpu,
+        networks=tuple(network["node"] for network in text.get("network", [])),
         spark=SparkJob(**text["spark"]),
     )
     _check(shape, every_cpu)
@@ -136,6 +162,9 @@ def _check(shape: Shape, cpus_of_nodes: frozenset[int]) -> None:
         problems.append(f"the nodes must share out CPUs {format_ids(shape.cpus)}, each once")
     if not shape.cpuset or not shape.cpuset <= shape.cpus:
         problems.append(f"the cpuset must be a part of CPUs {format_ids(shape.cpus)}")
+    for place in shape.networks:
+        if not 0 <= place < len(shape.nodes):
+            problems.append(f"a network device is on node {place}, which is none of its nodes")
     for node in shape.nodes:
         if len(node.distances) != len(shape.nodes) or node.distances[node.id] != 10:
             problems.append(f"node {node.id} needs {len(shape.nodes)} distances, its own being 10")

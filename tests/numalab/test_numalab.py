@@ -9,11 +9,12 @@ import json
 import os
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from numalab.cases import memory_probe
+from numalab.cases import communication, memory_probe
 from numalab.idset import parse_ids
 from numalab.machine import Boot
 from numalab.shape import Shape, load, names
@@ -83,7 +84,7 @@ def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
     def boot(name: str) -> Booted:
         shape = load(name)
         if name not in done:
-            cases = ["topology", "controls", "memory_probe"]
+            cases = ["topology", "controls", "memory_probe", "communication"]
             cases += ["local_numa"] if name in spark_shapes() else []
             cases += ["characterise"] if characterises(name) else []
             cases += ["containers"] if characterises(name) and image.has_engine() else []
@@ -206,6 +207,39 @@ def test_the_memory_probe_tells_local_from_remote_pages(
     seen = judge.observe(evidence)
     assert {str(n): size >> 10 for n, size in seen.anonymous.items() if size} == anonymous
     assert seen.cpus == shape.usable(shape.nodes[1])
+
+
+@pytest.mark.parametrize("policy", communication.POLICIES)
+def test_communication_threads_run_near_the_network_device_as_the_policy_says(
+    booted: Booted, policy: str
+) -> None:
+    shape, done = booted
+    evidence = done.evidence / "communication"
+    assert not (evidence / "error.txt").exists(), last_words(evidence)
+    device = shape.nodes[shape.networks[0]]
+    assert int((evidence / "numa_node").read_text()) == device.id
+    near = shape.usable(shape.near(device))
+    everywhere = shape.cpuset
+    cores = shape.usable_cores()
+    wanted = {
+        "o2nts:1": [{cpu} for cpu in near],
+        "o2acs": [near],
+        "o2ocs": [core & near for core in cores if core & near],
+        "o2ntc:1": [{cpu} for cpu in everywhere],
+        "o2occ": cores,
+    }[policy]
+    place = evidence / policy.replace(":", "-")
+    threads = judge.observe(place).threads
+    talking = [
+        t for t in threads if t.name.startswith(("IPC Server hand", "Socket Reader", "rpc-"))
+    ]
+    assert len(talking) == 6
+    turns = Counter(t.allowed for t in talking)
+    assert set(turns) == {frozenset(cpus) for cpus in wanted}, (place / "err").read_text()
+    assert max(turns.values()) - min(turns.values()) <= 1, "in turn"
+    others = {t.name: t.allowed for t in threads if t not in talking}
+    assert {"worker", "main-2", "hearth-affinity"} <= set(others)
+    assert all(allowed == everywhere for allowed in others.values()), others
 
 
 def test_characterise_puts_memory_on_the_node_that_it_names(

@@ -1,0 +1,55 @@
+"""Communication threads under hearth's agent near the guest's network device, by each policy.
+
+The JVMs run side by side: each takes some seconds to start under emulation.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+from numalab.guest.capture import capture_process
+
+POLICIES = ("o2nts:1", "o2acs", "o2ocs", "o2ntc:1", "o2occ")
+CLASSES = Path("/numalab/classes")
+DEVICE = Path("/sys/class/net/eth0/device")  # virtio; the PCI function is above it
+LIMIT_SECONDS = 240.0
+#: From the agent's line to its threads' CPUs takes 100 ms; emulation is some 25 times slower.
+SETTLE_SECONDS = 4.0
+
+
+def collect(job: dict[str, object], evidence: Path) -> None:
+    """Starts a JVM for each policy, captures all once their threads run, ends them."""
+    (evidence / "numa_node").write_bytes((DEVICE.resolve().parent / "numa_node").read_bytes())
+    jar = Path(str(job["jar"])).with_name("hearth-affinity.jar")
+    running = []
+    try:
+        for policy in POLICIES:
+            directory = evidence / policy.replace(":", "-")
+            directory.mkdir()
+            with (directory / "err").open("wb") as err, (directory / "out").open("wb") as out:
+                options = f"policy={policy},device=eth0,first=0"
+                words = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx32m"]
+                words += [f"-javaagent:{jar}={options}", "-cp", str(CLASSES), "Talkers"]
+                process = subprocess.Popen(words, stdout=out, stderr=err)
+            running.append((process, directory))
+        for process, directory in running:
+            _await_ready(process, directory)
+        time.sleep(SETTLE_SECONDS)
+        for process, directory in running:
+            capture_process(process.pid, directory)
+    finally:
+        for process, _ in running:
+            process.kill()
+            process.wait()
+
+
+def _await_ready(process: subprocess.Popen[bytes], directory: Path) -> None:
+    end = time.monotonic() + LIMIT_SECONDS
+    out, err = directory / "out", directory / "err"
+    while out.read_bytes() != b"ready\n" or b"\n" not in err.read_bytes():
+        if process.poll() is not None or time.monotonic() > end:
+            said = err.read_text(errors="replace")
+            raise RuntimeError(f"{directory.name}: exit {process.poll()}: {said}")
+        time.sleep(0.2)
