@@ -89,6 +89,7 @@ test_tools() {
         fi
     fi
     test_jdk
+    hadoop_servers
     [ ! -d numalab ] || .venv/bin/python -m numalab setup ||
         say "the tests inside an emulated NUMA machine will skip, for the reason above"
 }
@@ -169,6 +170,17 @@ test_jdk() {
         rm -rf .cache/test-jdk
         say "the tests take longer, on $users: no JDK could be made for them (.cache/test-jdk.log)"
     fi
+}
+
+# A NameNode and a DataNode, of the version of the client that Spark ships.
+hadoop_servers() {
+    version=$(basename .cache/spark-jars/hadoop-client-api-*.jar .jar)
+    version=${version#hadoop-client-api-}
+    [ ! -f ".cache/hadoop/hadoop-client-minicluster-$version.jar" ] || return 0
+    say "fetching Hadoop's servers (56 MB)"
+    mvn -B -q dependency:copy -DoutputDirectory="$PWD/.cache/hadoop" \
+        -Dartifact="org.apache.hadoop:hadoop-client-minicluster:$version" >.cache/hadoop.log 2>&1 ||
+        say "the tests of HDFS will skip: Hadoop's servers could not be fetched (.cache/hadoop.log)"
 }
 
 mkdir -p .cache

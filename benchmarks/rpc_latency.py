@@ -1,0 +1,167 @@
+"""Hadoop RPC with communication threads bound by a policy and without: latency and its spread.
+
+    .venv/bin/python benchmarks/rpc_latency.py --repeat 20 --load 2
+
+A NameNode for each arm runs throughout; a repetition is a new client JVM for each arm, in random
+(seeded) order, beside `--load` processes that do nothing but compute. Server and client are under
+hearth's agent alike. A client makes twice `--calls` calls of getFileStatus, one after the other,
+and drops the first half, as Lu et al. (2017) did with theirs. Raw values go to benchmarks/results/
+as each client ends. Hadoop's servers are fetched by `tools/setup.sh test`.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hearth.experiments.statistics import paired_ratio
+from hearth.model.errors import UserError
+from hearth.planner.places import affinity_jar, spark_home
+
+ROOT = Path(__file__).resolve().parents[1]
+SERVERS = ROOT / ".cache" / "hadoop"
+PLAIN = "none"
+LIMIT_S = 120
+LOGGING = """
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+rootLogger.level = info
+rootLogger.appenderRef.console.ref = console
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--calls", type=int, default=10_000, help="that count, of each client")
+    parser.add_argument("--load", type=int, default=0, help="processes that compute meanwhile")
+    parser.add_argument("--policies", default="o2acs,o2ntc:1", help="the arms beside 'none'")
+    parser.add_argument("--seed", type=int, default=1, help="of the order")
+    options = parser.parse_args()
+    output = (
+        ROOT / "benchmarks" / "results" / f"rpc-latency-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
+    )
+    arms = [PLAIN, *options.policies.split(",")]
+    dice = random.Random(options.seed)
+    seen: dict[str, list[tuple[float, ...]]] = {arm: [] for arm in arms}
+    with tempfile.TemporaryDirectory(prefix="hearth-rpc-") as scratch, ExitStack() as running:
+        root = Path(scratch)
+        compile_client(root)
+        ports = {arm: running.enter_context(namenode(root, arm)) for arm in arms}
+        for _ in range(options.load):
+            running.enter_context(
+                started([sys.executable, "-c", "while True: pass"], root / "load")
+            )
+        for repetition in range(options.repeat):
+            for arm in dice.sample(arms, len(arms)):
+                p50, p99, mean = call(root, arm, ports[arm], options.calls)
+                seen[arm].append((p50, p99, mean))
+                row = {"repetition": repetition, "arm": arm, "load": options.load}
+                row |= {"p50_us": p50, "p99_us": p99, "mean_us": mean}
+                with output.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+    for place, what in enumerate(("p50", "p99", "mean")):
+        for arm in arms:
+            values = [row[place] for row in seen[arm]]
+            line = f"{what:4} {arm:8} median {statistics.median(values):8.1f} us, "
+            line += f"smallest {min(values):.1f}, largest {max(values):.1f}"
+            if arm != PLAIN and options.repeat > 1:
+                plain = [row[place] for row in seen[PLAIN]]
+                line += f"; to {PLAIN}: {paired_ratio(values, plain)}"
+            print(line)
+    print(f"raw results: {output}")
+
+
+def compile_client(root: Path) -> None:
+    source = ROOT / "benchmarks" / "RpcLatency.java"
+    words = ["javac", "-cp", f"{spark_home()}/jars/*", "-d", str(root), str(source)]
+    subprocess.run(words, check=True)
+
+
+def java(root: Path, arm: str, site: Path, main_class: str, *words: str) -> list[str]:
+    """A JVM under the agent with the arm's policy, or without; raises UserError without Hadoop."""
+    servers = sorted(SERVERS.glob("hadoop-client-minicluster-*.jar"))
+    if not servers:
+        raise UserError(f"{SERVERS} holds no servers of Hadoop: run `tools/setup.sh test`")
+    agent = [] if arm == PLAIN else [f"-javaagent:{affinity_jar()}=policy={arm}"]
+    class_path = f"{site}:{root}:{servers[-1]}:{spark_home()}/jars/*"
+    return ["java", "-Xmx512m", *agent, "-cp", class_path, main_class, *words]
+
+
+def write_site(directory: Path, settings: dict[str, str]) -> None:
+    directory.mkdir(exist_ok=True)
+    properties = "".join(
+        f"<property><name>{name}</name><value>{value}</value></property>"
+        for name, value in settings.items()
+    )
+    for site in ("core-site.xml", "hdfs-site.xml"):
+        (directory / site).write_text(f"<configuration>{properties}</configuration>")
+
+
+@contextmanager
+def started(command: list[str], log: Path) -> Iterator[None]:
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            yield
+        finally:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def namenode(root: Path, arm: str) -> Iterator[int]:
+    """A running NameNode; its port."""
+    home = root / f"namenode-{arm.replace(':', '-')}"
+    settings = {
+        "fs.defaultFS": "hdfs://127.0.0.1:0",
+        "dfs.namenode.name.dir": str(home / "names"),
+        "dfs.namenode.http-address": "127.0.0.1:0",
+    }
+    write_site(home, settings)
+    (home / "log4j2.properties").write_text(LOGGING)
+    name = "org.apache.hadoop.hdfs.server.namenode.NameNode"
+    subprocess.run(
+        java(root, PLAIN, home, name, "-format", "-nonInteractive"),
+        check=True, capture_output=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    log = home / "log"
+    with started(java(root, arm, home, name), log):
+        end = time.monotonic() + LIMIT_S
+        while not (up := re.search(r"NameNode RPC up at: \S+:(\d+)", log.read_text())):
+            if time.monotonic() > end:
+                raise UserError(
+                    f"the NameNode does not answer; its log ends {log.read_text()[-500:]}"
+                )
+            time.sleep(0.1)
+        yield int(up[1])
+
+
+def call(root: Path, arm: str, port: int, calls: int) -> tuple[float, float, float]:
+    """p50, p99 and mean of a client's calls, in microseconds."""
+    site = root / f"client-{arm.replace(':', '-')}"
+    write_site(site, {"fs.defaultFS": f"hdfs://127.0.0.1:{port}"})
+    done = subprocess.run(
+        java(root, arm, site, "RpcLatency", str(calls)),
+        env={**os.environ, "LC_ALL": "C"},
+        capture_output=True, text=True, check=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    p50, p99, mean = map(float, done.stdout.split())
+    return p50, p99, mean
+
+
+if __name__ == "__main__":
+    main()
