@@ -88,6 +88,13 @@ test_tools() {
             say "the tests of containers will skip where no engine answers; for them, as root: apt-get install docker.io"
         fi
     fi
+    if ! ls /usr/lib/*/libucp.so.0 /usr/lib/libucp.so.0 /usr/lib64/libucp.so.0 2>/dev/null | grep -q .; then
+        if can_install; then
+            apt_install libucx0
+        else
+            say "the tests of UCX will skip; for them, as root: apt-get install libucx0"
+        fi
+    fi
     test_jdk
     hadoop_servers
     [ ! -d numalab ] || .venv/bin/python -m numalab setup ||

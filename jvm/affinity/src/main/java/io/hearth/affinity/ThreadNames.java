@@ -31,6 +31,7 @@ public final class ThreadNames {
                 "IPC Server listener on ", "IPC Client (", "IPC Parameter Sending Thread"));
         known.put("hdfs", List.of("DataXceiver for ", "PacketResponder: ", "DataStreamer for ",
                 "ResponseProcessor for "));
+        known.put("hearth", List.of("hearth-wire-"));
         return known;
     }
 

@@ -1,0 +1,20 @@
+package io.hearth.transport;
+
+/** The owner of a carrier's sockets or worker: only its thread touches them. */
+public interface Agent {
+
+    /** One round: never waits. @return how much was done; 0 where there was nothing to do */
+    int doWork();
+
+    /** Whether it has connections that carry messages, so that polling makes sense. */
+    boolean hot();
+
+    /** Waits until something comes, until it is woken, or until a deadline is near. */
+    void await();
+
+    /** Ends an {@link #await}; any thread. */
+    void wake();
+
+    /** The last round: closes all that it owns. */
+    void shutDown();
+}

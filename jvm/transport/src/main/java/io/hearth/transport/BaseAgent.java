@@ -1,0 +1,152 @@
+package io.hearth.transport;
+
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.LongSupplier;
+
+/** What both carriers have: connections, work from other threads, a look at deadlines every 10 ms. */
+abstract class BaseAgent implements Agent, Carrier {
+    static final long LOOK_NS = 10_000_000L;
+
+    private static final SecureRandom RANDOM = new SecureRandom();
+
+    final WorkQueue queue;
+    final Map<Long, Connection> connections = new HashMap<>();
+    private final WireSettings settings;
+    private final BufferPool pool;
+    private final LongSupplier clockNs;
+    private volatile Thread owner;
+    private volatile boolean asleep;
+    private volatile int activeConnections;
+    private volatile int openConnections;
+    private long lookedNs;
+
+    BaseAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs) {
+        this.settings = settings;
+        this.pool = pool;
+        this.clockNs = clockNs;
+        this.queue = new WorkQueue(settings.queueLimit());
+        this.lookedNs = clockNs.getAsLong();
+    }
+
+    /** Moves what has come and what goes. @return how much */
+    abstract int carry();
+
+    /** Every 10 ms. */
+    abstract void look(long nowNs);
+
+    /** Waits for the kernel. */
+    abstract void block();
+
+    /** Ends {@link #block}. */
+    abstract void unblock();
+
+    @Override
+    public final int doWork() {
+        owner = Thread.currentThread();
+        int done = queue.drain() + carry();
+        long nowNs = clockNs.getAsLong();
+        if (nowNs - lookedNs >= LOOK_NS) {
+            lookedNs = nowNs;
+            for (Connection connection : new ArrayList<>(connections.values())) connection.look(nowNs);
+            look(nowNs);
+        }
+        return done;
+    }
+
+    @Override
+    public final void await() {
+        asleep = true;
+        if (queue.isEmpty()) block();
+        asleep = false;
+    }
+
+    @Override
+    public final void wake() {
+        if (asleep) unblock();
+    }
+
+    @Override
+    public boolean hot() {
+        return openConnections > 0;
+    }
+
+    final void add(Connection connection) {
+        connections.put(connection.token(), connection);
+        openConnections = connections.size();
+    }
+
+    @Override
+    public void forget(Connection connection) {
+        connections.remove(connection.token());
+        openConnections = connections.size();
+    }
+
+    @Override
+    public final boolean offer(Runnable work) {
+        boolean taken = queue.offer(work);
+        if (taken) wake();
+        return taken;
+    }
+
+    @Override
+    public final void run(Runnable work) {
+        if (isCurrent()) work.run();
+        else {
+            queue.must(work);
+            wake();
+        }
+    }
+
+    @Override
+    public final boolean isCurrent() {
+        return Thread.currentThread() == owner;
+    }
+
+    @Override
+    public void active(int change) {
+        activeConnections += change;
+    }
+
+    /** Connections that wait for something; any thread. */
+    final int activeConnections() {
+        return activeConnections;
+    }
+
+    final int openConnections() {
+        return openConnections;
+    }
+
+    final void endConnections(String because) {
+        for (Connection connection : new ArrayList<>(connections.values())) connection.lost(because);
+    }
+
+    @Override
+    public final WireSettings settings() {
+        return settings;
+    }
+
+    @Override
+    public final BufferPool pool() {
+        return pool;
+    }
+
+    @Override
+    public final long nowNs() {
+        return clockNs.getAsLong();
+    }
+
+    /** A name that nobody can guess; not 0. */
+    static long token() {
+        long token = RANDOM.nextLong();
+        return token == 0 ? token() : token;
+    }
+
+    static byte[] nonce(int bytes) {
+        byte[] nonce = new byte[bytes];
+        RANDOM.nextBytes(nonce);
+        return nonce;
+    }
+}

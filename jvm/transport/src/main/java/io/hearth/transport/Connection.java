@@ -1,0 +1,413 @@
+package io.hearth.transport;
+
+import java.net.SocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * A connection whose two sides have proved who they are. Either side may ask and answer.
+ *
+ * <p>Each side sends at most a window of requests, and a window of responses, that the other has not done
+ * with: so memory is bounded, and answers never wait behind requests. A message longer than the window
+ * is sent when nothing else is under way. Each request gets exactly one answer, also where it was cancelled:
+ * so an id is free again when its answer is there, however often the numbers wrap around.
+ *
+ * <p>Public methods may be called by any thread. All else runs on the carrier's thread.
+ */
+public final class Connection implements AutoCloseable {
+    private static final int LEAST_COST = 256;
+
+    /** Near the end of the numbers: so that they wrap around in every program, not once in a month. */
+    private static final int FIRST_ID = Integer.MAX_VALUE - 50;
+
+    private final Terms terms;
+    private final Carrier carrier;
+    private final Service service;
+    private final AtomicInteger calls = new AtomicInteger();
+    private final CompletableFuture<WireException> end = new CompletableFuture<>();
+
+    private final Map<Integer, Reply> waitingForAnswer = new HashMap<>();
+    private final Map<Integer, Request> unanswered = new HashMap<>();
+    private final Deque<Reply> requests = new ArrayDeque<>();
+    private final Deque<Answer> answers = new ArrayDeque<>();
+    private Link link;
+    private int nextId = FIRST_ID;
+    private int requestCredit;
+    private int responseCredit;
+    private int requestsHeld;
+    private int responsesHeld;
+    private int requestsOwed;
+    private int responsesOwed;
+    private long movedNs;
+    private boolean active;
+
+    private record Answer(int id, Buffer frame, int payload, Frame.Kind kind) { }
+
+    /**
+     * What both sides know of the connection.
+     *
+     * @param here this side's name for it, which comes with each frame; {@code there} is the other's
+     * @param window what the peer takes; {@code longest} is its longest message
+     * @param carriedBy {@code ucx} or {@code tcp}
+     * @param why the reason where it is not the first choice; may be empty
+     */
+    record Terms(SocketAddress peer, long here, long there, int window, int longest, String carriedBy, String why) { }
+
+    Connection(Terms terms, Carrier carrier, Service service) {
+        this.terms = terms;
+        this.carrier = carrier;
+        this.service = service;
+        this.requestCredit = terms.window();
+        this.responseCredit = terms.window();
+        this.movedNs = carrier.nowNs();
+    }
+
+    // --- for any thread ---
+
+    public SocketAddress peer() {
+        return terms.peer();
+    }
+
+    /** {@code ucx} or {@code tcp}. */
+    public String carriedBy() {
+        return terms.carriedBy();
+    }
+
+    /** Why it is not the first choice; empty where it is. */
+    public String why() {
+        return terms.why();
+    }
+
+    /** Completes when the connection has ended, with the reason. */
+    public CompletableFuture<WireException> end() {
+        return end.copy();
+    }
+
+    /** @throws WireException (BUSY) where the memory for messages is used up */
+    public Buffer buffer(int bytes) throws WireException {
+        if (bytes < 0 || bytes > terms.longest())
+            throw new WireException(WireException.Kind.REFUSED, "a message of " + bytes + " bytes: the limit is "
+                    + terms.longest() + ", send it in parts or raise longestBytes on both sides");
+        return memory(bytes, BufferPool.Use.SEND).orElseThrow(() -> new WireException(WireException.Kind.BUSY,
+                "no memory for a message of " + bytes + " bytes: " + carrier.pool().usedBytes() + " bytes are used, the"
+                        + " limit is " + carrier.pool().limitBytes() + "; try again later or raise memoryBytes"));
+    }
+
+    /**
+     * @param request of {@link #buffer}; it is handed over, also where this throws
+     * @throws WireException BUSY where too many requests wait, LOST where the connection has ended
+     */
+    public Reply request(Buffer request, long timeoutNs) throws WireException {
+        if (end.isDone()) {
+            request.close();
+            throw end.join();
+        }
+        Reply reply = new Reply(this, request, carrier.nowNs() + timeoutNs);
+        if (calls.incrementAndGet() > carrier.settings().callLimit()) throw tooMany(request, "callLimit",
+                carrier.settings().callLimit());
+        if (carrier.isCurrent()) submit(reply);
+        else if (!carrier.offer(() -> submit(reply))) throw tooMany(request, "queueLimit",
+                carrier.settings().queueLimit());
+        return reply;
+    }
+
+    private WireException tooMany(Buffer request, String limit, int value) {
+        calls.decrementAndGet();
+        request.close();
+        return new WireException(WireException.Kind.BUSY,
+                "too many requests wait (" + limit + " is " + value + "): try again when some are answered");
+    }
+
+    /** Ends the connection; requests without an answer fail. */
+    @Override
+    public void close() {
+        carrier.run(() -> lost("it was closed here"));
+    }
+
+    Optional<Buffer> memory(int bytes, BufferPool.Use use) {
+        return carrier.pool().take(bytes, use);
+    }
+
+    void cancelled(Reply reply) {
+        carrier.run(() -> abandon(reply));
+    }
+
+    /** The application is done with a response of that size. */
+    void consumed(int size) {
+        carrier.run(() -> {
+            responsesHeld -= cost(size);
+            responsesOwed += cost(size);
+            payCredit();
+        });
+    }
+
+    void answered(Request request, Optional<Buffer> response, Frame.Kind kind) {
+        carrier.run(() -> answer(request, response, kind));
+    }
+
+    // --- on the carrier's thread ---
+
+    void open(Link way) {
+        link = way;
+        pump();
+    }
+
+    long token() {
+        return terms.here();
+    }
+
+    boolean ended() {
+        return end.isDone();
+    }
+
+    private void submit(Reply reply) {
+        if (ended()) {
+            reply.request.close();
+            done(reply, end.join());
+        } else {
+            requests.add(reply);
+            pump();
+            noteActivity();
+        }
+    }
+
+    private void pump() {
+        if (link == null || ended()) return;
+        while (!answers.isEmpty() && cost(answers.peek().payload) <= responseCredit) {
+            Answer answer = answers.poll();
+            responseCredit -= cost(answer.payload);
+            send(answer.id, answer.frame, answer.payload, answer.kind);
+        }
+        while (!requests.isEmpty()) {
+            Reply reply = requests.peek();
+            int cost = cost(reply.request.size());
+            if (reply.state == Reply.State.WAITING && cost > requestCredit) break;
+            requests.poll();
+            if (reply.state != Reply.State.WAITING) continue;
+            requestCredit -= cost;
+            reply.id = freeId();
+            reply.state = Reply.State.SENT;
+            waitingForAnswer.put(reply.id, reply);
+            send(reply.id, reply.request, reply.request.size(), Frame.Kind.REQUEST);
+        }
+    }
+
+    private int freeId() {
+        while (waitingForAnswer.containsKey(nextId)) nextId++;
+        return nextId++;
+    }
+
+    private void send(int id, Buffer frame, int payload, Frame.Kind kind) {
+        Frame.write(frame.whole(), terms.there(), id, payload, kind, requestsOwed, responsesOwed);
+        requestsOwed = 0;
+        responsesOwed = 0;
+        link.send(frame, payload);
+    }
+
+    /** CANCEL, CREDIT: where there is no memory for them, the next look tries again or the peer does without. */
+    private boolean sendControl(int id, Frame.Kind kind) {
+        if (link == null || ended()) return false;
+        Optional<Buffer> frame = memory(0, BufferPool.Use.CONTROL);
+        frame.ifPresent(to -> send(id, to, 0, kind));
+        return frame.isPresent();
+    }
+
+    /** Credit goes with any frame; by itself when a quarter of the window is owed, and at each look. */
+    private void payCredit() {
+        int quarter = carrier.settings().windowBytes() / 4;
+        if (requestsOwed >= quarter || responsesOwed >= quarter) sendControl(0, Frame.Kind.CREDIT);
+        noteActivity();
+    }
+
+    private int cost(int payload) {
+        return Math.min(terms.window(), Math.max(LEAST_COST, payload + Frame.BYTES));
+    }
+
+    private int costHere(int payload) {
+        return Math.min(carrier.settings().windowBytes(), Math.max(LEAST_COST, payload + Frame.BYTES));
+    }
+
+    /** @param payload handed over; absent where the frame has none */
+    void received(Frame frame, Optional<Buffer> payload) {
+        try {
+            if (ended()) payload.ifPresent(Buffer::close);
+            else take(frame, payload);
+        } catch (WireException broken) {
+            lost(broken.getMessage());
+        }
+        noteActivity();
+    }
+
+    private void take(Frame frame, Optional<Buffer> payload) throws WireException {
+        movedNs = carrier.nowNs();
+        credit(frame);
+        switch (frame.kind()) {
+            case REQUEST -> takeRequest(frame, payload);
+            case RESPONSE, FAILURE -> takeAnswer(frame, payload);
+            case CANCEL -> takeCancel(frame.id());
+            case CREDIT -> { }
+            case PROBE, PROBED -> throw Frame.broken("a frame " + frame.kind() + " late");
+        }
+        pump();
+    }
+
+    private void credit(Frame frame) throws WireException {
+        long requestsNow = (long) requestCredit + frame.requestCredit();
+        long responsesNow = (long) responseCredit + frame.responseCredit();
+        if (requestsNow > terms.window() || responsesNow > terms.window())
+            throw Frame.broken("more credit than its window has");
+        requestCredit = (int) requestsNow;
+        responseCredit = (int) responsesNow;
+    }
+
+    private void takeRequest(Frame frame, Optional<Buffer> payload) throws WireException {
+        int cost = costHere(frame.length());
+        Optional<Buffer> content = payload.or(() -> memory(0, BufferPool.Use.CONTROL));
+        boolean fits = requestsHeld == 0 || requestsHeld + cost <= carrier.settings().windowBytes();
+        if (!fits || content.isEmpty() || unanswered.containsKey(frame.id())) {
+            payload.ifPresent(Buffer::close);
+            throw Frame.broken(fits ? "two requests with the id " + frame.id() : "more requests than its window has");
+        }
+        requestsHeld += cost;
+        Request request = new Request(this, frame.id(), content.get());
+        unanswered.put(frame.id(), request);
+        try {
+            service.onRequest(request);
+        } catch (RuntimeException fault) {
+            request.fail(fault.toString());
+        }
+    }
+
+    private void answer(Request request, Optional<Buffer> response, Frame.Kind kind) {
+        int cost = costHere(request.size());
+        requestsHeld -= cost;
+        requestsOwed += cost;
+        if (!unanswered.remove(request.id, request)) response.ifPresent(Buffer::close);
+        else if (response.isEmpty())
+            lost("no memory was left for an answer (memoryBytes is " + carrier.settings().memoryBytes() + ")");
+        else answers.add(new Answer(request.id, response.get(), response.get().size(), kind));
+        pump();
+        payCredit();
+    }
+
+    private void takeAnswer(Frame frame, Optional<Buffer> payload) throws WireException {
+        Reply reply = waitingForAnswer.remove(frame.id());
+        Optional<Buffer> content = payload.or(() -> memory(0, BufferPool.Use.CONTROL));
+        int cost = costHere(frame.length());
+        boolean fits = responsesHeld == 0 || responsesHeld + cost <= carrier.settings().windowBytes();
+        if (reply == null || !fits || content.isEmpty()) {
+            payload.ifPresent(Buffer::close);
+            if (reply != null) waitingForAnswer.put(frame.id(), reply);
+            throw Frame.broken(fits ? "an answer to no request, " + frame.id() : "more answers than its window has");
+        }
+        responsesHeld += cost;
+        reply.state = Reply.State.DONE;
+        calls.decrementAndGet();
+        Message message = new Message(this, content.get());
+        if (frame.kind() == Frame.Kind.FAILURE) {
+            String text = StandardCharsets.UTF_8.decode(message.data()).toString();
+            message.close();
+            reply.completeExceptionally(new WireException(WireException.Kind.FAILED, text));
+        } else if (!reply.complete(message)) message.close();
+    }
+
+    /** The peer gets its one answer now; the service keeps the request's memory until it answers. */
+    private void takeCancel(int id) {
+        Request request = unanswered.remove(id);
+        if (request == null) return;
+        request.cancel();
+        Optional<Buffer> empty = memory(0, BufferPool.Use.CONTROL);
+        if (empty.isEmpty()) unanswered.put(id, request);
+        else answers.add(new Answer(id, empty.get(), 0, Frame.Kind.FAILURE));
+    }
+
+    private void abandon(Reply reply) {
+        if (reply.state == Reply.State.WAITING) {
+            reply.state = Reply.State.DONE;
+            requests.remove(reply);
+            reply.request.close();
+            calls.decrementAndGet();
+        } else if (reply.state == Reply.State.SENT) {
+            reply.state = Reply.State.ABANDONED;
+            sendControl(reply.id, Frame.Kind.CANCEL);
+        }
+        noteActivity();
+    }
+
+    private void done(Reply reply, WireException because) {
+        reply.state = Reply.State.DONE;
+        calls.decrementAndGet();
+        reply.completeExceptionally(because);
+    }
+
+    /** Deadlines, a peer that takes nothing, credit that is owed. */
+    void look(long nowNs) {
+        if (ended()) return;
+        List<Reply> late = new ArrayList<>();
+        for (Reply reply : requests)
+            if (reply.state == Reply.State.WAITING && nowNs - reply.deadlineNs >= 0) late.add(reply);
+        for (Reply reply : waitingForAnswer.values())
+            if (reply.state == Reply.State.SENT && nowNs - reply.deadlineNs >= 0) late.add(reply);
+        for (Reply reply : late) {
+            reply.completeExceptionally(new WireException(WireException.Kind.TIMED_OUT,
+                    "no answer from " + terms.peer() + " in time"));
+            abandon(reply);
+        }
+        if (requestsOwed > 0 || responsesOwed > 0) sendControl(0, Frame.Kind.CREDIT);
+        stalled(nowNs);
+        noteActivity();
+    }
+
+    private void stalled(long nowNs) {
+        boolean waits = !answers.isEmpty() || link != null && link.unsent();
+        boolean owed = waitingForAnswer.values().stream().anyMatch(r -> r.state == Reply.State.ABANDONED);
+        long limitNs = carrier.settings().stallLimit().toNanos();
+        if (!waits && !owed) movedNs = nowNs;
+        else if (nowNs - movedNs >= limitNs)
+            lost("the peer has taken nothing for " + limitNs / 1_000_000 + " ms (stallLimit)");
+    }
+
+    /** The carrier has moved bytes. */
+    void moved() {
+        movedNs = carrier.nowNs();
+    }
+
+    /** Ends the connection; each request fails, each buffer goes back. */
+    void lost(String because) {
+        WireException reason = new WireException(WireException.Kind.LOST,
+                "the connection with " + terms.peer() + " has ended: " + because);
+        if (ended() || !end.complete(reason)) return;
+        unanswered.values().forEach(Request::cancel);
+        unanswered.clear();
+        answers.forEach(answer -> answer.frame.close());
+        answers.clear();
+        if (link != null) link.close();
+        List<Reply> left = new ArrayList<>(waitingForAnswer.values());
+        waitingForAnswer.clear();
+        for (Reply reply : requests) {
+            if (reply.state != Reply.State.WAITING) continue;
+            reply.request.close();
+            left.add(reply);
+        }
+        requests.clear();
+        for (Reply reply : left) done(reply, reason);
+        noteActivity();
+        carrier.forget(this);
+    }
+
+    /** The carrier looks often while something has a deadline. */
+    private void noteActivity() {
+        boolean now = !ended() && (!waitingForAnswer.isEmpty() || !requests.isEmpty() || !answers.isEmpty()
+                || requestsOwed > 0 || responsesOwed > 0 || link != null && link.unsent());
+        if (now != active) carrier.active(now ? 1 : -1);
+        active = now;
+    }
+}

@@ -1,0 +1,42 @@
+package io.hearth.transport;
+
+import java.util.Optional;
+import java.util.function.LongSupplier;
+
+/** The carrier that goes round the socket, as the rest sees it: jucx may be missing, so no class of it is named here. */
+abstract class EndpointAgent extends BaseAgent {
+
+    EndpointAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs) {
+        super(settings, pool, clockNs);
+    }
+
+    /** What came of a probe: a connection, or the reason why there is none. */
+    interface Tried {
+        void done(Optional<Connection> connection, String why);
+    }
+
+    // --- any thread ---
+
+    /** What a peer needs to reach this side. */
+    abstract byte[] address();
+
+    abstract int endpoints();
+
+    /** Messages that have not ended. */
+    abstract int inFlight();
+
+    /** @param wake makes another thread wake this one every 10 ms while something has a deadline */
+    abstract void setTimer(Runnable wake);
+
+    // --- its own thread ---
+
+    /** A server's side, which is open from now on. @return why it could not be made */
+    abstract Optional<String> serve(Connection.Terms terms, byte[] peer, Service service, Runnable ended);
+
+    /** A client's side: asks through the endpoint whether the server is there. */
+    abstract void probe(Connection.Terms terms, byte[] peer, Service service, Runnable ended, Tried tried);
+
+    abstract boolean knows(long token);
+
+    abstract void drop(long token, String because);
+}

@@ -1,0 +1,73 @@
+package io.hearth.transport;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * A request that has come. It must be answered once, by any thread, with a payload or with a failure; also where
+ * it was cancelled meanwhile, since its memory is the service's until then.
+ */
+public final class Request {
+    private static final int LONGEST_TEXT = 4096;
+
+    private final Connection connection;
+    private final Buffer payload;
+    private final AtomicBoolean answered = new AtomicBoolean();
+    final int id;
+    private volatile boolean cancelled;
+
+    Request(Connection connection, int id, Buffer payload) {
+        this.connection = connection;
+        this.id = id;
+        this.payload = payload;
+    }
+
+    /** @return what was sent; not to be used after the answer */
+    public ByteBuffer data() {
+        return payload.data();
+    }
+
+    public Connection connection() {
+        return connection;
+    }
+
+    /** Whether nobody waits for the answer any more. An answer is still allowed, and dropped. */
+    public boolean cancelled() {
+        return cancelled;
+    }
+
+    /** @param response of {@link Connection#buffer}; it is handed over */
+    public void respond(Buffer response) {
+        if (answered.compareAndSet(false, true)) answer(Optional.of(response), Frame.Kind.RESPONSE);
+        else response.close();
+    }
+
+    /** @param because one line for the caller; cut at 4096 bytes */
+    public void fail(String because) {
+        if (answered.compareAndSet(false, true)) answer(text(because), Frame.Kind.FAILURE);
+    }
+
+    private Optional<Buffer> text(String because) {
+        byte[] bytes = because.getBytes(StandardCharsets.UTF_8);
+        int length = Math.min(bytes.length, LONGEST_TEXT);
+        Optional<Buffer> buffer = connection.memory(length, BufferPool.Use.CONTROL);
+        buffer.ifPresent(into -> into.data().put(bytes, 0, length));
+        return buffer;
+    }
+
+    private void answer(Optional<Buffer> response, Frame.Kind kind) {
+        payload.close();
+        connection.answered(this, response, kind);
+    }
+
+    /** On the connection's thread: the peer gave it up, or is gone. */
+    void cancel() {
+        cancelled = true;
+    }
+
+    int size() {
+        return payload.size();
+    }
+}

@@ -1,0 +1,21 @@
+package io.hearth.transport;
+
+import java.util.HashSet;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/** Says a thing once, however often strangers make it happen. */
+final class Said {
+    private static final int MOST = 1000;
+
+    private final Consumer<String> say;
+    private final Set<String> said = new HashSet<>();
+
+    Said(Consumer<String> say) {
+        this.say = say;
+    }
+
+    synchronized void once(String key, String message) {
+        if (said.size() < MOST && said.add(key)) say.accept(message);
+    }
+}

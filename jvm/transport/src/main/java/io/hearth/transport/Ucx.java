@@ -1,0 +1,107 @@
+package io.hearth.transport;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.openucx.jucx.UcxException;
+import org.openucx.jucx.UcxUtils;
+import org.openucx.jucx.ucp.UcpContext;
+import org.openucx.jucx.ucp.UcpMemMapParams;
+import org.openucx.jucx.ucp.UcpMemory;
+import org.openucx.jucx.ucp.UcpParams;
+
+/** Whether UCX can be had here. Only {@link UcxDoor} names this class: it cannot be loaded without jucx. */
+final class Ucx {
+    /** What is called, and came latest: active messages with rendezvous, UCX 1.11. */
+    private static final List<String> NEEDED =
+            List.of("ucp_am_send_nbx", "ucp_am_recv_data_nbx", "ucp_worker_set_am_recv_handler", "ucp_ep_close_nbx");
+
+    private Ucx() { }
+
+    /** @throws UcxDoor.Missing with the reason where UCX cannot be had */
+    static UcpContext open(WireSettings settings) throws UcxDoor.Missing {
+        try {
+            org.openucx.jucx.NativeLibs.load();
+            Optional<Path> library = mapped("libucp.so");
+            dropExtracted();
+            if (library.isEmpty()) throw new UcxDoor.Missing("libucp.so.0 was not loaded: apt-get install libucx0");
+            byte[] content = Files.readAllBytes(library.get());
+            for (String name : NEEDED)
+                if (!contains(content, name)) throw new UcxDoor.Missing(
+                        "the UCX of " + library.get() + " lacks " + name + ": it is older than 1.11, install a newer one");
+            return new UcpContext(new UcpParams().requestAmFeature().requestWakeupFeature().setMtWorkersShared(true)
+                    .setConfig("TLS", transports(settings.ucxTransports())).setConfig("MM_ERROR_HANDLING", "y"));
+        } catch (IOException | UncheckedIOException e) {
+            throw new UcxDoor.Missing("libucp.so.0 cannot be read: " + e.getMessage());
+        } catch (UcxException e) {
+            throw new UcxDoor.Missing("UCX has no transport of '" + settings.ucxTransports() + "' here: " + e.getMessage());
+        }
+    }
+
+    /** UCX complains of a transport that is not there: RDMA is asked for where there is an adapter. */
+    private static String transports(String wanted) {
+        boolean adapter = Files.isDirectory(Path.of("/sys/class/infiniband"));
+        return Arrays.stream(wanted.split(",")).filter(word -> adapter || !word.equals("ib")).collect(Collectors.joining(","));
+    }
+
+    /** jucx unpacks its library into a directory that a killed JVM would leave: once mapped, no name is needed. */
+    private static void dropExtracted() throws IOException {
+        Optional<Path> library = mapped("libjucx_");
+        if (library.isEmpty()) return;
+        Path directory = library.get().getParent();
+        boolean own = directory.getFileName().toString().startsWith("jucx")
+                && directory.startsWith(Path.of(System.getProperty("java.io.tmpdir")));
+        if (!own) return;
+        Files.deleteIfExists(library.get());
+        Files.deleteIfExists(directory);
+    }
+
+    private static Optional<Path> mapped(String name) throws IOException {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
+            return lines.filter(line -> line.contains("/" + name))
+                    .map(line -> Path.of(line.substring(line.indexOf('/')).replace(" (deleted)", ""))).findFirst();
+        }
+    }
+
+    private static boolean contains(byte[] content, String name) {
+        byte[] word = ("\0" + name + "\0").getBytes(StandardCharsets.US_ASCII);
+        for (int i = 0; i + word.length <= content.length; i++)
+            if (content[i] == 0 && Arrays.mismatch(content, i, i + word.length, word, 0, word.length) < 0) return true;
+        return false;
+    }
+
+    /** Memory that an adapter can reach without a copy. */
+    static BufferPool.Registrar registrar(UcpContext context) {
+        return memory -> new Registered(context, memory);
+    }
+
+    private static final class Registered implements BufferPool.Registration {
+        private final long address;
+        private final UcpMemory handle;
+        private boolean closed;
+
+        Registered(UcpContext context, ByteBuffer memory) {
+            address = UcxUtils.getAddress(memory);
+            handle = context.memoryMap(new UcpMemMapParams().setAddress(address).setLength(memory.capacity()));
+        }
+
+        @Override
+        public long address() {
+            return address;
+        }
+
+        @Override
+        public void close() {
+            if (!closed) handle.deregister();
+            closed = true;
+        }
+    }
+}

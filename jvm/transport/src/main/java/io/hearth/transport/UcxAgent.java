@@ -1,0 +1,404 @@
+package io.hearth.transport;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+import org.openucx.jucx.UcxCallback;
+import org.openucx.jucx.UcxException;
+import org.openucx.jucx.UcxUtils;
+import org.openucx.jucx.ucp.UcpAmData;
+import org.openucx.jucx.ucp.UcpConstants;
+import org.openucx.jucx.ucp.UcpContext;
+import org.openucx.jucx.ucp.UcpEndpoint;
+import org.openucx.jucx.ucp.UcpEndpointParams;
+import org.openucx.jucx.ucp.UcpRequest;
+import org.openucx.jucx.ucp.UcpWorker;
+import org.openucx.jucx.ucp.UcpWorkerParams;
+import org.openucx.jucx.ucs.UcsConstants;
+
+/**
+ * Owns a UCX worker and its endpoints. A frame is an active message: its beginning is UCX's header, its
+ * payload UCX's data. UCX itself takes the rendezvous for large ones; memory for those is taken from the pool
+ * before UCX moves a byte.
+ *
+ * <p>UCX calls back out of {@link UcpWorker#progress}: what it brings is kept, and handled afterwards. No
+ * exception may pass through its C code.
+ */
+final class UcxAgent extends EndpointAgent {
+    private static final int AM_ID = 7;
+    private static final int PROGRESS_ROUNDS = 64;
+    private static final long PROBE_LIMIT_NS = 2_000_000_000L;
+    private static final long CLOSE_LIMIT_NS = 2_000_000_000L;
+
+    private final UcpContext context;
+    private final UcpWorker worker;
+    private final byte[] address;
+    private final Said said;
+    private final Map<Long, UcxLink> links = new HashMap<>();
+    private final Deque<Arrival> arrived = new ArrayDeque<>();
+    private final Deque<Held> held = new ArrayDeque<>();
+    private final List<UcpRequest> closing = new ArrayList<>();
+    private final Map<UcxLink, Probe> probes = new HashMap<>();
+    private Runnable timer = () -> { };
+    private volatile int endpoints;
+    private volatile int inFlight;
+
+    private record Arrival(UcxLink link, Optional<Frame> frame, Optional<Buffer> payload, String failure) { }
+
+    private record Held(UcxLink link, Frame frame, UcpAmData data) { }
+
+    private record Probe(Tried tried, Connection.Terms terms, Service service, long deadlineNs) { }
+
+    UcxAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, UcpContext context, Said said) {
+        super(settings, pool, clockNs);
+        this.context = context;
+        this.said = said;
+        this.worker = context.newWorker(new UcpWorkerParams());
+        ByteBuffer own = worker.getAddress();
+        this.address = new byte[own.remaining()];
+        own.get(address);
+        worker.setAmRecvHandler(AM_ID, (header, size, data, reply) -> received(header, size, data),
+                UcpConstants.UCP_AM_FLAG_PERSISTENT_DATA);
+    }
+
+    @Override
+    void setTimer(Runnable wake) {
+        timer = wake;
+    }
+
+    @Override
+    public void active(int change) {
+        super.active(change);
+        if (change > 0 && activeConnections() == 1) timer.run();
+    }
+
+    // --- any thread ---
+
+    @Override
+    byte[] address() {
+        return address.clone();
+    }
+
+    @Override
+    int endpoints() {
+        return endpoints;
+    }
+
+    @Override
+    int inFlight() {
+        return inFlight;
+    }
+
+    // --- this thread: connections ---
+
+    @Override
+    Optional<String> serve(Connection.Terms terms, byte[] peer, Service service, Runnable ended) {
+        try {
+            open(link(terms, peer, ended), terms, service);
+            return Optional.empty();
+        } catch (UcxException e) {
+            return Optional.of(e.getMessage());
+        }
+    }
+
+    private Connection open(UcxLink link, Connection.Terms terms, Service service) {
+        Connection connection = new Connection(terms, this, service);
+        add(connection);
+        link.connection = Optional.of(connection);
+        connection.open(link);
+        return connection;
+    }
+
+    @Override
+    void probe(Connection.Terms terms, byte[] peer, Service service, Runnable ended, Tried tried) {
+        try {
+            UcxLink link = link(terms, peer, ended);
+            probes.put(link, new Probe(tried, terms, service, nowNs() + PROBE_LIMIT_NS));
+            active(1);
+            control(link, Frame.Kind.PROBE);
+        } catch (UcxException e) {
+            tried.done(Optional.empty(), "UCX cannot reach the peer: " + e.getMessage());
+        }
+    }
+
+    private UcxLink link(Connection.Terms terms, byte[] peer, Runnable ended) {
+        UcxLink link = new UcxLink(terms.here(), terms.there(), ended);
+        ByteBuffer direct = ByteBuffer.allocateDirect(peer.length).put(peer).flip();
+        link.endpoint = worker.newEndpoint(new UcpEndpointParams().setUcpAddress(direct).setPeerErrorHandlingMode()
+                .setErrorHandler((endpoint, status, text) ->
+                        arrived.add(new Arrival(link, Optional.empty(), Optional.empty(), text))));
+        endpoints++;
+        links.put(link.here, link);
+        return link;
+    }
+
+    @Override
+    boolean knows(long token) {
+        return links.containsKey(token);
+    }
+
+    @Override
+    void drop(long token, String because) {
+        UcxLink link = links.get(token);
+        if (link != null) fail(link, because);
+    }
+
+    private void fail(UcxLink link, String because) {
+        if (link.connection.isPresent()) link.connection.get().lost(because);
+        else link.close();
+        Probe probe = probes.remove(link);
+        if (probe == null) return;
+        active(-1);
+        probe.tried.done(Optional.empty(), "UCX does not reach the peer: " + because);
+    }
+
+    // --- this thread: the loop ---
+
+    @Override
+    int carry() {
+        int done = 0;
+        for (int round = 0; round < PROGRESS_ROUNDS; round++) {
+            int count = progress();
+            done += count;
+            if (count == 0) break;
+        }
+        done += handle();
+        if (!held.isEmpty()) done += feed();
+        if (!closing.isEmpty()) reap();
+        return done;
+    }
+
+    private int progress() {
+        try {
+            return worker.progress();
+        } catch (Exception e) {
+            throw new IllegalStateException("UCX failed: " + e.getMessage(), e);
+        }
+    }
+
+    private int handle() {
+        int done = 0;
+        for (Arrival arrival = arrived.poll(); arrival != null; arrival = arrived.poll()) {
+            done++;
+            if (arrival.frame.isEmpty()) fail(arrival.link, arrival.failure);
+            else take(arrival.link, arrival.frame.get(), arrival.payload);
+        }
+        return done;
+    }
+
+    private void take(UcxLink link, Frame frame, Optional<Buffer> payload) {
+        if (frame.kind() == Frame.Kind.PROBE) control(link, Frame.Kind.PROBED);
+        else if (frame.kind() == Frame.Kind.PROBED) probed(link);
+        else if (link.connection.isPresent()) link.connection.get().received(frame, payload);
+        else payload.ifPresent(Buffer::close);
+    }
+
+    private void probed(UcxLink link) {
+        Probe probe = probes.remove(link);
+        if (probe == null) return;
+        active(-1);
+        probe.tried.done(Optional.of(open(link, probe.terms, probe.service)), "");
+    }
+
+    private void reap() {
+        if (closing.removeIf(UcpRequest::isCompleted)) endpoints = links.size() + closing.size();
+    }
+
+    @Override
+    void look(long nowNs) {
+        for (Map.Entry<UcxLink, Probe> probe : new ArrayList<>(probes.entrySet()))
+            if (nowNs - probe.getValue().deadlineNs >= 0) fail(probe.getKey(), "no answer to a probe within 2 s");
+    }
+
+    @Override
+    void block() {
+        worker.waitForEvents();
+    }
+
+    @Override
+    void unblock() {
+        worker.signal();
+    }
+
+    @Override
+    public void shutDown() {
+        endConnections("this side has ended");
+        for (UcxLink link : new ArrayList<>(links.values())) fail(link, "this side has ended");
+        queue.close();
+        long endNs = System.nanoTime() + CLOSE_LIMIT_NS;
+        while ((!closing.isEmpty() || inFlight > 0) && System.nanoTime() - endNs < 0) carry();
+        if (!closing.isEmpty() || inFlight > 0)
+            said.once("stuck", "UCX still has " + closing.size() + " endpoints and " + inFlight + " messages at its end");
+        worker.close();
+        pool().close();
+        context.close();
+    }
+
+    // --- this thread: what comes; inside UCX ---
+
+    private int received(long headerAddress, long headerBytes, UcpAmData data) {
+        try {
+            if (headerBytes != Frame.BYTES) throw Frame.broken("a header of " + headerBytes + " bytes");
+            ByteBuffer header = UcxUtils.getByteBufferView(headerAddress, headerBytes);
+            UcxLink link = links.get(header.getLong(0));
+            if (link == null || link.closed) return UcsConstants.STATUS.UCS_OK;
+            return frame(link, Frame.read(header, 0, settings().longestBytes()), data);
+        } catch (IOException | RuntimeException e) {
+            said.once("broken", "a message over UCX was dropped: " + e.getMessage());
+            return UcsConstants.STATUS.UCS_OK;
+        }
+    }
+
+    private int frame(UcxLink link, Frame frame, UcpAmData data) throws WireException {
+        if (frame.length() != data.getLength()) throw Frame.broken("a frame whose length is not its payload's");
+        if (frame.length() == 0) {
+            arrived.add(new Arrival(link, Optional.of(frame), Optional.empty(), ""));
+            return UcsConstants.STATUS.UCS_OK;
+        }
+        Optional<Buffer> memory = pool().take(frame.length(), BufferPool.Use.RECEIVE);
+        if (memory.isEmpty()) {
+            held.add(new Held(link, frame, data));
+            return UcsConstants.STATUS.UCS_INPROGRESS;
+        }
+        fill(link, frame, data, memory.get());
+        return UcsConstants.STATUS.UCS_OK;
+    }
+
+    private void fill(UcxLink link, Frame frame, UcpAmData data, Buffer memory) {
+        if (data.isDataValid()) {
+            memory.data().put(UcxUtils.getByteBufferView(data.getDataAddress(), data.getLength()));
+            arrived.add(new Arrival(link, Optional.of(frame), Optional.of(memory), ""));
+            return;
+        }
+        Transfer transfer = new Transfer(link, Optional.of(frame), memory);
+        try {
+            worker.recvAmDataNonBlocking(data.getDataHandle(), memory.address() + Frame.BYTES, frame.length(), transfer,
+                    UcsConstants.MEMORY_TYPE.UCS_MEMORY_TYPE_HOST);
+        } catch (UcxException e) {
+            transfer.failed(e.getMessage());
+        }
+    }
+
+    /** Memory may have been given back. */
+    private int feed() {
+        int done = 0;
+        while (!held.isEmpty()) {
+            Held first = held.peek();
+            boolean gone = first.link.closed;
+            Optional<Buffer> memory = gone ? Optional.empty()
+                    : pool().take(first.frame.length(), BufferPool.Use.RECEIVE);
+            if (!gone && memory.isEmpty()) break;
+            held.poll();
+            done++;
+            memory.ifPresent(buffer -> fill(first.link, first.frame, first.data, buffer));
+            if (gone || first.data.isDataValid()) worker.amDataRelease(first.data.getDataHandle());
+        }
+        return done;
+    }
+
+    // --- this thread: what goes ---
+
+    private void control(UcxLink link, Frame.Kind kind) {
+        Optional<Buffer> memory = pool().take(0, BufferPool.Use.CONTROL);
+        if (memory.isEmpty()) return;
+        Frame.write(memory.get().whole(), link.there, 0, 0, kind, 0, 0);
+        link.send(memory.get(), 0);
+    }
+
+    /** A send or a rendezvous under way. It ends once, whichever way UCX says so. */
+    private final class Transfer extends UcxCallback {
+        private final UcxLink link;
+        private final Optional<Frame> frame;
+        private final Buffer memory;
+        private boolean over;
+
+        /** @param frame of what comes; absent for what goes */
+        Transfer(UcxLink link, Optional<Frame> frame, Buffer memory) {
+            this.link = link;
+            this.frame = frame;
+            this.memory = memory;
+            link.transfers++;
+            inFlight++;
+        }
+
+        private boolean end() {
+            if (over) return false;
+            over = true;
+            link.transfers--;
+            inFlight--;
+            return true;
+        }
+
+        @Override
+        public void onSuccess(UcpRequest request) {
+            if (!end()) return;
+            if (frame.isPresent() && !link.closed) arrived.add(new Arrival(link, frame, Optional.of(memory), ""));
+            else memory.close();
+            link.connection.ifPresent(Connection::moved);
+        }
+
+        @Override
+        public void onError(int status, String text) {
+            failed(text);
+        }
+
+        void failed(String text) {
+            if (!end()) return;
+            memory.close();
+            if (!link.closed) arrived.add(new Arrival(link, Optional.empty(), Optional.empty(), text));
+        }
+    }
+
+    /** An endpoint and what belongs to it. */
+    private final class UcxLink implements Link {
+        private final long here;
+        private final long there;
+        private final Runnable ended;
+        private Optional<Connection> connection = Optional.empty();
+        private UcpEndpoint endpoint;
+        private int transfers;
+        private boolean closed;
+
+        UcxLink(long here, long there, Runnable ended) {
+            this.here = here;
+            this.there = there;
+            this.ended = ended;
+        }
+
+        @Override
+        public void send(Buffer frame, int payload) {
+            if (closed) {
+                frame.close();
+                return;
+            }
+            Transfer transfer = new Transfer(this, Optional.empty(), frame);
+            try {
+                endpoint.sendAmNonBlocking(AM_ID, frame.address(), Frame.BYTES, frame.address() + Frame.BYTES, payload, 0,
+                        transfer, UcsConstants.MEMORY_TYPE.UCS_MEMORY_TYPE_HOST);
+            } catch (UcxException e) {
+                transfer.failed(e.getMessage());
+            }
+        }
+
+        @Override
+        public boolean unsent() {
+            return transfers > 0;
+        }
+
+        @Override
+        public void close() {
+            if (closed) return;
+            closed = true;
+            links.remove(here);
+            closing.add(endpoint.closeNonBlockingForce());
+            ended.run();
+        }
+    }
+}

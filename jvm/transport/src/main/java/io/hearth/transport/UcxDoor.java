@@ -1,0 +1,54 @@
+package io.hearth.transport;
+
+import java.util.Optional;
+import java.util.function.LongSupplier;
+
+/** UCX where it can be had; else the reason why not. */
+final class UcxDoor {
+    /** Of the agent and its pool. */
+    record Parts(Optional<EndpointAgent> agent, BufferPool pool, String why) { }
+
+    /** Why there is no UCX. */
+    static final class Missing extends Exception {
+        private static final long serialVersionUID = 1;
+
+        Missing(String message) {
+            super(message);
+        }
+    }
+
+    private UcxDoor() { }
+
+    static Parts open(WireSettings settings, LongSupplier clockNs, Said said) throws WireException {
+        try {
+            if (settings.carriers() == WireSettings.Carriers.TCP) throw new Missing("TCP was asked for");
+            return Inside.open(settings, clockNs, said);
+        } catch (Missing missing) {
+            return without(settings, missing.getMessage());
+        } catch (NoClassDefFoundError missing) {
+            return without(settings, "jucx is not on the class path (org.openucx:jucx): " + missing.getMessage());
+        } catch (LinkageError missing) {
+            return without(settings, "libucx cannot be loaded (Debian: apt-get install libucx0): " + missing.getMessage());
+        }
+    }
+
+    private static Parts without(WireSettings settings, String why) throws WireException {
+        if (settings.carriers() == WireSettings.Carriers.UCX)
+            throw new WireException(WireException.Kind.REFUSED, "UCX was asked for and cannot be had: " + why);
+        return new Parts(Optional.empty(), new BufferPool(settings.memoryBytes(), BufferPool.Registrar.NONE), why);
+    }
+
+    /** Loaded only where jucx is asked for. */
+    private static final class Inside {
+        static Parts open(WireSettings settings, LongSupplier clockNs, Said said) throws Missing {
+            org.openucx.jucx.ucp.UcpContext context = Ucx.open(settings);
+            try {
+                BufferPool pool = new BufferPool(settings.memoryBytes(), Ucx.registrar(context));
+                return new Parts(Optional.of(new UcxAgent(settings, pool, clockNs, context, said)), pool, "");
+            } catch (org.openucx.jucx.UcxException e) {
+                context.close();
+                throw new Missing("UCX has no worker here: " + e.getMessage());
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+package io.hearth.transport
+
+import java.util.concurrent.{ConcurrentLinkedQueue, Executors, TimeUnit}
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.jdk.CollectionConverters._
+import scala.util.{Random, Using}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.transport.Wires._
+
+/** What a user of the wire gets, whatever carries the messages. */
+abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
+  private val own = settings.withCarriers(carriers)
+  protected def carrierName: String = carriers.name.toLowerCase
+
+  /** A test that can be had here; else it is skipped with the reason, or fails where it is required. */
+  protected def having(name: String)(body: => Unit): Unit = test(name) {
+    absent.foreach { why =>
+      val required = sys.env.getOrElse("HEARTH_REQUIRE", "").split(',').contains("ucx")
+      if (required) fail(why) else cancel(s"needs UCX: $why")
+    }
+    body
+  }
+
+  private lazy val absent: Option[String] =
+    if (carriers == WireSettings.Carriers.TCP) None
+    else
+      Using.resource(Wire.open(settings, _ => ()))(wire => Option(wire.whyNoUcx).filter(_.nonEmpty))
+
+  private def between(
+      service: Service,
+      server: WireSettings = own,
+      client: WireSettings = own
+  )(body: (Wire, Wire, Connection) => Unit): Unit =
+    Using.resource(Wire.open(server, new Heard)) { serving =>
+      Using.resource(Wire.open(client, new Heard)) { asking =>
+        val connection = connect(asking, serving.listen(Loopback, service))
+        assert(connection.carriedBy == carrierName, connection.why)
+        body(serving, asking, connection)
+        connection.close()
+        settled(asking, 0)
+        settled(serving, 1)
+      }
+    }
+
+  having("messages of any size come back as they were sent, in both directions") {
+    val random = new Random(1)
+    val sizes = Vector(0, 1, 31, 511, 512, 4095, 65536, 70001, 1 << 20, (8 << 20) - 1, 8 << 20)
+    Using.resource(Wire.open(own, new Heard)) { serving =>
+      Using.resource(Wire.open(own, new Heard)) { asking =>
+        val back = new java.util.concurrent.CompletableFuture[Connection]
+        val there: Service = request => {
+          back.complete(request.connection); echo.onRequest(request)
+        }
+        val connection = connect(asking, serving.listen(Loopback, there), echo)
+        sizes.foreach { size =>
+          val sent = random.nextBytes(size)
+          assert(content(ask(connection, sent)).sameElements(sent), s"$size bytes")
+          assert(content(ask(back.get, sent)).sameElements(sent), s"$size bytes, back")
+        }
+      }
+    }
+  }
+
+  having("requests of several threads are each answered once, while their numbers wrap around") {
+    between(echo) { (_, _, connection) =>
+      val threads = Executors.newFixedThreadPool(4)
+      val wrong = new AtomicInteger
+      (0 until 4).foreach { thread =>
+        threads.execute { () =>
+          (0 until 500).foreach { i =>
+            val sent = s"$thread $i".getBytes ++ new Array[Byte](i * 7)
+            if (!content(ask(connection, sent)).sameElements(sent)) wrong.incrementAndGet()
+          }
+        }
+      }
+      threads.shutdown()
+      assert(threads.awaitTermination(60, TimeUnit.SECONDS) && wrong.get == 0)
+    }
+  }
+
+  having("a request that nobody answers fails in time; a late answer goes nowhere") {
+    val kept = new ConcurrentLinkedQueue[Request]
+    between(request => kept.add(request)) { (_, _, connection) =>
+      val replies = (0 until 200).map(i => ask(connection, new Array[Byte](i), Second / 20))
+      replies.foreach(reply => assert(failure(reply).kind == WireException.Kind.TIMED_OUT))
+      eventually("the service knows")(kept.size == 200 && kept.asScala.forall(_.cancelled))
+      kept.asScala.foreach(echo.onRequest)
+    }
+  }
+
+  having("a cancelled request is told to the other side") {
+    val kept = new ConcurrentLinkedQueue[Request]
+    between(request => kept.add(request)) { (_, _, connection) =>
+      val replies = (0 until 200).map(i => ask(connection, new Array[Byte](i * 10)))
+      eventually("all are there")(kept.size == 200)
+      replies.foreach(_.cancel(true))
+      eventually("the service knows")(kept.asScala.forall(_.cancelled))
+      kept.asScala.foreach(_.fail("too late"))
+    }
+  }
+
+  having("a service that does not keep up slows its callers, and no side goes beyond its memory") {
+    val limit = own.withMemory(8 << 20, 1 << 20, 1 << 20)
+    val kept = new ConcurrentLinkedQueue[Request]
+    between(request => kept.add(request), limit, limit) { (serving, asking, connection) =>
+      val sent = new ConcurrentLinkedQueue[Reply]
+      val busy = intercept[WireException] {
+        while (true) sent.add(ask(connection, new Array[Byte](60000)))
+      }
+      assert(busy.kind == WireException.Kind.BUSY && busy.getMessage.contains("limit"))
+      eventually("a window's worth has come")(kept.size == (1 << 20) / 60032)
+      Thread.sleep(50)
+      assert(kept.size == (1 << 20) / 60032)
+      Vector(serving, asking).foreach(wire => assert(wire.counters.reservedBytes <= (8 << 20)))
+      var answered = 0
+      while (answered < sent.size) Option(kept.poll()).foreach { request =>
+        answered += 1
+        echo.onRequest(request)
+      }
+      sent.forEach(reply => assert(content(reply).length == 60000))
+    }
+  }
+
+  having("a failing service fails the request with its own words, and goes on") {
+    between { request =>
+      if (request.data.remaining == 0) throw new IllegalStateException("empty")
+      else echo.onRequest(request)
+    } { (_, _, connection) =>
+      val refused = failure(ask(connection, Array.empty))
+      assert(refused.kind == WireException.Kind.FAILED && refused.getMessage.contains("empty"))
+      assert(content(ask(connection, "x".getBytes)).sameElements("x".getBytes))
+    }
+  }
+
+  having("a peer that is killed in the middle of messages fails them, and leaves nothing behind") {
+    Using.resource(Wire.open(own, new Heard)) { wire =>
+      var before = 0
+      (0 until 2).foreach { turn =>
+        val (process, where) = child(carriers)
+        val connection = connect(wire, where)
+        val replies = (0 until 6).map(_ => ask(connection, new Array[Byte](4 << 20)))
+        if (turn == 1) replies.head.get(20, TimeUnit.SECONDS).close()
+        process.destroyForcibly().waitFor()
+        val ends = replies
+          .drop(turn)
+          .map(_.handle[String] { (message, failed) =>
+            Option(message).foreach(_.close())
+            Option(failed).fold("")(_.getMessage)
+          }.get(20, TimeUnit.SECONDS))
+        assert(ends.exists(_.contains("has ended")), ends)
+        settled(wire, 0)
+        if (turn == 0) before = descriptors()
+      }
+      eventually(s"${descriptors()} descriptors, $before before")(descriptors() <= before)
+    }
+  }
+
+  having("a peer that stops is given up after the limit, with what it has not taken") {
+    val quick = own.withTimes(java.time.Duration.ofSeconds(10), java.time.Duration.ofMillis(300))
+    Using.resource(Wire.open(quick, new Heard)) { wire =>
+      val (process, where) = child(carriers)
+      try {
+        val connection = connect(wire, where)
+        new ProcessBuilder("kill", "-STOP", process.pid.toString).start().waitFor()
+        val replies = (0 until 6).map(_ => ask(connection, new Array[Byte](4 << 20)))
+        assert(failure(replies.head).getMessage.contains("has taken nothing for 300 ms"))
+        settled(wire, 0)
+      } finally process.destroyForcibly().waitFor()
+    }
+  }
+
+  having("connections that come and go, some in the middle of a request, leave nothing") {
+    Using.resource(Wire.open(own, new Heard)) { serving =>
+      Using.resource(Wire.open(own, new Heard)) { asking =>
+        val where = serving.listen(
+          Loopback,
+          request =>
+            if (request.data.get(0) == 0) echo.onRequest(request)
+            else request.fail("no")
+        )
+        connect(asking, where).close()
+        settled(asking, 0)
+        val before = descriptors()
+        (0 until 300).foreach { i =>
+          val connection = connect(asking, where)
+          val reply = ask(connection, Array.fill[Byte](1 + i * 50)((i % 2).toByte))
+          if (i % 3 > 0)
+            reply.handle[Unit]((m, _) => Option(m).foreach(_.close())).get(20, TimeUnit.SECONDS)
+          else reply.handle[Unit]((m, _) => Option(m).foreach(_.close()))
+          connection.close()
+        }
+        settled(asking, 0)
+        settled(serving, 1)
+        assert(descriptors() <= before + 2)
+      }
+    }
+  }
+
+  having("a side without the secret, or with another one, gets nothing to the service") {
+    val asked = new AtomicInteger
+    val other = Secret.of("another secret of tests".getBytes)
+    Using.resource(Wire.open(own, new Heard)) { serving =>
+      val where = serving.listen(Loopback, _ => asked.incrementAndGet())
+      val none = WireSettings.defaults.withCarriers(carriers)
+      Vector(none -> "secret", none.withSecret(other) -> "another secret").foreach {
+        case (wrong, word) =>
+          Using.resource(Wire.open(wrong, new Heard)) { asking =>
+            val refused = failure(asking.connect(where))
+            assert(refused.kind == WireException.Kind.REFUSED && refused.getMessage.contains(word))
+          }
+      }
+      settled(serving, 1)
+      assert(asked.get == 0)
+    }
+  }
+
+  having(
+    "encryption that cannot be had refuses the connection, or is said to be missing: as configured"
+  ) {
+    val required = own.withEncryption(WireSettings.Encryption.REQUIRED)
+    val preferred = own.withEncryption(WireSettings.Encryption.PREFERRED)
+    Vector(own -> required, required -> own).foreach { case (one, two) =>
+      Using.resource(Wire.open(one, new Heard)) { serving =>
+        Using.resource(Wire.open(two, new Heard)) { asking =>
+          val refused = failure(asking.connect(serving.listen(Loopback, echo)))
+          assert(
+            refused.kind == WireException.Kind.REFUSED && refused.getMessage.contains("encryption")
+          )
+        }
+      }
+    }
+    val heard = new Heard
+    Using.resource(Wire.open(own, new Heard)) { serving =>
+      Using.resource(Wire.open(preferred, heard)) { asking =>
+        assert(content(ask(connect(asking, serving.listen(Loopback, echo)), Array(1))).length == 1)
+        assert(heard.all.exists(_.contains("not encrypted")))
+      }
+    }
+  }
+}
+
+class TcpBehaviourTest extends Behaviour(WireSettings.Carriers.TCP)
+
+class UcxBehaviourTest extends Behaviour(WireSettings.Carriers.UCX)

@@ -1,0 +1,232 @@
+package io.hearth.transport
+
+import java.net.{InetSocketAddress, Socket}
+import java.nio.file.{Files, Path}
+import java.time.Duration
+import java.util.concurrent.TimeUnit
+
+import scala.jdk.CollectionConverters._
+import scala.util.{Random, Try, Using}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.transport.Wires._
+
+class WireTest extends AnyFunSuite {
+  private val tcp = settings.withCarriers(WireSettings.Carriers.TCP)
+
+  /** What a stranger gets back before the connection is closed. */
+  private def stranger(where: InetSocketAddress, sends: Array[Byte]): Int =
+    Using.resource(new Socket(where.getAddress, where.getPort)) { socket =>
+      socket.setSoTimeout(10000)
+      Try(socket.getOutputStream.write(sends))
+      Try(socket.getInputStream.readAllBytes.length).getOrElse(0)
+    }
+
+  test("strangers' garbage is closed at once and said once, and users go on") {
+    val heard = new Heard
+    val random = new Random(3)
+    Using.resource(Wire.open(tcp, heard)) { serving =>
+      Using.resource(Wire.open(tcp, new Heard)) { asking =>
+        val where = serving.listen(Loopback, echo)
+        val connection = connect(asking, where)
+        val begun = Array[Byte](0, 27, 'H') ++ "HRTHWIRE".getBytes
+        val garbage = Vector(
+          "GET / HTTP/1.1\r\n\r\n".getBytes,
+          Array.fill[Byte](9000)(-1),
+          Array[Byte](0, 27, 'X')
+        ) ++
+          Vector.fill(30)(random.nextBytes(1 + random.nextInt(5000)))
+        garbage.foreach(bytes => assert(stranger(where, bytes) == 0))
+        Using.resource(new Socket(where.getAddress, where.getPort))(_.getOutputStream.write(begun))
+        assert(content(ask(connection, "still".getBytes)).sameElements("still".getBytes))
+        eventually("they are gone")(
+          serving.counters.strangers == 0 && serving.counters.sockets == 2
+        )
+        assert(
+          heard.all.size == 1 && heard.all.head.contains("something else than a greeting"),
+          heard.all
+        )
+      }
+    }
+  }
+
+  test("a broken handshake behind a good greeting is closed") {
+    Using.resource(Wire.open(tcp, new Heard)) { serving =>
+      val where = serving.listen(Loopback, echo)
+      val random = new Random(5)
+      val hello = new Handshake(tcp).hello
+      val greeting = Array[Byte](0, hello.length.toByte) ++ hello
+      (0 until 20).foreach(_ =>
+        assert(stranger(where, greeting ++ random.nextBytes(5000)) <= 29 + 302)
+      )
+      assert(stranger(where, greeting ++ Array[Byte](0, 1, 'P')) <= 29 + 302)
+      settled(serving, 1)
+    }
+  }
+
+  test("half-open connections are few, and closed when their time is over") {
+    val strict = tcp.withLimits(64, 64, 8).withTimes(Duration.ofMillis(200), Duration.ofSeconds(5))
+    Using.resource(Wire.open(strict, new Heard)) { serving =>
+      val where = serving.listen(Loopback, echo)
+      val open = (0 until 40).map(_ => new Socket(where.getAddress, where.getPort))
+      eventually(s"${serving.counters}")(
+        serving.counters.sockets <= 9 && serving.counters.sockets > 1
+      )
+      settled(serving, 1)
+      open.foreach(_.close())
+    }
+  }
+
+  test(
+    "a peer that breaks the protocol once it is trusted loses its connection and nothing else happens"
+  ) {
+    Using.resource(Wire.open(tcp, new Heard)) { serving =>
+      Using.resource(Wire.open(tcp, new Heard)) { asking =>
+        val where = serving.listen(Loopback, echo)
+        val connection = connect(asking, where)
+        val frame = connection.buffer(10)
+        val tcpAgent = asking.agents.get(0).asInstanceOf[TcpAgent]
+        tcpAgent.run { () =>
+          val link = tcpAgent.linkOf(connection)
+          Frame.write(frame.whole, 1, 2, 10, Frame.Kind.REQUEST, 0, 0)
+          link.send(frame, 10)
+        }
+        assert(
+          connection.end.get(10, TimeUnit.SECONDS).getMessage.contains("closed the connection")
+        )
+        settled(serving, 1)
+        assert(content(ask(connect(asking, where), Array(1))).length == 1)
+      }
+    }
+  }
+
+  test("it listens where it was told and nowhere else") {
+    def listening: Set[String] = {
+      val inodes = Using
+        .resource(Files.list(Path.of("/proc/self/fd")))(_.iterator.asScala.toVector)
+        .flatMap(fd => Try(Files.readSymbolicLink(fd).toString).toOption)
+        .collect { case link if link.startsWith("socket:[") => link.drop(8).dropRight(1) }
+        .toSet
+      Vector("tcp", "tcp6")
+        .flatMap { table =>
+          Files
+            .readAllLines(Path.of(s"/proc/self/net/$table"))
+            .asScala
+            .drop(1)
+            .map(_.trim.split("\\s+"))
+        }
+        .collect { case row if row(3) == "0A" && inodes(row(9)) => row(1) }
+        .toSet
+    }
+    val before = listening
+    Using.resource(Wire.open(settings, new Heard)) { serving =>
+      assert(listening == before)
+      val where = serving.listen(Loopback, echo)
+      val added = listening -- before
+      assert(added.size == 1 && added.head.endsWith(f":${where.getPort}%04X"), added)
+      assert(added.head.contains("0100007F"))
+    }
+  }
+
+  test("a peer without UCX is reached by TCP, and the reason is said") {
+    val heard = new Heard
+    Using.resource(Wire.open(settings, heard)) { serving =>
+      Using.resource(Wire.open(tcp, new Heard)) { asking =>
+        val connection = connect(asking, serving.listen(Loopback, echo))
+        assert(connection.carriedBy == "tcp" && connection.why.contains("TCP was asked for"))
+        assert(content(ask(connection, Array(1))).length == 1)
+        assert(heard.all.exists(_.contains("messages go over TCP")))
+      }
+    }
+  }
+
+  test("without jucx messages go over TCP with the reason, or nowhere where UCX must be used") {
+    val without =
+      sys.props("java.class.path").split(':').filterNot(_.contains("jucx")).mkString(":")
+    def run(carriers: String): (Int, String) = {
+      val process = new ProcessBuilder(
+        s"${sys.props("java.home")}/bin/java",
+        "-XX:TieredStopAtLevel=1",
+        "-cp",
+        without,
+        "io.hearth.transport.Alone",
+        carriers
+      ).redirectErrorStream(true).start()
+      val said = new String(process.getInputStream.readAllBytes)
+      (process.waitFor(), said)
+    }
+    val (fine, said) = run("ANY")
+    assert(fine == 0 && said.contains("tcp, jucx is not on the class path"), said)
+    val (refused, because) = run("UCX")
+    assert(refused == 1 && because.contains("UCX was asked for and cannot be had: jucx"), because)
+  }
+
+  test("deadlines are those of the clock that was given; no round of an agent waits") {
+    var nowNs = 0L
+    val serving = Wire.prepare(tcp, () => nowNs, new Heard)
+    val asking = Wire.prepare(tcp, () => nowNs, new Heard)
+    val agents = serving.agents.asScala ++ asking.agents.asScala
+    def until(check: => Boolean): Unit = {
+      var rounds = 0
+      while (!check) {
+        agents.foreach(_.doWork())
+        rounds += 1
+        assert(rounds < 100000)
+      }
+    }
+    val opening = asking.connect(serving.listen(Loopback, _ => ()))
+    until(opening.isDone)
+    val reply = ask(opening.get, Array(1), 3600 * Second)
+    (0 until 1000).foreach(_ => agents.foreach(_.doWork()))
+    assert(!reply.isDone)
+    nowNs += 3601 * Second
+    until(reply.isDone)
+    assert(failure(reply).kind == WireException.Kind.TIMED_OUT)
+    agents.foreach(_.shutDown())
+  }
+
+  test("its threads are named as communication threads, and end with it") {
+    def names =
+      Thread.getAllStackTraces.keySet.asScala.map(_.getName).filter(_.startsWith("hearth-wire-"))
+    val wire = Wire.open(tcp, new Heard)
+    eventually("a thread is there")(names.contains("hearth-wire-tcp"))
+    wire.close()
+    assert(names.isEmpty)
+  }
+
+  test("a key file that others may read is refused, and so is a short secret") {
+    val file = Files.createTempFile("hearth-key", "")
+    Files.writeString(file, "0123456789abcdef\n")
+    Files.setPosixFilePermissions(
+      file,
+      java.nio.file.attribute.PosixFilePermissions.fromString("rw-r-----")
+    )
+    assert(intercept[java.io.IOException](Secret.read(file)).getMessage.contains("chmod 600"))
+    Files.setPosixFilePermissions(
+      file,
+      java.nio.file.attribute.PosixFilePermissions.fromString("rw-------")
+    )
+    assert(Secret.read(file).toString == "Secret(hidden)")
+    Files.delete(file)
+    assertThrows[IllegalArgumentException](Secret.of("short".getBytes))
+  }
+}
+
+/** A wire that talks to itself; its class path may lack jucx. */
+object Alone {
+  def main(args: Array[String]): Unit =
+    try
+      Using.resource(
+        Wire.open(settings.withCarriers(WireSettings.Carriers.valueOf(args(0))), _ => ())
+      ) { wire =>
+        val connection = connect(wire, wire.listen(Loopback, echo))
+        content(ask(connection, Array(1)))
+        println(s"${connection.carriedBy}, ${connection.why}")
+      }
+    catch {
+      case refused: WireException =>
+        println(refused.getMessage)
+        sys.exit(1)
+    }
+}

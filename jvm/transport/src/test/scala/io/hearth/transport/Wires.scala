@@ -1,0 +1,103 @@
+package io.hearth.transport
+
+import java.net.InetSocketAddress
+import java.nio.file.{Files, Path}
+import java.util.concurrent.{ConcurrentLinkedQueue, ExecutionException, TimeUnit}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.scalatest.Assertions
+
+/** Two sides in this JVM, or one of them in a JVM of its own. */
+object Wires extends Assertions {
+  val Second: Long = 1000000000L
+  val Key: Secret = Secret.of("a secret of tests".getBytes)
+  val Loopback = new InetSocketAddress("127.0.0.1", 0)
+
+  val settings: WireSettings = WireSettings.defaults
+    .withSecret(Key)
+    .withMemory(64 << 20, 1 << 20, 8 << 20)
+
+  /** Of what was said. */
+  final class Heard extends java.util.function.Consumer[String] {
+    private val lines = new ConcurrentLinkedQueue[String]
+    override def accept(line: String): Unit = lines.add(line)
+    def all: Vector[String] = lines.asScala.toVector
+  }
+
+  /** Answers with what was asked. */
+  val echo: Service = request => {
+    val buffer = request.connection.buffer(request.data.remaining)
+    buffer.data.put(request.data)
+    request.respond(buffer)
+  }
+
+  def bytes(connection: Connection, content: Array[Byte]): Buffer = {
+    val buffer = connection.buffer(content.length)
+    buffer.data.put(content)
+    buffer
+  }
+
+  def ask(connection: Connection, content: Array[Byte], limitNs: Long = 10 * Second): Reply =
+    connection.request(bytes(connection, content), limitNs)
+
+  def content(reply: Reply): Array[Byte] =
+    Using.resource(reply.get(20, TimeUnit.SECONDS)) { message =>
+      val bytes = new Array[Byte](message.data.remaining)
+      message.data.get(bytes)
+      bytes
+    }
+
+  /** What a reply fails with. */
+  def failure(reply: java.util.concurrent.CompletableFuture[_]): WireException =
+    intercept[ExecutionException](reply.get(20, TimeUnit.SECONDS)).getCause
+      .asInstanceOf[WireException]
+
+  def eventually(what: => String)(check: => Boolean): Unit = {
+    val end = System.nanoTime + 10 * Second
+    while (!check) {
+      assert(System.nanoTime < end, s"not within 10 s: $what")
+      Thread.sleep(2)
+    }
+  }
+
+  /** Nothing is left of what has been. */
+  def settled(wire: Wire, sockets: Int): Unit = {
+    def clean(now: Counters) = now.connections == 0 && now.strangers == 0 && now.endpoints == 0 &&
+      now.inFlight == 0 && now.buffers == 0 && now.sockets == sockets
+    eventually(s"${wire.counters} is clean but for $sockets sockets")(clean(wire.counters))
+  }
+
+  def descriptors(): Int = Using.resource(Files.list(Path.of("/proc/self/fd")))(_.count.toInt)
+
+  def connect(wire: Wire, to: InetSocketAddress, service: Service = Service.NONE): Connection =
+    wire.connect(to, service).get(20, TimeUnit.SECONDS)
+
+  /** A server of echoes in another JVM; it prints where it listens and reads until its input ends. */
+  def child(carriers: WireSettings.Carriers): (Process, InetSocketAddress) = {
+    val process = new ProcessBuilder(
+      s"${sys.props("java.home")}/bin/java",
+      "-XX:TieredStopAtLevel=1",
+      "-XX:+UseSerialGC",
+      "-cp",
+      sys.props("java.class.path"),
+      "io.hearth.transport.EchoPeer",
+      carriers.name
+    ).redirectError(ProcessBuilder.Redirect.INHERIT).start()
+    val lines = scala.io.Source.fromInputStream(process.getInputStream).getLines()
+    val port = lines.find(_.startsWith("port ")).fold(fail("no port"))(identity).drop(5).toInt
+    (process, new InetSocketAddress("127.0.0.1", port))
+  }
+}
+
+/** The other JVM. */
+object EchoPeer {
+  def main(args: Array[String]): Unit = {
+    val settings = Wires.settings.withCarriers(WireSettings.Carriers.valueOf(args(0)))
+    val wire = Wire.open(settings, line => System.err.println(line))
+    println(s"port ${wire.listen(Wires.Loopback, Wires.echo).getPort}")
+    while (System.in.read() >= 0) {}
+    wire.close()
+  }
+}
