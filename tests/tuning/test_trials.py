@@ -34,7 +34,8 @@ from hearth.report.html.page import page
 from hearth.report.sources import read_sources
 from hearth.report.terminal import Screen
 from hearth.report.tune import show_tune
-from hearth.tuning.search import Task, Trial, outlook
+from hearth.tuning.mechanism import Evidence
+from hearth.tuning.search import Step, Task, Trial, next_step, outlook
 from hearth.tuning.space import Configuration, Machine
 from hearth.workloads import cases, runner
 from support import Command
@@ -46,7 +47,9 @@ TOPOLOGY = {
     "cpus": "0-31",
     "cores": [{"cpus": f"{at},{at + 16}"} for at in range(16)],
     "packages": [{"cpus": "0-15"}, {"cpus": "16-31"}],
-    "nodes": [{"id": at, "memory_bytes": 64 << 30} for at in range(2)],
+    "nodes": [
+        {"id": at, "memory_bytes": 64 << 30, "cpus": f"{16 * at}-{16 * at + 15}"} for at in range(2)
+    ],
 }
 #: The plan first, the user's own last.
 WAYS = [
@@ -306,6 +309,55 @@ def test_core_seconds_prefer_fewer_slots_than_time(tmp_path: Path) -> None:
     assert cheap["best"]["expected"]["value"] == pytest.approx(100 * quick, rel=0.05)
 
 
+def test_for_two_objectives_the_front_holds_what_nothing_beats_in_both(tmp_path: Path) -> None:
+    """Time falls with slots, slower than they grow: many configurations are on the front."""
+
+    def times(name: str) -> float:
+        slots = (
+            32 if name.startswith("local[*]") else math.prod(map(int, name.split()[0].split("x")))
+        )
+        return 400.0 / slots**0.5
+
+    settings = TuneSettings("time,core-seconds", 12, 3600, 10_000)
+    document = made(tmp_path, Quick(times), settings=settings)
+    validate("tune", document)
+    ended = [t for t in document["trials"] if t["seconds"] is not None]
+    assert {t["configuration"]["slots"] for t in ended} >= {8, 32}, "both ends are tried"
+    assert document["best"]["configuration"]["slots"] == 32, "the best is by time"
+
+    def beaten(one: dict[str, Any]) -> bool:
+        def place(t: dict[str, Any]) -> tuple[float, float]:
+            return t["seconds"], t["seconds"] * t["configuration"]["slots"]
+
+        return any(
+            all(a <= b for a, b in zip(place(other), place(one), strict=True))
+            and place(other) != place(one)
+            for other in ended
+        )
+
+    assert [t["pareto"] for t in ended] == [not beaten(t) for t in ended]
+    words = "Between time and core-seconds none beats these in both: "
+    assert any(words in line for line in show_tune(document, Screen(10_000)))
+    assert words in page([], tune=document)
+
+
+def test_what_a_trial_measured_besides_its_time_changes_what_is_expected() -> None:
+    """CPUs that are idle while all slots have tasks speak against many threads in one JVM."""
+    task = Task(MACHINE, tuple(WAYS), 0, CURRENT, 8, 100)
+    wide = next(at for at, way in enumerate(WAYS) if way.shown == "1x32 ParallelGC")
+    idle, busy = (
+        outlook(task, [Trial(0, 100.0, evidence=Evidence(cpu_use=use))]).forecast.mean[wide]
+        for use in (0.4, 0.95)
+    )
+    assert busy < idle - 0.02
+    loaded = {"cpu_use": 0.9, "other_load": 0.5, "gc_share": 0.2, "voluntary": 50, "cpu_s": 10.0,
+              "bandwidth_share": {"absent": "no counter"}}  # fmt: skip
+    assert tune.evidence_of(loaded) == Evidence(collecting=0.25, switching=5.0)
+    alone = {"cpu_use": 0.9, "other_load": 0.0, "bandwidth_share": 0.7}
+    assert tune.evidence_of(alone) == Evidence(cpu_use=0.9, bandwidth=0.7)
+    assert tune.evidence_of({}) == Evidence(), "times alone"
+
+
 def test_it_is_listed_and_reported_again_as_at_its_end(tmp_path: Path) -> None:
     document = made(tmp_path, Quick(shape((8, 2))))
     validate("tune", json.loads(json.dumps(document)))
@@ -344,7 +396,7 @@ def test_an_interval_holds_the_gain_as_often_as_it_says(tmp_path: Path) -> None:
 
 
 def options(**given: object) -> Namespace:
-    names = ("executors", "cores", "memory", "input", "workload", "hosts")
+    names = ("executors", "cores", "memory", "bind", "input", "workload", "hosts")
     usual = {**dict.fromkeys(names), "unbound": False, "docker": False, "debug": False}
     return Namespace(**{**usual, "python": True, **given})
 
@@ -356,7 +408,10 @@ def planned(request: dict[str, Any]) -> Any:
     if executors * cores > 32 or cores > 16:
         return UserError(f"{executors}x{cores} does not fit")
     flags = limits["conf"].get("spark.executor.extraJavaOptions", "") or "-XX:+UseParallelGC"
-    one = {"task_slots": cores, "heap_mb": 96_000 // executors, "memory_nodes": "0", "cpus": "0"}
+    heap_mb = int(limits["conf"].get("spark.executor.memory", f"{96_000 // executors}m")[:-1])
+    wide = limits["conf"].get("spark.hearth.binding.scope") == "package"
+    place = {"memory_nodes": "0-1", "cpus": "0-15"} if wide else {"memory_nodes": "0", "cpus": "0"}
+    one = {"task_slots": cores, "heap_mb": heap_mb, **place}
     many = [{**one, "java_options": flags.split()} for _ in range(executors)]
     return {"mode": "partitioned", "executors": many, "driver": {"heap_mb": 4096}}
 
@@ -366,6 +421,7 @@ def space(
     settings: Mapping[str, str] = {},
     master: str | None = None,
     vary: Mapping[str, list[str]] = {},
+    topology: dict[str, Any] = TOPOLOGY,
     **given: object,
 ) -> Space:
     asked: list[int] = []
@@ -375,8 +431,8 @@ def space(
         return [planned(request) for request in requests]
 
     monkeypatch.setattr(candidates, "plans", plans)
-    found = candidates.space(options(**given), settings, master, vary, TOPOLOGY)
-    assert len(asked) == 1, "the planner is asked once, for all"
+    found = candidates.space(options(**given), settings, master, vary, topology)
+    assert len(asked) <= 2, "the planner is asked once for all, and once for what is beside them"
     return found
 
 
@@ -391,6 +447,61 @@ def test_only_what_fits_is_in_the_space_and_the_rest_has_its_reason(
     names = [one.shown for one in found.configurations]
     assert len(set(names)) == len(names)
     assert names[found.proposal] == "4x8 ParallelGC" and names[found.current] == "local[*] G1GC"
+
+
+def test_every_choice_that_is_named_is_searched_where_the_machine_has_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    halves = [{"id": at, "memory_bytes": 32 << 30, "cpus": f"{8 * at}-{8 * at + 7}"}
+              for at in range(4)]  # fmt: skip
+    four = {**TOPOLOGY, "nodes": halves, "allowed": {"cpus": "0-31", "nodes": "0-3"}}
+    found = space(monkeypatch, topology=four)
+    ways = found.configurations
+    sizes = [way for way in ways if way.executors]
+    assert {way.binding for way in ways} == {"none", "node", "package"}
+    by_package = [way for way in ways if way.binding == "package"]
+    assert all(way.varied == {"spark.hearth.binding.scope": "package"} for way in by_package)
+    assert by_package[0].conf({})["spark.hearth.binding.scope"] == "package"
+    assert "4x8 G1GC by package" in [way.shown for way in by_package]
+    keys = {key for way in ways for key in way.varied}
+    assert {*found.offered, "spark.hearth.binding.scope"} == keys
+    assert set(found.offered) == {"spark.sql.shuffle.partitions", "spark.memory.storageFraction",
+                                  "spark.executor.memory"}  # fmt: skip
+    halved = next(way for way in ways if "spark.executor.memory" in way.varied)
+    assert halved.heap_mb == 96_000 // halved.executors // 2 and "a smaller heap" in halved.choices
+    used = {way.slots / 16 for way in sizes}
+    assert min(used) == 0.5 and {1.0, 2.0} <= used, "one task for a core, and one for each thread"
+    fixed = {"spark.sql.shuffle.partitions": "7", "spark.memory.storageFraction": "0.4",
+             "spark.hearth.binding.scope": "package"}  # fmt: skip
+    held = space(monkeypatch, fixed, topology=four, memory="4g")
+    assert held.offered == []
+    assert {way.binding for way in held.configurations} == {"package"}
+
+
+def test_a_setting_that_a_trial_shows_to_have_nothing_to_act_on_is_not_tried(
+    tmp_path: Path,
+) -> None:
+    key = "spark.sql.shuffle.partitions"
+    few = [WAYS[0], WAYS[3], WAYS[CURRENT]]
+    more = [replace(way, varied={key: "64"}) for way in few[:2]]
+    task = Task(MACHINE, (*few, *more), 0, 2, 200, 10**9)
+    seen = [Trial(0, 100.0), Trial(2, 200.0)]
+    idle = [Trial(0, 100.0, idle=frozenset({key})), Trial(2, 200.0)]
+
+    def tried(trials: list[Trial]) -> set[int]:
+        trials = list(trials)
+        while isinstance(step := next_step(task, trials), Step) and step.role == "search":
+            trials.append(Trial(step.index, 150.0))
+        return {trial.index for trial in trials}
+
+    assert max(tried(seen)) >= len(few) > max(tried(idle))
+    head = begin(tmp_path, replace(SPACE, offered=[key])).head
+    line = tune.TrialLine(0, "search", None, seconds=1.0, measures={"sql_shuffle_mb": 0.0})
+    assert tune.trial_of(head, line).idle == {key}
+    some = replace(line, measures={"sql_shuffle_mb": 5.0})
+    assert tune.trial_of(head, some).idle == frozenset()
+    asked = begin(tmp_path / "vary").head
+    assert tune.trial_of(asked, line).idle == frozenset(), "what --vary names is tried"
 
 
 def test_what_you_fixed_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -542,7 +653,8 @@ def test_garbage_collection_that_was_seen_changes_what_is_expected() -> None:
     task = Task(MACHINE, tuple(WAYS), 0, CURRENT, 8, 100)
     few = next(at for at, way in enumerate(WAYS) if way.shown == "4x2 ParallelGC")
     calm, busy = (
-        outlook(task, [Trial(0, 100.0, gc_share=share)]).forecast.mean[few] for share in (0.02, 0.5)
+        outlook(task, [Trial(0, 100.0, evidence=Evidence(share / (1 - share)))]).forecast.mean[few]
+        for share in (0.02, 0.5)
     )
     assert busy < calm - 0.02
 

@@ -44,11 +44,17 @@ from hearth.model.errors import UserError
 if TYPE_CHECKING:
     from hearth.experiments.candidates import Space
     from hearth.experiments.subjects import Subject
-    from hearth.experiments.tune import Tune, TuneSettings
+    from hearth.experiments.tune import Objective, Tune, TuneSettings
     from hearth.tuning.space import Machine
 
 _MOST_SEEDS = 10_000
 _MOST_TRIALS = 1000
+_OBJECTIVES: "dict[frozenset[str], Objective]" = {
+    frozenset({"time"}): "time",
+    frozenset({"throughput"}): "throughput",
+    frozenset({"core-seconds"}): "core-seconds",
+    frozenset({"time", "core-seconds"}): "time,core-seconds",
+}
 _MOST_RUNS = 1_000_000
 #: Options that only one of the two takes, with what they are where not given.
 _OF_REPLAY: dict[str, Any] = {"machine": None, "prior": [], "drop": 0.0, "noise": 0.0, "seeds": 200}
@@ -103,8 +109,9 @@ def _add_trial_arguments(parser: ArgumentParser) -> None:
         help="try these values of a setting too; may be repeated",
     )  # fmt: skip
     parser.add_argument(
-        "--objective", choices=("time", "throughput", "core-seconds"), default="time",
-        help="what is best: least time; most runs an hour; least time x task slots",
+        "--objective", default="time", metavar="WHAT",
+        help="what is best: time (least); throughput (most runs an hour); core-seconds (least time "
+        "x task slots); time,core-seconds: the best by time, and trials for both in turn",
     )  # fmt: skip
     parser.add_argument(
         "--for-runs", metavar="N", type=int, default=100,
@@ -162,10 +169,14 @@ def _settings(options: Namespace) -> "TuneSettings":
     for name, value, most in limits:
         if not 1 <= value <= most:
             raise UserError(f"--{name}: {value} is not between 1 and {most}: give such as 8")
+    objective = _OBJECTIVES.get(frozenset(options.objective.split(",")))
+    if objective is None:
+        names = "time, throughput, core-seconds or time,core-seconds"
+        raise UserError(f"--objective: '{options.objective}' is unknown: give {names}")
     limit_s = parse_seconds(options.limit, "--limit")
     if limit_s <= 0:
         raise UserError(f"--limit: '{options.limit}' is no time: give such as 30m")
-    return TuneSettings(options.objective, options.budget, limit_s, options.for_runs)
+    return TuneSettings(objective, options.budget, limit_s, options.for_runs)
 
 
 def _tune(options: Namespace) -> int:

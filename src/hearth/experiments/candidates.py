@@ -1,15 +1,18 @@
-"""The configurations that a tune may try: what fits this machine, by the planner, in one batch.
+"""The configurations that a tune may try: what fits this machine, by the planner, in two batches.
 
-Executors x cores, collector, binding where the machine has several nodes, and what `--vary` names;
-memory is the planner's for each. Hardware threads per core follow from the task slots: those of all
-executors are from a quarter of the CPUs to all. What the user fixed stays.
+Executors x cores, collector, binding where the machine has several nodes, and what `--vary` names,
+in all combinations. Hardware threads per core follow from the task slots: those of all executors
+are from a quarter of the CPUs, or one for each core, to all. One at a time beside the plan's
+choices: shuffle partitions, the part of memory that cached data may keep, half of the heap. What
+the user fixed stays.
 """
 
 import itertools
+import math
 import re
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hearth.experiments.questions import steps
@@ -19,8 +22,16 @@ from hearth.model.ids import parse_ids
 from hearth.model.redaction import Redaction
 from hearth.model.sizes import parse_mb
 from hearth.planner.plans import plans
-from hearth.planner.request import plan_request
-from hearth.tuning.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS, Configuration
+from hearth.planner.request import is_unbound, plan_request
+from hearth.tuning.space import (
+    BINDING_SCOPE,
+    DRIVERS_JAVA_OPTIONS,
+    EXECUTOR_MEMORY,
+    JAVA_OPTIONS,
+    SHUFFLE_PARTITIONS,
+    STORAGE_SHARE,
+    Configuration,
+)
 
 Document = dict[str, Any]
 COLLECTORS = {"ParallelGC": "-XX:+UseParallelGC", "G1GC": "-XX:+UseG1GC"}
@@ -31,7 +42,15 @@ MOST = 600
 _LEAST_SHARE_OF_CPUS = 4
 #: The JVM's own choice on a machine of two CPUs and 2 GB or more (HotSpot ergonomics).
 _JVMS_COLLECTOR, _SPARKS_HEAP = "G1GC", "1g"
-_FIXING = ("executors", "cores", "memory", "unbound", "docker", "hosts")
+_FIXING = ("executors", "cores", "memory", "bind", "unbound", "docker", "hosts")
+#: Shuffle partitions for each task slot; of Spark's memory the part that cached data may keep (0.5
+#: by default).
+_PARTITIONS, _STORAGE_SHARE = (1, 3), "0.2"
+_SPARKS_PARTITIONS = 200
+
+
+_BINDING_KEYS = ("spark.hearth.binding", BINDING_SCOPE)
+_MEMORY_KEYS = (EXECUTOR_MEMORY, "spark.executor.memoryOverhead")
 
 
 @dataclass(frozen=True)
@@ -44,13 +63,18 @@ class Refused:
 
 @dataclass(frozen=True)
 class Space:
-    """What may be tried. proposal, current: indices. fixed: what the user fixed, for people."""
+    """What may be tried.
+
+    proposal, current: indices. fixed: what the user fixed, for people. offered: settings that the
+    space varies of itself.
+    """
 
     configurations: list[Configuration]
     proposal: int
     current: int
     refused: list[Refused]
     fixed: list[str]
+    offered: list[str] = field(default_factory=list)
 
 
 def parse_vary(words: Sequence[str], settings: Mapping[str, str]) -> dict[str, list[str]]:
@@ -92,21 +116,27 @@ def space(
         raise UserError(
             f"--vary: {len(asked)} configurations are more than {MOST}: give fewer keys or values"
         )
-    answers = plans([builder.request(one) for one in asked], options.debug)
-    if isinstance(answers[0], UserError):
-        raise answers[0]
-    found, refused = [builder.planned(asked[0], answers[0])], []
-    for one, answer in zip(asked[1:], answers[1:], strict=True):
-        if isinstance(answer, UserError):
-            refused.append(Refused(one.shown, str(answer)))
-        elif one.executors or answer["mode"] == "native":
-            found.append(builder.planned(one, answer))
+    found, refused = builder.answered(asked)
     found = list(_once([*found, *builder.unbound(found)]))
+    offered = builder.offered(vary)
+    beside = _nearest(found[0], builder.beside(found, offered), MOST - len(found))
+    more, unfit = builder.answered(beside)
+    found = list(_once([*found, *more]))
     current = builder.current()
     if current is not None:
         found.append(current)
     at = 0 if current is None else len(found) - 1
-    return Space(found, 0, at, refused, builder.fixed)
+    return Space(found, 0, at, [*refused, *unfit], builder.fixed, offered)
+
+
+def _nearest(to: Configuration, of: Sequence[Configuration], most: int) -> list[Configuration]:
+    """So many at most: those of about as many executors and cores."""
+
+    def away(one: Configuration) -> float:
+        pairs = ((max(one.executors, 1), max(to.executors, 1)), (one.cores, to.cores))
+        return sum(abs(math.log2(mine / other)) for mine, other in pairs)
+
+    return sorted(of, key=away)[: max(most, 0)]
 
 
 def _once(configurations: Iterable[Configuration]) -> Iterator[Configuration]:
@@ -130,6 +160,7 @@ class _Builder:
         topology: Document,
     ) -> None:
         self.options, self.settings, self.master = options, settings, master
+        self.topology = topology
         self.numa = master is not None and master.startswith("local-numa")
         self.plans_master = master if master is not None and self.numa else "local-numa"
         by_master = fixed_by_master(self.plans_master)
@@ -139,12 +170,21 @@ class _Builder:
         nodes = set(parse_ids(topology["allowed"]["nodes"]))
         self.nodes = [node for node in topology["nodes"] if node["id"] in nodes]
         self.packages = [set(parse_ids(package["cpus"])) for package in topology["packages"]]
-        self.free_binding = (
-            len(self.nodes) > 1
-            and not options.unbound
-            and not options.docker
-            and "spark.hearth.binding" not in settings
-        )
+        fixed = options.unbound or options.bind or not settings.keys().isdisjoint(_BINDING_KEYS)
+        self.free_binding = len(self.nodes) > 1 and not fixed
+        self.free_memory = options.memory is None and settings.keys().isdisjoint(_MEMORY_KEYS)
+
+    @property
+    def usable_cores(self) -> int:
+        """Cores with a CPU that may be used."""
+        cores = (set(parse_ids(core["cpus"])) for core in self.topology["cores"])
+        return max(sum(not self.cpus.isdisjoint(core) for core in cores), 1)
+
+    @property
+    def has_wide_packages(self) -> bool:
+        """Whether a package has several nodes with CPUs that may be used."""
+        nodes = [self.cpus & set(parse_ids(node["cpus"])) for node in self.nodes]
+        return any(sum(bool(node & package) for node in nodes) > 1 for package in self.packages)
 
     @property
     def fixed(self) -> list[str]:
@@ -152,6 +192,7 @@ class _Builder:
         values = {"executors": self.executors, "cores": self.cores, "memory": self.options.memory}
         found = [f"{name} {value}" for name, value in values.items() if value is not None]
         found += [f"--{name}" for name in ("unbound", "docker") if getattr(self.options, name)]
+        found += [f"--bind {self.options.bind}"] if self.options.bind else []
         keys = (JAVA_OPTIONS, DRIVERS_JAVA_OPTIONS)
         return [*found, *(c for key in keys if (c := self._collector_of(key)) is not None)]
 
@@ -161,18 +202,17 @@ class _Builder:
         executors = steps(number) if self.executors is None else [self.executors]
         cores = steps(number) if self.cores is None else [self.cores]
         both = self.executors is not None and self.cores is not None
-        cells = [
-            (n, c)
-            for n in executors
-            for c in cores
-            if both or (number <= n * c * _LEAST_SHARE_OF_CPUS and n * c <= number)
-        ]
-        return [
+        least = min(number / _LEAST_SHARE_OF_CPUS, self.usable_cores)
+        cells = [(n, c) for n in executors for c in cores if both or least <= n * c <= number]
+        found = [
             Configuration(f"local-numa[{n}x{c}]", n, c, 0, "", collector, values, java)
             for n, c in cells
             for collector, java in self._collectors(JAVA_OPTIONS)
             for values in _combinations(vary)
         ]
+        scope = {BINDING_SCOPE: "package"} if self.free_binding and self.has_wide_packages else {}
+        packages = [replace(one, varied={**scope, **one.varied}) for one in found] if scope else []
+        return [*found, *packages]
 
     def unsized(self, vary: Mapping[str, Sequence[str]]) -> list[Configuration]:
         """What the plan says, with each collector and varied value: it may be one JVM."""
@@ -185,9 +225,47 @@ class _Builder:
             for values in _combinations(vary)
         ]
 
+    def answered(self, asked: Sequence[Configuration]) -> tuple[list[Configuration], list[Refused]]:
+        """Those that the planner says fit, with what it says of them; and the others."""
+        answers = plans([self.request(one) for one in asked], self.options.debug) if asked else []
+        if asked and not asked[0].cores and isinstance(answers[0], UserError):
+            raise answers[0]  # not even the plan fits
+        found, refused = [], []
+        for one, answer in zip(asked, answers, strict=True):
+            if isinstance(answer, UserError):
+                refused.append(Refused(one.shown, str(answer)))
+            elif one.executors or not one.collector or answer["mode"] == "native":
+                found.append(self.planned(one, answer))
+        return found, refused
+
+    def offered(self, vary: Mapping[str, Sequence[str]]) -> list[str]:
+        """The settings that are varied one at a time: those that nobody fixed or named."""
+        found = [key for key in (SHUFFLE_PARTITIONS, STORAGE_SHARE)
+                 if key not in vary and key not in self.settings]  # fmt: skip
+        return (
+            [*found, EXECUTOR_MEMORY] if self.free_memory and EXECUTOR_MEMORY not in vary else found
+        )
+
+    def beside(self, found: Sequence[Configuration], offered: Sequence[str]) -> list[Configuration]:
+        """Bound executors or one JVM with the plan's collector, one setting changed in each."""
+        base = [
+            one for one in found
+            if not one.varied and one.collector == found[0].collector
+            and (not one.executors or one.binding != "none" or not self.free_binding)
+        ]  # fmt: skip
+        return [
+            replace(one, varied={key: value})
+            for one in base
+            for key in offered
+            for value in _values(one, key)
+        ]
+
     def unbound(self, found: Sequence[Configuration]) -> list[Configuration]:
         """The same executors left to the kernel, where the machine has several nodes."""
-        bound = [one for one in found if one.executors and one.binding != "none"]
+        bound = [
+            one for one in found
+            if one.executors and one.binding != "none" and BINDING_SCOPE not in one.varied
+        ]  # fmt: skip
         return [replace(one, binding="none") for one in bound if self.free_binding]
 
     def current(self) -> Configuration | None:
@@ -211,7 +289,7 @@ class _Builder:
         asked = {
             **vars(self.options),
             "executors": one.executors or self.executors,
-            "cores": one.cores or self.cores,
+            "cores": one.cores if one.executors else self.cores,
         }
         conf = {**self.settings, **one.varied}
         if one.java:  # which of the two keys counts follows from the plan
@@ -239,7 +317,7 @@ class _Builder:
 
     def _is_unbound(self) -> bool:
         off = self.settings.get("spark.hearth.binding", "").strip().lower() == "off"
-        return bool(self.options.unbound) or off
+        return is_unbound(self.options) or off
 
     def _binding(self, plan: Document) -> str:
         """The widest place of an executor."""
@@ -264,3 +342,13 @@ class _Builder:
 def _combinations(vary: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     values = itertools.product(*([(key, value) for value in of] for key, of in vary.items()))
     return [dict(pairs) for pairs in values]
+
+
+def _values(one: Configuration, key: str) -> list[str]:
+    """What a setting is set to beside its usual value."""
+    if key == STORAGE_SHARE:
+        return [_STORAGE_SHARE]
+    if key == EXECUTOR_MEMORY:
+        return [f"{one.heap_mb // 2}m"] if one.executors else []
+    numbers = (one.slots * of for of in _PARTITIONS)
+    return [str(number) for number in numbers if number != _SPARKS_PARTITIONS]

@@ -5,7 +5,6 @@ share (hearth.tuning.whatif). From a table of speedups between numbers of nodes.
 not divide is looked for in the records, and what is not known of it is said.
 """
 
-import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,9 +12,10 @@ from hearth.analysis.analysis import analyse
 from hearth.analysis.document import Analysis
 from hearth.experiments.colocated import Colocated, colocated, known_alone, predicted
 from hearth.experiments.colocation import ALONE, Colocation, Known, KnownCurve, read_colocation
+from hearth.experiments.measures import bandwidth_share
 from hearth.measure.record import records_home
 from hearth.model.errors import UserError
-from hearth.model.measured import Absent, Measured
+from hearth.model.measured import Absent
 from hearth.tuning.colocation import Curve, Estimate, Shared, parse_split, splits
 from hearth.tuning.scaling import read_speedups
 from hearth.tuning.space import Machine
@@ -108,27 +108,10 @@ def shared_of(kind: str, analyses: Sequence[Analysis]) -> Shared:
     """
     if kind == "node":
         return Shared(notes=(_ALWAYS.format("links between nodes"),))
-    used = [_share(analysis) for analysis in analyses]
+    used = [bandwidth_share(analysis) for analysis in analyses]
     cache = _ALWAYS.format("the last-level cache")
     unknown = next((one for one in used if isinstance(one, Absent)), None)
     if unknown is not None:
         return Shared(notes=(cache, f"nor is memory bandwidth: {unknown.reason}"))
     shares = [one for one in used if not isinstance(one, Absent)]
     return Shared(max(1.0, sum(shares)), (cache,))
-
-
-def _share(analysis: Analysis) -> Measured[float]:
-    """Of the sustained bandwidth what a run used on average."""
-    found = analysis.timeline.bandwidth
-    if isinstance(found, Absent):
-        return found
-    rates, most = [], []
-    for node in found.nodes.values():
-        if isinstance(node.sustained_gb_s, Absent):
-            return node.sustained_gb_s
-        known = [rate for rate in node.gb_s if rate is not None]
-        if not known:
-            return Absent("no sample of the bandwidth")
-        rates.append(statistics.fmean(known))
-        most.append(node.sustained_gb_s)
-    return sum(rates) / sum(most) if most else Absent("no node's bandwidth was counted")

@@ -1,14 +1,16 @@
 """Measures of a recorded run that may explain why it was faster or slower than another."""
 
+import statistics
 from typing import Any
 
 from hearth.analysis.analysis import analyse
+from hearth.analysis.document import Analysis
 from hearth.analysis.findings import other_load
 from hearth.measure.counters import share_of
 from hearth.measure.record import Record
 from hearth.model.documents import to_json
 from hearth.model.ids import parse_ids
-from hearth.model.measured import Absent
+from hearth.model.measured import Absent, Measured
 
 Document = dict[str, Any]
 
@@ -21,7 +23,42 @@ def measures(record: Record) -> Document:
     return {
         **measured(to_json(analysis), len(parse_ids(allowed.cpus)) if allowed else None),
         "other_load": {"absent": "the machine was not sampled"} if others is None else others,
+        **_moved(analysis),
     }
+
+
+def _moved(analysis: Analysis) -> Document:
+    """What its stages spilled and what queries shuffled; of memory's bandwidth, what was used."""
+    absent: Any = {"absent": "no event log"}
+    spilled = shuffled = absent
+    if not isinstance(analysis.stages, Absent):
+        mib = 1 << 20
+        spilled = sum(stage.spill.memory for stage in analysis.stages) / mib
+        queries = (stage for stage in analysis.stages if stage.sql is not None)
+        shuffled = sum(stage.bytes.shuffle_write for stage in queries) / mib
+    share = bandwidth_share(analysis)
+    return {
+        "spilled_mb": spilled,
+        "sql_shuffle_mb": shuffled,
+        "bandwidth_share": to_json(share) if isinstance(share, Absent) else share,
+    }
+
+
+def bandwidth_share(analysis: Analysis) -> Measured[float]:
+    """Of what memory sustains the share that a run used on average."""
+    found = analysis.timeline.bandwidth
+    if isinstance(found, Absent):
+        return found
+    rates, most = [], []
+    for node in found.nodes.values():
+        if isinstance(node.sustained_gb_s, Absent):
+            return node.sustained_gb_s
+        known = [rate for rate in node.gb_s if rate is not None]
+        if not known:
+            return Absent("no sample of the bandwidth")
+        rates.append(statistics.fmean(known))
+        most.append(node.sustained_gb_s)
+    return sum(rates) / sum(most) if most else Absent("no node's bandwidth was counted")
 
 
 def measured(analysis: Document, cpus: int | None) -> Document:

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from hearth.analysis.findings import OTHER_LOAD_SHARE
 from hearth.experiments.arms import Arm
 from hearth.experiments.candidates import Refused, Space
 from hearth.experiments.comparison import refuse_other_command, refuse_unlike
@@ -36,10 +37,20 @@ from hearth.model.documents import LEFT_OUT, read_typed, to_json
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 from hearth.tuning import search
-from hearth.tuning.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS, Configuration, Machine
+from hearth.tuning.mechanism import Evidence
+from hearth.tuning.space import (
+    DRIVERS_JAVA_OPTIONS,
+    JAVA_OPTIONS,
+    SHUFFLE_PARTITIONS,
+    STORAGE_SHARE,
+    Configuration,
+    Machine,
+)
 from hearth.tuning.surrogate import Known
 
-Objective = Literal["time", "throughput", "core-seconds"]
+Objective = Literal["time", "throughput", "core-seconds", "time,core-seconds"]
+#: The best is by time, and every second trial is chosen for core-seconds: the front is wanted.
+BOTH: Objective = "time,core-seconds"
 _HEAD, _TRIALS = "tune.json", "trials.jsonl"
 HOME = "tunes"
 #: What a job may take beside its timed phases, when a trial of it is stopped early.
@@ -77,6 +88,7 @@ class TuneHead:
     current: int
     refused: list[Refused]
     fixed: list[str]
+    offered: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -170,19 +182,27 @@ class Tune:
         return tune
 
     @property
-    def task(self) -> search.Task:
+    def by_cores(self) -> bool:
+        """Whether core-seconds are what the best has fewest of."""
+        return self.head.settings.objective == "core-seconds"
+
+    @property
+    def next_by_cores(self) -> bool:
+        """Whether the next trial is chosen for them."""
+        both = self.head.settings.objective == BOTH
+        return self.by_cores or (both and len(self.lines) % 2 == 1)
+
+    def task(self, by_cores: bool) -> search.Task:
         """What is searched."""
         head = self.head
         configurations = tuple(head.configurations)
         ways = (configurations, head.proposal, head.current)
-        cores = head.settings.objective == "core-seconds"
         limits = (head.settings.budget, head.settings.runs)
-        return search.Task(head.machine, *ways, *limits, self.related, cores)
+        return search.Task(head.machine, *ways, *limits, self.related, by_cores)
 
-    @property
-    def trials(self) -> list[search.Trial]:
+    def trials(self, by_cores: bool) -> list[search.Trial]:
         """The trials so far, as the search reads them."""
-        return [trial_of(self.head, line) for line in self.lines]
+        return [trial_of(self.head, line, by_cores) for line in self.lines]
 
     def keep(self, line: TrialLine) -> None:
         """On the disk before the next trial begins."""
@@ -190,19 +210,37 @@ class Tune:
         self.lines.append(line)
 
 
-_OF_SPACE = ("configurations", "proposal", "current", "refused", "fixed")
+_OF_SPACE = ("configurations", "proposal", "current", "refused", "fixed", "offered")
 
 
-def trial_of(head: TuneHead, line: TrialLine) -> search.Trial:
+def trial_of(head: TuneHead, line: TrialLine, by_cores: bool = False) -> search.Trial:
     """A trial in what is minimised: seconds, or core-seconds."""
     slots = head.configurations[line.configuration].slots
-    scale = slots if head.settings.objective == "core-seconds" else 1
+    scale = slots if by_cores else 1
     reached = line.seconds if line.seconds is not None else line.stopped_s
     value = None if reached is None else reached * scale
-    gc = (line.measures or {}).get("gc_share")
-    share = float(gc) if isinstance(gc, int | float) else None
-    stopped = line.stopped_s is not None
-    return search.Trial(line.configuration, value, stopped, line.out_of_memory, share)
+    stopped, measured = line.stopped_s is not None, line.measures or {}
+    seen, idle = evidence_of(measured), _idle(measured) & set(head.offered)
+    return search.Trial(line.configuration, value, stopped, line.out_of_memory, seen, idle)
+
+
+def _idle(measures: Mapping[str, Any]) -> frozenset[str]:
+    """Settings that a run shows to have nothing to act on."""
+    acts = {SHUFFLE_PARTITIONS: "sql_shuffle_mb", STORAGE_SHARE: "spilled_mb"}
+    return frozenset(key for key, name in acts.items() if measures.get(name) == 0)
+
+
+def evidence_of(measures: Mapping[str, Any]) -> Evidence:
+    """What a run's measures say of the mechanism; other programs' CPU time would mislead it."""
+    known = {name: float(v) for name, v in measures.items() if isinstance(v, int | float)}
+    share, switches, cpu_s = (known.get(n) for n in ("gc_share", "voluntary", "cpu_s"))
+    alone = known.get("other_load", 0.0) <= OTHER_LOAD_SHARE
+    return Evidence(
+        None if share is None else share / max(1 - share, 0.01),
+        known.get("cpu_use") if alone else None,
+        known.get("bandwidth_share") if alone else None,
+        switches / cpu_s if switches is not None and cpu_s else None,
+    )
 
 
 def read_tune(directory: Path) -> Tune:
@@ -269,7 +307,8 @@ def run(
     Raises UserError where neither the plan's proposal nor the user's configuration ends.
     """
     while True:
-        step = search.next_step(tune.task, tune.trials)
+        by_cores = tune.next_by_cores
+        step = search.next_step(tune.task(by_cores), tune.trials(by_cores))
         _refuse_hopeless(tune, step)
         if isinstance(step, search.Stop):
             return step
@@ -312,7 +351,7 @@ def _question(tune: Tune, step: search.Step) -> str:
         return role
     best = tune.head.configurations[now.best]
     value = now.interval(now.best)[1]
-    unit = "core-s" if tune.head.settings.objective == "core-seconds" else "s"
+    unit = "core-s" if tune.next_by_cores else "s"
     return f"best so far {value:.2f} {unit} ({best.shown}); {role}"
 
 
@@ -347,7 +386,9 @@ def _hope_s(tune: Tune, way: Configuration, now: search.Outlook | None) -> float
     if now is None:
         return math.inf
     best = tune.head.configurations[now.best]
-    share = best.slots / way.slots if tune.head.settings.objective == "core-seconds" else 1.0
+    share = best.slots / way.slots if tune.next_by_cores else 1.0
+    if tune.head.settings.objective == BOTH:
+        share = max(best.slots / way.slots, 1.0)  # it may still be the cheapest
     known = [line for line in tune.lines if line.configuration == now.best and line.seconds]
     seconds = max(line.seconds or 0.0 for line in known)
     wall = max(line.wall_s or seconds for line in known)

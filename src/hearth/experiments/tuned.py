@@ -17,9 +17,10 @@ _WORTH_SAYING = 0.1
 
 def tuned(tune: Tune) -> Document:
     """The document of a tune, finished or not."""
-    head, trials = tune.head, tune.trials
-    now = search.outlook(tune.task, trials)
-    step = search.next_step(tune.task, trials) if trials else None
+    head, trials, task = tune.head, tune.trials(tune.by_cores), tune.task(tune.by_cores)
+    now = search.outlook(task, trials)
+    turn = tune.next_by_cores
+    step = search.next_step(tune.task(turn), tune.trials(turn)) if trials else None
     return {
         "schema": "hearth/tune/1",
         "id": head.id,
@@ -46,7 +47,7 @@ def tuned(tune: Tune) -> Document:
 
 def winner(tune: Tune) -> Configuration | None:
     """The configuration to keep; None where none ended, or chance alone decides."""
-    now = search.outlook(tune.task, tune.trials)
+    now = search.outlook(tune.task(tune.by_cores), tune.trials(tune.by_cores))
     if now is None or now.scatter >= search.TOO_LARGE:
         return None
     return tune.head.configurations[now.best]
@@ -54,7 +55,7 @@ def winner(tune: Tune) -> Configuration | None:
 
 def _trial(tune: Tune, number: int, now: search.Outlook | None) -> Document:
     head, line = tune.head, tune.lines[number]
-    way, trial = head.configurations[line.configuration], trial_of(head, line)
+    way, trial = head.configurations[line.configuration], trial_of(head, line, tune.by_cores)
     return {
         "number": number + 1,
         "role": line.role,
@@ -102,7 +103,7 @@ def _why_slower(tune: Tune, line: TrialLine, now: search.Outlook) -> str | None:
 def _best(tune: Tune, now: search.Outlook) -> Document:
     head = tune.head
     low, middle, high = now.interval(now.best)
-    ended = [trial for trial in tune.trials if trial.ended]
+    ended = [trial for trial in tune.trials(tune.by_cores) if trial.ended]
     return {
         "configuration": _shape(head.configurations[now.best]),
         "index": now.best,

@@ -12,6 +12,7 @@ HEAD = {
     "time": ["seconds", *_REST],
     "core-seconds": ["core-s", *_REST],
     "throughput": ["per-hour", *_REST],
+    "time,core-seconds": ["seconds", *_REST],
 }
 _ROLES = {"proposal": "the plan", "current": "as typed", "search": "", "repeat": "again"}
 _FORECASTS = 5
@@ -27,7 +28,7 @@ def show_tune(document: Document, screen: Screen) -> list[str]:
     lines = [screen.title(title), "", *shown]
     texts = [f"warning: {text}." for text in document["warnings"]]
     texts += _best(document)
-    texts += _front(document)
+    texts += front_words(document)
     lines += ["", *(screen.paragraph(text, "  ", "    ") for text in texts)]
     lines += [*_surface(document, screen), *_untried(document, screen)]
     last = [screen.paragraph(screen.paint(text, "dim"), "  ") for text in notes(document)]
@@ -105,16 +106,23 @@ def _best(document: Document) -> list[str]:
     return [sentence(document), *(f"- {why}" for why in best["why"])]
 
 
-def _front(document: Document) -> list[str]:
-    """The trials that no other beats in both time and core-seconds."""
-    front = sorted(
-        (trial["seconds"], trial["seconds"] * trial["configuration"]["slots"],
-         trial["configuration"]["shown"])
+def front(document: Document) -> list[tuple[str, float, float]]:
+    """Name, seconds, core-seconds of the trials that no other beats in both, the fastest first."""
+    found = {
+        trial["configuration"]["shown"]: (
+            trial["seconds"], trial["seconds"] * trial["configuration"]["slots"]
+        )
         for trial in document["trials"] if trial["pareto"]
-    )  # fmt: skip
-    if len(front) < 2:
+    }  # fmt: skip
+    return sorted(((name, *cost) for name, cost in found.items()), key=lambda one: one[1])
+
+
+def front_words(document: Document) -> list[str]:
+    """The front as a sentence; nothing where one trial is the best in both."""
+    found = front(document)
+    if len(found) < 2:
         return []
-    shown = "; ".join(f"{name}: {time:.2f} s, {cost:.1f} core-s" for time, cost, name in front)
+    shown = "; ".join(f"{name}: {time:.2f} s, {cost:.1f} core-s" for name, time, cost in found)
     return [f"Between time and core-seconds none beats these in both: {shown}."]
 
 

@@ -5,7 +5,8 @@ behaviour of JVMs give; none is fitted to a table. The model of one draw is coar
 together say which configurations may be good, and which are good together.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +49,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "tasks_per_thread": (0.5, 8.0),
     "wave": (0.02, 0.8),
 }
-#: How far the logarithm of the time collecting may be off what was measured.
-_COLLECTING_OFF = 0.7
+#: How far the logarithm of each measure may be off what the mechanism makes of an application.
+_OFF = {"collecting": 0.7, "cpu_use": 0.25, "bandwidth": 0.5, "switching": 1.0}
 #: A jittered prior's ranges move by up to this power of two.
 _JITTER = 0.6
 #: The ranges are uncertain themselves: applications are drawn from so many jittered ones, so that
@@ -87,18 +88,33 @@ def _draw(number: int, seed: int, ranges: dict[str, tuple[float, float]]) -> Arr
 
 def log_times(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array:
     """Logarithm of completion time, up to the application's size: draws x cells."""
-    one = {name: parameters[:, [at]] for at, name in enumerate(RANGES)}
-    workers = np.array([cell.workers for cell in cells], float)
-    cores = np.array([cell.cores_per_worker for cell in cells], float)
-    memory = np.array([cell.memory_per_worker_gb for cell in cells], float)
-    slots = workers * cores
-    rate = _rate(one, machine, workers, cores)
+    one, workers, cores, memory = _laid_out(parameters, cells)
+    work = _work(one, machine, workers, cores, memory)
+    found: Array = np.log(work + one["serial"] + _starting(one, machine, workers))
+    return found
+
+
+def _work(
+    one: dict[str, Array], machine: Machine, workers: Array, cores: Array, memory: Array
+) -> Array:
+    """Time of the tasks, collecting included."""
+    waves = _waves(one, machine, workers * cores)
+    work = waves / _rate(one, machine, workers, cores)
+    found: Array = work * (1 + _collecting(one, machine, workers, cores, memory))
+    return found
+
+
+def _waves(one: dict[str, Array], machine: Machine, slots: Array) -> Array:
+    """How many times as long a stage takes as if all slots had work to its end."""
     tasks = np.maximum(one["tasks_per_thread"] * machine.threads, 1)
     waves = np.ceil(tasks / slots) * slots / tasks
-    work = (1 + one["wave"] * (waves - 1)) / rate
-    work = work * (1 + _collecting(one, machine, workers, cores, memory))
-    executors = one["executor_cost"] * (workers / machine.cores) ** one["executor_exponent"]
-    found: Array = np.log(work + one["serial"] + executors)
+    found: Array = 1 + one["wave"] * (waves - 1)
+    return found
+
+
+def _starting(one: dict[str, Array], machine: Machine, workers: Array) -> Array:
+    """Starting and feeding executors."""
+    found: Array = one["executor_cost"] * (workers / machine.cores) ** one["executor_exponent"]
     return found
 
 
@@ -115,37 +131,106 @@ def _rate(one: dict[str, Array], machine: Machine, workers: Array, cores: Array)
 
 def slot_work(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array:
     """How long a task takes where all slots have one, up to a factor: draws x cells."""
-    one = {name: parameters[:, [at]] for at, name in enumerate(RANGES)}
-    workers = np.array([cell.workers for cell in cells], float)
-    cores = np.array([cell.cores_per_worker for cell in cells], float)
+    one, workers, cores, _ = _laid_out(parameters, cells)
     found: Array = workers * cores / _rate(one, machine, workers, cores)
     return found
 
 
 def collecting(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array:
     """Time collecting garbage, relative to working: draws x cells."""
+    one, workers, cores, memory = _laid_out(parameters, cells)
+    return _collecting(one, machine, workers, cores, memory)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was measured of a configuration besides its time; None where it was not.
+
+    collecting: time collecting garbage, relative to working. cpu_use: of the machine's hardware
+    threads the share that was busy. bandwidth: of what memory sustains the share that was used.
+    switching: voluntary context switches per second of CPU time.
+    """
+
+    collecting: float | None = None
+    cpu_use: float | None = None
+    bandwidth: float | None = None
+    switching: float | None = None
+
+
+UNSEEN = Evidence()
+
+
+def cpu_use(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array:
+    """Of the machine's hardware threads the share that is busy on average: draws x cells."""
+    one, workers, cores, memory = _laid_out(parameters, cells)
+    slots = workers * cores
+    wait = 1 + one["jvm_contention"] * (cores - 1)
+    busy = np.minimum(slots, machine.threads) / wait / _waves(one, machine, slots)
+    work = _work(one, machine, workers, cores, memory)
+    alone = one["serial"] + _starting(one, machine, workers)
+    found: Array = (work * busy + alone) / ((work + alone) * machine.threads)
+    return found
+
+
+def bandwidth_use(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array:
+    """Of what memory sustains the share that is used on average: draws x cells."""
+    one, workers, cores, memory = _laid_out(parameters, cells)
+    used = _rate(one, machine, workers, cores) / (one["bandwidth_cores"] * machine.cores)
+    work = _work(one, machine, workers, cores, memory)
+    share = work / (work + one["serial"] + _starting(one, machine, workers))
+    found: Array = np.minimum(used, 1.0) * share
+    return found
+
+
+def switching(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array:
+    """How often threads wait for others of their JVM, up to a factor: draws x cells."""
+    one, _, cores, _ = _laid_out(parameters, cells)
+    found: Array = one["jvm_contention"] * (cores - 1) + _SWITCHING_ANYWAY + 0 * cores
+    return found
+
+
+#: Voluntary switches for other reasons (shuffle, scheduler), as many as where threads of a JVM wait
+#: for each other for this share of their time.
+_SWITCHING_ANYWAY = 0.1
+
+
+def agreeing(parameters: Array, machine: Machine, seen: Mapping[Cell, Evidence]) -> Array:
+    """How well each imagined application agrees with what was measured; sums to 1.
+
+    Zero is no evidence, for a short run may not collect at all. Of switches only how they change
+    from one configuration to another is compared: how many there are is the application's.
+    """
+    said: dict[str, Callable[[Array, Machine, Sequence[Cell]], Array]] = {
+        "collecting": collecting,
+        "cpu_use": cpu_use,
+        "bandwidth": bandwidth_use,
+        "switching": switching,
+    }
+    log = np.zeros(len(parameters))
+    for name in (field.name for field in fields(Evidence)):
+        known = {cell: v for cell, of in seen.items() if (v := getattr(of, name)) and v > 0}
+        if not known or (name == "switching" and len(known) < 2):
+            continue
+        foretold = np.log(np.maximum(said[name](parameters, machine, list(known)), 1e-6))
+        away = foretold - np.log(list(known.values()))
+        if name == "switching":
+            away = away - away.mean(axis=1, keepdims=True)
+        # Runs of one application are alike in it: together they count as one.
+        log -= 0.5 * np.minimum(((away / _OFF[name]) ** 2).mean(axis=1), 50.0)
+    agreement = np.exp(log - log.max())
+    found: Array = agreement / agreement.sum()
+    return found
+
+
+def _laid_out(
+    parameters: Array, cells: Sequence[Cell]
+) -> tuple[dict[str, Array], Array, Array, Array]:
+    """The parameters by name; executors, cores and memory of the cells."""
     one = {name: parameters[:, [at]] for at, name in enumerate(RANGES)}
     workers = np.array([cell.workers for cell in cells], float)
     cores = np.array([cell.cores_per_worker for cell in cells], float)
     memory = np.array([cell.memory_per_worker_gb for cell in cells], float)
-    return _collecting(one, machine, workers, cores, memory)
-
-
-def agreeing(parameters: Array, machine: Machine, seen: Mapping[Cell, float]) -> Array:
-    """How well each imagined application agrees with measured garbage collection; sums to 1.
-
-    seen: of configurations the time collecting, relative to working; zero is no evidence, for a
-    short run may not collect at all.
-    """
-    known = {cell: share for cell, share in seen.items() if share > 0}
-    if not known:
-        return np.full(len(parameters), 1 / len(parameters))
-    foretold = np.log(np.maximum(collecting(parameters, machine, list(known)), 1e-6))
-    away = (foretold - np.log(list(known.values()))) / _COLLECTING_OFF
-    # Runs of one application are alike in it: together they count as one.
-    agreement = np.exp(-0.5 * np.minimum((away**2).mean(axis=1), 50.0))
-    found: Array = agreement / agreement.sum()
-    return found
+    return one, workers, cores, memory
 
 
 def _of_jvm(one: dict[str, Array], cores: Array) -> Array:

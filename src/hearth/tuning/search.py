@@ -18,8 +18,8 @@ from typing import Literal
 
 import numpy as np
 
-from hearth.tuning.mechanism import Array
-from hearth.tuning.space import Cell, Configuration, Machine
+from hearth.tuning.mechanism import UNSEEN, Array, Evidence
+from hearth.tuning.space import Configuration, Machine
 from hearth.tuning.surrogate import Belief, Forecast, Known
 
 Role = Literal["proposal", "current", "search", "repeat"]
@@ -39,15 +39,16 @@ _REPEATS_FROM = 5
 class Trial:
     """A trial that ended. value: what is minimised, in seconds or core-seconds; None: it failed.
 
-    stopped: it ran longer than was worth it; the value is what it had reached. gc_share: of the
-    tasks' time, where it was measured.
+    stopped: it ran longer than was worth it; the value is what it had reached. evidence: what was
+    measured besides the time. idle: settings that it shows to have nothing to act on.
     """
 
     index: int
     value: float | None
     stopped: bool = False
     out_of_memory: bool = False
-    gc_share: float | None = None
+    evidence: Evidence = UNSEEN
+    idle: frozenset[str] = frozenset()
 
     @property
     def ended(self) -> bool:
@@ -144,21 +145,14 @@ def outlook(task: Task, trials: Sequence[Trial]) -> Outlook | None:
     cells = tuple(one.cell for one in task.configurations)
     choices = tuple(one.choices for one in task.configurations)
     target = Known(task.machine, cells, choices=choices)
-    collecting = _collecting(task, ended)
-    belief = Belief(target, task.related, noise=scatter, collecting=collecting)
+    seen = {task.configurations[trial.index].cell: trial.evidence for trial in ended}
+    belief = Belief(target, task.related, noise=scatter, evidence=seen)
     told = [(trial.index, trial.value) for trial in trials if trial.value is not None]
     at, weights = [index for index, _ in told], task.weights
     of_seconds = belief.after(at, list(np.log([value for _, value in told]) - weights[at]))
     forecast = Forecast(of_seconds.mean + weights, of_seconds.deviation)
     best = min({trial.index for trial in ended}, key=lambda at: float(forecast.mean[at]))
     return Outlook(forecast, best, scatter, pairs)
-
-
-def _collecting(task: Task, ended: Sequence[Trial]) -> dict[Cell, float]:
-    """Of the configurations that ended the time collecting, relative to working, as measured."""
-    shares = {trial.index: trial.gc_share for trial in ended if trial.gc_share is not None}
-    return {task.configurations[at].cell: share / max(1 - share, 0.01)
-            for at, share in shares.items()}  # fmt: skip
 
 
 def _scatter(ended: Sequence[Trial]) -> tuple[float, int]:
@@ -229,11 +223,14 @@ def _repeats(task: Task, trials: Sequence[Trial], now: Outlook) -> list[int]:
 
 
 def _ruled_out(task: Task, trials: Sequence[Trial], index: int) -> bool:
-    """Whether the same executors failed, or others ran out of as much memory for each task slot."""
+    """Whether the same executors failed, others ran out of as much memory for each task slot, or
+    what it varies was seen to have nothing to act on."""
     one = task.configurations[index]
     for trial in trials:
         failed = task.configurations[trial.index]
         if trial.value is None and failed.cell == one.cell:
+            return True
+        if not trial.idle.isdisjoint(one.varied):
             return True
         if trial.out_of_memory and one.heap_mb / one.cores <= failed.heap_mb / failed.cores:
             return True

@@ -9,6 +9,9 @@ from hearth.model.ids import parse_ids
 
 _GB = 1 << 30
 JAVA_OPTIONS = "spark.executor.extraJavaOptions"
+#: What the space varies of itself; `--vary` may name the first two, which are then left to it.
+SHUFFLE_PARTITIONS, STORAGE_SHARE = "spark.sql.shuffle.partitions", "spark.memory.storageFraction"
+EXECUTOR_MEMORY, BINDING_SCOPE = "spark.executor.memory", "spark.hearth.binding.scope"
 #: Where one JVM is driver and executor.
 DRIVERS_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -39,8 +42,8 @@ class Configuration:
     master: `local-numa` for what the plan says. executors: 0 where one JVM is driver and executor;
     heap_mb is then the driver's. binding: none, or what an executor is bound to: CPUs (on a machine
     of one node), node, package, machine. collector: ParallelGC, G1GC, or what the user fixed.
-    varied: values of `--vary`. java: the JVM's flag for the collector; empty where none is to be
-    set.
+    varied: settings: values of `--vary`, and what the space varies of itself. java: the JVM's flag
+    for the collector; empty where none is to be set.
     """
 
     master: str
@@ -72,8 +75,18 @@ class Configuration:
     def choices(self) -> tuple[str, ...]:
         """What it does not know."""
         kind = "executors" if self.executors else "one JVM"
-        values = (f"{key}={value}" for key, value in sorted(self.varied.items()))
-        return (kind, self.binding, self.collector, *values)
+        values = (self._choice(key, value) for key, value in sorted(self.varied.items()))
+        return (kind, self.binding, self.collector, *filter(None, values))
+
+    def _choice(self, key: str, value: str) -> str:
+        """As it is alike in configurations of another size."""
+        if key == BINDING_SCOPE:
+            return ""  # the binding says it
+        if key == EXECUTOR_MEMORY:
+            return "a smaller heap"
+        if key == SHUFFLE_PARTITIONS and value.isdecimal():
+            return f"partitions x {int(value) / self.slots:.2g}"
+        return f"{key}={value}"
 
     @property
     def shown(self) -> str:
@@ -81,7 +94,12 @@ class Configuration:
         size = f"{self.executors}x{self.cores}" if self.executors else f"one JVM x {self.cores}"
         size = size if self.master.startswith("local-numa") else self.master
         bound = " unbound" if self.executors and self.binding == "none" else ""
-        values = [f"{key.removeprefix('spark.')}={value}" for key, value in self.varied.items()]
+        bound = " by package" if BINDING_SCOPE in self.varied else bound
+        values = [
+            f"{key.removeprefix('spark.')}={value}"
+            for key, value in self.varied.items()
+            if key != BINDING_SCOPE
+        ]
         return " ".join([f"{size} {self.collector}{bound}", *values])
 
 

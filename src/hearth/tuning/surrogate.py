@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from hearth.tuning import mechanism
-from hearth.tuning.mechanism import Array
+from hearth.tuning.mechanism import Array, Evidence
 from hearth.tuning.space import Cell, Machine
 
 #: How alike workloads are, and how far the mechanism is off (of the logarithm): all are held.
@@ -67,12 +67,12 @@ class Belief:
         *,
         noise: float = 0.0,
         ranges: dict[str, tuple[float, float]] = mechanism.RANGES,
-        collecting: Mapping[Cell, float] | None = None,
+        evidence: Mapping[Cell, Evidence] | None = None,
     ) -> None:
         """noise: standard deviation of the logarithm of a repeated measurement.
 
-        collecting: of configurations of the target, time in garbage collection relative to working:
-        it weighs the imagined applications.
+        evidence: what was measured of configurations of the target besides their time: it weighs
+        the imagined applications.
         """
         self._noise = noise
         all_known = [target, *related]
@@ -80,7 +80,7 @@ class Belief:
         imagined = np.hstack([_centred(drawn, one) for one in all_known])
         task = np.repeat(np.arange(len(all_known)), [len(one.cells) for one in all_known])
         same = task[:, None] == task
-        weights = mechanism.agreeing(drawn, target.machine, collecting or {})
+        weights = mechanism.agreeing(drawn, target.machine, evidence or {})
         mean: Array = weights @ imagined
         by_mechanism: Array = np.cov(imagined.T, aweights=weights)
         near, equal = _likeness(all_known)

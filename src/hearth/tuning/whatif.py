@@ -20,7 +20,7 @@ from hearth.analysis.findings import OTHER_LOAD_SHARE, other_load
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent
 from hearth.tuning import mechanism
-from hearth.tuning.mechanism import Array
+from hearth.tuning.mechanism import Array, Evidence
 from hearth.tuning.space import Cell, Machine
 
 #: Of the logarithm of the time of a run that is predicted: what the method itself is off by, beside
@@ -216,7 +216,7 @@ def predict(
     tasks = sum(len(stage.tasks) for stage in work.stages) * len(cells)
     draws = max(16, min(_DRAWS, 1 << (max(_MOST_SCHEDULED // max(tasks, 1), 1).bit_length() - 1)))
     drawn = mechanism.draw(draws, 1, mechanism.RANGES)
-    weights = mechanism.agreeing(drawn, machine, {work.cell: _collecting(work)})
+    weights = mechanism.agreeing(drawn, machine, {work.cell: Evidence(_collecting(work))})
     slot_work = mechanism.slot_work(drawn, to.machine, [part(work.cell, to.share), *cells])
     # Live data is the application's, wherever it runs.
     collected = mechanism.collecting(drawn, machine, [work.cell, *cells])

@@ -17,6 +17,7 @@ def tune_view(document: tune.Document) -> View:
         "warnings": [f"{text}." for text in document["warnings"]],
         "head": ["trial", "configuration", "why tried", *tune.HEAD[objective]],
         "trials": [_row(trial) for trial in tune.rows(document)],
+        "front": tune.front_words(document),
         "heat": _heat(document),
         "notes": tune.notes(document),
     }

@@ -1,0 +1,297 @@
+"""Tables of completion time over workers x cores, measured here: what `hearth tune --replay` reads.
+
+    .venv/bin/python benchmarks/measured_table.py --jobs word-count,sort,k-means,tpch --size 1g
+    .venv/bin/python benchmarks/measured_table.py --out benchmarks/results/measured-table-DATE.jsonl
+
+Each job runs in each cell (`local-numa[NxM]`, bound) --repeat times, in random order (seeded)
+within each repetition; the first repetition warms up and does not count. Cells are those of the
+tuner's space: from a quarter of the CPUs to all. The heap of a worker is the plan's, and with
+--heaps 1,0.25 also these shares of it. Each run is added to the results file as it ends: give the
+same --out to go on after a kill. Answers are checked; a cell that failed is not in the table.
+
+Beside the results stands the table, a CSV file with the median seconds of each job and cell
+(workload,workers,cores_per_worker,total_cores,memory_per_worker_gb,seconds), and with --replay the
+tuner is replayed on it: each job once with the other jobs known, once without.
+"""
+
+import argparse
+import csv
+import os
+import statistics
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict
+
+from hearth.experiments.experiment import Experiment, conduct
+from hearth.experiments.journal import Journal
+from hearth.experiments.outcome import Outcome, Turn
+from hearth.experiments.questions import steps
+from hearth.experiments.quiet import busy_share
+from hearth.experiments.series import machine_facts
+from hearth.model.errors import UserError
+from hearth.model.ids import parse_ids
+from hearth.model.sizes import parse_bytes
+from hearth.planner import jvm
+from hearth.planner.plans import plans
+from hearth.report.terminal import Screen, table
+from hearth.tuning.table import COLUMNS
+from hearth.workloads import cases, catalogue, runner, suites
+
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMA = "hearth/measured-table/1"
+JOBS = "word-count,sort,group-by,k-means,sql-aggregation"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cell of the table: workers, task slots and heap of each."""
+
+    workers: int
+    cores: int
+    heap_mb: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.workers}x{self.cores} {self.heap_mb}m"
+
+
+class Run(TypedDict):
+    """A line of the results, after the first. busy: of the CPUs, by others, just before it."""
+
+    subject: str
+    arm: str
+    repetition: int
+    busy: float | None
+    seconds: NotRequired[float]
+    wall_s: NotRequired[float]
+    answer: NotRequired[str]
+    failure: NotRequired[str]
+
+
+class Head(TypedDict):
+    """The first line of the results."""
+
+    schema: str
+    machine: dict[str, Any]
+    asked: dict[str, Any]
+
+
+def main() -> None:
+    """Measures what is missing, shows and writes the table."""
+    options = parsed()
+    name = f"measured-table-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
+    out = options.out or ROOT / "benchmarks" / "results" / name
+    topology = jvm.call("topology")
+    places = {one.name: one for one in cells(topology, shares_of(options.heaps))}
+    try:
+        runs = measured(options, topology, places, out)
+    except KeyboardInterrupt:
+        sys.exit(f"\nstopped: go on with --out {out}")
+    file = out.with_suffix(".csv")
+    rows = medians(runs, places)
+    with file.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, COLUMNS)
+        writer.writeheader()
+        writer.writerows({name: row[name] for name in COLUMNS} for row in rows)
+    print("\n".join(shown(rows)))
+    print(f"\nRaw results: {out}\nTable: {file}")
+    if options.replay:
+        replay(file, options.machine or spec(topology))
+
+
+def parsed() -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--jobs", default=JOBS, metavar="A,B", help=f"default: {JOBS}")
+    parser.add_argument("--size", default="1g", help="of each job's data (default: 1g)")
+    parser.add_argument("--heaps", default="1", metavar="A,B", help="shares of the plan's heap")
+    parser.add_argument("--repeat", type=int, default=3, help="repetitions that count (default: 3)")
+    parser.add_argument("--warmup", type=int, default=1, help="repetitions before (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, help="of the order and of the data")
+    parser.add_argument("--out", type=Path, help="results file, to begin or to go on with")
+    parser.add_argument("--replay", action="store_true", help="replay the tuner on the table")
+    parser.add_argument(
+        "--machine", help="for --replay: a capture or a description of this machine"
+    )
+    return parser.parse_args()
+
+
+def shares_of(text: str) -> list[float]:
+    """Of `--heaps`."""
+    try:
+        found = [float(word) for word in text.split(",")]
+    except ValueError:
+        found = [0.0]
+    if not all(0 < one <= 1 for one in found):
+        raise UserError(f"--heaps: '{text}' is not shares between 0 and 1: give such as 1,0.25")
+    return found
+
+
+def cells(topology: dict[str, Any], shares: Sequence[float]) -> list[Place]:
+    """What fits this machine, by the planner."""
+    cpus = len(parse_ids(topology["allowed"]["cpus"]))
+    both = [(n, c) for n in steps(cpus) for c in steps(cpus) if cpus <= 4 * n * c <= 4 * cpus]
+    requests = [
+        {"schema": "hearth/plan-request/1",
+         "limits": {"executors": n, "cores": c, "conf": {"spark.hearth.neighbours": "ignore"}}}
+        for n, c in both
+    ]  # fmt: skip
+    found = []
+    for (n, c), plan in zip(both, plans(requests, False), strict=True):
+        if isinstance(plan, UserError):
+            print(f"{n}x{c} is left out: {plan}")
+            continue
+        heap = min(one["heap_mb"] for one in plan["executors"])
+        found += [Place(n, c, max(int(heap * share), 512)) for share in shares]
+    return list(dict.fromkeys(found))
+
+
+def measured(
+    options: argparse.Namespace, topology: dict[str, Any], places: Mapping[str, Place], out: Path
+) -> list[Run]:
+    """Makes the runs that the file lacks; all of them, in the order of time."""
+    offer = catalogue.load()
+    entries = {entry.label: entry for entry in suites.named(options.jobs, offer)}
+    size = parse_bytes(options.size, "--size")
+    asked = {"jobs": list(entries), "size": size, "seed": options.seed, "cells": list(places)}
+    journal = Journal(out)
+    # The machine's name may not be published.
+    machine = {key: value for key, value in machine_facts(topology).items() if key != "name"}
+    runs = begun(journal, {"schema": SCHEMA, "machine": machine, "asked": asked})
+
+    def run(turn: Turn) -> Outcome:
+        line = one(offer, entries[turn.subject], size, places[turn.arm], options.seed)
+        row = {"subject": turn.subject, "arm": turn.arm, "repetition": turn.repetition, **line}
+        journal.keep(row)
+        runs.append(row)  # type: ignore[arg-type]
+        print(f"{turn.subject}: {outcome_of(row).shown}", flush=True)
+        return outcome_of(row)
+
+    arms = {label: list(places) for label in entries}
+    plan = Experiment(arms, options.repeat, options.warmup, options.seed)
+    conduct(plan, run, lambda _: None, earlier=[outcome_of(row) for row in runs])
+    return runs
+
+
+def begun(journal: Journal, head: dict[str, Any]) -> list[Run]:
+    """The runs of a file that exists; UserError where it is of another machine or other cells."""
+    if not journal.file.exists():
+        journal.begin(head)
+        return []
+    journal.cut_torn_line()
+    found = journal.head(Head)
+    for what in ("schema", "machine", "asked"):
+        if found[what] != head[what]:
+            raise UserError(
+                f"--out: '{journal.file}' has another {what} ({found[what]}, not {head[what]}): "
+                "give another file"
+            )
+    return journal.read(Run, first=2)  # type: ignore[return-value]
+
+
+def one(
+    offer: catalogue.Catalogue, entry: suites.Entry, size: int, place: Place, seed: int
+) -> dict[str, Any]:
+    """A run's seconds, or why it failed; a wrong answer is a failure."""
+    busy = busy_share()
+    conf = {"spark.executor.memory": f"{place.heap_mb}m"}
+    case = cases.Case(entry.job, entry.parameters, size, seed, conf)
+    load: dict[str, Any] = {"busy": None if busy is None else round(busy, 3)}
+    try:
+        result = cases.run(offer, case, f"local-numa[{place.workers}x{place.cores}]").document
+    except runner.RunError as failure:
+        return {**load, "failure": str(failure)}
+    verdict = result["verdict"]
+    if verdict["status"] == "wrong":
+        return {**load, "failure": f"wrong answer: {verdict['detail']}"}
+    seconds = {"seconds": result["seconds"], "wall_s": result["wall_s"]}
+    return {**load, **seconds, "answer": verdict["status"]}
+
+
+def outcome_of(row: Mapping[str, Any]) -> Outcome:
+    """A row of the results as a run of an experiment."""
+    turn = Turn(row["subject"], row["arm"], row["repetition"])
+    return Outcome(turn, seconds=row.get("seconds"), failure=row.get("failure"))
+
+
+def medians(runs: Sequence[Run], places: Mapping[str, Place]) -> list[dict[str, Any]]:
+    """Of each job and cell without a failure the median, with its runs and what others used."""
+    found: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        if run["repetition"] >= 0:
+            found.setdefault((run["subject"], run["arm"]), []).append(run)
+    rows = []
+    for (subject, arm), of in sorted(found.items()):
+        place, seconds = places[arm], [one["seconds"] for one in of if "seconds" in one]
+        if len(seconds) < len(of):
+            why = next(one["failure"] for one in of if "failure" in one)
+            print(f"{subject} {arm} is not in the table: {why}")
+            continue
+        rows.append(
+            {
+                "workload": subject,
+                "workers": place.workers,
+                "cores_per_worker": place.cores,
+                "total_cores": place.workers * place.cores,
+                "memory_per_worker_gb": round(place.heap_mb / 1024, 4),
+                "seconds": round(statistics.median(seconds), 4),
+                "runs": sorted(seconds),
+                "busy": max((one["busy"] or 0.0 for one in of), default=0.0),
+            }
+        )
+    return rows
+
+
+def shown(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The medians with their range, and how busy others kept the CPUs."""
+    lines = [
+        [row["workload"], f"{row['workers']}x{row['cores_per_worker']}",
+         f"{row['memory_per_worker_gb']:.1f}", f"{row['seconds']:.2f}",
+         f"{row['runs'][0]:.2f} to {row['runs'][-1]:.2f}", str(len(row["runs"])),
+         f"{row['busy']:.0%}"]
+        for row in rows
+    ]  # fmt: skip
+    head = ["workload", "cell", "GB each", "median s", "range", "runs", "CPUs used by others"]
+    return table(Screen.of(), head, lines, "GB each median s runs")
+
+
+def spec(topology: dict[str, Any]) -> str:
+    """The machine in a line, where its nodes are alike; else UserError."""
+    cpus = set(parse_ids(topology["allowed"]["cpus"]))
+    cores = [held for core in topology["cores"] if (held := cpus & set(parse_ids(core["cpus"])))]
+    nodes = [node for node in topology["nodes"] if cpus & set(parse_ids(node["cpus"]))]
+    threads = {len(core) for core in cores}
+    per_node = Counter(
+        node["id"] for core in cores for node in nodes if core & set(parse_ids(node["cpus"]))
+    )
+    if len(threads) != 1 or len(set(per_node.values())) != 1:
+        raise UserError("--machine: nodes or cores of this machine differ: give a capture of it")
+    gb = max(min(node["memory_bytes"] for node in nodes) >> 30, 1)
+    packages = sum(bool(cpus & set(parse_ids(of["cpus"]))) for of in topology["packages"])
+    return (
+        f"{packages} package{'s' if packages > 1 else ''}, "
+        f"{len(nodes)} node{'s' if len(nodes) > 1 else ''} of {gb} GB, "
+        f"{next(iter(per_node.values()))} cores x {next(iter(threads))} threads"
+    )
+
+
+def replay(file: Path, machine: str) -> None:
+    """The tuner on the table."""
+    hearth = Path(sys.executable).with_name("hearth")
+    words = [str(hearth), "tune", "--replay", str(file), "--machine", machine]
+    print(f"\n{' '.join(words[1:])}", flush=True)
+    subprocess.run(words, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"})
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except UserError as error:
+        sys.exit(f"measured_table: {error}")
