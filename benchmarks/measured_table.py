@@ -5,9 +5,10 @@
 
 Each job runs in each cell (`local-numa[NxM]`, bound) --repeat times, in random order (seeded)
 within each repetition; the first repetition warms up and does not count. Cells are those of the
-tuner's space: from a quarter of the CPUs to all. The heap of a worker is the plan's, and with
---heaps 1,0.25 also these shares of it. Each run is added to the results file as it ends: give the
-same --out to go on after a kill. Answers are checked; a cell that failed is not in the table.
+tuner's space that are a quarter of the CPUs or more. The heap of a worker is the plan's, and with
+--heaps 1,0.25 also these shares of it. Each run is added to the results file as it ends: after a
+kill --out alone goes on with the same jobs, size and cells. Answers are checked; a cell that failed
+is not in the table.
 
 Beside the results stands the table, a CSV file with the median seconds of each job and cell
 (workload,workers,cores_per_worker,total_cores,memory_per_worker_gb,seconds), and with --replay the
@@ -46,6 +47,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = "hearth/measured-table/1"
 JOBS = "word-count,sort,group-by,k-means,sql-aggregation"
 
+USUAL: dict[str, Any] = {"jobs": JOBS, "size": "1g", "seed": 1, "heaps": "1"}
+
 
 @dataclass(frozen=True)
 class Place:
@@ -57,7 +60,15 @@ class Place:
 
     @property
     def name(self) -> str:
+        """As the results call it: 2x1 7559m."""
         return f"{self.workers}x{self.cores} {self.heap_mb}m"
+
+    @staticmethod
+    def named(text: str) -> "Place":
+        """The reverse; raises ValueError for what is none."""
+        size, heap = text.split()
+        workers, cores = size.split("x")
+        return Place(int(workers), int(cores), int(heap.removesuffix("m")))
 
 
 class Run(TypedDict):
@@ -87,9 +98,8 @@ def main() -> None:
     name = f"measured-table-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
     out = options.out or ROOT / "benchmarks" / "results" / name
     topology = jvm.call("topology")
-    places = {one.name: one for one in cells(topology, shares_of(options.heaps))}
     try:
-        runs = measured(options, topology, places, out)
+        runs, places = measured(options, topology, out)
     except KeyboardInterrupt:
         sys.exit(f"\nstopped: go on with --out {out}")
     file = out.with_suffix(".csv")
@@ -109,12 +119,12 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--jobs", default=JOBS, metavar="A,B", help=f"default: {JOBS}")
-    parser.add_argument("--size", default="1g", help="of each job's data (default: 1g)")
-    parser.add_argument("--heaps", default="1", metavar="A,B", help="shares of the plan's heap")
+    parser.add_argument("--jobs", metavar="A,B", help=f"default: {JOBS}")
+    parser.add_argument("--size", help="of each job's data (default: 1g)")
+    parser.add_argument("--heaps", metavar="A,B", help="shares of the plan's heap (default: 1)")
     parser.add_argument("--repeat", type=int, default=3, help="repetitions that count (default: 3)")
     parser.add_argument("--warmup", type=int, default=1, help="repetitions before (default: 1)")
-    parser.add_argument("--seed", type=int, default=1, help="of the order and of the data")
+    parser.add_argument("--seed", type=int, help="of the order and of the data (default: 1)")
     parser.add_argument("--out", type=Path, help="results file, to begin or to go on with")
     parser.add_argument("--replay", action="store_true", help="replay the tuner on the table")
     parser.add_argument(
@@ -154,20 +164,19 @@ def cells(topology: dict[str, Any], shares: Sequence[float]) -> list[Place]:
 
 
 def measured(
-    options: argparse.Namespace, topology: dict[str, Any], places: Mapping[str, Place], out: Path
-) -> list[Run]:
-    """Makes the runs that the file lacks; all of them, in the order of time."""
-    offer = catalogue.load()
-    entries = {entry.label: entry for entry in suites.named(options.jobs, offer)}
-    size = parse_bytes(options.size, "--size")
-    asked = {"jobs": list(entries), "size": size, "seed": options.seed, "cells": list(places)}
-    journal = Journal(out)
+    options: argparse.Namespace, topology: dict[str, Any], out: Path
+) -> tuple[list[Run], dict[str, Place]]:
+    """Makes the runs that the file lacks; all of them, in the order of time, and their cells."""
+    offer, journal = catalogue.load(), Journal(out)
     # The machine's name may not be published.
     machine = {key: value for key, value in machine_facts(topology).items() if key != "name"}
-    runs = begun(journal, {"schema": SCHEMA, "machine": machine, "asked": asked})
+    asked, runs = begun(journal, options, topology, machine)
+    entries = {entry.label: entry for entry in suites.named(asked["jobs"], offer)}
+    places = {name: Place.named(name) for name in asked["cells"]}
+    size, seed = parse_bytes(asked["size"], "--size"), asked["seed"]
 
     def run(turn: Turn) -> Outcome:
-        line = one(offer, entries[turn.subject], size, places[turn.arm], options.seed)
+        line = one(offer, entries[turn.subject], size, places[turn.arm], seed)
         row = {"subject": turn.subject, "arm": turn.arm, "repetition": turn.repetition, **line}
         journal.keep(row)
         runs.append(row)  # type: ignore[arg-type]
@@ -175,25 +184,40 @@ def measured(
         return outcome_of(row)
 
     arms = {label: list(places) for label in entries}
-    plan = Experiment(arms, options.repeat, options.warmup, options.seed)
+    plan = Experiment(arms, options.repeat, options.warmup, seed)
     conduct(plan, run, lambda _: None, earlier=[outcome_of(row) for row in runs])
-    return runs
+    return runs, places
 
 
-def begun(journal: Journal, head: dict[str, Any]) -> list[Run]:
-    """The runs of a file that exists; UserError where it is of another machine or other cells."""
+def begun(
+    journal: Journal,
+    options: argparse.Namespace,
+    topology: dict[str, Any],
+    machine: dict[str, Any],
+) -> tuple[dict[str, Any], list[Run]]:
+    """What is measured, and the runs of a file that exists.
+
+    Raises UserError where that is of another machine, or of something else than is asked for.
+    """
+    said = {"jobs": options.jobs, "size": options.size, "seed": options.seed,
+            "heaps": options.heaps}  # fmt: skip
     if not journal.file.exists():
-        journal.begin(head)
-        return []
+        asked = {**USUAL, **{name: value for name, value in said.items() if value is not None}}
+        asked["cells"] = [one.name for one in cells(topology, shares_of(asked["heaps"]))]
+        journal.begin({"schema": SCHEMA, "machine": machine, "asked": asked})
+        return asked, []
     journal.cut_torn_line()
     found = journal.head(Head)
-    for what in ("schema", "machine", "asked"):
-        if found[what] != head[what]:
+    now = {"schema": SCHEMA, "machine": machine}
+    pairs = [(name, found[name], value) for name, value in now.items()]  # type: ignore[literal-required]
+    pairs += [(f"--{n}", found["asked"][n], v) for n, v in said.items() if v is not None]
+    for name, before, value in pairs:
+        if before != value:
             raise UserError(
-                f"--out: '{journal.file}' has another {what} ({found[what]}, not {head[what]}): "
-                "give another file"
+                f"--out: '{journal.file}' has another {name} ({before}, not {value}): give another "
+                "file"
             )
-    return journal.read(Run, first=2)  # type: ignore[return-value]
+    return found["asked"], journal.read(Run, first=2)  # type: ignore[return-value]
 
 
 def one(
