@@ -75,6 +75,16 @@ def test_slowdown_and_throughput_are_against_the_same_repetition_alone() -> None
     assert "too few repetitions for an interval" in one.sentence
 
 
+def test_the_last_repetition_of_each_way_is_shown_run_by_run() -> None:
+    one = said(line("split", 0, 20, 30), line("split", 1, 40, None), line("unbound", -1, 9, 9),
+               serial(0, 10, 20))  # fmt: skip
+    shown = {found.arm: [(r.start_s, r.end_s, r.end) for r in found.runs] for found in one.rounds}
+    assert shown == {
+        "split": [(0, 40, "itself"), (0, 2, "failed")],
+        "serial": [(0, 10, "itself"), (10, 30, "itself")],
+    }
+
+
 def test_a_warm_up_and_a_round_in_which_one_failed_do_not_count() -> None:
     one = said(line("split", -1, 90, 90), line("split", 0, 20, 30), serial(0, 10, 20),
                line("split", 1, None, 25), serial(1, 10, 20))  # fmt: skip

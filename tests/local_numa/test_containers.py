@@ -102,6 +102,7 @@ def test_tasks_in_containers_have_their_cpus_and_files_and_see_no_others(
     outcome = run(contained, "contained.py", str(outside / "named"), **secret, **served)
     report = outcome.report
     its_workers_are_held_by_its_cpuset(contained, report)
+    assert report["lease_holders"] == 3, "the driver and each executor keep it"
     # Whatever they ask of the kernel.
     assert [own for own, _ in report["tried"]] == [[0], [1]]
     assert all(after == own for own, after in report["tried"])

@@ -342,6 +342,13 @@ def test_a_colocation_shows_what_was_predicted_and_measured_on_one_scale(
     assert shown.evaluate(_LOST) == [] and shown.evaluate(_NAMELESS) == 0
     words = shown.locator("#colocation").inner_text()
     assert document.sentence in words and "disks are shared." in words
+    parts = shown.locator("#colocation .machine .node").all_inner_texts()
+    assert [part.split("\n")[-1] for part in parts] == names
+    lanes = shown.locator("#colocation .bars .row")
+    assert lanes.count() == len(document.rounds) * len(names)
+    ran = [row.locator(".part").bounding_box() for row in lanes.all()]
+    assert ran[0]["x"] == ran[1]["x"], "at the same time"
+    assert ran[-1]["x"] == pytest.approx(ran[-2]["x"] + ran[-2]["width"], abs=1), "in turn"
     first = shown.locator("#colocation .intervals").first
     rows = first.locator(".row:not(.head)")
     ways = ["predicted", "split 1-1", "unbound", "whole"]

@@ -100,6 +100,29 @@ class Predicted:
 
 
 @dataclass(frozen=True)
+class ShownRun:
+    """When a run took place in its round, in seconds from the round's start.
+
+    application: its place among them. end: as it ended itself, stopped when a loop was over, or
+    failed.
+    """
+
+    application: int
+    start_s: float
+    end_s: float
+    end: Literal["itself", "stopped", "failed"]
+
+
+@dataclass(frozen=True)
+class ShownRound:
+    """The last repetition of a way, run by run."""
+
+    arm: str
+    repetition: int
+    runs: list[ShownRun]
+
+
+@dataclass(frozen=True)
 class Colocated:
     """What a colocation says. confidence: of the intervals of one figure, for all arms together."""
 
@@ -118,6 +141,7 @@ class Colocated:
     checks: list[Check] = field(default_factory=list)
     sentence: str = ""
     warnings: list[str] = field(default_factory=list)
+    rounds: list[ShownRound] = field(default_factory=list)
 
 
 def known_alone(head: Head, lines: Sequence[RoundLine], shared: Shared) -> Known | None:
@@ -184,7 +208,27 @@ def colocated(colocation: Colocation, prediction: Predicted | None, split: str |
         checks=checks,
         sentence=sentence(arms, settings, split),
         warnings=_disturbed(colocation.lines),
+        rounds=_last_rounds(settings.arms, lines),
     )
+
+
+def _last_rounds(arms: Sequence[str], lines: Sequence[RoundLine]) -> list[ShownRound]:
+    found = []
+    for arm in arms:
+        own = [line for line in lines if line.arm == arm and line.repetition >= 0]
+        if own:
+            last = max(own, key=lambda line: line.repetition)
+            found.append(ShownRound(arm, last.repetition, [_shown_run(run) for run in last.runs]))
+    return found
+
+
+def _shown_run(run: MemberRun) -> ShownRun:
+    end: Literal["itself", "stopped", "failed"] = "itself"
+    if run.stopped:
+        end = "stopped"
+    elif run.failure is not None:
+        end = "failed"
+    return ShownRun(run.member, round(run.start_s, 3), round(run.end_s, 3), end)
 
 
 def _disturbed(lines: Sequence[RoundLine]) -> list[str]:

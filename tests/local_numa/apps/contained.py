@@ -92,6 +92,16 @@ def failure(work: Callable[[], object]) -> str:
     return "none"
 
 
+def holders_of_the_lease() -> int:
+    """Locks on this application's lease, as the kernel lists them (proc(5), `/proc/locks`)."""
+    leases = Path(os.environ["HEARTH_LEASES"]).glob("hearth-lease-*.json")
+    inodes = {
+        str(lease.stat().st_ino) for lease in leases if context.applicationId in lease.read_text()
+    }
+    rows = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    return sum(row[1] == "OFDLCK" and row[5].rsplit(":", 1)[1] in inodes for row in rows)
+
+
 def shuffled() -> dict[str, object]:
     pairs = context.range(400, numSlices=8).map(lambda n: (n % 10, 1))
     right = dict(pairs.reduceByKey(lambda a, b: a + b, 8).collect()) == dict(
@@ -107,6 +117,7 @@ def shuffled() -> dict[str, object]:
 
 report = {
     "workers": on_all(place),
+    "lease_holders": holders_of_the_lease(),
     "sight": on_all(sight),
     "writes": on_all(lambda n: writes(n % 2)),
     "read": [row.a for row in spark.read.csv(f"{named}/list.csv", header=True).collect()],

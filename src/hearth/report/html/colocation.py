@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from hearth.experiments.colocated import Colocated
+from hearth.experiments.colocated import Colocated, ShownRun
 from hearth.report import colocate
 from hearth.report.html.comparison import ticks
 from hearth.tuning.colocation import Estimate
@@ -27,6 +27,9 @@ def colocation_view(said: Colocated) -> View:
     return {
         "sentence": said.sentence if ran else "",
         "warnings": [*colocate.failures(said), *(f"{text}." for text in said.warnings)],
+        "map": _map(said),
+        "lanes": _lanes(said),
+        "names": [one.name for one in said.applications],
         "slowdowns": _figure(_slowdowns(said)),
         "splits": _figure(_splits(said)),
         "predicted": "" if found is None else colocate.predicted_from(said, found),
@@ -38,6 +41,51 @@ def colocation_view(said: Colocated) -> View:
             *(colocate.notes_of(said) if ran else []),
         ],
     }
+
+
+def _map(said: Colocated) -> list[View]:
+    """Each part of the machine with whom the split gives it to."""
+    if said.split is None:
+        return []
+    counts = (int(count) for count in said.split.split("-"))
+    owners = [at for at, count in enumerate(counts) for _ in range(count)]
+    return [
+        {
+            "name": f"{said.kind} {number}: CPUs {cpus}",
+            "application": said.applications[owner].name,
+            "colour": owner,
+        }
+        for number, (cpus, owner) in enumerate(zip(said.units, owners, strict=False))
+    ]
+
+
+def _lanes(said: Colocated) -> View | None:
+    """When each application ran in the last repetition of each way, on one axis for all."""
+    ends = [run.end_s for shown in said.rounds for run in shown.runs]
+    if not ends or max(ends) <= 0:
+        return None
+    whole = max(ends)
+
+    def part(arm: str, run: ShownRun) -> View:
+        name = said.applications[run.application].name
+        ended = "" if run.end == "itself" else f", {run.end}"
+        words = f"{name}, {_way(said, arm)}: {run.start_s:.1f} to {run.end_s:.1f} s{ended}"
+        return {"start": run.start_s / whole, "width": (run.end_s - run.start_s) / whole,
+                "colour": run.application, "thin": False, "words": words}  # fmt: skip
+
+    rows = [
+        {
+            "name": f"{_way(said, shown.arm)}: {one.name}",
+            "parts": [part(shown.arm, run) for run in shown.runs if run.application == at],
+        }
+        for shown in said.rounds
+        for at, one in enumerate(said.applications)
+    ]
+    return {"rows": rows, "seconds": f"{whole:.1f}"}
+
+
+def _way(said: Colocated, arm: str) -> str:
+    return f"split {said.split}" if arm == "split" else arm
 
 
 def _slowdowns(said: Colocated) -> list[Row]:
@@ -52,8 +100,7 @@ def _slowdowns(said: Colocated) -> list[Row]:
         for arm in said.arms:
             slow = arm.members[at].slowdown
             if slow is not None and arm.name != "serial":
-                name = f"split {said.split}" if arm.name == "split" else arm.name
-                rows.append((f"{one.name}: {name}", "measured", slow))
+                rows.append((f"{one.name}: {_way(said, arm.name)}", "measured", slow))
     return rows
 
 

@@ -5,6 +5,8 @@ import java.nio.file.{Files, Path}
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
+import io.hearth.core.leases.LeaseRegistry
+
 /**
  * What of this machine's files the container of a JVM sees: programs and libraries of the system, and what
  * the JVM's own command line and environment name.
@@ -54,7 +56,10 @@ object ContainerFiles {
     val read =
       system() ++ Option(Path.of(spec.java).getParent).flatMap(bin => Option(bin.getParent)) ++
         spec.classPath.flatMap(ofClassPath) ++ ofVariables(environment ++ spec.environment, paths)
-    val own = Vector(Mount(spec.workDirectory, writable = true))
+    // A write lock needs a file that may be written to.
+    val lease = spec.environment.get(LeaseRegistry.FileVariable).map(Path.of(_))
+    val own = (Vector(spec.workDirectory) ++ lease.filter(Files.exists(_)))
+      .map(Mount(_, writable = true))
     Wanted(read.map(Mount(_, writable = false)) ++ own, Vector.empty) ++
       Wanted.all((spec.javaOptions ++ spec.privateOptions).map(ofOption(_, paths)))
   }

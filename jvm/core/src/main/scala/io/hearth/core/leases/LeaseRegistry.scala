@@ -179,6 +179,9 @@ object LeaseRegistry {
   /** Names another directory, such as one that containers share. */
   val Variable = "HEARTH_LEASES"
 
+  /** Names the file of an application's lease to those that keep it with the driver ([[join]]). */
+  val FileVariable = "HEARTH_LEASE"
+
   /** An administrator's own; for locks, where there is one for all users; on every Linux. */
   private val Candidates = Vector("/run/hearth", "/run/lock", "/dev/shm")
 

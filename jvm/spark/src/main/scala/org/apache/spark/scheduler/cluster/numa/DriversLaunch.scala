@@ -12,7 +12,8 @@ import org.apache.spark.util.ShutdownHookManager
 
 import io.hearth.core.Redaction
 import io.hearth.core.launch.ClassPath
-import io.hearth.spark.{ApplicationLaunch, ApplicationToken, DriverJvm, ExecutorLease}
+import io.hearth.core.leases.LeaseRegistry
+import io.hearth.spark.{ApplicationLaunch, ApplicationToken, DriverJvm}
 
 /** What all executors of an application have in common, from its driver. */
 private[spark] object DriversLaunch {
@@ -32,7 +33,7 @@ private[spark] object DriversLaunch {
       sparkOptions = JavaModuleOptions.defaultModuleOptionArray.toVector ++ startupOptions(conf),
       userOptions = UserSettings.executorJavaOptions(conf),
       environment = sc.executorEnvs.toMap ++ libraryPath(conf, jvm) ++ secrets(sc) ++
-        lease.map(ExecutorLease.Variable -> _.toString),
+        lease.map(LeaseRegistry.FileVariable -> _.toString),
       driverUrl = driverUrl(sc),
       token = conf.get(ApplicationToken.Key),
       redaction = redaction
