@@ -68,8 +68,9 @@ def command(
     java_options: dict[str, str],
     environment: Mapping[str, str],
     further: Mapping[str, str] | None = None,
+    application: str = "local_numa_app",
 ) -> list[str]:
-    """The application's command line, without its two arguments.
+    """The command line of an application of this folder, without its two arguments.
 
     What bin/spark-submit would start, without the JVM that it starts to find that out.
     """
@@ -89,5 +90,5 @@ def command(
         *(java, *java_options["driver"].split(), "-Xmx512m", "-cp", class_path),
         *("org.apache.spark.deploy.SparkSubmit", "--master", master, "--jars", jar),
         *words,
-        str(Path(__file__).with_name("local_numa_app.py")),
+        str(Path(__file__).with_name(f"{application}.py")),
     ]
