@@ -93,13 +93,14 @@ def test_tasks_in_containers_have_their_cpus_and_files_and_see_no_others(
 ):
     secret = {"spark__authenticate": "true", "spark__authenticate__secret": "hush"}
     served = {"spark__ui__enabled": "true", "spark__ui__port": "0"}
+    leased = {"spark__hearth__neighbours": "avoid"}
     hidden = [outside / name for name in ("home/list.csv", "home/.ssh", "unnamed")]
     hidden += [Path(name) for name in ("/etc/shadow", "/etc/ssl/private", "/var/log")]
     hidden.append(Path(engine.removeprefix("unix://") or "/var/run/docker.sock"))
     shown = [outside / "named/list.csv", Path("/usr/bin/env"), Path("/etc/passwd"), contained.root]
     monkeypatch.setenv("PROBES", ":".join(map(str, hidden + shown)))
     monkeypatch.setenv("UNNAMED", str(outside / "unnamed"))
-    outcome = run(contained, "contained.py", str(outside / "named"), **secret, **served)
+    outcome = run(contained, "contained.py", str(outside / "named"), **secret, **served, **leased)
     report = outcome.report
     its_workers_are_held_by_its_cpuset(contained, report)
     assert report["lease_holders"] == 3, "the driver and each executor keep it"
