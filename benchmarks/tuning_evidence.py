@@ -194,7 +194,8 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the first of them")
     options = parser.parse_args()
     stamp = datetime.now(UTC).strftime("%Y-%m-%d-%H%M")
-    file = ROOT / "benchmarks" / "results" / f"tuning-evidence-{stamp}.jsonl"
+    what = "choices" if options.choices else "evidence"
+    file = ROOT / "benchmarks" / "results" / f"tuning-{what}-{stamp}.jsonl"
     rows: list[dict[str, Any]] = []
     with file.open("w") as out:
         for name, machine in MACHINES.items():

@@ -244,6 +244,8 @@ def test_one_file_may_hold_several_workloads_and_the_document_holds_to_its_contr
         (f"{HEAD}\nA,1.5,2,3,4,10\n", "workers '1.5' is not a whole number"),
         (f"{HEAD}\nA,2,2,5,4,10\n", "total_cores 5 is not workers 2 x cores_per_worker 2"),
         (f"{HEAD}\n,2,2,4,4,10\n", "workload is empty"),
+        (f"{HEAD}\nA,1,2,2,4,10,9\n", "the row has more values than there are columns"),
+        (f"{HEAD.replace(',', ';')}\nA;1;2;2;4;10\n", "seconds separated by commas"),
     ],
 )
 def test_a_table_that_cannot_be_used_is_refused_with_its_line_and_the_remedy(
@@ -281,6 +283,15 @@ def test_a_workload_in_two_replayed_tables_is_refused(
     file = csv(tmp_path / "times.csv", bowl("a", 4, 4))
     assert main(["tune", "--replay", str(file), str(file), "--machine", "x"]) == 2
     assert "workload 'a' is in two tables" in capsys.readouterr().err
+
+
+def test_a_table_that_does_not_fit_the_machine_is_doubted(hearth: Command, tmp_path: Path) -> None:
+    file = tmp_path / "times.csv"
+    file.write_text(f"{HEAD}\nA,1,8,8,4,10\nA,1,16,16,4,9\n")
+    words = ("--machine", "1 node of 16 GB, 4 cores", "--seeds", "1")
+    done = hearth("tune", "--replay", str(file), *words)
+    assert done.returncode == 0
+    assert "A has 16 task slots, --machine 4 hardware threads: is it the machine" in done.stderr
 
 
 def test_an_unknown_machine_is_refused(hearth: Command, tmp_path: Path) -> None:

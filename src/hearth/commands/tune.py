@@ -343,6 +343,8 @@ def _replay(options: Namespace) -> int:
 
     settings = Settings(options.drop, options.noise, options.seeds)
     machine = Machine.of(topology)
+    for table in tables:
+        _doubt_machine(table.workload, max(cell.slots for cell in table.cells), machine)
     with working("replay") as work:
 
         def tell(text: str) -> None:
@@ -358,6 +360,16 @@ def _replay(options: Namespace) -> int:
 
     print("\n".join(show_replay(document, Screen.of())))
     return 0
+
+
+def _doubt_machine(workload: str, most: int, machine: "Machine") -> None:
+    """A table of more task slots than hardware threads is likely of another machine."""
+    if most > machine.threads:
+        print(
+            f"hearth: warning: {workload} has {most} task slots, --machine {machine.threads} "
+            "hardware threads: is it the machine that was measured?",
+            file=sys.stderr,
+        )
 
 
 def _check_replay(options: Namespace) -> None:

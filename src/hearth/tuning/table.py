@@ -56,10 +56,14 @@ def _tables(file: Path, rows: "csv.DictReader[str]") -> list[Table]:
     missing = [name for name in COLUMNS if name not in (rows.fieldnames or [])]
     if missing:
         needs = ",".join(COLUMNS)
-        raise UserError(f"{file}: no column {', '.join(missing)}: a table needs {needs}")
+        other = any(mark in name for name in rows.fieldnames or [] for mark in ";\t")
+        hint = " separated by commas" if other else ""
+        raise UserError(f"{file}: no column {', '.join(missing)}: a table needs {needs}{hint}")
     found: dict[str, dict[Cell, float]] = {}
     for row in rows:
         where = f"{file}:{rows.line_num}"
+        if None in row:  # where csv puts what is too many
+            raise UserError(f"{where}: the row has more values than there are columns: correct it")
         cell, seconds = _row(row, where)
         cells = found.setdefault(str(row["workload"]), {})
         if cell in cells:
