@@ -161,7 +161,8 @@ def searched(
     whose = other if what == "another application's" else application
     proposal = min(range(len(ways) - 1), key=lambda at: abs(ways[at].cores - 8) +
                    abs(ways[at].slots - application.machine.threads))  # fmt: skip
-    task = Task(application.machine, ways, proposal, len(ways) - 1, BUDGET, 10**6)
+    runs = STOPPING.get(what, 10**6)
+    task = Task(application.machine, ways, proposal, len(ways) - 1, BUDGET, runs)
     trials: list[Trial] = []
     regret = []
     while len(trials) < BUDGET:
@@ -174,14 +175,26 @@ def searched(
         now = outlook(task, trials)
         assert isinstance(now, Outlook)
         regret.append(float(truth[now.best] / (best or truth.min()) - 1))
+    made = len(regret)
     regret += [regret[-1]] * (BUDGET - len(regret))
     within = {str(p): next((n for n, r in enumerate(regret, 1) if r <= p / 100), BUDGET + 1)
               for p in (10, 5)}  # fmt: skip
-    return {"regret": [round(one, 5) for one in regret], "trials_to": within}
+    took = sum(trial.value or 0.0 for trial in trials) / float(truth.min())
+    return {"regret": [round(one, 5) for one in regret], "trials_to": within,
+            "made": made, "took": round(took, 3)}  # fmt: skip
 
 
 CHOICES = "times alone, more settings"
+#: What is told, and for how many runs of the result a trial must be worth its time.
+STOPPING = {"all, for 100 runs": 100, "all, for 10 runs": 10}
 ARMS = ("times alone", "garbage collection", "without switches", "all", "another application's")
+
+
+def arms_of(options: argparse.Namespace) -> tuple[str, ...]:
+    """What is held against what; the first is the baseline."""
+    if options.choices:
+        return ARMS[0], CHOICES
+    return ("all", *STOPPING) if options.stopping else ARMS
 
 
 def main() -> None:
@@ -191,33 +204,36 @@ def main() -> None:
     parser.add_argument(
         "--choices", action="store_true", help="instead: whether more settings in the space pay"
     )
+    parser.add_argument(
+        "--stopping", action="store_true", help="instead: what ending early saves and costs"
+    )
     parser.add_argument("--first", type=int, default=0, help="the first of them")
     options = parser.parse_args()
     stamp = datetime.now(UTC).strftime("%Y-%m-%d-%H%M")
-    what = "choices" if options.choices else "evidence"
+    what = "choices" if options.choices else "stopping" if options.stopping else "evidence"
     file = ROOT / "benchmarks" / "results" / f"tuning-{what}-{stamp}.jsonl"
     rows: list[dict[str, Any]] = []
     with file.open("w") as out:
         for name, machine in MACHINES.items():
             for seed in range(options.first, options.first + options.seeds):
                 other = Application(seed + 5000, machine)
-                for what in (ARMS[0], CHOICES) if options.choices else ARMS:
+                for what in arms_of(options):
                     one = Application(seed, machine)
                     found = searched(what, one, other, seed, options.choices)
                     rows.append({"machine": name, "seed": seed, "told": what, **found})
                     out.write(json.dumps(rows[-1]) + "\n")
                     out.flush()
-    show(rows)
+    show(rows, arms_of(options))
 
 
-def show(rows: list[dict[str, Any]]) -> None:
+def show(rows: list[dict[str, Any]], arms: tuple[str, ...]) -> None:
     """Means, and the difference of each arm from the times alone, pair by pair."""
     lines = []
     for name in [*MACHINES, "all"]:
-        for what in (*ARMS, CHOICES):
+        for what in arms:
             of = {(r["machine"], r["seed"]): r for r in rows
                   if r["told"] == what and name in (r["machine"], "all")}  # fmt: skip
-            base = {(r["machine"], r["seed"]): r for r in rows if r["told"] == ARMS[0]}
+            base = {(r["machine"], r["seed"]): r for r in rows if r["told"] == arms[0]}
             if not of:
                 continue
             changes = [r["regret"][4] - base[key]["regret"][4] for key, r in of.items()]
@@ -227,10 +243,12 @@ def show(rows: list[dict[str, Any]]) -> None:
                                for n in (3, 5, 8)),
                  *(f"{statistics.fmean(r['trials_to'][p] for r in of.values()):.2f}"
                    for p in ("10", "5")),
-                 f"{statistics.fmean(changes):+.2%} [{low:+.2%}, {high:+.2%}]"]
+                 f"{statistics.fmean(changes):+.2%} [{low:+.2%}, {high:+.2%}]",
+                 *(f"{statistics.fmean(r.get(k, 0) for r in of.values()):.1f}"
+                   for k in ("made", "took"))]
             )  # fmt: skip
     head = ["machine", "told", "regret after 3", "5", "8", "trials to 10 %", "5 %",
-            "change after 5, 95 %"]  # fmt: skip
+            "change after 5, 95 %", "trials made", "their time / the best's"]  # fmt: skip
     print("\n".join(table(Screen.of(), head, lines)))
 
 

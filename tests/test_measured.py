@@ -47,6 +47,20 @@ def test_a_document_is_read_as_values_or_reasons_and_written_as_it_was() -> None
     assert known([0.5, Absent("x"), None, 1.0]) == [0.5, 1.0]
 
 
+@dataclass(frozen=True)
+class Span:
+    from_: str
+    to: str
+
+
+def test_a_field_that_is_a_word_of_pythons_is_read_and_written_by_its_name_in_json() -> None:
+    found = typed({"from": "a", "to": "b"}, Span)
+    assert (found.from_, found.to) == ("a", "b")
+    assert to_json(found) == {"from": "a", "to": "b"}
+    with pytest.raises(ValueError, match="'from' is missing"):
+        typed({"to": "b"}, Span)
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

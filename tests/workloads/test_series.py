@@ -365,6 +365,9 @@ def test_a_suite_lacking_a_job_names_it() -> None:
         (["strange"], "strange"),
         (["strange", "hearth: record r1"], "strange"),
         ([], "there is no output"),
+        (["26/11/23 17:24:30 INFO SparkContext: begun", "no input named /data/x",
+          "26/11/23 17:24:30 INFO SparkContext: Successfully stopped"], "no input named /data/x"),
+        (["17:24:30.123 INFO SparkContext: stopped"], "17:24:30.123 INFO SparkContext: stopped"),
     ],
 )  # fmt: skip
 def test_the_reason_of_a_failure_is_the_line_that_says_most(

@@ -147,7 +147,8 @@ def run_in_turn(run: Callable[[str, bool], Any], rounds: int) -> tuple[list[Any]
 
 def _show_placement(state: Path, bound: list[Any]) -> bool:
     """The last kernel reading of the first bound run; whether every executor was as planned."""
-    from hearth.model.documents import read_document
+    from hearth.model.documents import read_typed
+    from hearth.planner.placements import Placement
     from hearth.report.placement import show_placement
     from hearth.report.terminal import Screen
 
@@ -157,8 +158,8 @@ def _show_placement(state: Path, bound: list[Any]) -> bool:
         record = state / "runs" / outcome.document["app_id"] / "placement.json"
         if not record.is_file():
             raise UserError(f"the run left no placement record at '{record}': see its log")
-        report = read_document(record, dict, "run it again")
-        verdicts = {executor["verdict"] for executor in report["executors"]}
+        report = read_typed(record, Placement, "run it again")
+        verdicts = {executor.verdict for executor in report.executors}
         good = good and verdicts == {"as planned"}
         if number == 0 or not good:
             print("\n".join(show_placement(report, Screen.of())))

@@ -68,6 +68,8 @@ def _application(run: Run, debug: bool) -> dict[str, Any]:
 
 
 def _lines(applications: list[dict[str, Any]]) -> list[str]:
+    from hearth.model.documents import typed
+    from hearth.planner.placements import Placement
     from hearth.report.placement import show_placement
     from hearth.report.terminal import Screen
 
@@ -82,7 +84,7 @@ def _lines(applications: list[dict[str, Any]]) -> list[str]:
             f"  {item['master']}, driver {item['driver_pid']}, started {item['started_at']}{ui}"
         )
         if "placement" in item:
-            lines += show_placement(item["placement"], screen)
+            lines += show_placement(typed(item["placement"], Placement), screen)
         elif "placement_absent" in item:
             lines.append(screen.paragraph(f"placement unknown: {item['placement_absent']}", "  "))
         lines.append("")

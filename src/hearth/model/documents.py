@@ -5,10 +5,12 @@ invalid numbers: no later reader can stumble over a value read here. A
 shape is a type: a dataclass, a TypedDict, a NamedTuple (a list in JSON), `dict[str, X]`,
 `list[X]`, `X | Y`, `Measured[X]`, `Literal`, `Annotated[X, check]` (the check raises ValueError),
 str, int, float (any number), bool, None or Any. An object of JSON may hold more than its shape
-names; a dataclass keeps that in its field `more`, where it has one.
+names; a dataclass keeps that in its field `more`, where it has one. A field whose name in JSON is a
+word of Python's ends in an underscore: `from_`.
 """
 
 import json
+import keyword
 import os
 import stat
 from collections.abc import Callable
@@ -192,7 +194,7 @@ def to_json(value: Any) -> Any:
         if each.name == _MORE:
             document.update(item)
         elif item is not None or each.metadata != LEFT_OUT:
-            document[each.name] = to_json(item)
+            document[_in_json(each.name)] = to_json(item)
     return document
 
 
@@ -252,11 +254,11 @@ def _row(value: Any, kind: Any, place: str) -> Any:
 def _object(value: Any, kind: Any, place: str) -> Any:
     _check_kind(value, dict, place)
     given = {}
-    for name, shape, plain, required in _members(kind):
+    for member, name, shape, plain, required in _members(kind):
         if name in value:
             item = value[name]
             quick = type(item) in plain
-            given[name] = item if quick else _typed(item, shape, _within(place, name))
+            given[member] = item if quick else _typed(item, shape, _within(place, name))
         elif required:
             raise ValueError(f"{_within(place, name)} is missing")
     if _MORE in _fields(kind):
@@ -265,11 +267,20 @@ def _object(value: Any, kind: Any, place: str) -> Any:
 
 
 @cache
-def _members(kind: Any) -> list[tuple[str, Any, frozenset[type], bool]]:
-    """Of each field: name, shape, the types that need no further look, whether it must be there."""
+def _in_json(member: str) -> str:
+    """What a field is called there."""
+    plain = member.removesuffix("_")
+    return plain if keyword.iskeyword(plain) else member
+
+
+@cache
+def _members(kind: Any) -> list[tuple[str, str, Any, frozenset[type], bool]]:
+    """Of each field: its name, that in JSON, shape, the types that need no further look, whether it
+    must be there."""
     return [
         (
             each.name,
+            _in_json(each.name),
             _fields(kind)[each.name],
             _plain_types(_fields(kind)[each.name]),
             each.default is MISSING and each.default_factory is MISSING,

@@ -1,65 +1,60 @@
 """Where the kernel says executors are, and where the plan put them."""
 
 from datetime import datetime
-from typing import Any
 
 from hearth.model.ids import brief_ids, show_ids
 from hearth.model.sizes import show_bytes
+from hearth.planner.placements import OtherUse, PlacedExecutor, Placement
 from hearth.report.terminal import Screen, table
 
-Document = dict[str, Any]
 _HEAD = ["executor", "place", "pid", "CPUs", "policy", "anonymous memory", "ran on", "verdict"]
 
 
-def show_placement(report: Document, screen: Screen) -> list[str]:
+def show_placement(report: Placement, screen: Screen) -> list[str]:
     """A table with a row for each executor, then a line for each deviation, each note,
     and each process of others on the executors' CPUs."""
-    executors = report["executors"]
+    executors = report.executors
     if not executors:
         return ["  no executor has registered yet"]
     lines = table(screen, _HEAD, [_row(executor, screen) for executor in executors], "pid")
     for executor in executors:
-        # A record of hearth 0.1 has no notes.
-        for word, sentences in (("drift", executor["drift"]), ("note", executor.get("notes", []))):
+        for word, sentences in (("drift", executor.drift), ("note", executor.notes)):
             for sentence in sentences:
-                text = f"executor {executor['executor_id']} {sentence}"
+                text = f"executor {executor.executor_id} {sentence}"
                 head = screen.paint(f"{word}: ", "yellow" if word == "drift" else "dim")
                 lines.append(screen.paragraph(head + text, "  ", "    "))
-    for use in report.get("others", []):
+    for use in report.others:
         head = screen.paint("others: ", "yellow")
         lines.append(screen.paragraph(head + _other(use), "  ", "    "))
     return lines
 
 
-def _other(use: Document) -> str:
+def _other(use: OtherUse) -> str:
     """What a process that is not the application's has used of its CPUs."""
-    seconds = (
-        datetime.fromisoformat(use["to"]) - datetime.fromisoformat(use["from"])
-    ).total_seconds()
+    seconds = (datetime.fromisoformat(use.to) - datetime.fromisoformat(use.from_)).total_seconds()
     return (
-        f"process {use['pid']} ({use['name']}) of {use['user']} "
-        f"used {use['cpu_seconds']:.1f} s of CPU "
-        f"time on CPUs {brief_ids(use['cpus'], 24)} within {seconds:.1f} s"
+        f"process {use.pid} ({use.name}) of {use.user} "
+        f"used {use.cpu_seconds:.1f} s of CPU "
+        f"time on CPUs {brief_ids(use.cpus, 24)} within {seconds:.1f} s"
     )
 
 
-def _row(executor: Document, screen: Screen) -> list[str]:
-    kernel = executor.get("kernel")
-    planned = executor["planned_cpus"]
+def _row(executor: PlacedExecutor, screen: Screen) -> list[str]:
+    kernel, planned = executor.kernel, executor.planned_cpus
     start = [
-        executor["executor_id"],
-        f"{executor['place']} (node {executor['planned_memory_nodes']})",
-        str(executor["pid"]),
+        executor.executor_id,
+        f"{executor.place} (node {executor.planned_memory_nodes})",
+        str(executor.pid),
     ]
-    verdict = _verdict(executor["verdict"], screen)
+    verdict = _verdict(executor.verdict, screen)
     if kernel is None:
         return [*start, f"planned {brief_ids(planned, 24)}", "-", "-", "-", verdict]
     return [
         *start,
-        _cpus(planned, kernel["cpus_allowed"]),
-        " ".join(kernel["policies"]) or "-",
-        _memory(kernel["anonymous_bytes"]),
-        brief_ids(show_ids(int(cpu) for cpu in kernel["threads_on_cpu"]), 24),
+        _cpus(planned, kernel.cpus_allowed),
+        " ".join(kernel.policies) or "-",
+        _memory(kernel.anonymous_bytes),
+        brief_ids(show_ids(int(cpu) for cpu in kernel.threads_on_cpu), 24),
         verdict,
     ]
 

@@ -9,6 +9,9 @@ _REASON_LENGTH = 300
 #: The line of an exception: its class with its package, then what it says.
 _RAISED = re.compile(r"[\w.$]+(Error|Exception)(:|$)")
 
+#: A line of Spark's log, by date or time and level.
+_LOGGED = re.compile(r"[\d/:\-. ,]{8,30}(INFO|WARN|DEBUG|TRACE)\b")
+
 
 def lines_of(log: Path) -> list[str]:
     """The lines of a log, whatever bytes it holds."""
@@ -28,7 +31,10 @@ def reason(lines: list[str]) -> str:
     of_py4j = [line for line in lines if line.startswith(": ") and _RAISED.match(line[2:])]
     python = [line for line in lines if _RAISED.match(line)]
     other = [line for line in lines if "Error" in line or "Exception" in line]
-    for found in (memory[:1], causes[-1:], of_py4j[-1:], python[-1:], other[:1], lines[-1:]):
+    # What the program itself said last is before what Spark logs as it ends.
+    own = [line for line in lines if not _LOGGED.match(line)]
+    best = (memory[:1], causes[-1:], of_py4j[-1:], python[-1:], other[:1], own[-1:], lines[-1:])
+    for found in best:
         if found:
             return found[0].removeprefix(": ").strip()[:_REASON_LENGTH]
     return "there is no output"
