@@ -19,6 +19,7 @@ from hearth.model.errors import UserError
 from hearth.model.measured import Absent
 from hearth.planner.plans import plans
 from hearth.planner.request import plan_request
+from hearth.planner.topology import Topology
 from hearth.report.plan import show_plan
 from hearth.report.terminal import Screen
 from hearth.report.topology import show_topology
@@ -89,9 +90,10 @@ def test_every_shared_capture_is_shown_and_planned_for(
     for number, (capture, plan) in enumerate(zip(captures, made, strict=True)):
         assert not isinstance(plan, UserError), f"{capture.name}: {plan}"
         monkeypatch.setenv("COLUMNS", ("60", "200")[number % 2])
-        shown = show_topology(plan["topology"], Screen.of())
+        machine = typed(plan["topology"], Topology)
+        shown = show_topology(machine, Screen.of())
         assert "allowed to this process" in "\n".join(shown), capture.name
-        assert show_plan(plan, plan["topology"], Screen.of()), capture.name
+        assert show_plan(plan, machine, Screen.of()), capture.name
 
 
 def fitting(shape: Any, schema: Any, definitions: Any, place: str = "") -> Iterator[str]:

@@ -4,10 +4,13 @@ import io
 import json
 import resource
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
+from hearth.model.documents import typed
 from hearth.model.errors import UserError
+from hearth.planner.topology import Allowed, Core, NumaNode, Topology
 from hearth.report.plan import (
     explained,
     letter,
@@ -21,17 +24,17 @@ from hearth.report.topology import show_topology
 from support import ROOT, Command, check_golden
 
 EXAMPLES = ROOT / "contract" / "examples"
-TOPOLOGY = json.loads((EXAMPLES / "topology.json").read_text())
+TOPOLOGY = typed(json.loads((EXAMPLES / "topology.json").read_text()), Topology)
 PLAN = json.loads((EXAMPLES / "plan.json").read_text())
 #: The machine that the contract's plan is for.
-NODES = ({"id": 0, "cpus": "0-5,12-17"}, {"id": 1, "cpus": "6-11,18-23"})
-PLANNED = {
-    **TOPOLOGY,
-    "cpus": "0-23",
-    "nodes": [{**node, "memory_bytes": 64 << 30} for node in NODES],
-    "cores": [{"cpus": f"{cpu},{cpu + 12}"} for cpu in range(12)],
-    "allowed": {"cpus": "0-23"},
-}
+NODES = [NumaNode(at, cpus, 64 << 30, {}) for at, cpus in enumerate(("0-5,12-17", "6-11,18-23"))]
+PLANNED = replace(
+    TOPOLOGY,
+    cpus="0-23",
+    nodes=NODES,
+    cores=[Core(cpu, cpu // 6, f"{cpu},{cpu + 12}") for cpu in range(12)],
+    allowed=Allowed("0-23", "0-1"),
+)
 HUGE = "16 packages, 64 nodes of 128 GB, 32 cores x 2 threads"
 
 
@@ -44,7 +47,7 @@ def test_the_plan_is_shown_as_agreed() -> None:
 
 
 def test_the_plan_says_first_what_it_decided_in_five_points() -> None:
-    shown = show_plan(PLAN, {**PLANNED, "warnings": []}, Screen(100))
+    shown = show_plan(PLAN, replace(PLANNED, warnings=[]), Screen(100))
     first = shown[1 : shown.index("")]
     points = [line.split()[0] for line in first if not line.startswith("   ")]
     assert points == ["runs", "executors", "memory", "why", "expected"]
@@ -52,7 +55,7 @@ def test_the_plan_says_first_what_it_decided_in_five_points() -> None:
 
 
 def test_a_doubt_about_the_machine_stands_beside_the_plan() -> None:
-    doubted = {**PLANNED, "warnings": ["the figures disagree"]}
+    doubted = replace(PLANNED, warnings=["the figures disagree"])
     assert "  warning    the figures disagree" in show_plan(PLAN, doubted, Screen(100))
 
 
@@ -76,13 +79,14 @@ def test_the_memory_balance_adds_up_to_what_may_be_used() -> None:
     executors = [{"heap_mb": 1000, "off_heap_mb": 0, "overhead_mb": 400}] * 2
     plan = {"mode": "partitioned", "executors": executors, "driver": {"heap_mb": 500}}
     plan["workload"] = {"python": True}
-    machine = {"nodes": [{"memory_bytes": 4000 << 20}] * 2, "allowed": {}}
+    nodes = [replace(node, memory_bytes=4000 << 20) for node in NODES]
+    machine = replace(PLANNED, nodes=nodes)
     rows = memory_balance(plan, machine, Screen(100))
     left = next(row for row in rows if "left:" in row)
     assert left.endswith("4.6 GB"), rows  # 8000 - 2 x 1400 - 500 = 4700 MB
     assert any("Python workers" in row and row.endswith("800 MB") for row in rows)
-    machine["allowed"] = {"memory_limit_bytes": 4000 << 20}
-    limited = memory_balance(plan, machine, Screen(100))
+    allowed = replace(PLANNED.allowed, memory_limit_bytes=4000 << 20)
+    limited = memory_balance(plan, replace(machine, allowed=allowed), Screen(100))
     assert next(row for row in limited if "left:" in row).endswith("700 MB")
 
 
@@ -98,16 +102,15 @@ def test_colour_changes_no_width_and_no_text() -> None:
 
 
 @pytest.fixture
-def two_cores() -> Iterator[dict[str, object]]:
+def two_cores() -> Iterator[Topology]:
     """Two nodes: a free and a shared core, one that is not allowed, and a node without a CPU."""
-    cores = [{"cpus": "0-1"}, {"cpus": "2-3"}, {"cpus": "4-5"}]
-    nodes = [{"id": 0, "cpus": "0-5"}, {"id": 8, "cpus": ""}]
-    yield {"cores": cores, "nodes": nodes, "allowed": {"cpus": "0-3"}}
+    cores = [Core(at, 0, cpus) for at, cpus in enumerate(("0-1", "2-3", "4-5"))]
+    nodes = [NumaNode(0, "0-5", 1 << 30, {}), NumaNode(8, "", 1 << 30, {})]
+    yield replace(PLANNED, cores=cores, nodes=nodes, allowed=Allowed("0-3", "0"))
 
 
-def test_the_map_tells_free_shared_and_forbidden_cores_apart(two_cores: dict[str, object]) -> None:
-    plan = {"executors": [{"id": 0, "cpus": "0"}, {"id": 1, "cpus": "1"}]}
-    lines = machine_map(plan, two_cores, Screen(80))
+def test_the_map_tells_free_shared_and_forbidden_cores_apart(two_cores: Topology) -> None:
+    lines = machine_map([(0, "0"), (1, "1")], two_cores, Screen(80))
     assert lines[:2] == ["  node 0    +.-", "  node 8    no CPU"]
 
 

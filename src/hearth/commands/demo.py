@@ -14,12 +14,15 @@ import statistics
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth.model.errors import UserError
 
 _MOST_ROUNDS = 20
 _LARGEST_SCALE = 100.0
+if TYPE_CHECKING:
+    from hearth.planner.topology import Topology
+
 Document = dict[str, Any]
 
 
@@ -70,14 +73,16 @@ def _title(text: str) -> None:
 
 def _show_machine_and_plan(debug: bool) -> list[str]:
     """Shows both; returns the options that fix the shape of the bound runs, if any."""
+    from hearth.model.documents import typed
     from hearth.planner import jvm
-    from hearth.report.plan import machine_map, partitions, show_plan
+    from hearth.planner.topology import Topology
+    from hearth.report.plan import machine_map, partitions, places, show_plan
     from hearth.report.terminal import Screen
     from hearth.report.topology import show_topology
 
     screen = Screen.of()
     _title("This machine (hearth topology)")
-    machine = jvm.call("topology", debug=debug)
+    machine = typed(jvm.call("topology", debug=debug), Topology)
     print("\n".join(show_topology(machine, screen)))
     _title("The plan for a SQL workload on it (hearth plan --workload sql)")
     plan = jvm.call("plan", request=_request(None, None), debug=debug)
@@ -89,7 +94,7 @@ def _show_machine_and_plan(debug: bool) -> list[str]:
     _title(f"Shown anyway: bound executors ({' '.join(shape)})")
     print("The plan above is what hearth advises here; it is partitioned only to show the binding.")
     plan = jvm.call("plan", request=_request(executors, cores), debug=debug)
-    print("\n".join([*partitions(plan, screen), *machine_map(plan, machine, screen)]))
+    print("\n".join([*partitions(plan, screen), *machine_map(places(plan), machine, screen)]))
     return shape
 
 
@@ -100,11 +105,11 @@ def _request(executors: int | None, cores: int | None) -> Document:
     return plan_request(fixed, {}, None)
 
 
-def _forced_shape(machine: Document) -> tuple[int, int]:
+def _forced_shape(machine: "Topology") -> tuple[int, int]:
     """Two executors that share the CPUs allowed; one where there is one CPU."""
     from hearth.model.ids import parse_ids
 
-    cpus = len(parse_ids(machine["allowed"]["cpus"]))
+    cpus = len(parse_ids(machine.allowed.cpus))
     executors = min(2, cpus)
     return executors, cpus // executors
 

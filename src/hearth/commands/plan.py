@@ -82,9 +82,11 @@ def _text(plan: dict[str, Any], form: str, explain: str | None) -> str:
         return json.dumps(plan, indent=2)
     if form != "text":
         return str(plan["text"]).rstrip("\n")
+    from hearth.model.documents import typed
+    from hearth.planner.topology import Topology
     from hearth.report.plan import explained, show_plan
     from hearth.report.terminal import Screen
 
     if explain is not None:
         return "\n".join(explained(plan, explain, Screen.of()))
-    return "\n".join(show_plan(plan, plan["topology"], Screen.of()))
+    return "\n".join(show_plan(plan, typed(plan["topology"], Topology), Screen.of()))

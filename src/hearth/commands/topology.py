@@ -31,8 +31,10 @@ def run(options: Namespace) -> int:
     if options.json:
         print(json.dumps(document, indent=2))
         return 0
+    from hearth.model.documents import typed
+    from hearth.planner.topology import Topology
     from hearth.report.terminal import Screen
     from hearth.report.topology import show_topology
 
-    print("\n".join(show_topology(document, Screen.of())))
+    print("\n".join(show_topology(typed(document, Topology), Screen.of())))
     return 0

@@ -3,8 +3,10 @@
 import time
 from typing import Any
 
+from hearth.model.documents import typed
 from hearth.model.ids import brief_ids, parse_ids, show_ids
 from hearth.model.sizes import show_bytes
+from hearth.planner.topology import Topology
 from hearth.report.plan import letter, machine_map
 from hearth.report.terminal import Screen, table
 
@@ -14,7 +16,7 @@ _HEAD = ["", "application", "name", "user", "driver", "since", "CPUs", "memory",
 
 def show_leases(document: Document, screen: Screen) -> list[str]:
     """The leases, the machine with a letter for each holder, and what could not be believed."""
-    leases, machine = document["leases"], document["topology"]
+    leases, machine = document["leases"], typed(document["topology"], Topology)
     holders = [lease for lease in leases if lease["state"] == "holds"]
     lines = [f"leases in {document['directory']}: " + (_count(leases) or "none; nothing is held")]
     if leases:
@@ -55,13 +57,12 @@ def _row(lease: Document, holders: list[Document], screen: Screen) -> list[str]:
     ]
 
 
-def _map(holders: list[Document], machine: Document, screen: Screen) -> list[str]:
+def _map(holders: list[Document], machine: Topology, screen: Screen) -> list[str]:
     """The map of a plan, with applications for executors; ids that do not exist are left out."""
-    known = {cpu for core in machine["cores"] for cpu in parse_ids(core["cpus"])}
-    executors = [
-        {"id": at, "cpus": show_ids(known & set(parse_ids(lease["cpus"])))}
-        for at, lease in enumerate(holders)
+    known = {cpu for core in machine.cores for cpu in parse_ids(core.cpus)}
+    held = [
+        (at, show_ids(known & set(parse_ids(lease["cpus"])))) for at, lease in enumerate(holders)
     ]
-    *rows, _ = machine_map({"executors": executors}, machine, screen)
+    *rows, _ = machine_map(held, machine, screen)
     legend = "a letter is a core of that application; . free, - not allowed, + shared"
     return [*rows, screen.paint(f"  {legend}", "dim")]

@@ -1,11 +1,13 @@
 """A plan as a person reads it: what was decided, where it is on the machine, and why."""
 
+from collections.abc import Sequence
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from hearth.model.errors import UserError
 from hearth.model.ids import brief_ids, parse_ids
 from hearth.model.sizes import show_mb
+from hearth.planner.topology import Topology
 from hearth.report.terminal import Screen, table
 from hearth.report.topology import name_of, summary
 
@@ -14,14 +16,14 @@ _ROWS_SHOWN = 32
 Document = dict[str, Any]
 
 
-def show_plan(plan: Document, machine: Document, screen: Screen) -> list[str]:
+def show_plan(plan: Document, machine: Topology, screen: Screen) -> list[str]:
     """The lines: the decision in five, the memory, the partitions, the map of the machine."""
     lines = [screen.title(f"{name_of(machine)}: {summary(machine)}"), *_decided(plan, screen)]
-    for warning in machine.get("warnings", ()):
+    for warning in machine.warnings:
         lines.append(screen.paragraph(warning, indent="  warning    ", hanging=" " * 13))
     lines += ["", screen.title("memory"), *memory_balance(plan, machine, screen), ""]
     lines += [screen.title("partitions"), *partitions(plan, screen), ""]
-    lines += [screen.title("map"), *machine_map(plan, machine, screen), ""]
+    lines += [screen.title("map"), *machine_map(places(plan), machine, screen), ""]
     return [*lines, "the reason of each decision: --explain; of one: --explain heap"]
 
 
@@ -74,11 +76,11 @@ def _beside(plan: Document) -> list[str]:
     ]
 
 
-def memory_balance(plan: Document, machine: Document, screen: Screen) -> list[str]:
+def memory_balance(plan: Document, machine: Topology, screen: Screen) -> list[str]:
     """A table of who gets the machine's memory; its rows add up to what there is."""
     executors = plan["executors"]
-    total = sum(node["memory_bytes"] for node in machine["nodes"]) >> 20
-    limit = machine["allowed"].get("memory_limit_bytes")
+    total = sum(node.memory_bytes for node in machine.nodes) >> 20
+    limit = machine.allowed.memory_limit_bytes
     if limit is not None:
         total = min(total, limit >> 20)
     python = ", Python workers" if plan.get("workload", {}).get("python") else ""
@@ -181,20 +183,26 @@ def letter(executor_id: int) -> str:
     return LETTERS[executor_id % len(LETTERS)]
 
 
-def machine_map(plan: Document, machine: Document, screen: Screen) -> list[str]:
+def places(plan: Document) -> list[tuple[int, str]]:
+    """Of each executor its id and its CPUs."""
+    return [(executor["id"], executor["cpus"]) for executor in plan["executors"]]
+
+
+def machine_map(held: Sequence[tuple[int, str]], machine: Topology, screen: Screen) -> list[str]:
     """Each node a row, each core a letter: the executor that owns it.
 
-    `.` is a core left free, `-` one that this process may not use, `+` one that several share.
+    held: of each executor its id and its CPUs. `.` is a core left free, `-` one that this process
+    may not use, `+` one that several share.
     """
     owner: dict[int, set[int]] = {}
-    for executor in plan["executors"]:
-        for cpu in parse_ids(executor["cpus"]):
-            owner.setdefault(cpu, set()).add(executor["id"])
-    allowed = set(parse_ids(machine["allowed"]["cpus"]))
-    node_of = {cpu: n["id"] for n in machine["nodes"] for cpu in parse_ids(n["cpus"])}
-    rows: dict[int | None, list[str]] = {node["id"]: [] for node in machine["nodes"]}
-    for core in machine["cores"]:
-        cpus = parse_ids(core["cpus"])
+    for executor, ids in held:
+        for cpu in parse_ids(ids):
+            owner.setdefault(cpu, set()).add(executor)
+    allowed = set(parse_ids(machine.allowed.cpus))
+    node_of = {cpu: node.id for node in machine.nodes for cpu in parse_ids(node.cpus)}
+    rows: dict[int | None, list[str]] = {node.id: [] for node in machine.nodes}
+    for core in machine.cores:
+        cpus = parse_ids(core.cpus)
         rows.setdefault(node_of.get(cpus[0]), []).append(_cell(cpus, owner, allowed, screen))
     lines = []
     for node, cells in rows.items():
@@ -225,8 +233,8 @@ def _map_rows(name: str, cells: list[str], screen: Screen) -> list[str]:
     return lines
 
 
-def _legend(machine: Document) -> str:
-    threads = {len(parse_ids(core["cpus"])) for core in machine["cores"]}
+def _legend(machine: Topology) -> str:
+    threads = {len(parse_ids(core.cpus)) for core in machine.cores}
     smt = f" ({max(threads)} hardware threads)" if max(threads, default=1) > 1 else ""
     return f"a letter is a core{smt} of that executor; . free, - not allowed, + shared"
 
