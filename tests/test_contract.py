@@ -17,6 +17,7 @@ from hearth.measure.shapes import Head
 from hearth.model.documents import to_json, typed
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent
+from hearth.planner.planned import Plan
 from hearth.planner.plans import plans
 from hearth.planner.request import plan_request
 from hearth.planner.topology import Topology
@@ -93,7 +94,7 @@ def test_every_shared_capture_is_shown_and_planned_for(
         machine = typed(plan["topology"], Topology)
         shown = show_topology(machine, Screen.of())
         assert "allowed to this process" in "\n".join(shown), capture.name
-        assert show_plan(plan, machine, Screen.of()), capture.name
+        assert show_plan(typed(plan, Plan), machine, Screen.of()), capture.name
 
 
 def fitting(shape: Any, schema: Any, definitions: Any, place: str = "") -> Iterator[str]:

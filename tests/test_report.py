@@ -10,6 +10,7 @@ import pytest
 
 from hearth.model.documents import typed
 from hearth.model.errors import UserError
+from hearth.planner.planned import Plan, PlannedWork, Reason
 from hearth.planner.topology import Allowed, Core, NumaNode, Topology
 from hearth.report.plan import (
     explained,
@@ -25,7 +26,7 @@ from support import ROOT, Command, check_golden
 
 EXAMPLES = ROOT / "contract" / "examples"
 TOPOLOGY = typed(json.loads((EXAMPLES / "topology.json").read_text()), Topology)
-PLAN = json.loads((EXAMPLES / "plan.json").read_text())
+PLAN = typed(json.loads((EXAMPLES / "plan.json").read_text()), Plan)
 #: The machine that the contract's plan is for.
 NODES = [NumaNode(at, cpus, 64 << 30, {}) for at, cpus in enumerate(("0-5,12-17", "6-11,18-23"))]
 PLANNED = replace(
@@ -60,8 +61,8 @@ def test_a_doubt_about_the_machine_stands_beside_the_plan() -> None:
 
 
 def test_what_other_applications_change_stands_beside_the_plan() -> None:
-    told = {"decision": "neighbours", "value": "CPUs 0-3 left alone", "because": "job-1 runs there"}
-    plan = {**PLAN, "reasons": [*PLAN["reasons"], {**told, "source": "kernel"}]}
+    told = Reason("neighbours", "CPUs 0-3 left alone", "job-1 runs there", "kernel")
+    plan = replace(PLAN, reasons=[*PLAN.reasons, told])
     assert "  beside     CPUs 0-3 left alone: job-1 runs there" in show_plan(
         plan, PLANNED, Screen(100)
     )
@@ -70,15 +71,19 @@ def test_what_other_applications_change_stands_beside_the_plan() -> None:
 def test_one_decision_or_all_are_explained_and_an_unknown_one_is_refused_with_the_names() -> None:
     one = explained(PLAN, "Driver-Heap", Screen(100))
     assert one[0] == "  driver heap: 4 GB" and len(one) == 2
-    assert len(explained(PLAN, "", Screen(100))) == 2 * len(PLAN["reasons"])
+    assert len(explained(PLAN, "", Screen(100))) == 2 * len(PLAN.reasons)
     with pytest.raises(UserError, match=r"no decision 'heat': it has partition, .*heap"):
         explained(PLAN, "heat", Screen(100))
 
 
 def test_the_memory_balance_adds_up_to_what_may_be_used() -> None:
-    executors = [{"heap_mb": 1000, "off_heap_mb": 0, "overhead_mb": 400}] * 2
-    plan = {"mode": "partitioned", "executors": executors, "driver": {"heap_mb": 500}}
-    plan["workload"] = {"python": True}
+    sizes = {"heap_mb": 1000, "off_heap_mb": 0, "overhead_mb": 400}
+    plan = replace(
+        PLAN,
+        executors=[replace(executor, **sizes) for executor in PLAN.executors[:2]],
+        driver=replace(PLAN.driver, heap_mb=500),
+        workload=PlannedWork(python=True),
+    )
     nodes = [replace(node, memory_bytes=4000 << 20) for node in NODES]
     machine = replace(PLANNED, nodes=nodes)
     rows = memory_balance(plan, machine, Screen(100))

@@ -75,6 +75,7 @@ def _show_machine_and_plan(debug: bool) -> list[str]:
     """Shows both; returns the options that fix the shape of the bound runs, if any."""
     from hearth.model.documents import typed
     from hearth.planner import jvm
+    from hearth.planner.planned import Plan
     from hearth.planner.topology import Topology
     from hearth.report.plan import machine_map, partitions, places, show_plan
     from hearth.report.terminal import Screen
@@ -85,15 +86,15 @@ def _show_machine_and_plan(debug: bool) -> list[str]:
     machine = typed(jvm.call("topology", debug=debug), Topology)
     print("\n".join(show_topology(machine, screen)))
     _title("The plan for a SQL workload on it (hearth plan --workload sql)")
-    plan = jvm.call("plan", request=_request(None, None), debug=debug)
+    plan = typed(jvm.call("plan", request=_request(None, None), debug=debug), Plan)
     print("\n".join(show_plan(plan, machine, screen)))
-    if plan["mode"] == "partitioned":
+    if plan.mode == "partitioned":
         return []
     executors, cores = _forced_shape(machine)
     shape = ["--executors", str(executors), "--cores", str(cores)]
     _title(f"Shown anyway: bound executors ({' '.join(shape)})")
     print("The plan above is what hearth advises here; it is partitioned only to show the binding.")
-    plan = jvm.call("plan", request=_request(executors, cores), debug=debug)
+    plan = typed(jvm.call("plan", request=_request(executors, cores), debug=debug), Plan)
     print("\n".join([*partitions(plan, screen), *machine_map(places(plan), machine, screen)]))
     return shape
 

@@ -83,10 +83,12 @@ def _text(plan: dict[str, Any], form: str, explain: str | None) -> str:
     if form != "text":
         return str(plan["text"]).rstrip("\n")
     from hearth.model.documents import typed
+    from hearth.planner.planned import Plan
     from hearth.planner.topology import Topology
     from hearth.report.plan import explained, show_plan
     from hearth.report.terminal import Screen
 
+    shown = typed(plan, Plan)
     if explain is not None:
-        return "\n".join(explained(plan, explain, Screen.of()))
-    return "\n".join(show_plan(plan, typed(plan["topology"], Topology), Screen.of()))
+        return "\n".join(explained(shown, explain, Screen.of()))
+    return "\n".join(show_plan(shown, typed(plan["topology"], Topology), Screen.of()))

@@ -159,6 +159,8 @@ class _KeptWords(ArgumentParser):
 
 def show_plan(plan: dict[str, Any]) -> None:
     """The plan in a few lines on standard error: the output is the application's."""
+    from hearth.model.documents import typed
+    from hearth.planner.planned import Plan
     from hearth.report.plan import show_plan_briefly
 
-    print("\n".join(show_plan_briefly(plan)), file=sys.stderr)
+    print("\n".join(show_plan_briefly(typed(plan, Plan))), file=sys.stderr)

@@ -2,21 +2,20 @@
 
 from collections.abc import Sequence
 from string import ascii_lowercase, ascii_uppercase
-from typing import Any
 
 from hearth.model.errors import UserError
 from hearth.model.ids import brief_ids, parse_ids
 from hearth.model.sizes import show_mb
+from hearth.planner.planned import Plan, PlannedExecutor, Reason
 from hearth.planner.topology import Topology
 from hearth.report.terminal import Screen, table
 from hearth.report.topology import name_of, summary
 
 LETTERS = ascii_lowercase + ascii_uppercase
 _ROWS_SHOWN = 32
-Document = dict[str, Any]
 
 
-def show_plan(plan: Document, machine: Topology, screen: Screen) -> list[str]:
+def show_plan(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
     """The lines: the decision in five, the memory, the partitions, the map of the machine."""
     lines = [screen.title(f"{name_of(machine)}: {summary(machine)}"), *_decided(plan, screen)]
     for warning in machine.warnings:
@@ -27,14 +26,14 @@ def show_plan(plan: Document, machine: Topology, screen: Screen) -> list[str]:
     return [*lines, "the reason of each decision: --explain; of one: --explain heap"]
 
 
-def explained(plan: Document, key: str, screen: Screen) -> list[str]:
+def explained(plan: Plan, key: str, screen: Screen) -> list[str]:
     """The reasons of a plan, or of the one decision that `key` names; UserError for another."""
     if not key:
-        return _reasons(plan["reasons"], screen)
+        return _reasons(plan.reasons, screen)
     wanted = _plain_name(key)
-    found = [r for r in plan["reasons"] if _plain_name(r["decision"]) == wanted]
+    found = [r for r in plan.reasons if _plain_name(r.decision) == wanted]
     if not found:
-        names = ", ".join(dict.fromkeys(reason["decision"] for reason in plan["reasons"]))
+        names = ", ".join(dict.fromkeys(reason.decision for reason in plan.reasons))
         raise UserError(f"--explain: the plan has no decision '{key}': it has {names}")
     return _reasons(found, screen)
 
@@ -43,47 +42,47 @@ def _plain_name(decision: str) -> str:
     return decision.lower().replace("-", " ").replace("_", " ").strip()
 
 
-def _decided(plan: Document, screen: Screen) -> list[str]:
-    executors = plan["executors"]
+def _decided(plan: Plan, screen: Screen) -> list[str]:
+    executors = plan.executors
     first = executors[0]
-    slots = sum(executor["task_slots"] for executor in executors)
+    slots = sum(executor.task_slots for executor in executors)
     shape = f"{len(executors)} x {_each(executors, 'task_slots')} task slots, {slots} in all"
-    beside = [f"off-heap {show_mb(first['off_heap_mb'])}, "] if first["off_heap_mb"] else []
-    memory = f"heap {show_mb(first['heap_mb'])}, {''.join(beside)}overhead "
-    reasons = {reason["decision"]: reason for reason in plan["reasons"]}
+    beside = [f"off-heap {show_mb(first.off_heap_mb)}, "] if first.off_heap_mb else []
+    memory = f"heap {show_mb(first.heap_mb)}, {''.join(beside)}overhead "
+    reasons = {reason.decision: reason for reason in plan.reasons}
     lines = [
         f"  runs       {_mode_text(plan)}",
         f"  executors  {shape}",
-        f"  memory     {memory}{show_mb(first['overhead_mb'])} for each",
+        f"  memory     {memory}{show_mb(first.overhead_mb)} for each",
     ]
     for name, decision in (("why", "partition"), ("expected", "expected gain")):
         if decision in reasons:
             reason = reasons[decision]
-            value = f"{reason['value']}: " if name == "expected" else ""
-            text = f"{value}{reason['because']} [{reason['source']}]"
+            value = f"{reason.value}: " if name == "expected" else ""
+            text = f"{value}{reason.because} [{reason.source}]"
             lines.append(screen.paragraph(text, indent=f"  {name:<11}", hanging=" " * 13))
     for text in _beside(plan):
         lines.append(screen.paragraph(text, indent="  beside     ", hanging=" " * 13))
     return lines
 
 
-def _beside(plan: Document) -> list[str]:
+def _beside(plan: Plan) -> list[str]:
     """What other applications and processes change in this plan."""
     return [
-        f"{reason['value']}: {reason['because']}"
-        for reason in plan["reasons"]
-        if reason["decision"] in ("neighbours", "leases", "sharing")
+        f"{reason.value}: {reason.because}"
+        for reason in plan.reasons
+        if reason.decision in ("neighbours", "leases", "sharing")
     ]
 
 
-def memory_balance(plan: Document, machine: Topology, screen: Screen) -> list[str]:
+def memory_balance(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
     """A table of who gets the machine's memory; its rows add up to what there is."""
-    executors = plan["executors"]
+    executors = plan.executors
     total = sum(node.memory_bytes for node in machine.nodes) >> 20
     limit = machine.allowed.memory_limit_bytes
     if limit is not None:
         total = min(total, limit >> 20)
-    python = ", Python workers" if plan.get("workload", {}).get("python") else ""
+    python = ", Python workers" if plan.workload.python else ""
     shares = [
         ("heap", "heap_mb"),
         ("off-heap", "off_heap_mb"),
@@ -91,12 +90,14 @@ def memory_balance(plan: Document, machine: Topology, screen: Screen) -> list[st
     ]
     rows, taken = [], 0
     for name, key in shares:
-        whole = sum(executor[key] for executor in executors)
+        whole = sum(getattr(executor, key) for executor in executors)
         taken += whole
         if whole:
-            rows.append([name, f"{len(executors)} x {show_mb(executors[0][key])}", show_mb(whole)])
-    if plan["mode"] != "native":
-        heap = plan["driver"]["heap_mb"]
+            rows.append(
+                [name, f"{len(executors)} x {show_mb(getattr(executors[0], key))}", show_mb(whole)]
+            )
+    if plan.mode != "native":
+        heap = plan.driver.heap_mb
         rows.append(["driver's heap", "", show_mb(heap)])
         taken += heap
     rows.append(["left: page cache, kernel, other processes", "", show_mb(max(0, total - taken))])
@@ -104,65 +105,65 @@ def memory_balance(plan: Document, machine: Topology, screen: Screen) -> list[st
     return table(screen, ["for", "each", "all"], rows, right="each all")
 
 
-def show_plan_briefly(plan: Document) -> list[str]:
+def show_plan_briefly(plan: Plan) -> list[str]:
     """The plan in five lines, as `hearth submit` prints it, and a line for each reason about
     neighbours."""
-    executors = plan["executors"]
+    executors = plan.executors
     first = executors[0]
-    slots = sum(executor["task_slots"] for executor in executors)
-    why = next(iter(plan["reasons"]), None)
+    slots = sum(executor.task_slots for executor in executors)
+    why = next(iter(plan.reasons), None)
     places = "; ".join(_place(executor) for executor in executors[:4])
     more = f"; and {len(executors) - 4} more" if len(executors) > 4 else ""
     return [
         f"plan: {_mode_text(plan)}",
         f"  slots   {slots} task slots in all, {_each(executors, 'task_slots')} per executor",
-        f"  memory  heap {show_mb(first['heap_mb'])}, off-heap {show_mb(first['off_heap_mb'])}, "
-        f"overhead {show_mb(first['overhead_mb'])} per executor",
-        f"  place   {places}{more}" if plan["mode"] == "partitioned" else "  place   not bound",
-        f"  why     {why['because'] if why else 'no reason given'} (all: hearth plan)",
+        f"  memory  heap {show_mb(first.heap_mb)}, off-heap {show_mb(first.off_heap_mb)}, "
+        f"overhead {show_mb(first.overhead_mb)} per executor",
+        f"  place   {places}{more}" if plan.mode == "partitioned" else "  place   not bound",
+        f"  why     {why.because if why else 'no reason given'} (all: hearth plan)",
         *(f"  beside  {text}" for text in _beside(plan)),
     ]
 
 
-def _mode_text(plan: Document) -> str:
-    number = len(plan["executors"])
-    if plan["mode"] == "native":
-        return f"native, one JVM ({plan['master']})"
-    return f"{number} bound executor{'' if number == 1 else 's'} ({plan['master']})"
+def _mode_text(plan: Plan) -> str:
+    number = len(plan.executors)
+    if plan.mode == "native":
+        return f"native, one JVM ({plan.master})"
+    return f"{number} bound executor{'' if number == 1 else 's'} ({plan.master})"
 
 
-def _each(executors: list[Document], key: str) -> str:
-    values = sorted({executor[key] for executor in executors})
+def _each(executors: list[PlannedExecutor], key: str) -> str:
+    values = sorted({getattr(executor, key) for executor in executors})
     return f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}"
 
 
-def _place(executor: Document) -> str:
-    return f"CPUs {brief_ids(executor['cpus'], 24)} on node {executor['memory_nodes']}"
+def _place(executor: PlannedExecutor) -> str:
+    return f"CPUs {brief_ids(executor.cpus, 24)} on node {executor.memory_nodes}"
 
 
-def partitions(plan: Document, screen: Screen) -> list[str]:
+def partitions(plan: Plan, screen: Screen) -> list[str]:
     head = ["executor", "node", "CPUs", "slots", "heap", "off-heap", "overhead", "GC"]
-    executors = plan["executors"]
+    executors = plan.executors
     rows = [_partition(executor, plan, screen) for executor in executors[:_ROWS_SHOWN]]
     lines = table(screen, head, rows, right="slots heap off-heap overhead")
     if len(executors) > _ROWS_SHOWN:
         lines.append(f"  ... and {len(executors) - _ROWS_SHOWN} more: --json lists all")
-    driver = plan["driver"]
-    bound = f"on node {driver['memory_nodes']}" if driver["bound"] else "not bound"
-    where = f"CPUs {brief_ids(driver['cpus'])}, {bound}"
-    return [*lines, f"  driver    {where}, heap {show_mb(driver['heap_mb'])}"]
+    driver = plan.driver
+    bound = f"on node {driver.memory_nodes}" if driver.bound else "not bound"
+    where = f"CPUs {brief_ids(driver.cpus)}, {bound}"
+    return [*lines, f"  driver    {where}, heap {show_mb(driver.heap_mb)}"]
 
 
-def _partition(executor: Document, plan: Document, screen: Screen) -> list[str]:
+def _partition(executor: PlannedExecutor, plan: Plan, screen: Screen) -> list[str]:
     return [
-        f"{executor['id']} {screen.hue(letter(executor['id']), executor['id'])}",
-        executor["memory_nodes"] if plan["mode"] == "partitioned" else "any",
-        brief_ids(executor["cpus"], 32),
-        str(executor["task_slots"]),
-        show_mb(executor["heap_mb"]),
-        show_mb(executor["off_heap_mb"]),
-        show_mb(executor["overhead_mb"]),
-        _collector(executor["java_options"]),
+        f"{executor.id} {screen.hue(letter(executor.id), executor.id)}",
+        executor.memory_nodes if plan.mode == "partitioned" else "any",
+        brief_ids(executor.cpus, 32),
+        str(executor.task_slots),
+        show_mb(executor.heap_mb),
+        show_mb(executor.off_heap_mb),
+        show_mb(executor.overhead_mb),
+        _collector(executor.java_options),
     ]
 
 
@@ -183,9 +184,9 @@ def letter(executor_id: int) -> str:
     return LETTERS[executor_id % len(LETTERS)]
 
 
-def places(plan: Document) -> list[tuple[int, str]]:
+def places(plan: Plan) -> list[tuple[int, str]]:
     """Of each executor its id and its CPUs."""
-    return [(executor["id"], executor["cpus"]) for executor in plan["executors"]]
+    return [(executor.id, executor.cpus) for executor in plan.executors]
 
 
 def machine_map(held: Sequence[tuple[int, str]], machine: Topology, screen: Screen) -> list[str]:
@@ -239,10 +240,10 @@ def _legend(machine: Topology) -> str:
     return f"a letter is a core{smt} of that executor; . free, - not allowed, + shared"
 
 
-def _reasons(reasons: list[Document], screen: Screen) -> list[str]:
+def _reasons(reasons: list[Reason], screen: Screen) -> list[str]:
     lines = []
     for reason in reasons:
-        lines.append(f"  {screen.title(reason['decision'])}: {reason['value']}")
-        because = f"{reason['because']} [{reason['source']}]"
+        lines.append(f"  {screen.title(reason.decision)}: {reason.value}")
+        because = f"{reason.because} [{reason.source}]"
         lines.append(screen.paragraph(because, indent="      "))
     return lines

@@ -1,0 +1,57 @@
+"""A plan, as the verb `plan` answers: contract/plan.schema.json. What people are shown of it."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class PlannedExecutor:
+    """An executor and its place; `cpus` and `memory_nodes` as the kernel lists ids."""
+
+    id: int
+    cpus: str
+    memory_nodes: str
+    task_slots: int
+    heap_mb: int
+    off_heap_mb: int
+    overhead_mb: int
+    java_options: list[str]
+
+
+@dataclass(frozen=True)
+class PlannedDriver:
+    """Where the driver should run."""
+
+    cpus: str
+    memory_nodes: str
+    bound: bool
+    heap_mb: int
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What was decided, why in a sentence, and where the rule comes from."""
+
+    decision: str
+    value: str
+    because: str
+    source: str
+
+
+@dataclass(frozen=True)
+class PlannedWork:
+    """What is known of the application."""
+
+    python: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How an application uses a machine; `native` is one JVM, the only executor."""
+
+    mode: Literal["native", "partitioned"]
+    master: str
+    executors: list[PlannedExecutor]
+    driver: PlannedDriver
+    reasons: list[Reason]
+    workload: PlannedWork = field(default_factory=PlannedWork)
