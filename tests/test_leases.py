@@ -24,7 +24,7 @@ _NOBODY = 65534
 #: As nobody: tries what it can on another's lease, then holds one that claims to be root's.
 _STRANGER = """
 import fcntl, os, struct, sys, time
-theirs, own, text = sys.argv[1:]
+theirs, own, text, offer, offered = sys.argv[1:]
 for attempt in (lambda: os.open(theirs, os.O_RDWR), lambda: os.unlink(theirs),
                 lambda: os.rename(theirs, own), lambda: os.chmod(theirs, 0o666)):
     try:
@@ -35,9 +35,10 @@ for attempt in (lambda: os.open(theirs, os.O_RDWR), lambda: os.unlink(theirs),
 seen = os.open(theirs, os.O_RDONLY)
 fcntl.flock(seen, fcntl.LOCK_EX)
 fcntl.fcntl(seen, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, 10, 0, 0))
-forged = os.open(own, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
-os.write(forged, text.encode())
-fcntl.fcntl(forged, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))
+for file, content in ((own, text), (offer, offered)):
+    forged = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+    os.write(forged, content.encode())
+    fcntl.fcntl(forged, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))
 print("ready", flush=True)
 sys.stdin.read()
 """
@@ -51,6 +52,13 @@ def lease(app: str, cpus: str = "0", **more: Any) -> str:
     return json.dumps(document | numbers | more)
 
 
+def offered(app: str, of: str, cpus: str = "0") -> str:
+    """An offer of CPUs of a lease, by the name of its file."""
+    document = {"schema": "hearth/offer/1", "boot": _BOOT.read_text().strip(), "app_id": app}
+    document |= {"lease": of, "cpus": cpus, "memory_nodes": "0"}
+    return json.dumps(document | {"place": 0, "since": int(time.time() * 1000)})
+
+
 @pytest.fixture
 def registry() -> Iterator[Path]:
     """A directory as /run/lock is one, which every user can reach."""
@@ -61,12 +69,12 @@ def registry() -> Iterator[Path]:
 
 
 @pytest.fixture
-def hold(registry: Path) -> Iterator[Callable[[str], int]]:
-    """Holds a lease in this process; returns the descriptor."""
+def hold(registry: Path) -> Iterator[Callable[..., int]]:
+    """Holds a lease, or what goes with one, in this process; returns the descriptor."""
     held: list[int] = []
 
-    def take(text: str) -> int:
-        file = registry / f"hearth-lease-{len(held)}.json"
+    def take(text: str, kind: str = "lease") -> int:
+        file = registry / f"hearth-{kind}-{len(held)}.json"
         held.append(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644))
         os.write(held[-1], text.encode())
         lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0)
@@ -98,6 +106,25 @@ def test_the_leases_of_a_machine_are_shown_with_its_map_and_what_is_not_counted(
     words = " ".join(done.stdout.split())
     assert "a letter is a core of that application" in words and "node 0 aa" in words
     assert "not counted:" in words and "it is not JSON" in words
+
+
+def test_what_applications_offer_and_lend_to_each_other_is_shown(
+    hearth: Command, registry: Path, hold: Callable[..., int]
+) -> None:
+    hold(lease("app-lender", "0-1"))
+    hold(lease("app-borrower", "2"))
+    hold(offered("app-lender", "hearth-lease-0.json", "0-1"), "offer")
+    loan = {**json.loads(offered("app-borrower", "hearth-lease-1.json", "0"))}
+    loan |= {"schema": "hearth/loan/1", "executor_id": "3", "offer": "hearth-offer-2.json"}
+    hold(json.dumps(loan), "loan")
+    read = leases_in(hearth, registry)
+    assert [offer["cpus"] for offer in read["offers"]] == ["0-1"]
+    (lent,) = read["loans"]
+    assert (lent["to"]["executor_id"], lent["from"]["app_id"]) == ("3", "app-lender")
+    done = hearth("leases", environment={"HEARTH_LEASES": str(registry)})
+    words = " ".join(done.stdout.split())
+    assert "lent: CPUs 0 of app-lender of " in words and "to executor 3 of app-borrower" in words
+    assert "idle: CPUs 1 of app-lender of " in words
 
 
 def test_a_registry_that_cannot_be_read_is_an_error_of_leases_and_a_note_of_a_plan(
@@ -182,14 +209,17 @@ def test_another_user_can_neither_end_nor_imitate_nor_keep_a_lease(
     stranger = ["setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"]
     words = [shutil.which("python3", path="/usr/bin:/bin") or "python3", "-c", _STRANGER]
     text = lease("app-forged", "1", user="root")
+    offer = (str(registry / "hearth-offer-forged.json"), offered("app-root", theirs.name))
     with subprocess.Popen(
-        [*stranger, *words, str(theirs), str(own), text],
+        [*stranger, *words, str(theirs), str(own), text, *offer],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/",
     ) as process:  # fmt: skip
         assert process.stdout is not None
         try:
             assert [process.stdout.readline() for _ in range(5)] == ["refused\n"] * 4 + ["ready\n"]
-            seen = {one["app_id"]: one for one in leases_in(hearth, registry)["leases"]}
+            read = leases_in(hearth, registry)
+            assert read["offers"] == [], "CPUs of a lease are its owner's to lend"
+            seen = {one["app_id"]: one for one in read["leases"]}
             assert seen["app-root"]["user"] == "root" and seen["app-root"]["ours"]
             assert seen["app-forged"]["user"] == "nobody" and not seen["app-forged"]["ours"]
             unlock = struct.pack("hhqqi4x", fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0)

@@ -512,22 +512,42 @@ class Flame:
 
 @dataclass(frozen=True)
 class HandOver:
-    """CPUs of idle places, open to an executor; end_s: None where it is not known."""
+    """CPUs of idle places, open to an executor; end_s: None where it is not known.
+
+    application: whose places these are; None where they are this one's.
+    """
 
     executor: str
     cpus: str
     from_places: list[int]
     start_s: float
     end_s: float | None
+    application: str | None = None
+
+
+@dataclass(frozen=True)
+class LentOut:
+    """CPUs of an idle place that another application's executor used; end_s: as of HandOver."""
+
+    place: int
+    cpus: str
+    application: str
+    executor: str
+    start_s: float
+    end_s: float | None
 
 
 @dataclass(frozen=True)
 class HandOvers:
-    """number, cpu_s: of all, in CPUs times seconds of those that have ended; listed: the latest."""
+    """number, cpu_s: of all, in CPUs times seconds of those that have ended; listed: the latest.
+
+    lent_out: the latest to other applications, which are in none of the others.
+    """
 
     number: int
     cpu_s: float
     listed: list[HandOver]
+    lent_out: list[LentOut] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

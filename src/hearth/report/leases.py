@@ -22,12 +22,38 @@ def show_leases(document: Document, screen: Screen) -> list[str]:
     if leases:
         rows = [_row(lease, holders, screen) for lease in leases]
         lines += ["", *table(screen, _HEAD, rows, "driver")]
+    lines += _lent(document, screen)
     if holders:
         lines += ["", screen.title("map"), *_map(holders, machine, screen)]
     for problem in document["problems"]:
         head = screen.paint("not counted: ", "yellow")
         lines.append(screen.paragraph(head + problem, "  ", "    "))
     return lines
+
+
+def _lent(document: Document, screen: Screen) -> list[str]:
+    """Idle CPUs that applications leave to others, and who uses which of them."""
+    lines = []
+    for loan in document["loans"]:
+        to, lender = loan["to"], loan.get("from")
+        whose = f"of {lender['app_id']} of {lender['user']}" if lender else "on their way back"
+        lines.append(
+            f"lent: CPUs {brief_ids(loan['cpus'], 24)} {whose} to executor {to['executor_id']} of "
+            f"{to['app_id']} of {to['user']} since {_clock(loan['since_ms'])}"
+        )
+    used = {cpu for loan in document["loans"] for cpu in parse_ids(loan["cpus"])}
+    for offer in document["offers"]:
+        idle = show_ids(set(parse_ids(offer["cpus"])) - used)
+        if idle:
+            lines.append(
+                f"idle: CPUs {brief_ids(idle, 24)} of {offer['app_id']} of {offer['user']} are "
+                f"offered to others since {_clock(offer['since_ms'])}"
+            )
+    return ["", *(screen.paragraph(line, "  ", "    ") for line in lines)] if lines else []
+
+
+def _clock(since_ms: int) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(since_ms / 1000))
 
 
 def _count(leases: list[Document]) -> str:

@@ -101,14 +101,31 @@ def _local(memory: Memory) -> str | None:
 
 def _hand_overs(lent: Measured[HandOvers], screen: Screen) -> list[str]:
     """The longest of them; without any, nothing."""
-    if isinstance(lent, Absent) or not lent.listed:
+    if isinstance(lent, Absent):
         return []
+    lines = _lent_out(lent, screen)
+    if not lent.listed:
+        return lines
     longest = max(lent.listed, key=lambda each: (each.end_s or each.start_s) - each.start_s)
     times = "once" if lent.number == 1 else f"{lent.number} times"
     which = "" if lent.number == 1 else "the longest was "
     line = (
         f"idle CPUs worked for other executors {times}, {show_seconds(lent.cpu_s)} of CPU time; "
         f"{which}{hand_over_words(longest)}"
+    )
+    return [screen.paragraph(line, "  ", "    "), *lines]
+
+
+def _lent_out(lent: HandOvers, screen: Screen) -> list[str]:
+    if not lent.lent_out:
+        return []
+    others = sorted({each.application for each in lent.lent_out})
+    times = "once" if len(lent.lent_out) == 1 else f"{len(lent.lent_out)} times"
+    last = lent.lent_out[-1]
+    end = "the end" if last.end_s is None else f"{last.end_s:.1f} s"
+    line = (
+        f"idle CPUs were lent {times} to {', '.join(others[:3])}; last CPUs "
+        f"{brief_ids(last.cpus, 24)} of place {last.place} from {last.start_s:.1f} s to {end}"
     )
     return [screen.paragraph(line, "  ", "    ")]
 
@@ -118,8 +135,9 @@ def hand_over_words(each: HandOver) -> str:
     end = "the end" if each.end_s is None else f"{each.end_s:.1f} s"
     whose = "place" if len(each.from_places) == 1 else "places"
     places = ", ".join(map(str, each.from_places))
+    of = f" of {each.application}" if each.application else ""
     return (
-        f"CPUs {brief_ids(each.cpus, 24)} of {whose} {places} for executor {each.executor} "
+        f"CPUs {brief_ids(each.cpus, 24)} of {whose} {places}{of} for executor {each.executor} "
         f"from {each.start_s:.1f} s to {end}"
     )
 

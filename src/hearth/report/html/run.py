@@ -117,20 +117,33 @@ _HAND_OVERS = 50
 
 
 def _hand_overs(lent: Measured[HandOvers]) -> View | None:
-    if isinstance(lent, Absent) or not lent.listed:
+    if isinstance(lent, Absent) or not (lent.listed or lent.lent_out):
         return None
     times = "once" if lent.number == 1 else f"{lent.number} times"
     rows = [
         [
             each.executor,
             each.cpus,
-            ", ".join(map(str, each.from_places)),
+            ", ".join(map(str, each.from_places))
+            + (f" of {each.application}" if each.application else ""),
             seconds(each.start_s),
             "-" if each.end_s is None else seconds(each.end_s),
         ]
         for each in lent.listed[-_HAND_OVERS:]
     ]
+    rows += [
+        [
+            f"{each.executor} of {each.application}",
+            each.cpus,
+            str(each.place),
+            seconds(each.start_s),
+            "-" if each.end_s is None else seconds(each.end_s),
+        ]
+        for each in lent.lent_out[-_HAND_OVERS:]
+    ]
     words = f"Idle CPUs worked for other executors {times}, {seconds(lent.cpu_s)} of CPU time"
+    if lent.lent_out:
+        words += f"; CPUs were lent to other applications {len(lent.lent_out)} times"
     return {"words": words, "rows": rows}
 
 

@@ -13,10 +13,33 @@ import io.hearth.core.topology.IdSet
  */
 final case class Worker(id: String, registered: Boolean, running: Int, waited: Option[Long] = None)
 
-/** A place of the plan, whose CPUs an executor is bound to, and who is there. */
-final case class Seat(place: Int, cpus: IdSet, nodes: IdSet, worker: Option[Worker]) {
+/** A place of the plan, whose CPUs an executor is bound to, its slots for tasks, and who is there. */
+final case class Seat(
+    place: Int,
+    cpus: IdSet,
+    nodes: IdSet,
+    slots: Int,
+    worker: Option[Worker]
+) {
   def idle: Boolean = worker.forall(w => w.registered && w.running == 0)
   def working: Option[Worker] = worker.filter(w => w.registered && w.running > 0)
+}
+
+object Seat {
+
+  /** Since when which executor, or none, has been idle in a place. */
+  type Idle = Map[Int, (Option[String], Long)]
+
+  def idleIn(seats: Vector[Seat], now: Long, pending: Boolean, before: Idle): Idle =
+    if (pending) Map.empty
+    else
+      seats
+        .filter(_.idle)
+        .map { seat =>
+          val who = seat.worker.map(_.id)
+          seat.place -> before.get(seat.place).filter(_._1 == who).getOrElse((who, now))
+        }
+        .toMap
 }
 
 /**
@@ -51,7 +74,7 @@ final case class Shift(executorId: String, before: Lent, after: Lent)
  * @param lent by executor
  */
 final case class HandOver(
-    idle: Map[Int, (Option[String], Long)] = Map.empty,
+    idle: Seat.Idle = Map.empty,
     waited: Map[String, (Long, Long)] = Map.empty,
     lent: Map[String, Lent] = Map.empty
 ) {
@@ -63,7 +86,7 @@ final case class HandOver(
 
   /** @return what is to be changed; CPUs that are taken back come first */
   def next(now: SeatsNow): (HandOver, Vector[Shift]) = {
-    val still = idleIn(now)
+    val still = Seat.idleIn(now.seats, now.now, now.pending, idle)
     val lenders =
       now.seats.filter(s => still.get(s.place).exists(now.now - _._2 >= HandOver.Patience))
     val judged = waiting(now)
@@ -87,17 +110,6 @@ final case class HandOver(
   def without(executorId: String): HandOver = copy(lent = lent.removed(executorId))
 
   private def of(loans: Map[String, Lent], id: String) = loans.getOrElse(id, Lent.nothing)
-
-  private def idleIn(now: SeatsNow): Map[Int, (Option[String], Long)] =
-    if (now.pending) Map.empty
-    else
-      now.seats
-        .filter(_.idle)
-        .map { seat =>
-          val who = seat.worker.map(_.id)
-          seat.place -> idle.get(seat.place).filter(_._1 == who).getOrElse((who, now.now))
-        }
-        .toMap
 
   /** Of executors that may need more: the count to compare with next, and whether threads wait too long. */
   private def waiting(now: SeatsNow): Map[String, (Option[(Long, Long)], Boolean)] = {

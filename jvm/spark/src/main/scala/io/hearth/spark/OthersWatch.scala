@@ -9,8 +9,15 @@ import io.hearth.core.topology.IdSet
  *
  * @param driver the application's own process; its executors are named at each look
  * @param nanoTime as of `System.nanoTime`
+ * @param away CPUs of its own that are others' to use, or were since a time of `System.nanoTime`
  */
-final class OthersWatch(driver: Long, kernel: Kernel, nanoTime: () => Long, log: Log) {
+final class OthersWatch(
+    driver: Long,
+    kernel: Kernel,
+    nanoTime: () => Long,
+    log: Log,
+    away: Long => IdSet = _ => IdSet.empty
+) {
   import OthersWatch._
 
   private var last = Option.empty[ProcessLook]
@@ -31,7 +38,9 @@ final class OthersWatch(driver: Long, kernel: Kernel, nanoTime: () => Long, log:
       pause = math.max(LeastPause, CostPause * (nanoTime() - start))
       val own = bound.map(_.process.pid).toSet + driver
       val cpus = IdSet.union(bound.map(_.place.cpus))
-      last.foreach(before => keep(OtherUse.between(before, now, own, cpus, kernel.owner)))
+      last.foreach { before =>
+        keep(OtherUse.between(before, now, own, cpus &~ away(before.nanos), kernel.owner))
+      }
       last = Some(now)
     }
   }

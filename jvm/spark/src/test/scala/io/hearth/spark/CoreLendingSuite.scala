@@ -51,15 +51,24 @@ class CoreLendingSuite extends AnyFunSuite {
       }
     }
 
-    val lending = new CoreLending(
+    private val loans = new OpenLoans(
       "app-1",
-      places,
       () => members,
       Cores,
       records :+= _,
-      clock,
       () => clock.nanoTime,
       () => Instant.EPOCH.plusNanos(clock.nanoTime),
+      log
+    )
+    val lending = new CoreLending(
+      places,
+      () => members,
+      Cores,
+      loans,
+      within = true,
+      between = None,
+      clock,
+      () => clock.nanoTime,
       log
     )
 
@@ -76,7 +85,7 @@ class CoreLendingSuite extends AnyFunSuite {
     }
 
     def begin(): Unit = {
-      lending.start(() => Activity(pending, tasks))
+      lending.start(() => Activity(if (pending) 1 else 0, barrier = false, tasks), () => ())
       clock.advance(0.3)
     }
 

@@ -13,7 +13,7 @@ class HandOverSuite extends AnyFunSuite {
 
   private def seat(place: Int, worker: Option[Worker]): Seat = {
     val plan = Places.of(place + 1)(place)
-    Seat(place, plan.cpus, plan.memoryNodes, worker)
+    Seat(place, plan.cpus, plan.memoryNodes, plan.taskSlots, worker)
   }
 
   /** An executor that is named after its place. */

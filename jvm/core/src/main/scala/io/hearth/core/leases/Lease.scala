@@ -105,10 +105,10 @@ object Lease {
       number(document, "ticket")
     )
 
-  private def text(document: JsonNode, name: String) =
+  private[leases] def text(document: JsonNode, name: String): Option[String] =
     Option(document.get(name)).filter(_.isTextual).map(_.asText)
 
-  private def number(document: JsonNode, name: String): Option[Long] =
+  private[leases] def number(document: JsonNode, name: String): Option[Long] =
     Option(document.get(name))
       .filter(n => n.isIntegralNumber && n.canConvertToLong)
       .map(_.asLong)

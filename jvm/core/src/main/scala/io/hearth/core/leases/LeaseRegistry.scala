@@ -9,6 +9,8 @@ import java.util.concurrent.TimeUnit
 import scala.jdk.CollectionConverters._
 import scala.util.{Try, Using}
 
+import com.fasterxml.jackson.databind.JsonNode
+
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
 
@@ -25,16 +27,63 @@ final class LeaseRegistry(directory: Path, boot: String) {
 
   /** Reads all leases; without the lock, one that is just being taken may be missing. @throws IOException */
   def read(): Leases = {
+    val read = readAll(LeaseKind)
+    Leases(read.found.map(live), read.problems)
+  }
+
+  private[leases] def live(found: Found[Lease]): LiveLease =
+    LiveLease(found.value, found.user, found.ours)
+
+  /** All files of a kind whose holders live. @throws IOException */
+  private[leases] def readAll[A](
+      kind: Kind[A],
+      holds: OpenFile => Boolean = _.isWriteLocked
+  ): ReadFiles[A] = {
     checkDirectory()
     val files = Using.resource(Files.list(directory))(
-      _.iterator.asScala.filter(isLease).take(MostLeases + 1).toVector
+      _.iterator.asScala.filter(isOf(kind.prefix)).take(MostLeases + 1).toVector
     )
-    val read = files.take(MostLeases).sorted.map(readOne)
+    val read = files.take(MostLeases).sorted.map(readOne(_, kind, holds))
     val many = Option.when(files.sizeIs > MostLeases)(
-      s"$directory holds more than $MostLeases leases, the rest is not read"
+      s"$directory holds more than $MostLeases files '${kind.prefix}*', the rest is not read"
     )
-    Leases(read.flatMap(_.toOption.flatten), read.flatMap(_.left.toOption) ++ many)
+    ReadFiles(read.flatMap(_.toOption.flatten), read.flatMap(_.left.toOption).toVector ++ many)
   }
+
+  /** A file of this registry, by the name that another one says it has. */
+  private[leases] def named(name: String, prefix: String): Option[Path] =
+    Option.when(name.startsWith(prefix) && name.endsWith(Suffix) && !name.contains('/'))(
+      directory.resolve(name)
+    )
+
+  /** Publishes a document of this process's. @throws IOException where there is no room, or no right to write */
+  private[leases] def publish(document: JsonNode, prefix: String): HeldLease = {
+    val partial = directory.resolve(s".$Prefix${UUID.randomUUID}.new")
+    publish(document, prefix, partial, LinuxLocks.create(partial, ReadableByAll))
+  }
+
+  private def publish(
+      document: JsonNode,
+      prefix: String,
+      partial: Path,
+      open: OpenFile
+  ): HeldLease = {
+    val file = directory.resolve(s"$prefix${UUID.randomUUID}$Suffix")
+    try {
+      open.setMode(ReadableByAll) // whatever the umask
+      if (!open.lockByte(0)) throw new IOException(s"$partial: somebody else has locked it")
+      open.write(Json.pretty(document).getBytes(UTF_8))
+      Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE)
+      new HeldLease(file, open)
+    } catch {
+      case e: IOException =>
+        open.close()
+        Files.deleteIfExists(partial)
+        throw e
+    }
+  }
+
+  private[leases] def bootHere: String = boot
 
   /**
    * Does something while nobody else takes a lease.
@@ -57,10 +106,7 @@ final class LeaseRegistry(directory: Path, boot: String) {
     def leases: Leases = read()
 
     /** Publishes a lease. @throws IOException where there is no room, or no right to write */
-    def take(lease: Lease): HeldLease = {
-      val partial = directory.resolve(s".$Prefix${UUID.randomUUID}.new")
-      publish(lease, partial, LinuxLocks.create(partial, ReadableByAll))
-    }
+    def take(lease: Lease): HeldLease = publish(lease.copy(boot = boot).toJson, Prefix)
 
     /**
      * Publishes a lease whose file another process has made here and holds open: it ends with that one.
@@ -69,23 +115,7 @@ final class LeaseRegistry(directory: Path, boot: String) {
      */
     def takeFor(lease: Lease, partial: Path, fd: Int): Unit = {
       if (partial.getParent != directory) throw new IOException(s"$partial is not in $directory")
-      val _ = publish(lease, partial, new OpenFile(fd))
-    }
-
-    private def publish(lease: Lease, partial: Path, open: OpenFile): HeldLease = {
-      val file = directory.resolve(s"$Prefix${UUID.randomUUID}$Suffix")
-      try {
-        open.setMode(ReadableByAll) // whatever the umask
-        if (!open.lockByte(0)) throw new IOException(s"$partial: somebody else has locked it")
-        open.write(Json.pretty(lease.copy(boot = boot).toJson).getBytes(UTF_8))
-        Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE)
-        new HeldLease(file, open)
-      } catch {
-        case e: IOException =>
-          open.close()
-          Files.deleteIfExists(partial)
-          throw e
-      }
+      val _ = publish(lease.copy(boot = boot).toJson, Prefix, partial, new OpenFile(fd))
     }
 
     def nextTicket: Long =
@@ -99,18 +129,31 @@ final class LeaseRegistry(directory: Path, boot: String) {
       .filter(file => Try(uid(file) == me && !isBeingMade(file)).getOrElse(false))
       .foreach { file =>
         Try(Using.resource(LinuxLocks.toRead(file)) { open =>
-          if (!open.isWriteLocked) Files.deleteIfExists(file)
+          if (!open.isWriteLocked && !isLoanOfLiving(file, open)) Files.deleteIfExists(file)
         })
       }
 
-  /** Nothing for a file whose holder is gone, or that went meanwhile; a sentence for what is no lease. */
-  private def readOne(file: Path): Either[String, Option[LiveLease]] =
+  /** What a killed driver had borrowed is in use for as long as its executors are. */
+  private def isLoanOfLiving(file: Path, open: OpenFile): Boolean =
+    isOf(LoanPrefix)(file) && BorrowedCpus.read(text(open)).exists(loan => isHeld(loan.lease))
+
+  /** Whether a lease, by the name of its file, has a holder that lives. */
+  private[leases] def isHeld(lease: String): Boolean = named(lease, Prefix).exists(file =>
+    Try(Using.resource(LinuxLocks.toRead(file))(_.isWriteLocked)).getOrElse(false)
+  )
+
+  /** Nothing for a file whose holder is gone, or that went meanwhile; a sentence for what is none. */
+  private def readOne[A](
+      file: Path,
+      kind: Kind[A],
+      holds: OpenFile => Boolean
+  ): Either[String, Option[Found[A]]] =
     try
       Using.resource(LinuxLocks.toRead(file)) { open =>
         if ((attribute[Int](open, "mode") & TypeOfFile) != RegularFile)
           Left(s"$file is not a regular file")
-        else if (!open.isWriteLocked) Right(None)
-        else believed(file, open)
+        else if (!holds(open)) Right(None)
+        else believed(file, open, kind)
       }
     catch {
       case _: FileNotFoundException => Right(None)
@@ -118,21 +161,25 @@ final class LeaseRegistry(directory: Path, boot: String) {
       case e: IOException => Left(s"$file cannot be read: ${e.getMessage}")
     }
 
-  private def believed(file: Path, open: OpenFile): Either[String, Option[LiveLease]] =
+  private def believed[A](
+      file: Path,
+      open: OpenFile,
+      kind: Kind[A]
+  ): Either[String, Option[Found[A]]] =
     if ((attribute[Int](open, "mode") & OthersWrite) != 0)
       Left(s"$file is not believed: others than its owner can write to it")
     else if (attribute[Int](open, "nlink") != 1)
       Left(s"$file is not believed: it has more than one name")
     else
-      Lease.read(text(open)) match {
+      kind.parse(text(open)) match {
         case Left(problem) => Left(s"$file is no lease: $problem")
-        case Right(lease) if lease.boot != boot => Right(None)
-        case Right(lease) =>
+        case Right(value) if kind.bootOf(value) != boot => Right(None)
+        case Right(value) =>
           val uid = attribute[Int](open, "uid")
-          Right(Some(LiveLease(lease, nameOf(open, uid), uid == me)))
+          Right(Some(Found(file.getFileName.toString, value, uid, nameOf(open, uid), uid == me)))
       }
 
-  private def text(open: OpenFile): String =
+  private[leases] def text(open: OpenFile): String =
     Using.resource(Files.newInputStream(open.itself))(in =>
       new String(in.readNBytes(LongestLease), UTF_8)
     )
@@ -185,7 +232,13 @@ object LeaseRegistry {
   /** An administrator's own; for locks, where there is one for all users; on every Linux. */
   private val Candidates = Vector("/run/hearth", "/run/lock", "/dev/shm")
 
-  private val Prefix = "hearth-lease-"
+  private[leases] val Prefix = "hearth-lease-"
+
+  /** See [[LoanRegistry]]. */
+  private[leases] val OfferPrefix = "hearth-offer-"
+  private[leases] val LoanPrefix = "hearth-loan-"
+  private val Kinds = Vector(Prefix, OfferPrefix, LoanPrefix)
+  private[leases] val LeaseKind = Kind[Lease](Prefix, Lease.read, _.boot)
   private val Suffix = ".json"
   private val MostLeases = 4096
   private val MostTickets = 1L << 52
@@ -226,16 +279,16 @@ object LeaseRegistry {
   private def bootId(): String =
     Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).trim
 
-  private def isLease(file: Path): Boolean = {
+  private def isOf(prefix: String)(file: Path): Boolean = {
     val name = file.getFileName.toString
-    name.startsWith(Prefix) && name.endsWith(Suffix)
+    name.startsWith(prefix) && name.endsWith(Suffix)
   }
 
   private def isOurs(file: Path): Boolean =
-    isLease(file) || file.getFileName.toString.startsWith(s".$Prefix")
+    Kinds.exists(isOf(_)(file)) || file.getFileName.toString.startsWith(s".$Prefix")
 
   /** Another process of this user makes a file before it takes a lease ([[Exclusive.takeFor]]). */
-  private def isBeingMade(file: Path): Boolean = !isLease(file) &&
+  private def isBeingMade(file: Path): Boolean = !Kinds.exists(isOf(_)(file)) &&
     System.currentTimeMillis - Files.getLastModifiedTime(file, NoFollow).toMillis < LongestMakingMs
 
   private def uid(file: Path): Int =
@@ -261,13 +314,40 @@ object LeaseRegistry {
   }
 }
 
+/** Documents of the registry that are alike. @param bootOf on which boot of the machine one was written */
+final private[leases] case class Kind[A](
+    prefix: String,
+    parse: String => Either[String, A],
+    bootOf: A => String
+)
+
+/** What a file of the registry says that a process holds. */
+final private[leases] case class Found[A](
+    name: String,
+    value: A,
+    uid: Int,
+    user: String,
+    ours: Boolean
+)
+
+/** @param problems what could not be believed or read, a sentence each */
+final private[leases] case class ReadFiles[A](found: Vector[Found[A]], problems: Vector[String])
+
 /** A lease of this process; it ends when it is closed, or when this process and all that joined have ended. */
 final class HeldLease private[leases] (val file: Path, open: OpenFile) extends AutoCloseable {
+  def name: String = file.getFileName.toString
+
+  /** At once for all who ask the kernel, also where a child that is just being made has inherited the file. */
   override def close(): Unit =
     try {
       Files.deleteIfExists(file)
       ()
-    } finally open.close()
+    } finally abandon()
+
+  /** As the kernel does when the process is killed: the file stays. */
+  private[hearth] def abandon(): Unit =
+    try open.unlockByte(0)
+    finally open.close()
 }
 
 /** Who has locked a file as flock(2) does, from `/proc/locks` (proc(5)). */

@@ -25,6 +25,12 @@ final class OpenFile private[leases] (val fd: Int) extends AutoCloseable {
     LinuxLocks.unlessHeld(libc.fcntl(fd, LinuxLocks.OfdSetLock, lock))
   }
 
+  def unlockByte(at: Long): Unit = {
+    val lock = LinuxLocks.record(LinuxLocks.Unlock, at, 1)
+    LinuxLocks.checked("fcntl")(libc.fcntl(fd, LinuxLocks.OfdSetLock, lock))
+    ()
+  }
+
   /** Whether anybody else holds a write lock on any part of it: only who may write to the file can. */
   private[leases] def isWriteLocked: Boolean = {
     val asked = LinuxLocks.record(LinuxLocks.ReadLock, 0, 0)
@@ -59,6 +65,7 @@ final class OpenFile private[leases] (val fd: Int) extends AutoCloseable {
 private[leases] object LinuxLocks {
   val ReadLock: Short = 0
   val WriteLock: Short = 1
+  val Unlock: Short = 2
   val OfdGetLock = 36
   val OfdSetLock = 37
   val Exclusive = 2

@@ -12,11 +12,17 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import io.hearth.core.json.Json
 import io.hearth.core.topology.IdSet
 
+/** Another application, by its id and its user. */
+final case class OtherApplication(appId: String, user: String) {
+  def who: String = s"application $appId of $user"
+}
+
 /**
  * CPUs of idle places, open to an executor for a while.
  *
  * @param place that of the executor
- * @param lenders the places whose CPUs they are
+ * @param lenders the places whose CPUs they are, of the same application or of the one they are from
+ * @param from whose they are, where that is another application
  * @param until absent while they are
  */
 final case class Loan(
@@ -24,6 +30,23 @@ final case class Loan(
     place: Int,
     cpus: IdSet,
     lenders: Vector[Int],
+    since: Instant,
+    until: Option[Instant],
+    from: Option[OtherApplication] = None
+)
+
+/**
+ * CPUs of a place of this application's that another one's executor may use for a while.
+ *
+ * @param id of the loan, for as long as it lasts
+ * @param executorId that of the other application
+ */
+final case class LentOut(
+    id: String,
+    place: Int,
+    cpus: IdSet,
+    to: OtherApplication,
+    executorId: String,
     since: Instant,
     until: Option[Instant]
 )
@@ -38,24 +61,32 @@ final case class LoanRecord(
     appId: String,
     number: Int,
     cpuSeconds: Double,
-    loans: Vector[Loan]
+    loans: Vector[Loan],
+    lentOut: Vector[LentOut] = Vector.empty
 ) {
 
   /** With one that has begun or ended; one that is known by its executor and its beginning is replaced. */
   def updated(loan: Loan): LoanRecord = {
-    def same(other: Loan) = other.executorId == loan.executorId && other.since == loan.since
+    def same(other: Loan) = other.executorId == loan.executorId &&
+      other.since == loan.since && other.cpus == loan.cpus
     val known = loans.exists(same)
     val seconds = loan.until.fold(0.0)(end =>
       loan.cpus.size * java.time.Duration.between(loan.since, end).toMillis / 1000.0
     )
-    LoanRecord(
-      appId,
-      number + (if (known) 0 else 1),
-      cpuSeconds + seconds,
-      if (known) loans.map(l => if (same(l)) loan else l)
-      else (loans :+ loan).takeRight(LoanRecord.Kept)
+    copy(
+      number = number + (if (known) 0 else 1),
+      cpuSeconds = cpuSeconds + seconds,
+      loans =
+        if (known) loans.map(l => if (same(l)) loan else l)
+        else (loans :+ loan).takeRight(LoanRecord.Kept)
     )
   }
+
+  /** With one to another application, by its id, that has begun or ended. */
+  def updated(loan: LentOut): LoanRecord = copy(lentOut =
+    if (lentOut.exists(_.id == loan.id)) lentOut.map(l => if (l.id == loan.id) loan else l)
+    else (lentOut :+ loan).takeRight(LoanRecord.Kept)
+  )
 
   def toJson: ObjectNode = {
     val node = Json.obj().put("schema", LoanRecord.Schema).put("app_id", appId)
@@ -64,6 +95,12 @@ final case class LoanRecord(
       "loans",
       Json.array(loans)((array, loan) => array.add(LoanRecord.loanJson(loan)))
     )
+    if (lentOut.nonEmpty)
+      node.set[ObjectNode](
+        "lent_out",
+        Json.array(lentOut)((array, loan) => array.add(LoanRecord.lentJson(loan)))
+      )
+    node
   }
 }
 
@@ -87,10 +124,32 @@ object LoanRecord {
     loans.groupMapReduce(_._1)(_._2)(_ | _)
   }
 
+  /** CPUs of its own that other applications may use now, by a run's record. */
+  def lentOutIn(runDirectory: Path): IdSet = IdSet.union(for {
+    text <- Try(Files.readString(runDirectory.resolve(File))).toOption.toVector
+    document <- Try(Json.parse(text, File)).toOption.toVector
+    loan <- document.path("lent_out").elements.asScala.toVector if !loan.hasNonNull("until")
+    cpus <- IdSet.parse(loan.path("cpus").asText).toOption
+  } yield cpus)
+
+  private def lentJson(loan: LentOut): JsonNode = {
+    val node = Json.obj().put("place", loan.place).put("cpus", loan.cpus.toString)
+    node.put("app_id", loan.to.appId).put("user", loan.to.user)
+    node.put("executor_id", loan.executorId).put("since", loan.since.toString)
+    loan.until.foreach(end => node.put("until", end.toString))
+    node
+  }
+
   private def loanJson(loan: Loan): JsonNode = {
     val node = Json.obj().put("executor_id", loan.executorId).put("place", loan.place)
     node.put("cpus", loan.cpus.toString)
     node.set[JsonNode]("from_places", Json.array(loan.lenders)(_.add(_)))
+    loan.from.foreach(other =>
+      node.set[JsonNode](
+        "from_application",
+        Json.obj().put("app_id", other.appId).put("user", other.user)
+      )
+    )
     node.put("since", loan.since.toString)
     loan.until.foreach(end => node.put("until", end.toString))
     node

@@ -143,11 +143,17 @@ object PlacementReport {
       document.path("app_id").asText,
       subjects.map(s => s.copy(lent = lent.getOrElse(s.executorId, IdSet.empty)))
     )
-    report.copy(others = othersNow(root.resolve("proc"), report.bound, own))
+    val away = LoanRecord.lentOutIn(runDirectory)
+    report.copy(others = othersNow(root.resolve("proc"), report.bound, own, away))
   }
 
   /** Three looks: the second says who is busy, the third what its threads have used. */
-  private def othersNow(proc: Path, bound: Vector[Subject], own: Set[Long]): Vector[OtherUse] =
+  private def othersNow(
+      proc: Path,
+      bound: Vector[Subject],
+      own: Set[Long],
+      away: IdSet
+  ): Vector[OtherUse] =
     if (bound.isEmpty) Vector.empty
     else {
       def next(before: ProcessLook) = {
@@ -155,7 +161,7 @@ object PlacementReport {
         ProcessLook.take(proc, Some(before), System.nanoTime)
       }
       val busy = next(ProcessLook.take(proc, None, System.nanoTime))
-      val cpus = IdSet.union(bound.map(_.planned.cpus))
+      val cpus = IdSet.union(bound.map(_.planned.cpus)) &~ away
       OtherUse.between(busy, next(busy), own ++ bound.map(_.pid), cpus, OtherUse.owner(proc))
     }
 

@@ -57,7 +57,7 @@ object HearthKeys {
   val Launcher: OneOf = OneOf(Vector("process", "docker"))
   val Neighbours: OneOf = OneOf(Vector("avoid", "ignore"))
   val WhenFull: OneOf = OneOf(Vector("share", "wait", "refuse"))
-  val HandOver: OneOf = OneOf(Vector("off", "tail"))
+  val HandOver: OneOf = OneOf(Vector("off", "tail", "applications", "all"))
   val Workloads: OneOf = OneOf(WorkloadKind.all.map(_.name))
 
   val WhenFullKey = "spark.hearth.lease.whenFull"

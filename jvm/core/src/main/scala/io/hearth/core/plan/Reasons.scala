@@ -209,18 +209,28 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     )
   }
 
-  /** Shown where the user said nothing; what he set is among his own. */
-  private def handOver: Option[Reason] =
-    Option.unless(native || fixed.conf.contains(HearthKeys.HandOverKey))(
-      Reason(
-        Reasons.HandOver,
-        "off",
-        s"each executor keeps to its ${if (shared) "package's" else "own"} CPUs; with ${HearthKeys.HandOverKey}=tail those of idle executors are opened, " +
-          "while no task is pending, to executors whose threads wait for CPUs, as native threads in a stage's " +
-          "last tasks do",
-        "Kyong 2017; hearth"
-      )
+  /** What the mode does by this plan; nothing where it can do nothing. */
+  private def handOver: Option[Reason] = {
+    val mode = fixed.conf.getOrElse(HearthKeys.HandOverKey, "off")
+    val within = Option.when(executors.sizeIs > 1)(
+      "CPUs of idle executors are opened, while no task is pending, to executors whose threads wait for CPUs, as " +
+        "native threads in a stage's last tasks do"
     )
+    val between =
+      "CPUs of executors that have had nothing to do for a second work for other applications' pending tasks, " +
+        "and theirs for this one's"
+    val because = mode match {
+      case "off" =>
+        val tail = within.map(does => s"; with ${HearthKeys.HandOverKey}=tail $does")
+        Some(
+          s"each executor keeps to its ${if (shared) "package's" else "own"} CPUs${tail.getOrElse("")}; with =applications $between"
+        )
+      case "tail" => within
+      case "applications" => Some(between)
+      case _ => Some((within.toVector :+ between).mkString("; "))
+    }
+    because.filterNot(_ => native).map(Reason(Reasons.HandOver, mode, _, "Kyong 2017; hearth"))
+  }
 
   private def users: Vector[Reason] =
     fixed.conf.removed(DerivedSettings.Redaction).toVector.sorted.map { case (key, value) =>

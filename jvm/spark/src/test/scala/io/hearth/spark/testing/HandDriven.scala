@@ -87,3 +87,41 @@ final class HandDriven extends AbstractExecutorService with ScheduledExecutorSer
   override def isTerminated: Boolean = closed && waiting.isEmpty
   override def awaitTermination(limit: Long, unit: TimeUnit): Boolean = true
 }
+
+/** One of several threads, as it were, that the same clock drives. */
+final class HandDrivenBy(clock: HandDriven)
+    extends AbstractExecutorService
+    with ScheduledExecutorService {
+  private var closed = false
+
+  private def unlessClosed(work: Runnable): Runnable = () => if (!closed) work.run()
+
+  override def execute(work: Runnable): Unit = {
+    if (closed) throw new RejectedExecutionException("it is shut down")
+    clock.execute(unlessClosed(work))
+  }
+  override def scheduleWithFixedDelay(
+      work: Runnable,
+      first: Long,
+      delay: Long,
+      unit: TimeUnit
+  ): ScheduledFuture[_] = clock.scheduleWithFixedDelay(unlessClosed(work), first, delay, unit)
+  override def scheduleAtFixedRate(
+      work: Runnable,
+      first: Long,
+      period: Long,
+      unit: TimeUnit
+  ): ScheduledFuture[_] = scheduleWithFixedDelay(work, first, period, unit)
+  override def schedule(work: Runnable, delay: Long, unit: TimeUnit): ScheduledFuture[_] =
+    clock.schedule(unlessClosed(work), delay, unit)
+  override def schedule[V](work: Callable[V], delay: Long, unit: TimeUnit): ScheduledFuture[V] =
+    clock.schedule(work, delay, unit)
+  override def shutdown(): Unit = closed = true
+  override def shutdownNow(): util.List[Runnable] = {
+    closed = true
+    util.List.of()
+  }
+  override def isShutdown: Boolean = closed
+  override def isTerminated: Boolean = closed
+  override def awaitTermination(limit: Long, unit: TimeUnit): Boolean = true
+}

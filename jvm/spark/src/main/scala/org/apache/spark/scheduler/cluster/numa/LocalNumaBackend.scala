@@ -59,7 +59,7 @@ private[spark] class LocalNumaBackend(
     try pool.start(parts.initialExecutors, supervisor).get()
     catch { case e: ExecutionException => throw e.getCause }
     placement.start(() => getExecutorIds().toSet)
-    parts.lending.foreach(_.start(() => activity()))
+    parts.lending.foreach(_.start(() => activity(), () => super.reviveOffers()))
     launcher.setState(SparkAppHandle.State.RUNNING)
   }
 
@@ -97,7 +97,11 @@ private[spark] class LocalNumaBackend(
 
   private def activity(): Activity = scheduler.synchronized {
     val tasks = Option(scheduler.rootPool).toVector.flatMap(_.getSortedTaskSetQueue)
-    Activity(tasks.exists(LocalNumaBackend.pending), scheduler.runningTasksByExecutors)
+    Activity(
+      tasks.iterator.flatMap(LocalNumaBackend.pending).take(LocalNumaBackend.MostPending).size,
+      tasks.exists(t => t.isBarrier && !t.isZombie),
+      scheduler.runningTasksByExecutors
+    )
   }
 
   override protected def doRequestTotalExecutors(
@@ -175,9 +179,15 @@ private[spark] class LocalNumaBackend(
 
 private[spark] object LocalNumaBackend {
 
-  /** Whether a stage has tasks that nobody runs. */
-  private def pending(tasks: TaskSetManager): Boolean = !tasks.isZombie &&
-    tasks.successful.indices.exists(i => !tasks.successful(i) && tasks.copiesRunning(i) == 0)
+  /** A machine has no more CPUs than this. */
+  private val MostPending = 8192
+
+  /** The tasks of a stage that nobody runs. */
+  private def pending(tasks: TaskSetManager): Iterator[Int] =
+    if (tasks.isZombie) Iterator.empty
+    else
+      tasks.successful.indices.iterator
+        .filter(i => !tasks.successful(i) && tasks.copiesRunning(i) == 0)
 
   /**
    * How long an executor may take to end by itself before it is killed.

@@ -97,7 +97,11 @@ private[spark] class PlannedScheduler(sc: SparkContext, leased: Leased, appId: S
   override def createBackend(sc: SparkContext): SchedulerBackend = {
     // Before there is an endpoint: it answers every executor with the settings of its first answer.
     sc.conf.set(ApplicationToken.Key, UUID.randomUUID.toString)
-    new LocalNumaBackend(this, sc, Wiring.parts(sc, leased, appId, DriverJvm.here()))
+    new LocalNumaBackend(
+      this,
+      sc,
+      Wiring.parts(sc, leased, appId, DriverJvm.here(), lentSlots.set(_))
+    )
   }
 }
 

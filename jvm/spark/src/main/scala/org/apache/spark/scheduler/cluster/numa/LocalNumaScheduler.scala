@@ -1,9 +1,10 @@
 package org.apache.spark.scheduler.cluster.numa
 
 import java.net.InetAddress
+import java.util.concurrent.atomic.AtomicReference
 
 import org.apache.spark.SparkContext
-import org.apache.spark.scheduler.TaskSchedulerImpl
+import org.apache.spark.scheduler.{TaskDescription, TaskSchedulerImpl, WorkerOffer}
 import org.apache.spark.util.Utils
 
 /**
@@ -15,6 +16,9 @@ import org.apache.spark.util.Utils
 private[spark] class LocalNumaScheduler(sc: SparkContext, hosts: Set[String])
     extends TaskSchedulerImpl(sc) {
 
+  /** For how many more tasks executors have CPUs of other applications. */
+  val lentSlots: AtomicReference[Map[String, Int]] = new AtomicReference(Map.empty)
+
   private val machine: Set[String] = hosts ++ Set(
     "localhost",
     "127.0.0.1",
@@ -25,8 +29,44 @@ private[spark] class LocalNumaScheduler(sc: SparkContext, hosts: Set[String])
 
   override def getRacksForHosts(known: Seq[String]): Seq[Option[String]] =
     known.map(host => Option.when(machine.contains(host))(LocalNumaScheduler.Rack))
+
+  /**
+   * With the lent slots, but none for a stage whose tasks must all run at once and wait for each other: they
+   * would share CPUs when the loan ends. An executor that still runs more tasks than it has slots gets none.
+   */
+  override def resourceOffers(
+      offers: IndexedSeq[WorkerOffer],
+      isAllFreeResources: Boolean
+  ): Seq[Seq[TaskDescription]] = synchronized {
+    val lent = if (barrier) Map.empty[String, Int] else lentSlots.get
+    super.resourceOffers(
+      offers.map(o => LocalNumaScheduler.widened(o, lent.getOrElse(o.executorId, 0))),
+      isAllFreeResources
+    )
+  }
+
+  /** Whether a stage runs or waits whose tasks must all run at once. */
+  def barrier: Boolean = Option(rootPool).exists(
+    _.getSortedTaskSetQueue.exists(tasks => tasks.isBarrier && !tasks.isZombie)
+  )
 }
 
 private[spark] object LocalNumaScheduler {
+
+  /** The slots of an offer are an Int up to Spark 4.2 and a BigDecimal from 4.3 on (SPARK-58192), so it is copied by its parts. */
+  private[numa] def widened(offer: WorkerOffer, slots: Int): WorkerOffer = {
+    val parts = offer.productIterator.map(_.asInstanceOf[AnyRef]).toArray
+    val own = parts(Cores)
+    parts(Cores) = own match {
+      case cores: Integer => Integer.valueOf(math.max(0, cores + slots))
+      case cores: BigDecimal => (cores + slots).max(0)
+      case other => throw new IllegalStateException(s"slots of an executor: $other")
+    }
+    if (parts(Cores) == own) offer
+    else classOf[WorkerOffer].getConstructors.head.newInstance(parts: _*).asInstanceOf[WorkerOffer]
+  }
+
+  /** The third part of an offer. */
+  private val Cores = 2
   val Rack: String = "/machine"
 }

@@ -7,6 +7,7 @@ import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
 import org.apache.spark.{SparkConf, SparkContext, SPARK_VERSION}
 import org.apache.spark.executor.ExecutorExitCode
 import org.apache.spark.internal.config.{
+  CPUS_PER_TASK,
   EXECUTOR_ATTEMPT_FAILURE_VALIDITY_INTERVAL_MS,
   MAX_EXECUTOR_FAILURES,
   SHUFFLE_MANAGER
@@ -17,7 +18,9 @@ import org.apache.spark.shuffle.numa.NumaShuffleManager
 import org.apache.spark.util.Utils
 
 import io.hearth.core.Redaction
+import io.hearth.core.affinity.LinuxScheduling
 import io.hearth.core.launch.{ArchiveCheck, ArchiveUse, ClassDataArchive}
+import io.hearth.core.leases.{LeaseRegistry, LoanRegistry}
 import io.hearth.core.plan.{ExecutorPlan, PlanJson}
 import io.hearth.core.topology.{GpuNodes, IdSet, SysTree}
 import io.hearth.spark._
@@ -29,8 +32,14 @@ import io.hearth.spark._
  */
 private[spark] object Wiring {
 
-  def parts(sc: SparkContext, leased: Leased, appId: String, jvm: DriverJvm): LocalNumaParts =
-    new Wiring(sc, leased, appId, jvm).parts
+  /** @param lentSlots is given for how many more tasks executors have CPUs of other applications */
+  def parts(
+      sc: SparkContext,
+      leased: Leased,
+      appId: String,
+      jvm: DriverJvm,
+      lentSlots: Map[String, Int] => Unit
+  ): LocalNumaParts = new Wiring(sc, leased, appId, jvm, lentSlots).parts
 
   /** Spark's own exit codes of executors (SparkExitCode, ExecutorExitCode). */
   private val SparkExitCodes = 50 to 57
@@ -51,7 +60,13 @@ private[spark] object Wiring {
     }
 }
 
-private class Wiring(sc: SparkContext, leased: Leased, appId: String, jvm: DriverJvm) {
+private class Wiring(
+    sc: SparkContext,
+    leased: Leased,
+    appId: String,
+    jvm: DriverJvm,
+    lentSlots: Map[String, Int] => Unit
+) {
   private val plan = leased.plan
   private val conf = sc.conf
   private val log = DriversLog
@@ -140,27 +155,42 @@ private class Wiring(sc: SparkContext, leased: Leased, appId: String, jvm: Drive
   )
   private val pool =
     new ExecutorPool(plan.executors, starter.start, Wiring.thread("hearth-executor-pool"))
-  private val lending = Option.when(
-    HearthConfig.handOver(conf) == HandOverMode.Tail && binding != BindingMode.Off
-  )(
-    new CoreLending(
+  private val handOver = HearthConfig.handOver(conf)
+  private val lending = Option.when(handOver != HandOverMode.Off && binding != BindingMode.Off) {
+    val cores = new LiveCores(jvms)
+    val loans = new OpenLoans(
       appId,
-      plan.executors,
       () => pool.running,
-      new LiveCores(jvms),
+      cores,
       run.loans,
-      Wiring.thread("hearth-hand-over"),
       () => System.nanoTime,
       () => Instant.now(),
       log
     )
-  )
+    new CoreLending(
+      plan.executors,
+      () => pool.running,
+      cores,
+      loans,
+      handOver.within,
+      between(loans),
+      Wiring.thread("hearth-hand-over"),
+      () => System.nanoTime,
+      log
+    )
+  }
   private val placement = new PlacementWatch(
     appId,
     () => pool.running,
     TimeUnit.SECONDS.toNanos(conf.get(HearthConfig.PlacementInterval)),
     kernel,
-    new OthersWatch(jvm.pid, kernel, () => System.nanoTime, log),
+    new OthersWatch(
+      jvm.pid,
+      kernel,
+      () => System.nanoTime,
+      log,
+      since => lending.fold(IdSet.empty)(_.away(since))
+    ),
     application.placementTaken,
     (id, since) => lending.fold(IdSet.empty)(_.lentTo(id, since)),
     Wiring.thread("hearth-placement"),
@@ -184,6 +214,33 @@ private class Wiring(sc: SparkContext, leased: Leased, appId: String, jvm: Drive
     supervise,
     () => leased.release(DriversLease.keeping)
   )
+
+  /** Only who holds CPUs can lend them, and be known as a borrower. */
+  private def between(loans: OpenLoans): Option[ApplicationLoans] =
+    if (!handOver.between) None
+    else {
+      if (leased.lease.isEmpty)
+        log.warn(
+          s"${HearthConfig.HandOver.key}=${handOver.name}: CPUs are neither lent to nor borrowed from other " +
+            "applications, because this one has no lease (docs/leases.md)"
+        )
+      leased.lease.map { lease =>
+        new ApplicationLoans(
+          appId,
+          lease.name,
+          () => new LoanRegistry(LeaseRegistry.here(sys.env.get)),
+          DriversPlan.allowed(conf).getOrElse(LinuxScheduling.cpusOfThread()),
+          whole = handOver.within,
+          conf.getOption(CPUS_PER_TASK.key).flatMap(_.toDoubleOption).getOrElse(1.0),
+          loans,
+          lentSlots,
+          new Bookkeeping("CPUs are not lent to other applications, nor borrowed", log.warn),
+          () => System.nanoTime,
+          () => Instant.now(),
+          log
+        )
+      }
+    }
 
   private def supervise(scheduler: SchedulerSide) = new ExecutorSupervisor(
     Supervision(Wiring.lossHistory(conf)),

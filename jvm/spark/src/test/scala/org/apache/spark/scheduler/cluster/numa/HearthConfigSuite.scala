@@ -26,7 +26,7 @@ class HearthConfigSuite extends AnyFunSuite {
     "spark.hearth.lease.whenFull" -> "complain",
     "spark.hearth.plan" -> " ",
     "spark.hearth.placement.interval" -> "-1s",
-    "spark.hearth.handOver" -> "applications",
+    "spark.hearth.handOver" -> "always",
     "spark.hearth.affinity" -> "policy=near",
     "spark.hearth.classDataArchive" -> "perhaps",
     "spark.hearth.runs.dir" -> " ",

@@ -1,0 +1,206 @@
+"""Idle CPUs of one application for another: `spark.hearth.handOver=off` against `applications`.
+
+    .venv/bin/python benchmarks/hand_over_applications.py --repeat 7 --seconds 120
+
+Two applications, each with one executor on half of the CPUs (`local-numa[1xN]`). One works all the
+time; the other works for --work seconds, pauses for --pause, and so on. Both have the same job: so
+many tasks that hash numbers, in the JVM, four for each slot. They start to count at the same
+instant and do so for --seconds. Both arms in random order (seeded) within each pair; the first pair
+warms caches and archives and is dropped. Told are jobs per hour of both together, of each, and how
+long a job of the one that pauses took. Raw values go to benchmarks/results/.
+"""
+
+import argparse
+import json
+import os
+import platform
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hearth.experiments.statistics import CONFIDENCE, paired_ratio
+from hearth.planner.places import hearth_jar
+
+BIN = Path(sys.executable).parent
+ROOT = Path(__file__).resolve().parents[1]
+MODES = ("off", "applications")
+ROLES = ("steady", "pausing")
+READY_S = 180
+Row = dict[str, Any]
+
+APPLICATION = """
+import json
+import sys
+import time
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+role, folder, seconds, work, pause, parts, rows = sys.argv[1:]
+folder, seconds, work, pause = Path(folder), float(seconds), float(work), float(pause)
+spark = SparkSession.builder.appName(role).getOrCreate()
+
+
+def job():
+    spark.range(0, int(rows), 1, int(parts)).selectExpr("bit_xor(xxhash64(id))").collect()
+
+
+for _ in range(3):
+    job()
+(folder / f"{role}-ready").touch()
+while not (folder / "go").exists():
+    time.sleep(0.01)
+begin = turn = time.monotonic()
+took = []
+while (start := time.monotonic()) - begin < seconds:
+    if role == "pausing" and start - turn >= work:
+        time.sleep(pause)
+        turn = time.monotonic()
+        continue
+    job()
+    end = time.monotonic()
+    if end - begin <= seconds:
+        took.append(round(end - start, 4))
+print("TOOK", json.dumps(took), flush=True)
+(folder / f"{role}-done").touch()
+while not all((folder / f"{each}-done").exists() for each in ("steady", "pausing")):
+    time.sleep(0.1)
+spark.stop()
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeat", type=int, default=7, help="pairs kept, after one dropped")
+    parser.add_argument("--seconds", type=float, default=120, help="for which both count")
+    parser.add_argument("--work", type=float, default=10, help="seconds of work between pauses")
+    parser.add_argument("--pause", type=float, default=10, help="seconds of each pause")
+    parser.add_argument("--rows", type=int, default=200_000_000, help="numbers that a job hashes")
+    parser.add_argument("--seed", type=int, default=1, help="of the order within a pair")
+    parser.add_argument("--output", type=Path, help="raw results (default: benchmarks/results/)")
+    options = parser.parse_args()
+    name = f"hand-over-applications-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
+    output = options.output or ROOT / "benchmarks" / "results" / name
+    output.parent.mkdir(parents=True, exist_ok=True)
+    order = random.Random(options.seed)
+    rows: list[Row] = []
+    for pair in range(options.repeat + 1):
+        for mode in order.sample(MODES, 2):
+            row = {"pair": pair, "arm": mode, "dropped": pair == 0, **both(mode, options)}
+            rows.append(row | {"load": os.getloadavg()[0], **machine(options)})
+            with output.open("a") as file:
+                file.write(json.dumps(rows[-1]) + "\n")
+            told = {key: row[key] for key in ("per_hour", "pausing_s", "loans", "lent_s")}
+            print(f"  {pair}/{options.repeat} {mode:13} {told}", flush=True)
+    report([row for row in rows if not row["dropped"]])
+    print(f"\nRaw results: {output}")
+
+
+def both(mode: str, options: argparse.Namespace) -> Row:
+    """One run of the pair: its jobs, and what was lent."""
+    with tempfile.TemporaryDirectory(prefix="hearth-hand-over-") as text:
+        folder = Path(text)
+        (folder / "application.py").write_text(APPLICATION)
+        (folder / "leases").mkdir(mode=0o700)
+        started = [start(role, mode, folder, options) for role in ROLES]
+        try:
+            await_all(started, folder)
+            (folder / "go").touch()
+            limit_s = options.seconds + READY_S
+            outputs = [process.communicate(timeout=limit_s)[0] for process in started]
+        finally:
+            for process in started:
+                process.kill()
+        if any(process.returncode for process in started):
+            sys.exit("\n".join((folder / f"{role}.log").read_text()[-4000:] for role in ROLES))
+        took = {role: jobs(output) for role, output in zip(ROLES, outputs, strict=True)}
+        loans = [
+            loan
+            for file in folder.glob("*/runs/*/hand-over.json")
+            for loan in json.loads(file.read_text())["loans"]
+        ]
+    per_hour = {role: len(each) * 3600 / options.seconds for role, each in took.items()}
+    return {
+        "per_hour": round(sum(per_hour.values()), 1),
+        "steady_per_hour": round(per_hour["steady"], 1),
+        "pausing_per_hour": round(per_hour["pausing"], 1),
+        "pausing_s": round(statistics.fmean(took["pausing"]), 4),
+        "loans": len(loans),
+        "lent_s": round(sum(map(lasted_s, loans)), 1),
+        "took": took,
+    }
+
+
+def start(
+    role: str, mode: str, folder: Path, options: argparse.Namespace
+) -> "subprocess.Popen[str]":
+    jar, slots = str(hearth_jar()), len(os.sched_getaffinity(0)) // 2
+    settings = {
+        "spark.hearth.handOver": mode,
+        "spark.ui.enabled": "false",
+        "spark.local.dir": str(folder / "local"),
+        "spark.executor.memory": "1g",
+    }
+    words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    submit = [str(BIN / "spark-submit"), "--master", f"local-numa[1x{slots}]", "--jars", jar]
+    numbers = [options.seconds, options.work, options.pause, 4 * slots, options.rows]
+    program = [str(folder / "application.py"), role, str(folder), *map(str, numbers)]
+    environment = {"HEARTH_STATE": str(folder / role), "HEARTH_LEASES": str(folder / "leases")}
+    with (folder / f"{role}.log").open("w") as log:
+        return subprocess.Popen(
+            [*submit, "--driver-class-path", jar, *words, *program],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env={**os.environ, **environment, "PYSPARK_PYTHON": sys.executable},
+        )
+
+
+def await_all(started: "list[subprocess.Popen[str]]", folder: Path) -> None:
+    deadline = time.monotonic() + READY_S
+    while not all((folder / f"{role}-ready").exists() for role in ROLES):
+        if time.monotonic() > deadline or any(process.poll() is not None for process in started):
+            sys.exit("\n".join((folder / f"{role}.log").read_text()[-4000:] for role in ROLES))
+        time.sleep(0.1)
+
+
+def jobs(output: str) -> list[float]:
+    """How long each took that ended in time."""
+    (line,) = [line for line in output.splitlines() if line.startswith("TOOK ")]
+    return [float(each) for each in json.loads(line.removeprefix("TOOK "))]
+
+
+def lasted_s(loan: Row) -> float:
+    if "until" not in loan:
+        return 0.0
+    ends = [datetime.fromisoformat(loan[key]) for key in ("since", "until")]
+    return (ends[1] - ends[0]).total_seconds()
+
+
+def machine(options: argparse.Namespace) -> Row:
+    asked = {key: getattr(options, key) for key in ("seconds", "work", "pause", "rows")}
+    here = {"cpus": os.cpu_count(), "kernel": platform.release(), "arch": platform.machine()}
+    return {**asked, **here}
+
+
+def report(rows: list[Row]) -> None:
+    print(f"\n{'':18} {'pairs':>5} {'off':>9} {'lent':>9}   applications/off (95 %)")
+    for value in ("per_hour", "steady_per_hour", "pausing_per_hour", "pausing_s"):
+        off, lent = ([row[value] for row in rows if row["arm"] == mode] for mode in MODES)
+        ratio = paired_ratio(lent, off, CONFIDENCE)
+        low, high = ratio.interval or (float("nan"), float("nan"))
+        medians = f"{statistics.median(off):9.2f} {statistics.median(lent):9.2f}"
+        told = f"{ratio.value:5.3f} [{low:.3f}, {high:.3f}]"
+        print(f"{value:18} {len(off):5} {medians}   {told}")
+
+
+if __name__ == "__main__":
+    main()

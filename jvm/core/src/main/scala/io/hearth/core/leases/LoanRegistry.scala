@@ -1,0 +1,270 @@
+package io.hearth.core.leases
+
+import java.io.{FileNotFoundException, IOException}
+import java.nio.file.AccessDeniedException
+
+import scala.util.Try
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import io.hearth.core.json.Json
+import io.hearth.core.topology.IdSet
+
+/**
+ * CPUs of its lease that an application leaves to others while it has nothing to do, `contract/offer.schema.json`.
+ *
+ * @param lease the name of its lease's file
+ * @param place of its plan, whose CPUs they are
+ * @param memoryNodes those of the place, near these CPUs
+ * @param since ms since 1970
+ */
+final case class OfferedCpus(
+    boot: String,
+    appId: String,
+    lease: String,
+    place: Int,
+    cpus: IdSet,
+    memoryNodes: IdSet,
+    since: Long
+) {
+  def toJson: JsonNode = Json
+    .obj()
+    .put("schema", OfferedCpus.Schema)
+    .put("boot", boot)
+    .put("app_id", appId)
+    .put("lease", lease)
+    .put("place", place)
+    .put("cpus", cpus.toString)
+    .put("memory_nodes", memoryNodes.toString)
+    .put("since", since)
+}
+
+object OfferedCpus {
+  val Schema = "hearth/offer/1"
+
+  def read(text: String): Either[String, OfferedCpus] = RegistryDocument.read(text, Schema) { d =>
+    for {
+      boot <- Lease.text(d, "boot")
+      app <- Lease.text(d, "app_id")
+      lease <- Lease.text(d, "lease")
+      place <- Lease.number(d, "place").filter(_.isValidInt)
+      cpus <- RegistryDocument.ids(d, "cpus")
+      nodes <- RegistryDocument.ids(d, "memory_nodes")
+      since <- Lease.number(d, "since")
+    } yield OfferedCpus(boot, Lease.printable(app), lease, place.toInt, cpus, nodes, since)
+  }
+}
+
+/**
+ * CPUs of another application's offer that an executor may use, `contract/loan.schema.json`.
+ *
+ * @param lease the name of the borrower's lease's file
+ * @param offer the name of the offer's file
+ * @param since ms since 1970
+ */
+final case class BorrowedCpus(
+    boot: String,
+    appId: String,
+    executorId: String,
+    lease: String,
+    offer: String,
+    cpus: IdSet,
+    since: Long
+) {
+  def toJson: JsonNode = Json
+    .obj()
+    .put("schema", BorrowedCpus.Schema)
+    .put("boot", boot)
+    .put("app_id", appId)
+    .put("executor_id", executorId)
+    .put("lease", lease)
+    .put("offer", offer)
+    .put("cpus", cpus.toString)
+    .put("since", since)
+}
+
+object BorrowedCpus {
+  val Schema = "hearth/loan/1"
+
+  def read(text: String): Either[String, BorrowedCpus] = RegistryDocument.read(text, Schema) { d =>
+    for {
+      boot <- Lease.text(d, "boot")
+      app <- Lease.text(d, "app_id")
+      executor <- Lease.text(d, "executor_id")
+      lease <- Lease.text(d, "lease")
+      offer <- Lease.text(d, "offer")
+      cpus <- RegistryDocument.ids(d, "cpus")
+      since <- Lease.number(d, "since")
+    } yield BorrowedCpus(
+      boot,
+      Lease.printable(app),
+      Lease.printable(executor),
+      lease,
+      offer,
+      cpus,
+      since
+    )
+  }
+}
+
+private[leases] object RegistryDocument {
+
+  /** @return why it is none; anybody can have written anything there */
+  def read[A](text: String, schema: String)(fields: JsonNode => Option[A]): Either[String, A] =
+    Try(Json.parse(text, "it")).toEither.left.map(_ => "it is not JSON").flatMap { document =>
+      if (document.path("schema").asText != schema)
+        Left(s"it is not '$schema' but '${Lease.printable(document.path("schema").asText)}'")
+      else fields(document).toRight(s"a field of $schema is absent or wrong")
+    }
+
+  def ids(document: JsonNode, name: String): Option[IdSet] =
+    Lease.text(document, name).flatMap(IdSet.parse(_).toOption).filter(_.nonEmpty)
+}
+
+/**
+ * An offer whose lender lives and holds these CPUs.
+ *
+ * @param file its name in the registry
+ * @param user the lender's
+ */
+final case class LiveOffer(file: String, offer: OfferedCpus, user: String, ours: Boolean)
+
+/** A loan whose borrower, or an executor of it, lives. */
+final case class LiveLoan(file: String, loan: BorrowedCpus, user: String, ours: Boolean)
+
+/**
+ * What applications offer and have borrowed at one moment.
+ *
+ * @param problems what could not be believed or read, a sentence each
+ */
+final case class Lendings(
+    leases: Leases,
+    offers: Vector[LiveOffer],
+    loans: Vector[LiveLoan],
+    problems: Vector[String]
+) {
+
+  /** CPUs that nobody has borrowed yet, or not given back yet. */
+  def free(offer: LiveOffer): IdSet = offer.offer.cpus &~ borrowed
+
+  private lazy val borrowed = IdSet.union(loans.iterator.map(_.loan.cpus))
+
+  def offered(loan: LiveLoan): Option[LiveOffer] = offers.find(_.file == loan.loan.offer)
+}
+
+/**
+ * Idle CPUs that applications lend each other: a file for each offer and each loan, beside the leases and by
+ * the same rules of trust (docs/decisions/0014-idle-cpus-are-offered-to-other-applications.md). An offer counts
+ * while its lender's driver holds a write lock on it, and only for CPUs that a lease of the same user holds
+ * and no other lease does; nothing but that lock is asked when it is withdrawn. A loan counts until its
+ * borrower has removed it or its last process has ended.
+ */
+final class LoanRegistry(registry: LeaseRegistry) {
+  import LeaseRegistry._
+
+  /** @throws IOException */
+  def read(): Lendings = {
+    val leases = registry.readAll(LeaseKind)
+    val offers = registry.readAll(LoanRegistry.OfferKind)
+    val loans = registry.readAll(LoanRegistry.LoanKind, inUse)
+    val held = leases.found.map(one => one.name -> one).toMap
+    Lendings(
+      Leases(leases.found.map(registry.live), leases.problems),
+      offers.found
+        .filter(isTheirs(held, _))
+        .map(one => LiveOffer(one.name, one.value, one.user, one.ours)),
+      loans.found
+        .filter(one => held.get(one.value.lease).exists(_.uid == one.uid))
+        .map(one => LiveLoan(one.name, one.value, one.user, one.ours)),
+      offers.problems ++ loans.problems
+    )
+  }
+
+  /** Only CPUs that are the lender's, and nobody else's, can be lent. */
+  private def isTheirs(leases: Map[String, Found[Lease]], one: Found[OfferedCpus]): Boolean = {
+    val holders = leases.values.filter(_.value.state == LeaseState.Holds)
+    val others = IdSet.union(
+      holders.iterator.filter(_.name != one.value.lease).map(_.value.cpus)
+    )
+    leases
+      .get(one.value.lease)
+      .exists(l =>
+        l.uid == one.uid && l.value.state == LeaseState.Holds && one.value.cpus
+          .subsetOf(l.value.cpus)
+      ) && !one.value.cpus.intersects(others)
+  }
+
+  /** Its driver's lock, or its executors' on the lease: these use the CPUs for as long as they live. */
+  private def inUse(open: OpenFile): Boolean = open.isWriteLocked ||
+    BorrowedCpus.read(registry.text(open)).exists(loan => registry.isHeld(loan.lease))
+
+  /** It ends when it is closed, or this process ends. @throws IOException */
+  def offer(offer: OfferedCpus): HeldLease =
+    registry.publish(offer.copy(boot = registry.bootHere).toJson, OfferPrefix)
+
+  /**
+   * Borrows what is chosen, in one step: of two that do so at once, the second sees the first one's.
+   *
+   * @param choose from what is offered and free
+   * @param waitMs how long another process may keep the registry locked
+   * @return what is borrowed; not what was withdrawn meanwhile
+   * @throws io.hearth.core.UserError where somebody keeps it longer
+   * @throws IOException
+   */
+  def borrow(waitMs: Long)(choose: Lendings => Vector[BorrowedCpus]): Vector[HeldLoan] =
+    registry.exclusively(waitMs) { _ =>
+      val now = read()
+      choose(now).foldLeft(Vector.empty[HeldLoan]) { (taken, wanted) =>
+        val gone = IdSet.union(taken.map(_.loan.cpus))
+        val free = now.offers
+          .find(_.file == wanted.offer)
+          .filter(o => wanted.cpus.subsetOf(now.free(o) &~ gone))
+        taken ++ free.flatMap(hold(_, wanted))
+      }
+    }
+
+  private def hold(offer: LiveOffer, wanted: BorrowedCpus): Option[HeldLoan] = watched(offer.file)
+    .flatMap { watch =>
+      val document = wanted.copy(boot = registry.bootHere).toJson
+      val held =
+        try new HeldLoan(wanted, offer, registry.publish(document, LoanPrefix), watch)
+        catch { case e: IOException => watch.close(); throw e }
+      // The lender looks for loans after it has withdrawn an offer: one of the two sees the other.
+      if (held.stands) Some(held) else { held.close(); None }
+    }
+
+  private def watched(offer: String): Option[OpenFile] = registry
+    .named(offer, OfferPrefix)
+    .flatMap(file =>
+      try Some(LinuxLocks.toRead(file))
+      catch { case _: FileNotFoundException | _: AccessDeniedException => None }
+    )
+}
+
+private[leases] object LoanRegistry {
+  private val OfferKind = Kind[OfferedCpus](LeaseRegistry.OfferPrefix, OfferedCpus.read, _.boot)
+  private val LoanKind = Kind[BorrowedCpus](LeaseRegistry.LoanPrefix, BorrowedCpus.read, _.boot)
+}
+
+/** CPUs that this process has borrowed for an executor; it ends when it is closed, or the process ends. */
+final class HeldLoan private[leases] (
+    val loan: BorrowedCpus,
+    val offer: LiveOffer,
+    file: HeldLease,
+    watch: OpenFile
+) extends AutoCloseable {
+
+  def name: String = file.name
+
+  /** Whether the lender still does without these CPUs, and lives: one system call. */
+  def stands: Boolean = watch.isWriteLocked
+
+  override def close(): Unit =
+    try watch.close()
+    finally file.close()
+
+  /** As the kernel does when the process is killed. */
+  private[hearth] def abandon(): Unit =
+    try watch.close()
+    finally file.abandon()
+}

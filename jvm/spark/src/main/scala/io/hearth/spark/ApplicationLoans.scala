@@ -1,0 +1,234 @@
+package io.hearth.spark
+
+import java.time.Instant
+import java.util.concurrent.TimeUnit
+
+import io.hearth.core.UserError
+import io.hearth.core.leases.{
+  BorrowedCpus,
+  HeldLease,
+  HeldLoan,
+  Lendings,
+  LoanRegistry,
+  OfferedCpus
+}
+import io.hearth.core.placement.{LentOut, Loan, OtherApplication}
+import io.hearth.core.topology.IdSet
+
+/**
+ * Carries out what [[Trade]] decides: offers CPUs of idle places to other applications and borrows theirs, in the
+ * machine's registry. One thread owns it; [[offering]] and [[away]] are for all.
+ *
+ * @param lease the name of this application's lease
+ * @param registry may fail where there is none
+ * @param allowed CPUs that executors may have at all
+ * @param whole as of [[Trade]]
+ * @param slots is given how many more tasks each executor may run
+ * @param nanoTime as of `System.nanoTime`
+ */
+final class ApplicationLoans(
+    appId: String,
+    lease: String,
+    registry: () => LoanRegistry,
+    allowed: IdSet,
+    whole: Boolean,
+    slotsPerTask: Double,
+    loans: OpenLoans,
+    slots: Map[String, Int] => Unit,
+    keeping: Bookkeeping,
+    nanoTime: () => Long,
+    now: () => Instant,
+    log: Log
+) {
+  import ApplicationLoans._
+
+  private var trade = Trade(whole)
+  private var borrowed = Vector.empty[Taken]
+  private var lentOut = Map.empty[String, LentOut]
+  private var refused = Set.empty[String]
+  private var borrowNext = nanoTime()
+  private var offerNext = nanoTime()
+  private var followNext = nanoTime()
+  @volatile private var offers = Vector.empty[Standing]
+
+  /** Whether CPUs are others' to use. */
+  def offering: Boolean = offers.exists(_.ended.isEmpty)
+
+  /** CPUs of its own that others may use, or could at any time since then (`System.nanoTime`). */
+  def away(since: Long): IdSet = IdSet.union(
+    offers.filter(_.ended.forall(_ + ReturnNanos - since >= 0)).map(_.cpus)
+  )
+
+  /** @param revive tells the scheduler that there are more slots */
+  def tick(doing: Activity, seats: Vector[Seat], revive: () => Unit): Unit = {
+    val state = TradeNow(
+      nanoTime(),
+      doing.pending,
+      doing.barrier,
+      slotsPerTask,
+      seats,
+      borrowed.map(taken => taken.state)
+    )
+    val (next, step) = trade.next(state)
+    trade = next
+    val gone = offers.filter(o => o.ended.isEmpty && !step.offer(o.place))
+    gone.foreach(withdraw)
+    giveBack(borrowed.filter(taken => step.back(taken.id)), seats)
+    publish(seats.filter(s => step.offer(s.place) && !offers.exists(_.isOf(s.place))))
+    follow(gone.nonEmpty)
+    borrow(step.copy(hungry = step.hungry.filterNot(h => refused(h.executorId))), seats, revive)
+  }
+
+  /** One system call: nobody else is asked. */
+  private def withdraw(one: Standing): Unit = {
+    val end = nanoTime()
+    keeping.attempt(one.held.close())
+    offers = offers
+      .filter(_.ended.forall(end - _ < ForgetNanos))
+      .map(o => if (o eq one) o.copy(ended = Some(end)) else o)
+    val seconds = (end - one.began) / 1e9
+    log.info(f"CPUs ${one.cpus} are no longer offered to other applications, after $seconds%.1f s")
+  }
+
+  private def publish(seats: Vector[Seat]): Unit = if (nanoTime() - offerNext >= 0) seats.foreach {
+    seat =>
+      val offer =
+        OfferedCpus("", appId, lease, seat.place, seat.cpus, seat.nodes, now().toEpochMilli)
+      keeping.attempt(registry().offer(offer)) match {
+        case None => offerNext = nanoTime() + FailedNanos
+        case Some(held) =>
+          offers :+= Standing(seat.place, seat.cpus, held, nanoTime(), None)
+          log.info(
+            s"CPUs ${seat.cpus} are offered to other applications, as place ${seat.place} has nothing to do"
+          )
+      }
+  }
+
+  /** The masks first; tasks that run share the executor's own CPUs from then on. */
+  private def giveBack(ending: Vector[Taken], seats: Vector[Seat]): Unit = if (ending.nonEmpty) {
+    borrowed = borrowed.filterNot(taken => ending.exists(_ eq taken))
+    announce(seats)
+    ending.groupBy(_.open.loan.executorId).foreach { case (executorId, taken) =>
+      loans.change(executorId, taken.map(_.open), Vector.empty)
+    }
+    ending.foreach(taken => keeping.attempt(taken.held.close()))
+  }
+
+  private def announce(seats: Vector[Seat]): Unit = slots((for {
+    seat <- seats
+    worker <- seat.worker
+    cpus = borrowed.filter(_.open.loan.executorId == worker.id).map(_.open.loan.cpus.size).sum
+    if cpus > 0
+  } yield worker.id -> Trade.slots(cpus, seat.slots, seat.cpus.size)).toMap)
+
+  private def borrow(step: TradeStep, seats: Vector[Seat], revive: () => Unit): Unit =
+    if (step.cpus > 0 && step.hungry.nonEmpty && nanoTime() - borrowNext >= 0) {
+      val start = nanoTime()
+      val own = IdSet.union(seats.map(_.cpus))
+      def choose(lendings: Lendings) = Trade
+        .share(open(lendings, own), step.hungry, step.cpus)
+        .map(s => BorrowedCpus("", appId, s.executorId, lease, s.offer, s.cpus, now().toEpochMilli))
+      val held = keeping
+        .attempt {
+          val market = registry()
+          if (choose(market.read()).isEmpty) Vector.empty
+          else
+            try market.borrow(WaitMs)(choose)
+            catch { case _: UserError => Vector.empty[HeldLoan] } // busy: it is tried again
+        }
+        .getOrElse(Vector.empty)
+      held.foreach(begin(_, seats))
+      borrowNext = nanoTime() + math.max(HandOver.Patience, Pause * (nanoTime() - start))
+      if (held.nonEmpty) {
+        announce(seats)
+        revive()
+      }
+    }
+
+  private def open(lendings: Lendings, own: IdSet): Vector[Offered] = lendings.offers
+    .filter(_.offer.lease != lease)
+    .map(o => Offered(o.file, (lendings.free(o) & allowed) &~ own, o.offer.memoryNodes))
+    .filter(_.cpus.nonEmpty)
+
+  /** One that the kernel lets have no other CPUs is not tried again. */
+  private def begin(held: HeldLoan, seats: Vector[Seat]): Unit = {
+    val id = held.loan.executorId
+    val lender = OtherApplication(held.offer.offer.appId, held.offer.user)
+    val places = Vector(held.offer.offer.place)
+    val place = seats.find(_.worker.exists(_.id == id)).fold(0)(_.place)
+    val loan = Loan(id, place, held.loan.cpus, places, now(), None, Some(lender))
+    loans.change(id, Vector.empty, Vector(loan)) match {
+      case Right(Vector(open)) => borrowed :+= Taken(held, open)
+      case other =>
+        if (other.isLeft) refused += id
+        keeping.attempt(held.close())
+    }
+  }
+
+  /** Who has what of this application's. @param at once, as what was offered is to come back */
+  private def follow(at: Boolean): Unit = if (
+    (offering || lentOut.nonEmpty) && (at || nanoTime() - followNext >= 0)
+  ) {
+    val start = nanoTime()
+    keeping.attempt(registry().read()).foreach { lendings =>
+      val mine = offers.map(o => o.held.name -> o).toMap
+      val open = lendings.loans.filter(l => mine.contains(l.loan.offer))
+      for (l <- open if !lentOut.contains(l.file)) {
+        val who = OtherApplication(l.loan.appId, l.user)
+        val place = mine(l.loan.offer).place
+        val row = LentOut(l.file, place, l.loan.cpus, who, l.loan.executorId, now(), None)
+        lentOut += l.file -> row
+        loans.lentOut(row)
+        log.info(s"CPUs ${row.cpus} of place $place are lent to ${who.who}")
+      }
+      for ((file, row) <- lentOut if !open.exists(_.file == file)) {
+        lentOut -= file
+        loans.lentOut(row.copy(until = Some(now())))
+        val ms = now().toEpochMilli - row.since.toEpochMilli
+        log.info(f"CPUs ${row.cpus} are back from ${row.to.who} after ${ms / 1e3}%.1f s")
+      }
+    }
+    followNext = nanoTime() + math.max(FollowNanos, Pause * (nanoTime() - start))
+  }
+
+  /** As the kernel does when this process is killed. */
+  private[spark] def abandon(): Unit = {
+    offers.filter(_.ended.isEmpty).foreach(_.held.abandon())
+    borrowed.foreach(_.held.abandon())
+  }
+}
+
+private object ApplicationLoans {
+
+  /** To look at the registry takes at most this part of one CPU. */
+  val Pause = 20L
+
+  /** How long another process may keep the registry locked; then it is tried again. */
+  val WaitMs = 50L
+  val FollowNanos: Long = TimeUnit.MILLISECONDS.toNanos(500)
+  val FailedNanos: Long = TimeUnit.SECONDS.toNanos(10)
+
+  /** In which a borrower surely sees that an offer is withdrawn. */
+  val ReturnNanos: Long = TimeUnit.SECONDS.toNanos(1)
+
+  /** Longer than two looks at other processes are apart. */
+  val ForgetNanos: Long = TimeUnit.MINUTES.toNanos(5)
+
+  /** An offer of this application's. */
+  final case class Standing(
+      place: Int,
+      cpus: IdSet,
+      held: HeldLease,
+      began: Long,
+      ended: Option[Long]
+  ) {
+    def isOf(other: Int): Boolean = place == other && ended.isEmpty
+  }
+
+  /** What this application has borrowed. */
+  final case class Taken(held: HeldLoan, open: Open) {
+    def id: String = held.name
+    def state: Borrowed =
+      Borrowed(id, open.loan.executorId, open.loan.cpus.size, held.stands)
+  }
+}

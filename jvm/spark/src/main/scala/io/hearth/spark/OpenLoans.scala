@@ -1,0 +1,142 @@
+package io.hearth.spark
+
+import java.time.Instant
+import java.util.concurrent.TimeUnit
+
+import io.hearth.core.placement.{LentOut, Loan, LoanRecord}
+import io.hearth.core.topology.IdSet
+
+/** A loan, and when it began and ended by `System.nanoTime`. */
+final case class Open(loan: Loan, began: Long, ended: Option[Long])
+
+/**
+ * CPUs beyond their own that executors have: in their masks, the log and the run's record. One thread owns
+ * it; [[lentTo]] is for all.
+ *
+ * @param running executors of the pool, one in each place at most
+ * @param keep is given the record of all loans, anew after each change
+ * @param nanoTime as of `System.nanoTime`
+ */
+final class OpenLoans(
+    appId: String,
+    running: () => Vector[Member],
+    cores: Cores,
+    keep: LoanRecord => Unit,
+    nanoTime: () => Long,
+    now: () => Instant,
+    log: Log
+) {
+  import OpenLoans._
+
+  private var record = LoanRecord.empty(appId)
+  private var strays = Map.empty[String, Map[Int, IdSet]]
+  private var settling = Map.empty[String, Settling]
+  @volatile private var lent = Vector.empty[Open]
+
+  def any: Boolean = lent.exists(_.ended.isEmpty)
+
+  /** CPUs beyond its own that an executor may use, or could at any time since then (`System.nanoTime`). */
+  def lentTo(executorId: String, since: Long): IdSet = IdSet.union(
+    lent
+      .filter(o => o.loan.executorId == executorId && o.ended.forall(_ - since >= 0))
+      .map(_.loan.cpus)
+  )
+
+  /**
+   * Ends loans of an executor and begins others, in one change of its masks.
+   *
+   * @param beginning from which on they are; the time is set here
+   * @return those that have begun, or why the kernel lets none begin
+   */
+  def change(
+      executorId: String,
+      ending: Vector[Open],
+      beginning: Vector[Loan]
+  ): Either[String, Vector[Open]] = running().find(_.id == executorId) match {
+    case None =>
+      ending.foreach(ends(_, ", which has ended,"))
+      Right(Vector.empty)
+    case Some(member) =>
+      val before = of(executorId)
+      val rest = before.filterNot(o => ending.exists(_ eq o))
+      if (before.isEmpty) strays += member.id -> strayed(member)
+      val begun = beginning.map(begins)
+      val problem = set(member, before, rest ++ begun)
+      ending.foreach(ends(_, ""))
+      problem.foreach(why => log.warn(s"The CPUs of executor ${member.id} are not as wanted: $why"))
+      problem.filter(_ => begun.nonEmpty).toLeft(begun).left.map { why =>
+        set(member, rest ++ begun, rest)
+        begun.foreach(ends(_, ""))
+        why
+      }
+  }
+
+  /** What a thread was just making when the masks were changed has those of before. */
+  def settle(): Unit = if (settling.nonEmpty) {
+    settling = settling.filter { case (_, s) => s.end - nanoTime() > 0 }
+    running().foreach(m => settling.get(m.id).foreach(s => cores.settle(m, s.change)))
+  }
+
+  /** Keeps what another application has borrowed, or has given back. */
+  def lentOut(loan: LentOut): Unit = {
+    record = record.updated(loan)
+    keep(record)
+  }
+
+  private def of(executorId: String): Vector[Open] =
+    lent.filter(o => o.loan.executorId == executorId && o.ended.isEmpty)
+
+  private def set(member: Member, before: Vector[Open], after: Vector[Open]): Option[String] = {
+    val own = member.place.cpus
+    def all(loans: Vector[Open]) = own | IdSet.union(loans.map(_.loan.cpus))
+    val change =
+      MaskChange(own, all(before), all(after), strays.getOrElse(member.id, Map.empty))
+    val since = settling.get(member.id).fold(change.before)(_.change.before | change.before)
+    settling += member.id -> Settling(change.copy(before = since), nanoTime() + SettleNanos)
+    cores.change(member, change)
+  }
+
+  /** Threads that the application has bound elsewhere itself. */
+  private def strayed(member: Member): Map[Int, IdSet] =
+    cores.masks(member).filterNot { case (_, mask) => mask.subsetOf(member.place.cpus) }
+
+  /** Known before it is so, so that nobody takes it for drift. */
+  private def begins(wanted: Loan): Open = {
+    val loan = wanted.copy(since = now(), until = None)
+    val open = Open(loan, nanoTime(), None)
+    lent = lent.filter(_.ended.forall(nanoTime() - _ < ForgetNanos)) :+ open
+    record = record.updated(loan)
+    keep(record)
+    val why = loan.from.fold(s"as ${named(loan.lenders)} nothing to do")(other =>
+      s"which ${other.who} leaves idle"
+    )
+    log.info(s"Executor ${loan.executorId} may use CPUs ${loan.cpus} too, $why")
+    open
+  }
+
+  private def ends(open: Open, because: String): Unit = {
+    val end = nanoTime()
+    lent = lent.map(o => if (o eq open) o.copy(ended = Some(end)) else o)
+    record = record.updated(open.loan.copy(until = Some(now())))
+    keep(record)
+    val seconds = (end - open.began) / 1e9
+    log.info(
+      f"CPUs ${open.loan.cpus} are back from executor ${open.loan.executorId}$because after $seconds%.1f s"
+    )
+  }
+}
+
+private object OpenLoans {
+
+  /** How long threads may take to appear that were being made while masks were changed. */
+  val SettleNanos: Long = TimeUnit.SECONDS.toNanos(1)
+
+  /** Longer than any reading of placement takes. */
+  val ForgetNanos: Long = TimeUnit.MINUTES.toNanos(5)
+
+  final case class Settling(change: MaskChange, end: Long)
+
+  def named(places: Vector[Int]): String =
+    if (places.sizeIs == 1) s"place ${places.head} has"
+    else s"places ${IdSet.from(places)} have"
+}

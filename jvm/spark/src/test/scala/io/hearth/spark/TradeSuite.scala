@@ -1,0 +1,155 @@
+package io.hearth.spark
+
+import scala.util.Random
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.topology.IdSet
+import io.hearth.spark.testing.Places
+
+/** What an application offers, borrows and gives back: places have two CPUs and two slots, two of them a node. */
+class TradeSuite extends AnyFunSuite {
+  private val tenth = 100000000L
+
+  private def seat(place: Int, worker: Option[Worker]): Seat = {
+    val plan = Places.of(place + 1)(place)
+    Seat(place, plan.cpus, plan.memoryNodes, plan.taskSlots, worker)
+  }
+
+  /** An executor that is named after its place. */
+  private def runs(place: Int, tasks: Int): Seat =
+    seat(place, Some(Worker(s"$place", registered = true, tasks)))
+
+  private def loan(executor: String, cpus: Int = 2, stands: Boolean = true) =
+    Borrowed(s"loan-$executor", executor, cpus, stands)
+
+  /** The last step of these moments, a tenth of a second apart. */
+  private def last(
+      moments: Seq[(Int, Vector[Seat])],
+      borrowed: Vector[Borrowed] = Vector.empty,
+      whole: Boolean = false,
+      barrier: Boolean = false
+  ): TradeStep =
+    moments.zipWithIndex
+      .foldLeft((Trade(whole), TradeStep(Set.empty, Set.empty, Vector.empty, 0))) {
+        case ((trade, _), ((pending, seats), n)) =>
+          trade.next(TradeNow(n * tenth, pending, barrier, 1, seats, borrowed))
+      }
+      ._2
+
+  private def always(pending: Int, seats: Seat*)(moments: Int) =
+    Seq.fill(moments)((pending, seats.toVector))
+
+  test(
+    "a place without tasks is offered after a second, an empty one too, one that starts is not"
+  ) {
+    val starts = seat(2, Some(Worker("2", registered = false, 0)))
+    val pause = always(0, runs(0, 0), runs(1, 1), starts, seat(3, None)) _
+    assert(last(pause(10)).offer.isEmpty)
+    assert(last(pause(11)).offer == Set(0, 3))
+  }
+
+  test("with a pending task, and with one that starts there, an offer ends at once") {
+    val pause = always(0, runs(0, 0), runs(1, 0))(20)
+    assert(last(pause).offer == Set(0, 1))
+    assert(last(pause :+ ((1, pause.last._2))).offer.isEmpty)
+    assert(last(pause :+ ((0, Vector(runs(0, 1), runs(1, 0))))).offer == Set(1))
+    assert(last(pause ++ Seq((1, pause.last._2)) ++ pause.take(10)).offer.isEmpty, "a second anew")
+  }
+
+  test("CPUs that two places have are offered once, and only while both have no tasks") {
+    def same(place: Int, tasks: Int) = runs(place, tasks).copy(cpus = IdSet(0, 1))
+    assert(last(always(0, same(0, 0), same(1, 0), runs(2, 0))(20)).offer == Set(0, 2))
+    assert(last(always(0, same(0, 0), same(1, 1), runs(2, 0))(20)).offer == Set(2))
+  }
+
+  test("an application that lends within itself offers nothing while any executor of it works") {
+    assert(last(always(0, runs(0, 0), runs(1, 1))(20), whole = true).offer.isEmpty)
+    assert(last(always(0, runs(0, 0), runs(1, 0))(20), whole = true).offer == Set(0, 1))
+  }
+
+  test("CPUs are borrowed where all slots have tasks, for as many as are pending") {
+    assert(last(always(3, runs(0, 2))(2)).hungry.isEmpty, "a moment's queue is none")
+    val step = last(always(3, runs(0, 2), runs(1, 1))(3))
+    assert(step.hungry == Vector(Hungry("0", IdSet(0))) && step.cpus == 3)
+    assert(last(always(0, runs(0, 2))(3)).hungry.isEmpty)
+    val lent = Vector(loan("0"))
+    assert(last(always(3, runs(0, 2))(3), lent).hungry.isEmpty, "it has slots that are lent")
+    assert(last(always(3, runs(0, 4))(3), lent).hungry.nonEmpty)
+  }
+
+  test(
+    "tasks that an earlier loan has left beyond an executor's slots borrow anew, pending or not"
+  ) {
+    val step = last(always(0, runs(0, 4))(1))
+    assert(step.hungry == Vector(Hungry("0", IdSet(0))) && step.cpus == 2)
+    assert(last(always(0, runs(0, 4))(1), Vector(loan("0"))).hungry.isEmpty)
+  }
+
+  test("a stage whose tasks must all run at once borrows nothing") {
+    assert(last(always(3, runs(0, 2))(9), barrier = true).hungry.isEmpty)
+    assert(last(always(3, runs(0, 2))(9), Vector(loan("0")), barrier = true).back.nonEmpty)
+  }
+
+  test("a loan ends when the lender wants it, the executor has ended, or its tasks fit without") {
+    val busy = always(3, runs(0, 4))(9)
+    assert(last(busy, Vector(loan("0"))).back.isEmpty)
+    assert(last(busy, Vector(loan("0", stands = false))).back == Set("loan-0"))
+    assert(last(busy, Vector(loan("7"))).back == Set("loan-7"))
+    assert(
+      last(always(0, runs(0, 3))(9), Vector(loan("0"))).back.isEmpty,
+      "an extra task still runs"
+    )
+    assert(last(always(0, runs(0, 2))(2), Vector(loan("0"))).back.isEmpty, "between two stages")
+    assert(last(always(0, runs(0, 2))(3), Vector(loan("0"))).back == Set("loan-0"))
+  }
+
+  test("an executor takes what is near to its memory first, and several share it evenly") {
+    val offers =
+      Vector(Offered("far", IdSet(8, 9), IdSet(2)), Offered("near", IdSet(2, 3), IdSet(0)))
+    val one = Vector(Hungry("0", IdSet(0)))
+    assert(Trade.share(offers, one, 2) == Vector(Share("near", "0", IdSet(2, 3))))
+    assert(Trade.share(offers, one, 3).map(_.cpus).toSet == Set(IdSet(2, 3), IdSet(8)))
+    val two = Vector(Hungry("0", IdSet(5)), Hungry("1", IdSet(5)))
+    assert(
+      Trade.share(offers, two, 9).groupMapReduce(_.executorId)(_.cpus.size)(_ + _) == Map(
+        "0" -> 2,
+        "1" -> 2
+      )
+    )
+    assert(Trade.share(offers, Vector.empty, 9).isEmpty && Trade.share(offers, one, 0).isEmpty)
+  }
+
+  test("as many slots are lent as a place has for as many CPUs, one at least") {
+    assert(Trade.slots(0, 2, 2) == 0 && Trade.slots(2, 2, 2) == 2)
+    assert(Trade.slots(4, 4, 8) == 2 && Trade.slots(1, 4, 8) == 1)
+  }
+
+  test("whatever is offered and wanted, no CPU goes to two, none that is not offered to anybody") {
+    for (seed <- 1 to 500) {
+      val random = new Random(seed)
+      val offers = Vector.tabulate(random.nextInt(5))(n =>
+        Offered(
+          s"o$n",
+          IdSet.from((n * 4 until n * 4 + 4).filter(_ => random.nextBoolean())),
+          IdSet(random.nextInt(3))
+        )
+      )
+      val hungry = Vector.tabulate(random.nextInt(4))(n => Hungry(s"$n", IdSet(random.nextInt(3))))
+      val cpus = random.nextInt(12)
+      val shares = Trade.share(offers, hungry, cpus)
+      withClue(s"seed $seed: ") {
+        val handed = shares.flatMap(_.cpus.iterator)
+        val all = offers.map(_.cpus.size).sum
+        assert(handed.distinct == handed)
+        assert(handed.size == (if (hungry.isEmpty) 0 else math.min(cpus, all)))
+        for (s <- shares) {
+          val from = offers.find(_.offer == s.offer).get
+          assert(s.cpus.subsetOf(from.cpus) && hungry.exists(_.executorId == s.executorId))
+          val beside = hungry.filter(_.nodes == from.nodes).map(_.executorId)
+          assert(beside.isEmpty || beside.contains(s.executorId))
+        }
+      }
+    }
+  }
+}
