@@ -4,7 +4,7 @@ import json
 import re
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -17,6 +17,7 @@ from hearth.measure.shapes import Head
 from hearth.model.documents import to_json, typed
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent
+from hearth.planner.placements import Placement
 from hearth.planner.planned import Plan
 from hearth.planner.plans import plans
 from hearth.planner.request import plan_request
@@ -135,3 +136,36 @@ def test_a_record_is_read_by_the_names_of_its_contract() -> None:
     assert needed <= set(schema["required"])
     example = json.loads((ROOT / "contract" / "examples" / "record.json").read_text())
     assert typed(example, Head).clock.wall_ns == example["clock"]["wall_ns"]
+
+
+def reading(shape: Any, schema: Any, definitions: Any, place: str = "") -> Iterator[str]:
+    """Fields that a dataclass reads and a contract has not, or needs and it does not promise."""
+    schema = definitions[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    inner = [part for part in get_args(shape) if part is not type(None)]
+    if is_dataclass(shape):
+        hints = get_type_hints(shape)
+        for each in fields(shape):
+            name = each.name.removesuffix("_")
+            if name not in schema["properties"]:
+                yield f"{place}/{name}: it is not in the contract"
+                continue
+            needed = each.default is MISSING and each.default_factory is MISSING
+            if needed and name not in schema["required"]:
+                yield f"{place}/{name}: it may be missing"
+            yield from reading(
+                hints[each.name], schema["properties"][name], definitions, f"{place}/{name}"
+            )
+    elif get_origin(shape) is list:
+        yield from reading(inner[0], schema["items"], definitions, f"{place}/0")
+    elif inner and is_dataclass(inner[0]):
+        yield from reading(inner[0], schema, definitions, place)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("topology", Topology), ("plan", Plan), ("placement", Placement)]
+)
+def test_what_people_are_shown_is_read_by_the_names_of_its_contract(name: str, kind: Any) -> None:
+    schema = json.loads((ROOT / "contract" / f"{name}.schema.json").read_text())
+    assert list(reading(kind, schema, schema.get("$defs", {}))) == []
+    example = json.loads((ROOT / "contract" / "examples" / f"{name}.json").read_text())
+    assert typed(example, kind)
