@@ -24,6 +24,14 @@ final class Ucx {
     private static final List<String> NEEDED =
             List.of("ucp_am_send_nbx", "ucp_am_recv_data_nbx", "ucp_worker_set_am_recv_handler", "ucp_ep_close_nbx");
 
+    /** Of shared memory: a message of 2 MB is four times quicker than in UCX's own 64 segments of 8 KB. */
+    private static final String SEGMENT_BYTES = "32768";
+
+    private static final String SEGMENTS = "256";
+
+    /** Below it a copy is quicker than to ask first, above all where both sides sleep. */
+    private static final String RENDEZVOUS_BYTES = "131072";
+
     private Ucx() { }
 
     /** @throws UcxDoor.Missing with the reason where UCX cannot be had */
@@ -38,7 +46,8 @@ final class Ucx {
                 if (!contains(content, name)) throw new UcxDoor.Missing(
                         "the UCX of " + library.get() + " lacks " + name + ": it is older than 1.11, install a newer one");
             return new UcpContext(new UcpParams().requestAmFeature().requestWakeupFeature().setMtWorkersShared(true)
-                    .setConfig("TLS", transports(settings.ucxTransports())).setConfig("MM_ERROR_HANDLING", "y"));
+                    .setConfig("TLS", transports(settings.ucxTransports())).setConfig("MM_ERROR_HANDLING", "y")
+                    .setConfig("RNDV_THRESH", RENDEZVOUS_BYTES).setConfig("MM_SEG_SIZE", SEGMENT_BYTES).setConfig("MM_FIFO_SIZE", SEGMENTS));
         } catch (IOException | UncheckedIOException e) {
             throw new UcxDoor.Missing("libucp.so.0 cannot be read: " + e.getMessage());
         } catch (UcxException e) {

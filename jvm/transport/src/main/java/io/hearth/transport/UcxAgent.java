@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import org.openucx.jucx.UcxCallback;
 import org.openucx.jucx.UcxException;
@@ -36,6 +37,9 @@ final class UcxAgent extends EndpointAgent {
     private static final int PROGRESS_ROUNDS = 64;
     private static final long PROBE_LIMIT_NS = 2_000_000_000L;
     private static final long CLOSE_LIMIT_NS = 2_000_000_000L;
+    private static final long SLEEPLESS_NS = 10_000;
+    private static final int SLEEPLESS_ROUNDS = 20;
+    private static final long PAUSE_NS = 20_000;
 
     private final UcpContext context;
     private final UcpWorker worker;
@@ -47,6 +51,7 @@ final class UcxAgent extends EndpointAgent {
     private final List<UcpRequest> closing = new ArrayList<>();
     private final Map<UcxLink, Probe> probes = new HashMap<>();
     private Runnable timer = () -> { };
+    private int sleepless;
     private volatile int endpoints;
     private volatile int inFlight;
 
@@ -217,9 +222,13 @@ final class UcxAgent extends EndpointAgent {
             if (nowNs - probe.getValue().deadlineNs >= 0) fail(probe.getKey(), "no answer to a probe within 2 s");
     }
 
+    /** While UCX has something that cannot go, it does not let us sleep: then the peer needs the CPU more than we. */
     @Override
     void block() {
+        long begunNs = System.nanoTime();
         worker.waitForEvents();
+        sleepless = System.nanoTime() - begunNs < SLEEPLESS_NS ? sleepless + 1 : 0;
+        if (sleepless > SLEEPLESS_ROUNDS) LockSupport.parkNanos(PAUSE_NS);
     }
 
     @Override
