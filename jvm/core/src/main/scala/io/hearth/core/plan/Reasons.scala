@@ -220,10 +220,12 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
       "CPUs of executors that have had nothing to do for a second work for other applications' pending tasks, " +
         "and theirs for this one's"
     val because = mode match {
+      case "off" if shared =>
+        Some("executors share the CPUs of their package, so an idle one's are in use")
       case "off" =>
         val tail = within.map(does => s"; with ${HearthKeys.HandOverKey}=tail $does")
         Some(
-          s"each executor keeps to its ${if (shared) "package's" else "own"} CPUs${tail.getOrElse("")}; with =applications $between"
+          s"each executor keeps to its own CPUs${tail.getOrElse("")}; with =applications $between"
         )
       case "tail" => within
       case "applications" => Some(between)

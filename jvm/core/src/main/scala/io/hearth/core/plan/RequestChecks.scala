@@ -16,8 +16,8 @@ private[plan] object RequestChecks {
         "fix the heap with --memory or spark.executor.memory"
       )
       _ <- HearthKeys.check(conf)
-      _ <- refuse(conf, HearthKeys.HandOverKey)(_ == "tail" && conf.get(Scope).contains("package"))(
-        s"with $Scope=package executors share the CPUs of their package already",
+      _ <- refuse(conf, HearthKeys.HandOverKey)(_ != "off" && conf.get(Scope).contains("package"))(
+        s"with $Scope=package executors share the CPUs of their package, so an idle one's are in use",
         "leave one of the two out"
       )
     } yield ()

@@ -105,6 +105,7 @@ class PlannerTest extends AnyFunSuite {
     val counted = got.executors.map(_.javaOptions.find(_.contains("ActiveProcessorCount")).get)
     assert(counted.forall(_.split("=").last.toInt <= 96 / 3), counted)
     assert(because(got, "placement").contains("shared by 3 executors"))
+    assert(because(got, "hand-over").contains("share the CPUs of their package"))
   }
 
   test("an executor wider than a package is refused where it is to be bound to one") {
@@ -113,8 +114,10 @@ class PlannerTest extends AnyFunSuite {
   }
 
   test("idle CPUs of executors that share them already cannot be handed over") {
-    val both = Map("spark.hearth.binding.scope" -> "package", "spark.hearth.handOver" -> "tail")
-    assert(refused(power8, Limits.none.copy(conf = both)).name == "spark.hearth.handOver")
+    for (mode <- HearthKeys.HandOver.values if mode != "off") {
+      val both = Map("spark.hearth.binding.scope" -> "package", "spark.hearth.handOver" -> mode)
+      assert(refused(power8, Limits.none.copy(conf = both)).name == "spark.hearth.handOver", mode)
+    }
   }
 
   test("an executor with more tasks than a package is worth spans packages") {
