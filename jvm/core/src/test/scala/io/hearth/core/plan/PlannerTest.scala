@@ -41,6 +41,33 @@ class PlannerTest extends AnyFunSuite {
   private def because(plan: Plan, decision: String) =
     plan.reasons.find(_.decision == decision).fold(fail(s"no reason for $decision"))(_.because)
 
+  test(
+    "the hand-over's reason says what its mode does by this plan, and nothing where it does nothing"
+  ) {
+    def said(executors: Int, mode: Option[String]) = plan(
+      xeon,
+      shape(executors, 4).copy(conf = mode.map(HearthKeys.HandOverKey -> _).toMap)
+    ).reasons.filter(_.decision == "hand-over")
+    val within = "CPUs of idle executors are opened"
+    val between = "other applications' pending tasks"
+    assert(said(1, Some("tail")).isEmpty, "there is nobody to hand over to")
+    assert(said(1, None).forall(r => r.value == "off" && !r.because.contains("tail")))
+    assert(said(2, None).forall(r => r.value == "off" && r.because.contains("=tail")))
+    for (
+      (mode, executors, texts) <- Vector(
+        ("tail", 2, Set(within)),
+        ("applications", 1, Set(between)),
+        ("applications", 2, Set(between)),
+        ("all", 1, Set(between)),
+        ("all", 2, Set(within, between))
+      )
+    ) {
+      val reason = said(executors, Some(mode)).head
+      assert(reason.value == mode)
+      assert(Set(within, between).filter(reason.because.contains) == texts, s"$mode of $executors")
+    }
+  }
+
   test("two sockets get executors of about eight tasks that stay on their node") {
     val got = plan(xeon)
     assert(got.master == "local-numa[6x8]")

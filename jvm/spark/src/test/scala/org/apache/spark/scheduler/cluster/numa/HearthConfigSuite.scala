@@ -27,6 +27,7 @@ class HearthConfigSuite extends AnyFunSuite {
     "spark.hearth.plan" -> " ",
     "spark.hearth.placement.interval" -> "-1s",
     "spark.hearth.handOver" -> "always",
+    "spark.hearth.binding.scope" -> "socket",
     "spark.hearth.affinity" -> "policy=near",
     "spark.hearth.classDataArchive" -> "perhaps",
     "spark.hearth.runs.dir" -> " ",

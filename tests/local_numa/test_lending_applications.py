@@ -1,0 +1,145 @@
+"""CPUs of an application that pauses work for another one's pending tasks, from two real Sparks."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from application import Site, end_all
+from test_hand_over import masks
+
+from support import Command, eventually, require
+
+pytestmark = pytest.mark.spark
+
+ON = {
+    "spark__hearth__neighbours": "avoid",
+    "spark__hearth__handOver": "applications",
+    "spark__hearth__classDataArchive": "false",  # these executors are killed, or few
+}
+OWN, ALL = [{"0"}, {"1"}], {"0-1"}
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The leases of this test's applications alone."""
+    place = tmp_path / "leases"
+    place.mkdir(mode=0o700)
+    monkeypatch.setenv("HEARTH_LEASES", str(place))
+    return place
+
+
+@pytest.fixture
+def lender(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A second place, beside the first one."""
+    place = Site(tmp_path_factory.mktemp("lender"))
+    yield place
+    end_all(place)
+
+
+def start(site: Site, role: str, folder: Path) -> tuple[subprocess.Popen[str], int]:
+    """An application with one slot, and its executor's process."""
+    process = site.start("lend.py", role, str(folder), master="local-numa[1x1]", **ON)
+    eventually("an executor", lambda: len(site.executors()) == 1, 120)
+    return process, next(iter(site.executors()))
+
+
+def seen(pid: int) -> set[str]:
+    """The different masks of an executor's threads and of all that it has started."""
+    return set(masks(pid).values())
+
+
+def pausing(site: Site, folder: Path) -> tuple[subprocess.Popen[str], int]:
+    """A lender whose executor has had a task, and now has none."""
+    folder.mkdir()
+    (folder / "first-ends").touch()
+    process, pid = start(site, "pauses", folder)
+    eventually("a pause", (folder / "pauses-1").exists, 120)
+    return process, pid
+
+
+def leases(hearth: Command) -> dict[str, Any]:
+    return json.loads(hearth("leases", "--json").stdout)
+
+
+def driver(site: Site) -> int:
+    runs = sorted((site.root / "state" / "runs").iterdir(), key=lambda run: run.stat().st_mtime)
+    return json.loads((runs[-1] / "run.json").read_text())["driver_pid"]
+
+
+def test_cpus_of_an_application_that_pauses_work_for_another_and_come_back_whoever_is_killed(
+    site: Site, lender: Site, tmp_path: Path, registry: Path, hearth: Command
+) -> None:
+    if len(os.sched_getaffinity(0)) != 2:
+        require("two CPUs", "one application has one of two, the other the other")
+    work, rest = tmp_path / "work", tmp_path / "rest"
+    work.mkdir()
+    borrowing, pid = start(site, "works", work)
+    _, idle = pausing(lender, rest)
+    eventually("the lender's CPU for the borrower", lambda: seen(pid) == ALL, 30)
+    eventually("a second task at a time", lambda: len(list(work.glob("*-runs"))) == 2, 30)
+    own = is_shown(site, lender, idle, hearth)
+    has_no_barrier(work)
+    eventually("the CPU again, for the next tasks", lambda: seen(pid) == ALL, 30)
+    works_itself(lender, rest, pid, {own}, hearth)
+    assert seen(idle) == {own} and borrowing.poll() is None
+    (rest / "turn-1-ends").touch()
+    eventually("the CPU once more", lambda: seen(pid) == ALL, 30)
+    os.kill(driver(lender), signal.SIGKILL)
+    eventually("nobody's CPU is left alone", lambda: seen(pid) in OWN, 5)
+    eventually("the lender's executor gone", lambda: lender.executors() == {}, 20)
+
+    second = tmp_path / "second"
+    lending, _ = pausing(lender, second)
+    eventually("the next lender's CPU", lambda: seen(pid) == ALL, 30)
+    os.kill(driver(site), signal.SIGKILL)
+    eventually("the borrower's executor gone", lambda: site.executors() == {}, 20)
+    eventually("no loan", lambda: leases(hearth)["loans"] == [], 20)
+    assert [offer["cpus"] for offer in leases(hearth)["offers"]] == [own]
+    for turn in (1, 2):
+        (second / f"work-{turn}").touch()
+        (second / f"turn-{turn}-ends").touch()
+    assert lending.wait(timeout=120) == 0
+    assert leases(hearth)["leases"] == []
+    borrowing.wait(timeout=20)
+    eventually("nothing left behind", lambda: site.leftovers() == [], 20)
+
+
+def is_shown(site: Site, lender: Site, idle: int, hearth: Command) -> str:
+    """The lender's CPU: what is lent is in `hearth leases`, the borrower's record and its log."""
+    (own,) = seen(idle)
+    (loan,) = leases(hearth)["loans"]
+    app, other = (each.document("run.json")["app_id"] for each in (site, lender))
+    assert (loan["cpus"], loan["to"]["app_id"], loan["from"]["app_id"]) == (own, app, other)
+    shown = " ".join(hearth("leases").stdout.split())
+    assert f"lent: CPUs {own} of {other} of " in shown
+    *_, row = site.document("hand-over.json")["loans"]
+    assert (row["cpus"], row["from_application"]["app_id"]) == (own, other)
+    assert f"may use CPUs {own} too, which application {other} of " in site.log
+    return own
+
+
+def works_itself(lender: Site, folder: Path, pid: int, own: set[str], hearth: Command) -> None:
+    (folder / "work-1").touch()
+    eventually("the lender's task", (folder / "turn-1-runs").exists, 30)
+    eventually("its CPU back", lambda: seen(pid) in OWN and seen(pid) != own, 5)
+    assert leases(hearth)["offers"] == []
+    lent = lender.document("hand-over.json")["lent_out"]
+    assert {out["cpus"] for out in lent} == own and all("until" in out for out in lent)
+
+
+def has_no_barrier(work: Path) -> None:
+    """A stage in barrier mode waits for a slot of the executor's own."""
+    (work / "barrier-starts").touch()
+    time.sleep(1)
+    (work / "two-ends").touch()
+    time.sleep(1)
+    assert not (work / "barrier-runs").exists(), "a barrier's task is on no borrowed slot"
+    (work / "one-ends").touch()
+    eventually("the barrier's task", (work / "barrier-runs").exists, 30)
+    (work / "barrier-ends").touch()
