@@ -48,14 +48,18 @@ def test_executors_and_their_python_workers_run_where_the_plan_says(site: Site):
 
 
 @pytest.mark.parametrize(
-    ("hosts", "dynamic"), [("node", "false"), ("machine", "true")], ids=["default", "opposite"]
+    ("hosts", "dynamic", "scope"),
+    [("node", "false", "node"), ("machine", "true", "package")],
+    ids=["default", "opposite"],
 )
 def test_shuffle_blocks_of_another_executor_are_read_from_its_file_even_after_its_loss(
-    site: Site, hosts: str, dynamic: str
+    site: Site, hosts: str, dynamic: str, scope: str
 ):
+    """And executors are bound to CPUs of their own, or share those of their package."""
     outcome = site.run(
         "shuffle.py",
         spark__hearth__hosts=hosts,
+        spark__hearth__binding__scope=scope,
         spark__dynamicAllocation__enabled=dynamic,
         spark__dynamicAllocation__initialExecutors="2",
         spark__dynamicAllocation__minExecutors="2",
@@ -66,6 +70,9 @@ def test_shuffle_blocks_of_another_executor_are_read_from_its_file_even_after_it
     logs = [log.read_text() for log in (site.only_run() / "executors").glob("*/stderr")]
     fetches = [line for log in logs for line in log.splitlines() if " host-local and " in line]
     assert any("and 0 (0.0 B) host-local" not in line for line in fetches)
+    seen = [e["kernel"] for e in site.document("placement.json")["executors"] if "kernel" in e]
+    places = {"0-1"} if scope == "package" else {"0", "1"}
+    assert seen and {kernel["cpus_allowed"] for kernel in seen} <= places
     assert site.leftovers() == []
 
 
