@@ -101,9 +101,11 @@ def placed(
     move = Move(machine.share(on, nodes.number), on / before.nodes, slower, moved)
     notes = [] if before.note is None or asked is None else [before.note]
     if on != before.nodes:
-        notes.append(f"from {before.nodes} to {on} nodes tasks get {math.exp(slower[0]) - 1:+.0%} "
-                     "slower, as three published workloads on up to four nodes of a POWER8 did; "
-                     "the input is the same")  # fmt: skip
+        notes.append(
+            f"from {before.nodes} to {on} nodes each task's time changes by "
+            f"{math.exp(slower[0]) - 1:+.0%}, as in three published workloads on up to four nodes "
+            "of a POWER8; the input is the same"
+        )
     effect = _effect(before, binding, on, nodes, moved)
     if isinstance(effect, Absent) and asked is not None:
         notes.append(f"--bind {asked} changes nothing here: {effect.reason}")
