@@ -2,8 +2,9 @@ package io.hearth.transport;
 
 import java.security.SecureRandom;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 /** What both carriers have: connections, work from other threads, a look at deadlines every 10 ms. */
@@ -13,7 +14,7 @@ abstract class BaseAgent implements Agent, Carrier {
     private static final SecureRandom RANDOM = new SecureRandom();
 
     final WorkQueue queue;
-    final Map<Long, Connection> connections = new HashMap<>();
+    final Map<Long, Connection> connections = new ConcurrentHashMap<>();
     private final WireSettings settings;
     private final BufferPool pool;
     private final LongSupplier clockNs;
@@ -117,6 +118,10 @@ abstract class BaseAgent implements Agent, Carrier {
 
     final int openConnections() {
         return openConnections;
+    }
+
+    final List<Long> tokens() {
+        return List.copyOf(connections.keySet());
     }
 
     final void endConnections(String because) {

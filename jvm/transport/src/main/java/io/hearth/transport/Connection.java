@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 
 /**
  * A connection whose two sides have proved who they are. Either side may ask and answer.
@@ -164,6 +165,11 @@ public final class Connection implements AutoCloseable {
         return terms.here();
     }
 
+    /** Something on the carrier's thread with the way to the peer. */
+    void withLink(Consumer<Link> work) {
+        carrier.run(() -> work.accept(link));
+    }
+
     boolean ended() {
         return end.isDone();
     }
@@ -241,6 +247,7 @@ public final class Connection implements AutoCloseable {
             if (ended()) payload.ifPresent(Buffer::close);
             else take(frame, payload);
         } catch (WireException broken) {
+            payload.ifPresent(Buffer::close);
             lost(broken.getMessage());
         }
         noteActivity();

@@ -225,13 +225,6 @@ final class TcpAgent extends BaseAgent {
         strangers = greetings.size();
     }
 
-    /** The socket of a connection that this agent carries. */
-    Link linkOf(Connection connection) {
-        return selector.keys().stream().map(SelectionKey::attachment)
-                .filter(owner -> owner instanceof TcpLink link && link.carries(connection))
-                .map(TcpLink.class::cast).findFirst().orElseThrow();
-    }
-
     SelectionKey key(SocketChannel channel) {
         return channel.keyFor(selector);
     }

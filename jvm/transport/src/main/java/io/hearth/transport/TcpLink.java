@@ -34,10 +34,6 @@ final class TcpLink implements Link, TcpAgent.Attached {
         this.token = token;
     }
 
-    boolean carries(Connection other) {
-        return connection == other;
-    }
-
     // --- what goes ---
 
     @Override

@@ -253,14 +253,16 @@ final class UcxAgent extends EndpointAgent {
     // --- this thread: what comes; inside UCX ---
 
     private int received(long headerAddress, long headerBytes, UcpAmData data) {
+        Optional<UcxLink> link = Optional.empty();
         try {
             if (headerBytes != Frame.BYTES) throw Frame.broken("a header of " + headerBytes + " bytes");
             ByteBuffer header = UcxUtils.getByteBufferView(headerAddress, headerBytes);
-            UcxLink link = links.get(header.getLong(0));
-            if (link == null || link.closed) return UcsConstants.STATUS.UCS_OK;
-            return frame(link, Frame.read(header, 0, settings().longestBytes()), data);
+            link = Optional.ofNullable(links.get(header.getLong(0))).filter(known -> !known.closed);
+            if (link.isEmpty()) return UcsConstants.STATUS.UCS_OK;
+            return frame(link.get(), Frame.read(header, 0, settings().longestBytes()), data);
         } catch (IOException | RuntimeException e) {
-            said.once("broken", "a message over UCX was dropped: " + e.getMessage());
+            if (link.isEmpty()) said.once("broken", "a message over UCX was dropped: " + e.getMessage());
+            else arrived.add(new Arrival(link.get(), Optional.empty(), Optional.empty(), e.getMessage()));
             return UcsConstants.STATUS.UCS_OK;
         }
     }

@@ -50,6 +50,13 @@ public final class Wire implements AutoCloseable {
         return agents;
     }
 
+    /** This side's names for its connections. */
+    List<Long> tokens() {
+        List<Long> tokens = new ArrayList<>(tcp.tokens());
+        ucx.ifPresent(agent -> tokens.addAll(agent.tokens()));
+        return tokens;
+    }
+
     /**
      * Listens there and nowhere else.
      *

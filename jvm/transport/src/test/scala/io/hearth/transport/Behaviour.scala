@@ -199,6 +199,32 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
     }
   }
 
+  having("a peer that breaks the protocol loses its connection, and nothing else happens") {
+    Using.resource(Wire.open(own, new Heard)) { serving =>
+      Using.resource(Wire.open(own, new Heard)) { asking =>
+        val where = serving.listen(Loopback, echo)
+        // Over UCX a message for another connection is nobody's.
+        (0 until (if (carriers == WireSettings.Carriers.TCP) 5 else 4)).foreach { way =>
+          val connection = connect(asking, where)
+          val frame = connection.buffer(10)
+          connection.withLink { link =>
+            val token = serving.tokens.get(0) + (if (way == 4) 1 else 0)
+            val credit = if (way == 0) 1 << 20 else 0
+            val kind = if (way == 4) Frame.Kind.REQUEST else Frame.Kind.RESPONSE
+            Frame.write(frame.whole, token, 2, 10, kind, credit, 0)
+            if (way == 2) frame.whole.putInt(16, 99)
+            if (way == 3) frame.whole.putInt(12, -5)
+            link.send(frame, 10)
+          }
+          val ended = connection.end.get(10, TimeUnit.SECONDS).getMessage
+          assert(ended.contains("has ended"), s"$way")
+          settled(serving, 1)
+        }
+        assert(content(ask(connect(asking, where), Array(1))).length == 1)
+      }
+    }
+  }
+
   having("a side without the secret, or with another one, gets nothing to the service") {
     val asked = new AtomicInteger
     val other = Secret.of("another secret of tests".getBytes)

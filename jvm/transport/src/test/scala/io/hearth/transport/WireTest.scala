@@ -3,7 +3,6 @@ package io.hearth.transport
 import java.net.{InetSocketAddress, Socket}
 import java.nio.file.{Files, Path}
 import java.time.Duration
-import java.util.concurrent.TimeUnit
 
 import scala.jdk.CollectionConverters._
 import scala.util.{Random, Try, Using}
@@ -76,29 +75,6 @@ class WireTest extends AnyFunSuite {
       assert(serving.counters.strangers == 8 && System.nanoTime - begun < Second)
       settled(serving, 1)
       open.foreach(_.close())
-    }
-  }
-
-  test(
-    "a peer that breaks the protocol once it is trusted loses its connection and nothing else happens"
-  ) {
-    Using.resource(Wire.open(tcp, new Heard)) { serving =>
-      Using.resource(Wire.open(tcp, new Heard)) { asking =>
-        val where = serving.listen(Loopback, echo)
-        val connection = connect(asking, where)
-        val frame = connection.buffer(10)
-        val tcpAgent = asking.agents.get(0).asInstanceOf[TcpAgent]
-        tcpAgent.run { () =>
-          val link = tcpAgent.linkOf(connection)
-          Frame.write(frame.whole, 1, 2, 10, Frame.Kind.REQUEST, 0, 0)
-          link.send(frame, 10)
-        }
-        assert(
-          connection.end.get(10, TimeUnit.SECONDS).getMessage.contains("closed the connection")
-        )
-        settled(serving, 1)
-        assert(content(ask(connect(asking, where), Array(1))).length == 1)
-      }
     }
   }
 
