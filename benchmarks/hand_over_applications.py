@@ -31,7 +31,7 @@ BIN = Path(sys.executable).parent
 ROOT = Path(__file__).resolve().parents[1]
 MODES = ("off", "applications")
 ROLES = ("steady", "pausing")
-READY_S = 180
+READY_S = 300
 Row = dict[str, Any]
 
 APPLICATION = """
@@ -168,7 +168,8 @@ def await_all(started: "list[subprocess.Popen[str]]", folder: Path) -> None:
     deadline = time.monotonic() + READY_S
     while not all((folder / f"{role}-ready").exists() for role in ROLES):
         if time.monotonic() > deadline or any(process.poll() is not None for process in started):
-            sys.exit("\n".join((folder / f"{role}.log").read_text()[-4000:] for role in ROLES))
+            logs = "\n".join((folder / f"{role}.log").read_text()[-4000:] for role in ROLES)
+            sys.exit(f"{logs}\nthe applications were not ready within {READY_S} s, or have ended")
         time.sleep(0.1)
 
 
