@@ -206,6 +206,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
         // Over UCX a message for another connection is nobody's.
         (0 until (if (carriers == WireSettings.Carriers.TCP) 5 else 4)).foreach { way =>
           val connection = connect(asking, where)
+          eventually("the server has it")(serving.tokens.size == 1)
           val frame = connection.buffer(10)
           connection.withLink { link =>
             val token = serving.tokens.get(0) + (if (way == 4) 1 else 0)
