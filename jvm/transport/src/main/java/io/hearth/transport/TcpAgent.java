@@ -149,10 +149,8 @@ final class TcpAgent extends BaseAgent {
         for (SelectionKey key : paused) if (key.isValid()) key.interestOps(SelectionKey.OP_ACCEPT);
         paused.clear();
         for (TcpLink link : new ArrayList<>(starved)) link.feed();
-        if (ucxActive()) {
-            ucxSeenNs = nowNs;
-            ucx.get().wake();
-        }
+        if (ucxActive()) ucxSeenNs = nowNs;
+        if (ucxActive() || !greetings.isEmpty()) ucx.ifPresent(BaseAgent::wake);
         strangers = greetings.size();
     }
 

@@ -35,7 +35,7 @@ import org.openucx.jucx.ucs.UcsConstants;
 final class UcxAgent extends EndpointAgent {
     private static final int AM_ID = 7;
     private static final int PROGRESS_ROUNDS = 64;
-    private static final long PROBE_LIMIT_NS = 2_000_000_000L;
+    private static final long PROBE_LIMIT_NS = 5_000_000_000L;
     private static final long CLOSE_LIMIT_NS = 2_000_000_000L;
     private static final long SLEEPLESS_NS = 10_000;
     private static final int SLEEPLESS_ROUNDS = 20;
@@ -219,7 +219,7 @@ final class UcxAgent extends EndpointAgent {
     @Override
     void look(long nowNs) {
         for (Map.Entry<UcxLink, Probe> probe : new ArrayList<>(probes.entrySet()))
-            if (nowNs - probe.getValue().deadlineNs >= 0) fail(probe.getKey(), "no answer to a probe within 2 s");
+            if (nowNs - probe.getValue().deadlineNs >= 0) fail(probe.getKey(), "no answer to a probe within 5 s");
     }
 
     /** While UCX has something that cannot go, it does not let us sleep: then the peer needs the CPU more than we. */
