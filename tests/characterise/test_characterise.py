@@ -129,7 +129,7 @@ def test_a_folder_named_like_a_workload_is_not_taken_for_an_application(tmp_path
     [
         (["--executors", "2", str(TINY)], "--executors: each question sets it"),
         (["--master", "local[*]", str(TINY)], "--master: each question sets it"),
-        (["--unbound", str(TINY)], "--unbound: the question 'nodes' includes it"),
+        (["--unbound", str(TINY)], "--unbound: the question 'nodes' sets it"),
         (["--docker", str(TINY)], "--docker: the questions need processes: see hearth compare"),
         (
             ["--conf", "spark.hearth.launcher=docker", str(TINY)],
