@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from numalab.cases import communication, memory_probe, two_applications
+from numalab.cases import communication, memory_probe
 from numalab.idset import parse_ids
 from numalab.machine import Boot
 from numalab.shape import Shape, load, names
@@ -87,7 +87,6 @@ def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
             cases = ["topology", "controls", "memory_probe", "communication"]
             cases += ["local_numa"] if name in spark_shapes() else []
             cases += ["characterise"] if characterises(name) else []
-            cases += ["two_applications"] if characterises(name) else []
             cases += ["containers"] if characterises(name) and image.has_engine() else []
             say(request, f"\n{name}: boots for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
             try:
@@ -287,31 +286,6 @@ def test_executors_in_containers_have_their_node_by_their_cpusets(
     (report,) = (evidence / "state").rglob("placement.json")
     executors = json.loads(report.read_text())["executors"]
     assert [executor["verdict"] for executor in executors] == ["as planned"] * 2
-
-
-def test_idle_cpus_go_to_another_application_and_back_and_no_memory_moves(
-    boots: Callable[[str], Booted],
-) -> None:
-    if not characterises("two-nodes"):
-        pytest.skip(f"two more emulated Spark jobs: {WANTED}=all runs them")
-    shape, done = boots("two-nodes")
-    evidence = done.evidence / "two_applications"
-    for role in two_applications.ROLES:
-        said = (evidence / f"{role}.txt").read_text(errors="replace")[-3000:]
-        assert (evidence / f"{role}.status").read_text() == "0", said
-    homes = {}
-    for moment in ("before", "during", "after"):
-        for role in two_applications.ROLES:
-            seen = judge.observe(evidence / moment / role)
-            home = homes.setdefault(role, shape.node_of(min(seen.cpus)))
-            own = shape.usable(shape.nodes[home])
-            lent = moment == "during" and role == "borrower"
-            wanted = shape.cpuset if lent else own
-            # A thread that has slept since last ran on a CPU that was lent to it.
-            ran = "threads last ran" if moment == "after" else "nothing is left out"
-            faults = [fault for fault in judge.faults(seen, wanted, home) if ran not in fault]
-            assert faults == [], (moment, role)
-    assert sorted(homes.values()) == [node.id for node in shape.nodes]
 
 
 def control_faults(booted: Booted, name: str) -> list[str]:
