@@ -41,7 +41,7 @@ from hearth.planner import jvm
 from hearth.planner.plans import plans
 from hearth.report.terminal import Screen, table
 from hearth.tuning.table import COLUMNS
-from hearth.workloads import cases, catalogue, runner, suites
+from hearth.workloads import cases, catalogue, suites
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = "hearth/measured-table/1"
@@ -227,16 +227,8 @@ def one(
     busy = busy_share()
     conf = {"spark.executor.memory": f"{place.heap_mb}m"}
     case = cases.Case(entry.job, entry.parameters, size, seed, conf)
-    load: dict[str, Any] = {"busy": None if busy is None else round(busy, 3)}
-    try:
-        result = cases.run(offer, case, f"local-numa[{place.workers}x{place.cores}]").document
-    except runner.RunError as failure:
-        return {**load, "failure": str(failure)}
-    verdict = result["verdict"]
-    if verdict["status"] == "wrong":
-        return {**load, "failure": f"wrong answer: {verdict['detail']}"}
-    seconds = {"seconds": result["seconds"], "wall_s": result["wall_s"]}
-    return {**load, **seconds, "answer": verdict["status"]}
+    load = {"busy": None if busy is None else round(busy, 3)}
+    return load | cases.measured(offer, case, f"local-numa[{place.workers}x{place.cores}]")
 
 
 def outcome_of(row: Mapping[str, Any]) -> Outcome:

@@ -43,7 +43,7 @@ from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids
 from hearth.model.sizes import parse_bytes
 from hearth.planner import jvm, places
-from hearth.workloads import cases, catalogue, runner, suites
+from hearth.workloads import cases, catalogue, suites
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = "hearth/plans-benchmark/1"
@@ -209,15 +209,7 @@ def one(
     """A run's seconds, or why it failed; a wrong answer is a failure."""
     case = cases.Case(entry.job, entry.parameters, size, seed, dict(way.conf))
     load = {"load": round(os.getloadavg()[0], 2)}
-    try:
-        result = cases.run(offer, case, way.master, hinted=way.hinted).document
-    except runner.RunError as failure:
-        return {**load, "failure": str(failure)}
-    verdict = result["verdict"]
-    if verdict["status"] == "wrong":
-        return {**load, "failure": f"wrong answer: {verdict['detail']}"}
-    seconds = {"seconds": result["seconds"], "wall_s": result["wall_s"]}
-    return {**load, **seconds, "answer": verdict["status"]}
+    return load | cases.measured(offer, case, way.master, hinted=way.hinted)
 
 
 def outcome_of(row: Mapping[str, Any]) -> Outcome:

@@ -31,7 +31,7 @@ from hearth.launch.submission import check_application, prepare
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 from hearth.planner.places import check_spark, spark_home
-from support import ROOT, Command, check_golden, eventually
+from support import ROOT, Command, check_golden, eventually, require
 
 PLAN = {
     "mode": "partitioned",
@@ -548,10 +548,11 @@ def test_no_jar_of_spark_hides_a_file_of_the_configuration_directory(tmp_path: P
     assert found.startswith(f"{tmp_path}/site.jar has a file 'core-site.xml'")
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become another user")
 def test_a_configuration_directory_that_cannot_be_listed_costs_the_archive_and_no_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if os.getuid() != 0:
+        require("root", "only root can become another user")
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o711)
         monkeypatch.setenv("SPARK_CONF_DIR", folder)

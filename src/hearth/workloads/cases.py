@@ -102,6 +102,21 @@ def run(
         return Finished(document, folder if keep else None)
 
 
+def measured(
+    offer: catalogue.Catalogue, case: Case, master: str, *, hinted: bool = True
+) -> dict[str, Any]:
+    """A run's `seconds`, `wall_s` and `answer`, or its `failure`, which a wrong answer is too."""
+    try:
+        result = run(offer, case, master, hinted=hinted).document
+    except runner.RunError as failure:
+        return {"failure": str(failure)}
+    verdict = result["verdict"]
+    if verdict["status"] == "wrong":
+        return {"failure": f"wrong answer: {verdict['detail']}"}
+    seconds = {"seconds": result["seconds"], "wall_s": result["wall_s"]}
+    return {**seconds, "answer": verdict["status"]}
+
+
 def data_of(offer: catalogue.Catalogue, case: Case) -> dict[str, Path]:
     """The directory of each input; makes what is missing."""
     wanted = datasets.wanted_by(offer, case.job, case.parameters, case.size_bytes, case.seed)
