@@ -1,10 +1,12 @@
 """CPUs of idle executors that were lent to others, from the run's record to the report."""
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
 
-from made_record import make_record
+import pytest
+from made_record import make_record, process, write
 
 from hearth.analysis.analysis import analyse
 from hearth.analysis.document import HandOver, HandOvers
@@ -39,16 +41,58 @@ def test_a_report_says_which_idle_cpus_worked_for_whom_from_when_to_when(tmp_pat
             HandOver("0", "2-5", [1, 2], 2.5, 7.0),
             HandOver("0", "2-3", [1], 8.0, None),
         ],
+        gained_cpu_s=Absent("the record holds no plan, which says how many CPUs an executor has"),
     )
     text = " ".join(" ".join(show_profile(analysis, Screen(200))).split())
     assert (
-        "idle CPUs worked for other executors 7 times, 30.5 s of CPU time; the longest was "
-        "CPUs 2-5 of places 1, 2 for executor 0 from 2.5 s to 7.0 s" in text
+        "idle CPUs were open to executors 7 times, 30.5 CPU s in all; what was gained is not "
+        "known: the record holds no plan, which says how many CPUs an executor has; the longest "
+        "was CPUs 2-5 of places 1, 2 for executor 0 from 2.5 s to 7.0 s" in text
     )
     lent = run_view(analysis, 0, ["0", "1"])["hand_overs"]
-    assert lent["words"] == "Idle CPUs worked for other executors 7 times, 30.5 s of CPU time"
+    assert lent["words"].startswith("Idle CPUs were open to executors 7 times, 30.5 CPU s in all; ")
     assert lent["rows"][1] == ["0", "2-5", "1, 2", "2.50 s", "7.00 s"]
     assert lent["rows"][2][-1] == "-"
+
+
+def record_with_use(directory: Path, loans: Any, cpus: str, use: list[int]) -> Path:
+    """CPU seconds of executor 0, which has one place with these CPUs, second by second."""
+    make_record(directory, plan={"executors": [{"cpus": cpus}]})
+    document = {"schema": "hearth/hand-over/1", "app_id": "a", "number": 1, "cpu_seconds": 3.0}
+    (directory / "hand-over.json").write_text(json.dumps({**document, "loans": loans}))
+    sums = [0, *itertools.accumulate(use)]
+    rows = [process(t, 100 * done) for t, done in enumerate(sums)]
+    write(directory / "samples" / "process.jsonl", rows)
+    return directory
+
+
+def test_a_report_says_how_much_cpu_time_a_loan_gave(tmp_path: Path) -> None:
+    # From 2 to 5 s; three CPUs are busy in that time, where two are its own.
+    loan = {**LONG, "since": "2026-11-21T09:22:29Z", "until": "2026-11-21T09:22:32Z"}
+    use = [2, 2, 3, 3, 3, 2, 2, 2, 2]
+    analysis = analyse(record_with_use(tmp_path / "r", [loan], "2-3", use))
+    assert isinstance(analysis.hand_overs, HandOvers)
+    assert analysis.hand_overs.gained_cpu_s == pytest.approx(3.0, abs=0.15)
+    text = " ".join(" ".join(show_profile(analysis, Screen(200))).split())
+    assert "used at least" in text
+    assert "CPU s more than their own CPUs give" in text
+
+
+def test_a_loan_whose_cpus_were_not_needed_gained_nothing(tmp_path: Path) -> None:
+    loan = {**LONG, "since": "2026-11-21T09:22:29Z", "until": "2026-11-21T09:22:32Z"}
+    use = [2, 2, 1, 2, 1, 3, 3, 2, 2]  # what is beyond its own is not in the loan's time
+    analysis = analyse(record_with_use(tmp_path / "r", [loan], "2-3", use))
+    assert isinstance(analysis.hand_overs, HandOvers)
+    assert analysis.hand_overs.gained_cpu_s == 0.0
+
+
+def test_two_loans_in_one_moment_are_not_counted_twice(tmp_path: Path) -> None:
+    times = {"since": "2026-11-21T09:22:29Z", "until": "2026-11-21T09:22:32Z"}
+    use = [2, 2, 3, 3, 3, 2, 2, 2, 2]
+    loans = [{**LONG, **times}, {**LONG, **times, "cpus": "0", "from_places": [3]}]
+    analysis = analyse(record_with_use(tmp_path / "r", loans, "2-3", use))
+    assert isinstance(analysis.hand_overs, HandOvers)
+    assert analysis.hand_overs.gained_cpu_s == pytest.approx(3.0, abs=0.15)
 
 
 def test_a_report_says_whose_cpus_an_executor_had_and_who_had_this_applications(

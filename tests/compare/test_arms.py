@@ -6,12 +6,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from hearth.experiments.arms import chosen, kernel_setting, profile_words
+from hearth.experiments.arms import chosen, kernel_setting, profile_words, tuned_arm
 from hearth.launch.arguments import split_line
-from hearth.launch.choices import forget_choice, keep_choice, kept_choice
+from hearth.launch.choices import TunedChoice, forget_choice, keep_choice, kept_choice
 from hearth.model.errors import UserError
 from support import ROOT
 
@@ -31,6 +32,57 @@ def test_unbound_is_the_same_plan_with_one_word_more() -> None:
     line = split_line(["--executors", "2", "x.py"])
     unbound, _ = chosen(["unbound", "native"])
     assert profile_words(unbound, line) == ["--executors", "2", "--unbound", "x.py"]
+
+
+def test_package_is_the_same_plan_bound_to_packages() -> None:
+    line = split_line(["--executors", "2", "x.py"])
+    _, package = chosen(["bound", "package"])
+    assert profile_words(package, line) == ["--executors", "2", "--bind", "package", "x.py"]
+
+
+TUNED: TunedChoice = {
+    "tune": "t", "date": "2026-11-23", "sentence": "2x1 is best.", "master": None, "executors": 2,
+    "cores": 1, "unbound": True, "conf": {"spark.sql.shuffle.partitions": "8"},
+    "java": {"spark.executor.extraJavaOptions": "-XX:+UseG1GC"},
+}  # fmt: skip
+
+
+def test_tuned_is_what_the_tune_found_with_the_users_own_jvm_options(tmp_path: Path) -> None:
+    line = split_line(["--conf", "spark.executor.extraJavaOptions=-Xss4m", "x.py", "7"])
+    users = {"spark.executor.extraJavaOptions": "-Xss4m"}
+    tuned = tuned_arm(TUNED, "x.py", users, users.keys(), tmp_path)
+    assert profile_words(tuned, line) == [
+        "--unbound", "--master", "local-numa[2x1]",
+        "--conf", "spark.executor.extraJavaOptions=-Xss4m",
+        "--conf", "spark.sql.shuffle.partitions=8",
+        "--conf", "spark.executor.extraJavaOptions=-Xss4m -XX:+UseG1GC", "x.py", "7",
+    ]  # fmt: skip
+
+
+def test_jvm_options_of_the_users_files_reach_no_command_line_in_the_arm_tuned(
+    tmp_path: Path,
+) -> None:
+    users = {"spark.executor.extraJavaOptions": "-Dpassword=hush42"}
+    tuned = tuned_arm(TUNED, "x.py", users, [], tmp_path)
+    words = profile_words(tuned, split_line(["x.py"]))
+    assert "hush42" not in " ".join(words)
+    assert tuned.properties is not None
+    assert "hush42 -XX:+UseG1GC" in tuned.properties.read_text()
+    assert tuned.properties.stat().st_mode & 0o777 == 0o600
+
+
+def test_tuned_as_one_jvm_is_run_under_that_master(tmp_path: Path) -> None:
+    one = TUNED | {"master": "local[2]", "executors": None, "cores": None, "unbound": False}
+    tuned = tuned_arm(cast(TunedChoice, one), "x.py", {}, [], tmp_path)
+    assert profile_words(tuned, split_line(["--memory", "2g", "x.py"]))[:2] == [
+        "--master", "local[2]",
+    ]  # fmt: skip
+
+
+def test_tuned_is_skipped_by_name_where_nothing_was_tuned(tmp_path: Path) -> None:
+    tuned = tuned_arm(None, "x.py", {}, [], tmp_path)
+    assert tuned.skipped is not None
+    assert "run 'hearth tune x.py' first" in tuned.skipped
 
 
 def test_balanced_is_skipped_by_name_where_the_kernel_cannot_balance(tmp_path: Path) -> None:

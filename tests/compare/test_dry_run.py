@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from support import Command
 
 
@@ -22,3 +24,35 @@ def test_a_dry_run_lists_each_arm_with_its_command_and_runs_nothing(
     assert "of each arm 1 warm-up and 3 counted runs" in done.stdout
     assert "hush42" not in done.stdout
     assert not list((tmp_path / "state").glob("comparisons/*"))
+
+
+def test_a_workload_is_compared_by_name_with_its_parameters_and_options_behind(
+    hearth: Command,
+) -> None:
+    done = hearth("compare", "--executors", "2", "--cores", "1", "word-count", "--size", "2m",
+                  "--arms", "native,unbound,bound", "--repeat", "3", "--dry-run")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = dict(line.split(maxsplit=1) for line in done.stdout.splitlines()[1:4])
+    assert rows["native"] == "--master 'local[*]'"
+    assert rows["unbound"] == "--executors 2 --cores 1 --unbound --master local-numa"
+    assert rows["bound"] == "--executors 2 --cores 1 --master local-numa"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--arms", "native,tuned", "word-count"], "run 'hearth tune word-count' first"),
+        (["--arms", "native,tuned", "--cores", "1", "word-count"], "--cores: the arm tuned sets"),
+        (["--keep", "word-count"], "--keep: a workload is compared without it"),
+        (["--bind", "package", "--arms", "bound,package", "job.py"], "package is an arm"),
+        (["batch"], "compare one of them"),
+        (["word-cuont"], "word-count"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_by_name(
+    hearth: Command, tmp_path: Path, words: list[str], said: str
+) -> None:
+    (tmp_path / "job.py").write_text("")
+    done = hearth("compare", "--dry-run", *words)
+    assert done.returncode == 2
+    assert said in done.stderr

@@ -150,6 +150,23 @@ def does_not_register(stray: Site, first: Site, port: int) -> None:
     assert first.log.count("Registered executor") == 1
 
 
+def test_two_applications_started_in_one_instant_have_different_cpus(
+    site: Site, other: Site
+) -> None:
+    if len(os.sched_getaffinity(0)) != 2:
+        require("two CPUs", "each application takes one of two")
+    end = site.root / "end"
+    each = [place.start("hold.py", str(end), master="local-numa[1x1]", **AVOID)
+            for place in (other, site)]  # fmt: skip
+    eventually("two executors", lambda: len(site.executors()) == 2, 120)
+    assert {cpus_of(pid) for pid in site.executors()} == {"0", "1"}
+    end.touch()
+    for process, place in zip(each, (other, site), strict=True):
+        output, _ = process.communicate(timeout=240)
+        assert Outcome(process.returncode, output, place.log).report
+        assert place.document("placement.json")["executors"][0]["verdict"] == "as planned"
+
+
 def test_who_waits_starts_when_the_driver_that_held_the_cpus_is_killed(
     site: Site, other: Site
 ) -> None:

@@ -541,13 +541,15 @@ class LentOut:
 class HandOvers:
     """number, cpu_s: of all, in CPUs times seconds of those that have ended; listed: the latest.
 
-    lent_out: the latest to other applications, which are in none of the others.
+    lent_out: the latest to other applications, which are in none of the others. gained_cpu_s: CPU
+    seconds that executors used beyond what their own CPUs give, at least, during those listed.
     """
 
     number: int
     cpu_s: float
     listed: list[HandOver]
     lent_out: list[LentOut] = field(default_factory=list)
+    gained_cpu_s: Measured[float] = field(default_factory=lambda: Absent("not derived"))
 
 
 @dataclass(frozen=True)

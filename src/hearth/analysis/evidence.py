@@ -148,8 +148,8 @@ def gather(directory: Path) -> Evidence:
     evidence.log = _event_log(evidence, directory / "eventlog")
     evidence.processes = _processes(_lines(evidence, directory / "processes.jsonl", ProcessRow))
     evidence.gc = _gc_logs(evidence, directory / "gc")
-    evidence.hand_overs = read_hand_overs(evidence, directory / "hand-over.json")
     _samples(evidence)
+    evidence.hand_overs = read_hand_overs(evidence, directory / "hand-over.json")
     evidence.flame = _flame(record)
     return evidence
 

@@ -1,6 +1,7 @@
 """CPUs of idle executors that were open to others for a while, by the cluster manager's record."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from hearth.analysis.document import HandOver, HandOvers, LentOut
 from hearth.model.documents import load_typed, reason
+from hearth.model.ids import parse_ids
 from hearth.model.measured import Absent, Measured
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ class Loan:
     """A row of hand-over.json; until: None while the CPUs are open."""
 
     executor_id: str
+    place: int
     cpus: str
     from_places: list[int]
     since: Annotated[str, _moment]
@@ -94,7 +97,61 @@ def read_hand_overs(evidence: "Evidence", file: Path) -> Measured[HandOvers]:
         )
         for lent in read.lent_out
     ]
-    return HandOvers(read.number, read.cpu_seconds, listed, lent_out)
+    places = {loan.executor_id: loan.place for loan in read.loans}
+    gained = _gained_cpu_s(evidence, listed, places)
+    return HandOvers(read.number, read.cpu_seconds, listed, lent_out, gained)
+
+
+def _gained_cpu_s(
+    evidence: "Evidence", listed: list[HandOver], places: dict[str, int]
+) -> Measured[float]:
+    """CPU seconds that executors used beyond what their own CPUs give, while others were lent.
+
+    At least so many: a step of the axis in which only a part was lent counts with its mean.
+    """
+    if isinstance(evidence.use, Absent):
+        return evidence.use
+    plan = evidence.record.head.plan if evidence.record else None
+    if plan is None:
+        return Absent("the record holds no plan, which says how many CPUs an executor has")
+    try:
+        own = {place: len(parse_ids(each["cpus"])) for place, each in enumerate(plan["executors"])}
+    except (KeyError, TypeError, ValueError):
+        return Absent("the record's plan does not say how many CPUs an executor has")
+    gained = 0.0
+    for executor, place in places.items():
+        keys = [one.key for one in evidence.processes if one.executor_id == executor]
+        sampled = [evidence.use[key].cpu_ticks_over_time for key in keys if key in evidence.use]
+        if not sampled or place not in own:
+            return Absent(f"executor {executor} was not sampled")
+        step_ms = max(series.step_ms for series in sampled)
+        step_s = step_ms / 1000
+        used = [0.0] * int(evidence.span_s / step_s + 1)
+        for series in sampled:
+            for at, mean in enumerate(series.means()):
+                step = min(at * series.step_ms // step_ms, len(used) - 1)
+                used[step] += mean * series.step_ms / evidence.ticks_per_s
+        loans = [(loan.start_s, loan.end_s) for loan in listed if loan.executor == executor]
+        gained += sum(
+            max(sum(used[first:last]) - own[place] * step_s * (last - first), 0.0)
+            for first, last in _windows(loans, step_s, len(used))
+        )
+    return round(gained, 1)
+
+
+def _windows(
+    loans: list[tuple[float, float | None]], step_s: float, count: int
+) -> Iterator[tuple[int, int]]:
+    """Steps of the axis in which there was a loan, those that follow each other together."""
+    begin = 0
+    spans = sorted(
+        (max(int(start / step_s), 0), count if end is None else min(int(end / step_s) + 1, count))
+        for start, end in loans
+    )
+    for first, last in spans:
+        if max(first, begin) < last:
+            yield max(first, begin), last
+            begin = last
 
 
 def _ms(text: str) -> float:

@@ -2,14 +2,16 @@
 
 The arms are native (local[*] with your own settings), plan (what hearth submit does), unbound (the
 plan's executors, not bound), balanced (unbound, with the kernel's NUMA balancing on; root), bound
-(the plan's executors, bound) and docker (the same, each in a container with a cpuset). By default
-native, unbound and bound, or native and plan where the plan is one JVM. They alternate in random
-order after a warm-up; every run is recorded (hearth runs). The answer may be: do not bind.
+(the plan's executors, bound), package (the same, each to a whole package), docker (bound, each in
+a container with a cpuset) and tuned (what hearth tune found best). By default native, unbound and
+bound, or native and plan where the plan is one JVM. They alternate in random order after a warm-up;
+every run is recorded (hearth runs). The answer may be: do not bind.
 
 examples:
   hearth compare my_job.py
   hearth compare --arms native,bound --repeat 20 --class org.example.Job job.jar
   hearth compare --until-certain --budget 30m --executors 4 my_job.py --date 2026-11-21
+  hearth compare --arms native,plan,tuned word-count --size 2g
   hearth compare --dry-run my_job.py
   hearth compare --keep my_job.py
   hearth compare --forget my_job.py
@@ -21,6 +23,7 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,13 +41,18 @@ from hearth.model.errors import UserError
 if TYPE_CHECKING:
     from hearth.experiments.arms import Arm
     from hearth.experiments.compared import Compared
+    from hearth.experiments.subjects import Subject
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's own options; those of spark-submit are separated in `hearth.launch`."""
-    parser.usage = "hearth compare [options of hearth or spark-submit] APPLICATION [its arguments]"
+    parser.usage = (
+        "hearth compare [options of hearth or spark-submit] WORKLOAD|APPLICATION [its arguments]"
+    )
     add_submit_arguments(parser)
-    arms_help = "native, plan, unbound, balanced, bound, docker; the first is the baseline"
+    arms_help = (
+        "native, plan, unbound, balanced, bound, package, docker, tuned; the first is the baseline"
+    )
     parser.add_argument("--arms", metavar="A,B,...", help=arms_help)
     how_often = add_run_options(parser, repeat=10, warmup=1)
     how_often.add_argument(
@@ -68,10 +76,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
     """The options, with the whole command line."""
-    line = split_line(words, options_of(parser))
+    from hearth.experiments.named import with_options_behind
+
+    own = own_options(parser)
+    line = with_options_behind(split_line(words, options_of(parser)), own)
     options = parser.parse_args(line.hearth)
     # From here on the line is what each arm's run is given.
-    options.line = replace(line, hearth=without(line.hearth, own_options(parser)))
+    options.line = replace(line, hearth=without(line.hearth, own))
     options.runs, options.list_only = run_options(options), options.dry_run
     options.dry_run = True  # of the submission, which is prepared to know its plan
     return options
@@ -84,14 +95,15 @@ def run(options: Namespace) -> int:
     from hearth.planner import places
 
     if not options.line.application:
-        raise UserError("no application is given: name a jar or a Python file")
+        raise UserError("nothing to compare: name a workload, a jar or a Python file")
     if options.forget:
         there = forget_choice(places.state_home(), options.line)
         print("hearth: forgotten" if there else "hearth: nothing was kept", file=sys.stderr)
         return 0
     names = [n.strip() for n in options.arms.split(",")] if options.arms else ways.DEFAULT
-    arms = ways.chosen(list(names))
+    arms = ways.chosen(list(names), tuned=partial(_tuned, options))
     _check(options, arms)
+    options.subject = _subject(options)
     if all(arm.name in ways.WITHOUT_EXECUTORS or arm.skipped for arm in arms):
         return _compare(options, arms)
     because = _why_native(options)
@@ -107,6 +119,44 @@ def run(options: Namespace) -> int:
     return _compare(options, ways.chosen(list(ways.DEFAULT_NATIVE)))
 
 
+def _tuned(options: Namespace) -> "Arm":
+    """The arm of what `hearth tune` found."""
+    from hearth.experiments.arms import tuned_arm
+    from hearth.experiments.named import tuned_as
+    from hearth.launch.choices import tuned_choice
+    from hearth.launch.handed import key_of
+    from hearth.launch.settings import user_settings
+    from hearth.planner import places
+
+    line, home = options.line, places.state_home()
+    for name in ("executors", "cores"):
+        if getattr(options, name) is not None:
+            raise UserError(f"--{name}: the arm tuned sets it: leave one of them out")
+    settings = user_settings(line, places.spark_home(), os.environ)
+    found = tuned_choice(home, tuned_as(line))
+    typed = {key_of(option) for option in line.options}
+    return tuned_arm(found, line.application[0], settings, typed, home)
+
+
+def _subject(options: Namespace) -> "Subject":
+    """The application, or the workload; its kind of work is known to the planner."""
+    from hearth.experiments.named import subject_of
+
+    subject, job = subject_of(options.line, "compare")
+    if job is None:
+        return subject
+    from hearth.experiments.workload import Workload
+    from hearth.workloads import runner
+
+    assert isinstance(subject, Workload)
+    for option in ("input", "workload", "keep"):
+        if getattr(options, option):
+            raise UserError(f"--{option}: a workload is compared without it: leave it out")
+    options.workload = runner.KINDS[job.family]
+    options.input = f"{subject.input_bytes}b"
+    return subject
+
+
 def _check(options: Namespace, arms: list["Arm"]) -> None:
     from hearth.experiments.arms import refuse_levelling
 
@@ -115,6 +165,8 @@ def _check(options: Namespace, arms: list["Arm"]) -> None:
             raise UserError(f"--{name}: each arm sets it: leave it out, see --arms")
     if options.bind == "none":
         raise UserError("--bind: none is the arm unbound: leave it out, see --arms")
+    if options.bind == "package" and "package" in [arm.name for arm in arms]:
+        raise UserError("--bind: package is an arm of its own: leave it out, see --arms")
     refuse_levelling(options.line)
     if arms[0].skipped or sum(arm.skipped is None for arm in arms) < 2:
         reasons = "; ".join(f"{arm.name}: {arm.skipped}" for arm in arms if arm.skipped)
@@ -143,7 +195,8 @@ def _why_native(options: Namespace) -> str | None:
 
 def _list(options: Namespace, arms: list["Arm"]) -> None:
     """What would run."""
-    from hearth.experiments.arms import profile_words
+    from hearth.experiments.arms import profile_words, workload_words
+    from hearth.experiments.named import is_application
     from hearth.experiments.statistics import LOOKS
     from hearth.launch.settings import user_settings
     from hearth.model.redaction import Redaction
@@ -151,16 +204,24 @@ def _list(options: Namespace, arms: list["Arm"]) -> None:
     from hearth.report.terminal import Screen, table
 
     redaction = Redaction.of(user_settings(options.line, places.spark_home(), os.environ))
+    is_app = is_application(options.line.application[0])
     rows = []
     for arm in arms:
-        words = ["hearth", "profile", *redaction.words(profile_words(arm, options.line))]
-        rows.append([arm.name, f"not here: {arm.skipped}" if arm.skipped else shlex.join(words)])
-    print("\n".join(table(Screen.of(), ["arm", "command"], rows)))
+        words = profile_words(arm, options.line) if is_app else workload_words(arm)
+        shown = shlex.join([*(["hearth", "profile"] if is_app else []), *redaction.words(words)])
+        rows.append([arm.name, f"not here: {arm.skipped}" if arm.skipped else shown])
+    head = "command" if is_app else "options of the workload's run"
+    print("\n".join(table(Screen.of(), ["arm", head], rows)))
     counted = f"up to {LOOKS[-1]}" if options.until_certain else f"{options.runs.repeat}"
     print(f"\nof each arm {options.runs.warmup} warm-up and {counted} counted runs")
 
 
 def _compare(options: Namespace, arms: list["Arm"]) -> int:
+    from hearth.experiments.named import is_application
+
+    if not is_application(options.line.application[0]):
+        own = planning_words(options.line)
+        arms = [replace(one, words=(*own, *one.words)) if one.is_planned else one for one in arms]
     if options.list_only:
         _list(options, arms)
         return 0
@@ -168,7 +229,6 @@ def _compare(options: Namespace, arms: list["Arm"]) -> int:
     from hearth.experiments.comparison import Comparison, run
     from hearth.experiments.following import Following, continued_with
     from hearth.experiments.statistics import LOOKS
-    from hearth.experiments.subjects import Application
     from hearth.experiments.verdict import compared
     from hearth.launch.settings import user_settings
     from hearth.model.redaction import Redaction
@@ -185,7 +245,7 @@ def _compare(options: Namespace, arms: list["Arm"]) -> int:
         repeat=None if certain else runs.repeat,
         looks=list(LOOKS) if certain else None,
     )
-    subject = Application(line)
+    subject = options.subject
     place: tuple[Any, ...] = (subject.name, arms, settings, redaction)
     if options.resume is None:
         comparison = Comparison.begin(places.state_home(), *place)
@@ -222,6 +282,9 @@ def _keep(options: Namespace, said: "Compared", arms: list["Arm"]) -> None:
     verdict = said.verdict
     if verdict.choice is None:
         print("hearth: there is no winner to keep", file=sys.stderr)
+        return
+    if verdict.choice == "tuned":
+        print("hearth: hearth submit --tuned runs the winner; nothing is kept", file=sys.stderr)
         return
     (arm,) = (arm for arm in arms if arm.name == verdict.choice)
     choice = {

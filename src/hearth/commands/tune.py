@@ -224,18 +224,10 @@ def _words(line: SubmitLine) -> list[str]:
 
 def _subject(options: Namespace) -> "Subject":
     """The application, or the workload; its kind of work is known to the planner."""
-    from hearth.experiments.named import is_application, subjects
-    from hearth.launch.submission import check_application
+    from hearth.experiments.named import subject_of
     from hearth.workloads import runner
 
-    name = options.line.application[0]
-    if is_application(name):
-        check_application(name)
-    found = subjects(options.line)
-    if len(found) != 1:
-        names = ", ".join(subject.name for subject, _ in found[:3])
-        raise UserError(f"'{name}' is {len(found)} workloads: tune one of them, such as {names}")
-    subject, job = found[0]
+    subject, job = subject_of(options.line, "tune")
     if job is not None:
         for option in ("memory", "docker", "hosts", "input", "workload"):
             if getattr(options, option):
@@ -278,9 +270,9 @@ def _list(found: "Space", asked: "TuneSettings") -> None:
 
 def _keep(options: Namespace, tune: "Tune", document: dict[str, Any]) -> None:
     """For `hearth submit --tuned`, and for `hearth run --tuned`."""
-    from hearth.experiments.named import is_application
+    from hearth.experiments.named import is_application, tuned_as
     from hearth.experiments.tuned import winner
-    from hearth.launch.choices import TunedChoice, application, keep_tuned, workload_named
+    from hearth.launch.choices import TunedChoice, keep_tuned
     from hearth.planner import places
     from hearth.report.tune import sentence
     from hearth.tuning.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS
@@ -302,10 +294,8 @@ def _keep(options: Namespace, tune: "Tune", document: dict[str, Any]) -> None:
         "java": {key: way.java} if way.java else {},
     }
     name = options.line.application[0]
-    is_job = not is_application(name)
-    named = workload_named(name) if is_job else application(options.line)
-    keep_tuned(places.state_home(), named, choice)
-    words = f"hearth run {name} --tuned" if is_job else "hearth submit --tuned"
+    keep_tuned(places.state_home(), tuned_as(options.line), choice)
+    words = "hearth submit --tuned" if is_application(name) else f"hearth run {name} --tuned"
     print(f"hearth: kept: {words} runs it so", file=sys.stderr)
 
 

@@ -2,29 +2,33 @@
 
 native: `local[*]` with the user's own settings. plan: what `hearth submit` does. unbound: the
 plan's executors, not bound. balanced: unbound, with the kernel's automatic NUMA balancing on
-(kernel.numa_balancing of sysctl/kernel.rst). bound: the plan's executors, bound. docker: the same,
-each in a container whose cpuset binds it (Kyong 2017).
+(kernel.numa_balancing of sysctl/kernel.rst). bound: the plan's executors, bound. package: the same,
+each to all CPUs of a package and the memory of its nodes. docker: as bound, each in a container
+whose cpuset binds it (Kyong 2017). tuned: what `hearth tune` found best.
 """
 
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hearth.experiments.restored import Cell, changed
 from hearth.launch.arguments import SubmitLine
+from hearth.launch.choices import TunedChoice
+from hearth.launch.handed import private_properties
 from hearth.launch.settings import user_settings
 from hearth.model.errors import UserError
 from hearth.planner import places
+from hearth.tuning.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS
 
-NAMES = ("native", "plan", "unbound", "balanced", "bound", "docker")
+NAMES = ("native", "plan", "unbound", "balanced", "bound", "package", "docker", "tuned")
 #: What is compared where the user names no arms: with a plan that has executors, with a native one.
 DEFAULT = ("native", "unbound", "bound")
 DEFAULT_NATIVE = ("native", "plan")
 #: Those that run, whatever the plan.
-WITHOUT_EXECUTORS = frozenset(DEFAULT_NATIVE)
+WITHOUT_EXECUTORS = frozenset((*DEFAULT_NATIVE, "tuned"))
 #: Settings that would silently make all ways of running the same.
 _LEVELLING = {"spark.hearth.binding": "off", "spark.hearth.launcher": "docker"}
 BALANCING = Path("/proc/sys/kernel/numa_balancing")
@@ -56,15 +60,25 @@ class Arm:
     properties: Path | None = None
     limit_s: float | None = None
 
+    @property
+    def is_planned(self) -> bool:
+        """Whether hearth plans it, where the user names no other master."""
+        return (self.master or "local-numa").startswith("local-numa")
 
-def chosen(names: list[str], setting: Path = BALANCING) -> list[Arm]:
-    """The arms of these names; raises UserError for an unknown or repeated one."""
+
+def chosen(
+    names: list[str], setting: Path = BALANCING, tuned: Callable[[], Arm] | None = None
+) -> list[Arm]:
+    """The arms of these names; raises UserError for an unknown or repeated one.
+
+    tuned: makes the arm of that name.
+    """
     for name in names:
         if name not in NAMES:
             raise UserError(f"--arms: '{name}' is not an arm: use {', '.join(NAMES)}")
     if len(set(names)) < len(names) or len(names) < 2:
         raise UserError(f"--arms: '{','.join(names)}' needs two arms or more, each once")
-    return [_arm(name, names, setting) for name in names]
+    return [tuned() if tuned and name == "tuned" else _arm(name, names, setting) for name in names]
 
 
 def refuse_levelling(line: SubmitLine) -> None:
@@ -80,6 +94,8 @@ def refuse_levelling(line: SubmitLine) -> None:
 def _arm(name: str, names: list[str], setting: Path) -> Arm:
     if name == "docker":
         return Arm(name, ("--docker",), skipped=no_docker())
+    if name == "package":
+        return Arm(name, ("--bind", "package"))
     if name == "balanced":
         reason = cannot_switch(setting)
         return Arm(name, ("--unbound",), balancing="1", skipped=reason)
@@ -87,6 +103,50 @@ def _arm(name: str, names: list[str], setting: Path) -> Arm:
         apart = "balanced" in names and cannot_switch(setting) is None
         return Arm(name, ("--unbound",), balancing="0" if apart else None)
     return Arm(name, master="local[*]" if name == "native" else None)
+
+
+def configured(
+    arm: Arm,
+    conf: Mapping[str, str],
+    settings: Mapping[str, str],
+    typed: Collection[str | None],
+    home: Path,
+) -> Arm:
+    """The arm with these settings over the user's own.
+
+    JVM options that hold those of the user's files go into a private file below `home`: every user
+    can read a command line. typed: the keys of what the user typed, which are on one already.
+    """
+    private = {
+        key: conf[key]
+        for key in (JAVA_OPTIONS, DRIVERS_JAVA_OPTIONS)
+        if key in conf and key in settings and key not in typed
+    }
+    shown = tuple((key, value) for key, value in conf.items() if key not in private)
+    return replace(
+        arm, conf=shown, properties=private_properties(private, home) if private else None
+    )
+
+
+def tuned_arm(
+    found: TunedChoice | None,
+    name: str,
+    settings: Mapping[str, str],
+    typed: Collection[str | None],
+    home: Path,
+) -> Arm:
+    """What `hearth tune` found best for the application of this name; settings: the user's own."""
+    if found is None:
+        reason = f"nothing is kept for '{name}' on this machine: run 'hearth tune {name}' first"
+        return Arm("tuned", skipped=reason)
+    size = f"local-numa[{found['executors']}x{found['cores']}]" if found["executors"] else None
+    words = ("--unbound",) if found["unbound"] else ()
+    arm = Arm("tuned", words, master=found["master"] or size or "local-numa")
+    java = {
+        key: " ".join(filter(None, [settings.get(key), flag]))
+        for key, flag in found["java"].items()
+    }
+    return configured(arm, {**found["conf"], **java}, settings, typed, home)
 
 
 def cannot_switch(setting: Path = BALANCING) -> str | None:
@@ -135,6 +195,12 @@ def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
     own = [*line.hearth, *arm.words] if planned else []
     confs = [word for key, value in arm.conf for word in ("--conf", f"{key}={value}")]
     return [*own, *named, *options, *properties_words(arm), *confs, *line.application]
+
+
+def workload_words(arm: Arm) -> list[str]:
+    """What an arm adds to the command of a workload."""
+    confs = [word for key, value in arm.conf for word in ("--conf", f"{key}={value}")]
+    return [*arm.words, "--master", arm.master or "local-numa", *properties_words(arm), *confs]
 
 
 def properties_words(arm: Arm) -> list[str]:

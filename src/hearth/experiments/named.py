@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from hearth.experiments.subjects import Application, Subject
 from hearth.launch.arguments import SubmitLine
+from hearth.launch.choices import application, workload_named
+from hearth.launch.submission import check_application
 from hearth.model.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,6 +36,27 @@ def with_options_behind(line: SubmitLine, known: Mapping[str, bool]) -> SubmitLi
 def is_application(name: str) -> bool:
     """Whether it names a file, existing or not: no suite or workload has such a name."""
     return Path(name).is_file() or "." in name or "/" in name
+
+
+def tuned_as(line: SubmitLine) -> str:
+    """What `hearth tune` keeps its result as, for an application or a workload."""
+    name = line.application[0]
+    return application(line) if is_application(name) else workload_named(name)
+
+
+def subject_of(line: SubmitLine, verb: str) -> tuple[Subject, "Job | None"]:
+    """What the line names, where that is one; verb: what is done with it, for people.
+
+    Raises UserError for a suite, and for an application whose file is not there.
+    """
+    name = line.application[0]
+    if is_application(name):
+        check_application(name)
+    found = subjects(line)
+    if len(found) != 1:
+        names = ", ".join(subject.name for subject, _ in found[:3])
+        raise UserError(f"'{name}' is {len(found)} workloads: {verb} one of them, such as {names}")
+    return found[0]
 
 
 def subjects(line: SubmitLine) -> list[tuple[Subject, "Job | None"]]:

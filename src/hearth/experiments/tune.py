@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hearth.analysis.findings import OTHER_LOAD_SHARE
-from hearth.experiments.arms import Arm
+from hearth.experiments.arms import Arm, configured
 from hearth.experiments.candidates import Refused, Space
 from hearth.experiments.comparison import refuse_other_command, refuse_unlike
 from hearth.experiments.following import Following
@@ -23,7 +23,6 @@ from hearth.experiments.journal import REMEDY, Journal, begin_directory, fresh_d
 from hearth.experiments.measures import measures
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.subjects import Subject
-from hearth.launch.handed import private_properties
 from hearth.measure.record import (
     Record,
     claimed,
@@ -38,14 +37,7 @@ from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 from hearth.tuning import search
 from hearth.tuning.mechanism import Evidence
-from hearth.tuning.space import (
-    DRIVERS_JAVA_OPTIONS,
-    JAVA_OPTIONS,
-    SHUFFLE_PARTITIONS,
-    STORAGE_SHARE,
-    Configuration,
-    Machine,
-)
+from hearth.tuning.space import SHUFFLE_PARTITIONS, STORAGE_SHARE, Configuration, Machine
 from hearth.tuning.surrogate import Known
 
 Objective = Literal["time", "throughput", "core-seconds", "time,core-seconds"]
@@ -364,21 +356,9 @@ def _arm(
     limit = tune.head.settings.limit_s
     if step.role == "search":
         limit = min(limit, _hope_s(tune, way, step.before))
-    # JVM options from the user's files are not for a command line, which every user can read.
-    private = {
-        key: conf.pop(key)
-        for key in (JAVA_OPTIONS, DRIVERS_JAVA_OPTIONS)
-        if key in conf and key in settings and key not in typed
-    }
-    home = tune.directory.parent.parent
-    return Arm(
-        way.shown,
-        words=("--unbound",) if unbound else (),
-        master=way.master,
-        conf=tuple(conf.items()),
-        properties=private_properties(private, home) if private else None,
-        limit_s=limit,
-    )
+    words = ("--unbound",) if unbound else ()
+    arm = Arm(way.shown, words, master=way.master, limit_s=limit)
+    return configured(arm, conf, settings, typed, tune.directory.parent.parent)
 
 
 def _hope_s(tune: Tune, way: Configuration, now: search.Outlook | None) -> float:

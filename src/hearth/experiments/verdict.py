@@ -38,7 +38,7 @@ class Measure:
 
 
 #: The arms whose executors are bound, by mask and memory policy, or by a cpuset.
-_BINDING = ("bound", "docker")
+_BINDING = ("bound", "package", "docker")
 MEASURES = (
     Measure("gc_share", "GC share of task time", "{:.1%}"),
     Measure("remote_share", "share of memory on another node", "{:.1%}"),
@@ -238,8 +238,9 @@ def _verdict(arms: Sequence[ComparedArm], asked: _Asked, outcomes: Sequence[Outc
         sentence = f"No verdict: no other arm finished in a repetition in which {baseline} did."
         return Verdict(None, sentence, failures)
     claims = "; ".join(claim(arm, ratio, baseline, confidence) for arm, ratio in judged)
-    only_plan = baseline == "native" and {arm.name for arm, _ in judged} == {"plan"}
-    advice = "Stay with local[*]" if only_plan else _advice(baseline)
+    others = {arm.name for arm, _ in judged}
+    unbound = baseline == "native" and others <= {"plan", "tuned"}
+    advice = "Stay with local[*]" if unbound else _advice(baseline)
     sentence = f"{advice}: no arm is shown to be faster than {baseline}: {claims}."
     slower = [arm.name for arm, _ in judged if arm.against == "slower"]
     why = [line for name in slower for line in moved(name, baseline, outcomes)]
@@ -254,7 +255,9 @@ def _advice(name: str) -> str:
         "bound": "Bind",
         "unbound": "Partition, but do not bind",
         "balanced": "Partition, do not bind, and leave NUMA balancing on",
+        "package": "Bind to packages",
         "docker": "Bind, with containers",
+        "tuned": "Use what hearth tune found (--tuned)",
     }.get(name, f"Use {name}")
 
 

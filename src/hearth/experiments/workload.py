@@ -7,7 +7,7 @@ from typing import Any
 from hearth.experiments.arms import Arm, properties_words
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.subjects import kept_id, on_record
-from hearth.workloads import cases, runner
+from hearth.workloads import cases, datasets, runner
 from hearth.workloads.catalogue import Catalogue
 
 
@@ -28,6 +28,15 @@ class Workload:
         if self.case.job.stream is not None:
             return "median processing time of a batch"
         return "the job's own phases, without the start of Spark"
+
+    @property
+    def input_bytes(self) -> int:
+        """About the size of the data that it reads; it need not have been made."""
+        case = self.case
+        wanted = datasets.wanted_by(
+            self.offer, case.job, case.parameters, case.size_bytes, case.seed
+        )
+        return sum(one.size_bytes for one in wanted.values())
 
     def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
         job = self.offer.job(arm.job) if arm.job else self.case.job

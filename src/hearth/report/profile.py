@@ -107,13 +107,20 @@ def _hand_overs(lent: Measured[HandOvers], screen: Screen) -> list[str]:
     if not lent.listed:
         return lines
     longest = max(lent.listed, key=lambda each: (each.end_s or each.start_s) - each.start_s)
-    times = "once" if lent.number == 1 else f"{lent.number} times"
     which = "" if lent.number == 1 else "the longest was "
-    line = (
-        f"idle CPUs worked for other executors {times}, {show_seconds(lent.cpu_s)} of CPU time; "
-        f"{which}{hand_over_words(longest)}"
-    )
+    line = f"{open_words(lent)}; {which}{hand_over_words(longest)}"
     return [screen.paragraph(line, "  ", "    "), *lines]
+
+
+def open_words(lent: HandOvers) -> str:
+    """How often idle CPUs were open to others, for how long, and what these gained."""
+    times = "once" if lent.number == 1 else f"{lent.number} times"
+    gained = lent.gained_cpu_s
+    if isinstance(gained, Absent):
+        what = f"what was gained is not known: {gained.reason}"
+    else:
+        what = f"these used at least {gained:.1f} CPU s more than their own CPUs give"
+    return f"idle CPUs were open to executors {times}, {lent.cpu_s:.1f} CPU s in all; {what}"
 
 
 def _lent_out(lent: HandOvers, screen: Screen) -> list[str]:

@@ -67,6 +67,11 @@ class WantedTpch:
     def name(self) -> str:
         return f"tpch_scale-{self.scale:g}"
 
+    @property
+    def size_bytes(self) -> int:
+        """About so much as text."""
+        return round(self.scale * (1 << 30))
+
 
 def data_home() -> Path:
     """`HEARTH_DATA` where the user set it, else the folder `data` of hearth's cache."""

@@ -25,6 +25,7 @@ from hearth.report.html.axis import axis
 from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
 from hearth.report.html.shown import Cell, executor_name, moment, part, plain, seconds, share
+from hearth.report.profile import open_words
 
 View = dict[str, Any]
 #: The sections of a run: the start of their ids, and their words.
@@ -119,7 +120,6 @@ _HAND_OVERS = 50
 def _hand_overs(lent: Measured[HandOvers]) -> View | None:
     if isinstance(lent, Absent) or not (lent.listed or lent.lent_out):
         return None
-    times = "once" if lent.number == 1 else f"{lent.number} times"
     rows = [
         [
             each.executor,
@@ -141,7 +141,8 @@ def _hand_overs(lent: Measured[HandOvers]) -> View | None:
         ]
         for each in lent.lent_out[-_HAND_OVERS:]
     ]
-    words = f"Idle CPUs worked for other executors {times}, {seconds(lent.cpu_s)} of CPU time"
+    words = open_words(lent)
+    words = words[0].upper() + words[1:]
     if lent.lent_out:
         words += f"; CPUs were lent to other applications {len(lent.lent_out)} times"
     return {"words": words, "rows": rows}
