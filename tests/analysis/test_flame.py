@@ -8,9 +8,11 @@ import pytest
 
 from hearth.analysis import flame
 from hearth.analysis.document import Flame, Method
+from hearth.launch.profiling import async_profiler
 from hearth.measure.flame import FILE, FOLDER, Recordings
 from hearth.measure.record import RecordWriter, new_directory
 from hearth.measure.shapes import Launched
+from hearth.model.errors import UserError
 from hearth.model.measured import Absent
 
 #: As `jfr print` of Java 17 writes it.
@@ -119,3 +121,52 @@ def test_without_room_in_shared_memory_nothing_is_recorded_and_the_reason_stands
     assert recordings.problem == "/dev/shm has 1 MB free: a recording needs 128"
     recordings.close()
     assert [*Path("/dev/shm").glob(f"hearth-jfr-{os.getpid()}-*")] == []
+
+
+def test_stacks_that_async_profiler_counted_make_the_same_tree_without_a_jdk(
+    tmp_path: Path,
+) -> None:
+    record(tmp_path, ROW.format(pid=7, name="0", reason="null"))
+    (tmp_path / FOLDER / "7.collapsed").write_text(
+        "java/lang/Thread.run;shop/Job$$Lambda+0x1f2a.parse;__memmove_avx_unaligned 3\n"
+        "java/lang/Thread.run;shop/Job.hash 2\n"
+        "CompileBroker::compiler_thread_loop();C2Compiler::compile_method 5\n"
+    )
+    read = flame.read_flame(tmp_path, None)
+    assert isinstance(read, Flame)
+    assert (read.sampled_by, read.samples) == ("async-profiler", {"0": 10})
+    assert read.top == [
+        Method("C2Compiler::compile_method", 5),
+        Method("__memmove_avx_unaligned", 3),
+        Method("shop.Job.hash", 2),
+    ]
+    assert "shop.Job$$Lambda.parse" in read.frames
+
+
+@pytest.mark.parametrize("text", ["java/lang/Thread.run\n", "a;b 1\nc;d x\n", "\0\0\n", " 5\n"])
+def test_damaged_stacks_are_named_and_nothing_is_drawn_of_them(tmp_path: Path, text: str) -> None:
+    record(tmp_path, ROW.format(pid=7, name="0", reason="null"))
+    (tmp_path / FOLDER / "7.collapsed").write_text(text)
+    read = flame.read_flame(tmp_path, None)
+    assert isinstance(read, Absent)
+    assert "0: its stacks cannot be read: " in read.reason
+
+
+def test_async_profiler_is_found_where_its_home_or_the_path_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("bin", "lib"):
+        (tmp_path / folder).mkdir()
+    launcher, library = tmp_path / "bin" / "asprof", tmp_path / "lib" / "libasyncProfiler.so"
+    launcher.touch(mode=0o755)
+    monkeypatch.delenv("ASYNC_PROFILER_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(launcher.parent))
+    assert async_profiler() is None
+    library.touch()
+    assert async_profiler() == str(library)
+    monkeypatch.setenv("ASYNC_PROFILER_HOME", str(tmp_path / "nowhere"))
+    with pytest.raises(UserError, match=r"ASYNC_PROFILER_HOME: '.*/nowhere' has no lib"):
+        async_profiler()
+    monkeypatch.setenv("ASYNC_PROFILER_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", "")
+    assert async_profiler() == str(library)

@@ -27,7 +27,7 @@ from hearth.model.errors import UserError
 from hearth.model.measured import Absent
 from hearth.model.processes import is_alive
 from hearth.planner import places
-from support import ROOT, Command
+from support import ROOT, Command, require
 
 pytestmark = pytest.mark.spark
 
@@ -354,6 +354,27 @@ def test_a_users_event_log_gc_log_and_flight_recording_are_kept(tmp_path: Path) 
     assert (tmp_path / "mine.jfr").stat().st_size > 0
     flame = analyse(record.directory).flame
     assert isinstance(flame, Absent) and "a recording of yours" in flame.reason
+
+
+def test_async_profiler_samples_in_place_of_the_flight_recorder_where_the_user_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = ROOT / ".cache" / "async-profiler"
+    if not (home / "lib" / "libasyncProfiler.so").is_file():
+        require("async-profiler", "'tools/setup.sh test' fetches it")
+    monkeypatch.setenv("ASYNC_PROFILER_HOME", str(home))
+    process = start_profile(tmp_path, "--flame", "--master", "local[2]", "APP")
+    _, errors = process.communicate(timeout=180)
+    assert process.returncode == 0, errors
+    record = only_record(tmp_path)
+    flame = analyse(record.directory).flame
+    assert isinstance(flame, Flame), flame
+    assert (flame.sampled_by, set(flame.samples)) == ("async-profiler", {"driver"})
+    assert any(frame.startswith("org.apache.spark.") for frame in flame.frames)
+    assert any("Compile" in frame and "::" in frame for frame in flame.frames), "native code too"
+    (kept,) = (record.directory / "jfr").glob("*.collapsed")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert [*Path("/dev/shm").glob("hearth-jfr-*")] == []
 
 
 @pytest.mark.parametrize(

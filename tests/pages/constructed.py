@@ -215,6 +215,7 @@ def with_flame(run: Analysis) -> Analysis:
         "shop.Job.parse",
     ]
     flame = Flame(
+        sampled_by="Java's flight recorder",
         period_ms=20,
         samples={"0": 600, "1": 400},
         frames=frames,

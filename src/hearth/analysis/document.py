@@ -492,7 +492,7 @@ class Method(NamedTuple):
 
 @dataclass(frozen=True)
 class Flame:
-    """What threads executed, sampled every `period_ms` by Java's flight recorder: a tree of calls.
+    """What threads executed, sampled every `period_ms`: a tree of calls.
 
     Columns of equal length, a caller before what it calls: `frame` is a place in `frames`, `parent`
     the caller's row or -1, `own` the samples of each process that end there. Calls too rare to be
@@ -500,6 +500,7 @@ class Flame:
     samples.
     """
 
+    sampled_by: str
     period_ms: int
     samples: dict[str, int]
     frames: list[str]

@@ -1,4 +1,6 @@
-"""What the JVMs executed: the call trees of their flight recordings, read by the JDK's jfr."""
+"""What the JVMs executed: call trees from their flight recordings, which the JDK's jfr reads, or
+from the stacks that async-profiler left.
+"""
 
 import re
 import subprocess
@@ -9,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hearth.analysis.document import Flame, Method
-from hearth.measure.flame import FILE, FOLDER, PERIOD_MS
+from hearth.measure.flame import FILE, FOLDER, PERIOD_MS, RECORDING, STACKS
 from hearth.measure.shapes import Recorded
 from hearth.model.documents import read_typed_lines
 from hearth.model.measured import Absent, Measured
@@ -26,6 +28,10 @@ _FRAME = re.compile(r"^\s{4,}(\S.*?)\((?:.*)$")
 _NUMBERED = re.compile(
     r"(\$\$Lambda|GeneratedMethodAccessor|LambdaForm\$\w+?)(?:[$/+.]?(?:0x[0-9a-f]+|\d+))+"
 )
+#: A Java method as async-profiler writes it.
+_SLASHED = re.compile(r"[\w$]+(?:/[\w$+.]+)+")
+#: What a flame may have been sampled by.
+FLIGHT_RECORDER, ASYNC_PROFILER = "Java's flight recorder", "async-profiler"
 _Stack = tuple[str, ...]
 
 
@@ -35,12 +41,11 @@ class _Read:
 
     stacks: dict[str, Counter[_Stack]] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
+    sampled_by: str = FLIGHT_RECORDER
 
 
 def read_flame(directory: Path, jfr: str | None) -> Measured[Flame]:
     """Of a record whose run was asked for it. jfr: the JDK's program; None where there is none."""
-    if jfr is None:
-        return Absent("this Java has no 'jfr' to read recordings with: install its JDK")
     try:
         rows = read_typed_lines(directory / FILE, Recorded)[0]
     except (OSError, ValueError) as error:
@@ -48,7 +53,9 @@ def read_flame(directory: Path, jfr: str | None) -> Measured[Flame]:
     read, until = _Read(), time.monotonic() + _MOST_S
     for row in rows:
         name = row.executor_id or row.role
-        why = row.reason or _add(read, name, directory / FOLDER / f"{row.pid}.jfr", jfr, until)
+        why = row.reason or _add(
+            read, name, directory / FOLDER / f"{row.pid}{RECORDING}", jfr, until
+        )
         if why is not None:
             read.absent[name] = why
     total = sum(stacks.total() for stacks in read.stacks.values())
@@ -58,14 +65,20 @@ def read_flame(directory: Path, jfr: str | None) -> Measured[Flame]:
     return _flame(read, total)
 
 
-def _add(read: _Read, name: str, file: Path, jfr: str, until: float) -> str | None:
-    """Reads one file; why it was not."""
+def _add(read: _Read, name: str, file: Path, jfr: str | None, until: float) -> str | None:
+    """Reads what one JVM left, whose recording would be this file; why it was not."""
+    counted = file.with_suffix(STACKS)
+    is_counted = counted.is_file()
     try:
-        size = file.stat().st_size
+        size = (counted if is_counted else file).stat().st_size
     except OSError:
         return "its JVM left no recording: it was killed, or could not write it"
     if size > _MOST_BYTES:
         return f"its recording has {size >> 20} MB: {_MOST_BYTES >> 20} are read"
+    if is_counted:
+        return _add_counted(read, name, counted)
+    if jfr is None:
+        return "this Java has no 'jfr' to read recordings with: install its JDK"
     left_s = until - time.monotonic()
     if left_s <= 0:
         return f"reading the others took {_MOST_S:g} s, the limit"
@@ -85,6 +98,37 @@ def _add(read: _Read, name: str, file: Path, jfr: str, until: float) -> str | No
         return "its recording holds no sample: no thread of it ran Java code while it was recorded"
     read.stacks.setdefault(name, Counter()).update(found)
     return None
+
+
+def _add_counted(read: _Read, name: str, file: Path) -> str | None:
+    """Of async-profiler's stacks; why they were not read."""
+    try:
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            found = counted_stacks(lines)
+    except (OSError, ValueError) as error:
+        return f"its stacks cannot be read: {error}"
+    if not found:
+        return "no thread of it ran while it was sampled"
+    read.stacks.setdefault(name, Counter()).update(found)
+    read.sampled_by = ASYNC_PROFILER
+    return None
+
+
+def counted_stacks(lines: Iterable[str]) -> Counter[_Stack]:
+    """Of lines `outermost;...;innermost COUNT`; raises ValueError for any other."""
+    found: Counter[_Stack] = Counter()
+    for line in lines:
+        text, _, count = line.rstrip("\n").rpartition(" ")
+        if not text or not count.isdecimal():
+            raise ValueError(f"'{line.strip()[:60]}' is no stack with its count")
+        frames = text.split(";")[-DEEPEST:]
+        found[tuple(_NUMBERED.sub(r"\1", _dotted(frame)) for frame in frames)] += int(count)
+    return found
+
+
+def _dotted(frame: str) -> str:
+    """As Java writes a method; native and kernel frames stay as they are."""
+    return frame.replace("/", ".") if _SLASHED.fullmatch(frame) else frame
 
 
 def stacks(lines: Iterable[str]) -> Iterator[_Stack]:
@@ -127,6 +171,7 @@ def _flame(read: _Read, total: int) -> Flame:
     for of in methods.values():
         everywhere.update(of)
     return Flame(
+        sampled_by=read.sampled_by,
         period_ms=PERIOD_MS,
         samples={name: read.stacks[name].total() for name in names},
         frames=frames,

@@ -35,7 +35,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--flame",
         action="store_true",
-        help="sample what the JVMs execute (Java's flight recorder) for a flame graph",
+        help="sample what the JVMs execute for a flame graph, by async-profiler where "
+        "ASYNC_PROFILER_HOME or the PATH has it, else by Java's flight recorder",
     )
     parser.add_argument(
         "--no-summary", action="store_true", help="print only the record's id at the end"

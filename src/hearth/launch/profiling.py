@@ -86,7 +86,9 @@ def profile(
         gc_log = local_log_name(directory.name, "%p")
         seen = observed(submission.launch, submission.settings, master, place, gc_log)
         seen = replace(seen, launch=handed_over(seen.launch, line, places.state_home()))
-        head = replace(_head(seen, submission, line, arm, debug), flame=_jcmd() if flame else None)
+        head = _head(seen, submission, line, arm, debug)
+        if flame:
+            head = replace(head, flame=_jcmd(), flame_agent=async_profiler())
         reading = jvm.command("topology", debug=debug)
         run = _Run(RecordWriter.create(directory, name, head), seen, reading, limit_s)
         return run.to_its_end()
@@ -97,6 +99,23 @@ def _jcmd() -> Measured[str]:
     beside = places.java().with_name("jcmd")
     found = str(beside) if beside.is_file() else shutil.which("jcmd")
     return found or Absent("this Java has no 'jcmd': install its JDK, not only the JRE")
+
+
+def async_profiler() -> str | None:
+    """Its library: in ASYNC_PROFILER_HOME, else in the home of the asprof on the PATH."""
+    home, launcher = os.environ.get("ASYNC_PROFILER_HOME"), shutil.which("asprof")
+    if not home and not launcher:
+        return None
+    place = Path(home) if home else Path(launcher or "").resolve().parents[1]
+    library = place / "lib" / "libasyncProfiler.so"
+    if library.is_file():
+        return str(library.resolve())
+    if home:
+        raise UserError(
+            f"ASYNC_PROFILER_HOME: '{home}' has no lib/libasyncProfiler.so: name the folder into "
+            "which async-profiler was unpacked, or unset it to use Java's flight recorder"
+        )
+    return None
 
 
 def application_name(line: SubmitLine, settings: dict[str, str]) -> str:

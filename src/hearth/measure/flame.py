@@ -1,10 +1,12 @@
-"""What the JVMs of a run execute: a flight recording (JEP 328) of each, by the JDK's jcmd.
+"""What the JVMs of a run execute: samples of each by async-profiler, where the user has it, else a
+flight recording (JEP 328). The JDK's jcmd asks for either.
 
 It is asked for from outside once a JVM is up, not by an option: a JVM whose recording cannot
 start would end. And a JVM ends when it cannot write a recording's parts, and complains on the
 application's output when it cannot write the whole: so both lie in memory (/dev/shm) within a
 limit, and the whole is copied to the record in the end. No shared memory, or too little, means no
-recording.
+recording. async-profiler (github.com/async-profiler/async-profiler) counts equal stacks in the JVM
+and leaves them when that ends.
 """
 
 import contextlib
@@ -24,8 +26,9 @@ from hearth.measure.record import RecordWriter
 from hearth.model.private import open_private, private_directory, write_private
 from hearth.model.processes import is_alive, start_ticks
 
-#: Where a recording stands in the record: `PID.jfr`.
+#: Where what a JVM left stands in the record: `PID.jfr`, or `PID.collapsed` of async-profiler.
 FOLDER = "jfr"
+RECORDING, STACKS = ".jfr", ".collapsed"
 #: The rows that say which JVM is recorded, and why another one is not.
 FILE = "jfr.jsonl"
 PERIOD_MS = 20
@@ -46,7 +49,8 @@ _SIGQUIT = 1 << 2
 _PATIENCE_S = 30.0
 #: How long JVMs whose driver is over may take to leave theirs.
 _LAST_S = 5.0
-_OWN = "StartFlightRecording"
+#: By which a recording or a profile of the user's is known.
+_OWN = {"StartFlightRecording": "a recording", "libasyncProfiler": "an async-profiler"}
 
 
 @dataclass
@@ -60,11 +64,13 @@ class _Asked:
 class Recordings:
     """Asks each driver and executor for a recording, once; what cannot be is said in the record.
 
-    problem: why there can be none at all.
+    agent: async-profiler's library, which is then asked instead. problem: why there can be none.
     """
 
-    def __init__(self, writer: RecordWriter, proc: Path, jcmd: str) -> None:
-        self._writer, self._proc, self._jcmd = writer, proc, jcmd
+    def __init__(
+        self, writer: RecordWriter, proc: Path, jcmd: str, agent: str | None = None
+    ) -> None:
+        self._writer, self._proc, self._jcmd, self._agent = writer, proc, jcmd, agent
         self._asked: dict[Target, _Asked] = {}
         self._first_seen: dict[Target, float] = {}
         self._done: set[Target] = set()
@@ -89,7 +95,8 @@ class Recordings:
         until = time.monotonic() + _LAST_S
         while any(is_alive(t.pid, t.start_ticks) for t in self._done) and time.monotonic() < until:
             time.sleep(0.1)
-        for file in self._memory.glob("*.jfr"):
+        left = (file for file in self._memory.glob("*") if file.suffix in (RECORDING, STACKS))
+        for file in left:
             try:
                 with (
                     file.open("rb") as recording,
@@ -103,8 +110,9 @@ class Recordings:
     def _prepare(self) -> str | None:
         """Makes the folders; why there can be no recording."""
         _remove_orphans()
-        if re.search(r'["\s\\]', str(self._folder)):
-            return f"jcmd takes no path with blanks or quotes: '{self._folder}'"
+        for path in (str(self._folder), self._agent or ""):
+            if re.search(r'["\s\\]', path):
+                return f"jcmd takes no path with blanks or quotes: '{path}'"
         try:
             private_directory(self._folder)
             write_private(self._folder / "hearth.jfc", _SETTINGS)
@@ -130,8 +138,10 @@ class Recordings:
         """Theirs is left as it is: ours would change what it records."""
         with contextlib.suppress(OSError):
             for name in ("cmdline", "environ"):
-                if _OWN in (read_if_alive(self._proc / str(pid) / name) or ""):
-                    return f"it has a recording of yours (-XX:{_OWN}), which is left alone"
+                words = read_if_alive(self._proc / str(pid) / name) or ""
+                for mark, what in _OWN.items():
+                    if mark in words:
+                        return f"it has {what} of yours ({mark}), which is left alone"
         return None
 
     def _ready(self, pid: int) -> bool:
@@ -141,14 +151,8 @@ class Recordings:
 
     def _ask(self, target: Target) -> None:
         script = self._folder / f"{target.pid}.jcmd"
-        file = f"{self._memory}/{target.pid}.jfr"
-        lines = (
-            f"JFR.configure repositorypath={self._memory} maxchunksize=4M",
-            f'JFR.start name=hearth settings="{self._folder}/hearth.jfc" filename="{file}" '
-            f"maxsize={_MOST_MB}M dumponexit=true",
-        )
         try:
-            write_private(script, "\n".join(lines) + "\n")
+            write_private(script, "\n".join(self._request(target.pid)) + "\n")
             process = subprocess.Popen(
                 [self._jcmd, "-J-Xmx32m", "-J-XX:TieredStopAtLevel=1", f"{target.pid}",
                  "-f", str(script)],
@@ -159,6 +163,18 @@ class Recordings:
             return
         self._asked[target] = _Asked(process, time.monotonic() + _PATIENCE_S)
 
+    def _request(self, pid: int) -> tuple[str, ...]:
+        """In the words of jcmd."""
+        if self._agent is not None:
+            file = f"{self._memory}/{pid}{STACKS}"
+            asked = f"start,event=cpu,interval={PERIOD_MS}ms,collapsed,file={file}"
+            return (f'JVMTI.agent_load {self._agent} "{asked}"',)
+        return (
+            f"JFR.configure repositorypath={self._memory} maxchunksize=4M",
+            f'JFR.start name=hearth settings="{self._folder}/hearth.jfc" '
+            f'filename="{self._memory}/{pid}{RECORDING}" maxsize={_MOST_MB}M dumponexit=true',
+        )
+
     def _hear(self, target: Target) -> None:
         asked = self._asked[target]
         if asked.process.poll() is None:
@@ -167,7 +183,7 @@ class Recordings:
             asked.process.kill()
         said = asked.process.communicate()[0].decode(errors="replace")
         del self._asked[target]
-        started = re.search(r"^Started recording", said, re.MULTILINE)
+        started = re.search(r"^(Started recording|Profiling started)", said, re.MULTILINE)
         last = " ".join(said.split())[-200:]
         self._end(target, None if started else f"jcmd said: {last or 'nothing'}")
 

@@ -66,8 +66,10 @@ class Sampler:
         self._schedules = [Schedule(probe, probe.least_period_s) for probe in probes]
         self._finding = 0.0
         self._copies = GcLogCopies(roots.proc, writer.directory, writer.lose)
-        jcmd = writer.head.flame
-        self._recordings = Recordings(writer, roots.proc, jcmd) if isinstance(jcmd, str) else None
+        jcmd, agent = writer.head.flame, writer.head.flame_agent
+        self._recordings = (
+            Recordings(writer, roots.proc, jcmd, agent) if isinstance(jcmd, str) else None
+        )
         self._refused: set[tuple[str, int]] = set()
 
     def step(self, *, all_of_them: bool = False) -> None:

@@ -109,7 +109,7 @@ class Launched:
     command: as it is shown, without secrets. arguments: the application and its own.
     cpus_of_node: of each NUMA node its CPUs, as the kernel lists them. sampling: seconds between
     two samples of each probe, at least. flame: the JDK's jcmd, which asks the JVMs for recordings;
-    None where nobody wants them.
+    None where nobody wants them. flame_agent: async-profiler's library, which samples instead.
     """
 
     command: list[str] = field(default_factory=list)
@@ -127,6 +127,7 @@ class Launched:
     sampling: dict[str, float | None] = field(default_factory=dict)
     sustained_bandwidth: Measured[Bandwidth] | None = None
     flame: Measured[str] | None = field(default=None, metadata=LEFT_OUT)
+    flame_agent: str | None = field(default=None, metadata=LEFT_OUT)
 
     def probe(self, name: str) -> Probe | None:
         """What was said of a probe."""

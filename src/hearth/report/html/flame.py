@@ -3,6 +3,7 @@
 from typing import Any
 
 from hearth.analysis.document import NOT_ASKED, Flame
+from hearth.analysis.flame import ASYNC_PROFILER
 from hearth.model.measured import Absent, Measured
 from hearth.report.html.axis import natural
 from hearth.report.html.shown import executor_name
@@ -27,6 +28,8 @@ def flame_view(flame: Measured[Flame]) -> View | Absent | None:
         "names": [executor_name(name) for name in names],
         "total": f"{total:,}",
         "period_ms": flame.period_ms,
+        "sampled_by": flame.sampled_by,
+        "native": flame.sampled_by == ASYNC_PROFILER,
         "rows": [
             [name, samples, f"{samples / total:.1%}"] for name, samples in flame.top[:_MOST_METHODS]
         ],
