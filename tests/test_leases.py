@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from hearth.launch.native_lease import offer
+from hearth.model.ids import show_ids
 from hearth.planner import jvm
 from support import Command, eventually, require
 
@@ -125,6 +126,21 @@ def test_what_applications_offer_and_lend_to_each_other_is_shown(
     words = " ".join(done.stdout.split())
     assert "lent: CPUs 0 of app-lender of " in words and "to executor 3 of app-borrower" in words
     assert "idle: CPUs 1 of app-lender of " in words
+
+
+def test_a_colocation_on_cpus_that_somebody_holds_says_who(
+    hearth: Command, registry: Path, hold: Callable[..., int], tmp_path: Path
+) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        require("two CPUs", "two applications split them")
+    (tmp_path / "a.py").touch()
+    words = ["colocate", "--dry-run", "--split", "1-1", "a.py", "--", "a.py"]
+    where = {"HEARTH_LEASES": str(registry)}
+    assert "leased" not in hearth(*words, environment=where).stderr
+    hold(lease("theirs", show_ids(os.sched_getaffinity(0))))
+    done = hearth(*words, environment=where)
+    assert done.returncode == 0
+    assert re.search(r"CPUs \S+ are leased by .* of \S+: what is measured there", done.stderr)
 
 
 def test_a_registry_that_cannot_be_read_is_an_error_of_leases_and_a_note_of_a_plan(

@@ -22,7 +22,11 @@ def collect(job: dict[str, object], evidence: Path) -> None:
         name: local_numa.archive_use(local_numa.ARCHIVES / f"{name}.jsa")
         for name in ("driver", "executor")
     }
-    settings = {"spark.hearth.handOver": "applications"}
+    # Both have to fit on the smallest of machines.
+    settings = {
+        "spark.hearth.handOver": "applications",
+        "spark.executor.memoryOverhead": "128m",
+    }
     state = Path("/tmp/hearth-two")
     running: dict[str, subprocess.Popen[bytes]] = {}
     deadline = time.monotonic() + LIMIT_SECONDS

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from application import Site, end_all
-from test_hand_over import masks
+from test_hand_over import cpusets, masks
 
 from support import Command, eventually, require
 
@@ -143,3 +143,37 @@ def has_no_barrier(work: Path) -> None:
     (work / "one-ends").touch()
     eventually("the barrier's task", (work / "barrier-runs").exists, 30)
     (work / "barrier-ends").touch()
+
+
+def test_a_containers_cpuset_is_opened_to_another_applications_cpus_and_closed_again(
+    site: Site,
+    lender: Site,
+    registry: Path,
+    tmp_path: Path,
+    engine: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if len(os.sched_getaffinity(0)) != 2:
+        require("two CPUs", "one application has one of two, the other the other")
+    monkeypatch.setenv("DOCKER_HOST", engine)
+    work, rest = site.root / "work", tmp_path / "rest"
+    work.mkdir()
+    contained = {**ON, "spark__hearth__launcher": "docker"}
+    borrowing = site.start("lend.py", "works", str(work), master="local-numa[1x1]", **contained)
+    eventually("a task in the container", lambda: list(work.glob("*-runs")) != [], 120)
+    own = cpusets()
+    lending, _ = pausing(lender, rest)
+    eventually("the lender's CPU in its cpuset", lambda: cpusets() == {("0-1", "0")}, 30)
+    eventually("a second task at a time", lambda: len(list(work.glob("*-runs"))) == 2, 30)
+    (rest / "work-1").touch()
+    eventually("the CPU back", lambda: cpusets() == own, 10)
+    names = ("one", "two", "barrier", "three", "four", "five", "six")
+    for name in ("barrier-starts", *(f"{name}-ends" for name in names)):
+        (work / name).touch()
+    for name in ("turn-1-ends", "work-2", "turn-2-ends"):
+        (rest / name).touch()
+    assert (borrowing.wait(timeout=120), lending.wait(timeout=120)) == (0, 0)
+    assert [loan["cpus"] for loan in site.document("hand-over.json")["loans"]]
+    assert site.document("placement.json")["executors"][0]["verdict"] == "as planned"
+    eventually("nothing left behind", lambda: site.leftovers() == [], 20)
+    assert cpusets() == set()

@@ -15,6 +15,7 @@ examples:
   hearth colocate --dry-run --scaling speedups.csv SQL -- SVM
 """
 
+import contextlib
 import itertools
 import json
 import shlex
@@ -181,11 +182,27 @@ def run(options: Namespace) -> int:
     units = Units.of(topology)
     ways = _ways(options, len(units.cpus))
     known = _known_before(options, [guest.name for guest in guests], units, topology)
+    _warn_of_leases(units, options.debug)
     if options.dry_run and not options.profile_first:
         _dry(options, guests, units, settings, known, ways)
         return 0
     make_data(guests)
     return _colocate(options, guests, units, settings, known, ways)
+
+
+def _warn_of_leases(units: "Units", debug: bool) -> None:
+    """Says which applications hold CPUs that are to be split."""
+    from hearth.model.ids import brief_ids, parse_ids
+    from hearth.planner import jvm
+
+    with contextlib.suppress(UserError):  # 'hearth leases' says what is wrong with them
+        for lease in jvm.call("leases", debug=debug)["leases"]:
+            if lease["state"] == "holds" and {*parse_ids(lease["cpus"])} & {*units.all}:
+                print(
+                    f"hearth: CPUs {brief_ids(lease['cpus'], 24)} are leased by {lease['name']} of "
+                    f"{lease['user']}: what is measured there holds only beside it",
+                    file=sys.stderr,
+                )
 
 
 def _check(options: Namespace) -> None:

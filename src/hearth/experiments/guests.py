@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.experiments.arms import Arm, refuse_levelling
-from hearth.experiments.named import is_application, subjects
+from hearth.experiments.named import subject_of
 from hearth.experiments.shares import Units
 from hearth.experiments.subjects import Subject
 from hearth.experiments.workload import Workload
@@ -28,7 +28,6 @@ from hearth.launch.compose import fixed_by_master
 from hearth.launch.handed import key_of, private_properties
 from hearth.launch.settings import user_master, user_settings
 from hearth.launch.spark_env import load_spark_env
-from hearth.launch.submission import check_application
 from hearth.model.errors import UserError
 from hearth.model.ids import show_ids
 from hearth.model.redaction import Redaction
@@ -102,13 +101,7 @@ def _checked(line: SubmitLine, options: Namespace) -> str:
 
 
 def _guest(line: SubmitLine, options: Namespace, name: str) -> Guest:
-    if is_application(name):
-        check_application(name)
-    of_them = subjects(line)
-    if len(of_them) != 1:
-        names = ", ".join(subject.name for subject, _ in of_them[:3])
-        raise UserError(f"'{name}' is {len(of_them)} workloads: name one of them, such as {names}")
-    subject, job = of_them[0]
+    subject, job = subject_of(line, "name")
     home = places.spark_home()
     load_spark_env(home, os.environ)
     settings = user_settings(line, home, os.environ)
