@@ -166,7 +166,7 @@ def _smt(here: Surroundings) -> Question:
         _restricted("all threads", cores),
     ]
     if len(cores) < 2:
-        note = "only only one core may be used: the effectiveness (Awan 2016, formula 3) needs two"
+        note = "only one core may be used: the effectiveness (Awan 2016, formula 3) needs two"
         return replace(asked, arms=tuple(arms), notes=(note,))
     half = cores[: len(cores) // 2]
     arms += [
@@ -271,7 +271,7 @@ def _nodes(here: Surroundings) -> Question:
     asked = Question("nodes", "What does binding to 1, 2, ... nodes gain?", "Baig 2018")
     nodes = [node for node in here.nodes if node["usable"]]
     if len(nodes) < 2:
-        return _not(asked, "only only one NUMA node with CPUs may be used here: nothing to bind to")
+        return _not(asked, "only one NUMA node with CPUs may be used here: nothing to bind to")
     arms: list[Arm] = []
     notes = []
     numbers = range(1, len(nodes) + 1)
