@@ -183,7 +183,7 @@ def pack_job(target: Path, shape: Shape, cases: Sequence[str], mode: str) -> Non
         _add_text(archive, "numalab/environment", exports + path)
         _add_text(archive, "numalab/job.json", json.dumps(job))
         archive.add(PROJECT / "numalab" / "guest" / "start", "numalab/start")
-        if jar and {"local_numa", "containers", "two_applications"} & set(cases):
+        if jar and {"local_numa", "containers", "two_applications", "package_binding"} & set(cases):
             for kept in archives.archives(jar, environment()):
                 archive.add(kept, f"numalab/archives/{kept.name}")
         for part in ["numalab", "src", *([str(jar.relative_to(PROJECT))] if jar else [])]:

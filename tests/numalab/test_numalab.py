@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from numalab.cases import communication, memory_probe
+from numalab.cases import communication, memory_probe, two_applications
 from numalab.idset import parse_ids
 from numalab.machine import Boot
 from numalab.shape import Shape, load, names
@@ -47,8 +47,13 @@ def spark_shapes() -> list[str]:
 
 
 def characterises(name: str) -> bool:
-    """Three more Spark jobs, each of minutes: only when asked to, and in one shape."""
+    """Five more Spark jobs, each of minutes: only when asked to, and in one shape."""
     return wanted() == "all" and name == "two-nodes"
+
+
+def packages(name: str) -> bool:
+    """One more in the shape whose packages have several nodes."""
+    return wanted() == "all" and name == "four-nodes"
 
 
 def skip_unchanged(name: str) -> None:
@@ -87,6 +92,8 @@ def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
             cases = ["topology", "controls", "memory_probe", "communication"]
             cases += ["local_numa"] if name in spark_shapes() else []
             cases += ["characterise"] if characterises(name) else []
+            cases += ["two_applications"] if characterises(name) else []
+            cases += ["package_binding"] if packages(name) else []
             cases += ["containers"] if characterises(name) and image.has_engine() else []
             say(request, f"\n{name}: boots for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
             try:
@@ -283,6 +290,55 @@ def test_executors_in_containers_have_their_node_by_their_cpusets(
         for seen in workers:
             (node,) = {shape.node_of(cpu) for cpu in seen.cpus}
             assert judge.faults(seen, seen.cpus, node, by_cpuset=True) == []
+    (report,) = (evidence / "state").rglob("placement.json")
+    executors = json.loads(report.read_text())["executors"]
+    assert [executor["verdict"] for executor in executors] == ["as planned"] * 2
+
+
+def test_idle_cpus_go_to_another_application_and_back_and_no_memory_moves(
+    boots: Callable[[str], Booted],
+) -> None:
+    if not characterises("two-nodes"):
+        pytest.skip(f"two more emulated Spark jobs: {WANTED}=all runs them")
+    shape, done = boots("two-nodes")
+    evidence = done.evidence / "two_applications"
+    for role in two_applications.ROLES:
+        said = (evidence / f"{role}.txt").read_text(errors="replace")[-3000:]
+        assert (evidence / f"{role}.status").read_text() == "0", said
+    homes = {}
+    for moment in ("before", "during", "after"):
+        for role in two_applications.ROLES:
+            seen = judge.observe(evidence / moment / role)
+            home = homes.setdefault(role, shape.node_of(min(seen.cpus)))
+            own = shape.usable(shape.nodes[home])
+            lent = moment == "during" and role == "borrower"
+            wanted = shape.cpuset if lent else own
+            # A thread that has slept since last ran on a CPU that was lent to it.
+            ran = "threads last ran" if moment == "after" else "nothing is left out"
+            faults = [fault for fault in judge.faults(seen, wanted, home) if ran not in fault]
+            assert faults == [], (moment, role)
+    assert sorted(homes.values()) == [node.id for node in shape.nodes]
+
+
+def test_an_executor_bound_to_a_package_has_its_cpus_and_the_memory_of_its_nodes(
+    boots: Callable[[str], Booted],
+) -> None:
+    if not packages("four-nodes"):
+        pytest.skip(f"one more emulated Spark job: {WANTED}=all runs it")
+    shape, done = boots("four-nodes")
+    evidence = done.evidence / "package_binding"
+    assert (evidence / "result.json").is_file(), last_words(evidence)
+    result = json.loads((evidence / "result.json").read_text())
+    assert result["counts"] == [result["expected"]] * 3
+    for moment in ("before", "after"):
+        homes = []
+        for path in (evidence / moment / "executors").iterdir():
+            seen = judge.observe(path)
+            nodes = {shape.node_of(cpu) for cpu in seen.cpus}
+            assert all(thread.allowed == seen.cpus for thread in seen.threads)
+            assert {node for node, size in seen.anonymous.items() if size} <= nodes
+            homes.append(sorted(nodes))
+        assert sorted(homes) == [[0, 1], [2, 3]]
     (report,) = (evidence / "state").rglob("placement.json")
     executors = json.loads(report.read_text())["executors"]
     assert [executor["verdict"] for executor in executors] == ["as planned"] * 2

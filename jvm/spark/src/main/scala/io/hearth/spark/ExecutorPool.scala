@@ -205,8 +205,8 @@ final class ExecutorPool(
   private def exited(member: Member, code: Int): Unit = {
     members.remove(member.id)
     ended.add(member.id)
-    listener.foreach(_.exited(member, code, asked.remove(member.id)))
-    if (closing && members.isEmpty) close() else refill()
+    try listener.foreach(_.exited(member, code, asked.remove(member.id)))
+    finally if (closing && members.isEmpty) close() else refill()
   }
 }
 

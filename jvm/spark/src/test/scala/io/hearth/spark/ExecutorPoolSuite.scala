@@ -16,6 +16,7 @@ class ExecutorPoolSuite extends AnyFunSuite {
     var processes: Map[String, FakeProcess] = Map.empty
     var heard: Vector[String] = Vector.empty
     var make: Int => FakeProcess = pid => new FakeProcess(pid)
+    var unheard = false
     var whenStarting: String => Unit = _ => ()
     val pool = new ExecutorPool(Places.of(places), start, thread)
 
@@ -46,7 +47,8 @@ class ExecutorPoolSuite extends AnyFunSuite {
     def held: Map[Int, String] = pool.running.map(m => m.place.id -> m.id).toMap
 
     override def exited(member: Member, code: Int, asked: Boolean): Unit =
-      heard :+= s"${member.id} exit $code${if (asked) " asked" else ""}"
+      if (unheard) throw new IllegalStateException("Spark has stopped")
+      else heard :+= s"${member.id} exit $code${if (asked) " asked" else ""}"
     override def notStarted(place: ExecutorPlan, cause: Throwable): Unit =
       heard :+= s"place ${place.id} not started: ${cause.getMessage}"
   }
@@ -67,6 +69,18 @@ class ExecutorPoolSuite extends AnyFunSuite {
     assert(world.heard == Vector("1 exit 137"))
     assert(world.held == Map(0 -> "0", 2 -> "3", 1 -> "2"))
     assert(world.pool.hasEnded("1") && !world.pool.hasEnded("3"))
+  }
+
+  test("a pool whose owner cannot be told of an exit is stopped as soon as all have ended") {
+    val world = new World(2)
+    world.begin(2)
+    val stopped = world.pool.stop(graceSeconds = 10)
+    world.thread.run()
+    world.unheard = true
+    assertThrows[IllegalStateException](world.exits("0", 0))
+    assert(!stopped.isDone)
+    assertThrows[IllegalStateException](world.exits("1", 0))
+    assert(stopped.isDone, "it does not wait for the end of the grace")
   }
 
   test("a lower target ends no executor by itself, and fills no place of one that ends") {

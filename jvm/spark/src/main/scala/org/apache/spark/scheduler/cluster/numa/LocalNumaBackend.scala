@@ -160,14 +160,18 @@ private[spark] class LocalNumaBackend(
   private object Scheduler extends SchedulerSide {
     override def knows(executorId: String): Boolean = getExecutorIds().contains(executorId)
 
-    override def removeEnded(executorId: String): Unit = removeExecutor(executorId, ExecutorKilled)
+    override def removeEnded(executorId: String): Unit = remove(executorId, ExecutorKilled)
 
     override def removeLost(
         executorId: String,
         code: Int,
         byApplication: Boolean,
         reason: String
-    ): Unit = removeExecutor(executorId, ExecutorExited(code, byApplication, reason))
+    ): Unit = remove(executorId, ExecutorExited(code, byApplication, reason))
+
+    /** Executors that end with the application find nobody who could be told. */
+    private def remove(executorId: String, reason: ExecutorLossReason): Unit =
+      if (!sc.isStopped) removeExecutor(executorId, reason)
 
     override def giveUp(reason: String): Unit = {
       launcher.setState(SparkAppHandle.State.FAILED)
