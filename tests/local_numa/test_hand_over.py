@@ -111,7 +111,7 @@ def cpusets() -> set[tuple[str, str]]:
     """The CPUs and memory nodes of all containers of executors, as the engine tells."""
     listed = docker("ps", "--quiet", "--filter", "name=hearth-local-numa").split()
     words = "{{.HostConfig.CpusetCpus}} {{.HostConfig.CpusetMems}}"
-    lines = docker("inspect", "--format", words, *listed).splitlines()
+    lines = docker("inspect", "--format", words, *listed).splitlines() if listed else []
     return {(line.split()[0], line.split()[1]) for line in lines}
 
 

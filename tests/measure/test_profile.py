@@ -364,8 +364,9 @@ def test_async_profiler_samples_in_place_of_the_flight_recorder_where_the_user_h
         require("async-profiler", "'tools/setup.sh test' fetches it")
     monkeypatch.setenv("ASYNC_PROFILER_HOME", str(home))
     process = start_profile(tmp_path, "--flame", "--master", "local[2]", "APP")
-    _, errors = process.communicate(timeout=180)
+    output, errors = process.communicate(timeout=180)
     assert process.returncode == 0, errors
+    assert "Profiling started" not in output, "that is the application's own"
     record = only_record(tmp_path)
     flame = analyse(record.directory).flame
     assert isinstance(flame, Flame), flame

@@ -167,7 +167,9 @@ class Recordings:
         """In the words of jcmd."""
         if self._agent is not None:
             file = f"{self._memory}/{pid}{STACKS}"
-            asked = f"start,event=cpu,interval={PERIOD_MS}ms,collapsed,file={file}"
+            # What it says would else be on the application's standard output.
+            log = f"{self._memory}/{pid}.log"
+            asked = f"start,event=cpu,interval={PERIOD_MS}ms,collapsed,file={file},log={log}"
             return (f'JVMTI.agent_load {self._agent} "{asked}"',)
         return (
             f"JFR.configure repositorypath={self._memory} maxchunksize=4M",
@@ -183,7 +185,9 @@ class Recordings:
             asked.process.kill()
         said = asked.process.communicate()[0].decode(errors="replace")
         del self._asked[target]
-        started = re.search(r"^(Started recording|Profiling started)", said, re.MULTILINE)
+        started = re.search(r"^(Started recording|return code: 0$)", said, re.MULTILINE)
+        if not started and self._agent is not None:
+            said += read_if_alive(self._memory / f"{target.pid}.log") or ""
         last = " ".join(said.split())[-200:]
         self._end(target, None if started else f"jcmd said: {last or 'nothing'}")
 
