@@ -29,7 +29,7 @@ from hearth.experiments.journal import Journal
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.statistics import Ratio
 from hearth.model.sizes import show_bytes
-from hearth.planner import jvm
+from hearth.planner.plans import topology
 from hearth.workloads import catalogue, datasets, suites, tpch
 
 SCHEMA = "hearth/engines-benchmark/1"
@@ -74,7 +74,7 @@ def measured(options: argparse.Namespace, out: Path) -> list[Run]:
     subject = f"tpch at scale {options.scale:g}, {show_bytes(_size(folder))} of Parquet"
     journal = Journal(out)
     ways = {"duckdb": duckdb_version(), **{arm: way.master for arm, way in ARMS.items()}}
-    head = {"schema": SCHEMA, "machine": facts(jvm.call("topology")), "ways": ways}
+    head = {"schema": SCHEMA, "machine": facts(topology()), "ways": ways}
     runs = begun(journal, head)
 
     def run(turn: Turn) -> Outcome:

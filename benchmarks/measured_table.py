@@ -37,8 +37,8 @@ from hearth.experiments.series import machine_facts
 from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids
 from hearth.model.sizes import parse_bytes
-from hearth.planner import jvm
-from hearth.planner.plans import plans
+from hearth.planner.plans import plans, topology
+from hearth.planner.topology import Topology
 from hearth.report.terminal import Screen, table
 from hearth.tuning.table import COLUMNS
 from hearth.workloads import cases, catalogue, suites
@@ -97,9 +97,9 @@ def main() -> None:
     options = parsed()
     name = f"measured-table-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
     out = options.out or ROOT / "benchmarks" / "results" / name
-    topology = jvm.call("topology")
+    machine = topology()
     try:
-        runs, places = measured(options, topology, out)
+        runs, places = measured(options, machine, out)
     except KeyboardInterrupt:
         sys.exit(f"\nstopped: go on with --out {out}")
     file = out.with_suffix(".csv")
@@ -111,7 +111,7 @@ def main() -> None:
     print("\n".join(shown(rows)))
     print(f"\nRaw results: {out}\nTable: {file}")
     if options.replay:
-        replay(file, options.machine or spec(topology))
+        replay(file, options.machine or spec(machine))
 
 
 def parsed() -> argparse.Namespace:
@@ -144,9 +144,9 @@ def shares_of(text: str) -> list[float]:
     return found
 
 
-def cells(topology: dict[str, Any], shares: Sequence[float]) -> list[Place]:
+def cells(machine: Topology, shares: Sequence[float]) -> list[Place]:
     """What fits this machine, by the planner."""
-    cpus = len(parse_ids(topology["allowed"]["cpus"]))
+    cpus = len(machine.usable_cpus)
     both = [(n, c) for n in steps(cpus) for c in steps(cpus) if cpus <= 4 * n * c <= 4 * cpus]
     requests = [
         {"schema": "hearth/plan-request/1",
@@ -158,13 +158,13 @@ def cells(topology: dict[str, Any], shares: Sequence[float]) -> list[Place]:
         if isinstance(plan, UserError):
             print(f"{n}x{c} is left out: {plan}")
             continue
-        heap = min(one["heap_mb"] for one in plan["executors"])
+        heap = plan.least_heap_mb
         found += [Place(n, c, max(int(heap * share), 512)) for share in shares]
     return list(dict.fromkeys(found))
 
 
 def measured(
-    options: argparse.Namespace, topology: dict[str, Any], out: Path
+    options: argparse.Namespace, topology: Topology, out: Path
 ) -> tuple[list[Run], dict[str, Place]]:
     """Makes the runs that the file lacks; all of them, in the order of time, and their cells."""
     offer, journal = catalogue.load(), Journal(out)
@@ -192,7 +192,7 @@ def measured(
 def begun(
     journal: Journal,
     options: argparse.Namespace,
-    topology: dict[str, Any],
+    topology: Topology,
     machine: dict[str, Any],
 ) -> tuple[dict[str, Any], list[Run]]:
     """What is measured, and the runs of a file that exists.
@@ -278,19 +278,19 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return table(Screen.of(), head, lines, "GB each median s runs")
 
 
-def spec(topology: dict[str, Any]) -> str:
+def spec(machine: Topology) -> str:
     """The machine in a line, where its nodes are alike; else UserError."""
-    cpus = set(parse_ids(topology["allowed"]["cpus"]))
-    cores = [held for core in topology["cores"] if (held := cpus & set(parse_ids(core["cpus"])))]
-    nodes = [node for node in topology["nodes"] if cpus & set(parse_ids(node["cpus"]))]
+    cpus = machine.usable_cpus
+    cores = [held for core in machine.cores if (held := cpus & set(parse_ids(core.cpus)))]
+    nodes = [node for node in machine.nodes if cpus & set(parse_ids(node.cpus))]
     threads = {len(core) for core in cores}
     per_node = Counter(
-        node["id"] for core in cores for node in nodes if core & set(parse_ids(node["cpus"]))
+        node.id for core in cores for node in nodes if core & set(parse_ids(node.cpus))
     )
     if len(threads) != 1 or len(set(per_node.values())) != 1:
         raise UserError("--machine: nodes or cores of this machine differ: give a capture of it")
-    gb = max(min(node["memory_bytes"] for node in nodes) >> 30, 1)
-    packages = sum(bool(cpus & set(parse_ids(of["cpus"]))) for of in topology["packages"])
+    gb = max(min(node.memory_bytes for node in nodes) >> 30, 1)
+    packages = sum(bool(cpus & set(parse_ids(of.cpus))) for of in machine.packages)
     return (
         f"{packages} package{'s' if packages > 1 else ''}, "
         f"{len(nodes)} node{'s' if len(nodes) > 1 else ''} of {gb} GB, "

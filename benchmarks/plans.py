@@ -40,9 +40,10 @@ from hearth.experiments.journal import Journal
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.statistics import CONFIDENCE, Ratio, intervals, paired_ratio
 from hearth.model.errors import UserError
-from hearth.model.ids import parse_ids
 from hearth.model.sizes import parse_bytes
-from hearth.planner import jvm, places
+from hearth.planner import places
+from hearth.planner.plans import topology
+from hearth.planner.topology import Topology
 from hearth.workloads import cases, catalogue, suites
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -95,9 +96,9 @@ class Head(TypedDict):
     ways: dict[str, Any]
 
 
-def ways(machine: dict[str, Any], standalone: str) -> dict[str, Way]:
-    """The arms for a machine (contract/topology.schema.json); standalone: the master's address."""
-    cpus = len(parse_ids(machine["allowed"]["cpus"]))
+def ways(machine: Topology, standalone: str) -> dict[str, Way]:
+    """The arms for a machine; standalone: the master's address."""
+    cpus = len(machine.usable_cpus)
     heap = heap_mb(machine)
     two = {"spark.executor.memory": f"{heap // 2}m"}
     half = max(1, cpus // 2)
@@ -111,7 +112,7 @@ def ways(machine: dict[str, Any], standalone: str) -> dict[str, Way]:
         "unbound": Way(f"local-numa[2x{half}]", {**two, "spark.hearth.binding": "off"}),
         "bound": Way(f"local-numa[2x{half}]", two),
     }
-    nodes = [node for node in machine["nodes"] if node["cpus"]]
+    nodes = [node for node in machine.nodes if node.cpus]
     if len(nodes) > 1:
         width = max(1, cpus // len(nodes))
         each = {"spark.executor.memory": f"{heap // len(nodes)}m"}
@@ -121,10 +122,10 @@ def ways(machine: dict[str, Any], standalone: str) -> dict[str, Way]:
     return arms
 
 
-def heap_mb(machine: dict[str, Any]) -> int:
+def heap_mb(machine: Topology) -> int:
     """75 % of the memory that may be used, at most 31 GB."""
-    total = sum(node["memory_bytes"] for node in machine["nodes"])
-    limit = machine["allowed"].get("memory_limit_bytes") or total
+    total = sum(node.memory_bytes for node in machine.nodes)
+    limit = machine.allowed.memory_limit_bytes or total
     return min(LARGEST_HEAP_MB, int(min(total, limit) * 0.75) >> 20)
 
 
@@ -152,7 +153,7 @@ def main() -> None:
     options = parser.parse_args()
     name = f"plans-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
     out = options.out or ROOT / "benchmarks" / "results" / name
-    machine = jvm.call("topology")
+    machine = topology()
     with standalone(machine) as master:
         runs = measured(options, machine, ways(machine, master), out)
     print("\n".join(page(runs)))
@@ -160,7 +161,7 @@ def main() -> None:
 
 
 def measured(
-    options: argparse.Namespace, machine: dict[str, Any], arms: dict[str, Way], out: Path
+    options: argparse.Namespace, machine: Topology, arms: dict[str, Way], out: Path
 ) -> list[Run]:
     """Makes the runs that the file lacks; all of them, in the order of time."""
     offer = catalogue.load()
@@ -230,13 +231,13 @@ def _plain(arms: dict[str, Way]) -> dict[str, Any]:
     }
 
 
-def facts(machine: dict[str, Any]) -> dict[str, Any]:
+def facts(machine: Topology) -> dict[str, Any]:
     return {
         "architecture": platform.machine(),
         "kernel": platform.release(),
-        "cpus": machine["allowed"]["cpus"],
-        "nodes": len(machine["nodes"]),
-        "memory_gb": sum(node["memory_bytes"] for node in machine["nodes"]) >> 30,
+        "cpus": machine.allowed.cpus,
+        "nodes": len(machine.nodes),
+        "memory_gb": sum(node.memory_bytes for node in machine.nodes) >> 30,
     }
 
 
@@ -303,11 +304,11 @@ def _range(values: Sequence[float]) -> str:
 
 
 @contextmanager
-def standalone(machine: dict[str, Any]) -> Iterator[str]:
+def standalone(machine: Topology) -> Iterator[str]:
     """A master and two workers on loopback that share the CPUs, ended with the block."""
     from startup import wait_for
 
-    half = max(1, len(parse_ids(machine["allowed"]["cpus"])) // 2)
+    half = max(1, len(machine.usable_cpus) // 2)
     memory = f"{heap_mb(machine) // 2 + 512}m"
     script = str(places.spark_home() / "bin" / "spark-class")
     running: list[subprocess.Popen[bytes]] = []

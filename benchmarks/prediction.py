@@ -21,7 +21,8 @@ from typing import Any
 from hearth.analysis.analysis import analyse
 from hearth.measure.record import list_records, slug
 from hearth.model.errors import UserError
-from hearth.planner import jvm, places
+from hearth.planner import places
+from hearth.planner.plans import topology
 from hearth.report.terminal import Screen, table
 from hearth.tuning.space import Machine
 from hearth.tuning.whatif import Work, predict, work_of
@@ -84,7 +85,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("jobs", nargs="*", help="applications (default: all on record)")
     options = parser.parse_args()
-    machine = Machine.allowed(jvm.call("topology"))
+    machine = Machine.allowed(topology())
     rows = list(pairs(runs(options.jobs, machine), machine))
     if not rows:
         raise SystemExit("no application has two finished runs on record")

@@ -21,7 +21,7 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from hearth.planner import jvm
+from hearth.planner.plans import topology
 from hearth.report.terminal import Screen, table
 from hearth.report.tuning import show_replay
 from hearth.tuning.methods import absent_samplers
@@ -107,7 +107,7 @@ def main() -> int:
     parser.add_argument("--output", type=Path, help="raw values (default: benchmarks/results/)")
     options = parser.parse_args()
     tables = [one for file in options.tables for one in read_tables(file)]
-    machine = Machine.of(jvm.call("topology", "--machine", options.machine))
+    machine = Machine.of(topology(options.machine))
     found = documents(tables, machine, options.seeds)
     rows = held(found)
     print("\n".join(shown(found, rows)))

@@ -10,6 +10,7 @@ import tempfile
 import time
 import zipfile
 from argparse import ArgumentParser
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,17 +32,19 @@ from hearth.launch.submission import check_application, prepare
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 from hearth.planner.places import check_spark, spark_home
+from hearth.planner.planned import Plan
+from planned_machines import a_plan
 from support import ROOT, Command, check_golden, eventually, require
 
-PLAN = {
+PLAN = a_plan({
     "mode": "partitioned",
     "master": "local-numa[2x4]",
     "conf": {"spark.executor.memory": "8192m", "spark.sql.shuffle.partitions": "16"},
-}
-NATIVE = {"mode": "native", "master": "local[2]", "conf": {"spark.driver.memory": "3g"}}
+})  # fmt: skip
+NATIVE = a_plan({"mode": "native", "master": "local[2]", "conf": {"spark.driver.memory": "3g"}})
 
 
-def command(words: str, plan: dict[str, object] = PLAN, conf: Path | None = None) -> list[str]:
+def command(words: str, plan: Plan = PLAN, conf: Path | None = None) -> list[str]:
     """The words after spark-submit, for a plan; `/hearth.jar` is the jar."""
     line = split_line(shlex.split(words))
     settings = user_settings(line, conf or Path("/nowhere"), {})
@@ -100,7 +103,8 @@ def test_a_word_that_nobody_knows_is_refused(words: str, message: str) -> None:
 def test_options_that_spark_drops_for_local_masters_become_settings() -> None:
     line = split_line(shlex.split("--executor-memory 4g --num-executors 2 app.py"))
     settings = user_settings(line, Path("/nowhere"), {})
-    plan = {**PLAN, "conf": {"spark.executor.memory": "4g", "spark.executor.instances": "2"}}
+    conf = {"spark.executor.memory": "4g", "spark.executor.instances": "2"}
+    plan = replace(PLAN, conf=conf)
     launch = composed(Path("spark-submit"), line, settings, plan, {}, "")
     assert launch.command[1:] == [
         *("--master", "local-numa[2x4]"),
@@ -437,7 +441,7 @@ def test_the_exit_code_is_the_applications(hearth: Command, tmp_path: Path) -> N
 
 
 def test_a_driver_with_a_place_of_its_own_is_bound_to_it() -> None:
-    plan = {**PLAN, "driver": {"bound": True, "cpus": "6-7"}}
+    plan = replace(PLAN, driver=replace(PLAN.driver, bound=True, cpus="6-7"))
     launch = composed(Path("spark-submit"), split_line(["a.py"]), {}, plan, {}, "/h.jar")
     assert launch.command[:4] == ["taskset", "--cpu-list", "6-7", "spark-submit"]
     assert "taskset --cpu-list 6-7 spark-submit" in launch.shell_text(Redaction.of({}))

@@ -11,13 +11,16 @@ from hearth.experiments.questions import KEYS, RATES, Question, Size, Surroundin
 from hearth.experiments.surroundings import sweep_cells
 from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids, show_ids
+from hearth.planner.planned import Plan
+from hearth.planner.topology import Topology
 from hearth.workloads.catalogue import Job
+from planned_machines import a_machine, a_plan
 
 
-def machine(nodes: list[str], cores: list[str], allowed: str | None = None) -> dict[str, Any]:
-    """A topology document: the CPUs of each node, those of each core."""
+def machine(nodes: list[str], cores: list[str], allowed: str | None = None) -> Topology:
+    """A machine: the CPUs of each node, those of each core."""
     cpus = show_ids(cpu for core in cores for cpu in parse_ids(core))
-    return {
+    return a_machine({
         "nodes": [
             {"id": 8 * i, "cpus": own, "memory_bytes": 1 << 36,
              "distances": {str(8 * j): 10 if i == j else 20 + abs(i - j)
@@ -26,7 +29,7 @@ def machine(nodes: list[str], cores: list[str], allowed: str | None = None) -> d
         ],
         "cores": [{"id": i, "cpus": core} for i, core in enumerate(cores)],
         "allowed": {"cpus": allowed or cpus, "nodes": show_ids(8 * i for i in range(len(nodes)))},
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 POWER8 = machine(
@@ -36,19 +39,19 @@ POWER8 = machine(
 LAPTOP = machine(["0-1"], ["0", "1"])
 
 
-def plan(executors: int | None, cores: int | None, occupied: str) -> dict[str, Any]:
+def plan(executors: int | None, cores: int | None, occupied: str) -> Plan:
     """As the planner would answer on 192 CPUs in nodes of 48: an executor of 24 GB for each."""
     free = (192 - len(parse_ids(occupied))) // 48
     count, slots = executors or free, cores or 48
     executor = {"heap_mb": 24_000 // max(1, count // 4), "task_slots": slots}
-    return {"mode": "partitioned", "executors": [executor] * count}
+    return a_plan({"mode": "partitioned", "executors": [executor] * count})
 
 
-def plans(sizes: Sequence[Size]) -> list[dict[str, Any] | UserError]:
+def plans(sizes: Sequence[Size]) -> list[Plan | UserError]:
     return [plan(size.executors, size.cores, size.occupied or "") for size in sizes]
 
 
-def ask(key: str, topology: dict[str, Any] = POWER8, **given: Any) -> Question:
+def ask(key: str, topology: Topology = POWER8, **given: Any) -> Question:
     return questions(Surroundings(topology, plans, **given), [key])[0]
 
 
@@ -107,7 +110,7 @@ def test_a_sweep_of_ones_own_is_tried_as_it_was_written() -> None:
 def test_a_configuration_that_has_no_plan_is_left_out_with_the_planners_reason() -> None:
     asked_at_once = []
 
-    def small(sizes: Sequence[Size]) -> list[dict[str, Any] | UserError]:
+    def small(sizes: Sequence[Size]) -> list[Plan | UserError]:
         asked_at_once.append(len(sizes))
         refused = UserError("--executors: 2 heaps do not fit")
         return [

@@ -52,9 +52,9 @@ def hearth(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def cpus(split: str) -> list[set[int]]:
     """Of this machine, as the two shares of a split have them."""
     from hearth.experiments.shares import Units
-    from hearth.planner import jvm
+    from hearth.planner.plans import topology
 
-    units = Units.of(jvm.call("topology"))
+    units = Units.of(topology())
     return [set(share) for share in units.shares([int(word) for word in split.split("-")])]
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,10 @@ from hearth.experiments.shares import Units
 from hearth.experiments.together import STOPPED, Lane, Loop, together
 from hearth.model.errors import UserError
 from hearth.model.processes import is_alive, start_ticks
+from planned_machines import a_machine
 from support import eventually
 
-TOPOLOGY = {
+TOPOLOGY: dict[str, Any] = {
     "allowed": {"cpus": "0-3,8-11"},
     "nodes": [{"cpus": "8-15"}, {"cpus": ""}, {"cpus": "0-7"}],
     "cores": [{"cpus": f"{n},{n + 4}"} for n in (8, 9, 0, 1)],
@@ -120,15 +122,15 @@ def test_nothing_is_left_running_however_it_ends(tmp_path: Path, by: signal.Sign
 
 
 def test_a_machine_is_split_by_nodes_where_it_has_several_else_by_cores() -> None:
-    nodes = Units.of(TOPOLOGY)
+    nodes = Units.of(a_machine(TOPOLOGY))
     assert (nodes.kind, nodes.cpus) == ("node", ((0, 1, 2, 3), (8, 9, 10, 11)))
     one = {**TOPOLOGY, "nodes": [{"cpus": "0-15"}]}
-    cores = Units.of(one)
+    cores = Units.of(a_machine(one))
     assert (cores.kind, cores.cpus) == ("core", ((0,), (1,), (8,), (9,)))
-    whole = {**one, "allowed": {"cpus": "0-15"}}
+    whole = a_machine({**one, "allowed": {"cpus": "0-15"}})
     assert Units.of(whole).shares((1, 3)) == [(0, 4), (1, 5, 8, 9, 12, 13)]
     assert Units.of(whole).shares((2, 1)) == [(0, 1, 4, 5), (8, 12)], "one is left free"
     assert Units.of(whole).all == (0, 1, 4, 5, 8, 9, 12, 13)
     assert [nodes.said(1), cores.said(3)] == ["1 NUMA node", "3 cores"]
     with pytest.raises(UserError, match=r"one core \(8\) cannot be split"):
-        Units.of({**TOPOLOGY, "allowed": {"cpus": "8"}})
+        Units.of(a_machine({**TOPOLOGY, "allowed": {"cpus": "8"}}))

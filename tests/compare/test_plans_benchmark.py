@@ -10,9 +10,11 @@ from benchmarks import plans
 from hearth.experiments.journal import Journal
 from hearth.experiments.statistics import Ratio
 from hearth.model.errors import UserError
+from planned_machines import a_machine
 
 NODE = {"memory_bytes": 16 << 30, "cpus": "0-3"}
-MACHINE: dict[str, Any] = {"allowed": {"cpus": "0-3"}, "nodes": [NODE]}
+_DOCUMENT: dict[str, Any] = {"allowed": {"cpus": "0-3"}, "nodes": [NODE], "cores": []}
+MACHINE = a_machine(_DOCUMENT)
 
 
 def run(arm: str, repetition: int, wall_s: float, subject: str = "sort 1g") -> Any:
@@ -30,12 +32,14 @@ def test_two_executors_have_together_the_heap_of_the_tuned_arm() -> None:
 
 def test_arms_of_nodes_come_by_themselves_where_there_are_several() -> None:
     assert "nodes-bound" not in plans.ways(MACHINE, "spark://x")
-    two = {"allowed": {"cpus": "0-7"}, "nodes": [NODE, {**NODE, "cpus": "4-7"}]}
+    nodes = [NODE, {**NODE, "cpus": "4-7"}]
+    two = a_machine({"allowed": {"cpus": "0-7"}, "nodes": nodes, "cores": []})
     assert plans.ways(two, "spark://x")["nodes-bound"].master == "local-numa[2x4]"
 
 
 def test_a_limit_on_memory_is_what_the_heap_is_taken_from() -> None:
-    limited = {**MACHINE, "allowed": {"cpus": "0-3", "memory_limit_bytes": 4 << 30}}
+    limit = {"cpus": "0-3", "memory_limit_bytes": 4 << 30}
+    limited = a_machine({**_DOCUMENT, "allowed": limit})
     assert plans.heap_mb(limited) == 3072
 
 

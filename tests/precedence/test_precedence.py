@@ -22,6 +22,7 @@ from hearth.launch.settings import (
 from hearth.launch.spark_env import load_spark_env
 from hearth.model.errors import UserError
 from hearth.planner.places import java, spark_home
+from planned_machines import a_plan
 from support import Command
 
 HERE = Path(__file__).parent
@@ -228,7 +229,8 @@ def test_no_derived_setting_covers_one_of_the_users(
 
 def test_the_users_flags_of_the_one_jvm_stand_behind_the_plans() -> None:
     key = "spark.driver.extraJavaOptions"
-    plan = {"mode": "native", "master": "local[2]", "conf": {key: "-XX:+UseParallelGC"}}
+    conf = {key: "-XX:+UseParallelGC"}
+    plan = a_plan({"mode": "native", "master": "local[2]", "conf": conf})
     line = split_line(["--conf", f"{key}=-Dmine=1", "app.py"])
     settings = user_settings(line, Path("/nowhere"), {})
     command = composed(Path("spark-submit"), line, settings, plan, {}, "").command

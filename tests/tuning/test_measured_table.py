@@ -11,10 +11,11 @@ from hearth.experiments.journal import Journal
 from hearth.model.errors import UserError
 from hearth.tuning.space import Cell
 from hearth.tuning.table import COLUMNS, read_tables
+from planned_machines import a_machine
 
 MACHINE = {"kernel": "6.1", "cpus": "0-1"}
 ASKED = {"jobs": "sort", "size": "1m", "seed": 1, "heaps": "1", "cells": ["1x2 2048m", "2x1 1024m"]}
-TOPOLOGY = {
+TOPOLOGY: dict[str, Any] = {
     "allowed": {"cpus": "0-7", "nodes": "0-1"},
     "cores": [{"cpus": f"{2 * at}-{2 * at + 1}"} for at in range(4)],
     "nodes": [
@@ -53,7 +54,7 @@ def test_after_a_kill_the_file_alone_says_what_is_measured_and_nothing_else_is_a
 
     def again(machine: dict[str, Any] = MACHINE, **given: object) -> Any:
         said = {**dict.fromkeys(("jobs", "size", "seed", "heaps")), **given}
-        return begun(journal, Namespace(**said), TOPOLOGY, machine)
+        return begun(journal, Namespace(**said), a_machine(TOPOLOGY), machine)
 
     asked, runs = again()
     assert asked == ASKED and [one["seconds"] for one in runs] == [3.0]
@@ -64,9 +65,9 @@ def test_after_a_kill_the_file_alone_says_what_is_measured_and_nothing_else_is_a
 
 
 def test_the_machine_of_the_replay_is_described_or_asked_for() -> None:
-    assert spec(TOPOLOGY) == "1 package, 2 nodes of 8 GB, 2 cores x 2 threads"
+    assert spec(a_machine(TOPOLOGY)) == "1 package, 2 nodes of 8 GB, 2 cores x 2 threads"
     uneven = {**TOPOLOGY, "cores": TOPOLOGY["cores"][:3]}
     with pytest.raises(UserError, match="--machine: nodes or cores of this machine differ"):
-        spec(uneven)
+        spec(a_machine(uneven))
     with pytest.raises(UserError, match="--heaps: '1,2' is not shares between 0 and 1"):
         shares_of("1,2")

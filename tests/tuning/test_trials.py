@@ -38,6 +38,7 @@ from hearth.tuning.mechanism import Evidence
 from hearth.tuning.search import Step, Task, Trial, next_step, outlook
 from hearth.tuning.space import Configuration, Machine
 from hearth.workloads import cases, runner
+from planned_machines import a_machine, a_plan
 from support import Command
 from test_contract import validate
 
@@ -413,7 +414,7 @@ def planned(request: dict[str, Any]) -> Any:
     place = {"memory_nodes": "0-1", "cpus": "0-15"} if wide else {"memory_nodes": "0", "cpus": "0"}
     one = {"task_slots": cores, "heap_mb": heap_mb, **place}
     many = [{**one, "java_options": flags.split()} for _ in range(executors)]
-    return {"mode": "partitioned", "executors": many, "driver": {"heap_mb": 4096}}
+    return a_plan({"mode": "partitioned", "executors": many, "driver": {"heap_mb": 4096}})
 
 
 def space(
@@ -431,7 +432,7 @@ def space(
         return [planned(request) for request in requests]
 
     monkeypatch.setattr(candidates, "plans", plans)
-    found = candidates.space(options(**given), settings, master, vary, topology)
+    found = candidates.space(options(**given), settings, master, vary, a_machine(topology))
     assert len(asked) <= 2, "the planner is asked once for all, and once for what is beside them"
     return found
 

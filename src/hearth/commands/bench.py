@@ -57,7 +57,7 @@ def run(options: Namespace) -> int:
     """Runs the series and shows its table; 0 if all runs and answers are good."""
     from hearth.experiments.series import Results, machine_facts
     from hearth.experiments.summary import is_good
-    from hearth.planner import jvm
+    from hearth.planner.plans import topology
     from hearth.workloads import cases, catalogue
 
     offer = catalogue.load()
@@ -65,7 +65,7 @@ def run(options: Namespace) -> int:
     for entry in series.entries:
         for master in series.masters:
             cases.check(cases.Case(entry.job, entry.parameters, seed=series.seed), master)
-    machine = machine_facts(jvm.call("topology", debug=options.debug))
+    machine = machine_facts(topology(debug=options.debug))
     described = series.described(machine)
     results = Results.begin(_file(options, series), described, series.redaction)
     _go(offer, series, results, quiet_option(options))

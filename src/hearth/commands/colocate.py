@@ -24,7 +24,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hearth.experiments.options import add_run_options, quiet_option, run_options
 from hearth.launch.arguments import (
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from hearth.experiments.colocation import Colocation, Known, Member, Settings
     from hearth.experiments.guests import Guest
     from hearth.experiments.shares import Units
+    from hearth.planner.topology import Topology
 
 _OBJECTIVES = ("throughput", "slowdown", "fairness")
 _MINUTES, _RAMP = 90.0, 15.0
@@ -174,14 +175,14 @@ def run(options: Namespace) -> int:
         return _elsewhere(options)
     from hearth.experiments.guests import make_data, read_guests
     from hearth.experiments.shares import Units
-    from hearth.planner import jvm
+    from hearth.planner.plans import topology
 
     settings = _settings(options)
     guests = read_guests(options.lines, options.debug)
-    topology = jvm.call("topology", debug=options.debug)
-    units = Units.of(topology)
+    machine = topology(debug=options.debug)
+    units = Units.of(machine)
     ways = _ways(options, len(units.cpus))
-    known = _known_before(options, [guest.name for guest in guests], units, topology)
+    known = _known_before(options, [guest.name for guest in guests], units, machine)
     _warn_of_leases(units, options.debug)
     if options.dry_run and not options.profile_first:
         _dry(options, guests, units, settings, known, ways)
@@ -307,11 +308,11 @@ def _elsewhere(options: Namespace) -> int:
         kind, units = "node", [str(n) for n in range(number)]
     else:
         from hearth.experiments.shares import Units
-        from hearth.planner import jvm
+        from hearth.planner.plans import topology
 
-        topology = jvm.call("topology", "--machine", options.machine, debug=options.debug)
-        there = Units.of(topology)
-        known = _from_runs(options, names, there, topology)
+        machine = topology(options.machine, options.debug)
+        there = Units.of(machine)
+        known = _from_runs(options, names, there, machine)
         kind, units, number = there.kind, [show_ids(c) for c in there.cpus], len(there.cpus)
     found = predicted(known, _ways(options, number), options.objective)
     _show(
@@ -327,13 +328,13 @@ def _elsewhere(options: Namespace) -> int:
 
 
 def _known_before(
-    options: Namespace, names: Sequence[str], units: "Units", topology: dict[str, Any]
+    options: Namespace, names: Sequence[str], units: "Units", topology: "Topology"
 ) -> "Known | None":
     return _from_runs(options, names, units, topology) if options.runs_of else None
 
 
 def _from_runs(
-    options: Namespace, names: Sequence[str], units: "Units", topology: dict[str, Any]
+    options: Namespace, names: Sequence[str], units: "Units", topology: "Topology"
 ) -> "Known":
     from hearth.experiments.foretold import from_runs
     from hearth.planner import places

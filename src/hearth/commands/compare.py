@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from hearth.experiments.arms import Arm
     from hearth.experiments.compared import Compared
     from hearth.experiments.subjects import Subject
+    from hearth.planner.planned import Plan
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -185,12 +186,11 @@ def _why_native(options: Namespace) -> str | None:
     """Why the plan is one JVM, which the arms with executors cannot be; None where it is not."""
     from hearth.launch.submission import prepare
 
-    said: list[dict[str, Any]] = []
+    said: list[Plan] = []
     prepare(options, options.line, said.append, measured=False)
-    if not said or said[0]["mode"] != "native":
+    if not said or not said[0].is_native:
         return None
-    because = next(r["because"] for r in said[0]["reasons"] if r["decision"] == "partition")
-    return str(because)
+    return next(reason.because for reason in said[0].reasons if reason.decision == "partition")
 
 
 def _list(options: Namespace, arms: list["Arm"]) -> None:

@@ -73,29 +73,26 @@ def _title(text: str) -> None:
 
 def _show_machine_and_plan(debug: bool) -> list[str]:
     """Shows both; returns the options that fix the shape of the bound runs, if any."""
-    from hearth.model.documents import typed
-    from hearth.planner import jvm
-    from hearth.planner.planned import Plan
-    from hearth.planner.topology import Topology
+    from hearth.planner.plans import plan, topology
     from hearth.report.plan import machine_map, partitions, places, show_plan
     from hearth.report.terminal import Screen
     from hearth.report.topology import show_topology
 
     screen = Screen.of()
     _title("This machine (hearth topology)")
-    machine = typed(jvm.call("topology", debug=debug), Topology)
+    machine = topology(debug=debug)
     print("\n".join(show_topology(machine, screen)))
     _title("The plan for a SQL workload on it (hearth plan --workload sql)")
-    plan = typed(jvm.call("plan", request=_request(None, None), debug=debug), Plan)
-    print("\n".join(show_plan(plan, machine, screen)))
-    if plan.mode == "partitioned":
+    advised = plan(_request(None, None), debug)
+    print("\n".join(show_plan(advised, machine, screen)))
+    if not advised.is_native:
         return []
     executors, cores = _forced_shape(machine)
     shape = ["--executors", str(executors), "--cores", str(cores)]
     _title(f"Shown anyway: bound executors ({' '.join(shape)})")
     print("The plan above is what hearth advises here; it is partitioned only to show the binding.")
-    plan = typed(jvm.call("plan", request=_request(executors, cores), debug=debug), Plan)
-    print("\n".join([*partitions(plan, screen), *machine_map(places(plan), machine, screen)]))
+    forced = plan(_request(executors, cores), debug)
+    print("\n".join([*partitions(forced, screen), *machine_map(places(forced), machine, screen)]))
     return shape
 
 

@@ -138,22 +138,22 @@ def _partitionings(options: Namespace) -> dict[str, Any]:
 def _machine(options: Namespace, analysis: "Analysis") -> "tuple[Machine, Nodes, list[str]]":
     """Where the run was, and what was assumed of it."""
     from hearth.model.measured import Absent
-    from hearth.planner import jvm
+    from hearth.planner.plans import topology
     from hearth.tuning.binding import Nodes
     from hearth.tuning.space import Machine
 
     if options.machine is not None:
-        named = jvm.call("topology", "--machine", options.machine, debug=options.debug)
+        named = topology(options.machine, options.debug)
         return Machine.of(named), Nodes.of(named, allowed=False), []
-    here = jvm.call("topology", debug=options.debug)
+    here = topology(debug=options.debug)
     nodes, there = Nodes.of(here, allowed=True), analysis.machine
     if isinstance(there, Absent):
         return Machine.allowed(here), nodes, [
             "the run does not say where it was: taken to be this machine (--machine names another)"
         ]  # fmt: skip
-    if there.cpus is not None and there.cpus != here["cpus"]:
+    if there.cpus is not None and there.cpus != here.cpus:
         raise UserError(
-            f"--from: the run was on a machine of CPUs {there.cpus}, this one has {here['cpus']}: "
+            f"--from: the run was on a machine of CPUs {there.cpus}, this one has {here.cpus}: "
             "name its machine with --machine"
         )
     return Machine.allowed(here), nodes, []

@@ -22,7 +22,7 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from hearth.launch.arguments import Option, add_submit_arguments, options_of, split_line
 from hearth.launch.handed import handed_over
@@ -30,6 +30,9 @@ from hearth.launch.submission import prepare
 from hearth.model.errors import UserError
 from hearth.model.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
 from hearth.planner import places
+
+if TYPE_CHECKING:
+    from hearth.planner.planned import Plan
 
 _REDACTED_NOTE = (
     f"'{REDACTED}' hides values ({KEY_PATTERN}): the command above does not "
@@ -157,10 +160,8 @@ class _KeptWords(ArgumentParser):
         raise UserError(f"kept choice: {message}; 'hearth compare --forget' removes it")
 
 
-def show_plan(plan: dict[str, Any]) -> None:
+def show_plan(plan: "Plan") -> None:
     """The plan in a few lines on standard error: the output is the application's."""
-    from hearth.model.documents import typed
-    from hearth.planner.planned import Plan
     from hearth.report.plan import show_plan_briefly
 
-    print("\n".join(show_plan_briefly(typed(plan, Plan))), file=sys.stderr)
+    print("\n".join(show_plan_briefly(plan)), file=sys.stderr)

@@ -239,13 +239,13 @@ def _subject(options: Namespace) -> "Subject":
 def _space(options: Namespace, settings: dict[str, str]) -> "tuple[Space, Machine]":
     from hearth.experiments.candidates import parse_vary, space
     from hearth.launch.settings import user_master
-    from hearth.planner import jvm
+    from hearth.planner.plans import topology
     from hearth.tuning.space import Machine
 
     vary = parse_vary(options.vary, settings)
-    topology = jvm.call("topology", debug=options.debug)
+    machine = topology(debug=options.debug)
     master = user_master(options.line, settings, os.environ)
-    return space(options, settings, master, vary, topology), Machine.allowed(topology)
+    return space(options, settings, master, vary, machine), Machine.allowed(machine)
 
 
 def _list(found: "Space", asked: "TuneSettings") -> None:
@@ -319,20 +319,20 @@ def _replay(options: Namespace) -> int:
     """Replays and shows what each way to search needed."""
     _check_replay(options)
     from hearth.model.progress import tick, working
-    from hearth.planner import jvm
+    from hearth.planner.plans import topology
     from hearth.tuning.table import read_tables
 
     tables = [table for file in options.replay for table in read_tables(file)]
     prior = [table for file in options.prior for table in read_tables(file)]
     _check_workloads([table.workload for table in tables])
-    topology = jvm.call("topology", "--machine", options.machine, debug=options.debug)
+    named = topology(options.machine, options.debug)
 
     from hearth.tuning.methods import absent_samplers
     from hearth.tuning.replay import Settings, replay
     from hearth.tuning.space import Machine
 
     settings = Settings(options.drop, options.noise, options.seeds)
-    machine = Machine.of(topology)
+    machine = Machine.of(named)
     for table in tables:
         _doubt_machine(table.workload, max(cell.slots for cell in table.cells), machine)
     with working("replay") as work:

@@ -21,8 +21,10 @@ from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids
 from hearth.model.redaction import Redaction
 from hearth.model.sizes import parse_mb
+from hearth.planner.planned import Plan
 from hearth.planner.plans import plans
 from hearth.planner.request import is_unbound, plan_request
+from hearth.planner.topology import Topology
 from hearth.tuning.space import (
     BINDING_SCOPE,
     DRIVERS_JAVA_OPTIONS,
@@ -102,7 +104,7 @@ def space(
     settings: Mapping[str, str],
     master: str | None,
     vary: Mapping[str, Sequence[str]],
-    topology: Document,
+    topology: Topology,
 ) -> Space:
     """The space of an application; raises UserError where not even the plan fits.
 
@@ -157,7 +159,7 @@ class _Builder:
         options: Namespace,
         settings: Mapping[str, str],
         master: str | None,
-        topology: Document,
+        topology: Topology,
     ) -> None:
         self.options, self.settings, self.master = options, settings, master
         self.topology = topology
@@ -166,10 +168,8 @@ class _Builder:
         by_master = fixed_by_master(self.plans_master)
         self.executors = options.executors or by_master[0]
         self.cores = options.cores or by_master[1]
-        self.cpus = set(parse_ids(topology["allowed"]["cpus"]))
-        nodes = set(parse_ids(topology["allowed"]["nodes"]))
-        self.nodes = [node for node in topology["nodes"] if node["id"] in nodes]
-        self.packages = [set(parse_ids(package["cpus"])) for package in topology["packages"]]
+        self.cpus, self.nodes = topology.usable_cpus, topology.usable_nodes
+        self.packages = [set(parse_ids(package.cpus)) for package in topology.packages]
         fixed = options.unbound or options.bind or not settings.keys().isdisjoint(_BINDING_KEYS)
         self.free_binding = len(self.nodes) > 1 and not fixed
         self.free_memory = options.memory is None and settings.keys().isdisjoint(_MEMORY_KEYS)
@@ -177,13 +177,13 @@ class _Builder:
     @property
     def usable_cores(self) -> int:
         """Cores with a CPU that may be used."""
-        cores = (set(parse_ids(core["cpus"])) for core in self.topology["cores"])
+        cores = (set(parse_ids(core.cpus)) for core in self.topology.cores)
         return max(sum(not self.cpus.isdisjoint(core) for core in cores), 1)
 
     @property
     def has_wide_packages(self) -> bool:
         """Whether a package has several nodes with CPUs that may be used."""
-        nodes = [self.cpus & set(parse_ids(node["cpus"])) for node in self.nodes]
+        nodes = [self.cpus & set(parse_ids(node.cpus)) for node in self.nodes]
         return any(sum(bool(node & package) for node in nodes) > 1 for package in self.packages)
 
     @property
@@ -234,7 +234,7 @@ class _Builder:
         for one, answer in zip(asked, answers, strict=True):
             if isinstance(answer, UserError):
                 refused.append(Refused(one.shown, str(answer)))
-            elif one.executors or not one.collector or answer["mode"] == "native":
+            elif one.executors or not one.collector or answer.is_native:
                 found.append(self.planned(one, answer))
         return found, refused
 
@@ -299,33 +299,31 @@ class _Builder:
         conf.pop("spark.master", None)
         return plan_request(Namespace(**asked), conf, None)
 
-    def planned(self, one: Configuration, plan: Document) -> Configuration:
+    def planned(self, one: Configuration, plan: Plan) -> Configuration:
         """The configuration with what the plan says of it."""
-        native, first = plan["mode"] == "native", plan["executors"][0]
-        flags = " ".join(e for e in first["java_options"])
+        native, first = plan.is_native, plan.executors[0]
+        flags = " ".join(first.java_options)
         chosen = _CHOSEN.search(flags)
         return replace(
             one,
-            executors=0 if native else len(plan["executors"]),
-            cores=first["task_slots"],
-            heap_mb=plan["driver"]["heap_mb"] if native else min(
-                executor["heap_mb"] for executor in plan["executors"]
-            ),
+            executors=0 if native else len(plan.executors),
+            cores=first.task_slots,
+            heap_mb=plan.driver.heap_mb if native else plan.least_heap_mb,
             binding="none" if native or self._is_unbound() else self._binding(plan),
             collector=chosen[1] if chosen else one.collector or _JVMS_COLLECTOR,
-        )  # fmt: skip
+        )
 
     def _is_unbound(self) -> bool:
         off = self.settings.get("spark.hearth.binding", "").strip().lower() == "off"
         return is_unbound(self.options) or off
 
-    def _binding(self, plan: Document) -> str:
+    def _binding(self, plan: Plan) -> str:
         """The widest place of an executor."""
         if len(self.nodes) < 2:
             return "CPUs"
-        if all(len(parse_ids(one["memory_nodes"])) == 1 for one in plan["executors"]):
+        if all(len(parse_ids(one.memory_nodes)) == 1 for one in plan.executors):
             return "node"
-        cpus = [set(parse_ids(one["cpus"])) for one in plan["executors"]]
+        cpus = [set(parse_ids(one.cpus)) for one in plan.executors]
         inside = all(any(of <= package for package in self.packages) for of in cpus)
         return "package" if inside else "machine"
 

@@ -12,7 +12,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from hearth.experiments.arms import Arm, refuse_levelling
 from hearth.experiments.named import subject_of
@@ -31,11 +30,12 @@ from hearth.launch.spark_env import load_spark_env
 from hearth.model.errors import UserError
 from hearth.model.ids import show_ids
 from hearth.model.redaction import Redaction
-from hearth.planner import jvm, places
+from hearth.planner import places
+from hearth.planner.planned import Plan
+from hearth.planner.plans import plan
 from hearth.planner.request import plan_request
 from hearth.workloads import cases, datasets, runner
 
-Document = dict[str, Any]
 _HEAPS = ("spark.executor.memory", "spark.driver.memory")
 _OFF_HEAP = ("spark.memory.offHeap.enabled", "spark.memory.offHeap.size")
 _JAVA = "spark.driver.extraJavaOptions"
@@ -72,7 +72,7 @@ class Way:
 class _Sized:
     """The configuration of a plan: of each executor the heap, None where the user fixed it."""
 
-    plan: Document
+    plan: Plan
     heap_mb: int | None = None
     off_heap_mb: int = 0
 
@@ -174,18 +174,18 @@ def unbound(
     Its memory is that of the share, so that all fit.
     """
     sized = _sized(guest, units, share, like)
-    if sized.plan["mode"] == "native":
+    if sized.plan.is_native:
         return Way(_one_jvm(guest, sized, name, limit_s))
     words = () if sized.heap_mb is None else ("--memory", f"{sized.heap_mb}m")
     conf = {**_off_heap(guest, sized), _IGNORED[0]: _IGNORED[1]}
     words = (*_own(guest), "--unbound", *words)
-    master = sized.plan["master"]
+    master = sized.plan.master
     return Way(Arm(name, words, master=master, conf=tuple(conf.items()), limit_s=limit_s))
 
 
 def _one_jvm(guest: Guest, sized: _Sized, name: str, limit_s: float) -> Arm:
     """What `hearth submit` would start: the plan's master and settings, under plain Spark."""
-    conf = {k: v for k, v in sized.plan["conf"].items() if k not in _OFF_HEAP}
+    conf = {k: v for k, v in sized.plan.conf.items() if k not in _OFF_HEAP}
     if sized.heap_mb is not None:
         conf["spark.driver.memory"] = f"{sized.heap_mb}m"
     conf |= _off_heap(guest, sized)
@@ -196,7 +196,7 @@ def _one_jvm(guest: Guest, sized: _Sized, name: str, limit_s: float) -> Arm:
         if _JAVA not in {key_of(option) for option in guest.line.options}:
             private = {_JAVA: conf.pop(_JAVA)}
     files = private_properties(private, places.state_home()) if private else None
-    master = sized.plan["master"]
+    master = sized.plan.master
     return Arm(name, master=master, conf=tuple(conf.items()), properties=files, limit_s=limit_s)
 
 
@@ -204,15 +204,18 @@ def _sized(
     guest: Guest, units: Units, share: Sequence[int], like: Sequence[int] | None = None
 ) -> _Sized:
     """The plan on the CPUs of `like` (by default the share), with the share's memory."""
-    plan = _planned(guest, like if like is not None else share)
+    found = _planned(guest, like if like is not None else share)
     fixed = guest.options.memory is not None or any(key in guest.settings for key in _HEAPS)
     if fixed:
-        return _Sized(plan)
+        return _Sized(found)
     others = sorted({*units.all} - {*share})
     room = _planned(guest, units.all, show_ids(others) if others else None)
-    number = len(plan["executors"])
-    heap, off = (sum(e[key] for e in room["executors"]) for key in ("heap_mb", "off_heap_mb"))
-    return _Sized(plan, min(heap // number, plan["executors"][0]["heap_mb"]), off // number)
+    number = len(found.executors)
+    heap, off = (
+        sum(sizes)
+        for sizes in zip(*((e.heap_mb, e.off_heap_mb) for e in room.executors), strict=True)
+    )
+    return _Sized(found, min(heap // number, found.executors[0].heap_mb), off // number)
 
 
 def _off_heap(guest: Guest, sized: _Sized) -> dict[str, str]:
@@ -224,16 +227,15 @@ def _off_heap(guest: Guest, sized: _Sized) -> dict[str, str]:
     return {_OFF_HEAP[0]: "true", _OFF_HEAP[1]: f"{sized.off_heap_mb}m"}
 
 
-def _planned(guest: Guest, cpus: Sequence[int], occupied: str | None = None) -> Document:
+def _planned(guest: Guest, cpus: Sequence[int], occupied: str | None = None) -> Plan:
     """The plan on these CPUs; raises UserError, with the application's name, where nothing fits."""
     conf = {key: value for key, value in guest.settings.items() if key != "spark.master"}
     options = Namespace(**{**vars(guest.options), "occupied": occupied})
     with _allowed(cpus):
         try:
-            found: Document = jvm.call("plan", request=plan_request(options, conf, None))
+            return plan(plan_request(options, conf, None))
         except UserError as error:
             raise UserError(f"{guest.name} on CPUs {show_ids(cpus)}: {error}") from error
-    return found
 
 
 @contextlib.contextmanager

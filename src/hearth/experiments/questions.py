@@ -8,15 +8,15 @@ executors.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from hearth.experiments import prefetchers
 from hearth.experiments.arms import Arm
 from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids, show_ids
+from hearth.planner.planned import Plan
+from hearth.planner.topology import NumaNode, Topology
 from hearth.workloads.catalogue import Job
 
-Document = dict[str, Any]
 #: Executors of the same total cores and memory (Awan 2016).
 EXECUTORS = (1, 2, 4, 6)
 #: Events a second (Awan 2016).
@@ -45,14 +45,13 @@ class Size:
 class Surroundings:
     """What the questions depend on.
 
-    topology: of this machine (contract/topology.schema.json). plans: the plan for each
-    of some sizes, or why none fits: asked once for all of a question. job: the
-    workload; None for the user's own application. The reasons say why something is not possible
-    here.
+    topology: of this machine. plans: the plan for each of some sizes, or why none fits: asked once
+    for all of a question. job: the workload; None for the user's own application. The reasons say
+    why something is not possible here.
     """
 
-    topology: Document
-    plans: Callable[[tuple[Size, ...]], Sequence[Document | UserError]]
+    topology: Topology
+    plans: Callable[[tuple[Size, ...]], Sequence[Plan | UserError]]
     job: Job | None = None
     no_numactl: str | None = None
     no_prefetchers: str | None = None
@@ -61,24 +60,23 @@ class Surroundings:
 
     @property
     def cpus(self) -> list[int]:
-        return parse_ids(self.topology["allowed"]["cpus"])
+        return sorted(self.topology.usable_cpus)
 
     @property
-    def nodes(self) -> list[Document]:
+    def nodes(self) -> list[tuple[NumaNode, list[int]]]:
         """Those whose memory may be used, with the CPUs of each that may be used."""
-        allowed = set(parse_ids(self.topology["allowed"]["nodes"]))
-        cpus = set(self.cpus)
+        cpus = self.topology.usable_cpus
         return [
-            {**node, "usable": sorted(cpus & set(parse_ids(node["cpus"])))}
-            for node in self.topology["nodes"]
-            if node["id"] in allowed and node["memory_bytes"]
+            (node, sorted(cpus & set(parse_ids(node.cpus))))
+            for node in self.topology.usable_nodes
+            if node.memory_bytes
         ]
 
     @property
     def cores(self) -> list[list[int]]:
         """The usable hardware threads of each core that has one."""
-        cpus = set(self.cpus)
-        threads = [sorted(cpus & set(parse_ids(c["cpus"]))) for c in self.topology["cores"]]
+        cpus = self.topology.usable_cpus
+        threads = [sorted(cpus & set(parse_ids(core.cpus))) for core in self.topology.cores]
         return [core for core in threads if core]
 
 
@@ -129,30 +127,25 @@ def _rates(here: Surroundings) -> Question:
 
 def _memory(here: Surroundings) -> Question:
     asked = Question("memory", "What does memory on another node cost?", "Awan 2016")
-    nodes = here.nodes
-    with_cpus = [node for node in nodes if node["usable"]]
+    nodes = [node for node, _ in here.nodes]
+    with_cpus = [(node, cpus) for node, cpus in here.nodes if cpus]
     if len(nodes) < 2 or not with_cpus:
         return _not(asked, "only one NUMA node may be used here: all memory is local")
     if here.no_numactl is not None:
         return _not(asked, here.no_numactl)
-    own = with_cpus[0]
-    others = [node for node in nodes if node["id"] != own["id"]]
-    by_distance = {_distance(own, node): node for node in reversed(others)}
+    own, cpus = with_cpus[0]
+    others = [node for node in nodes if node.id != own.id]
+    by_distance = {own.distances.get(str(node.id), 0): node for node in reversed(others)}
     remote = [by_distance[distance] for distance in sorted(by_distance)]
-    arms = [_on(own, own, "local")]
-    arms += [_on(own, node, f"node {node['id']}") for node in remote]
-    note = f"all CPUs of node {own['id']}; one other node at each distance"
+    arms = [_on(cpus, own, "local")]
+    arms += [_on(cpus, node, f"node {node.id}") for node in remote]
+    note = f"all CPUs of node {own.id}; one other node at each distance"
     return replace(asked, arms=tuple(arms), notes=(note,))
 
 
-def _distance(own: Document, other: Document) -> int:
-    return int((own.get("distances") or {}).get(str(other["id"]), 0))
-
-
-def _on(cpus_of: Document, memory_of: Document, name: str) -> Arm:
+def _on(cpus: Sequence[int], memory_of: NumaNode, name: str) -> Arm:
     """Strictly (--membind): a run whose memory does not fit there fails, and says so."""
-    cpus = show_ids(cpus_of["usable"])
-    prefix = ("numactl", f"--physcpubind={cpus}", f"--membind={memory_of['id']}")
+    prefix = ("numactl", f"--physcpubind={show_ids(cpus)}", f"--membind={memory_of.id}")
     return Arm(name, master="local[*]", prefix=prefix)
 
 
@@ -210,7 +203,7 @@ def _executors(here: Surroundings) -> Question:
     refused = [plan for plan in plans if isinstance(plan, UserError)]
     if refused:
         return _not(asked, f"no plan: {refused[0]}")
-    total_mb = min(n * _heap_mb(plan) for n, plan in zip(counts, plans, strict=True)
+    total_mb = min(n * plan.least_heap_mb for n, plan in zip(counts, plans, strict=True)
                    if not isinstance(plan, UserError))  # fmt: skip
     arms = [_sized(n, slots // n, total_mb // n) for n in counts]
     notes.append(f"{slots} task slots and {total_mb} MiB of heap in all")
@@ -226,10 +219,6 @@ def _even_counts(cpus: int) -> tuple[list[int], list[str]]:
         shown = ", ".join(map(str, counts))
         notes.append(f"{last} executors cannot share {cpus} CPUs as evenly as {shown} can")
     return counts, notes
-
-
-def _heap_mb(plan: Document) -> int:
-    return int(min(executor["heap_mb"] for executor in plan["executors"]))
 
 
 def _sized(executors: int, cores: int, heap_mb: int) -> Arm:
@@ -269,19 +258,19 @@ def steps(most: int) -> list[int]:
 
 def _nodes(here: Surroundings) -> Question:
     asked = Question("nodes", "What does binding to 1, 2, ... nodes gain?", "Baig 2018")
-    nodes = [node for node in here.nodes if node["usable"]]
+    nodes = [cpus for _, cpus in here.nodes if cpus]
     if len(nodes) < 2:
         return _not(asked, "only one NUMA node with CPUs may be used here: nothing to bind to")
     arms: list[Arm] = []
     notes = []
     numbers = range(1, len(nodes) + 1)
-    used = [[cpu for node in nodes[:number] for cpu in node["usable"]] for number in numbers]
+    used = [[cpu for cpus in nodes[:number] for cpu in cpus] for number in numbers]
     rest = [show_ids(set(here.cpus) - set(cpus)) or None for cpus in used]
     plans = here.plans(tuple(Size(occupied=cpus) for cpus in rest))
     for number, cpus, plan in zip(numbers, used, plans, strict=True):
         if isinstance(plan, UserError):
             notes.append(f"{number} nodes: {plan}")
-        elif plan["mode"] == "native":
+        elif plan.is_native:
             notes.append(f"{number} nodes: the plan is native: nothing is bound")
         else:
             arms += _bound_and_not(plan, number, cpus)
@@ -290,10 +279,10 @@ def _nodes(here: Surroundings) -> Question:
     return replace(asked, arms=tuple(arms), notes=tuple(notes))
 
 
-def _bound_and_not(plan: Document, number: int, cpus: list[int]) -> list[Arm]:
+def _bound_and_not(plan: Plan, number: int, cpus: list[int]) -> list[Arm]:
     """The same executors, left to the kernel on the whole machine (NB), and bound (1B)."""
-    size = f"{len(plan['executors'])}x{plan['executors'][0]['task_slots']}"
-    words = ("--memory", f"{_heap_mb(plan)}m")
+    size = f"{len(plan.executors)}x{plan.executors[0].task_slots}"
+    words = ("--memory", f"{plan.least_heap_mb}m")
     master = f"local-numa[{size}]"
     prefix = ("taskset", "--cpu-list", show_ids(cpus))
     return [

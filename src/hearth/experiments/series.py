@@ -21,6 +21,7 @@ from hearth.model.documents import reason, to_json
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
 from hearth.planner import archive, places
+from hearth.planner.topology import Topology
 from hearth.workloads import cases, catalogue, runner, suites
 
 SCHEMA = "hearth/bench-result/1"
@@ -68,14 +69,14 @@ class Series:
         )
 
 
-def machine_facts(topology: Document) -> Document:
-    """What identifies a machine in the topology document."""
+def machine_facts(topology: Topology) -> Document:
+    """What identifies a machine."""
     return {
         "name": platform.node(),
         "kernel": platform.release(),
-        "cpus": topology["allowed"]["cpus"],
-        "memory_nodes": topology["allowed"]["nodes"],
-        "nodes": len(topology["nodes"]),
+        "cpus": topology.allowed.cpus,
+        "memory_nodes": topology.allowed.nodes,
+        "nodes": len(topology.nodes),
     }
 
 

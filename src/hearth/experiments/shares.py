@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids
+from hearth.planner.topology import Core, NumaNode, Topology
 
 #: How a part is called, one and several.
 NAMES = {"node": "NUMA node", "core": "core"}
@@ -19,19 +20,19 @@ class Units:
     cpus: tuple[tuple[int, ...], ...]
 
     @staticmethod
-    def of(topology: dict[str, Any]) -> "Units":
-        """Of a topology document what may be used: its nodes where there are several, else cores.
+    def of(topology: Topology) -> "Units":
+        """Of a machine what may be used: its nodes where there are several, else cores.
 
         All hardware threads of a core stay together. Raises UserError where nothing can be split.
         """
-        allowed = set(parse_ids(topology["allowed"]["cpus"]))
-        nodes = _parts(topology["nodes"], allowed)
+        allowed = topology.usable_cpus
+        nodes = _parts(topology.nodes, allowed)
         if len(nodes) > 1:
             return Units("node", nodes)
-        cores = _parts(topology["cores"], allowed)
+        cores = _parts(topology.cores, allowed)
         if len(cores) < 2:
             raise UserError(
-                f"one core ({topology['allowed']['cpus'] or 'no CPU'}) cannot be split between "
+                f"one core ({topology.allowed.cpus or 'no CPU'}) cannot be split between "
                 "applications: use a machine, or a cpuset, with two cores or more"
             )
         return Units("core", cores)
@@ -55,6 +56,6 @@ class Units:
         return f"{count} {NAMES[self.kind]}{'' if count == 1 else 's'}"
 
 
-def _parts(found: Sequence[dict[str, Any]], allowed: set[int]) -> tuple[tuple[int, ...], ...]:
-    own = (sorted(allowed & set(parse_ids(part["cpus"]))) for part in found)
+def _parts(found: Sequence[NumaNode | Core], allowed: set[int]) -> tuple[tuple[int, ...], ...]:
+    own = (sorted(allowed & set(parse_ids(part.cpus))) for part in found)
     return tuple(sorted(tuple(cpus) for cpus in own if cpus))

@@ -13,9 +13,9 @@ from hearth.launch.settings import user_settings
 from hearth.measure.probes import survey
 from hearth.measure.probes.base import Roots
 from hearth.model.errors import UserError
-from hearth.model.ids import parse_ids
-from hearth.planner import jvm, places
-from hearth.planner.plans import plans
+from hearth.planner import places
+from hearth.planner.planned import Plan
+from hearth.planner.plans import plans, topology
 from hearth.planner.request import plan_request
 from hearth.planner.sustained import sustained_bandwidth
 
@@ -25,7 +25,7 @@ Document = dict[str, Any]
 def surroundings(options: Namespace, may_switch: bool, debug: bool) -> Surroundings:
     """Of the live machine; options: of `add_workload_arguments`, for the plans."""
     conf = user_settings(options.line, places.spark_home(), os.environ)
-    topology = jvm.call("topology", debug=debug)
+    machine = topology(debug=debug)
 
     def request(size: Size) -> Document:
         asked = {"executors": size.executors, "cores": size.cores, "occupied": size.occupied}
@@ -33,16 +33,16 @@ def surroundings(options: Namespace, may_switch: bool, debug: bool) -> Surroundi
         return plan_request(Namespace(**asked_for), conf, None)
 
     @functools.cache  # the same for each subject
-    def planned(sizes: tuple[Size, ...]) -> list[Document | UserError]:
+    def planned(sizes: tuple[Size, ...]) -> list[Plan | UserError]:
         return plans([request(size) for size in sizes], debug)
 
     bandwidth = next(row for row in survey(Roots()) if row.name == "bandwidth")
     no_numactl = None if shutil.which("numactl") else "numactl is not installed: apt-get install it"
     return Surroundings(
-        topology=topology,
+        topology=machine,
         plans=planned,
         no_numactl=no_numactl,
-        no_prefetchers=_no_prefetchers(may_switch, parse_ids(topology["allowed"]["cpus"])),
+        no_prefetchers=_no_prefetchers(may_switch, sorted(machine.usable_cpus)),
         no_bandwidth=bandwidth.reason if bandwidth.status != "on" else None,
         sweep=sweep_cells(options.sweep),
     )

@@ -4,12 +4,12 @@ import re
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from hearth.launch.arguments import Option, SubmitLine, planning_words
 from hearth.launch.settings import DROPPED_BY_SPARK, OPTION_KEYS
 from hearth.model.errors import UserError
 from hearth.model.redaction import Redaction
+from hearth.planner.planned import Plan
 
 _LOCAL_NUMA = re.compile(r"local-numa(?:\[(\d+)(?:x(\d+))?\])?")
 _SPARKS = ("local", "local-cluster", "spark", "yarn", "k8s")
@@ -100,7 +100,7 @@ def composed(
     spark_submit: Path,
     line: SubmitLine,
     settings: dict[str, str],
-    plan: dict[str, Any],
+    plan: Plan,
     additions: dict[str, str],
     path: str,
     driver_flags: list[str] | None = None,
@@ -110,27 +110,24 @@ def composed(
     additions: hearth's own settings (including the plan file). path: the driver's extra class path
     where hearth adds to it, else empty. driver_flags: JVM flags before the user's.
     """
-    wanted = {**plan["conf"], **additions, **_driver_options(settings, plan, driver_flags or [])}
+    wanted = {**plan.conf, **additions, **_driver_options(settings, plan, driver_flags or [])}
     changed = {key: value for key, value in wanted.items() if settings.get(key) != value}
     notes: list[str] = []
-    options = [Option("--master", plan["master"])]
+    options = [Option("--master", plan.master)]
     for option in line.options:
         if not (path and option.name == "--driver-class-path"):
             options += _kept(option, changed, notes)
     options += [Option("--conf", f"{key}={value}") for key, value in sorted(changed.items())]
     if path:
         options.append(Option("--driver-class-path", path))
-    driver = plan.get("driver", {})
-    prefix = ["taskset", "--cpu-list", driver["cpus"]] if driver.get("bound") else []
+    prefix = ["taskset", "--cpu-list", plan.driver.cpus] if plan.driver.bound else []
     return Launch(spark_submit, options, line.application, {}, notes, prefix)
 
 
-def _driver_options(
-    settings: dict[str, str], plan: dict[str, Any], flags: list[str]
-) -> dict[str, str]:
+def _driver_options(settings: dict[str, str], plan: Plan, flags: list[str]) -> dict[str, str]:
     """The driver's JVM flags and the plan's, then the user's own: the last one counts."""
     name = "spark.driver.extraJavaOptions"
-    ours = list(filter(None, [*flags, plan["conf"].get(name)]))
+    ours = list(filter(None, [*flags, plan.conf.get(name)]))
     return {name: " ".join([*ours, *filter(None, [settings.get(name)])])} if ours else {}
 
 

@@ -35,6 +35,7 @@ from hearth.measure.record import RecordWriter, claimed
 from hearth.measure.sampler import ROWS_LOST
 from hearth.measure.shapes import Bandwidth, Launched, Probe, State
 from hearth.measure.users_event_log import UsersEventLog
+from hearth.model.documents import to_json
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent, Measured
 from hearth.model.processes import die_with
@@ -150,7 +151,7 @@ def _head(
         master=seen.settings["spark.master"],
         arm=arm,
         configuration=redaction.settings(seen.settings),
-        plan=redaction.plan(submission.plan) if submission.plan else None,
+        plan=redaction.plan(to_json(submission.plan)) if submission.plan else None,
         versions=versions(hearth.__version__, places.spark_home(), places.java()),
         machine_settings=machine_settings(),
         cpus_of_node=kernel.cpus_of_nodes(roots.sys),

@@ -9,7 +9,6 @@ from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from hearth.launch import compose
 from hearth.launch.arguments import Option, SubmitLine, late_options
@@ -22,10 +21,12 @@ from hearth.launch.settings import (
     variable_settings,
 )
 from hearth.launch.spark_env import load_spark_env
+from hearth.model.documents import to_json
 from hearth.model.errors import UserError
 from hearth.model.ids import show_ids
 from hearth.model.redaction import Redaction
 from hearth.planner import places
+from hearth.planner.planned import Plan
 from hearth.planner.request import BINDING_SCOPE, is_unbound, plan_request
 
 #: What stands for Spark's own programs where an application is named.
@@ -48,14 +49,14 @@ class Submission:
     launch: compose.Launch
     settings: dict[str, str]
     master: str | None
-    plan: dict[str, Any] | None
+    plan: Plan | None
     afterwards: Callable[[], None] | None = None
 
 
 def prepare(
     options: Namespace,
     line: SubmitLine,
-    show_plan: Callable[[dict[str, Any]], None],
+    show_plan: Callable[[Plan], None],
     *,
     measured: bool,
 ) -> Submission:
@@ -84,7 +85,7 @@ def prepare(
     plan, inherited = _plan(options, line, settings, master)
     waiting = _waits(options, settings, plan)
     if waiting:
-        plan = {**plan, "master": "local-numa"}  # the driver waits, and plans again
+        plan = replace(plan, master="local-numa")  # the driver waits, and plans again
     if not options.dry_run:
         check_application(line.application[0])
     show_plan(plan)
@@ -100,7 +101,7 @@ def prepare(
     launch.environment.update(_python(settings))
     launch.notes.extend([*notes, *_idle(options, plan), *late_options(line)])
     launch.notes.extend([_LATER] if afterwards else [])
-    return Submission(launch, settings, plan["master"], plan, afterwards)
+    return Submission(launch, settings, plan.master, plan, afterwards)
 
 
 def _check(line: SubmitLine, settings: dict[str, str]) -> None:
@@ -145,9 +146,9 @@ def _take_variables(line: SubmitLine, settings: dict[str, str]) -> list[str]:
 
 def _plan(
     options: Namespace, line: SubmitLine, settings: dict[str, str], master: str | None
-) -> tuple[dict[str, Any], tuple[int, ...]]:
+) -> tuple[Plan, tuple[int, ...]]:
     """The plan, and what the driver inherits so that it holds its lease."""
-    from hearth.planner import jvm
+    from hearth.planner.plans import plan
 
     for name, fixed in zip(("executors", "cores"), compose.fixed_by_master(master), strict=True):
         given = getattr(options, name)
@@ -162,28 +163,26 @@ def _plan(
         conf[_WHEN_FULL] = options.when_full
     request = plan_request(options, conf, None)
     if options.dry_run:
-        return jvm.call("plan", request=request, debug=options.debug), ()
+        return plan(request, options.debug), ()
     from hearth.launch.native_lease import offer
 
     name = Redaction.of(settings).text(settings.get("spark.app.name") or line.application[0])
     with offer(Path(name).name) as offered:
         words, inherits = (offered.words, (offered.fd,)) if offered else ((), ())
-        plan: dict[str, Any] = jvm.call(
-            "plan", *words, request=request, debug=options.debug, inherits=inherits
-        )
-        return plan, offered.settle() if offered else ()
+        found = plan(request, options.debug, words, inherits)
+        return found, offered.settle() if offered else ()
 
 
-def _waits(options: Namespace, settings: dict[str, str], plan: dict[str, Any]) -> bool:
+def _waits(options: Namespace, settings: dict[str, str], plan: Plan) -> bool:
     """Whether one JVM is to wait until others have given back what it needs."""
     wanted = options.when_full or settings.get(_WHEN_FULL)
-    full = any(reason["decision"] == "sharing" for reason in plan["reasons"])
-    return plan["mode"] == "native" and wanted == "wait" and full
+    full = any(reason.decision == "sharing" for reason in plan.reasons)
+    return plan.is_native and wanted == "wait" and full
 
 
-def _idle(options: Namespace, plan: dict[str, Any]) -> list[str]:
+def _idle(options: Namespace, plan: Plan) -> list[str]:
     """Notes on executor options that have no effect, because the plan has no executors."""
-    if plan["mode"] != "native":
+    if not plan.is_native:
         return []
     asked = [f"--{name}" for name in ("unbound", "docker", "bind") if getattr(options, name)]
     remedy = "the plan is one JVM: fix executors, such as --executors 2"
@@ -191,16 +190,16 @@ def _idle(options: Namespace, plan: dict[str, Any]) -> list[str]:
 
 
 def _additions(
-    options: Namespace, settings: dict[str, str], plan: dict[str, Any], waiting: bool
+    options: Namespace, settings: dict[str, str], plan: Plan, waiting: bool
 ) -> tuple[dict[str, str], Path | None]:
     """hearth's own settings and its jar; neither for a native plan, which is plain Spark."""
     if waiting:
         return {_WHEN_FULL: "wait"}, places.hearth_jar()
-    if plan["mode"] == "native":
+    if plan.is_native:
         return {}, None
     from hearth.launch.plan_file import write_plan
 
-    additions = {"spark.hearth.plan": str(write_plan(plan, places.state_home()))}
+    additions = {"spark.hearth.plan": str(write_plan(to_json(plan), places.state_home()))}
     if options.hosts is not None:
         additions["spark.hearth.hosts"] = options.hosts
     if is_unbound(options):
@@ -211,7 +210,7 @@ def _additions(
         additions["spark.hearth.launcher"] = "docker"
     if options.when_full is not None:
         additions[_WHEN_FULL] = options.when_full
-    if plan["driver"]["bound"] and settings.get("spark.hearth.neighbours") != "ignore":
+    if plan.driver.bound and settings.get("spark.hearth.neighbours") != "ignore":
         # The driver plans again if somebody else has taken its CPUs by then.
         additions["spark.hearth.internal.cpus"] = show_ids(os.sched_getaffinity(0))
     return additions, places.hearth_jar()

@@ -1,7 +1,9 @@
-"""A plan, as the verb `plan` answers: contract/plan.schema.json. What people are shown of it."""
+"""A plan, as the verb `plan` answers: contract/plan.schema.json. `more` keeps what is not read."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
+
+from hearth.model.documents import LEFT_OUT
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,7 @@ class PlannedExecutor:
     off_heap_mb: int
     overhead_mb: int
     java_options: list[str]
+    more: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,8 @@ class Reason:
 class PlannedWork:
     """What is known of the application."""
 
-    python: bool = False
+    python: bool | None = field(default=None, metadata=LEFT_OUT)
+    more: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -54,4 +58,16 @@ class Plan:
     executors: list[PlannedExecutor]
     driver: PlannedDriver
     reasons: list[Reason]
+    conf: dict[str, str] = field(default_factory=dict)
     workload: PlannedWork = field(default_factory=PlannedWork)
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether it is one JVM, which hearth starts as plain Spark."""
+        return self.mode == "native"
+
+    @property
+    def least_heap_mb(self) -> int:
+        """Of its executors."""
+        return min(executor.heap_mb for executor in self.executors)

@@ -5,6 +5,8 @@ CPUs and nodes are lists of ids as the kernel writes them: `0-3,8`.
 
 from dataclasses import dataclass, field
 
+from hearth.model.ids import parse_ids
+
 
 @dataclass(frozen=True)
 class Die:
@@ -87,3 +89,14 @@ class Topology:
     warnings: list[str] = field(default_factory=list)
     architecture: str | None = None
     processor: str | None = None
+
+    @property
+    def usable_cpus(self) -> set[int]:
+        """The CPUs that this process may use."""
+        return set(parse_ids(self.allowed.cpus))
+
+    @property
+    def usable_nodes(self) -> list[NumaNode]:
+        """The nodes whose memory it may use."""
+        allowed = set(parse_ids(self.allowed.nodes))
+        return [node for node in self.nodes if node.id in allowed]

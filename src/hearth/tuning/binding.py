@@ -11,10 +11,11 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids
+from hearth.planner.topology import Topology
 
 Binding = Literal["none", "node", "package"]
 BINDINGS: tuple[Binding, ...] = ("none", "node", "package")
@@ -56,13 +57,11 @@ class Nodes:
         return sum(self.packages)
 
     @staticmethod
-    def of(topology: dict[str, Any], allowed: bool) -> "Nodes":
-        """From a topology document; allowed: only what this process may use."""
-        cpus = set(parse_ids(topology["allowed"]["cpus"] if allowed else topology["cpus"]))
-        nodes = [
-            found for node in topology["nodes"] if (found := cpus & set(parse_ids(node["cpus"])))
-        ]
-        packages = [cpus & set(parse_ids(package["cpus"])) for package in topology["packages"]]
+    def of(topology: Topology, allowed: bool) -> "Nodes":
+        """Of a machine; allowed: only what this process may use."""
+        cpus = set(parse_ids(topology.allowed.cpus if allowed else topology.cpus))
+        nodes = [found for node in topology.nodes if (found := cpus & set(parse_ids(node.cpus)))]
+        packages = [cpus & set(parse_ids(package.cpus)) for package in topology.packages]
         counts = tuple(n for of in packages if (n := sum(bool(node & of) for node in nodes)))
         if not nodes or not counts:
             return Nodes((1,), len(cpus), len(cpus))

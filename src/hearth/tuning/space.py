@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids
+from hearth.planner.topology import Topology
 
 _GB = 1 << 30
 JAVA_OPTIONS = "spark.executor.extraJavaOptions"
@@ -118,20 +118,19 @@ class Machine:
         return Machine(threads, cores, self.memory_gb * part)
 
     @staticmethod
-    def of(topology: dict[str, Any]) -> "Machine":
-        """From a topology document (contract/topology.schema.json)."""
-        memory = sum(node["memory_bytes"] for node in topology["nodes"]) / _GB
-        threads = len(parse_ids(topology["cpus"]))
-        cores = len(topology["cores"])
+    def of(topology: Topology) -> "Machine":
+        """The whole of it."""
+        memory = sum(node.memory_bytes for node in topology.nodes) / _GB
+        threads = len(parse_ids(topology.cpus))
+        cores = len(topology.cores)
         if not cores or not threads:
             raise UserError("--machine: no CPU in it: give a machine with cores")
         return Machine(threads, cores, memory)
 
     @staticmethod
-    def allowed(topology: dict[str, Any]) -> "Machine":
+    def allowed(topology: Topology) -> "Machine":
         """The part of it that this process may use."""
-        cpus = set(parse_ids(topology["allowed"]["cpus"]))
-        nodes = set(parse_ids(topology["allowed"]["nodes"]))
-        memory = sum(n["memory_bytes"] for n in topology["nodes"] if n["id"] in nodes) / _GB
-        cores = sum(not cpus.isdisjoint(parse_ids(core["cpus"])) for core in topology["cores"])
+        cpus = topology.usable_cpus
+        memory = sum(node.memory_bytes for node in topology.usable_nodes) / _GB
+        cores = sum(not cpus.isdisjoint(parse_ids(core.cpus)) for core in topology.cores)
         return Machine(len(cpus), max(cores, 1), memory)
