@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` and `make test`. Each sets up all that it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-spark test-lab test-versions dist format lint clean
+.PHONY: help setup demo check test test-command test-spark test-lab test-versions dist format lint clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -12,13 +12,17 @@ demo: ## Show this machine, plan for it, run Spark jobs bound to it, prove the p
 	@tools/setup.sh
 	@.venv/bin/hearth demo
 
-check: ## Run the linters and the tests that start no Spark: what to run while you work
+check: ## Run the linters and the quick tests: what to run while you work
 	@tools/setup.sh
 	@tools/test.sh check
 
 test: ## Run all tests, formatters' checks and linters of both languages
 	@tools/setup.sh test
 	@tools/test.sh all
+
+test-command: ## Run the tests of the command that start no Spark
+	@tools/setup.sh
+	@tools/test.sh command
 
 test-spark: ## Run the tests that start a real Spark
 	@tools/setup.sh test

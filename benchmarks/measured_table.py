@@ -12,7 +12,7 @@ is not in the table.
 
 Beside the results stands the table, a CSV file with the median seconds of each job and cell
 (workload,workers,cores_per_worker,total_cores,memory_per_worker_gb,seconds), and with --replay the
-tuner is replayed on it: each job once with the other jobs known, once without.
+tuner is replayed on it, each job with the other jobs known.
 """
 
 import argparse

@@ -100,16 +100,15 @@ def of_this_machine(items: list[pytest.Item]) -> set[Path]:
 
 def set_tiers(items: list[pytest.Item]) -> None:
     """Each test is in one tier: `lab` by its folder; `spark` where it says so or asks for a site of
-    applications or a container engine; else `unit`.
+    applications or a container engine; `command` where it asks for the command; else `unit`.
     """
     for item in items:
-        asked = set(getattr(item, "fixturenames", ())) & {"site", "engine"}
+        asked = set(getattr(item, "fixturenames", ()))
         if item.path.is_relative_to(ROOT / "tests" / "numalab"):
             item.add_marker("lab")
-        elif asked and item.get_closest_marker("spark") is None:
-            item.add_marker("spark")
         elif item.get_closest_marker("spark") is None:
-            item.add_marker("unit")
+            spark = asked & {"site", "engine"}
+            item.add_marker("spark" if spark else "command" if "hearth" in asked else "unit")
 
 
 @pytest.fixture(scope="session", autouse=True)
