@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,10 @@ import own_processes
 from docker_engine import NoEngineError, docker_engine
 from numalab import passed
 from support import ROOT, Command, require
+
+
+# A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)

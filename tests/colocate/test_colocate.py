@@ -226,9 +226,12 @@ def test_after_ctrl_c_it_says_how_to_go_on_and_does(tmp_path: Path) -> None:
         command(*words), env=environment(tmp_path / "state"), cwd=tmp_path, text=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
-        eventually("both run", lambda: len(list(tmp_path.glob("began-*"))) == 2, 120)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        try:
+            eventually("both run", lambda: len(list(tmp_path.glob("began-*"))) == 2, 120)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130
     eventually("both have ended", lambda: not running(str(tmp_path), "waits.py"), 30)
     (line,) = [one for one in said.splitlines() if "--resume" in one]
