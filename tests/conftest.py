@@ -17,7 +17,6 @@ from docker_engine import NoEngineError, docker_engine
 from numalab import passed
 from support import ROOT, Command, require
 
-
 # A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
