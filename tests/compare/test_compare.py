@@ -168,7 +168,7 @@ def running(mark: str) -> list[str]:
         (["--repeat", "0", "x.py"], "--repeat: 0 is out of range: give 1 to 1000"),
         (["--budget", "soon", "--executors", "2", "--cores", "1", "x.py"], "'soon' is not a time"),
         (["--master", "yarn", "x.py"], "--master: 'yarn' does not use a plan"),
-        ([], "no application is given"),
+        ([], "nothing to compare: name a workload, a jar or a Python file"),
     ],
 )
 def test_bad_words_are_refused_by_name(tmp_path: Path, words: list[str], said: str) -> None:
