@@ -47,6 +47,27 @@ def test_nothing_is_left_however_the_command_ends(tmp_path: Path, number: int) -
     eventually("the data are deleted, late ones too", lambda: not folder.exists(), 20)
 
 
+_INTERRUPTED = """
+import subprocess, sys
+from hearth.model.temporary import working_directory
+with working_directory(False) as folder:
+    open(sys.argv[1], "w").write(str(folder))
+    late = f"sleep 1; mkdir -p {folder}; echo x > {folder}/late; echo x > {sys.argv[1]}.late"
+    subprocess.Popen(["sh", "-c", late], start_new_session=True)
+    raise KeyboardInterrupt
+"""
+
+
+def test_what_a_child_writes_after_an_interrupt_in_its_start_is_deleted(tmp_path: Path) -> None:
+    note = tmp_path / "folder"
+    command = [sys.executable, "-c", _INTERRUPTED, str(note)]
+    ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    assert "KeyboardInterrupt" in ended.stderr
+    eventually("the child has written", Path(f"{note}.late").exists, 20)
+    folder = Path(note.read_text())
+    eventually("what it wrote is deleted", lambda: not folder.exists(), 20)
+
+
 def test_equal_rows_have_no_difference() -> None:
     day = datetime.date(1995, 3, 8)
     theirs = [[1, Decimal("2.50"), day, 0.0500736, None, "a"]]

@@ -61,6 +61,7 @@ from hearth.analysis import export
 def rows(_):
     yield {"task": 1}
     yield {"task": 2}
+    print("half", flush=True)
     time.sleep(60)
 export.BATCH_ROWS, export._task_rows = 1, rows
 from hearth.analysis.analysis import analyse_event_log
@@ -74,8 +75,11 @@ def test_an_export_that_is_ended_leaves_no_part_of_a_table(
 ) -> None:
     out = tmp_path / "out"
     words = ["env", "--default-signal=INT", sys.executable, "-c", _SLOW, str(LOG), str(out)]
-    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
-        eventually("a part of a table", lambda: [*out.glob("**/tasks.parquet")], 30)
+    pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(words, stdout=pipe, stderr=quiet, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "half\n"
+        assert [*out.glob("**/tasks.parquet")]
         process.send_signal(number)
     eventually("nothing is left", lambda: not [*out.iterdir()], 20)
 

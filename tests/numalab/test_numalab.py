@@ -265,6 +265,16 @@ def test_characterise_puts_memory_on_the_node_that_it_names(
     assert arms["node 1"]["remote_share"] > 0.8
 
 
+def assert_right_and_as_planned(evidence: Path) -> None:
+    """The job's counts are right, and hearth's own proof found both executors as planned."""
+    assert (evidence / "result.json").is_file(), last_words(evidence)
+    result = json.loads((evidence / "result.json").read_text())
+    assert result["counts"] == [result["expected"]] * 3
+    (report,) = (evidence / "state").rglob("placement.json")
+    executors = json.loads(report.read_text())["executors"]
+    assert [executor["verdict"] for executor in executors] == ["as planned"] * 2
+
+
 def test_executors_in_containers_have_their_node_by_their_cpusets(
     boots: Callable[[str], Booted],
 ) -> None:
@@ -274,9 +284,7 @@ def test_executors_in_containers_have_their_node_by_their_cpusets(
         require("docker", "there is no engine to put into the guest: apt-get install docker.io")
     shape, done = boots("two-nodes")
     evidence = done.evidence / "containers"
-    assert (evidence / "result.json").is_file(), last_words(evidence)
-    result = json.loads((evidence / "result.json").read_text())
-    assert result["counts"] == [result["expected"]] * 3
+    assert_right_and_as_planned(evidence)
     for moment in ("before", "after"):
         homes = []
         for path in (evidence / moment / "executors").iterdir():
@@ -290,9 +298,6 @@ def test_executors_in_containers_have_their_node_by_their_cpusets(
         for seen in workers:
             (node,) = {shape.node_of(cpu) for cpu in seen.cpus}
             assert judge.faults(seen, seen.cpus, node, by_cpuset=True) == []
-    (report,) = (evidence / "state").rglob("placement.json")
-    executors = json.loads(report.read_text())["executors"]
-    assert [executor["verdict"] for executor in executors] == ["as planned"] * 2
 
 
 def test_idle_cpus_go_to_another_application_and_back_and_no_memory_moves(
@@ -327,9 +332,7 @@ def test_an_executor_bound_to_a_package_has_its_cpus_and_the_memory_of_its_nodes
         pytest.skip(f"one more emulated Spark job: {WANTED}=all runs it")
     shape, done = boots("four-nodes")
     evidence = done.evidence / "package_binding"
-    assert (evidence / "result.json").is_file(), last_words(evidence)
-    result = json.loads((evidence / "result.json").read_text())
-    assert result["counts"] == [result["expected"]] * 3
+    assert_right_and_as_planned(evidence)
     for moment in ("before", "after"):
         homes = []
         for path in (evidence / moment / "executors").iterdir():
@@ -339,9 +342,6 @@ def test_an_executor_bound_to_a_package_has_its_cpus_and_the_memory_of_its_nodes
             assert {node for node, size in seen.anonymous.items() if size} <= nodes
             homes.append(sorted(nodes))
         assert sorted(homes) == [[0, 1], [2, 3]]
-    (report,) = (evidence / "state").rglob("placement.json")
-    executors = json.loads(report.read_text())["executors"]
-    assert [executor["verdict"] for executor in executors] == ["as planned"] * 2
 
 
 def control_faults(booted: Booted, name: str) -> list[str]:

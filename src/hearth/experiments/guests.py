@@ -211,10 +211,8 @@ def _sized(
     others = sorted({*units.all} - {*share})
     room = _planned(guest, units.all, show_ids(others) if others else None)
     number = len(found.executors)
-    heap, off = (
-        sum(sizes)
-        for sizes in zip(*((e.heap_mb, e.off_heap_mb) for e in room.executors), strict=True)
-    )
+    heap = sum(executor.heap_mb for executor in room.executors)
+    off = sum(executor.off_heap_mb for executor in room.executors)
     return _Sized(found, min(heap // number, found.executors[0].heap_mb), off // number)
 
 

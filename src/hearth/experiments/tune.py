@@ -134,7 +134,7 @@ class Tune:
             id=directory.name,
             application=subject.name,
             timed=subject.timed,
-            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            started=datetime.now(UTC).isoformat(timespec="microseconds"),
             command=list(command),
             settings=settings,
             machine=machine,
@@ -258,10 +258,11 @@ def earlier(home: Path, head: TuneHead) -> tuple[Known, ...]:
     found: list[Known] = []
     folders = sorted((home / HOME).iterdir(), reverse=True) if (home / HOME).is_dir() else []
     for directory in folders:
-        if directory.name >= head.id or len(found) == _EARLIER:  # ids sort by time
-            continue
+        if len(found) == _EARLIER:
+            break
         try:
-            known = _known(_read(directory))
+            tune = _read(directory)
+            known = _known(tune) if tune.head.started < head.started else None
         except (UserError, OSError, ValueError):  # it is listed by name in `hearth runs`
             continue
         if known is not None:

@@ -5,6 +5,7 @@ deletes the directory when the pipe closes, even after kill -9.
 """
 
 import contextlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,7 +39,17 @@ def working_directory(
         stdin=subprocess.PIPE,
         start_new_session=True,  # out of reach of the terminal's Ctrl-C
     )
+    over = b"over"
     try:
         yield path
+    except KeyboardInterrupt:  # perhaps while a child was being started: it may go on for a while
+        over = b""
+        shutil.rmtree(path, ignore_errors=True)
+        raise
     finally:
-        keeper.communicate(b"over")
+        assert keeper.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            keeper.stdin.write(over)
+            keeper.stdin.close()
+        if over:
+            keeper.wait()
