@@ -60,7 +60,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="hearth-rpc-") as scratch, ExitStack() as running:
         root = Path(scratch)
         compile_client(root)
-        ports = {arm: running.enter_context(namenode(root, arm)) for arm in arms}
+        ports = {arm: running.enter_context(namenode(root, arm))[1] for arm in arms}
         for _ in range(options.load):
             running.enter_context(
                 started([sys.executable, "-c", "while True: pass"], root / "load")
@@ -112,19 +112,19 @@ def write_site(directory: Path, settings: dict[str, str]) -> None:
 
 
 @contextmanager
-def started(command: list[str], log: Path) -> Iterator[None]:
+def started(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         try:
-            yield
+            yield process
         finally:
             process.kill()
             process.wait()
 
 
 @contextmanager
-def namenode(root: Path, arm: str) -> Iterator[int]:
-    """A running NameNode; its port."""
+def namenode(root: Path, arm: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A running NameNode and its port."""
     home = root / f"namenode-{arm.replace(':', '-')}"
     settings = {
         "fs.defaultFS": "hdfs://127.0.0.1:0",
@@ -139,7 +139,7 @@ def namenode(root: Path, arm: str) -> Iterator[int]:
         check=True, capture_output=True, timeout=LIMIT_S,
     )  # fmt: skip
     log = home / "log"
-    with started(java(root, arm, home, name), log):
+    with started(java(root, arm, home, name), log) as process:
         end = time.monotonic() + LIMIT_S
         while not (up := re.search(r"NameNode RPC up at: \S+:(\d+)", log.read_text())):
             if time.monotonic() > end:
@@ -147,15 +147,20 @@ def namenode(root: Path, arm: str) -> Iterator[int]:
                     f"the NameNode does not answer; its log ends {log.read_text()[-500:]}"
                 )
             time.sleep(0.1)
-        yield int(up[1])
+        yield process, int(up[1])
+
+
+def site_of(root: Path, arm: str, port: int) -> Path:
+    """The configuration directory of the clients of the NameNode at this port."""
+    site = root / f"client-{arm.replace(':', '-')}"
+    write_site(site, {"fs.defaultFS": f"hdfs://127.0.0.1:{port}"})
+    return site
 
 
 def call(root: Path, arm: str, port: int, calls: int) -> tuple[float, float, float]:
     """p50, p99 and mean of a client's calls, in microseconds."""
-    site = root / f"client-{arm.replace(':', '-')}"
-    write_site(site, {"fs.defaultFS": f"hdfs://127.0.0.1:{port}"})
     done = subprocess.run(
-        java(root, arm, site, "RpcLatency", str(calls)),
+        java(root, arm, site_of(root, arm, port), "RpcLatency", str(calls)),
         env={**os.environ, "LC_ALL": "C"},
         capture_output=True, text=True, check=True, timeout=LIMIT_S,
     )  # fmt: skip

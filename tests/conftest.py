@@ -103,16 +103,18 @@ def of_this_machine(items: list[pytest.Item]) -> set[Path]:
 
 
 def set_tiers(items: list[pytest.Item]) -> None:
-    """Each test is in one tier: `lab` by its folder; `spark` where it says so or asks for a site of
-    applications or a container engine; `command` where it asks for the command; else `unit`.
+    """Each test is in one tier: `lab` by its folder; `spark` or `command` where it says so; `spark`
+    where it asks for a site of applications or a container engine; `command` where it asks for the
+    command or a browser; else `unit`.
     """
     for item in items:
         asked = set(getattr(item, "fixturenames", ()))
         if item.path.is_relative_to(ROOT / "tests" / "numalab"):
             item.add_marker("lab")
-        elif item.get_closest_marker("spark") is None:
+        elif not any(item.get_closest_marker(tier) for tier in ("spark", "command")):
+            command = asked & {"hearth", "browser"}
             spark = asked & {"site", "engine"}
-            item.add_marker("spark" if spark else "command" if "hearth" in asked else "unit")
+            item.add_marker("spark" if spark else "command" if command else "unit")
 
 
 @pytest.fixture(scope="session", autouse=True)

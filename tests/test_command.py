@@ -200,6 +200,7 @@ print(*sorted(name for name in tops if name not in sys.stdlib_module_names))
 """
 
 
+@pytest.mark.command
 @pytest.mark.parametrize(
     "words", [["--help"], ["submit", "--dry-run", "x.py"], ["plan"], ["topology"]]
 )

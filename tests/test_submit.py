@@ -483,6 +483,7 @@ def test_archives_are_made_when_the_application_is_over_not_before_and_not_withi
     assert here.read_text() == "True True True\n"
 
 
+@pytest.mark.command
 def test_an_application_is_not_held_up_by_archives_that_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -507,6 +508,7 @@ def test_an_application_is_not_held_up_by_archives_that_are_missing(
         assert any("when this application is over" in n for n in ready.launch.notes) != measured
 
 
+@pytest.mark.command
 @pytest.mark.parametrize(
     ("words", "file", "archived"),
     [

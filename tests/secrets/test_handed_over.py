@@ -124,6 +124,7 @@ def stand_in(folder: Path, script: str) -> dict[str, str]:
     return {**os.environ, **{name: str(folder / path) for name, path in own.items()}}
 
 
+@pytest.mark.command
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_profile_leaves_no_java_options_of_private_files(tmp_path: Path, killed: bool) -> None:
     """A stand-in for spark-submit says that it runs."""

@@ -16,6 +16,8 @@ from hearth.model.errors import UserError
 from hearth.model.processes import start_ticks
 from hearth.workloads.source import DataServer
 
+pytestmark = pytest.mark.command
+
 _PATIENCE_S = 30
 
 

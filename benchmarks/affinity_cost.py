@@ -1,0 +1,103 @@
+"""What hearth's agent costs a JVM: CPU seconds an hour of NameNodes with it and without.
+
+    .venv/bin/python benchmarks/affinity_cost.py --windows 10 --seconds 30
+
+A NameNode for each arm, all throughout at the same time; first idle, then each with a client that
+calls it without a pause. In each window the CPU time of the processes is read from /proc at its
+beginning and end, in the same instant for all arms, and that of the agent's own thread. Reported
+for each: the medians as CPU seconds an hour, and the paired ratio to the NameNode without the agent
+with its 95 % interval. Under load the CPU time of a server goes with the calls that it answers: its
+ratio says whether both had the same, not what the agent costs, which is its thread's. Raw values go
+to benchmarks/results/ as each window ends. Hadoop's servers are fetched by `tools/setup.sh test`.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rpc_latency import PLAIN, ROOT, compile_client, java, namenode, site_of, started
+
+from hearth.experiments.statistics import paired_ratio
+
+THREAD = "hearth-affinity"
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--windows", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each window")
+    parser.add_argument("--policy", default="o2acs")
+    options = parser.parse_args()
+    now = f"{datetime.now(UTC):%Y-%m-%d-%H%M}"
+    output = ROOT / "benchmarks" / "results" / f"affinity-cost-{now}.jsonl"
+    arms = [PLAIN, options.policy]
+    with tempfile.TemporaryDirectory(prefix="hearth-cost-") as scratch, ExitStack() as running:
+        root = Path(scratch)
+        compile_client(root)
+        servers = {arm: running.enter_context(namenode(root, arm)) for arm in arms}
+        pids = {arm: process.pid for arm, (process, _) in servers.items()}
+        for load in ("idle", "called"):
+            if load == "called":
+                for arm, (_, port) in servers.items():
+                    words = java(root, PLAIN, site_of(root, arm, port), "RpcLatency", str(10**9))
+                    running.enter_context(started(words, root / f"client-{arm}.log"))
+            time.sleep(10)  # starting up costs the same with and without
+            rows = []
+            for window in range(options.windows):
+                rows.append({"load": load, "window": window, **spent(pids, options.seconds)})
+                with output.open("a") as file:
+                    file.write(json.dumps(rows[-1]) + "\n")
+            print("\n".join(told(load, rows, options.policy)), flush=True)
+    print(f"raw results: {output}")
+
+
+def spent(pids: Mapping[str, int], seconds: float) -> dict[str, float]:
+    """CPU seconds an hour of each process, and of the agent's thread in those that have it."""
+    places = {arm: Path("/proc", str(pid), "stat") for arm, pid in pids.items()}
+    for arm, pid in pids.items():
+        for thread in Path("/proc", str(pid), "task").iterdir():
+            if (thread / "comm").read_text().strip() == THREAD:
+                places[f"{arm}, {THREAD}"] = thread / "schedstat"
+    began, before = time.monotonic(), {name: cpu_s(path) for name, path in places.items()}
+    time.sleep(seconds)
+    hours = (time.monotonic() - began) / 3600
+    return {name: (cpu_s(path) - before[name]) / hours for name, path in places.items()}
+
+
+def cpu_s(path: Path) -> float:
+    """proc(5): utime and stime in ticks of `stat`, nanoseconds on a CPU of `schedstat`."""
+    text = path.read_text()
+    if path.name == "schedstat":
+        return int(text.split()[0]) / 1e9
+    user, system = text.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / TICKS
+
+
+def told(load: str, rows: list[dict[str, float]], policy: str) -> list[str]:
+    def values(name: str) -> list[float]:
+        return [row[name] for row in rows]
+
+    lines = []
+    for name in (PLAIN, policy, f"{policy}, {THREAD}"):
+        of = values(name)
+        lines.append(
+            f"{load:6} {name:24} median {statistics.median(of):9.2f} CPU s an hour, "
+            f"smallest {min(of):.2f}, largest {max(of):.2f}"
+        )
+    if len(rows) > 1:
+        lines.append(f"{load:6} {policy} to {PLAIN}: {paired_ratio(values(policy), values(PLAIN))}")
+    return lines
+
+
+if __name__ == "__main__":
+    main()
