@@ -134,7 +134,7 @@ spark_jars() {
 hearth_jars() {
     print=$(fingerprint jvm)
     fresh jar "$print" && ls src/hearth/jars/hearth-spark_*.jar src/hearth/jars/hearth-workloads_*.jar \
-        src/hearth/jars/hearth-affinity.jar >/dev/null 2>&1 && return 0
+        src/hearth/jars/hearth-affinity.jar src/hearth/jars/hearth-hadoop.jar >/dev/null 2>&1 && return 0
     say "building the jars (the first time Maven fetches its plug-ins)"
     if ! mvn -B -q -f jvm package -DskipTests >.cache/jar.log 2>&1; then
         cat .cache/jar.log >&2
@@ -142,7 +142,7 @@ hearth_jars() {
     fi
     mkdir -p src/hearth/jars
     for jar in jvm/spark/target/hearth-spark_2.13-*.jar jvm/workloads/target/hearth-workloads_2.13-*.jar \
-        jvm/affinity/target/hearth-affinity.jar; do
+        jvm/affinity/target/hearth-affinity.jar jvm/hadoop/target/hearth-hadoop.jar; do
         cp "$jar" "src/hearth/jars/.$(basename "$jar").part"
         name=$(basename "$jar")
         rm -f "src/hearth/jars/${name%%_*}"_*.jar

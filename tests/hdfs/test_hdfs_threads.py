@@ -5,35 +5,17 @@ import os
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hdfs_cluster import Extra, Hdfs, hdfs_in
 
-from hearth.planner.places import affinity_jar, spark_home
-from support import ROOT, eventually, require
+from hearth.planner.places import affinity_jar
+from support import eventually, require
 
 pytestmark = pytest.mark.spark
 
-SERVERS = "org.apache.hadoop.hdfs.server"
-SETTINGS = {
-    "dfs.replication": "1",
-    "dfs.namenode.http-address": "127.0.0.1:0",
-    "dfs.datanode.address": "127.0.0.1:0",
-    "dfs.datanode.ipc.address": "127.0.0.1:0",
-    "dfs.datanode.http.address": "127.0.0.1:0",
-}
-LOGGING = """
-appender.console.type = Console
-appender.console.name = console
-appender.console.target = SYSTEM_ERR
-appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %m%n
-rootLogger.level = info
-rootLogger.appenderRef.console.ref = console
-"""
 #: Beginnings of the names of communication threads, as docs/affinity.md lists them.
 TALKING = (
     *("Socket Reader #", "IPC Server hand", "IPC Server Resp", "IPC Server list", "IPC Client ("),
@@ -47,93 +29,17 @@ TALKING = (
 )
 
 
-@dataclass(frozen=True)
-class Hdfs:
-    """A file system of one NameNode and one DataNode; `url` is its address."""
-
-    namenode: int
-    datanode: int
-    url: str
-    directory: Path
-
-    def client(self, *words: str, agent: bool = False) -> list[str]:
-        settings = {"fs.defaultFS": self.url, "dfs.replication": "1"}
-        return java(self.directory, "org.apache.hadoop.fs.FsShell", settings, agent, words)
-
-
-def jars() -> str:
-    """Hadoop's servers, of the version of the client that Spark ships, and that client."""
-    shipped = spark_home() / "jars"
-    (client,) = shipped.glob("hadoop-client-api-*.jar")
-    version = client.stem.removeprefix("hadoop-client-api-")
-    servers = ROOT / ".cache" / "hadoop" / f"hadoop-client-minicluster-{version}.jar"
-    if not servers.is_file():
-        require("hadoop", f"{servers} is missing: run `tools/setup.sh test`")
-    return f"{servers}:{shipped}/*"
-
-
-def java(
-    directory: Path, main: str, settings: Mapping[str, str], agent: bool, words: tuple[str, ...]
-) -> list[str]:
-    """A JVM with these settings of Hadoop, in `directory`, under the agent or without it."""
-    properties = "".join(
-        f"<property><name>{name}</name><value>{value}</value></property>"
-        for name, value in settings.items()
-    )
-    for site in ("core-site.xml", "hdfs-site.xml"):
-        (directory / site).write_text(f"<configuration>{properties}</configuration>")
-    (directory / "log4j2.properties").write_text(LOGGING)
-    home = os.environ.get("JAVA_HOME")
-    options = [f"-javaagent:{affinity_jar()}=policy=o2ntc:1,first=0"] if agent else []
-    class_path = ["-cp", f"{directory}:{jars()}"]
-    return [f"{home}/bin/java" if home else "java", *options, *class_path, main, *words]
+@pytest.fixture(scope="module")
+def agent() -> Extra:
+    return Extra([f"-javaagent:{affinity_jar()}=policy=o2ntc:1,first=0"])
 
 
 @pytest.fixture(scope="module")
-def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
+def hdfs(tmp_path_factory: pytest.TempPathFactory, agent: Extra) -> Iterator[Hdfs]:
     if len(os.sched_getaffinity(0)) == 1:
         require("cpus", "one CPU only: nothing to bind to")
-    root = tmp_path_factory.mktemp("hdfs")
-    own = {name: root / name for name in ("namenode", "datanode", "client")}
-    for directory in own.values():
-        directory.mkdir()
-    names = {**SETTINGS, "dfs.namenode.name.dir": str(root / "names")}
-    names["fs.defaultFS"] = "hdfs://127.0.0.1:0"
-    main = f"{SERVERS}.namenode.NameNode"
-    formatting = java(own["namenode"], main, names, False, ("-format", "-nonInteractive"))
-    subprocess.run(formatting, check=True, capture_output=True, timeout=120)
-    with ExitStack() as running:
-        namenode = start(running, java(own["namenode"], main, names, True, ()), root / "nn.log")
-        port = await_port(namenode, root / "nn.log")
-        data = {**SETTINGS, "dfs.datanode.data.dir": str(root / "data")}
-        data["fs.defaultFS"] = f"hdfs://127.0.0.1:{port}"
-        main = f"{SERVERS}.datanode.DataNode"
-        datanode = start(running, java(own["datanode"], main, data, True, ()), root / "dn.log")
-        said = root / "nn.log"
-        eventually(
-            "the DataNode registers", lambda: "registerDatanode" in said.read_text(), seconds=120
-        )
-        yield Hdfs(namenode, datanode, data["fs.defaultFS"], own["client"])
-
-
-def start(running: ExitStack, command: list[str], log: Path) -> int:
-    output = running.enter_context(log.open("wb"))
-    process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-    running.callback(process.wait)
-    running.callback(process.kill)
-    return process.pid
-
-
-def await_port(pid: int, log: Path) -> int:
-    """The port on which a NameNode answers, from its own log."""
-
-    def found() -> re.Match[str] | None:
-        return re.search(r"NameNode RPC up at: \S+:(\d+)", log.read_text(errors="replace"))
-
-    eventually(f"process {pid} listens; see {log}", found, seconds=120)
-    match = found()
-    assert match is not None
-    return int(match[1])
+    with hdfs_in(tmp_path_factory.mktemp("hdfs"), agent) as running:
+        yield running
 
 
 def cpus_by_thread(pid: int) -> dict[str, set[str]]:
@@ -179,11 +85,11 @@ def test_the_rpc_threads_of_namenode_and_datanode_have_their_cpu_and_no_other_th
 
 
 def test_the_threads_of_a_transfer_have_theirs_while_it_runs_and_the_file_is_right(
-    hdfs: Hdfs,
+    hdfs: Hdfs, agent: Extra
 ) -> None:
     content = os.urandom(4 << 20)
     process = subprocess.Popen(
-        hdfs.client("-put", "-", "/file", agent=True),
+        hdfs.client("-put", "-", "/file", extra=agent),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

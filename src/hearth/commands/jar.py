@@ -1,6 +1,7 @@
 """Prints the path of hearth's jar, for Spark's --jars option.
 
-With it, any of Spark's own commands runs under local-numa: see docs/running.md.
+With it, any of Spark's own commands runs under local-numa: see docs/running.md. --hadoop prints the
+path of the RPC engine for Hadoop: see docs/hadoop.md.
 
 examples:
   hearth jar
@@ -12,12 +13,15 @@ from argparse import ArgumentParser, Namespace
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command has no options of its own."""
+    """The options."""
+    parser.add_argument(
+        "--hadoop", action="store_true", help="the jar of the RPC engine for Hadoop's class path"
+    )
 
 
 def run(options: Namespace) -> int:
     """Prints the path."""
     from hearth.planner import places
 
-    print(places.hearth_jar())
+    print(places.hadoop_jar() if options.hadoop else places.hearth_jar())
     return 0

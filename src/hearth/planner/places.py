@@ -26,7 +26,16 @@ def hearth_jar() -> Path:
 
 def affinity_jar() -> Path:
     """The agent for communication threads, shipped inside the Python package."""
-    jar = Path(__file__).parents[1] / "jars" / "hearth-affinity.jar"
+    return _shipped("hearth-affinity.jar")
+
+
+def hadoop_jar() -> Path:
+    """The RPC engine for Hadoop, shipped inside the Python package."""
+    return _shipped("hearth-hadoop.jar")
+
+
+def _shipped(name: str) -> Path:
+    jar = Path(__file__).parents[1] / "jars" / name
     if not jar.is_file():
         raise UserError(
             f"{jar} is missing: install hearth again, or run 'make setup' in a checkout"

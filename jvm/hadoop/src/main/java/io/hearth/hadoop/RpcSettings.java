@@ -1,0 +1,77 @@
+package io.hearth.hadoop;
+
+import io.hearth.transport.IdleStrategy;
+import io.hearth.transport.Idling;
+import io.hearth.transport.Secret;
+import io.hearth.transport.WireSettings;
+import io.hearth.transport.WireSettings.Carriers;
+import io.hearth.transport.WireSettings.Encryption;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.CommonConfigurationKeys;
+
+/**
+ * What Hadoop's configuration says of the wire.
+ *
+ * @param port at which a server's wire listens, on the host of its RPC; 0: any that is free
+ * @param whyNoUcx why UCX is not tried; empty where it is
+ * @param fallback whether calls go over TCP, as without hearth, where the wire cannot carry them; else they fail
+ */
+public record RpcSettings(WireSettings wire, int port, boolean fallback, String whyNoUcx) {
+    static final String IDLE = "hearth.rpc.idle";
+    static final String CARRIERS = "hearth.rpc.carriers";
+    static final String SECRET = "hearth.rpc.secret.file";
+    static final String ENCRYPTION = "hearth.rpc.encryption";
+    static final String PORT = "hearth.rpc.port";
+    static final String FALLBACK = "hearth.rpc.fallback";
+    private static final String LOUD =
+            "UCX writes its messages among a program's output: UCX_LOG_FILE=stderr in the environment allows it";
+    private static final long LEAST_MEMORY = 256L << 20;
+
+    /** @throws IOException where a value is not allowed, with its key */
+    public static RpcSettings of(Configuration conf) throws IOException {
+        int longest = conf.getInt(CommonConfigurationKeys.IPC_MAXIMUM_RESPONSE_LENGTH,
+                CommonConfigurationKeys.IPC_MAXIMUM_RESPONSE_LENGTH_DEFAULT);
+        Carriers carriers = one(conf, CARRIERS, Carriers.values(), Carriers.ANY);
+        boolean silent = carriers == Carriers.ANY && !System.getenv().containsKey("UCX_LOG_FILE")
+                && !System.getenv().containsKey("UCX_LOG_LEVEL");
+        Encryption encryption = one(conf, ENCRYPTION, Encryption.values(), Encryption.OFF);
+        WireSettings wire = WireSettings.defaults()
+                .withMemory(Math.max(LEAST_MEMORY, 4L * longest), WireSettings.defaults().windowBytes(), longest)
+                .withIdling(idling(conf))
+                .withCarriers(silent ? Carriers.TCP : carriers)
+                .withEncryption(encryption);
+        String secret = conf.getTrimmed(SECRET, "");
+        if (!secret.isEmpty()) wire = wire.withSecret(Secret.read(Path.of(secret)));
+        int port = conf.getInt(PORT, 0);
+        if (port < 0 || port > 65535) throw wrong(PORT, Integer.toString(port), "0 to 65535");
+        // What goes over Hadoop's own TCP is not encrypted by the wire either.
+        boolean fallback = conf.getBoolean(FALLBACK, true) && encryption != Encryption.REQUIRED;
+        return new RpcSettings(wire, port, fallback, silent ? LOUD : "");
+    }
+
+    private static IdleStrategy idling(Configuration conf) throws IOException {
+        return one(conf, IDLE, Idling.values(), Idling.EVENT);
+    }
+
+    private static <E extends Enum<E>> E one(Configuration conf, String key, E[] known, E otherwise)
+            throws IOException {
+        String value = conf.getTrimmed(key, shown(otherwise));
+        List<String> names = Arrays.stream(known).map(RpcSettings::shown).toList();
+        int at = names.indexOf(value);
+        if (at < 0) throw wrong(key, value, String.join(", ", names));
+        return known[at];
+    }
+
+    private static String shown(Enum<?> value) {
+        return value.name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+
+    private static IOException wrong(String key, String value, String allowed) {
+        return new IOException(key + ": '" + value + "' is not one of " + allowed);
+    }
+}

@@ -1,0 +1,191 @@
+package org.apache.hadoop.ipc;
+
+import io.hearth.transport.Request;
+import java.io.IOException;
+import java.lang.reflect.UndeclaredThrowableException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.io.Writable;
+import org.apache.hadoop.ipc.ProcessingDetails.Timing;
+import org.apache.hadoop.ipc.protobuf.RpcHeaderProtos.RpcRequestHeaderProto;
+import org.apache.hadoop.ipc.protobuf.RpcHeaderProtos.RpcResponseHeaderProto;
+import org.apache.hadoop.ipc.protobuf.RpcHeaderProtos.RpcResponseHeaderProto.RpcErrorCodeProto;
+import org.apache.hadoop.ipc.protobuf.RpcHeaderProtos.RpcResponseHeaderProto.RpcStatusProto;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.security.authorize.AuthorizationException;
+import org.apache.hadoop.thirdparty.protobuf.ByteString;
+import org.apache.hadoop.util.StringUtils;
+import org.apache.hadoop.util.Time;
+
+/** A call that came over the wire: run by a handler of Hadoop's, answered as its own calls are. */
+final class WireCall extends Server.Call {
+    private final WireServer server;
+    private final Request request;
+    private final ProtobufRpcEngine2.RpcProtobufRequest asked;
+    private final String protocol;
+    private final UserGroupInformation user;
+    private final Optional<AuthorizationException> refused;
+    private final InetAddress from;
+    private Answer answer = Answer.of((Writable) null);
+
+    /** @param error null where there is a value, which may be null too */
+    private record Answer(RpcStatusProto status, Writable value, Throwable error, RpcErrorCodeProto detail) {
+        static Answer of(Writable value) {
+            return new Answer(RpcStatusProto.SUCCESS, value, null, null);
+        }
+
+        static Answer of(Throwable thrown) {
+            Throwable error = thrown instanceof UndeclaredThrowableException ? thrown.getCause() : thrown;
+            if (error instanceof RpcServerException of)
+                return new Answer(of.getRpcStatusProto(), null, error, of.getRpcErrorCodeProto());
+            return new Answer(RpcStatusProto.ERROR, null, error, RpcErrorCodeProto.ERROR_APPLICATION);
+        }
+    }
+
+    /**
+     * @param user null where it was refused
+     * @param refused why this user may not call this protocol
+     */
+    WireCall(WireServer server, Request request, RpcRequestHeaderProto header,
+            ProtobufRpcEngine2.RpcProtobufRequest asked, String protocol, UserGroupInformation user,
+            Optional<AuthorizationException> refused, InetAddress from) {
+        super(header.getCallId(), header.getRetryCount(), RPC.RpcKind.RPC_PROTOCOL_BUFFER,
+                header.getClientId().toByteArray(), null, context(header),
+                header.hasAuthorizationHeader() ? header.getAuthorizationHeader().toByteArray() : null);
+        this.server = server;
+        this.request = request;
+        this.asked = asked;
+        this.protocol = protocol;
+        this.user = user;
+        this.refused = refused;
+        this.from = from;
+    }
+
+    private static CallerContext context(RpcRequestHeaderProto header) {
+        if (!header.hasCallerContext()) return null;
+        return new CallerContext.Builder(header.getCallerContext().getContext())
+                .setSignature(header.getCallerContext().getSignature().toByteArray()).build();
+    }
+
+    @Override
+    boolean isOpen() {
+        return !request.cancelled();
+    }
+
+    @Override
+    public UserGroupInformation getRemoteUser() {
+        return user;
+    }
+
+    @Override
+    public InetAddress getHostInetAddress() {
+        return from;
+    }
+
+    @Override
+    public int getRemotePort() {
+        return ((InetSocketAddress) request.connection().peer()).getPort();
+    }
+
+    @Override
+    public String getProtocol() {
+        return "rpc";
+    }
+
+    @Override
+    public Void run() throws IOException {
+        if (!isOpen()) {
+            Server.LOG.info("{}: skipped {}", Thread.currentThread().getName(), this);
+            request.fail("the caller gave it up");
+            return null;
+        }
+        long began = Time.monotonicNowNanos();
+        setStartHandleTimestampNanos(began);
+        if (refused.isPresent())
+            answer = new Answer(RpcStatusProto.FATAL, null, refused.get(), RpcErrorCodeProto.FATAL_UNAUTHORIZED);
+        else call();
+        if (isResponseDeferred()) return null;
+        ProcessingDetails details = getProcessingDetails();
+        long took = Time.monotonicNowNanos() - began;
+        details.set(Timing.PROCESSING, took, TimeUnit.NANOSECONDS);
+        for (Timing waited : new Timing[] {Timing.LOCKWAIT, Timing.LOCKSHARED, Timing.LOCKEXCLUSIVE})
+            took -= details.get(waited, TimeUnit.NANOSECONDS);
+        details.set(Timing.LOCKFREE, took, TimeUnit.NANOSECONDS);
+        sendResponse();
+        details.setReturnStatus(answer.status());
+        return null;
+    }
+
+    private void call() {
+        try {
+            answer = Answer.of(server.call(rpcKind, protocol, asked, getTimestampNanos()));
+        } catch (Throwable e) {
+            failed(e);
+        }
+    }
+
+    private void failed(Throwable error) {
+        server.logException(Server.LOG, error, this);
+        answer = Answer.of(error);
+    }
+
+    /** Where it did not get into the call queue. */
+    void refuse(IOException tooBusy) {
+        respond(Answer.of(tooBusy));
+    }
+
+    @Override
+    void doResponse(Throwable error, RpcStatusProto status) {
+        respond(error == null ? answer : new Answer(status == null ? RpcStatusProto.FATAL : status, null, error,
+                RpcErrorCodeProto.ERROR_RPC_SERVER));
+    }
+
+    @Override
+    public void setDeferredResponse(Writable value) {
+        respond(Answer.of(value));
+    }
+
+    @Override
+    public void setDeferredError(Throwable error) {
+        failed(error != null ? error : new IOException("User code indicated an error without an exception"));
+        respond(answer);
+    }
+
+    private void respond(Answer with) {
+        long began = Time.monotonicNowNanos();
+        try {
+            send(with);
+        } catch (IOException | RuntimeException e) {
+            Server.LOG.warn("Error serializing call response for call {}", this, e);
+            try {
+                send(new Answer(RpcStatusProto.ERROR, null, e, RpcErrorCodeProto.ERROR_SERIALIZING_RESPONSE));
+            } catch (IOException | RuntimeException worse) {
+                request.fail("the answer could not be sent: " + worse.getMessage());
+            }
+        }
+        getProcessingDetails().set(Timing.RESPONSE, Time.monotonicNowNanos() - began, TimeUnit.NANOSECONDS);
+    }
+
+    private void send(Answer with) throws IOException {
+        RpcResponseHeaderProto.Builder header = RpcResponseHeaderProto.newBuilder()
+                .setClientId(ByteString.copyFrom(clientId)).setCallId(callId).setRetryCount(retryCount)
+                .setStatus(with.status()).setServerIpcVersionNum(RpcConstants.CURRENT_VERSION);
+        if (with.error() != null)
+            header.setExceptionClassName(with.error().getClass().getName()).setErrorMsg(text(with.error()))
+                    .setErrorDetail(with.detail());
+        ResponseBuffer bytes = new ResponseBuffer();
+        header.build().writeDelimitedTo(bytes);
+        if (with.value() != null) RpcWritable.wrap(with.value()).writeTo(bytes);
+        server.rpcMetrics.incrSentBytes(bytes.size());
+        request.respond(WireBytes.copy(bytes, request.connection()));
+    }
+
+    /** The stack, without the class at its beginning, which has a field of its own. */
+    private static String text(Throwable error) {
+        String all = StringUtils.stringifyException(error);
+        String name = error.getClass().getName() + ": ";
+        return all.startsWith(name) ? all.substring(name.length()) : all;
+    }
+}

@@ -1,0 +1,219 @@
+package org.apache.hadoop.ipc;
+
+import io.hearth.hadoop.RpcSettings;
+import io.hearth.hadoop.WireLocation;
+import io.hearth.transport.Request;
+import io.hearth.transport.Wire;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.CommonConfigurationKeys;
+import org.apache.hadoop.ipc.proto.GenericRefreshProtocolProtos.GenericRefreshProtocolService;
+import org.apache.hadoop.ipc.proto.GenericRefreshProtocolProtos.GenericRefreshResponseCollectionProto;
+import org.apache.hadoop.ipc.proto.GenericRefreshProtocolProtos.GenericRefreshResponseProto;
+import org.apache.hadoop.ipc.protobuf.IpcConnectionContextProtos.IpcConnectionContextProto;
+import org.apache.hadoop.ipc.protobuf.RpcHeaderProtos.RpcRequestHeaderProto;
+import org.apache.hadoop.net.NetUtils;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.security.authorize.AuthorizationException;
+import org.apache.hadoop.security.authorize.ProxyUsers;
+import org.apache.hadoop.security.token.SecretManager;
+import org.apache.hadoop.security.token.TokenIdentifier;
+import org.apache.hadoop.thirdparty.protobuf.BlockingService;
+import org.apache.hadoop.thirdparty.protobuf.ServiceException;
+import org.apache.hadoop.util.ProtoUtil;
+
+/**
+ * Hadoop's protobuf server with a wire beside its TCP port, on the same host. Calls of both wait in one call queue,
+ * are run by the same handlers, and count in the same metrics.
+ *
+ * <p>The carrier's thread must not wait: a call goes from it into the call queue while that is less than half full,
+ * else through a thread that may wait for room. Memory is bounded by the wire, which holds a call's bytes until its
+ * answer.
+ *
+ * <p>Where Hadoop's security is on, or the wire cannot be opened, it serves TCP alone and says why.
+ */
+public final class WireServer extends ProtobufRpcEngine2.Server {
+    /** Users of one connection that are remembered. */
+    private static final int MOST_USERS = 64;
+
+    private static final Map<InetSocketAddress, Integer> PORTS_HERE = new ConcurrentHashMap<>();
+
+    private final RpcSettings settings;
+    private final boolean authorizes;
+    private final int longestBytes;
+    private final LinkedBlockingQueue<WireCall> waiting = new LinkedBlockingQueue<>();
+    private final Map<io.hearth.transport.Connection, Map<IpcConnectionContextProto, UserGroupInformation>> users = new ConcurrentHashMap<>();
+    private final Thread reader = new Thread(this::queueThoseThatWait, "hearth-rpc-reader");
+    private volatile Optional<Wire> wire = Optional.empty();
+    private volatile int wirePort;
+
+    public WireServer(Class<?> protocol, Object implementation, Configuration conf, String bindAddress, int port,
+            int handlers, int readers, int queueSizePerHandler, boolean verbose,
+            SecretManager<? extends TokenIdentifier> secretManager, String portRange, AlignmentContext alignment,
+            RpcSettings settings) throws IOException {
+        super(protocol, implementation, conf, bindAddress, port, handlers, readers, queueSizePerHandler, verbose,
+                secretManager, portRange, alignment);
+        this.settings = settings;
+        this.authorizes = conf.getBoolean(CommonConfigurationKeys.HADOOP_SECURITY_AUTHORIZATION, false);
+        this.longestBytes = conf.getInt(CommonConfigurationKeys.IPC_MAXIMUM_DATA_LENGTH,
+                CommonConfigurationKeys.IPC_MAXIMUM_DATA_LENGTH_DEFAULT);
+        BlockingService location = GenericRefreshProtocolService.newReflectiveBlockingService(
+                (WireLocation) (controller, request) -> location());
+        addProtocol(RPC.RpcKind.RPC_PROTOCOL_BUFFER, WireLocation.class, location);
+    }
+
+    /** Where the wire of the server at this RPC address listens, if the server is in this process. */
+    static Optional<Integer> portInThisProcess(InetSocketAddress server) {
+        return PORTS_HERE.entrySet().stream().filter(entry -> reaches(server, entry.getKey()))
+                .map(Map.Entry::getValue).findFirst();
+    }
+
+    private static boolean reaches(InetSocketAddress server, InetSocketAddress listens) {
+        return server.equals(listens) || server.getPort() == listens.getPort()
+                && listens.getAddress().isAnyLocalAddress() && NetUtils.isLocalAddress(server.getAddress());
+    }
+
+    /** At which port the wire listens; 0 where it does not. */
+    public int wirePort() {
+        return wirePort;
+    }
+
+    private GenericRefreshResponseCollectionProto location() throws ServiceException {
+        if (wirePort == 0) throw new ServiceException(new IOException("the wire of this server is off: its log says why"));
+        return GenericRefreshResponseCollectionProto.newBuilder()
+                .addResponses(GenericRefreshResponseProto.newBuilder().setExitStatus(wirePort)).build();
+    }
+
+    @Override
+    public synchronized void start() {
+        openWire(); // first: whoever reaches the TCP port may ask for the wire's
+        super.start();
+    }
+
+    private void openWire() {
+        if (UserGroupInformation.isSecurityEnabled()) {
+            LOG.info("the wire is off: it does not speak Hadoop's security (SASL)");
+            return;
+        }
+        try {
+            Wire opened = Wire.open(settings.wire(), LOG::warn);
+            wire = Optional.of(opened);
+            InetAddress host = getListenerAddress().getAddress();
+            wirePort = opened.listen(new InetSocketAddress(host, settings.port()), this::onRequest).getPort();
+            PORTS_HERE.put(getListenerAddress(), wirePort);
+            reader.setDaemon(true);
+            reader.start();
+            String why = settings.whyNoUcx().isEmpty() ? opened.whyNoUcx() : settings.whyNoUcx();
+            LOG.info("RPC of port {} by hearth's wire on port {}{}", getPort(), wirePort,
+                    why.isEmpty() ? "" : " (TCP: " + why + ")");
+        } catch (IOException e) {
+            LOG.warn("RPC of port {} goes over TCP alone: {}", getPort(), e.getMessage());
+            closeWire();
+        }
+    }
+
+    @Override
+    public synchronized void stop() {
+        closeWire();
+        super.stop();
+    }
+
+    private void closeWire() {
+        reader.interrupt();
+        wire.ifPresent(Wire::close);
+        wire = Optional.empty();
+        PORTS_HERE.remove(getListenerAddress(), wirePort);
+        wirePort = 0;
+    }
+
+    /** On the carrier's thread. */
+    private void onRequest(Request request) {
+        WireCall call;
+        try {
+            call = read(request);
+        } catch (IOException | RuntimeException e) {
+            request.fail("this is not a call that Hadoop's RPC knows: " + e);
+            return;
+        }
+        try {
+            if (waiting.isEmpty() && getCallQueueLen() < getMaxQueueSize() / 2) queue(call);
+            else waiting.add(call);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void queueThoseThatWait() {
+        try {
+            while (true) queue(waiting.take());
+        } catch (InterruptedException stopped) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void queue(WireCall call) throws InterruptedException {
+        try {
+            call.setPriorityLevel(getPriorityLevel(call));
+            queueCall(call);
+        } catch (IOException tooBusy) {
+            call.refuse(tooBusy);
+        }
+    }
+
+    private WireCall read(Request request) throws IOException {
+        int bytes = request.data().remaining();
+        if (bytes > longestBytes) throw new IOException("Requested data length " + bytes
+                + " is longer than maximum configured RPC length " + longestBytes + " (ipc.maximum.data.length)");
+        RpcWritable.Buffer packet = WireBytes.read(request.data());
+        RpcRequestHeaderProto header = packet.getValue(RpcRequestHeaderProto.getDefaultInstance());
+        IpcConnectionContextProto context = packet.getValue(IpcConnectionContextProto.getDefaultInstance());
+        io.hearth.transport.Connection connection = request.connection();
+        InetAddress from = ((InetSocketAddress) connection.peer()).getAddress();
+        ProtobufRpcEngine2.RpcProtobufRequest asked =
+                packet.newInstance(ProtobufRpcEngine2.RpcProtobufRequest.class, getConf());
+        rpcMetrics.incrReceivedBytes(bytes);
+        UserGroupInformation user = null;
+        AuthorizationException refused = null;
+        try {
+            user = user(connection, context, from);
+        } catch (AuthorizationException e) {
+            refused = e;
+        }
+        return new WireCall(this, request, header, asked, context.getProtocol(), user, Optional.ofNullable(refused), from);
+    }
+
+    /** Who calls; authorized once for a connection, as on TCP. */
+    private UserGroupInformation user(io.hearth.transport.Connection connection, IpcConnectionContextProto context, InetAddress from)
+            throws AuthorizationException {
+        Map<IpcConnectionContextProto, UserGroupInformation> known = users.computeIfAbsent(connection, fresh -> {
+            fresh.end().whenComplete((reason, none) -> users.remove(fresh));
+            return new ConcurrentHashMap<>();
+        });
+        UserGroupInformation user = known.get(context);
+        if (user != null) return user;
+        user = ProtoUtil.getUgi(context);
+        try {
+            if (user == null) throw new AuthorizationException("the call names no user");
+            if (user.getRealUser() != null) ProxyUsers.authorize(user, from.getHostAddress());
+            if (authorizes)
+                getServiceAuthorizationManager().authorize(user, getProtocolClass(context.getProtocol(), getConf()),
+                        getConf(), from);
+            rpcMetrics.incrAuthorizationSuccesses();
+        } catch (AuthorizationException e) {
+            rpcMetrics.incrAuthorizationFailures();
+            throw e;
+        } catch (ClassNotFoundException e) {
+            rpcMetrics.incrAuthorizationFailures();
+            throw new AuthorizationException("Unknown protocol: " + context.getProtocol());
+        }
+        if (known.size() >= MOST_USERS) known.clear();
+        known.put(context, user);
+        return user;
+    }
+}

@@ -1,0 +1,140 @@
+package io.hearth.hadoop
+
+import java.io.IOException
+import java.net.InetSocketAddress
+import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
+
+import scala.util.Using
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.PathIOException
+import org.apache.hadoop.ipc.{CallerContext, ProtobufRpcEngine2, RPC, Server}
+import org.apache.hadoop.ipc.proto.GenericRefreshProtocolProtos._
+import org.apache.hadoop.ipc.protocolPB.GenericRefreshProtocolPB
+import org.apache.hadoop.net.NetUtils
+import org.apache.hadoop.security.UserGroupInformation
+import org.apache.hadoop.thirdparty.protobuf.{RpcController, ServiceException}
+
+/** What a call was, as its handler saw it. */
+final case class Seen(
+    overWire: Boolean,
+    user: String,
+    realUser: Option[String],
+    address: String,
+    callId: Int,
+    retries: Int,
+    clientId: Seq[Byte],
+    context: Option[String],
+    thread: String
+)
+
+/** A protobuf service of Hadoop's with a meaning of its own: what the request names is done. */
+final class Echo extends GenericRefreshProtocolPB {
+  val seen = new ConcurrentLinkedQueue[Seen]
+  val goOn = new CountDownLatch(1)
+
+  override def refresh(
+      controller: RpcController,
+      request: GenericRefreshRequestProto
+  ): GenericRefreshResponseCollectionProto = {
+    val user = Server.getRemoteUser
+    seen.add(
+      Seen(
+        Server.getCurCall.get.getClass.getSimpleName == "WireCall",
+        user.getShortUserName,
+        Option(user.getRealUser).map(_.getShortUserName),
+        Server.getRemoteAddress,
+        Server.getCallId,
+        Server.getCallRetryCount,
+        Server.getClientId.toSeq,
+        Option(CallerContext.getCurrent).map(_.getContext),
+        Thread.currentThread.getName
+      )
+    )
+    request.getIdentifier match {
+      case "echo" => Echo.answer(request.getArgs(0))
+      case "long" => Echo.answer("x" * request.getArgs(0).toInt)
+      case "throw" => throw new ServiceException(new PathIOException("/a/path", "not today"))
+      case "slow" => goOn.await(20, TimeUnit.SECONDS); Echo.answer("at last")
+      case "defer" =>
+        val later = ProtobufRpcEngine2.Server.registerForDeferredResponse2()
+        new Thread(() =>
+          if (request.getArgs(0) == "fail") later.error(new IOException("failed later"))
+          else later.setResponse(Echo.answer("later"))
+        ).start()
+        Echo.answer("not this")
+    }
+  }
+}
+
+object Echo {
+  val Engine = s"rpc.engine.${classOf[GenericRefreshProtocolPB].getName}"
+
+  def answer(text: String): GenericRefreshResponseCollectionProto =
+    GenericRefreshResponseCollectionProto.newBuilder
+      .addResponses(GenericRefreshResponseProto.newBuilder.setUserMessage(text))
+      .build
+
+  def conf(settings: (String, String)*): Configuration = {
+    val conf = new Configuration(false)
+    conf.set(Engine, classOf[WireRpcEngine].getName)
+    settings.foreach { case (key, value) => conf.set(key, value) }
+    conf
+  }
+
+  def server(echo: Echo, conf: Configuration, port: Int = 0, handlers: Int = 4): RPC.Server = {
+    val service = GenericRefreshProtocolService.newReflectiveBlockingService(echo)
+    val server = new RPC.Builder(conf)
+      .setProtocol(classOf[GenericRefreshProtocolPB])
+      .setInstance(service)
+      .setBindAddress("127.0.0.1")
+      .setPort(port)
+      .setNumHandlers(handlers)
+      .build
+    server.start()
+    server
+  }
+
+  def withServer[T](settings: (String, String)*)(use: (RPC.Server, Echo) => T): T = {
+    val echo = new Echo
+    val running = server(echo, conf(settings: _*))
+    try use(running, echo)
+    finally {
+      echo.goOn.countDown()
+      running.stop()
+    }
+  }
+
+  final class Caller(
+      address: InetSocketAddress,
+      conf: Configuration,
+      user: UserGroupInformation = UserGroupInformation.getCurrentUser,
+      limitMs: Int = 0
+  ) extends AutoCloseable {
+    private val proxy = RPC.getProxy(
+      classOf[GenericRefreshProtocolPB],
+      RPC.getProtocolVersion(classOf[GenericRefreshProtocolPB]),
+      address,
+      user,
+      conf,
+      NetUtils.getDefaultSocketFactory(conf),
+      limitMs
+    )
+
+    def apply(what: String, arguments: String*): String = {
+      val request = GenericRefreshRequestProto.newBuilder.setIdentifier(what)
+      arguments.foreach(request.addArgs)
+      proxy.refresh(null, request.build).getResponses(0).getUserMessage
+    }
+
+    override def close(): Unit = RPC.stopProxy(proxy)
+  }
+
+  def calling[T](
+      server: RPC.Server,
+      conf: Configuration = Echo.conf(),
+      user: UserGroupInformation = UserGroupInformation.getCurrentUser,
+      limitMs: Int = 0
+  )(use: Caller => T): T =
+    Using.resource(new Caller(server.getListenerAddress, conf, user, limitMs))(use)
+}

@@ -1,0 +1,127 @@
+"""Real servers and clients of HDFS, each a JVM of its own."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hearth.planner.places import spark_home
+from support import ROOT, eventually, require
+
+SERVERS = "org.apache.hadoop.hdfs.server"
+SETTINGS = {
+    "dfs.replication": "1",
+    "dfs.namenode.http-address": "127.0.0.1:0",
+    "dfs.datanode.address": "127.0.0.1:0",
+    "dfs.datanode.ipc.address": "127.0.0.1:0",
+    "dfs.datanode.http.address": "127.0.0.1:0",
+}
+LOGGING = """
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %m%n
+rootLogger.level = info
+rootLogger.appenderRef.console.ref = console
+"""
+
+
+@dataclass(frozen=True)
+class Extra:
+    """What is not Hadoop's own: options of the JVM, jars before Hadoop's, settings."""
+
+    options: Sequence[str] = ()
+    jars: Sequence[Path] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Hdfs:
+    """A file system of one NameNode and one DataNode (process ids); `url` is its address."""
+
+    namenode: int
+    datanode: int
+    url: str
+    directory: Path
+    namenode_log: Path
+
+    def client(self, *words: str, extra: Extra = Extra()) -> list[str]:
+        settings = {"fs.defaultFS": self.url, "dfs.replication": "1"}
+        return java(self.directory, "org.apache.hadoop.fs.FsShell", settings, extra, words)
+
+
+def jars() -> str:
+    """Hadoop's servers, of the version of the client that Spark ships, and that client."""
+    shipped = spark_home() / "jars"
+    (client,) = shipped.glob("hadoop-client-api-*.jar")
+    version = client.stem.removeprefix("hadoop-client-api-")
+    servers = ROOT / ".cache" / "hadoop" / f"hadoop-client-minicluster-{version}.jar"
+    if not servers.is_file():
+        require("hadoop", f"{servers} is missing: run `tools/setup.sh test`")
+    return f"{servers}:{shipped}/*"
+
+
+def java(
+    directory: Path, main: str, settings: Mapping[str, str], extra: Extra, words: Sequence[str]
+) -> list[str]:
+    """A JVM with these settings of Hadoop, in `directory`."""
+    properties = "".join(
+        f"<property><name>{name}</name><value>{value}</value></property>"
+        for name, value in {**settings, **extra.settings}.items()
+    )
+    for site in ("core-site.xml", "hdfs-site.xml"):
+        (directory / site).write_text(f"<configuration>{properties}</configuration>")
+    (directory / "log4j2.properties").write_text(LOGGING)
+    home = os.environ.get("JAVA_HOME")
+    class_path = ":".join([str(directory), *map(str, extra.jars), jars()])
+    command = f"{home}/bin/java" if home else "java"
+    return [command, *extra.options, "-cp", class_path, main, *words]
+
+
+@contextmanager
+def hdfs_in(root: Path, extra: Extra) -> Iterator[Hdfs]:
+    """A file system below `root`, whose servers are run with `extra`."""
+    own = {name: root / name for name in ("namenode", "datanode", "client")}
+    for directory in own.values():
+        directory.mkdir()
+    names = {**SETTINGS, "dfs.namenode.name.dir": str(root / "names")}
+    names["fs.defaultFS"] = "hdfs://127.0.0.1:0"
+    main = f"{SERVERS}.namenode.NameNode"
+    formatting = java(own["namenode"], main, names, Extra(), ("-format", "-nonInteractive"))
+    subprocess.run(formatting, check=True, capture_output=True, timeout=120)
+    said = root / "nn.log"
+    with ExitStack() as running:
+        namenode = start(running, java(own["namenode"], main, names, extra, ()), said)
+        port = await_port(namenode, said)
+        data = {**SETTINGS, "dfs.datanode.data.dir": str(root / "data")}
+        data["fs.defaultFS"] = f"hdfs://127.0.0.1:{port}"
+        main = f"{SERVERS}.datanode.DataNode"
+        datanode = start(running, java(own["datanode"], main, data, extra, ()), root / "dn.log")
+        eventually(
+            "the DataNode registers", lambda: "registerDatanode" in said.read_text(), seconds=120
+        )
+        yield Hdfs(namenode, datanode, data["fs.defaultFS"], own["client"], said)
+
+
+def start(running: ExitStack, command: list[str], log: Path) -> int:
+    output = running.enter_context(log.open("wb"))
+    process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+    running.callback(process.wait)
+    running.callback(process.kill)
+    return process.pid
+
+
+def await_port(pid: int, log: Path) -> int:
+    """The port on which a NameNode answers, from its own log."""
+
+    def found() -> re.Match[str] | None:
+        return re.search(r"NameNode RPC up at: \S+:(\d+)", log.read_text(errors="replace"))
+
+    eventually(f"process {pid} listens; see {log}", found, seconds=120)
+    match = found()
+    assert match is not None
+    return int(match[1])
