@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` and `make test`. Each sets up all that it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-command test-spark test-lab test-versions dist format lint clean
+.PHONY: help setup demo check test test-command test-spark test-lab test-hadoop test-versions dist format lint clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,10 @@ test-spark: ## Run the tests that start a real Spark
 test-lab: ## Run every case in emulated NUMA machines (the better part of an hour)
 	@tools/setup.sh test
 	@HEARTH_NUMALAB=all tools/test.sh lab
+
+test-hadoop: ## Run Hadoop's own tests of its RPC over hearth's wire (three minutes)
+	@tools/setup.sh test
+	@HEARTH_HADOOP_TESTS=all tools/test.sh hadoop
 
 test-versions: ## Run a core set on the newest Spark 4.0, 4.1 and 4.2 (the first time: some 1.2 GB)
 	@tools/setup.sh test

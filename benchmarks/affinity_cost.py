@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from rpc_latency import PLAIN, ROOT, compile_client, java, namenode, site_of, started
 
@@ -52,7 +53,7 @@ def main() -> None:
                     words = java(root, PLAIN, site_of(root, arm, port), "RpcLatency", str(10**9))
                     running.enter_context(started(words, root / f"client-{arm}.log"))
             time.sleep(10)  # starting up costs the same with and without
-            rows = []
+            rows: list[dict[str, Any]] = []
             for window in range(options.windows):
                 rows.append({"load": load, "window": window, **spent(pids, options.seconds)})
                 with output.open("a") as file:
@@ -83,7 +84,7 @@ def cpu_s(path: Path) -> float:
     return (int(user) + int(system)) / TICKS
 
 
-def told(load: str, rows: list[dict[str, float]], policy: str) -> list[str]:
+def told(load: str, rows: list[dict[str, Any]], policy: str) -> list[str]:
     def values(name: str) -> list[float]:
         return [row[name] for row in rows]
 

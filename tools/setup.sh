@@ -97,6 +97,7 @@ test_tools() {
     fi
     test_jdk
     hadoop_servers
+    hadoop_tests
     async_profiler
     [ ! -d numalab ] || .venv/bin/python -m numalab setup ||
         say "the tests inside an emulated NUMA machine will skip, for the reason above"
@@ -189,6 +190,21 @@ hadoop_servers() {
     mvn -B -q dependency:copy -DoutputDirectory="$PWD/.cache/hadoop" \
         -Dartifact="org.apache.hadoop:hadoop-client-minicluster:$version" >.cache/hadoop.log 2>&1 ||
         say "the tests of HDFS will skip: Hadoop's servers could not be fetched (.cache/hadoop.log)"
+}
+
+# Hadoop's own tests, which are run over the wire.
+hadoop_tests() {
+    print=$(fingerprint tools/hadoop-tests/pom.xml)
+    fresh hadoop-tests "$print" && [ -d .cache/hadoop-tests ] && return 0
+    say "fetching Hadoop's own tests (70 MB)"
+    rm -rf .cache/hadoop-tests
+    if mvn -B -q -f tools/hadoop-tests dependency:copy-dependencies \
+        -DoutputDirectory="$PWD/.cache/hadoop-tests" >.cache/hadoop-tests.log 2>&1; then
+        stamp hadoop-tests "$print"
+    else
+        rm -rf .cache/hadoop-tests
+        say "Hadoop's own tests will skip: they could not be fetched (.cache/hadoop-tests.log)"
+    fi
 }
 
 # The library alone, as ASYNC_PROFILER_HOME would have it.

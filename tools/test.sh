@@ -2,7 +2,7 @@
 # The tests, or one tier of them. Stops at the first part that fails; pytest comes last, so its
 # summary closes the output.
 #
-# usage: tools/test.sh all|check|command|spark|lab|versions
+# usage: tools/test.sh all|check|command|spark|lab|hadoop|versions
 set -eu
 cd "$(dirname "$0")/.."
 tier=${1:-all}
@@ -105,9 +105,10 @@ check)
     python_tests -m unit
     ;;
 versions) versions ;;
+hadoop) python_tests tests/hdfs/test_hadoops_own.py ;;
 command | spark | lab) python_tests -m "$tier" ;;
 *)
-    printf "test: '%s' is no tier: use all, check, command, spark, lab or versions\n" "$tier" >&2
+    printf "test: '%s' is no tier: use all, check, command, spark, lab, hadoop or versions\n" "$tier" >&2
     exit 2
     ;;
 esac

@@ -1,0 +1,160 @@
+"""Hadoop's RPC over its own TCP and over hearth's wire: round trips, CPU time, throughput.
+
+    .venv/bin/python benchmarks/hadoop_rpc.py --repeat 5
+    .venv/bin/python benchmarks/hadoop_rpc.py --arms hadoop,event --repeat 20
+
+Arms: `hadoop`, its own engine on loopback TCP; `busy`, `back-off`, `event`, hearth's engine with
+that idle strategy over UCX's shared memory; `tcp`, hearth's over TCP, `event`. After the protocol
+of Lu et al. (2017): calls one after the other, first half dropped, 1 B to 2 MB each way, and 64
+threads that call with 1 KB. A repetition starts a new server and new clients for each arm, in
+random (seeded) order. Raw values go to benchmarks/results/ as each arm ends. UCX needs jucx (`mvn
+-f jvm test` fetches it) and libucx.
+"""
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hearth.experiments.statistics import paired_ratio
+from hearth.planner.places import hadoop_jar, spark_home
+
+ROOT = Path(__file__).resolve().parents[1]
+JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
+PROTOCOL = "org.apache.hadoop.ipc.protocolPB.GenericRefreshProtocolPB"
+HADOOP = "hadoop"
+ARMS = {
+    HADOOP: {f"rpc.engine.{PROTOCOL}": "org.apache.hadoop.ipc.ProtobufRpcEngine2"},
+    "tcp": {"hearth.rpc.carriers": "tcp"},
+    **{idle: {"hearth.rpc.idle": idle} for idle in ("busy", "back-off", "event")},
+}
+SIZES = {1: "1 B", 1024: "1 KB", 65536: "64 KB", 524288: "512 KB", 2097152: "2 MB"}
+LIMIT_S = 180
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--milliseconds", type=int, default=1000, help="that count, of each size")
+    parser.add_argument("--arms", default=",".join(ARMS), help="some of these")
+    parser.add_argument("--seed", type=int, default=1, help="of the order")
+    options = parser.parse_args()
+    arms = options.arms.split(",")
+    if unknown := [arm for arm in arms if arm not in ARMS]:
+        sys.exit(f"hadoop_rpc: '{unknown[0]}' is not an arm: {', '.join(ARMS)}")
+    if not JUCX.is_file():
+        sys.exit(f"hadoop_rpc: '{JUCX}' is not there: mvn -f jvm -pl hadoop -am test")
+    now = f"{datetime.now(UTC):%Y-%m-%d-%H%M}"
+    output = ROOT / "benchmarks" / "results" / f"hadoop-rpc-{now}.jsonl"
+    dice = random.Random(options.seed)
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="hearth-rpc-") as scratch:
+        root = Path(scratch)
+        compile_echo(root)
+        for repetition in range(options.repeat):
+            for arm in dice.sample(arms, len(arms)):
+                row = {"repetition": repetition, "arm": arm, **measured(root, arm, options)}
+                row["load"] = os.getloadavg()[0]
+                rows.append(row)
+                with output.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+                print(f"{repetition + 1}/{options.repeat} {arm}", file=sys.stderr, flush=True)
+    print("\n".join(page(rows, arms)))
+    print(f"raw results: {output}")
+
+
+def compile_echo(root: Path) -> None:
+    source = ROOT / "benchmarks" / "HadoopRpc.java"
+    words = ["javac", "-cp", f"{spark_home()}/jars/*", "-d", str(root), str(source)]
+    subprocess.run(words, check=True)
+
+
+def measured(root: Path, arm: str, options: argparse.Namespace) -> dict[str, object]:
+    """p50 and p99 (us), calls and CPU time for each (us) by size; calls a second of 64 threads."""
+    site = root / arm
+    site.mkdir(exist_ok=True)
+    engine = {f"rpc.engine.{PROTOCOL}": "io.hearth.hadoop.WireRpcEngine"}
+    settings = {**engine, "hearth.rpc.fallback": "false", **ARMS[arm]}
+    (site / "core-site.xml").write_text(
+        "<configuration>"
+        + "".join(
+            f"<property><name>{name}</name><value>{value}</value></property>"
+            for name, value in settings.items()
+        )
+        + "</configuration>"
+    )
+    (site / "log4j2.properties").write_text("rootLogger.level = off\n")
+    class_path = f"{site}:{root}:{hadoop_jar()}:{JUCX}:{spark_home()}/jars/*"
+    java = ["java", "-Xmx1g", "-XX:+UseSerialGC", "-cp", class_path, "HadoopRpc"]
+    environment = {**os.environ, "UCX_LOG_FILE": "stderr", "UCX_LOG_LEVEL": "fatal"}
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*java, "serve"], stdin=pipe, stdout=pipe, env=environment) as server:
+        assert server.stdout is not None
+        port = server.stdout.readline().decode().strip()
+
+        def client(*words: str) -> str:
+            done = subprocess.run(
+                [*java, *words],
+                env=environment, stdout=pipe, text=True, check=True, timeout=LIMIT_S,
+            )  # fmt: skip
+            return done.stdout
+
+        try:
+            sizes = [str(size) for size in SIZES]
+            said = client("call", port, str(server.pid), str(options.milliseconds), *sizes)
+            values = (line.split() for line in said.splitlines())
+            by_size = {
+                size: {"p50_us": float(p50), "p99_us": float(p99), "calls": int(calls),
+                       "cpu_us": float(cpu)}
+                for size, p50, p99, calls, cpu in values
+            }  # fmt: skip
+            return {"sizes": by_size, "per_s": float(client("crowd", port, "3000"))}
+        finally:
+            server.kill()
+
+
+def page(rows: list[dict[str, object]], arms: list[str]) -> list[str]:
+    """Tables of medians with their range, and ratios to Hadoop's own with 95 % intervals."""
+    lines = ["| Size | Arm | p50 us (range) | to hadoop's | p99 us | CPU us a call |"]
+    lines.append("|---|---|---|---|---|---|")
+
+    def values(arm: str, size: int, what: str) -> list[float]:
+        return [row["sizes"][str(size)][what] for row in rows if row["arm"] == arm]  # type: ignore[index]
+
+    for size, shown in SIZES.items():
+        for arm in arms:
+            p50 = values(arm, size, "p50_us")
+            lines.append(
+                f"| {shown} | {arm} | {statistics.median(p50):.1f} ({min(p50):.1f} to "
+                f"{max(p50):.1f}) | {against(p50, values(HADOOP, size, 'p50_us'), arm)} | "
+                f"{statistics.median(values(arm, size, 'p99_us')):.0f} | "
+                f"{statistics.median(values(arm, size, 'cpu_us')):.0f} |"
+            )
+    lines += ["", "| Arm | calls a second of 64 threads, 1 KB (range) | to hadoop's |"]
+    lines.append("|---|---|---|")
+    rates = {arm: [float(row["per_s"]) for row in rows if row["arm"] == arm] for arm in arms}  # type: ignore[arg-type]
+    for arm, of in rates.items():
+        shown = f"{statistics.median(of):.0f} ({min(of):.0f} to {max(of):.0f})"
+        lines.append(f"| {arm} | {shown} | {against(of, rates.get(HADOOP, []), arm)} |")
+    return lines
+
+
+def against(values: list[float], base: list[float], arm: str) -> str:
+    if arm == HADOOP or len(base) < 2:
+        return ""
+    ratio = paired_ratio(values, base)
+    if ratio.interval is None:
+        return f"{ratio.value:.2f}"
+    return f"{ratio.value:.2f} [{ratio.interval[0]:.2f}, {ratio.interval[1]:.2f}]"
+
+
+if __name__ == "__main__":
+    main()
