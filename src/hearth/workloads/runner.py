@@ -134,6 +134,7 @@ def _source(request: Request, folder: Path) -> Iterator[_Source]:
 def command(request: Request, folder: Path, extra: dict[str, str] | None = None) -> list[str]:
     """The whole command line. extra: parameters that the run itself adds, such as the source."""
     settings = {
+        "spark.app.name": request.job.name,
         "spark.ui.enabled": "false",
         "spark.log.level": "WARN",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
