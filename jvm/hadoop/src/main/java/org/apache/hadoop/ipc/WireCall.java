@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.ipc.ProcessingDetails.Timing;
+import org.apache.hadoop.ipc.protobuf.IpcConnectionContextProtos.IpcConnectionContextProto;
 import org.apache.hadoop.ipc.protobuf.RpcHeaderProtos.RpcRequestHeaderProto;
 import org.apache.hadoop.ipc.protobuf.RpcHeaderProtos.RpcResponseHeaderProto;
 import org.apache.hadoop.ipc.protobuf.RpcHeaderProtos.RpcResponseHeaderProto.RpcErrorCodeProto;
@@ -23,11 +24,10 @@ import org.apache.hadoop.util.Time;
 final class WireCall extends Server.Call {
     private final WireServer server;
     private final Request request;
+    private final IpcConnectionContextProto context;
     private final ProtobufRpcEngine2.RpcProtobufRequest asked;
-    private final String protocol;
-    private final UserGroupInformation user;
-    private final Optional<AuthorizationException> refused;
-    private final InetAddress from;
+    private UserGroupInformation user;
+    private Optional<AuthorizationException> refused = Optional.empty();
     private Answer answer = Answer.of((Writable) null);
 
     /** @param error null where there is a value, which may be null too */
@@ -44,23 +44,34 @@ final class WireCall extends Server.Call {
         }
     }
 
-    /**
-     * @param user null where it was refused
-     * @param refused why this user may not call this protocol
-     */
-    WireCall(WireServer server, Request request, RpcRequestHeaderProto header,
-            ProtobufRpcEngine2.RpcProtobufRequest asked, String protocol, UserGroupInformation user,
-            Optional<AuthorizationException> refused, InetAddress from) {
+    WireCall(WireServer server, Request request, RpcRequestHeaderProto header, IpcConnectionContextProto context,
+            ProtobufRpcEngine2.RpcProtobufRequest asked) {
         super(header.getCallId(), header.getRetryCount(), RPC.RpcKind.RPC_PROTOCOL_BUFFER,
                 header.getClientId().toByteArray(), null, context(header),
                 header.hasAuthorizationHeader() ? header.getAuthorizationHeader().toByteArray() : null);
         this.server = server;
         this.request = request;
+        this.context = context;
         this.asked = asked;
-        this.protocol = protocol;
-        this.user = user;
-        this.refused = refused;
-        this.from = from;
+    }
+
+    /** Who says that they call, and by which protocol. */
+    IpcConnectionContextProto context() {
+        return context;
+    }
+
+    io.hearth.transport.Connection connection() {
+        return request.connection();
+    }
+
+    /** Before it is queued: whoever it names may call. */
+    void by(UserGroupInformation authorized) {
+        user = authorized;
+    }
+
+    /** Before it is queued: it is answered with this. */
+    void refused(AuthorizationException why) {
+        refused = Optional.of(why);
     }
 
     private static CallerContext context(RpcRequestHeaderProto header) {
@@ -81,7 +92,7 @@ final class WireCall extends Server.Call {
 
     @Override
     public InetAddress getHostInetAddress() {
-        return from;
+        return ((InetSocketAddress) request.connection().peer()).getAddress();
     }
 
     @Override
@@ -120,7 +131,7 @@ final class WireCall extends Server.Call {
 
     private void call() {
         try {
-            answer = Answer.of(server.call(rpcKind, protocol, asked, getTimestampNanos()));
+            answer = Answer.of(server.call(rpcKind, context.getProtocol(), asked, getTimestampNanos()));
         } catch (Throwable e) {
             failed(e);
         }

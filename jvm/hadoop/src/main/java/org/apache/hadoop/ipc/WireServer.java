@@ -7,6 +7,7 @@ import io.hearth.transport.Wire;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -32,9 +33,9 @@ import org.apache.hadoop.util.ProtoUtil;
  * Hadoop's protobuf server with a wire beside its TCP port, on the same host. Calls of both wait in one call queue,
  * are run by the same handlers, and count in the same metrics.
  *
- * <p>The carrier's thread must not wait: a call goes from it into the call queue while that is less than half full,
- * else through a thread that may wait for room. Memory is bounded by the wire, which holds a call's bytes until its
- * answer.
+ * <p>The carrier's thread must not wait: a call goes from it into the call queue where its user is known already and the
+ * queue is less than half full, else through a thread that may wait for room, and for the groups of a user. Memory is
+ * bounded by the wire, which holds a call's bytes until its answer.
  *
  * <p>Where Hadoop's security is on, or the wire cannot be opened, it serves TCP alone and says why.
  */
@@ -48,7 +49,9 @@ public final class WireServer extends ProtobufRpcEngine2.Server {
     private final boolean authorizes;
     private final int longestBytes;
     private final LinkedBlockingQueue<WireCall> waiting = new LinkedBlockingQueue<>();
-    private final Map<io.hearth.transport.Connection, Map<IpcConnectionContextProto, UserGroupInformation>> users = new ConcurrentHashMap<>();
+    /** Those that were authorized, by connection, as on TCP. */
+    private final Map<io.hearth.transport.Connection, Map<IpcConnectionContextProto, UserGroupInformation>> users =
+            new ConcurrentHashMap<>();
     private final Thread reader = new Thread(this::queueThoseThatWait, "hearth-rpc-reader");
     private volatile Optional<Wire> wire = Optional.empty();
     private volatile int wirePort;
@@ -141,17 +144,49 @@ public final class WireServer extends ProtobufRpcEngine2.Server {
             request.fail("this is not a call that Hadoop's RPC knows: " + e);
             return;
         }
+        UserGroupInformation user = usersOf(request.connection()).get(call.context());
+        boolean room = waiting.isEmpty() && getCallQueueLen() < getMaxQueueSize() / 2;
+        if (user == null || !room) {
+            waiting.add(call);
+            return;
+        }
+        call.by(user);
         try {
-            if (waiting.isEmpty() && getCallQueueLen() < getMaxQueueSize() / 2) queue(call);
-            else waiting.add(call);
+            queue(call);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
+    private WireCall read(Request request) throws IOException {
+        int bytes = request.data().remaining();
+        if (bytes > longestBytes) throw new IOException("Requested data length " + bytes
+                + " is longer than maximum configured RPC length " + longestBytes + " (ipc.maximum.data.length)");
+        rpcMetrics.incrReceivedBytes(bytes);
+        RpcWritable.Buffer packet = WireBytes.read(request.data());
+        RpcRequestHeaderProto header = packet.getValue(RpcRequestHeaderProto.getDefaultInstance());
+        IpcConnectionContextProto context = packet.getValue(IpcConnectionContextProto.getDefaultInstance());
+        return new WireCall(this, request, header, context,
+                packet.newInstance(ProtobufRpcEngine2.RpcProtobufRequest.class, getConf()));
+    }
+
+    private Map<IpcConnectionContextProto, UserGroupInformation> usersOf(io.hearth.transport.Connection connection) {
+        Map<IpcConnectionContextProto, UserGroupInformation> known = users.get(connection);
+        if (known == null) {
+            known = new ConcurrentHashMap<>();
+            users.put(connection, known);
+            connection.end().whenComplete((reason, none) -> users.remove(connection));
+        }
+        return known;
+    }
+
     private void queueThoseThatWait() {
         try {
-            while (true) queue(waiting.take());
+            while (true) {
+                WireCall call = waiting.take();
+                authorize(call);
+                queue(call);
+            }
         } catch (InterruptedException stopped) {
             Thread.currentThread().interrupt();
         }
@@ -166,54 +201,31 @@ public final class WireServer extends ProtobufRpcEngine2.Server {
         }
     }
 
-    private WireCall read(Request request) throws IOException {
-        int bytes = request.data().remaining();
-        if (bytes > longestBytes) throw new IOException("Requested data length " + bytes
-                + " is longer than maximum configured RPC length " + longestBytes + " (ipc.maximum.data.length)");
-        RpcWritable.Buffer packet = WireBytes.read(request.data());
-        RpcRequestHeaderProto header = packet.getValue(RpcRequestHeaderProto.getDefaultInstance());
-        IpcConnectionContextProto context = packet.getValue(IpcConnectionContextProto.getDefaultInstance());
-        io.hearth.transport.Connection connection = request.connection();
-        InetAddress from = ((InetSocketAddress) connection.peer()).getAddress();
-        ProtobufRpcEngine2.RpcProtobufRequest asked =
-                packet.newInstance(ProtobufRpcEngine2.RpcProtobufRequest.class, getConf());
-        rpcMetrics.incrReceivedBytes(bytes);
-        UserGroupInformation user = null;
-        AuthorizationException refused = null;
-        try {
-            user = user(connection, context, from);
-        } catch (AuthorizationException e) {
-            refused = e;
+    private void authorize(WireCall call) {
+        IpcConnectionContextProto context = call.context();
+        Map<IpcConnectionContextProto, UserGroupInformation> known = users.getOrDefault(call.connection(), new HashMap<>());
+        if (known.containsKey(context)) {
+            call.by(known.get(context));
+            return;
         }
-        return new WireCall(this, request, header, asked, context.getProtocol(), user, Optional.ofNullable(refused), from);
-    }
-
-    /** Who calls; authorized once for a connection, as on TCP. */
-    private UserGroupInformation user(io.hearth.transport.Connection connection, IpcConnectionContextProto context, InetAddress from)
-            throws AuthorizationException {
-        Map<IpcConnectionContextProto, UserGroupInformation> known = users.computeIfAbsent(connection, fresh -> {
-            fresh.end().whenComplete((reason, none) -> users.remove(fresh));
-            return new ConcurrentHashMap<>();
-        });
-        UserGroupInformation user = known.get(context);
-        if (user != null) return user;
-        user = ProtoUtil.getUgi(context);
         try {
+            UserGroupInformation user = ProtoUtil.getUgi(context);
             if (user == null) throw new AuthorizationException("the call names no user");
-            if (user.getRealUser() != null) ProxyUsers.authorize(user, from.getHostAddress());
+            if (user.getRealUser() != null) ProxyUsers.authorize(user, call.getHostAddress());
             if (authorizes)
                 getServiceAuthorizationManager().authorize(user, getProtocolClass(context.getProtocol(), getConf()),
-                        getConf(), from);
+                        getConf(), call.getHostInetAddress());
             rpcMetrics.incrAuthorizationSuccesses();
+            if (known.size() < MOST_USERS) known.put(context, user);
+            call.by(user);
         } catch (AuthorizationException e) {
             rpcMetrics.incrAuthorizationFailures();
-            throw e;
+            call.refused(e);
         } catch (ClassNotFoundException e) {
             rpcMetrics.incrAuthorizationFailures();
-            throw new AuthorizationException("Unknown protocol: " + context.getProtocol());
+            call.refused(new AuthorizationException("Unknown protocol: " + context.getProtocol()));
+        } catch (RuntimeException e) {
+            call.refused(new AuthorizationException(e.toString()));
         }
-        if (known.size() >= MOST_USERS) known.clear();
-        known.put(context, user);
-        return user;
     }
 }
