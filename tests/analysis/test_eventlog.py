@@ -198,13 +198,16 @@ def test_a_streaming_query_counts_its_batches() -> None:
 
 
 def test_no_more_tasks_run_at_once_than_there_are_slots() -> None:
+    """Spark's own count is 3.67 on 2 slots at one time here, while results are handled."""
     document = to_json(analyse_event_log(LOGS / "skew.jsonl"))
-    step_s = document["timeline"]["step_s"]
-    covered_s = sum(document["timeline"]["running_tasks"]) * step_s
-    assert covered_s == pytest.approx(document["totals"]["time"]["duration"] / 1000, abs=0.2)
+    timeline = document["timeline"]
+    pairs = zip(timeline["running_tasks"], timeline["slots"], strict=True)
+    assert all(tasks <= slots for tasks, slots in pairs if slots)
+    covered_s = sum(timeline["running_tasks"]) * timeline["step_s"]
+    assert covered_s == pytest.approx(document["totals"]["time"]["duration"] / 1000, rel=0.03)
     assert set(document["tasks_sample"]["slot"]) == {0, 1}
     used = 1 - document["totals"]["idle_slot_share"]
-    assert covered_s == pytest.approx(used * document["totals"]["slot_s"], rel=0.02)
+    assert covered_s == pytest.approx(used * document["totals"]["slot_s"], rel=0.03)
 
 
 @pytest.mark.parametrize("case", CASES)

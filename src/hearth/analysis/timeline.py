@@ -13,6 +13,7 @@ from hearth.model.measured import Absent, Measured
 
 #: Pauses shown on the axis: the longest of all JVMs together.
 MOST_PAUSES = 5000
+_NO_TASK = "no task ended in the log"
 
 
 def timeline(evidence: Evidence) -> Timeline:
@@ -21,11 +22,12 @@ def timeline(evidence: Evidence) -> Timeline:
     running = log.running_over_time if log else None
     step_ms = running.step_ms if running else evidence.step_ms
     count = max(int(-(-evidence.span_s * 1000 // step_ms)), 1)
+    slots = _slots(evidence, log, step_ms, count) if log else _log_reason(evidence)
     return Timeline(
         step_s=step_ms / 1000,
         t=[round(i * step_ms / 1000, 3) for i in range(count)],
-        running_tasks=_rounded(running.means(), count) if running else _log_reason(evidence),
-        slots=_slots(evidence, log, step_ms, count) if log else _log_reason(evidence),
+        running_tasks=_in_slots(log, slots, count) if log else _log_reason(evidence),
+        slots=slots,
         cpu_by_node=_by_node(evidence, count),
         cpu_by_executor=_cpu_by_executor(evidence, count),
         gc=_pauses(evidence),
@@ -71,6 +73,20 @@ def _slots(evidence: Evidence, log: EventLog, step_ms: int, count: int) -> list[
     return _rounded(coverage.means(), count)
 
 
+def _in_slots(log: EventLog, slots: Measured[list[float]], count: int) -> Measured[list[float]]:
+    """Tasks at work, at most the slots that there were.
+
+    To Spark a task runs until the driver has handled its result, but its slot is free, and taken by
+    the next, as soon as the result has come (TaskSchedulerImpl.statusUpdate).
+    """
+    if log.running_over_time is None:
+        return Absent(_NO_TASK)
+    tasks = _rounded(log.running_over_time.means(), count)
+    if isinstance(slots, Absent) or any(e.slots is None for e in log.executors.values()):
+        return tasks
+    return [min(task, slot) if slot else task for task, slot in zip(tasks, slots, strict=True)]
+
+
 def _rounded(values: list[float], count: int) -> list[float]:
     shown = [round(value, 3) for value in values[:count]]
     return shown + [0.0] * (count - len(shown))
@@ -82,7 +98,7 @@ def _padded(values: Series, count: int) -> Series:
 
 def _log_reason(evidence: Evidence) -> Absent:
     log = evidence.log
-    return log if isinstance(log, Absent) else Absent("no task ended in the log")
+    return log if isinstance(log, Absent) else Absent(_NO_TASK)
 
 
 def _by_node(evidence: Evidence, count: int) -> Measured[dict[str, Series]]:
