@@ -115,12 +115,11 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
       Thread.sleep(50)
       assert(kept.size == (1 << 20) / 60032)
       Vector(serving, asking).foreach(wire => assert(wire.counters.reservedBytes <= (8 << 20)))
-      var answered = 0
-      while (answered < sent.size) Option(kept.poll()).foreach { request =>
-        answered += 1
-        echo.onRequest(request)
+      // Answers that nobody reads are held by the side that gave them, and would fill its memory.
+      while (!sent.isEmpty) {
+        Option(kept.poll()).foreach(echo.onRequest)
+        while (!sent.isEmpty && sent.peek.isDone) assert(content(sent.poll()).length == 60000)
       }
-      sent.forEach(reply => assert(content(reply).length == 60000))
     }
   }
 

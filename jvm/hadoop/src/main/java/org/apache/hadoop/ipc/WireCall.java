@@ -1,12 +1,15 @@
 package org.apache.hadoop.ipc;
 
+import io.hearth.transport.Buffer;
 import io.hearth.transport.Request;
+import io.hearth.transport.WireException;
 import java.io.IOException;
 import java.lang.reflect.UndeclaredThrowableException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.ipc.ProcessingDetails.Timing;
 import org.apache.hadoop.ipc.protobuf.IpcConnectionContextProtos.IpcConnectionContextProto;
@@ -22,6 +25,8 @@ import org.apache.hadoop.util.Time;
 
 /** A call that came over the wire: run by a handler of Hadoop's, answered as its own calls are. */
 final class WireCall extends Server.Call {
+    private static final long LONGEST_WAIT_MS = 30_000;
+
     private final WireServer server;
     private final Request request;
     private final IpcConnectionContextProto context;
@@ -190,7 +195,21 @@ final class WireCall extends Server.Call {
         header.build().writeDelimitedTo(bytes);
         if (with.value() != null) RpcWritable.wrap(with.value()).writeTo(bytes);
         server.rpcMetrics.incrSentBytes(bytes.size());
-        request.respond(WireBytes.copy(bytes, request.connection()));
+        request.respond(copy(bytes));
+    }
+
+    /** Waits for memory, as a handler may, while answers that were given before are on their way. */
+    private Buffer copy(ResponseBuffer bytes) throws IOException {
+        long until = Time.monotonicNow() + LONGEST_WAIT_MS;
+        while (true) {
+            try {
+                return WireBytes.copy(bytes, request.connection());
+            } catch (WireException e) {
+                boolean useless = e.kind() != WireException.Kind.BUSY || request.cancelled() || Time.monotonicNow() > until;
+                if (useless) throw e;
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+            }
+        }
     }
 
     /** The stack, without the class at its beginning, which has a field of its own. */
