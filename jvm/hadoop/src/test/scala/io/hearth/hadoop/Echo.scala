@@ -40,7 +40,7 @@ final class Echo extends GenericRefreshProtocolPB {
     val user = Server.getRemoteUser
     seen.add(
       Seen(
-        Server.getCurCall.get.getClass.getSimpleName == "WireCall",
+        Echo.isOverWire,
         user.getShortUserName,
         Option(user.getRealUser).map(_.getShortUserName),
         Server.getRemoteAddress,
@@ -53,6 +53,8 @@ final class Echo extends GenericRefreshProtocolPB {
     )
     request.getIdentifier match {
       case "echo" => Echo.answer(request.getArgs(0))
+      case "ids" =>
+        Echo.answer(s"${Server.getCallId} ${Server.getCallRetryCount} ${Echo.isOverWire}")
       case "long" => Echo.answer("x" * request.getArgs(0).toInt)
       case "throw" => throw new ServiceException(new PathIOException("/a/path", "not today"))
       case "slow" => goOn.await(20, TimeUnit.SECONDS); Echo.answer("at last")
@@ -69,6 +71,8 @@ final class Echo extends GenericRefreshProtocolPB {
 
 object Echo {
   val Engine = s"rpc.engine.${classOf[GenericRefreshProtocolPB].getName}"
+
+  def isOverWire: Boolean = Server.getCurCall.get.getClass.getSimpleName == "WireCall"
 
   def answer(text: String): GenericRefreshResponseCollectionProto =
     GenericRefreshResponseCollectionProto.newBuilder
@@ -137,4 +141,26 @@ object Echo {
       limitMs: Int = 0
   )(use: Caller => T): T =
     Using.resource(new Caller(server.getListenerAddress, conf, user, limitMs))(use)
+}
+
+/** A server in a JVM of its own: prints its port, and ends with its input. */
+object EchoPeer {
+  def main(args: Array[String]): Unit = {
+    val server = Echo.server(new Echo, Echo.conf())
+    println(s"port ${server.getPort}")
+    while (System.in.read() >= 0) {}
+    server.stop()
+  }
+
+  def start(): (Process, InetSocketAddress) = {
+    val java = s"${sys.props("java.home")}/bin/java"
+    val options = Seq("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+    val classes = Seq("-cp", sys.props("java.class.path"), "io.hearth.hadoop.EchoPeer")
+    val process = new ProcessBuilder((java +: (options ++ classes)): _*)
+      .redirectError(ProcessBuilder.Redirect.INHERIT)
+      .start()
+    val lines = scala.io.Source.fromInputStream(process.getInputStream).getLines()
+    val port = lines.find(_.startsWith("port ")).getOrElse(sys.error("no port")).drop(5).toInt
+    (process, new InetSocketAddress("127.0.0.1", port))
+  }
 }

@@ -261,6 +261,17 @@ class WireRpcTest extends AnyFunSuite {
     }
   }
 
+  test("the question for a server's wire takes no id of the call that asks it") {
+    val (peer, address) = EchoPeer.start()
+    try
+      Using.resource(new Echo.Caller(address, Echo.conf())) { call =>
+        val id = Client.nextCallId
+        Client.setCallIdAndRetryCount(id, 2, null)
+        assert(call("ids") == s"$id 2 true")
+      }
+    finally peer.destroyForcibly().waitFor()
+  }
+
   test("without the server's secret calls go over TCP") {
     def key(text: String): String = {
       val file = Files.createTempFile(

@@ -109,7 +109,7 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
         Client.Call call = client.createCall(RPC.RpcKind.RPC_PROTOCOL_BUFFER, constructRpcRequest(method, request));
         Optional<Reply> reply = send(wire.get(), call);
         if (reply.isPresent()) return Optional.of(answer(reply.get()));
-        Client.setCallIdAndRetryCountUnprotected(call.id, call.retry, null);
+        Client.setCallIdAndRetryCountUnprotected(call.id, call.retry, Client.getExternalHandler());
         return Optional.empty();
     }
 
@@ -183,6 +183,19 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
     private int port(InetSocketAddress server) throws IOException {
         Optional<Integer> here = WireServer.portInThisProcess(server);
         if (here.isPresent()) return here.get();
+        // This thread's next call has ids that its policy of retrying has given: the question is not that call.
+        int id = Client.getCallId();
+        int retry = Client.getRetryCount();
+        Object handler = Client.getExternalHandler();
+        Client.setCallIdAndRetryCountUnprotected(null, 0, null);
+        try {
+            return asked(server);
+        } finally {
+            Client.setCallIdAndRetryCountUnprotected(id, retry, handler);
+        }
+    }
+
+    private int asked(InetSocketAddress server) throws IOException {
         RPC.setProtocolEngine(conf, WireLocation.class, ProtobufRpcEngine2.class);
         WireLocation location = RPC.getProxy(WireLocation.class, RPC.getProtocolVersion(WireLocation.class), server,
                 getConnectionId().getTicket(), conf, NetUtils.getDefaultSocketFactory(conf), getConnectionId().getRpcTimeout());
