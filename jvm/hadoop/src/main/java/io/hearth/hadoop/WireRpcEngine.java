@@ -21,9 +21,12 @@ import org.apache.hadoop.net.StandardSocketFactory;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.security.token.SecretManager;
 import org.apache.hadoop.security.token.TokenIdentifier;
+import org.apache.hadoop.util.VersionInfo;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Hadoop's protobuf RPC over hearth's wire: {@code rpc.engine.PROTOCOL=io.hearth.hadoop.WireRpcEngine}, the protocol's
+ * Hadoop's protobuf RPC over hearth's wire, for Hadoop 3.5: {@code rpc.engine.PROTOCOL=io.hearth.hadoop.WireRpcEngine}, the protocol's
  * interface by name, in the configuration of both sides.
  *
  * <p>A server listens at its TCP address as always, and at a port of the wire beside it. A client asks at the TCP
@@ -32,6 +35,15 @@ import org.apache.hadoop.security.token.TokenIdentifier;
  * go over TCP as without hearth.
  */
 public final class WireRpcEngine implements RpcEngine {
+    private static final Logger LOG = LoggerFactory.getLogger(WireRpcEngine.class);
+    private static final String MADE_FOR = "3.5";
+    private static final boolean KNOWN = VersionInfo.getVersion().startsWith(MADE_FOR + ".");
+
+    static {
+        if (!KNOWN) LOG.warn("the wire is off: hearth's engine was made for Hadoop {}, this is {}", MADE_FOR,
+                VersionInfo.getVersion());
+    }
+
     private final RpcEngine hadoops = new ProtobufRpcEngine2();
 
     @Override
@@ -68,12 +80,12 @@ public final class WireRpcEngine implements RpcEngine {
     private static boolean isHadoops(Configuration conf, SocketFactory factory) throws IOException {
         boolean secure = UserGroupInformation.isSecurityEnabled();
         boolean direct = factory instanceof StandardSocketFactory || factory == SocketFactory.getDefault();
-        if (direct && !secure) return false;
-        if (!conf.getBoolean(RpcSettings.FALLBACK, true))
-            throw new IOException("the wire does not go " + (secure ? "with Hadoop's security (SASL)"
-                    : "through the socket factory " + factory.getClass().getName()) + ", and " + RpcSettings.FALLBACK
-                    + " is off");
-        return true;
+        if (KNOWN && direct && !secure) return false;
+        if (conf.getBoolean(RpcSettings.FALLBACK, true)) return true;
+        String with = "the socket factory " + factory.getClass().getName();
+        if (secure) with = "Hadoop's security (SASL)";
+        if (!KNOWN) with = "Hadoop " + VersionInfo.getVersion();
+        throw new IOException("the wire does not go with " + with + ", and " + RpcSettings.FALLBACK + " is off");
     }
 
     @Override
@@ -81,6 +93,9 @@ public final class WireRpcEngine implements RpcEngine {
             int numReaders, int queueSizePerHandler, boolean verbose, Configuration conf,
             SecretManager<? extends TokenIdentifier> secretManager, String portRangeConfig, AlignmentContext alignment)
             throws IOException {
+        if (!KNOWN)
+            return hadoops.getServer(protocol, instance, bindAddress, port, numHandlers, numReaders, queueSizePerHandler,
+                    verbose, conf, secretManager, portRangeConfig, alignment);
         return new WireServer(protocol, instance, conf, bindAddress, port, numHandlers, numReaders, queueSizePerHandler,
                 verbose, secretManager, portRangeConfig, alignment, RpcSettings.of(conf));
     }

@@ -2,6 +2,7 @@ package io.hearth.hadoop
 
 import java.io.IOException
 import java.net.InetSocketAddress
+import java.nio.file.Path
 import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
 
 import scala.util.Using
@@ -152,10 +153,12 @@ object EchoPeer {
     server.stop()
   }
 
-  def start(): (Process, InetSocketAddress) = {
+  /** before: directories that come first on its class path. */
+  def start(before: Path*): (Process, InetSocketAddress) = {
     val java = s"${sys.props("java.home")}/bin/java"
     val options = Seq("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-    val classes = Seq("-cp", sys.props("java.class.path"), "io.hearth.hadoop.EchoPeer")
+    val path = (before.map(_.toString) :+ sys.props("java.class.path")).mkString(":")
+    val classes = Seq("-cp", path, "io.hearth.hadoop.EchoPeer")
     val process = new ProcessBuilder((java +: (options ++ classes)): _*)
       .redirectError(ProcessBuilder.Redirect.INHERIT)
       .start()

@@ -272,6 +272,17 @@ class WireRpcTest extends AnyFunSuite {
     finally peer.destroyForcibly().waitFor()
   }
 
+  test("with a Hadoop that it was not made for the engine is Hadoop's own, on a server too") {
+    val other = Files.createTempDirectory("hadoop")
+    Files.writeString(other.resolve("common-version-info.properties"), "version=3.4.1\n")
+    val (peer, address) = EchoPeer.start(other)
+    try
+      Using.resource(new Echo.Caller(address, Echo.conf()))(call =>
+        assert(call("ids").endsWith("false"))
+      )
+    finally peer.destroyForcibly().waitFor()
+  }
+
   test("without the server's secret calls go over TCP") {
     def key(text: String): String = {
       val file = Files.createTempFile(
