@@ -140,14 +140,17 @@ def namenode(root: Path, arm: str) -> Iterator[tuple[subprocess.Popen[bytes], in
     )  # fmt: skip
     log = home / "log"
     with started(java(root, arm, home, name), log) as process:
-        end = time.monotonic() + LIMIT_S
-        while not (up := re.search(r"NameNode RPC up at: \S+:(\d+)", log.read_text())):
-            if time.monotonic() > end:
-                raise UserError(
-                    f"the NameNode does not answer; its log ends {log.read_text()[-500:]}"
-                )
-            time.sleep(0.1)
-        yield process, int(up[1])
+        yield process, int(awaited(log, r"NameNode RPC up at: \S+:(\d+)"))
+
+
+def awaited(log: Path, pattern: str) -> str:
+    """What a server's log says, once it does; raises UserError after two minutes."""
+    end = time.monotonic() + LIMIT_S
+    while not (found := re.search(pattern, log.read_text())):
+        if time.monotonic() > end:
+            raise UserError(f"{log.name} does not say {pattern}; it ends {log.read_text()[-500:]}")
+        time.sleep(0.1)
+    return found[1]
 
 
 def site_of(root: Path, arm: str, port: int) -> Path:

@@ -1,0 +1,170 @@
+"""TestDFSIO on one machine, with hearth's RPC engine, a policy for communication threads, both, or
+neither.
+
+    .venv/bin/python benchmarks/dfsio.py --repeat 10
+
+A NameNode and a DataNode for each arm run throughout. A repetition is a write and a read of
+`--files` files of `--megabytes` each by every arm, in random (seeded) order, each in a new JVM
+(MapReduce's local runner). Reported is TestDFSIO's throughput (MB/s: bytes over the time of all
+maps together), its median and range, and the paired ratio to neither with its 95 % interval. Calls
+are a small part of it: data goes over HDFS's own TCP. Raw values go to benchmarks/results/ as each
+arm ends. Hadoop's servers and tests are fetched by `tools/setup.sh test`, TestDFSIO's jar here.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hadoop_rpc import JUCX
+from rpc_latency import LIMIT_S, LOGGING, PLAIN, ROOT, SERVERS, awaited, started, write_site
+
+from hearth.experiments.statistics import paired_ratio
+from hearth.planner.places import affinity_jar, hadoop_jar, spark_home
+
+PROTOCOLS = ("ClientNamenodeProtocolPB", "DatanodeProtocolPB", "NamenodeProtocolPB")
+ENGINE = {
+    f"rpc.engine.org.apache.hadoop.hdfs.protocolPB.{name}": "io.hearth.hadoop.WireRpcEngine"
+    for name in PROTOCOLS
+}
+#: Engine or not, policy.
+ARMS = {
+    PLAIN: (False, ""),
+    "engine": (True, ""),
+    "policy": (False, "o2acs"),
+    "both": (True, "o2acs"),
+}
+LOOPBACK = {
+    "dfs.replication": "1",
+    "dfs.namenode.http-address": "127.0.0.1:0",
+    "dfs.datanode.address": "127.0.0.1:0",
+    "dfs.datanode.ipc.address": "127.0.0.1:0",
+    "dfs.datanode.http.address": "127.0.0.1:0",
+}
+JOBCLIENT = "org.apache.hadoop:hadoop-mapreduce-client-jobclient"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeat", type=int, default=10)
+    parser.add_argument("--files", type=int, default=2)
+    parser.add_argument("--megabytes", type=int, default=64, help="of each file")
+    parser.add_argument("--seed", type=int, default=1, help="of the order")
+    options = parser.parse_args()
+    output = ROOT / "benchmarks" / "results" / f"dfsio-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
+    dice = random.Random(options.seed)
+    rates: dict[str, dict[str, list[float]]] = {
+        what: {arm: [] for arm in ARMS} for what in ("write", "read")
+    }
+    os.environ["UCX_LOG_FILE"] = "stderr"
+    with tempfile.TemporaryDirectory(prefix="hearth-dfsio-") as scratch, ExitStack() as running:
+        root = Path(scratch)
+        urls = {arm: running.enter_context(hdfs(root / arm, arm)) for arm in ARMS}
+        for repetition in range(-1, options.repeat):
+            for arm in dice.sample(sorted(ARMS), len(ARMS)):
+                row: dict[str, object] = {"repetition": repetition, "arm": arm}
+                for what, seen in rates.items():
+                    rate = dfsio(root / arm, arm, urls[arm], what, options)
+                    row[f"{what}_mb_s"] = rate
+                    if repetition >= 0:  # the first warms caches
+                        seen[arm].append(rate)
+                with output.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+                print(f"{repetition + 1}/{options.repeat} {arm}", file=sys.stderr, flush=True)
+    for what, seen in rates.items():
+        for arm, of in seen.items():
+            line = f"{what:5} {arm:6} median {statistics.median(of):7.1f} MB/s, smallest "
+            line += f"{min(of):.1f}, largest {max(of):.1f}"
+            if arm != PLAIN and options.repeat > 1:
+                line += f"; to {PLAIN}: {paired_ratio(of, seen[PLAIN])}"
+            print(line)
+    print(f"raw results: {output}")
+
+
+def java(site: Path, arm: str, settings: dict[str, str], main_class: str, *words: str) -> list[str]:
+    """A JVM of this arm, with its settings in the directory `site`."""
+    engine, policy = ARMS[arm]
+    write_site(site, {**LOOPBACK, **settings, **(ENGINE if engine else {})})
+    (site / "log4j2.properties").write_text(LOGGING)
+    (servers,) = SERVERS.glob("hadoop-client-minicluster-*.jar")
+    jars = [servers, f"{spark_home()}/jars/*"]
+    jars = [hadoop_jar(), JUCX, *jars] if engine else jars
+    agent = [f"-javaagent:{affinity_jar()}=policy={policy}"] if policy else []
+    path = ":".join(map(str, [site, test_jar(), *jars]))
+    return ["java", "-Xmx512m", *agent, "-cp", path, main_class, *words]
+
+
+def test_jar() -> Path:
+    """TestDFSIO, of the servers' version; fetched once."""
+    (servers,) = SERVERS.glob("hadoop-client-minicluster-*.jar")
+    version = servers.stem.removeprefix("hadoop-client-minicluster-")
+    jar = SERVERS / f"hadoop-mapreduce-client-jobclient-{version}-tests.jar"
+    if not jar.is_file():
+        wanted = f"{JOBCLIENT}:{version}:test-jar"
+        fetch = ["mvn", "-B", "-q", "dependency:copy", f"-Dartifact={wanted}"]
+        subprocess.run([*fetch, f"-DoutputDirectory={SERVERS}"], check=True)
+    return jar
+
+
+@contextmanager
+def hdfs(home: Path, arm: str) -> Iterator[str]:
+    """The address of a file system of one NameNode and one DataNode."""
+    home.mkdir()
+    own = "org.apache.hadoop.hdfs.server"
+    names = {"fs.defaultFS": "hdfs://127.0.0.1:0", "dfs.namenode.name.dir": str(home / "names")}
+    subprocess.run(
+        java(home / "nn", arm, names, f"{own}.namenode.NameNode", "-format", "-nonInteractive"),
+        check=True, capture_output=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    log = home / "nn.log"
+    with ExitStack() as running:
+        namenode = java(home / "nn", arm, names, f"{own}.namenode.NameNode")
+        running.enter_context(started(namenode, log))
+        port = awaited(log, r"NameNode RPC up at: \S+:(\d+)")
+        url = f"hdfs://127.0.0.1:{port}"
+        data = {"fs.defaultFS": url, "dfs.datanode.data.dir": str(home / "data")}
+        datanode = java(home / "dn", arm, data, f"{own}.datanode.DataNode")
+        running.enter_context(started(datanode, home / "dn.log"))
+        awaited(log, r"(registerDatanode)")
+        yield url
+
+
+def dfsio(home: Path, arm: str, url: str, what: str, options: argparse.Namespace) -> float:
+    """TestDFSIO's throughput in MB/s."""
+    settings = {
+        "fs.defaultFS": url,
+        "mapreduce.framework.name": "local",
+        "hadoop.tmp.dir": str(home / "tmp"),
+        "dfs.client.use.datanode.hostname": "false",
+    }
+    result = home / f"{what}.txt"
+    result.unlink(missing_ok=True)
+    words = [f"-{what}", "-nrFiles", str(options.files), "-size", f"{options.megabytes}MB"]
+    done = subprocess.run(
+        java(home / "client", arm, settings, "org.apache.hadoop.fs.TestDFSIO", *words,
+             "-resFile", str(result)),
+        capture_output=True, text=True, timeout=LIMIT_S, check=False,
+    )  # fmt: skip
+    found = (
+        re.search(r"Throughput mb/sec:\s+([\d.]+)", result.read_text())
+        if result.is_file()
+        else None
+    )
+    if done.returncode or found is None:
+        sys.exit(f"dfsio: TestDFSIO of '{arm}' failed; its output ends {done.stderr[-1500:]}")
+    return float(found[1])
+
+
+if __name__ == "__main__":
+    main()
