@@ -51,7 +51,7 @@ def test_a_command_line_that_is_shown_can_be_typed(document: str, line: str) -> 
     elif program == "start-connect-server.sh":
         assert split_line(rest).hearth == []
     else:
-        assert program in ("export", "python", "pip", "mvn", "source"), f"{document} shows {line}"
+        assert program in ("export", "python", "pip", "mvn", "source", "hdfs"), line
 
 
 def test_the_readme_shows_the_output_that_the_command_has(hearth: Command) -> None:

@@ -37,6 +37,8 @@ def working_directory(
     keeper = subprocess.Popen(
         [sys.executable, "-I", "-c", _KEEPER, str(path)],
         stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,  # who reads this process's output waits for nobody else
+        stderr=subprocess.DEVNULL,
         start_new_session=True,  # out of reach of the terminal's Ctrl-C
     )
     over = b"over"
