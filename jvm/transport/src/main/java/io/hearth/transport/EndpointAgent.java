@@ -10,14 +10,18 @@ abstract class EndpointAgent extends BaseAgent {
         super(settings, pool, clockNs);
     }
 
-    /** What came of a probe: a connection, or the reason why there is none. */
+    /** What came of a probe. */
     interface Tried {
+        /** A connection, or the reason why there is none. */
         void done(Optional<Connection> connection, String why);
+
+        /** This side has another address than the one that the peer was given. */
+        void startAgain();
     }
 
     // --- any thread ---
 
-    /** What a peer needs to reach this side. */
+    /** What a peer needs to reach this side; the same array as long as it is the same. Not to be changed. */
     abstract byte[] address();
 
     abstract int endpoints();
@@ -33,8 +37,12 @@ abstract class EndpointAgent extends BaseAgent {
     /** A server's side, which is open from now on. @return why it could not be made */
     abstract Optional<String> serve(Connection.Terms terms, byte[] peer, Service service, Runnable ended);
 
-    /** A client's side: asks through the endpoint whether the server is there. */
-    abstract void probe(Connection.Terms terms, byte[] peer, Service service, Runnable ended, Tried tried);
+    /**
+     * A client's side: asks through the endpoint whether the server is there.
+     *
+     * @param given this side's address, as the server has it
+     */
+    abstract void probe(Connection.Terms terms, byte[] given, byte[] peer, Service service, Runnable ended, Tried tried);
 
     abstract boolean knows(long token);
 

@@ -17,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
  */
 final class Greeting implements TcpAgent.Attached {
     private static final int LENGTH_BYTES = 2;
+    private static final byte[] NO_ADDRESS = new byte[0];
 
     private enum Await { CONNECTED, HELLO, CHALLENGE, PROOF, ENDPOINT, ACCEPTED, PROBED, CHOICE, NOTHING }
 
@@ -31,6 +32,7 @@ final class Greeting implements TcpAgent.Attached {
     private final long deadlineNs;
     private Await await;
     private Optional<Handshake.Offer> theirs = Optional.empty();
+    private byte[] ownAddress = NO_ADDRESS;
 
     private Greeting(TcpAgent agent, SocketChannel channel, SocketAddress peer, Service service,
             Optional<CompletableFuture<Connection>> opened) {
@@ -115,8 +117,8 @@ final class Greeting implements TcpAgent.Attached {
 
     private Handshake.Offer offer() {
         WireSettings settings = agent.settings();
-        return new Handshake.Offer(token, settings.windowBytes(), settings.longestBytes(),
-                agent.ucx().map(EndpointAgent::address).orElse(new byte[0]), agent.whyNoUcx());
+        ownAddress = agent.ucx().map(EndpointAgent::address).orElse(NO_ADDRESS);
+        return new Handshake.Offer(token, settings.windowBytes(), settings.longestBytes(), ownAddress, agent.whyNoUcx());
     }
 
     private Connection.Terms terms(String carriedBy, String why) {
@@ -188,8 +190,26 @@ final class Greeting implements TcpAgent.Attached {
         }
         await = Await.PROBED;
         EndpointAgent ucx = agent.ucx().get();
-        ucx.run(() -> ucx.probe(terms("ucx", ""), offer.ucx(), service, this::ended, (connection, why) ->
-                agent.run(() -> probed(connection, why))));
+        EndpointAgent.Tried tried = new EndpointAgent.Tried() {
+            @Override
+            public void done(Optional<Connection> connection, String why) {
+                agent.run(() -> probed(connection, why));
+            }
+
+            @Override
+            public void startAgain() {
+                agent.run(Greeting.this::startAgain);
+            }
+        };
+        ucx.run(() -> ucx.probe(terms("ucx", ""), ownAddress, offer.ucx(), service, this::ended, tried));
+    }
+
+    private void startAgain() {
+        if (await != Await.PROBED) return;
+        await = Await.NOTHING;
+        agent.over(this);
+        TcpAgent.closeQuietly(channel);
+        agent.connect((InetSocketAddress) peer, service, opened.orElseThrow());
     }
 
     private void probed(Optional<Connection> connection, String why) {

@@ -88,7 +88,7 @@ final class TcpAgent extends BaseAgent {
 
     // --- this thread ---
 
-    private void connect(InetSocketAddress peer, Service service, CompletableFuture<Connection> opened) {
+    void connect(InetSocketAddress peer, Service service, CompletableFuture<Connection> opened) {
         try {
             SocketChannel channel = channel(SocketChannel.open());
             Greeting greeting = Greeting.client(this, channel, peer, service, opened);

@@ -37,23 +37,31 @@ final class UcxAgent extends EndpointAgent {
     private static final int PROGRESS_ROUNDS = 64;
     private static final long PROBE_LIMIT_NS = 5_000_000_000L;
     private static final long CLOSE_LIMIT_NS = 2_000_000_000L;
+    private static final long SENTINEL_LIMIT_NS = 1_000_000_000L;
     private static final long SLEEPLESS_NS = 10_000;
     private static final int SLEEPLESS_ROUNDS = 20;
     private static final long PAUSE_NS = 20_000;
 
     private final UcpContext context;
-    private final UcpWorker worker;
-    private final byte[] address;
     private final Said said;
     private final Map<Long, UcxLink> links = new HashMap<>();
     private final Deque<Arrival> arrived = new ArrayDeque<>();
     private final Deque<Held> held = new ArrayDeque<>();
     private final List<UcpRequest> closing = new ArrayList<>();
     private final Map<UcxLink, Probe> probes = new HashMap<>();
+    private final Object workerLock = new Object();
+    private UcpWorker worker;
+    private UcxSentinel sentinel;
+    private volatile byte[] address;
+    private volatile Watching watching = Watching.NOTHING;
+    private long sentinelNs;
     private Runnable timer = () -> { };
     private int sleepless;
     private volatile int endpoints;
     private volatile int inFlight;
+
+    /** Whether the sentinel's message is on its way, and another is due behind it. */
+    private enum Watching { NOTHING, ONE, ONE_AND_AGAIN, OVER }
 
     private record Arrival(UcxLink link, Optional<Frame> frame, Optional<Buffer> payload, String failure) { }
 
@@ -65,12 +73,18 @@ final class UcxAgent extends EndpointAgent {
         super(settings, pool, clockNs);
         this.context = context;
         this.said = said;
-        this.worker = context.newWorker(new UcpWorkerParams());
+        begin();
+    }
+
+    private void begin() {
+        worker = context.newWorker(new UcpWorkerParams());
         ByteBuffer own = worker.getAddress();
-        this.address = new byte[own.remaining()];
-        own.get(address);
+        byte[] bytes = new byte[own.remaining()];
+        own.get(bytes);
+        address = bytes;
         worker.setAmRecvHandler(AM_ID, (header, size, data, reply) -> received(header, size, data),
                 UcpConstants.UCP_AM_FLAG_PERSISTENT_DATA);
+        sentinel = new UcxSentinel(context, worker);
     }
 
     @Override
@@ -88,7 +102,7 @@ final class UcxAgent extends EndpointAgent {
 
     @Override
     byte[] address() {
-        return address.clone();
+        return address;
     }
 
     @Override
@@ -122,7 +136,11 @@ final class UcxAgent extends EndpointAgent {
     }
 
     @Override
-    void probe(Connection.Terms terms, byte[] peer, Service service, Runnable ended, Tried tried) {
+    void probe(Connection.Terms terms, byte[] given, byte[] peer, Service service, Runnable ended, Tried tried) {
+        if (given != address) {
+            tried.startAgain();
+            return;
+        }
         try {
             UcxLink link = link(terms, peer, ended);
             probes.put(link, new Probe(tried, terms, service, nowNs() + PROBE_LIMIT_NS));
@@ -177,7 +195,55 @@ final class UcxAgent extends EndpointAgent {
         done += handle();
         if (!held.isEmpty()) done += feed();
         if (!closing.isEmpty()) reap();
+        if (watching == Watching.ONE || watching == Watching.ONE_AND_AGAIN) watch();
         return done;
+    }
+
+    /** A peer may be gone in the middle of a message. */
+    private void suspect() {
+        switch (watching) {
+            case NOTHING -> {
+                watching = Watching.ONE;
+                sentinelNs = nowNs();
+                active(1);
+                sentinel.send();
+            }
+            case ONE -> watching = Watching.ONE_AND_AGAIN;
+            default -> { }
+        }
+    }
+
+    private void watch() {
+        try {
+            if (!sentinel.arrived()) return;
+        } catch (Exception e) {
+            throw new IllegalStateException("UCX failed: " + e.getMessage(), e);
+        }
+        boolean again = watching == Watching.ONE_AND_AGAIN;
+        watching = Watching.NOTHING;
+        active(-1);
+        if (again) suspect();
+    }
+
+    /** With another worker: to the peers all connections over UCX end, and can be made again. */
+    void renew() {
+        String because = "a peer that was killed has left UCX's shared memory blocked: connect again";
+        if (watching != Watching.NOTHING) active(-1);
+        watching = Watching.OVER;
+        List<Probe> interrupted = List.copyOf(probes.values());
+        probes.clear();
+        active(-interrupted.size());
+        endLinks(because);
+        settle();
+        synchronized (workerLock) {
+            sentinel.close();
+            worker.close();
+            begin();
+        }
+        watching = Watching.NOTHING;
+        interrupted.forEach(probe -> probe.tried.startAgain());
+        said.once("blocked", "a peer that was killed has left UCX's shared memory blocked: its other connections end too"
+                + ", and new ones use other memory");
     }
 
     private int progress() {
@@ -220,6 +286,7 @@ final class UcxAgent extends EndpointAgent {
     void look(long nowNs) {
         for (Map.Entry<UcxLink, Probe> probe : new ArrayList<>(probes.entrySet()))
             if (nowNs - probe.getValue().deadlineNs >= 0) fail(probe.getKey(), "no answer to a probe within 5 s");
+        if (watching != Watching.NOTHING && nowNs - sentinelNs >= SENTINEL_LIMIT_NS) renew();
     }
 
     /** While UCX has something that cannot go, it does not let us sleep: then the peer needs the CPU more than we. */
@@ -233,21 +300,35 @@ final class UcxAgent extends EndpointAgent {
 
     @Override
     void unblock() {
-        worker.signal();
+        synchronized (workerLock) {
+            if (watching != Watching.OVER) worker.signal();
+        }
     }
 
     @Override
     public void shutDown() {
-        endConnections("this side has ended");
-        for (UcxLink link : new ArrayList<>(links.values())) fail(link, "this side has ended");
+        watching = Watching.OVER;
+        endLinks("this side has ended");
         queue.close();
+        settle();
+        synchronized (workerLock) {
+            sentinel.close();
+            worker.close();
+        }
+        pool().close();
+        context.close();
+    }
+
+    private void endLinks(String because) {
+        endConnections(because);
+        for (UcxLink link : new ArrayList<>(links.values())) fail(link, because);
+    }
+
+    private void settle() {
         long endNs = System.nanoTime() + CLOSE_LIMIT_NS;
         while ((!closing.isEmpty() || inFlight > 0) && System.nanoTime() - endNs < 0) carry();
         if (!closing.isEmpty() || inFlight > 0)
             said.once("stuck", "UCX still has " + closing.size() + " endpoints and " + inFlight + " messages at its end");
-        worker.close();
-        pool().close();
-        context.close();
     }
 
     // --- this thread: what comes; inside UCX ---
@@ -409,6 +490,7 @@ final class UcxAgent extends EndpointAgent {
             closed = true;
             links.remove(here);
             closing.add(endpoint.closeNonBlockingForce());
+            suspect();
             ended.run();
         }
     }

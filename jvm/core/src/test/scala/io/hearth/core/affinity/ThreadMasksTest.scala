@@ -46,9 +46,13 @@ class ThreadMasksTest extends AnyFunSuite {
     val one = IdSet(cpus.head)
     running("echo ready; while :; do sleep 0.2 & sleep 0.001; done") { process =>
       for (to <- Seq(one, cpus, one, cpus, one)) {
-        ThreadMasks.change(process.pid)((_, _) => to)
-        Thread.sleep(20)
-        assert(ThreadMasks.of(process.pid).values.toSet == Set(to))
+        // As its callers do: one that was being made has its maker's mask of before.
+        val looks = Iterator.fill(50) {
+          ThreadMasks.change(process.pid)((_, _) => to)
+          Thread.sleep(20)
+          ThreadMasks.of(process.pid).values.toSet
+        }
+        assert(looks.contains(Set(to)))
       }
     }
   }
