@@ -37,7 +37,8 @@ final class UcxAgent extends EndpointAgent {
     private static final int PROGRESS_ROUNDS = 64;
     private static final long PROBE_LIMIT_NS = 5_000_000_000L;
     private static final long CLOSE_LIMIT_NS = 2_000_000_000L;
-    private static final long SENTINEL_LIMIT_NS = 1_000_000_000L;
+    /** A second and more; time in which this thread was not run does not count. */
+    private static final int SENTINEL_LOOKS = 100;
     private static final long SLEEPLESS_NS = 10_000;
     private static final int SLEEPLESS_ROUNDS = 20;
     private static final long PAUSE_NS = 20_000;
@@ -54,7 +55,7 @@ final class UcxAgent extends EndpointAgent {
     private UcxSentinel sentinel;
     private volatile byte[] address;
     private volatile Watching watching = Watching.NOTHING;
-    private long sentinelNs;
+    private int sentinelLooks;
     private Runnable timer = () -> { };
     private int sleepless;
     private volatile int endpoints;
@@ -204,7 +205,7 @@ final class UcxAgent extends EndpointAgent {
         switch (watching) {
             case NOTHING -> {
                 watching = Watching.ONE;
-                sentinelNs = nowNs();
+                sentinelLooks = 0;
                 active(1);
                 sentinel.send();
             }
@@ -286,7 +287,7 @@ final class UcxAgent extends EndpointAgent {
     void look(long nowNs) {
         for (Map.Entry<UcxLink, Probe> probe : new ArrayList<>(probes.entrySet()))
             if (nowNs - probe.getValue().deadlineNs >= 0) fail(probe.getKey(), "no answer to a probe within 5 s");
-        if (watching != Watching.NOTHING && nowNs - sentinelNs >= SENTINEL_LIMIT_NS) renew();
+        if (watching != Watching.NOTHING && ++sentinelLooks >= SENTINEL_LOOKS) renew();
     }
 
     /** While UCX has something that cannot go, it does not let us sleep: then the peer needs the CPU more than we. */

@@ -137,14 +137,14 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
   having("a peer that is killed in the middle of messages fails them, and leaves nothing behind") {
     Using.resource(Wire.open(own, new Heard)) { wire =>
       var before = 0
-      (0 until 2).foreach { turn =>
+      (0 until 4).foreach { turn =>
         val (process, where) = child(carriers)
         val connection = connect(wire, where)
         val replies = (0 until 6).map(_ => ask(connection, new Array[Byte](4 << 20)))
         if (turn == 1) replies.head.get(20, TimeUnit.SECONDS).close()
         process.destroyForcibly().waitFor()
         val ends = replies
-          .drop(turn)
+          .drop(if (turn == 1) 1 else 0)
           .map(_.handle[String] { (message, failed) =>
             Option(message).foreach(_.close())
             Option(failed).fold("")(_.getMessage)
@@ -153,7 +153,8 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
         settled(wire, 0)
         if (turn == 0) before = descriptors()
       }
-      eventually(s"${descriptors()} descriptors, $before before")(descriptors() <= before)
+      val most = before + 2 // less than one for each turn: the JVM opens some for itself
+      eventually(s"${descriptors()} descriptors, $before before")(descriptors() <= most)
     }
   }
 
@@ -163,7 +164,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
       val (process, where) = child(carriers)
       try {
         val connection = connect(wire, where)
-        new ProcessBuilder("kill", "-STOP", process.pid.toString).start().waitFor()
+        stop(process)
         val replies = (0 until 6).map(_ => ask(connection, new Array[Byte](4 << 20)))
         assert(failure(replies.head).getMessage.contains("has taken nothing for 300 ms"))
         settled(wire, 0)
@@ -285,7 +286,7 @@ class UcxBehaviourTest extends Behaviour(WireSettings.Carriers.UCX) {
       Using.resource(Wire.open(ucx, heard)) { asking =>
         val where = serving.listen(Loopback, _ => ())
         var before = 0
-        (0 until 5).foreach { turn =>
+        (0 until 8).foreach { turn =>
           val reply = ask(connect(asking, where), new Array[Byte](100000))
           renew(asking)
           assert(
@@ -296,7 +297,8 @@ class UcxBehaviourTest extends Behaviour(WireSettings.Carriers.UCX) {
           settled(asking, 0)
           if (turn == 0) before = descriptors()
         }
-        eventually(s"${descriptors()} descriptors, $before before")(descriptors() <= before)
+        val most = before + 3 // less than one for each turn: the JVM opens some for itself
+        eventually(s"${descriptors()} descriptors, $before before")(descriptors() <= most)
         assert(heard.all.count(_.contains("shared memory blocked")) == 1)
       }
     }

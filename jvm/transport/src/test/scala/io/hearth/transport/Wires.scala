@@ -74,6 +74,18 @@ object Wires extends Assertions {
   def connect(wire: Wire, to: InetSocketAddress, service: Service = Service.NONE): Connection =
     wire.connect(to, service).get(20, TimeUnit.SECONDS)
 
+  /** No thread of it runs any more when this returns. */
+  def stop(process: Process): Unit = {
+    new ProcessBuilder("kill", "-STOP", process.pid.toString).start().waitFor()
+    val threads = Path.of(s"/proc/${process.pid}/task")
+    eventually("all threads have stopped")(Using.resource(Files.list(threads)) {
+      _.allMatch { thread =>
+        val stat = Files.readString(thread.resolve("stat"))
+        stat.charAt(stat.lastIndexOf(')') + 2) == 'T'
+      }
+    })
+  }
+
   /** A server of echoes in another JVM; it prints where it listens and reads until its input ends. */
   def child(carriers: WireSettings.Carriers): (Process, InetSocketAddress) = {
     val process = new ProcessBuilder(
