@@ -5,6 +5,7 @@ The JVMs run side by side: each takes some seconds to start under emulation.
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -17,6 +18,7 @@ DEVICE = Path("/sys/class/net/eth0/device")  # virtio; the PCI function is above
 LIMIT_SECONDS = 240.0
 #: From the agent's line to its threads' CPUs takes 100 ms; emulation is some 25 times slower.
 SETTLE_SECONDS = 4.0
+DUMP_SECONDS = 10.0
 
 
 def collect(job: dict[str, object], evidence: Path) -> None:
@@ -46,10 +48,14 @@ def collect(job: dict[str, object], evidence: Path) -> None:
 
 
 def _await_ready(process: subprocess.Popen[bytes], directory: Path) -> None:
+    """The JVM itself may write warnings to either file."""
     end = time.monotonic() + LIMIT_SECONDS
     out, err = directory / "out", directory / "err"
-    while out.read_bytes() != b"ready\n" or b"\n" not in err.read_bytes():
+    while b"ready\n" not in out.read_bytes() or b"hearth-affinity:" not in err.read_bytes():
         if process.poll() is not None or time.monotonic() > end:
-            said = err.read_text(errors="replace")
-            raise RuntimeError(f"{directory.name}: exit {process.poll()}: {said}")
+            code = process.poll()
+            process.send_signal(signal.SIGQUIT)  # its threads' stacks, to `out`
+            time.sleep(DUMP_SECONDS)
+            said = (err.read_bytes() + out.read_bytes()).decode(errors="replace")
+            raise RuntimeError(f"{directory.name}: exit {code}: {said}")
         time.sleep(0.2)

@@ -136,7 +136,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
 
   having("a peer that is killed in the middle of messages fails them, and leaves nothing behind") {
     Using.resource(Wire.open(own, new Heard)) { wire =>
-      var before = 0
+      var before = Map.empty[String, Int]
       (0 until 4).foreach { turn =>
         val (process, where) = child(carriers)
         val connection = connect(wire, where)
@@ -153,8 +153,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
         settled(wire, 0)
         if (turn == 0) before = descriptors()
       }
-      val most = before + 2 // less than one for each turn: the JVM opens some for itself
-      eventually(s"${descriptors()} descriptors, $before before")(descriptors() <= most)
+      noMoreOpen(before, 2)
     }
   }
 
@@ -194,7 +193,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
         }
         settled(asking, 0)
         settled(serving, 1)
-        assert(descriptors() <= before + 2)
+        noMoreOpen(before, 2)
       }
     }
   }
@@ -285,7 +284,7 @@ class UcxBehaviourTest extends Behaviour(WireSettings.Carriers.UCX) {
     Using.resource(Wire.open(ucx, new Heard)) { serving =>
       Using.resource(Wire.open(ucx, heard)) { asking =>
         val where = serving.listen(Loopback, _ => ())
-        var before = 0
+        var before = Map.empty[String, Int]
         (0 until 8).foreach { turn =>
           val reply = ask(connect(asking, where), new Array[Byte](100000))
           renew(asking)
@@ -297,8 +296,7 @@ class UcxBehaviourTest extends Behaviour(WireSettings.Carriers.UCX) {
           settled(asking, 0)
           if (turn == 0) before = descriptors()
         }
-        val most = before + 3 // less than one for each turn: the JVM opens some for itself
-        eventually(s"${descriptors()} descriptors, $before before")(descriptors() <= most)
+        noMoreOpen(before, 3)
         assert(heard.all.count(_.contains("shared memory blocked")) == 1)
       }
     }

@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path}
 import java.util.concurrent.{ConcurrentLinkedQueue, ExecutionException, TimeUnit}
 
 import scala.jdk.CollectionConverters._
-import scala.util.Using
+import scala.util.{Try, Using}
 
 import org.scalatest.Assertions
 
@@ -69,7 +69,17 @@ object Wires extends Assertions {
     eventually(s"${wire.counters} is clean but for $sockets sockets")(clean(wire.counters))
   }
 
-  def descriptors(): Int = Using.resource(Files.list(Path.of("/proc/self/fd")))(_.count.toInt)
+  /** What this process has open: how many files, sockets and their like, by name without its numbers. */
+  def descriptors(): Map[String, Int] =
+    new java.io.File("/proc/self/fd").list.toVector
+      .flatMap(fd => Try(Files.readSymbolicLink(Path.of("/proc/self/fd", fd)).toString).toOption)
+      .groupMapReduce(_.replaceAll("[0-9a-f]{3,}", ""))(_ => 1)(_ + _)
+
+  /** Leaks of each turn of a test come to more than `slack`: the JVM opens some files for itself. */
+  def noMoreOpen(before: Map[String, Int], slack: Int): Unit = {
+    def more = descriptors().map { case (kind, n) => kind -> (n - before.getOrElse(kind, 0)) }
+    eventually(s"more is open: ${more.filter(_._2 > 0).mkString(", ")}")(more.values.sum <= slack)
+  }
 
   def connect(wire: Wire, to: InetSocketAddress, service: Service = Service.NONE): Connection =
     wire.connect(to, service).get(20, TimeUnit.SECONDS)
