@@ -33,22 +33,27 @@ def task(stage: StageTally, number: int, seconds: float, **more: Any) -> None:
     info = {
         "Task ID": number,
         "Executor ID": more.get("executor", "0"),
-        "Launch Time": 0,
-        "Finish Time": int(seconds * 1000),
+        "Launch Time": more.get("at", 0),
+        "Finish Time": more.get("at", 0) + int(seconds * 1000),
         "Getting Result Time": 0,
         "Speculative": False,
         "Locality": "ANY",
     }
-    stage.add(info, metrics, "success", more.get("first_wave", False))
+    stage.add(info, metrics, "success")
 
 
 def stage_of(slow: list[dict[str, Any]], usual: int = 20) -> StageTally:
-    """Tasks of one second, and slow ones of eight."""
+    """Tasks of one second in turn on two executors, and slow ones of eight first or afterwards."""
     stage = StageTally(0, 0)
+    numbered = list(enumerate(slow, usual))
+    for number, more in numbered:
+        if "first" in more:
+            task(stage, number, 8.0, **more)
     for number in range(usual):
-        task(stage, number, 1.0, executor=str(number % 2))
-    for number, more in enumerate(slow, usual):
-        task(stage, number, 8.0, **more)
+        task(stage, number, 1.0, executor=str(number % 2), at=10_000 + 1000 * (number // 2))
+    for number, more in numbered:
+        if "first" not in more:
+            task(stage, number, 8.0, **more, at=50_000)
     return stage
 
 
@@ -67,16 +72,20 @@ def test_a_straggler_in_garbage_collection_or_waiting_for_blocks_says_so() -> No
     assert cause({"wait_s": 6}) == "shuffle"
 
 
-def test_the_first_tasks_of_a_jvm_are_warm_up_and_not_a_problem_of_the_stage() -> None:
-    first = {"first_wave": True}
-    assert cause(first, first) == "warm-up"
+def test_the_tasks_with_which_executors_begin_a_stage_are_warm_up() -> None:
+    first, other = {"first": True}, {"first": True, "executor": "1"}
+    assert cause(first, other) == "warm-up"
+    assert cause(first) == "unknown", "executor 1 began quickly"
     assert cause(first, {}, {"executor": "1"}) == "unknown", "others were slow, too"
 
 
 def test_one_slow_task_beside_quick_ones_of_the_same_first_wave_is_no_warm_up() -> None:
-    stage = stage_of([{"first_wave": True}])
+    stage = StageTally(0, 0)
     for number in (100, 101, 102):
-        task(stage, number, 1.0, first_wave=True)
+        task(stage, number, 1.0)
+    for number in range(20):
+        task(stage, number, 1.0, at=1100 + 1000 * number)
+    task(stage, 103, 30.0)
     found = stage.straggler_cause()
     assert isinstance(found, StragglerCause) and found.kind == "unknown"
 

@@ -71,7 +71,6 @@ class LoggedExecutor:
     cpu_ns: int = 0
     gc_ms: int = 0
     heap_peak_bytes: int = 0
-    first_end_ms: int | None = None
 
 
 @dataclass
@@ -307,10 +306,8 @@ class _Reader:
         check_task((stage, attempt), (reason, name, host, info["Locality"]), info, metrics)
         state = task_state(reason)
         log = self.log
-        executor = self._executor(name)
-        first_wave = executor.first_end_ms is None or info["Launch Time"] <= executor.first_end_ms
-        self._tally(stage, attempt).add(info, metrics, state, first_wave)
-        executor.first_end_ms = min(executor.first_end_ms or LATEST_MS, info["Finish Time"])
+        self._executor(name)
+        self._tally(stage, attempt).add(info, metrics, state)
         self._credit(name, host, metrics, state)
         log.running.pop(info["Task ID"], None)
         log.rows.add(stage, attempt, info, state, log.executors[name].slots)

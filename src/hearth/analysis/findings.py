@@ -158,8 +158,8 @@ _CAUSES = {
         "look at the disks and at the executors it read from",
     ),
     "warm-up": (
-        "they are the first tasks of their JVMs, which load and compile classes",
-        "nothing: only an application's start pays for it",
+        "executors began the stage with these tasks, and a JVM loads and compiles code at first",
+        "nothing, if it is slow once: the same stage again is quicker",
     ),
     "executor": (
         "all of them ran on executor {executor}",

@@ -199,9 +199,9 @@ class LongTask(NamedTuple):
 class StageTally:
     """One attempt of a stage."""
 
-    __slots__ = ("attempt", "completed_ms", "durations", "failure", "first_wave", "id", "job",
-                 "locality", "longest", "name", "operators", "planned_tasks", "read_bytes", "sql",
-                 "submitted_ms", "sums")  # fmt: skip
+    __slots__ = ("attempt", "completed_ms", "durations", "ended_ms", "failure", "first_wave", "id",
+                 "job", "locality", "longest", "name", "operators", "planned_tasks", "read_bytes",
+                 "sql", "submitted_ms", "sums")  # fmt: skip
 
     def __init__(self, stage: int, attempt: int) -> None:
         self.id, self.attempt = stage, attempt
@@ -219,15 +219,17 @@ class StageTally:
         self.operators: list[str] = []
         self.sql: int | None = None
         self.first_wave = 0
+        self.ended_ms: dict[str, int] = {}
 
-    def add(
-        self, info: dict[str, Any], metrics: dict[str, Any], state: str, first_wave: bool = False
-    ) -> None:
+    def add(self, info: dict[str, Any], metrics: dict[str, Any], state: str) -> None:
         """Counts one ended task; durations are those of the tasks that succeeded.
 
-        first_wave: it started before any task had ended on its executor.
+        It is of the first wave if it started before any task of the stage had ended on its
+        executor.
         """
         duration = self.sums.add(info, metrics, state)
+        ended_ms = self.ended_ms.setdefault(info["Executor ID"], info["Finish Time"])
+        first_wave = info["Launch Time"] <= ended_ms
         level = info["Locality"]
         self.locality[level] = self.locality.get(level, 0) + 1
         if state != "success":
@@ -268,9 +270,9 @@ class StageTally:
         """Why the stragglers are slow, as far as their own numbers say.
 
         In this order: the slowest reads over twice the median bytes; more than half of the excess
-        over the median is garbage collection, or waiting for shuffle blocks; most tasks of a JVM's
-        first wave are slow and hardly others, so it is class loading and compilation; all slow
-        tasks, three at least, ran on one of several executors.
+        over the median is garbage collection, or waiting for shuffle blocks; most of the tasks with
+        which executors began the stage are slow and hardly others, so it is loading and compiling
+        what the stage runs; all slow tasks, three at least, ran on one of several executors.
         """
         slow = self._slow()
         if not slow:

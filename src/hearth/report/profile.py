@@ -21,6 +21,7 @@ from hearth.model.durations import show_seconds
 from hearth.model.ids import brief_ids
 from hearth.model.measured import Absent, Measured, known
 from hearth.model.sizes import show_bytes, show_mb
+from hearth.report.sentences import sentence
 from hearth.report.terminal import Screen, table
 
 T = TypeVar("T")
@@ -257,13 +258,9 @@ def _findings(findings: list[Finding], screen: Screen) -> list[str]:
     lines = []
     for finding in findings[:_FINDINGS]:
         gain = "" if finding.seconds is None else f" At most {finding.seconds:.1f} s to gain."
-        text = f"{finding.sentence}{gain} {_sentence(finding.next_step)}"
+        text = f"{finding.sentence}{gain} {sentence(finding.next_step)}"
         lines.append(screen.paragraph(text, "* ", "  "))
     return [*lines, *_more(len(findings) - _FINDINGS, "findings ('hearth runs show ID --json')")]
-
-
-def _sentence(step: str) -> str:
-    return f"{step[0].upper()}{step[1:].rstrip('.')}." if step else ""
 
 
 def _gaps(analysis: Analysis, screen: Screen) -> list[str]:

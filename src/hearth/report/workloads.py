@@ -4,6 +4,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from hearth.model.sizes import show_bytes
+from hearth.report.sentences import sentence
 from hearth.report.terminal import Screen, table
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def markdown(jobs: "Iterable[Any]", generators: "Iterable[Any]") -> list[str]:
     for family, members in _by_family(jobs):
         lines += ["", f"## {family[:1].upper()}{family[1:]}"]
         for job in members:
-            lines += ["", f"### {job.name}", "", f"{_sentence(job.summary)}", ""]
+            lines += ["", f"### {job.name}", "", sentence(job.summary), ""]
             lines += [f"- Stresses: {job.stresses}.", f"- Published: {job.published}."]
             inputs = ", ".join(f"`{item.generator}`" for item in job.inputs)
             stream = f"a stream of {job.stream}" if job.stream else "none: the job makes its own"
@@ -84,9 +85,9 @@ def markdown(jobs: "Iterable[Any]", generators: "Iterable[Any]") -> list[str]:
             lines += _parameters(job.parameters)
     lines += ["", "## Data", ""]
     for generator in generators:
-        lines += [f"### Data: {generator.name}", "", _sentence(generator.summary), ""]
+        lines += [f"### Data: {generator.name}", "", sentence(generator.summary), ""]
         if generator.distribution:
-            lines += [_sentence(generator.distribution), ""]
+            lines += [sentence(generator.distribution), ""]
         lines += [*_parameters(generator.parameters)[1:], ""]
     return lines
 
@@ -117,7 +118,3 @@ def _parameters(parameters: "Iterable[Any]") -> list[str]:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

@@ -26,6 +26,7 @@ from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
 from hearth.report.html.shown import Cell, executor_name, moment, part, plain, seconds, share
 from hearth.report.profile import open_words
+from hearth.report.sentences import sentence
 
 View = dict[str, Any]
 #: The sections of a run: the start of their ids, and their words.
@@ -227,7 +228,7 @@ def _finding(finding: Finding) -> View:
     return {
         "severity": _SEVERITIES[finding.severity],
         "sentence": finding.sentence,
-        "next_step": finding.next_step,
+        "next_step": sentence(finding.next_step),
         "gain": None if finding.seconds is None else seconds(finding.seconds),
         "places": places,
     }
