@@ -38,13 +38,13 @@ def test_nothing_is_left_however_the_command_ends(tmp_path: Path, number: int) -
     note = tmp_path / "folder"
     parent = subprocess.Popen([sys.executable, "-c", _PARENT, str(note)], stderr=subprocess.DEVNULL)
     pid_file = Path(f"{note}.pid")
-    eventually("the child starts", lambda: pid_file.is_file() and pid_file.read_text().strip(), 20)
+    eventually("the child starts", lambda: pid_file.is_file() and pid_file.read_text().strip(), 60)
     child, folder = int(pid_file.read_text()), Path(note.read_text())
     assert (folder / "data").is_file()
     os.kill(parent.pid, number)
-    parent.wait(30)
-    eventually("the child is gone", lambda: start_ticks(child) is None, 20)
-    eventually("the data are deleted, late ones too", lambda: not folder.exists(), 20)
+    parent.wait(60)
+    eventually("the child is gone", lambda: start_ticks(child) is None, 60)
+    eventually("the data are deleted, late ones too", lambda: not folder.exists(), 60)
 
 
 _INTERRUPTED = """
@@ -63,9 +63,9 @@ def test_what_a_child_writes_after_an_interrupt_in_its_start_is_deleted(tmp_path
     command = [sys.executable, "-c", _INTERRUPTED, str(note)]
     ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
     assert "KeyboardInterrupt" in ended.stderr
-    eventually("the child has written", Path(f"{note}.late").exists, 20)
+    eventually("the child has written", Path(f"{note}.late").exists, 60)
     folder = Path(note.read_text())
-    eventually("what it wrote is deleted", lambda: not folder.exists(), 20)
+    eventually("what it wrote is deleted", lambda: not folder.exists(), 60)
 
 
 def test_equal_rows_have_no_difference() -> None:
