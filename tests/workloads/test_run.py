@@ -32,6 +32,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("data")
 
 
+@pytest.fixture(scope="module")
+def first(home: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, str]:
+    """The first run on the data home, which keeps its files: exit code, output, errors."""
+    run = started(home, tmp_path_factory.mktemp("first"), "run", "word-count", *PLAIN, "--keep")
+    output, errors = run.communicate(timeout=300)
+    return run.returncode, output.decode(), errors.decode()
+
+
 @pytest.fixture
 def with_data(hearth: Command, home: Path) -> Command:
     """`hearth` with the data home of this module."""
@@ -71,16 +79,17 @@ def wait_until(
 
 
 def test_a_word_count_makes_its_data_once_and_equals_duckdbs(
-    with_data: Command, home: Path
+    with_data: Command, home: Path, first: tuple[int, str, str]
 ) -> None:
-    first = with_data("run", "word-count", *PLAIN)
-    assert first.returncode == 0, first.stderr
-    fields = first.stdout.strip().split("  ")
+    code, output, errors = first
+    assert code == 0, errors
+    fields = output.strip().split("  ")
     assert fields[:2] == ["word-count", "local[2]"]
     assert fields[2].endswith("KB")
     assert fields[-1].startswith("answer: checked (")
-    assert first.stderr.count("making 512 KB of text data, seed 1") == 1
-    assert len(first.stderr.splitlines()) == 1, "elsewhere than on a terminal: one line"
+    making, kept = errors.splitlines()  # elsewhere than on a terminal, a line of each
+    assert "making 512 KB of text data, seed 1" in making and kept.startswith("kept in ")
+    before = list((home / "runs").iterdir())
     second = with_data("run", "word-count", *PLAIN, "--json", "--partitions", "3")
     assert second.stderr == "", "the data are there already"
     document = json.loads(second.stdout)
@@ -90,7 +99,7 @@ def test_a_word_count_makes_its_data_once_and_equals_duckdbs(
     assert document["asked_master"] == document["spark"]["master"] == "local[2]"
     assert 0 < document["seconds"] < document["wall_s"]
     assert document["data"]["text"]["seed"] == 1
-    assert list((home / "runs").iterdir()) == [], "nothing of a run is left unless --keep"
+    assert list((home / "runs").iterdir()) == before, "nothing of a run is left unless --keep"
 
 
 def test_a_job_runs_bound_the_way_hearth_submit_runs_it(with_data: Command) -> None:
@@ -102,9 +111,8 @@ def test_a_job_runs_bound_the_way_hearth_submit_runs_it(with_data: Command) -> N
     assert document["verdict"]["status"] == "checked"
 
 
-def test_what_is_kept_is_named(with_data: Command) -> None:
-    done = with_data("run", "word-count", *PLAIN, "--keep")
-    folder = Path(done.stderr.strip().removeprefix("kept in "))
+def test_what_is_kept_is_named(first: tuple[int, str, str]) -> None:
+    folder = Path(first[2].splitlines()[-1].removeprefix("kept in "))
     assert (folder / "log").is_file()
     assert list((folder / "answer" / "counts").glob("part-*"))
 
@@ -177,9 +185,11 @@ def test_bad_words_of_bench_end_in_one_line(
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_folder_of_another_seed_is_refused(with_data: Command, home: Path) -> None:
-    mine = home / "mine"
-    assert with_data("run", "word-count", *PLAIN, "--data", str(mine)).returncode == 0
+def test_a_folder_of_another_seed_is_refused(
+    with_data: Command, home: Path, first: tuple[int, str, str]
+) -> None:
+    assert first[0] == 0, first[2]
+    (mine,) = (made.parent for made in home.glob("text_*/_manifest.json"))
     done = with_data("run", "word-count", *PLAIN, "--data", str(mine), "--seed", "2")
     assert done.returncode == 2
     assert f"'{mine}' holds data with seed 1, not 2" in done.stderr
