@@ -112,14 +112,14 @@ together([run("a"), run("b")])
 def test_nothing_is_left_running_however_it_ends(tmp_path: Path, by: signal.Signals) -> None:
     with subprocess.Popen([sys.executable, "-c", _PROGRAM, str(tmp_path)]) as program:
         files = [tmp_path / "a", tmp_path / "b"]
-        eventually("both run", lambda: all(f.is_file() and f.read_text() for f in files), 30)
+        eventually("both run", lambda: all(f.is_file() and f.read_text() for f in files), 60)
         started = [int(file.read_text()) for file in files]
         ticks = {pid: start_ticks(pid) for pid in started}
         assert all(ticks.values())
         program.send_signal(by)
         eventually(
             "both end",
-            lambda: not any(is_alive(pid, at or 0) for pid, at in ticks.items()), 30,
+            lambda: not any(is_alive(pid, at or 0) for pid, at in ticks.items()), 90,
         )  # fmt: skip
     assert program.returncode == -by
 
