@@ -17,6 +17,9 @@ from docker_engine import NoEngineError, docker_engine
 from numalab import passed
 from support import ROOT, Command, require
 
+# Threads of a library of numbers wait for each other, spinning: on matrices of tens of rows, beside
+# other tests, that is most of their time. It is read where numpy is first imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

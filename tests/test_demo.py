@@ -7,6 +7,7 @@ import subprocess
 import sys
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from hearth.commands.demo import run_in_turn
 from hearth.demo.check import difference
 from hearth.demo.data import copy_texts
 from hearth.demo.runs import Outcome
+from hearth.launch.children import run_child
 from hearth.model.errors import UserError
 from hearth.model.processes import start_ticks
 from support import Command, eventually
@@ -21,6 +23,7 @@ from support import Command, eventually
 _PARENT = """
 import signal, sys, time
 from pathlib import Path
+from typing import Any
 from hearth.launch.children import run_child
 from hearth.model.temporary import working_directory
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in background
@@ -38,13 +41,13 @@ def test_nothing_is_left_however_the_command_ends(tmp_path: Path, number: int) -
     note = tmp_path / "folder"
     parent = subprocess.Popen([sys.executable, "-c", _PARENT, str(note)], stderr=subprocess.DEVNULL)
     pid_file = Path(f"{note}.pid")
-    eventually("the child starts", lambda: pid_file.is_file() and pid_file.read_text().strip(), 20)
+    eventually("the child starts", lambda: pid_file.is_file() and pid_file.read_text().strip(), 60)
     child, folder = int(pid_file.read_text()), Path(note.read_text())
     assert (folder / "data").is_file()
     os.kill(parent.pid, number)
-    parent.wait(30)
-    eventually("the child is gone", lambda: start_ticks(child) is None, 20)
-    eventually("the data are deleted, late ones too", lambda: not folder.exists(), 20)
+    parent.wait(60)
+    eventually("the child is gone", lambda: start_ticks(child) is None, 60)
+    eventually("the data are deleted, late ones too", lambda: not folder.exists(), 60)
 
 
 _INTERRUPTED = """
@@ -63,9 +66,27 @@ def test_what_a_child_writes_after_an_interrupt_in_its_start_is_deleted(tmp_path
     command = [sys.executable, "-c", _INTERRUPTED, str(note)]
     ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
     assert "KeyboardInterrupt" in ended.stderr
-    eventually("the child has written", Path(f"{note}.late").exists, 20)
+    eventually("the child has written", Path(f"{note}.late").exists, 60)
     folder = Path(note.read_text())
-    eventually("what it wrote is deleted", lambda: not folder.exists(), 20)
+    eventually("what it wrote is deleted", lambda: not folder.exists(), 60)
+
+
+def test_a_child_that_is_being_started_when_an_interrupt_comes_is_ended_with_all_it_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, start = tmp_path / "pid", subprocess.Popen
+
+    def interrupted(*words: Any, **options: Any) -> subprocess.Popen[bytes]:
+        child = start(*words, **options)
+        eventually("it has begun another", lambda: begun.is_file() and begun.read_text(), 60)
+        os.kill(os.getpid(), signal.SIGINT)
+        return child
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    words = ["sh", "-c", f"sleep 300 & echo $! > {begun}; wait"]
+    with pytest.raises(KeyboardInterrupt):
+        run_child(words, {}, tmp_path / "log")
+    eventually("both are gone", lambda: start_ticks(int(begun.read_text())) is None, 60)
 
 
 def test_equal_rows_have_no_difference() -> None:

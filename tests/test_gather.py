@@ -52,8 +52,8 @@ def test_a_gather_that_is_ended_leaves_no_part_and_no_process(
     )
     time.sleep(after_s)
     os.killpg(running.pid, number)
-    running.communicate(timeout=30)
-    eventually("nothing of it runs", lambda: not runs(running.pid), 30)
+    running.communicate(timeout=60)
+    eventually("nothing of it runs", lambda: not runs(running.pid), 60)
     assert list(scratch.iterdir()) == []
     assert {file.name for file in target.iterdir()} <= {"m.tar.gz"}  # where it was quicker
 

@@ -35,7 +35,7 @@ def marked() -> Iterator[str]:
     word = "-Dhearth.bound=of-another-worker"
     with subprocess.Popen(["sh", "-c", "read line", word], stdin=subprocess.PIPE) as process:
         yield word
-        process.communicate(b"\n", timeout=20)
+        process.communicate(b"\n", timeout=60)
 
 
 def within(program: str) -> str:

@@ -82,7 +82,7 @@ def test_ctrl_c_ends_the_command_with_130_and_its_child_too(tmp_path: Path) -> N
         assert time.monotonic() < end, "java did not start"
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (130, "hearth: interrupted\n")
     assert start_ticks(int(pid_file.read_text())) is None
 

@@ -479,7 +479,7 @@ def test_archives_are_made_when_the_application_is_over_not_before_and_not_withi
     )
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     subprocess.run([sys.executable, "-c", script], check=True, env=environment, timeout=60)
-    eventually("the archives are made", lambda: here.exists() and here.read_text(), 30)
+    eventually("the archives are made", lambda: here.exists() and here.read_text(), 60)
     assert here.read_text() == "True True True\n"
 
 

@@ -15,8 +15,8 @@ jvm() {
 
 # `check` leaves it out where nothing that it reads has changed since it last passed.
 jvm_where_changed() {
-    print=$(find jvm contract fixtures -type f -not -path '*/target/*' -print0 | sort -z | xargs -0 sha256sum |
-        sha256sum)
+    print=$(find jvm contract fixtures docs/configuration.md -type f -not -path '*/target/*' -print0 |
+        sort -z | xargs -0 sha256sum | sha256sum)
     if [ "$(cat .cache/jvm-passed.stamp 2>/dev/null)" = "$print" ]; then
         printf 'test: the JVM side is as it was when it last passed\n'
         return 0

@@ -81,7 +81,7 @@ def test_an_export_that_is_ended_leaves_no_part_of_a_table(
         assert process.stdout.readline() == "half\n"
         assert [*out.glob("**/tasks.parquet")]
         process.send_signal(number)
-    eventually("nothing is left", lambda: not [*out.iterdir()], 20)
+    eventually("nothing is left", lambda: not [*out.iterdir()], 60)
 
 
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:

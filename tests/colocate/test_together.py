@@ -1,6 +1,7 @@
 """Applications at the same time, each in its own process: without Spark, as sleeps."""
 
 import itertools
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -38,9 +39,10 @@ def sleeps(seconds: float) -> Callable[[int], None]:
 
 def test_what_runs_together_overlaps_and_each_has_its_own_cpus() -> None:
     own = tuple(sorted(os.sched_getaffinity(0)))
+    all_run = multiprocessing.get_context("fork").Barrier(3, timeout=60)
 
     def placed(_number: int) -> Outcome:
-        time.sleep(0.3)
+        all_run.wait()
         return Outcome(Turn("a", "split", 0), seconds=1.0, plan=str(os.sched_getaffinity(0)))
 
     ran = together([lane(placed, "a", own[:1]), lane(placed, "b", own[-1:]), lane(placed, "c")])
@@ -78,12 +80,13 @@ def test_a_loop_starts_each_again_until_the_time_is_over() -> None:
     ran = together([lane(sleeps(0.25), "short"), lane(sleeps(30), "long"), lane(fails_later, "f")],
                    loop)  # fmt: skip
     short = [one for one in ran if one.lane == 0]
-    assert 4 <= sum(one.outcome.failure is None for one in short) <= 7
-    assert [one.outcome.seconds for one in short][:3] == [1.0, 2.0, 3.0], "numbered in turn"
+    whole = [one.outcome.seconds for one in short if one.outcome.failure is None]
+    assert 2 <= len(whole) <= 7, "again and again; on a busy machine less often"
+    assert whole == [1.0 + number for number in range(len(whole))], "numbered in turn"
     assert all(b.start_s >= a.end_s for a, b in itertools.pairwise(short))
     (long,) = [one for one in ran if one.lane == 1]
     assert long.outcome.stopped and long.outcome.failure == STOPPED
-    assert long.outcome.seconds is None and 2.0 <= long.end_s < 5
+    assert long.outcome.seconds is None and 2.0 <= long.end_s < 25
     assert [one.outcome.failure for one in ran if one.lane == 2] == [None, "no"]
     assert [loop.counts(s) for s in (0.4, 0.5, 1.5, 1.6)] == [False, True, True, False]
 
@@ -109,14 +112,14 @@ together([run("a"), run("b")])
 def test_nothing_is_left_running_however_it_ends(tmp_path: Path, by: signal.Signals) -> None:
     with subprocess.Popen([sys.executable, "-c", _PROGRAM, str(tmp_path)]) as program:
         files = [tmp_path / "a", tmp_path / "b"]
-        eventually("both run", lambda: all(f.is_file() and f.read_text() for f in files), 30)
+        eventually("both run", lambda: all(f.is_file() and f.read_text() for f in files), 60)
         started = [int(file.read_text()) for file in files]
         ticks = {pid: start_ticks(pid) for pid in started}
         assert all(ticks.values())
         program.send_signal(by)
         eventually(
             "both end",
-            lambda: not any(is_alive(pid, at or 0) for pid, at in ticks.items()), 30,
+            lambda: not any(is_alive(pid, at or 0) for pid, at in ticks.items()), 90,
         )  # fmt: skip
     assert program.returncode == -by
 

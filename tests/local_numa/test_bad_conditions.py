@@ -151,8 +151,8 @@ def test_what_a_driver_killed_with_its_reaper_leaves_is_swept_by_the_next_applic
     driver = site.document("run.json")["driver_pid"]
     for pid in (reaper_of(driver), driver):
         os.kill(pid, signal.SIGKILL)
-    process.wait(timeout=20)
-    eventually("executors gone", lambda: site.executors() == {}, 20)
+    process.wait(timeout=60)
+    eventually("executors gone", lambda: site.executors() == {}, 30)
     left = site.leftovers()
     assert {re.sub("-.*", "", Path(path).name) for path in left} >= {"hearth", "spark", "blockmgr"}
     second = site.run("pause.py", "0.1")

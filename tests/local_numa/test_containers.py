@@ -70,8 +70,8 @@ def clients(name: str) -> list[int]:
 
 
 def nothing_is_left(site: Site) -> None:
-    eventually("nothing left behind", lambda: site.leftovers() == [], 15)
-    eventually("no container left", lambda: containers() == [], 15)
+    eventually("nothing left behind", lambda: site.leftovers() == [], 30)
+    eventually("no container left", lambda: containers() == [], 30)
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ def test_a_killed_driver_leaves_no_container(contained: Site, moment: str):
         # It cannot notice that the driver is gone: whoever else looks after it must end it.
         os.kill(min(contained.executors()), signal.SIGSTOP)
     os.kill(contained.document("run.json")["driver_pid"], signal.SIGKILL)
-    process.wait(timeout=20)
+    process.wait(timeout=60)
     nothing_is_left(contained)
     assert contained.document("run.json")["state"] == "abandoned"
 
@@ -271,7 +271,7 @@ def test_compare_measures_the_docker_arm_as_the_others_and_submit_uses_it_when_i
     assert "kept choice 'docker'" in dry.stderr
     assert "spark.hearth.launcher=docker" in dry.stdout
     assert "local-numa[2x1]" in dry.stdout  # as compared, though the plan here is one JVM
-    eventually("no container left", lambda: containers() == [], 15)
+    eventually("no container left", lambda: containers() == [], 30)
     its_executors_are_measured(contained)
 
 
@@ -300,5 +300,5 @@ def test_a_killed_comparison_leaves_no_container(contained: Site):
     contained.started.append(process)
     eventually("two containers", lambda: len(containers()) == 2, 120)
     process.kill()
-    process.wait(timeout=20)
+    process.wait(timeout=60)
     eventually("no container left", lambda: containers() == [], 40)

@@ -102,9 +102,9 @@ def test_idle_cpus_work_for_a_last_task_and_go_back_whoever_is_killed(site: Site
     *before, now = loans(site)
     assert all("until" in loan for loan in before) and "until" not in now
     os.kill(site.document("run.json")["driver_pid"], signal.SIGKILL)
-    process.wait(timeout=20)
-    eventually("executors gone", lambda: site.executors() == {}, 10)
-    eventually("nothing left behind", lambda: site.leftovers() == [], 10)
+    process.wait(timeout=60)
+    eventually("executors gone", lambda: site.executors() == {}, 30)
+    eventually("nothing left behind", lambda: site.leftovers() == [], 30)
 
 
 def cpusets() -> set[tuple[str, str]]:

@@ -106,8 +106,8 @@ def test_cpus_of_an_application_that_pauses_work_for_another_and_come_back_whoev
         (second / f"turn-{turn}-ends").touch()
     assert lending.wait(timeout=120) == 0
     assert leases(hearth)["leases"] == []
-    borrowing.wait(timeout=20)
-    eventually("nothing left behind", lambda: site.leftovers() == [], 20)
+    borrowing.wait(timeout=60)
+    eventually("nothing left behind", lambda: site.leftovers() == [], 30)
 
 
 def is_shown(site: Site, lender: Site, idle: int, hearth: Command) -> str:
@@ -175,5 +175,5 @@ def test_a_containers_cpuset_is_opened_to_another_applications_cpus_and_closed_a
     assert (borrowing.wait(timeout=120), lending.wait(timeout=120)) == (0, 0)
     assert [loan["cpus"] for loan in site.document("hand-over.json")["loans"]]
     assert site.document("placement.json")["executors"][0]["verdict"] == "as planned"
-    eventually("nothing left behind", lambda: site.leftovers() == [], 20)
+    eventually("nothing left behind", lambda: site.leftovers() == [], 30)
     assert cpusets() == set()

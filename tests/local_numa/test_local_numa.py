@@ -125,9 +125,9 @@ def test_a_killed_driver_leaves_no_executor_and_no_temporary_directory(site: Sit
         os.kill(min(site.executors()), signal.SIGSTOP)
     driver = site.document("run.json")["driver_pid"]
     os.kill(driver, signal.SIGKILL)
-    process.wait(timeout=20)
-    eventually("executors gone", lambda: site.executors() == {}, 10)
-    eventually("nothing left behind", lambda: site.leftovers() == [], 10)
+    process.wait(timeout=60)
+    eventually("executors gone", lambda: site.executors() == {}, 30)
+    eventually("nothing left behind", lambda: site.leftovers() == [], 30)
     eventually("the run marked", lambda: site.document("run.json")["state"] == "abandoned", 5)
 
 
@@ -139,7 +139,7 @@ def test_ctrl_c_stops_everything_in_order(site: Site):
     os.killpg(process.pid, signal.SIGINT)
     process.wait(timeout=60)
     assert process.returncode != 0
-    eventually("nothing left behind", lambda: site.leftovers() == [], 10)
+    eventually("nothing left behind", lambda: site.leftovers() == [], 30)
     assert site.document("run.json")["state"] == "finished"
     assert "Lost executor" not in site.log
     assert "exit 130" not in site.log

@@ -143,7 +143,7 @@ def assert_both_worked_and_nothing_is_left(site: Site, outcome: Outcome) -> None
     assert site.document("run.json")["state"] == "finished"
     assert site.document("run.json")["master"] == "local-numa[2x1]"
     # A prompt of Python's is gone a moment before its JVM.
-    eventually("nothing left behind", lambda: site.leftovers() == [], 20)
+    eventually("nothing left behind", lambda: site.leftovers() == [], 30)
 
 
 def needs_connect() -> None:

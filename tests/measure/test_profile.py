@@ -31,7 +31,7 @@ from support import ROOT, Command, require
 
 pytestmark = pytest.mark.spark
 
-LIMIT_S = 90.0
+LIMIT_S = 240.0
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from hearth.planner import places
 
 pytestmark = pytest.mark.spark
 
-LIMIT_S = 90.0
+LIMIT_S = 240.0
 
 
 @pytest.fixture

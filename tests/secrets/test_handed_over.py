@@ -63,7 +63,7 @@ def test_java_options_of_private_files_go_with_the_application(
         assert {file.parent.parent for file in files} == {parent}
         assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
         process.send_signal(end)
-    eventually("its files are gone", lambda: not any(parent.iterdir()), 10)
+    eventually("its files are gone", lambda: not any(parent.iterdir()), 60)
 
 
 def test_what_a_killed_keeper_left_is_removed_by_a_later_run(tmp_path: Path) -> None:
@@ -104,9 +104,9 @@ def test_a_plan_beside_an_unwritable_state_directory_goes_with_the_command(
         [sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
-        eventually("a plan", lambda: list(tmp_path.glob("hearth-run-*/*.json")), 20)
+        eventually("a plan", lambda: list(tmp_path.glob("hearth-run-*/*.json")), 60)
         process.kill()
-    eventually("it is gone", lambda: not any(tmp_path.iterdir()), 10)
+    eventually("it is gone", lambda: not any(tmp_path.iterdir()), 60)
 
 
 def stand_in(folder: Path, script: str) -> dict[str, str]:
@@ -140,9 +140,9 @@ def test_a_profile_leaves_no_java_options_of_private_files(tmp_path: Path, kille
         if killed:
             process.kill()
     if killed:
-        eventually("its files are gone", lambda: not any(starting.iterdir()), 30)
+        eventually("its files are gone", lambda: not any(starting.iterdir()), 60)
     assert list(starting.iterdir()) == []
-    eventually("no temporary file", lambda: not any((tmp_path / "tmp").iterdir()), 30)
+    eventually("no temporary file", lambda: not any((tmp_path / "tmp").iterdir()), 60)
 
 
 def test_what_was_tuned_puts_no_java_option_of_a_private_file_on_the_command_line(

@@ -18,7 +18,7 @@ from hearth.workloads.source import DataServer
 
 pytestmark = pytest.mark.command
 
-_PATIENCE_S = 30
+_PATIENCE_S = 90
 
 
 def connect(server: DataServer) -> socket.socket:

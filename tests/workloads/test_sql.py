@@ -342,7 +342,7 @@ def test_nothing_of_a_killed_generator_is_trusted(tmp_path: Path, victim: str) -
     assert not place.exists()
     if victim == "generator":
         assert "tpchgen-cli ended with -9" in error
-    eventually("what it made is gone", lambda: not list(tmp_path.glob(".tpch.tpch-*/*")), 20)
+    eventually("what it made is gone", lambda: not list(tmp_path.glob(".tpch.tpch-*/*")), 60)
     made = ensure_tpch(0.002, place)
     assert (made / tpch.MANIFEST).is_file()
 

@@ -7,8 +7,9 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 from hearth.model.private import open_private
 from hearth.model.processes import die_with
@@ -30,23 +31,43 @@ def run_child(
     watch: called a few times a second; shows progress. inherited: file descriptors to keep open.
     On an interrupt the child is asked to end, then killed.
     """
+    child: subprocess.Popen[bytes] | None = None
     with open(log, "wb", opener=open_private) as output:
-        child = subprocess.Popen(
-            command,
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            pass_fds=inherited,
-            preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
-        )
         try:
+            with _interrupts_wait():
+                child = subprocess.Popen(
+                    command,
+                    env={**os.environ, **environment},
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    pass_fds=inherited,
+                    preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
+                )
             return _watched(child, watch)
         except BaseException:
-            child.terminate()
-            _end(child)
+            if child is not None:
+                child.terminate()
+                _end(child)
             raise
+
+
+@contextlib.contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """An interrupt meanwhile is raised at the end: a child half started would be nobody's."""
+    came: list[tuple[int, FrameType | None]] = []
+    usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handled = {number: handler for number, handler in usual.items() if callable(handler)}
+    for number in handled:
+        signal.signal(number, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        for number, handler in handled.items():
+            signal.signal(number, handler)
+    for came_number, frame in came:
+        handled[signal.Signals(came_number)](came_number, frame)
 
 
 def _watched(child: subprocess.Popen[bytes], watch: Callable[[], None]) -> int:
