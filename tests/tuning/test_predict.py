@@ -30,6 +30,7 @@ from support import ROOT, Command
 from test_contract import validate
 
 LOGS = ROOT / "fixtures" / "eventlogs"
+SPEEDUPS = "workload,from_binding,to_binding,speedup\n"
 MACHINE = Machine(threads=16, cores=16, memory_gb=64)
 
 
@@ -256,8 +257,13 @@ def test_a_workloads_own_times_on_more_nodes_are_never_used() -> None:
     ("text", "said"),
     [
         ("workload,speedup\n", "no column from_binding, to_binding"),
-        ("workload,from_binding,to_binding,speedup\na,1B,2B,-1\n", "speedup '-1' is not a number"),
-        ("workload,from_binding,to_binding,speedup\na,1B,2B,1.5\n", "no time on 3 nodes or more"),
+        (f"{SPEEDUPS}a,1B,2B,-1\n", "speedups.csv:2: speedup -1 is not above 0 and below 1000"),
+        (f"{SPEEDUPS}a,1B,2B\n", "speedups.csv:2: speedup is empty"),
+        (f"{SPEEDUPS}a,1B\n", "speedups.csv:2: to_binding is empty"),
+        (f"{SPEEDUPS}a,1B,2B,1.5,9\n", "speedups.csv:2: the row has more values than"),
+        (f"{SPEEDUPS}a,1B,2B,1.5\na,1B,2B,1.9\n", "csv:3: a from 1 to 2 nodes is there twice"),
+        (f"{SPEEDUPS}a,1B,\u00b2B,1.5\n", "no time on 3 nodes or more"),
+        (f"{SPEEDUPS}a,1B,2B,1.5\n", "no time on 3 nodes or more"),
     ],
 )
 def test_a_table_of_speedups_that_cannot_be_used_is_refused(
