@@ -227,7 +227,7 @@ def _finding(finding: Finding) -> View:
     return {
         "severity": _SEVERITIES[finding.severity],
         "sentence": finding.sentence,
-        "next_step": finding.next_step,
+        "next_step": finding.next_step[:1].upper() + finding.next_step[1:],
         "gain": None if finding.seconds is None else seconds(finding.seconds),
         "places": places,
     }
@@ -311,7 +311,7 @@ def _executors(executors: list[Executor]) -> list[list[Cell]]:
     return [
         [
             e.id,
-            plain(e.pid),
+            "-" if e.pid is None else str(e.pid),
             plain(e.cpus),
             ",".join(_ids(e.nodes)) or "-",
             e.tasks,
