@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from application import APPS, BIN, Outcome, Site, assert_shuffle_read_from_files
 
+from hearth.launch.driver_archive import driver_flags
+from hearth.planner.places import hearth_jar
 from support import require
 
 pytestmark = pytest.mark.spark
@@ -31,12 +33,14 @@ def version_of(home: Path) -> str:
     return core.stem.removeprefix("spark-core_2.13-")
 
 
+FIXED = ["--executors", "2", "--cores", "1", "--memory", "600m"]
+FIXED += ["--conf", "spark.hearth.neighbours=ignore", "--conf", "spark.ui.enabled=false"]
+
+
 def test_hearth_submit_runs_a_query_on_bound_executors(elsewhere: Site) -> None:
     assert elsewhere.spark_home is not None
-    quiet = ["--conf", "spark.hearth.neighbours=ignore", "--conf", "spark.ui.enabled=false"]
-    fixed = ["--executors", "2", "--cores", "1", "--memory", "600m", *quiet]
     # Its archive of classes is worth its making only for a user.
-    fixed += ["--conf", "spark.hearth.classDataArchive=false"]
+    fixed = [*FIXED, "--conf", "spark.hearth.classDataArchive=false"]
     process = elsewhere.launch([str(BIN / "hearth"), "submit", *fixed, str(APPS / "sql.py")])
     output, _ = process.communicate(timeout=300)
     assert process.returncode == 0, elsewhere.log[-4000:]
@@ -44,6 +48,21 @@ def test_hearth_submit_runs_a_query_on_bound_executors(elsewhere: Site) -> None:
     assert expected == Outcome(process.returncode, output, elsewhere.log).report
     placement = elsewhere.document("placement.json")["executors"]
     assert [e["verdict"] for e in placement] == ["as planned"] * 2
+
+
+def test_what_starts_from_archives_leaves_the_output_to_the_application(elsewhere: Site) -> None:
+    assert elsewhere.spark_home is not None
+    flags = driver_flags(elsewhere.spark_home, hearth_jar(), make=True, debug=True)
+    assert flags, "an archive fits this Java and this Spark"
+    submit = [str(BIN / "hearth"), "submit", *FIXED, str(APPS / "sql.py")]
+    process = elsewhere.launch(submit)
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, elsewhere.log[-4000:]
+    assert Outcome(process.returncode, output, elsewhere.log).report["days"] == DAYS
+    # Java 25 calls module options errors there; Spark's own warnings of them are not ours.
+    said = [file.read_text() for file in elsewhere.only_run().glob("executors/*/stdout")]
+    assert said == ["", ""]
+    assert "[cds" not in output + elsewhere.log
 
 
 def test_a_killed_executor_is_replaced_and_its_shuffle_is_read_from_files(elsewhere: Site) -> None:

@@ -80,6 +80,36 @@ def test_the_page_fits_its_screen_and_complains_of_nothing(
     assert shown.evaluate(_SMALL) == 0
 
 
+#: The titles of lanes that are wider than their place: each ends in the air.
+_CUT = """() => [...document.querySelectorAll("figure.axis [_echarts_instance_]")].flatMap(box => {
+  const pen = document.createElement("canvas").getContext("2d");
+  const drawn = echarts.getInstanceByDom(box).getOption();
+  return drawn.title.filter(({ text, textStyle: { fontWeight, fontSize } }) => {
+    pen.font = "";
+    pen.font = `${fontWeight} ${fontSize}px ${drawn.textStyle.fontFamily}`;
+    // A canvas takes no family by the word 'inherit': it keeps the font that it drew last.
+    const drawable = pen.font.includes(`${fontSize}px`);
+    return !drawable || pen.measureText(text).width > box.clientWidth - 10;
+  }).map(t => t.text);
+})"""
+
+
+def test_on_a_phone_each_lane_says_to_its_last_word_what_it_shows(
+    browser: Any, tmp_path: Path
+) -> None:
+    html = page([constructed.analysis()])
+    shown, _ = opened(browser, tmp_path / "r.html", html, viewport=_PHONE)
+    assert shown.evaluate(_CUT) == []
+
+
+def test_a_process_id_is_written_as_an_id() -> None:
+    analysis = constructed.analysis()
+    executors = [replace(e, pid=12345) for e in analysis.executors]
+    html = page([replace(analysis, executors=executors)])
+    assert "<td>12345</td>" in html.replace(' class="number"', "")
+    assert "12,345" not in html
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_from_its_background(browser: Any, tmp_path: Path, scheme: str) -> None:
     shown, _ = opened(

@@ -1,6 +1,7 @@
 """`hearth predict`: a run's time under other partitionings, and a workload's on more nodes."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +31,8 @@ from support import ROOT, Command
 from test_contract import validate
 
 LOGS = ROOT / "fixtures" / "eventlogs"
+EIGHT = ["--from", str(LOGS / "skew.jsonl"), "--machine", "1 node of 64 GB, 8 cores"]
+SPEEDUPS = "workload,from_binding,to_binding,speedup\n"
 MACHINE = Machine(threads=16, cores=16, memory_gb=64)
 
 
@@ -132,7 +135,25 @@ def test_a_run_that_is_not_over_is_refused(
     lines = (LOGS / "skew.jsonl").read_text().splitlines(keepends=True)
     cut.write_text("".join(lines[: len(lines) // 2]))
     assert main(["predict", "--from", str(cut)]) == 2
-    assert "the run is unfinished, not finished" in capsys.readouterr().err
+    assert "the run is unfinished: name one that has finished" in capsys.readouterr().err
+
+
+def test_partitionings_whose_heaps_do_not_fit_are_left_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["predict", *EIGHT, "--memory", "20g", "--json"]) == 0
+    predictions = json.loads(capsys.readouterr().out)["predictions"]
+    assert {one["executors"] for one in predictions} == {1, 2, 3}
+
+
+def test_no_change_has_no_sign_of_a_loss_or_gain(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(
+            ["predict", "--from", str(LOGS / "skew.jsonl"), "--machine", "1 node of 8 GB, 2 cores"]
+        )
+        == 0
+    )
+    assert not re.search(r"-0%", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
@@ -141,10 +162,14 @@ def test_a_run_that_is_not_over_is_refused(
         (["--from", "nowhere"], "no run 'nowhere' is recorded"),
         (["--from", "x", "--cores", "0"], "--cores: 0 is not between 1 and"),
         (["--from", str(LOGS / "skew.jsonl"), "--executors", "99"], "is no partitioning of"),
+        (
+            [*EIGHT, "--executors", "4", "--memory", "20g"],
+            "--memory: 4 x 20g is more than the 64 GB that the machine has: at most 16.0 GB each",
+        ),
         (["--from", str(LOGS / "skew.jsonl"), "--nodes", "99"], "--nodes: 99 are more than the"),
         (["--from", "x", "--nodes", "0"], "--nodes: 0 is not between 1 and"),
         (["--scaling", "x.csv", "--bind", "node"], "--bind: it is for --from"),
-        (["--scaling", "no.csv"], "no.csv: not a readable CSV file"),
+        (["--scaling", "no.csv"], "no.csv: No such file or directory: give a readable CSV file"),
         (["--scaling", "x.csv", "--cores", "2"], "--cores: it is for --from"),
     ],
 )
@@ -256,8 +281,13 @@ def test_a_workloads_own_times_on_more_nodes_are_never_used() -> None:
     ("text", "said"),
     [
         ("workload,speedup\n", "no column from_binding, to_binding"),
-        ("workload,from_binding,to_binding,speedup\na,1B,2B,-1\n", "speedup '-1' is not a number"),
-        ("workload,from_binding,to_binding,speedup\na,1B,2B,1.5\n", "no time on 3 nodes or more"),
+        (f"{SPEEDUPS}a,1B,2B,-1\n", "speedups.csv:2: speedup -1 is not above 0 and below 1000"),
+        (f"{SPEEDUPS}a,1B,2B\n", "speedups.csv:2: speedup is empty"),
+        (f"{SPEEDUPS}a,1B\n", "speedups.csv:2: to_binding is empty"),
+        (f"{SPEEDUPS}a,1B,2B,1.5,9\n", "speedups.csv:2: the row has more values than"),
+        (f"{SPEEDUPS}a,1B,2B,1.5\na,1B,2B,1.9\n", "csv:3: a from 1 to 2 nodes is there twice"),
+        (f"{SPEEDUPS}a,1B,\u00b2B,1.5\n", "no time on 3 nodes or more"),
+        (f"{SPEEDUPS}a,1B,2B,1.5\n", "no time on 3 nodes or more"),
     ],
 )
 def test_a_table_of_speedups_that_cannot_be_used_is_refused(

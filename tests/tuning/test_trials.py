@@ -155,6 +155,27 @@ def test_it_ends_near_the_best_and_says_what_that_saves(tmp_path: Path) -> None:
     assert not best["is_current"]
 
 
+class Heard(Following):
+    """Keeps what progress said before each run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def run(self, *told: Any) -> None:
+        self.said.append(self.question)
+        super().run(*told)
+
+
+def test_the_best_so_far_is_named_with_the_time_that_it_took(tmp_path: Path) -> None:
+    heard, kept = Heard(), begin(tmp_path)
+    tune.run(kept, Quick(shape((8, 2)), noise=0.1), {}, heard)
+    first, own = kept.lines[0].seconds, kept.lines[1].seconds
+    assert first is not None and own is not None
+    assert heard.said[1] == f"best so far {first:.2f} s (4x8 ParallelGC); as typed"
+    assert f"best so far {min(first, own):.2f} s" in heard.said[2]
+
+
 def test_the_last_trials_repeat_the_best_and_your_own(tmp_path: Path) -> None:
     document = made(tmp_path, Quick(shape((8, 2))))
     repeats = [trial for trial in document["trials"] if trial["role"] == "repeat"]
@@ -234,7 +255,8 @@ def test_where_runs_scatter_too_much_nothing_is_kept_and_it_is_said(tmp_path: Pa
     document = tuned(kept)
     assert document["scatter"]["share"] > 0.3
     assert winner(kept) is None
-    assert any("chance decides" in text for text in document["warnings"])
+    said = f"repeated runs scatter by {document['scatter']['share']:.0%}, so that chance decides"
+    assert any(said in text for text in document["warnings"])
     calm = begin(tmp_path)
     tune.run(calm, Quick(shape((8, 2))), {}, Following())
     assert winner(calm) is not None and not tuned(calm)["warnings"]

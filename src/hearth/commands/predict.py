@@ -199,4 +199,16 @@ def _cells(options: Namespace, work: "Work", placed: "Placed", nodes: "Nodes") -
             f"--executors, --cores: {asked} is no partitioning of {machine.threads} hardware "
             "threads, a quarter of them at least: give fewer or more"
         )
-    return cells
+    return cells if fixed is None else _fitting(cells, machine.memory_gb, options.memory)
+
+
+def _fitting(cells: list["Cell"], memory_gb: float, asked: str) -> list["Cell"]:
+    """Those whose heaps, of the size that was asked for, the machine has memory for."""
+    found = [cell for cell in cells if cell.workers * cell.memory_per_worker_gb <= memory_gb]
+    if not found:
+        fewest = min(cell.workers for cell in cells)
+        raise UserError(
+            f"--memory: {fewest} x {asked} is more than the {memory_gb:.0f} GB that the machine "
+            f"has: at most {memory_gb / fewest:.1f} GB each"
+        )
+    return found

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 from hearth.analysis.findings import OTHER_LOAD_SHARE
@@ -343,7 +344,8 @@ def _question(tune: Tune, step: search.Step) -> str:
     if now is None:
         return role
     best = tune.head.configurations[now.best]
-    value = now.interval(now.best)[1]
+    runs = [trial for trial in tune.trials(tune.next_by_cores) if trial.index == now.best]
+    value = fmean(trial.value for trial in runs if trial.value is not None)
     unit = "core-s" if tune.next_by_cores else "s"
     return f"best so far {value:.2f} {unit} ({best.shown}); {role}"
 

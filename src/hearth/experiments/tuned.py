@@ -193,8 +193,9 @@ def _forecasts(tune: Tune, now: search.Outlook) -> list[Document]:
 def _warnings(tune: Tune, now: search.Outlook | None) -> list[str]:
     said = []
     if now is not None and now.scatter >= search.TOO_LARGE:
+        measured = search.measured_scatter(tune.trials(tune.by_cores)) or now.scatter
         said.append(
-            f"repeated runs scatter by {now.scatter:.0%}, so that chance decides what is fastest: "
+            f"repeated runs scatter by {measured:.0%}, so that chance decides what is fastest: "
             "nothing is kept; find out what else its time depends on (hearth compare shows runs)"
         )
     loads = [(line.measures or {}).get("other_load") for line in tune.lines]

@@ -78,8 +78,10 @@ def driver_flags(
     except OSError as error:
         print(f"hearth: no class-data archive, so Spark starts slower: {error}", file=sys.stderr)
         made = None
-    # JVM messages about an archive go to standard error: standard output is the application's.
-    return [*archive.using(made), "-Xlog:disable", "-Xlog:all=warning:stderr"] if made else []
+    # What a JVM says goes to standard error: standard output is the application's. From Java 24 on
+    # it calls each of Spark's module options an error in an archive, which it uses nevertheless.
+    told = ["-Xlog:disable", "-Xlog:all=warning,cds*=off:stderr"]
+    return [*archive.using(made), *told] if made else []
 
 
 def is_missing(spark_home: Path, jar: Path | None) -> bool:

@@ -21,7 +21,7 @@ def show_prediction(document: Document, screen: Screen) -> list[str]:
     rows = [
         [f"{one['executors']}x{one['cores']}", f"{one['value']:.1f}",
          f"{one['low']:.1f} to {one['high']:.1f}",
-         f"{one['value'] / run['seconds'] - 1:+.0%}"]
+         f"{one['value'] / run['seconds'] - 1:+z.0%}"]
         for one in document["predictions"]
     ]  # fmt: skip
     head_place = _place(document["place"])

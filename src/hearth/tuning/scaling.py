@@ -6,16 +6,20 @@ laws of Amdahl and of powers, fitted to 1 and 2 nodes, are off by up to 12 and 1
 from 2 nodes on is the geometric mean of the other workloads' own.
 """
 
-import csv
 import math
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hearth.model.errors import UserError
+from hearth.tuning.rows import number_above_0, read_rows
 
 _COLUMNS = ("workload", "from_binding", "to_binding", "speedup")
+#: So many nodes, bound to them: 4B.
+_BOUND = re.compile(r"([1-9][0-9]{0,2})B")
+_MOST_SPEEDUP = 1000
 _NORMAL = 1.645
 #: Seconds of a workload by its number of nodes, up to a factor.
 Times = Mapping[int, float]
@@ -103,35 +107,28 @@ def read_speedups(file: Path) -> dict[str, dict[int, float]]:
 
     Raises UserError for a table without the columns, or from which a time does not follow.
     """
-    try:
-        with file.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.DictReader(stream)
-            missing = [name for name in _COLUMNS if name not in (reader.fieldnames or [])]
-            if missing:
-                raise UserError(f"{file}: no column {', '.join(missing)}: it needs {_COLUMNS}")
-            rows = list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{file}: not a readable CSV file: {error}") from error
-    found: dict[str, dict[int, float]] = {}
-    # A row may need the time of a later one.
-    for _ in range(len(rows)):
-        for row in rows:
-            _add(found.setdefault(row["workload"], {1: 1.0}), row, file)
-    return found
+    steps: dict[str, dict[tuple[int, int], float]] = {}
+    for row, where in read_rows(file, _COLUMNS):
+        start, end = (_BOUND.fullmatch(row[name]) for name in ("from_binding", "to_binding"))
+        speedup = number_above_0(row["speedup"], "speedup", where, _MOST_SPEEDUP)
+        if not (start and end):
+            continue  # not bound
+        own, step = steps.setdefault(row["workload"], {}), (int(start[1]), int(end[1]))
+        if step in own:
+            row_is = f"{row['workload']} from {step[0]} to {step[1]} nodes"
+            raise UserError(f"{where}: {row_is} is there twice: keep one row for each step")
+        own[step] = speedup
+    return {workload: _times(own) for workload, own in steps.items()}
 
 
-def _add(times: dict[int, float], row: dict[str, str], file: Path) -> None:
-    ends = (row["from_binding"], row["to_binding"])
-    if not all(end.endswith("B") and end[:-1].isdigit() for end in ends):
-        return  # not bound
-    start, end = (int(text[:-1]) for text in ends)
-    try:
-        speedup = float(row["speedup"])
-    except ValueError:
-        speedup = math.nan
-    if not 0 < speedup < math.inf:
-        raise UserError(f"{file}: speedup '{row['speedup']}' is not a number above 0")
-    if start in times and end not in times:
-        times[end] = times[start] / speedup
-    elif end in times and start not in times:
-        times[start] = times[end] * speedup
+def _times(steps: Mapping[tuple[int, int], float]) -> dict[int, float]:
+    times = {1: 1.0}
+    known = 0
+    while known < len(times):  # a row may need the time of a later one
+        known = len(times)
+        for (start, end), speedup in steps.items():
+            if start in times and end not in times:
+                times[end] = times[start] / speedup
+            elif end in times and start not in times:
+                times[start] = times[end] * speedup
+    return times

@@ -1,11 +1,10 @@
 """Published or measured tables of completion time over configurations, read from CSV."""
 
-import csv
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from hearth.model.errors import UserError
+from hearth.tuning.rows import number_above_0, read_rows
 from hearth.tuning.space import Cell
 
 COLUMNS = (
@@ -13,7 +12,8 @@ COLUMNS = (
 )  # fmt: skip
 #: Below this there is nothing to choose from.
 _FEWEST = 2
-_LARGEST_FILE = 16 << 20
+#: Of any number; nothing that is measured comes near it.
+_MOST = 1e12
 
 
 @dataclass(frozen=True)
@@ -41,31 +41,10 @@ def read_tables(file: Path) -> list[Table]:
 
     Raises UserError for what is missing, doubled or impossible, with file and line.
     """
-    try:
-        if file.stat().st_size > _LARGEST_FILE:
-            raise UserError(f"{file}: more than 16 MB: give a table of configurations")
-        with file.open(newline="", encoding="utf-8-sig") as stream:
-            return _tables(file, csv.DictReader(stream))
-    except OSError as error:
-        raise UserError(f"{file}: {error.strerror}: give a readable CSV file") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{file}: not a CSV file: {error}") from error
-
-
-def _tables(file: Path, rows: "csv.DictReader[str]") -> list[Table]:
-    missing = [name for name in COLUMNS if name not in (rows.fieldnames or [])]
-    if missing:
-        needs = ",".join(COLUMNS)
-        other = any(mark in name for name in rows.fieldnames or [] for mark in ";\t")
-        hint = " separated by commas" if other else ""
-        raise UserError(f"{file}: no column {', '.join(missing)}: a table needs {needs}{hint}")
     found: dict[str, dict[Cell, float]] = {}
-    for row in rows:
-        where = f"{file}:{rows.line_num}"
-        if None in row:  # where csv puts what is too many
-            raise UserError(f"{where}: the row has more values than there are columns: correct it")
+    for row, where in read_rows(file, COLUMNS):
         cell, seconds = _row(row, where)
-        cells = found.setdefault(str(row["workload"]), {})
+        cells = found.setdefault(row["workload"], {})
         if cell in cells:
             raise UserError(
                 f"{where}: {row['workload']} {cell.shown} with {cell.memory_per_worker_gb:g} GB "
@@ -84,8 +63,6 @@ def _tables(file: Path, rows: "csv.DictReader[str]") -> list[Table]:
 
 
 def _row(row: dict[str, str], where: str) -> tuple[Cell, float]:
-    if not row["workload"]:
-        raise UserError(f"{where}: workload is empty: name it")
     workers, cores, total = (
         _whole(row[name], name, where) for name in ("workers", "cores_per_worker", "total_cores")
     )
@@ -94,22 +71,15 @@ def _row(row: dict[str, str], where: str) -> tuple[Cell, float]:
             f"{where}: total_cores {total} is not workers {workers} x cores_per_worker {cores}: "
             "correct the row"
         )
-    memory = _positive(row["memory_per_worker_gb"], "memory_per_worker_gb", where)
-    return Cell(workers, cores, memory), _positive(row["seconds"], "seconds", where)
+    memory, seconds = (
+        number_above_0(row[name], name, where, _MOST)
+        for name in ("memory_per_worker_gb", "seconds")
+    )
+    return Cell(workers, cores, memory), seconds
 
 
-def _whole(text: str | None, name: str, where: str) -> int:
-    value = _positive(text, name, where)
+def _whole(text: str, name: str, where: str) -> int:
+    value = number_above_0(text, name, where, _MOST)
     if value != int(value):
         raise UserError(f"{where}: {name} '{text}' is not a whole number: correct the row")
     return int(value)
-
-
-def _positive(text: str | None, name: str, where: str) -> float:
-    try:
-        value = float(text or "")
-    except ValueError:
-        value = math.nan
-    if not 0 < value < 1e12:
-        raise UserError(f"{where}: {name} '{text or ''}' is not a number above 0: correct the row")
-    return value

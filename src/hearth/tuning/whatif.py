@@ -88,7 +88,7 @@ def work_of(analysis: Analysis, machine: Machine) -> Work:
         raise UserError("--from: it has no event log, so nothing is known of its tasks: "
                         "record the run with 'hearth profile'")  # fmt: skip
     if analysis.record.state != "finished":
-        raise UserError(f"--from: the run is {analysis.record.state}, not finished: name another")
+        raise UserError(f"--from: the run is {analysis.record.state}: name one that has finished")
     found, end_s = _stages(analysis.stages, analysis.tasks_sample)
     if not found:
         raise UserError("--from: no task of it ended well: name another run")

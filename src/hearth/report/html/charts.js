@@ -7,6 +7,8 @@
   const MOST_ROWS = 96; // rows of slots; with more, a row is an executor
   const BINS = 240;
   const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  // A canvas takes no family by the word "inherit": it would keep the font that it drew last.
+  const FONT = getComputedStyle(document.body).fontFamily;
   const hue = number => style("--c" + number % 8);
   const show = t => {
     if (t < 100) return t.toFixed(t < 10 ? 2 : 1) + " s";
@@ -121,13 +123,13 @@
         type: "custom", encode: { x: [0, 2], y: 1 }, data: data.pauses.map(p => [p[1], names.indexOf(p[0]), p[1] + p[2] / 1000, data.executors.indexOf(p[0])]),
         renderItem: bar(api => inked(hue(api.value(3)), 1)) }] });
     }
-    if (data.local) found.push({ key: "local", title: "share of an executor's anonymous memory on its own node", height: 60, value: share,
+    if (data.local) found.push({ key: "local", title: "share of anonymous memory on the executor's node", height: 60, value: share,
       series: list(data.local, byExecutor, line, named) });
     if (data.bandwidth && Object.keys(data.bandwidth.share).length) {
       const series = list(data.bandwidth.share, (_, i) => hue(i + 3), line, n => "node " + n);
       const region = (name, low, high, opacity) => [{ name, yAxis: low, itemStyle: { color: style("--bad"), opacity }, label: { show: true, position: "insideTopRight", color: style("--quiet"), fontSize: 12 } }, { yAxis: high }];
       series[0].markArea = { silent: true, data: [region("constant", 0, 0.4, 0), region("linear", 0.4, 0.8, 0.1), region("exponential", 0.8, "max", 0.25)] };
-      found.push({ key: "bandwidth", title: "share of sustained memory bandwidth, with the regions of latency (Awan 2016)", height: 84,
+      found.push({ key: "bandwidth", title: "share of sustained bandwidth, latency (Awan 2016)", height: 84,
         value: { min: 0, max: v => Math.max(1, v.max), axisLabel: { formatter: percent }, interval: 0.5 }, series });
     }
     if (data.bandwidth && Object.keys(data.bandwidth.gb_s).length) found.push({ key: "gb_s", title: "memory bandwidth, GB/s", height: 64, value: { min: 0 },
@@ -136,7 +138,7 @@
       const cpus = data.threads.cpus;
       const groups = Array.from({ length: 8 }, () => []);
       data.threads.t.forEach((t, i) => groups[data.threads.thread[i] % 8].push([t, data.threads.row[i]]));
-      found.push({ key: "threads", title: "CPU on which each thread was seen (a colour for each thread)", height: cpuHeight(cpus), rows: cpus.length, labels: cpuLabels(cpus),
+      found.push({ key: "threads", title: "CPUs that threads were seen on (a colour each)", height: cpuHeight(cpus), rows: cpus.length, labels: cpuLabels(cpus),
         series: groups.map((points, i) => places(undefined, points, cpus, hue(i))) });
     }
     return found;
@@ -227,7 +229,7 @@
     box.style.height = lines * step + 30 + "px";
     const chart = echarts.init(box, null, { renderer: "canvas" });
     chart.setOption({
-      animation: false, aria: { enabled: false }, backgroundColor: "transparent", textStyle: { fontFamily: "inherit", color: style("--ink") },
+      animation: false, aria: { enabled: false }, backgroundColor: "transparent", textStyle: { fontFamily: FONT, color: style("--ink") },
       grid: all.map(({ left, top }) => ({ left, top, width, height, show: true, borderColor: style("--line"), borderWidth: 1 })),
       xAxis: all.map((_, i) => ({ type: "value", gridIndex: i, min: 0, max: whole, axisLine: { show: false }, axisTick: { show: false }, splitLine: { lineStyle: { color: style("--line") } }, axisLabel: { formatter: show, color: quiet, fontSize: 12, hideOverlap: true, alignMinLabel: "left", alignMaxLabel: "right" } })),
       yAxis: all.map((_, i) => ({ ...ROWS, gridIndex: i, min: -0.5, max: data.cpus.length - 0.5 })),
@@ -259,8 +261,8 @@
     };
     chart.setOption({
       animation: false, aria: { enabled: false }, backgroundColor: "transparent",
-      textStyle: { fontFamily: "inherit", color: text },
-      title: all.map(lane => ({ id: lane.key, text: lane.title, left: 0, top: lane.top - 20, textStyle: { fontSize: 13, fontWeight: 600, color: text, width: box.clientWidth - 8, overflow: "truncate" } })),
+      textStyle: { fontFamily: FONT, color: text },
+      title: all.map(lane => ({ id: lane.key, text: lane.title, left: 0, top: lane.top - 20, textStyle: { ...(box.clientWidth < 480 ? { fontSize: 12, fontWeight: 400 } : { fontSize: 13, fontWeight: 600 }), color: text, width: box.clientWidth - 10, overflow: "truncate" } })),
       grid: all.map(lane => ({ left: LEFT, right: RIGHT, top: lane.top, height: lane.height })),
       xAxis: all.map((lane, i) => ({ type: "value", gridIndex: i, min: 0, max: whole, axisLine: { show: false }, splitLine: { lineStyle: { color: rule } },
         axisTick: { show: false }, axisLabel: { show: i === all.length - 1, formatter: show, color: quiet, fontSize: 12, hideOverlap: true } })),

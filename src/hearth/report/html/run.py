@@ -312,7 +312,7 @@ def _executors(executors: list[Executor]) -> list[list[Cell]]:
     return [
         [
             e.id,
-            plain(e.pid),
+            "-" if e.pid is None else str(e.pid),
             plain(e.cpus),
             ",".join(_ids(e.nodes)) or "-",
             e.tasks,

@@ -18,16 +18,20 @@ sealed trait ArchiveUse {
 object ArchiveUse {
 
   /**
-   * Starts from the archive. A JVM that finds a mismatch says so on its standard output and
-   * continues without it.
+   * Standard output is the application's: Java 17 names there each class that it leaves out when it
+   * writes an archive, Java 24 and later each module option with which they start from one.
    */
+  private val Quiet = "-Xlog:cds*=off"
+
+  /** Starts from the archive. A JVM that finds a mismatch continues without it. */
   final case class Ready(archive: Path) extends ArchiveUse {
-    override def options: Vector[String] = Vector(s"-XX:SharedArchiveFile=$archive", "-Xshare:auto")
+    override def options: Vector[String] =
+      Vector(s"-XX:SharedArchiveFile=$archive", "-Xshare:auto", Quiet)
   }
 
   /** There is none yet: one JVM writes it when it ends, for the next runs. */
   final case class Write(partial: Path, archive: Path) extends ArchiveUse {
-    override def options: Vector[String] = Vector(s"-XX:ArchiveClassesAtExit=$partial")
+    override def options: Vector[String] = Vector(s"-XX:ArchiveClassesAtExit=$partial", Quiet)
 
     /**
      * Puts the archive in its place and deletes the oldest others.

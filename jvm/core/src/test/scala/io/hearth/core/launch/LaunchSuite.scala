@@ -217,6 +217,26 @@ class LaunchSuite extends AnyFunSuite {
     }
   }
 
+  test("a JVM that writes its archive, or starts from it, leaves standard output to the program") {
+    inDirectory { directory =>
+      val java = s"${System.getProperty("java.home")}/bin/java"
+      val jars = System.getProperty("java.class.path").split(':').filter(_.endsWith(".jar"))
+      val written = directory.resolve("written")
+      val uses = Vector(ArchiveUse.Write(written, written), ArchiveUse.Ready(written))
+      for (use <- uses) {
+        val program = Vector("-cp", jars.mkString(":"), "org.scalatest.tools.Runner", "-oW")
+        // One of the module options with which Spark starts its JVMs.
+        val opens = Vector("--add-opens", "java.base/java.lang=ALL-UNNAMED")
+        val process = new ProcessBuilder(java +: (use.options ++ opens ++ program): _*)
+          .redirectError(ProcessBuilder.Redirect.DISCARD)
+          .start()
+        val said = new String(process.getInputStream.readAllBytes())
+        assert(process.waitFor() == 0 && Files.exists(written), said)
+        assert(said.contains("Run starting") && !said.contains("cds]"), said)
+      }
+    }
+  }
+
   test(
     "an archive that a JVM refuses is not put in its place: one cut off, with a flipped bit, or garbage"
   ) {
