@@ -2,6 +2,8 @@
 
 import json
 import math
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -302,3 +304,20 @@ def test_an_unknown_machine_is_refused(hearth: Command, tmp_path: Path) -> None:
     done = hearth("tune", "--replay", str(file), "--machine", "a cray")
     assert done.returncode == 2
     assert "a cray" in done.stderr
+
+
+def test_the_tuner_computes_with_one_thread_and_what_it_tunes_does_not_inherit_that() -> None:
+    program = """
+import os
+from hearth.commands import tune
+tune._load_with_one_thread()
+from threadpoolctl import threadpool_info
+print({pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"},
+      os.environ.get("OMP_NUM_THREADS"))
+"""
+    limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    environment = {name: value for name, value in os.environ.items() if name not in limits}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "{1} None\n"

@@ -145,8 +145,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 
 def run(options: Namespace) -> int:
     """Tunes, or replays, and shows what was found."""
-    # The matrices are small: a library's threads only get in each other's way.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    _load_with_one_thread()
     if options.replay:
         _refuse(options, _OF_TRIALS, "is not for --replay")
         return _replay(options)
@@ -154,6 +153,21 @@ def run(options: Namespace) -> int:
     if not options.line.application:
         raise UserError("nothing to tune: name a workload, a jar or a Python file")
     return _tune(options)
+
+
+def _load_with_one_thread() -> None:
+    """The matrices are small: a library's threads only get in each other's way.
+
+    It reads the variable when it is loaded; the applications do not inherit it.
+    """
+    if "OMP_NUM_THREADS" in os.environ:
+        return
+    os.environ["OMP_NUM_THREADS"] = "1"
+    try:
+        import numpy as np  # noqa: F401
+        import scipy.linalg  # noqa: F401
+    finally:
+        del os.environ["OMP_NUM_THREADS"]
 
 
 def _refuse(options: Namespace, usual: dict[str, Any], why: str) -> None:
