@@ -9,20 +9,22 @@ import scala.util.control.NonFatal
 
 import com.codahale.metrics.{Gauge, MetricRegistry}
 import org.apache.spark.SparkEnv
-import org.apache.spark.internal.Logging
 import org.apache.spark.metrics.source.Source
 import org.apache.spark.network.buffer.FileSegmentManagedBuffer
 import org.apache.spark.network.shuffle.BlockStoreClient
 import org.apache.spark.shuffle.ShuffleBlockResolver
 import org.apache.spark.storage.{BlockId, BlockManager, ShuffleBlockBatchId, ShuffleBlockId}
 import org.apache.spark.util.RpcUtils
+import org.slf4j.LoggerFactory
 
 import io.hearth.shuffle.{Segment, ShuffleWire}
 import io.hearth.transport.Secret
 
 /** The wire of this executor, put in the place of Spark's own transfer; made from what Spark has made. */
-private[spark] object ExecutorsWire extends Logging {
+private[spark] object ExecutorsWire {
   val Off = "Spark's own transfer brings all shuffle blocks, and hearth's wire none"
+
+  private val log = LoggerFactory.getLogger("org.apache.spark.shuffle.wire.ExecutorsWire")
 
   /** Tells the driver where it listens, or why there is none: others then ask no further. */
   def open(
@@ -31,11 +33,10 @@ private[spark] object ExecutorsWire extends Logging {
   ): Either[String, ShuffleWire] = {
     val env = SparkEnv.get
     try {
-      val directory = new WireDirectory.Seen(
-        RpcUtils.makeDriverRef(WireDirectory.Name, env.conf, env.rpcEnv)
-      )
+      val driver = RpcUtils.makeDriverRef(WireDirectory.Name, env.conf, env.rpcEnv)
+      val directory = new WireDirectory.Seen(driver)
       val opened = listening(settings, resolver, directory)
-      directory.join(env.executorId, opened.map(_.where))
+      if (opened.isLeft) directory.join(env.executorId, opened.map(_.where))
       opened
     } catch { case NonFatal(trouble) => Left(s"the driver does not answer: $trouble") }
   }
@@ -44,37 +45,44 @@ private[spark] object ExecutorsWire extends Logging {
       settings: WireShuffleSettings,
       resolver: ShuffleBlockResolver,
       directory: WireDirectory.Seen
-  ): Either[String, ShuffleWire] =
+  ): Either[String, ShuffleWire] = {
+    val env = SparkEnv.get
     try {
-      val env = SparkEnv.get
-      val wire = ShuffleWire.open(
-        ShuffleWire.Parts(
-          settings.wire.withSecret(secret(env, directory)),
-          InetAddress.getByName(env.blockManager.blockManagerId.host),
-          settings.port,
-          Runtime.getRuntime.availableProcessors,
-          settings.timeoutNs,
-          segment(resolver, _),
-          directory,
-          line => logInfo(line)
-        ),
-        settings.memoryBytes
-      )
-      try replaceTransfer(env, wire)
-      catch {
+      val wire = ShuffleWire.open(parts(env, settings, resolver, directory), settings.memoryBytes)
+      try {
+        directory.join(env.executorId, Right(wire.where))
+        replaceTransfer(env, wire)
+      } catch {
         case trouble: Throwable =>
           wire.close()
           throw trouble
       }
       Right(wire)
     } catch { case NonFatal(trouble) => Left(trouble.toString) }
+  }
+
+  private def parts(
+      env: SparkEnv,
+      settings: WireShuffleSettings,
+      resolver: ShuffleBlockResolver,
+      directory: WireDirectory.Seen
+  ): ShuffleWire.Parts = ShuffleWire.Parts(
+    settings.wire.withSecret(secret(env, directory)),
+    InetAddress.getByName(env.blockManager.blockManagerId.host),
+    settings.port,
+    Runtime.getRuntime.availableProcessors,
+    settings.timeoutNs,
+    segment(resolver, _),
+    directory,
+    line => log.info(line)
+  )
 
   private def replaceTransfer(env: SparkEnv, wire: ShuffleWire): Unit = {
     val sparks = env.blockManager.blockStoreClient
     SparksTransfer.replace(env.blockManager, new WireBlockStoreClient(sparks, wire))
     env.metricsSystem.registerSource(new WireSource(wire))
     val ucx = if (wire.whyNoUcx.isEmpty) "UCX and TCP" else s"TCP, as ${wire.whyNoUcx}"
-    logInfo(s"hearth's wire for shuffle blocks listens at ${wire.where} (for $ucx)")
+    log.info(s"hearth's wire for shuffle blocks listens at ${wire.where} (for $ucx)")
   }
 
   /** With authentication both sides prove Spark's own secret; else one that the driver tells its executors. */
