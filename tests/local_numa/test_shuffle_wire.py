@@ -1,21 +1,26 @@
 """Shuffle blocks between executors over hearth's wire, in a real Spark."""
 
 import ctypes.util
+import os
+import shutil
 import socket
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from application import Outcome, Site
 
-from support import require
+from hearth.planner.places import spark_home
+from support import eventually, require
 
 pytestmark = pytest.mark.spark
 
 JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
 
 
-def run(site: Site, *words: str, **settings: str) -> Outcome:
+def run(site: Site, *words: str, **settings: Any) -> Outcome:
     """An application whose executors do not read each other's files."""
     counted = site.root / "metrics"
     counted.mkdir()
@@ -43,7 +48,7 @@ def assert_right(outcome: Outcome) -> dict[str, Any]:
     report = outcome.report
     assert (report["executors"], report["grouped"], report["sorted"]) == (2, True, True)
     assert report["lengths"]
-    assert report["remote"] > 10**6
+    assert report["remote"] > 10**5
     return report
 
 
@@ -100,3 +105,60 @@ def test_whoever_asks_for_encryption_gets_sparks_own_transfer_with_one_line(site
     assert len(lines) == 2, "one line for each executor"
     assert all("spark.network.crypto.enabled asks for encryption" in line for line in lines)
     assert executors_said(site, "hearth's wire for shuffle blocks listens") == []
+
+
+@pytest.fixture
+def hosts() -> Iterator[list[list[str]]]:
+    """How a command runs on each of two hosts: network namespaces with a cable between them."""
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        require("netns", "network namespaces need root and ip (apt-get install iproute2)")
+    names = [f"hearth-{os.getpid()}-{side}" for side in "ab"]
+    cable = [f"h{os.getpid()}{side}" for side in "ab"]
+
+    def ip(*words: str) -> None:
+        subprocess.run(["ip", *words], check=True, timeout=20)
+
+    try:
+        for name in names:
+            ip("netns", "add", name)
+        between = ["type", "veth", "peer", "name", cable[1], "netns", names[1]]
+        ip("link", "add", cable[0], "netns", names[0], *between)
+        for number, (name, end) in enumerate(zip(names, cable, strict=True), 1):
+            ip("-n", name, "link", "set", "lo", "up")
+            ip("-n", name, "addr", "add", f"10.77.0.{number}/24", "dev", end)
+            ip("-n", name, "link", "set", end, "up")
+        yield [
+            ["ip", "netns", "exec", name, "env", f"SPARK_LOCAL_IP=10.77.0.{number}"]
+            for number, name in enumerate(names, 1)
+        ]
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], check=False, timeout=20)
+
+
+def test_a_standalone_cluster_on_two_hosts_shuffles_over_tcp(
+    site: Site, hosts: list[list[str]]
+) -> None:
+    master = "spark://10.77.0.1:7077"
+    daemon = ["SPARK_DAEMON_MEMORY=256m", str(spark_home() / "bin" / "spark-class")]
+    deploy = "org.apache.spark.deploy"
+    place = ["--host", "10.77.0.1", "--port", "7077", "--webui-port", "0"]
+    site.launch([*hosts[0], *daemon, f"{deploy}.master.Master", *place])
+    eventually("the master starts", lambda: "Starting Spark master at" in site.log, 90)
+    for number, host in enumerate(hosts, 1):
+        place = ["--host", f"10.77.0.{number}", "-c", "1", "-m", "1g", "--webui-port", "0"]
+        place += ["-d", str(site.root / f"work-{number}"), master]
+        site.launch([*host, *daemon, f"{deploy}.worker.Worker", *place])
+    outcome = run(
+        site,
+        master=master,
+        within=tuple(hosts[0]),
+        spark__executor__memory="512m",
+        spark__scheduler__minRegisteredResourcesRatio="1",
+        spark__scheduler__maxRegisteredResourcesWaitingTime="120s",
+    )
+    report = assert_right(outcome)
+    assert (report["tcp"], report["ucx"], report["handed_over"]) == (report["remote"], 0, 0)
+    logs = [log.read_text() for log in site.root.glob("work-*/*/*/stderr")]
+    assert len(logs) == 2
+    assert all("come over hearth's wire, by tcp as jucx is not on the class" in log for log in logs)

@@ -16,7 +16,7 @@ KILLS = "kill" in sys.argv[1:]
 
 spark = SparkSession.builder.appName("wire").getOrCreate()
 context = spark.sparkContext
-rows = 20000
+rows = 5000
 
 
 def executor_pids() -> set[int]:
@@ -57,14 +57,14 @@ pids = executor_pids()
 pairs = context.parallelize(range(rows), 4).map(lambda x: (x % 10, x))
 groups = dict(pairs.groupByKey(4).mapValues(len).collect())
 in_order = pairs.map(lambda pair: (pair[1] * 7919) % rows).sortBy(lambda x: x, True, 4).collect()
-long = spark.range(0, 400000, 1, 4).selectExpr("id", "repeat(cast(id as string), 20) as text")
+long = spark.range(0, 100000, 1, 4).selectExpr("id", "repeat(cast(id as string), 20) as text")
 lengths = long.repartition(4, "id").selectExpr("sum(length(text))").collect()[0][0]
 time.sleep(2.5)  # metrics are written each second
 report = {
     "executors": len(pids),
     "grouped": groups == dict(Counter(x % 10 for x in range(rows))),
     "sorted": in_order == list(range(rows)),
-    "lengths": lengths == 20 * sum(len(str(x)) for x in range(400000)),
+    "lengths": lengths == 20 * sum(len(str(x)) for x in range(100000)),
     "remote": remote_bytes(),
     "ucx": counted("ucx.fetchedBytes"),
     "tcp": counted("tcp.fetchedBytes"),
