@@ -2,6 +2,7 @@
 
 import ctypes.util
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -112,8 +113,9 @@ def hosts() -> Iterator[list[list[str]]]:
     """How a command runs on each of two hosts: network namespaces with a cable between them."""
     if os.geteuid() != 0 or shutil.which("ip") is None:
         require("netns", "network namespaces need root and ip (apt-get install iproute2)")
-    names = [f"hearth-{os.getpid()}-{side}" for side in "ab"]
-    cable = [f"h{os.getpid()}{side}" for side in "ab"]
+    tag = secrets.token_hex(3)  # other checkouts may run this too
+    names = [f"hearth-{tag}-{side}" for side in "ab"]
+    cable = [f"h{tag}{side}" for side in "ab"]
 
     def ip(*words: str) -> None:
         subprocess.run(["ip", *words], check=True, timeout=20)
