@@ -33,7 +33,15 @@ class ArchitectureSuite extends AnyFunSuite {
     "scheduler.cluster.numa.UserSettings",
     "scheduler.cluster.numa.Wiring",
     "shuffle.numa.NumaShuffleManager",
-    "shuffle.numa.RegisteredLocalDirs"
+    "shuffle.numa.RegisteredLocalDirs",
+    "shuffle.wire.ExecutorsWire",
+    "shuffle.wire.ForSpark",
+    "shuffle.wire.SparksTransfer",
+    "shuffle.wire.WireBlockStoreClient",
+    "shuffle.wire.WireDirectory",
+    "shuffle.wire.WireShuffleManager",
+    "shuffle.wire.WireShuffleSettings",
+    "shuffle.wire.WireSource"
   ).map("org.apache.spark." + _)
 
   private def outermost(name: String): String = name.takeWhile(_ != '$')
@@ -74,6 +82,16 @@ class ArchitectureSuite extends AnyFunSuite {
         "scala..",
         "com.fasterxml.jackson.."
       )
+      .check(own)
+  }
+
+  test("fetching and serving blocks knows the wire, and no class of Spark's") {
+    classes()
+      .that()
+      .resideInAPackage("io.hearth.shuffle..")
+      .should()
+      .onlyDependOnClassesThat()
+      .resideInAnyPackage("io.hearth.shuffle..", "io.hearth.transport..", "java..", "scala..")
       .check(own)
   }
 

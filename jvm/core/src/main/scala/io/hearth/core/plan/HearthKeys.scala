@@ -25,6 +25,19 @@ object HearthKeys {
     def accepts(text: String): Boolean = Sizes.bytes(text, 'b').exists(_ > 0)
   }
 
+  /** Memory of the wire for shuffle blocks: enough for what is always under way. */
+  case object WireMemory extends Form("a size of 16m to 1t, such as 64m") {
+    val Least: Long = 16L << 20
+    val Most: Long = 1L << 40
+    def accepts(text: String): Boolean =
+      Sizes.bytes(text, 'b').exists(bytes => bytes >= Least && bytes <= Most)
+  }
+
+  case object Port extends Form("a port, 0 to 65535") {
+    val Most = 65535
+    def accepts(text: String): Boolean = text.trim.toIntOption.exists(p => p >= 0 && p <= Most)
+  }
+
   case object Interval extends Form("a time of at least 0, such as 60s") {
     private val Time = """(\d{1,18})(us|ms|s|m|min|h|d)?""".r
     def accepts(text: String): Boolean = Time.matches(text.trim.toLowerCase)
@@ -58,6 +71,7 @@ object HearthKeys {
   val Neighbours: OneOf = OneOf(Vector("avoid", "ignore"))
   val WhenFull: OneOf = OneOf(Vector("share", "wait", "refuse"))
   val HandOver: OneOf = OneOf(Vector("off", "tail", "applications", "all"))
+  val Carriers: OneOf = OneOf(Vector("any", "ucx", "tcp"))
   val Workloads: OneOf = OneOf(WorkloadKind.all.map(_.name))
 
   val WhenFullKey = "spark.hearth.lease.whenFull"
@@ -86,6 +100,9 @@ object HearthKeys {
     "spark.hearth.plan" -> Name("file"),
     "spark.hearth.placement.interval" -> Interval,
     "spark.hearth.affinity" -> Affinity,
+    "spark.hearth.shuffle.carriers" -> Carriers,
+    "spark.hearth.shuffle.memory" -> WireMemory,
+    "spark.hearth.shuffle.port" -> Port,
     "spark.hearth.classDataArchive" -> Flag,
     "spark.hearth.runs.dir" -> Name("directory"),
     "spark.hearth.runs.kept" -> Count

@@ -171,6 +171,43 @@ private[spark] object HearthConfig {
     .checkValue(HearthKeys.Affinity.accepts, s"must be ${HearthKeys.Affinity.rule}")
     .createOptional
 
+  val ShuffleCarriers: ConfigEntry[String] = ConfigBuilder("spark.hearth.shuffle.carriers")
+    .doc(
+      "What carries shuffle blocks between executors, with " +
+        "`spark.shuffle.manager=org.apache.spark.shuffle.wire.WireShuffleManager` (docs/shuffle.md). `any`: UCX where " +
+        "both executors have it, so shared memory inside a machine, else TCP. `ucx`: UCX, or Spark's own transfer. " +
+        "`tcp`: TCP alone. Without that shuffle manager it has no effect."
+    )
+    .version("0.1.0")
+    .stringConf
+    .checkValues(HearthKeys.Carriers.values.toSet)
+    .createWithDefault("any")
+
+  val ShuffleMemory: ConfigEntry[Long] = ConfigBuilder("spark.hearth.shuffle.memory")
+    .doc(
+      "The most memory, outside the heap, for shuffle blocks under way on the wire of one executor. It is taken as it " +
+        "is needed, and counts as memory overhead."
+    )
+    .version("0.1.0")
+    .bytesConf(ByteUnit.BYTE)
+    .checkValue(
+      bytes => bytes >= HearthKeys.WireMemory.Least && bytes <= HearthKeys.WireMemory.Most,
+      s"must be ${HearthKeys.WireMemory.rule}"
+    )
+    .createWithDefaultString("64m")
+
+  val ShufflePort: ConfigEntry[Int] = ConfigBuilder("spark.hearth.shuffle.port")
+    .doc(
+      "At which port an executor's wire listens, on the executor's own address. 0: any that is free."
+    )
+    .version("0.1.0")
+    .intConf
+    .checkValue(
+      port => port >= 0 && port <= HearthKeys.Port.Most,
+      s"must be ${HearthKeys.Port.rule}"
+    )
+    .createWithDefault(0)
+
   val ClassDataArchive: ConfigEntry[Boolean] = ConfigBuilder("spark.hearth.classDataArchive")
     .doc(
       "Whether executors start from an archive of loaded classes (JEP 350), built once after the first run on " +
@@ -195,6 +232,9 @@ private[spark] object HearthConfig {
     PlacementInterval,
     HandOver,
     Affinity,
+    ShuffleCarriers,
+    ShuffleMemory,
+    ShufflePort,
     ClassDataArchive,
     RunsDirectory,
     RunsKept

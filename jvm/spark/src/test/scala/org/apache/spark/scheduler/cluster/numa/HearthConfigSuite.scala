@@ -29,6 +29,9 @@ class HearthConfigSuite extends AnyFunSuite {
     "spark.hearth.handOver" -> "always",
     "spark.hearth.binding.scope" -> "socket",
     "spark.hearth.affinity" -> "policy=near",
+    "spark.hearth.shuffle.carriers" -> "pigeons",
+    "spark.hearth.shuffle.memory" -> "1m",
+    "spark.hearth.shuffle.port" -> "65536",
     "spark.hearth.classDataArchive" -> "perhaps",
     "spark.hearth.runs.dir" -> " ",
     "spark.hearth.runs.kept" -> "-1"

@@ -1,0 +1,101 @@
+package io.hearth.shuffle
+
+import java.net.InetSocketAddress
+import java.util.concurrent.{CompletableFuture, CompletionException, ConcurrentHashMap}
+import java.util.function.LongSupplier
+
+import io.hearth.transport.{Connection, Wire, WireException}
+
+/** Knows where the wires of executors listen. */
+trait Directory {
+
+  /** Where, or why there is none. */
+  def find(executor: String): CompletableFuture[Either[String, InetSocketAddress]]
+}
+
+/**
+ * The wires to other executors, one for each. One that could not be reached is asked again after a while.
+ *
+ * @param say gets a line when a wire is there, and when there is none
+ */
+final private[shuffle] class Peers(
+    wire: Wire,
+    directory: Directory,
+    say: String => Unit,
+    clockNs: LongSupplier
+) {
+  import Peers._
+
+  private val known = new ConcurrentHashMap[String, CompletableFuture[Known]]
+  private val said = new ConcurrentHashMap[String, String]
+
+  /** Completes with the wire to the executor, or with the reason why there is none; never waits. */
+  def to(executor: String): CompletableFuture[Either[String, Connection]] = {
+    val mine = new CompletableFuture[Known]
+    val found = known.compute(
+      executor,
+      (_, before) => if (Option(before).exists(b => !isOver(b))) before else mine
+    )
+    if (found eq mine) begin(executor, mine)
+    found.thenApply(_.way)
+  }
+
+  private def isOver(known: CompletableFuture[Known]): Boolean = known.isDone && {
+    val last = known.join()
+    last.way.fold(_ => clockNs.getAsLong() - last.untilNs >= 0, _.end().isDone)
+  }
+
+  private def begin(executor: String, mine: CompletableFuture[Known]): Unit = {
+    val opened: CompletableFuture[Either[String, Connection]] =
+      CompletableFuture.completedFuture(executor).thenCompose(directory.find(_)).thenCompose {
+        case Left(why) => CompletableFuture.completedFuture(Left(why))
+        case Right(where) => wire.connect(where).thenApply(Right(_))
+      }
+    opened
+      .handle[Either[String, Connection]]((way, trouble) =>
+        Option(way).getOrElse(Left(line(trouble)))
+      )
+      .thenAccept { way =>
+        note(executor, way)
+        mine.complete(Known(way, clockNs.getAsLong() + AgainNs))
+      }
+  }
+
+  private def note(executor: String, way: Either[String, Connection]): Unit = {
+    val text = way.fold(
+      why => s"come over Spark's own transfer: $why",
+      wire =>
+        s"come over hearth's wire, by ${wire.carriedBy}" + Some(wire.why)
+          .filter(_.nonEmpty)
+          .fold("")(" as " + _)
+    )
+    if (said.put(executor, text) != text) say(s"shuffle blocks of executor $executor $text")
+  }
+
+  /** A fetch over this wire has failed: one line, and no wire where the peer is too slow to be trusted with more. */
+  def failed(executor: String, connection: Connection, why: Throwable): Unit = {
+    why match {
+      case late: WireException if late.kind == WireException.Kind.TIMED_OUT =>
+        val none = Known(Left(line(why)), clockNs.getAsLong() + AgainNs)
+        known.put(executor, CompletableFuture.completedFuture(none))
+        connection.close()
+      case _ =>
+    }
+    val text = s"go on over Spark's own transfer: ${line(why)}"
+    if (said.put(executor, text) != text) say(s"shuffle blocks of executor $executor $text")
+  }
+}
+
+private[shuffle] object Peers {
+  private val AgainNs = 60L * 1000 * 1000 * 1000
+
+  final private case class Known(way: Either[String, Connection], untilNs: Long)
+
+  def line(trouble: Throwable): String = {
+    val inner = trouble match {
+      case wrapped: CompletionException if wrapped.getCause != null => wrapped.getCause
+      case other => other
+    }
+    Option(inner.getMessage).getOrElse(inner.toString).linesIterator.nextOption().getOrElse("")
+  }
+}

@@ -1,0 +1,74 @@
+package org.apache.spark.shuffle.wire
+
+import java.net.InetSocketAddress
+import java.security.SecureRandom
+import java.util.concurrent.{CompletableFuture, ConcurrentHashMap}
+
+import scala.concurrent.ExecutionContext
+import scala.util.{Failure, Success}
+
+import org.apache.spark.rpc.{RpcCallContext, RpcEndpointRef, RpcEnv, ThreadSafeRpcEndpoint}
+
+import io.hearth.shuffle.Directory
+
+/**
+ * In the driver: knows at which port each executor's wire listens, and the secret of those applications that have none
+ * of Spark's (`spark.authenticate`).
+ *
+ * Messages are tuples of texts: a class of hearth's might not be known to the loader that reads them.
+ */
+private[spark] class WireDirectory(override val rpcEnv: RpcEnv) extends ThreadSafeRpcEndpoint {
+  private val places = new ConcurrentHashMap[String, String]
+  private val secret = {
+    val bytes = new Array[Byte](32)
+    new SecureRandom().nextBytes(bytes)
+    bytes.map(b => f"$b%02x").mkString
+  }
+
+  override def receiveAndReply(context: RpcCallContext): PartialFunction[Any, Unit] = {
+    case WireDirectory.Secret => context.reply(secret)
+    case (WireDirectory.Join, executor: String, place: String) =>
+      places.put(executor, place)
+      context.reply(true)
+    case (WireDirectory.Find, executor: String) =>
+      context.reply(places.getOrDefault(executor, WireDirectory.Unknown))
+  }
+}
+
+private[spark] object WireDirectory {
+  val Name = "hearth-shuffle"
+  val Secret = "hearth-shuffle-secret"
+  private val Join = "hearth-shuffle-join"
+  private val Find = "hearth-shuffle-find"
+  private val Unknown = "-it has not said yet where its wire listens"
+
+  /** As an executor sees it. */
+  final class Seen(driver: RpcEndpointRef) extends Directory {
+
+    def secret(): String = driver.askSync[String](Secret)
+
+    /** What others hear who ask for this executor: where its wire listens, or why it has none. */
+    def join(executor: String, place: Either[String, InetSocketAddress]): Unit = {
+      val text =
+        place.fold("-" + _, where => s"+${where.getPort} ${where.getAddress.getHostAddress}")
+      driver.askSync[Boolean]((Join, executor, text))
+      ()
+    }
+
+    override def find(executor: String): CompletableFuture[Either[String, InetSocketAddress]] = {
+      val found = new CompletableFuture[Either[String, InetSocketAddress]]
+      driver
+        .ask[String]((Find, executor))
+        .onComplete {
+          case Success(text) => found.complete(place(text))
+          case Failure(trouble) => found.completeExceptionally(trouble)
+        }(ExecutionContext.parasitic)
+      found
+    }
+  }
+
+  private def place(text: String): Either[String, InetSocketAddress] = text match {
+    case s"+$port $host" => Right(new InetSocketAddress(host, port.toInt))
+    case why => Left(why.drop(1))
+  }
+}

@@ -1,0 +1,199 @@
+package io.hearth.shuffle
+
+import java.nio.ByteBuffer
+import java.nio.file.{Files, StandardOpenOption}
+import java.util.concurrent.ExecutionException
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.jdk.CollectionConverters._
+import scala.util.{Random, Using}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.transport.{Request, Service, WireException}
+
+class BlockFetchSuite extends AnyFunSuite {
+  private val Second = 1000L * 1000 * 1000
+
+  private def assertAll(exchange: Exchange, landed: Exchange.Landed): Unit = {
+    assert(landed.missing.isEmpty && landed.twice.isEmpty)
+    for ((block, i) <- exchange.blocks.zipWithIndex)
+      assert(landed.arrived.get(block) == exchange.expected(i), block)
+  }
+
+  test("blocks of any lengths arrive as they are in the file, however the pieces fall") {
+    val dice = new Random(11)
+    for (round <- 1 to 12) {
+      val sizes = Vector.fill(1 + dice.nextInt(40))(dice.nextInt(3) match {
+        case 0 => 0
+        case 1 => 1 + dice.nextInt(40)
+        case _ => dice.nextInt(20000)
+      })
+      val piece = 8 * sizes.size + 1 + dice.nextInt(5000)
+      val limits = BlockFetch.Limits(piece, 1 + round % 4, 10 * Second)
+      Using.resource(new Exchange(sizes, limits))(exchange => assertAll(exchange, exchange.fetch()))
+    }
+  }
+
+  test("a block longer than the wire's memory arrives, and what was carried is counted") {
+    val sizes = Vector(40 << 20, 10)
+    Using.resource(new Exchange(sizes, BlockFetch.Limits(1 << 20, 4, 20 * Second))) { exchange =>
+      assertAll(exchange, exchange.fetch())
+      assert(exchange.traffic.servedBytes == sizes.sum)
+      assert(exchange.traffic.fetchedBytes("tcp") == sizes.sum)
+      assert(
+        exchange.traffic.fetchedBlocks("tcp") == 2 && exchange.traffic.fetchedBytes("ucx") == 0
+      )
+      assert(exchange.client.counters.buffers == 0)
+    }
+  }
+
+  test("many fetches at once that want more memory than there is wait for each other") {
+    val limits = BlockFetch.Limits(1 << 20, 16, 20 * Second)
+    Using.resource(new Exchange(Vector.fill(4)(8 << 20), limits)) { exchange =>
+      val landings = Vector.fill(6)(new Exchange.Landed)
+      exchange.connection
+      val threads =
+        landings.map(landing => new Thread(() => { exchange.fetch(landing = landing); () }))
+      threads.foreach(_.start())
+      threads.foreach(_.join())
+      landings.foreach(assertAll(exchange, _))
+    }
+  }
+
+  test("a block that is not there fails all of its question, in one line") {
+    Using.resource(new Exchange(Vector(10, 20))) { exchange =>
+      val landed = exchange.fetch(exchange.blocks :+ "shuffle_9_9_9")
+      assert(landed.arrived.isEmpty && landed.missing.size == 3)
+      assert(landed.reasons == Set("there is no shuffle_9_9_9"))
+      assertAll(exchange, exchange.fetch())
+    }
+  }
+
+  test("a file that was cut fails what has not arrived, and memory is given back") {
+    Using.resource(new Exchange(Vector(1000, 300000))) { exchange =>
+      Using.resource(Files.newByteChannel(exchange.file, StandardOpenOption.WRITE))(
+        _.truncate(200000)
+      )
+      val landed = exchange.fetch()
+      assert(landed.arrived.keySet.asScala == Set(exchange.blocks(0)))
+      assert(landed.missing.keySet.asScala == Set(exchange.blocks(1)))
+      assert(landed.reasons.head.contains("ends before byte"))
+      assert(landed.dropped.asScala.toSeq == Seq(exchange.blocks(1)))
+      assert(exchange.server.counters.buffers == 0)
+    }
+  }
+
+  test("where the peer dies in the middle each block has arrived or failed, once") {
+    val limits = BlockFetch.Limits(1 << 16, 3, 20 * Second)
+    Using.resource(new Exchange(Vector.fill(20)(1 << 20), limits)) { exchange =>
+      val seen = new AtomicInteger
+      val landing = new Exchange.Landed {
+        override def room(block: String, bytes: Int): Landing.Room = {
+          val inner = super.room(block, bytes)
+          new Landing.Room {
+            override def memory: ByteBuffer = inner.memory
+            override def drop(): Unit = inner.drop()
+            override def arrived(): Unit = {
+              if (seen.incrementAndGet() == 5) exchange.server.close()
+              inner.arrived()
+            }
+          }
+        }
+      }
+      exchange.fetch(landing = landing)
+      assert(landing.twice.isEmpty)
+      assert(landing.arrived.size + landing.missing.size == 20 && landing.missing.size > 0)
+      assert(landing.dropped.asScala.toSet == landing.missing.keySet.asScala)
+      for ((block, i) <- exchange.blocks.zipWithIndex if landing.arrived.containsKey(block))
+        assert(landing.arrived.get(block) == exchange.expected(i))
+    }
+  }
+
+  test("no memory for a block fails with the error that Spark waits on") {
+    Using.resource(new Exchange(Vector(10, 0, 20))) { exchange =>
+      val landing = new Exchange.Landed {
+        override def room(block: String, bytes: Int): Landing.Room =
+          if (bytes == 20) throw new OutOfMemoryError("no direct memory")
+          else super.room(block, bytes)
+      }
+      exchange.fetch(landing = landing)
+      assert(
+        landing.missing.size == 3 && landing.missing.values.asScala
+          .forall(_.isInstanceOf[OutOfMemoryError])
+      )
+      assert(landing.dropped.size == 2)
+    }
+  }
+
+  test("a peer that does not answer in time fails the fetch") {
+    val silent: Service = (_: Request) => ()
+    val limits = BlockFetch.Limits(1 << 16, 1, Second / 5)
+    Using.resource(new Exchange(Vector(10), limits, Some(silent))) { exchange =>
+      val kinds =
+        exchange.fetch().missing.values.asScala.collect { case why: WireException => why.kind }
+      assert(kinds.toSeq == Seq(WireException.Kind.TIMED_OUT))
+    }
+  }
+
+  test("answers that cannot be true fail the fetch") {
+    val lies = Seq[(Array[Byte], String)](
+      Array[Byte](1, 2) -> "an answer of 2 bytes to 1 blocks",
+      ByteBuffer.allocate(8).putLong(-1).array -> "a length below zero",
+      ByteBuffer.allocate(12).putLong(3).array -> "an answer of 4 bytes in place of 3",
+      ByteBuffer.allocate(8).putLong(1L << 40).array -> "longer than memory for one block"
+    )
+    for ((lie, expected) <- lies) {
+      val service: Service = request => {
+        val answer = request.connection.buffer(lie.length)
+        answer.data.put(lie)
+        request.respond(answer)
+      }
+      Using.resource(new Exchange(Vector(3), service = Some(service))) { exchange =>
+        assert(exchange.fetch().reasons.head.contains(expected))
+      }
+    }
+  }
+
+  test("a block whose length changes between two answers fails") {
+    val asked = new AtomicInteger
+    val service: Service = request => {
+      val question = BlockQuestion.read(request.data())
+      val answer = request.connection.buffer(8 + question.most)
+      answer.data.putLong(if (asked.incrementAndGet() == 1) 10 * question.most.toLong else 1L)
+      request.respond(answer)
+    }
+    Using.resource(new Exchange(Vector(3), service = Some(service))) { exchange =>
+      assert(
+        exchange.fetch().reasons == Set(
+          "requirement failed: an answer with other lengths than before: a block has changed"
+        )
+      )
+    }
+  }
+
+  test("garbage in place of a question is refused, and the wire goes on") {
+    val dice = new Random(3)
+    Using.resource(new Exchange(Vector(100))) { exchange =>
+      for (length <- Seq(0, 1, 19, 20, 23, 40, 400)) {
+        val buffer = exchange.connection.buffer(length)
+        buffer.data.put(dice.nextBytes(length))
+        val failure =
+          intercept[ExecutionException](exchange.connection.request(buffer, 10 * Second).get())
+        assert(failure.getCause.asInstanceOf[WireException].kind == WireException.Kind.FAILED)
+      }
+      assertAll(exchange, exchange.fetch())
+    }
+  }
+
+  test("a question is read as it was written, and one that was cut is refused") {
+    val question = BlockQuestion(Vector("shuffle_1_2_3", "shuffle_1_22_3_9"), 1L << 33, 77)
+    val bytes = ByteBuffer.allocate(question.bytes)
+    question.write(bytes)
+    assert(!bytes.hasRemaining && BlockQuestion.read(bytes.flip()) == question)
+    for (length <- 0 until bytes.limit())
+      intercept[IllegalArgumentException](
+        BlockQuestion.read(bytes.duplicate().position(0).limit(length))
+      )
+  }
+}

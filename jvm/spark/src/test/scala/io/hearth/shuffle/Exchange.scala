@@ -1,0 +1,105 @@
+package io.hearth.shuffle
+
+import java.net.{InetAddress, InetSocketAddress}
+import java.nio.ByteBuffer
+import java.nio.file.{Files, Path}
+import java.util.concurrent.{
+  ConcurrentHashMap,
+  ConcurrentLinkedQueue,
+  CountDownLatch,
+  Executors,
+  TimeUnit
+}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Random
+
+import org.scalatest.Assertions
+
+import io.hearth.transport.{Connection, Secret, Service, Wire, WireSettings}
+
+/** Two sides of a wire over TCP in this JVM: one serves the blocks of a file, the other fetches them. */
+final class Exchange(
+    sizes: IndexedSeq[Int],
+    limits: BlockFetch.Limits = BlockFetch.Limits(1 << 16, 3, 10L * 1000 * 1000 * 1000),
+    service: Option[Service] = None,
+    settings: WireSettings = Exchange.settings
+) extends AutoCloseable
+    with Assertions {
+  val blocks: IndexedSeq[String] = sizes.indices.map(i => s"shuffle_0_${i}_0")
+  val content: Array[Byte] = new Random(7).nextBytes(sizes.sum + 3)
+  val file: Path = Files.write(Files.createTempFile("hearth-blocks", ".data"), content)
+  val traffic = new Traffic
+  private val starts = sizes.scanLeft(3)(_ + _)
+  private val workers = Executors.newScheduledThreadPool(3)
+  val server: Wire = Wire.open(settings, _ => ())
+  val client: Wire = Wire.open(settings, _ => ())
+  val where: InetSocketAddress = server.listen(
+    new InetSocketAddress(InetAddress.getLoopbackAddress, 0),
+    service.getOrElse(new BlockServer(segment, workers, traffic))
+  )
+  lazy val connection: Connection = client.connect(where).get(10, TimeUnit.SECONDS)
+
+  private def segment(name: String): Segment = blocks.indexOf(name) match {
+    case -1 => throw new IllegalArgumentException(s"there is no $name")
+    case i => Segment(file, starts(i).toLong, sizes(i).toLong)
+  }
+
+  def expected(i: Int): Seq[Byte] = content.slice(starts(i), starts(i) + sizes(i)).toSeq
+
+  /** Fetches these, and waits until each has arrived or failed. */
+  def fetch(wanted: IndexedSeq[String] = blocks, landing: Exchange.Landed = new Exchange.Landed) = {
+    landing.expect(wanted.size)
+    new BlockFetch(connection, wanted, landing, limits, workers, traffic).start()
+    landing.await()
+    landing
+  }
+
+  override def close(): Unit = {
+    client.close()
+    server.close()
+    workers.shutdownNow()
+    Files.delete(file)
+  }
+}
+
+object Exchange {
+
+  val settings: WireSettings = WireSettings.defaults
+    .withSecret(Secret.of("a secret of tests".getBytes))
+    .withCarriers(WireSettings.Carriers.TCP)
+    .withMemory(16 << 20, 1 << 20, 2 << 20)
+
+  /** What came of a fetch. */
+  class Landed extends Landing with Assertions {
+    val arrived = new ConcurrentHashMap[String, Seq[Byte]]
+    val missing = new ConcurrentHashMap[String, Throwable]
+    val twice = new ConcurrentLinkedQueue[String]
+    val dropped = new ConcurrentLinkedQueue[String]
+    @volatile private var left = new CountDownLatch(0)
+
+    def expect(blocks: Int): Unit = left = new CountDownLatch(blocks)
+    def await(): Unit =
+      assert(left.await(30, TimeUnit.SECONDS), s"after 30 s ${left.getCount} blocks are open")
+
+    override def room(block: String, bytes: Int): Landing.Room = new Landing.Room {
+      override val memory: ByteBuffer = ByteBuffer.allocate(bytes)
+      override def arrived(): Unit =
+        over(block, Landed.this.arrived.put(block, memory.array.toSeq))
+      override def drop(): Unit = {
+        dropped.add(block)
+        ()
+      }
+    }
+
+    override def failed(blocks: IndexedSeq[String], why: Throwable): Unit =
+      blocks.foreach(block => over(block, missing.put(block, why)))
+
+    private def over(block: String, before: Any): Unit = {
+      if (before != null) twice.add(block)
+      left.countDown()
+    }
+
+    def reasons: Set[String] = missing.values.asScala.map(_.getMessage).toSet
+  }
+}

@@ -1,0 +1,88 @@
+"""Groups, sorts and joins between executors, one of which is killed while others read from it."""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import urllib.request
+from collections import Counter
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+KILLS = "kill" in sys.argv[1:]
+
+spark = SparkSession.builder.appName("wire").getOrCreate()
+context = spark.sparkContext
+rows = 5000
+
+
+def executor_pids() -> set[int]:
+    def parent(_: object) -> int:
+        time.sleep(0.4)
+        stat = Path(f"/proc/{os.getppid()}/stat").read_text()
+        return int(stat.rsplit(")", 1)[1].split()[1])
+
+    return set(context.parallelize(range(8), 8).map(parent).collect())
+
+
+def remote_bytes() -> int:
+    """What Spark says that tasks have read from other executors."""
+    address = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/stages"
+    stages = json.load(urllib.request.urlopen(address))
+    return sum(stage["shuffleRemoteBytesRead"] for stage in stages)
+
+
+def counted(name: str) -> int:
+    """The last value of a metric of hearth's, over all executors."""
+    folder = Path(context.getConf().get("spark.metrics.conf.executor.sink.csv.directory"))
+    files = folder.glob(f"*.hearth.shuffle.{name}.csv")
+    return sum(int(file.read_text().splitlines()[-1].split(",")[1]) for file in files)
+
+
+def kill_while_read(victim: int) -> None:
+    """As soon as a stage that reads has begun: it has no map output of its own."""
+    tracker = context.statusTracker()
+    readers: list[int] = []
+    while not readers:
+        infos = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        readers = [i.stageId for i in infos if i and "collect" in i.name and i.numActiveTasks]
+        time.sleep(0.02)
+    os.kill(victim, signal.SIGKILL)
+
+
+pids = executor_pids()
+pairs = context.parallelize(range(rows), 4).map(lambda x: (x % 10, x))
+groups = dict(pairs.groupByKey(4).mapValues(len).collect())
+in_order = pairs.map(lambda pair: (pair[1] * 7919) % rows).sortBy(lambda x: x, True, 4).collect()
+long = spark.range(0, 100000, 1, 4).selectExpr("id", "repeat(cast(id as string), 20) as text")
+lengths = long.repartition(4, "id").selectExpr("sum(length(text))").collect()[0][0]
+time.sleep(2.5)  # metrics are written each second
+report = {
+    "executors": len(pids),
+    "grouped": groups == dict(Counter(x % 10 for x in range(rows))),
+    "sorted": in_order == list(range(rows)),
+    "lengths": lengths == 20 * sum(len(str(x)) for x in range(100000)),
+    "remote": remote_bytes(),
+    "ucx": counted("ucx.fetchedBytes"),
+    "tcp": counted("tcp.fetchedBytes"),
+    "blocks": counted("ucx.fetchedBlocks") + counted("tcp.fetchedBlocks"),
+    "handed_over": counted("handedOverBlocks"),
+}
+
+
+def slowly(pair: tuple[int, object]) -> tuple[int, int]:
+    time.sleep(0.2)
+    return pair[0], len(list(pair[1]))  # type: ignore[call-overload]
+
+
+if KILLS:
+    killer = threading.Thread(target=kill_while_read, args=(min(pids),))
+    killer.start()
+    after = dict(pairs.groupByKey(8).map(slowly).collect())
+    killer.join()
+    report["right_after_kill"] = after == groups
+    report["lost"] = min(pids) not in executor_pids()
+print("RESULT", json.dumps(report))

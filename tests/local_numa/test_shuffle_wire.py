@@ -1,0 +1,166 @@
+"""Shuffle blocks between executors over hearth's wire, in a real Spark."""
+
+import ctypes.util
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from application import Outcome, Site
+
+from hearth.planner.places import spark_home
+from support import eventually, require
+
+pytestmark = pytest.mark.spark
+
+JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
+
+
+def run(site: Site, *words: str, **settings: Any) -> Outcome:
+    """An application whose executors do not read each other's files."""
+    counted = site.root / "metrics"
+    counted.mkdir()
+    sink = "spark__metrics__conf__executor__sink__csv__"
+    everywhere: dict[str, Any] = {
+        "spark__shuffle__manager": "org.apache.spark.shuffle.wire.WireShuffleManager",
+        "spark__shuffle__readHostLocalDisk": "false",
+        "spark__hearth__classDataArchive": "false",
+        "spark__ui__enabled": "true",
+        "spark__ui__port": "0",
+        f"{sink}class": "org.apache.spark.metrics.sink.CsvSink",
+        f"{sink}directory": str(counted),
+        f"{sink}period": "1",
+    }
+    return site.run("wire.py", *words, **{**everywhere, **settings})
+
+
+def executors_said(site: Site, text: str) -> list[str]:
+    logs = (site.only_run() / "executors").glob("*/stderr")
+    return [line for log in logs for line in log.read_text().splitlines() if text in line]
+
+
+def assert_right(outcome: Outcome) -> dict[str, Any]:
+    assert outcome.code == 0, outcome.log[-4000:]
+    report = outcome.report
+    assert (report["executors"], report["grouped"], report["sorted"]) == (2, True, True)
+    assert report["lengths"]
+    assert report["remote"] > 10**5
+    return report
+
+
+def test_blocks_come_by_shared_memory_and_a_killed_executor_is_recovered(site: Site) -> None:
+    if not JUCX.is_file() or ctypes.util.find_library("ucp") is None:
+        require("ucx", "jucx or libucx is missing: mvn -f jvm test, apt-get install libucx0")
+    outcome = run(
+        site,
+        "kill",
+        spark__executor__extraClassPath=str(JUCX),
+        spark__executorEnv__UCX_LOG_LEVEL="error",
+        spark__hearth__shuffle__carriers="ucx",
+        spark__authenticate="true",
+        spark__authenticate__secret="a secret of tests",
+        spark__io__encryption__enabled="true",
+    )
+    report = assert_right(outcome)
+    assert (report["ucx"], report["tcp"], report["handed_over"]) == (report["remote"], 0, 0)
+    assert report["blocks"] > 10
+    assert report["right_after_kill"] and report["lost"]
+    assert executors_said(site, "come over hearth's wire, by ucx")
+    assert site.leftovers() == []
+
+
+def test_an_executor_without_a_wire_is_read_over_sparks_own_transfer(site: Site) -> None:
+    """Two executors of one host cannot have one port: the second has no wire."""
+    with socket.create_server(("", 0)) as free:
+        port = free.getsockname()[1]
+    outcome = run(
+        site,
+        spark__hearth__hosts="machine",
+        spark__hearth__shuffle__carriers="tcp",
+        spark__hearth__shuffle__port=str(port),
+    )
+    report = assert_right(outcome)
+    # Who has a wire asks one who has none; that one counts nothing.
+    assert (report["ucx"], report["tcp"]) == (0, 0) and report["handed_over"] > 0
+    (why,) = executors_said(site, "Spark's own transfer brings all shuffle blocks")
+    assert "Address already in use" in why and f":{port}" in why
+    (peer,) = executors_said(site, "come over Spark's own transfer: ")
+    assert "Address already in use" in peer
+
+
+def test_whoever_asks_for_encryption_gets_sparks_own_transfer_with_one_line(site: Site) -> None:
+    outcome = run(
+        site,
+        spark__authenticate="true",
+        spark__authenticate__secret="a secret of tests",
+        spark__network__crypto__enabled="true",
+    )
+    report = assert_right(outcome)
+    assert (report["ucx"], report["tcp"]) == (0, 0)
+    lines = executors_said(site, "Spark's own transfer brings all shuffle blocks")
+    assert len(lines) == 2, "one line for each executor"
+    assert all("spark.network.crypto.enabled asks for encryption" in line for line in lines)
+    assert executors_said(site, "hearth's wire for shuffle blocks listens") == []
+
+
+@pytest.fixture
+def hosts() -> Iterator[list[list[str]]]:
+    """How a command runs on each of two hosts: network namespaces with a cable between them."""
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        require("netns", "network namespaces need root and ip (apt-get install iproute2)")
+    tag = secrets.token_hex(3)  # other checkouts may run this too
+    names = [f"hearth-{tag}-{side}" for side in "ab"]
+    cable = [f"h{tag}{side}" for side in "ab"]
+
+    def ip(*words: str) -> None:
+        subprocess.run(["ip", *words], check=True, timeout=20)
+
+    try:
+        for name in names:
+            ip("netns", "add", name)
+        between = ["type", "veth", "peer", "name", cable[1], "netns", names[1]]
+        ip("link", "add", cable[0], "netns", names[0], *between)
+        for number, (name, end) in enumerate(zip(names, cable, strict=True), 1):
+            ip("-n", name, "link", "set", "lo", "up")
+            ip("-n", name, "addr", "add", f"10.77.0.{number}/24", "dev", end)
+            ip("-n", name, "link", "set", end, "up")
+        yield [
+            ["ip", "netns", "exec", name, "env", f"SPARK_LOCAL_IP=10.77.0.{number}"]
+            for number, name in enumerate(names, 1)
+        ]
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], check=False, timeout=20)
+
+
+def test_a_standalone_cluster_on_two_hosts_shuffles_over_tcp(
+    site: Site, hosts: list[list[str]]
+) -> None:
+    master = "spark://10.77.0.1:7077"
+    daemon = ["SPARK_DAEMON_MEMORY=256m", str(spark_home() / "bin" / "spark-class")]
+    deploy = "org.apache.spark.deploy"
+    place = ["--host", "10.77.0.1", "--port", "7077", "--webui-port", "0"]
+    site.launch([*hosts[0], *daemon, f"{deploy}.master.Master", *place])
+    eventually("the master starts", lambda: "Starting Spark master at" in site.log, 90)
+    for number, host in enumerate(hosts, 1):
+        place = ["--host", f"10.77.0.{number}", "-c", "1", "-m", "1g", "--webui-port", "0"]
+        place += ["-d", str(site.root / f"work-{number}"), master]
+        site.launch([*host, *daemon, f"{deploy}.worker.Worker", *place])
+    outcome = run(
+        site,
+        master=master,
+        within=tuple(hosts[0]),
+        spark__executor__memory="512m",
+        spark__scheduler__minRegisteredResourcesRatio="1",
+        spark__scheduler__maxRegisteredResourcesWaitingTime="120s",
+    )
+    report = assert_right(outcome)
+    assert (report["tcp"], report["ucx"], report["handed_over"]) == (report["remote"], 0, 0)
+    logs = [log.read_text() for log in site.root.glob("work-*/*/*/stderr")]
+    assert len(logs) == 2
+    assert all("come over hearth's wire, by tcp as jucx is not on the class" in log for log in logs)
