@@ -95,6 +95,13 @@ test_tools() {
             say "the tests of UCX will skip; for them, as root: apt-get install libucx0"
         fi
     fi
+    if ! command -v ip >/dev/null; then
+        if can_install; then
+            apt_install iproute2
+        else
+            say "the tests between hosts will skip; for them, as root: apt-get install iproute2"
+        fi
+    fi
     test_jdk
     hadoop_servers
     hadoop_tests
