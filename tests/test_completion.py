@@ -71,3 +71,14 @@ def test_without_shtab_the_extra_that_brings_it_is_named(hearth: Command, tmp_pa
     done = hearth("completion", "bash", environment={"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2
     assert done.stderr == "hearth: shtab is not installed: pip install 'hearth[completion]'\n"
+
+
+@pytest.mark.parametrize("verb", ["compare", "characterise"])
+def test_without_scipy_no_run_is_made_before_the_extra_is_named(
+    hearth: Command, tmp_path: Path, verb: str
+) -> None:
+    (tmp_path / "scipy.py").write_text("raise ModuleNotFoundError('no scipy', name='scipy')")
+    (tmp_path / "job.py").write_text("raise SystemExit(1)")
+    done = hearth(verb, str(tmp_path / "job.py"), environment={"PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 2
+    assert done.stderr == "hearth: scipy is not installed: pip install 'hearth[report]'\n"

@@ -56,3 +56,14 @@ def test_what_cannot_be_compared_is_refused_by_name(
     done = hearth("compare", "--dry-run", *words)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["compare", "tune", "characterise"])
+def test_an_option_of_hearth_behind_the_application_is_said_to_be_the_applications(
+    hearth: Command, tmp_path: Path, verb: str
+) -> None:
+    (tmp_path / "job.py").write_text("")
+    done = hearth(verb, "--dry-run", "job.py", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    said = "hearth: --dry-run behind job.py belongs to the application; hearth's options stand"
+    assert done.stderr.count(said) == 1

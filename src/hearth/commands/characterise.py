@@ -19,6 +19,7 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,6 +93,7 @@ def run(options: Namespace) -> int:
     if options.dry_run:
         print("\n".join(_listed(asked, settings)))
         return 0
+    import_module("scipy.stats")  # for the intervals: missed before the runs, not after them
     home = places.state_home()
     name = options.line.application[0]
     redaction = Redaction.of(user_settings(options.line, places.spark_home(), os.environ))

@@ -24,6 +24,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +105,8 @@ def run(options: Namespace) -> int:
     names = [n.strip() for n in options.arms.split(",")] if options.arms else ways.DEFAULT
     arms = ways.chosen(list(names), tuned=partial(_tuned, options))
     _check(options, arms)
+    if not options.list_only:
+        import_module("scipy.stats")  # for the intervals: missed before the runs, not after them
     options.subject = _subject(options)
     if all(arm.name in ways.WITHOUT_EXECUTORS or arm.skipped for arm in arms):
         return _compare(options, arms)

@@ -3,13 +3,14 @@
 A workload's name may be followed by its parameters and the command's own options.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hearth.experiments.subjects import Application, Subject
-from hearth.launch.arguments import SubmitLine
+from hearth.launch.arguments import SubmitLine, late_options
 from hearth.launch.choices import application, workload_named
 from hearth.launch.submission import check_application
 from hearth.model.errors import UserError
@@ -19,8 +20,13 @@ if TYPE_CHECKING:
 
 
 def with_options_behind(line: SubmitLine, known: Mapping[str, bool]) -> SubmitLine:
-    """The line of a workload with the command's own options, by whether they take a value."""
+    """The line of a workload with the command's own options, by whether they take a value.
+
+    Behind an application they are its own; a note says so.
+    """
     if not line.application or is_application(line.application[0]):
+        for note in late_options(line):
+            print(f"hearth: {note}", file=sys.stderr)
         return line
     own: list[str] = []
     left: list[str] = []
