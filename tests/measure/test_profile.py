@@ -189,13 +189,22 @@ def test_ctrl_c_ends_the_application_and_closes_the_record(tmp_path: Path) -> No
 
 
 def test_an_application_over_its_limit_is_ended_and_the_record_says_so(tmp_path: Path) -> None:
-    process = start_profile(tmp_path, "--limit", "4s", "--master", "local[1]", "APP", "stay")
+    program, started = tmp_path / "sleeps.py", tmp_path / "process"
+    program.write_text(
+        "import os, sys, time\n"
+        "open(sys.argv[1], 'w').write(open('/proc/self/stat').read())\n"
+        "time.sleep(1000)\n"  # it would not notice that its JVM has gone
+    )
+    words = ("--limit", "10s", "--master", "local[1]", str(program), str(started))
+    process = start_profile(tmp_path / "state", *words)
     process.communicate(timeout=LIMIT_S)
     assert process.returncode == 124
-    record = only_record(tmp_path)
+    record = only_record(tmp_path / "state")
     assert record.state == "interrupted"
-    assert record.wall_s >= 4
-    assert "ended after 4 s, its limit" in rows(record, "warnings.jsonl")[0]["what"]
+    assert record.wall_s >= 10
+    assert "ended after 10 s, its limit" in rows(record, "warnings.jsonl")[0]["what"]
+    fields = started.read_text().split()
+    assert not is_alive(int(fields[0]), int(fields[21])), "Python without its JVM"
 
 
 def test_kill_9_of_the_driver_is_on_record_as_the_signal(tmp_path: Path) -> None:

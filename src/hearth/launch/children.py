@@ -45,7 +45,10 @@ def run_child(
                     pass_fds=inherited,
                     preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
                 )
-            return _watched(child, watch)
+            code = _watched(child, watch)
+            if code < 0:  # killed: it could not end what it had started
+                _end(child)
+            return code
         except BaseException:
             if child is not None:
                 child.terminate()

@@ -38,7 +38,7 @@ from hearth.measure.users_event_log import UsersEventLog
 from hearth.model.documents import to_json
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent, Measured
-from hearth.model.processes import die_with
+from hearth.model.processes import children, die_with, is_alive, start_ticks
 from hearth.model.progress import working
 from hearth.model.redaction import Redaction
 from hearth.planner import jvm, places
@@ -172,6 +172,21 @@ def _sustained_bandwidth(probes: Sequence[Probe], debug: bool) -> Measured[Bandw
     return known or Absent("not measured: nothing here counts the bandwidth that a run uses")
 
 
+def gateway_clients(driver_pid: int) -> dict[int, int]:
+    """Of a driver the children that are Python applications, with the ticks of their start.
+
+    Spark's PythonRunner tells them where their gateway is.
+    """
+    found = {}
+    for pid in children(driver_pid):
+        with contextlib.suppress(OSError):
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+            ticks = start_ticks(pid)
+            if b"PYSPARK_GATEWAY_PORT=" in environment and ticks is not None:
+                found[pid] = ticks
+    return found
+
+
 class _Run:
     """One application with its sampler, from start to end."""
 
@@ -180,6 +195,7 @@ class _Run:
     ) -> None:
         self._writer = writer
         self._limit_s, self._over_limit = limit_s, False
+        self._python: dict[int, int] = {}
         self._launch = seen.launch
         self._reading = reading
         self._known = KnownMachine(writer.head.machine_settings)
@@ -243,6 +259,9 @@ class _Run:
                     driver.kill()
         finally:
             os.close(ended)
+        for pid, ticks in self._python.items():
+            if is_alive(pid, ticks):
+                os.kill(pid, signal.SIGKILL)
         return driver.wait()
 
     def _keep_to_limit(self, driver: subprocess.Popen[bytes]) -> None:
@@ -253,6 +272,11 @@ class _Run:
         self._kill_at = min(self._kill_at, time.monotonic() + _GRACE_S)
         what = f"the application was ended after {self._limit_s:g} s, its limit"
         self._writer.warn(what, "give a longer --limit")
+        self._end(driver)
+
+    def _end(self, driver: subprocess.Popen[bytes]) -> None:
+        """Asks it to end. Its Python, if it has one, would go on without it."""
+        self._python = gateway_clients(driver.pid)
         driver.terminate()
 
     def _look(self, driver_pid: int, *, final: bool) -> None:
@@ -294,7 +318,7 @@ class _Run:
                 self._kill_at = 0.0  # asked twice: at once
             if self._driver is None:
                 raise KeyboardInterrupt
-            self._driver.terminate()
+            self._end(self._driver)
 
         numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         before = {number: signal.getsignal(number) for number in numbers}

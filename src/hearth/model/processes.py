@@ -11,19 +11,31 @@ _PR_SET_PDEATHSIG = 1
 
 
 def start_ticks(pid: int, proc: Path = Path("/proc")) -> int | None:
-    """Field 22 of `/proc/PID/stat` (proc(5)); None where the process is gone or a zombie."""
+    """When it started, in clock ticks since boot; None where the process is gone or a zombie."""
+    fields = _stat(proc / str(pid))
+    return None if fields is None or fields[0] == "Z" else int(fields[22 - 3])
+
+
+def _stat(process: Path) -> list[str] | None:
+    """`/proc/PID/stat` (proc(5)) from field 3 on, the state; None where the process is gone."""
     try:
-        stat = (proc / str(pid) / "stat").read_text(encoding="ascii", errors="replace")
+        stat = (process / "stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return None
     # The command name is in brackets and may itself contain blanks and brackets.
-    fields = stat[stat.rindex(")") + 2 :].split(" ")
-    return None if fields[0] == "Z" else int(fields[22 - 3])
+    return stat[stat.rindex(")") + 2 :].split(" ")
 
 
 def is_alive(pid: int, ticks: int, proc: Path = Path("/proc")) -> bool:
     """Whether the process with this id and start time is alive."""
     return start_ticks(pid, proc) == ticks
+
+
+def children(pid: int, proc: Path = Path("/proc")) -> list[int]:
+    """The ids of those that it has started itself and that are there."""
+    numbers = [int(entry.name) for entry in proc.iterdir() if entry.name.isdigit()]
+    stats = {number: _stat(proc / str(number)) for number in numbers}
+    return [number for number, fields in stats.items() if fields and int(fields[4 - 3]) == pid]
 
 
 def die_with(parent: int, by: signal.Signals = signal.SIGTERM) -> Callable[[], None]:
