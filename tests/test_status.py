@@ -29,7 +29,7 @@ def record(home: Path, app: str, pid: int, ticks: int | None, **more: Any) -> Pa
     folder.mkdir(parents=True)
     run = {"schema": "hearth/run/1", "app_id": app, "name": "test", "driver_pid": pid}
     run |= {"driver_start_ticks": ticks, "master": "local-numa[1x1]", "state": "running"}
-    run |= {"started_at": "2026-11-21T09:00:00Z", **more}
+    run |= {"started_at": "2026-11-21T09:00:00.123456789Z", **more}
     (folder / "run.json").write_text(json.dumps(run))
     return folder
 
@@ -52,6 +52,7 @@ def test_a_name_is_the_running_applications_where_ended_ones_share_it_and_its_ui
     done = hearth("status", "test")
     assert done.returncode == 0, done.stderr
     assert "app-now  test  running" in done.stdout and "UI http://box:4041" in done.stdout
+    assert "started 2026-11-21 09:00:00 UTC," in done.stdout
     assert "4040" not in hearth("status", "--all").stdout, "an ended application has no UI"
 
 

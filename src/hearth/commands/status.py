@@ -69,6 +69,7 @@ def _application(run: Run, debug: bool) -> dict[str, Any]:
 
 def _lines(applications: list[dict[str, Any]]) -> list[str]:
     from hearth.model.documents import typed
+    from hearth.model.durations import show_moment
     from hearth.planner.placements import Placement
     from hearth.report.placement import show_placement
     from hearth.report.terminal import Screen
@@ -81,7 +82,8 @@ def _lines(applications: list[dict[str, Any]]) -> list[str]:
         lines.append(screen.title(f"{item['app_id']}  {item['name']}") + f"  {item['state']}")
         ui = f", UI {item['ui']}" if "ui" in item and item["state"] == "running" else ""
         lines.append(
-            f"  {item['master']}, driver {item['driver_pid']}, started {item['started_at']}{ui}"
+            f"  {item['master']}, driver {item['driver_pid']}, "
+            f"started {show_moment(item['started_at'])}{ui}"
         )
         if "placement" in item:
             lines += show_placement(typed(item["placement"], Placement), screen)

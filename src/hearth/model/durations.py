@@ -1,6 +1,7 @@
 """Times as a person writes them, `90s`, `30m`, `2h`, and reads them, `2:05 min`."""
 
 import re
+from datetime import UTC, datetime
 
 from hearth.model.errors import UserError
 
@@ -29,3 +30,11 @@ def show_seconds(seconds: float | None, decimals: int = 1) -> str:
     if minutes < 60:
         return f"{minutes}:{rest:02} min"
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02} h"
+
+
+def show_moment(text: str) -> str:
+    """A time of a record, `2026-11-23 07:21:52 UTC`; as it stands where it is none."""
+    try:
+        return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return text

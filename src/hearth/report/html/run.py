@@ -18,13 +18,14 @@ from hearth.analysis.document import (
     Totals,
 )
 from hearth.measure.shapes import Probe, Warned
+from hearth.model.durations import show_moment
 from hearth.model.ids import parse_ids
 from hearth.model.measured import Absent, Measured, known
 from hearth.model.sizes import show_bytes, show_mb
 from hearth.report.html.axis import axis
 from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
-from hearth.report.html.shown import Cell, executor_name, moment, part, plain, seconds, share
+from hearth.report.html.shown import Cell, executor_name, part, plain, seconds, share
 from hearth.report.profile import open_words
 from hearth.report.sentences import sentence
 
@@ -82,7 +83,7 @@ def label(run: Analysis) -> str:
 def run_view(run: Analysis, number: int, executors: list[str]) -> View:
     """What the template shows. executors: of all runs of the page, in their colours' order."""
     record = run.record
-    about = [record.id, record.application_id, record.started and moment(record.started)]
+    about = [record.id, record.application_id, record.started and show_moment(record.started)]
     versions = (("Spark", record.spark_version), ("Java", record.java_version))
     about += [f"{name} {version}" for name, version in versions if version]
     about.append(_processor(run.machine))

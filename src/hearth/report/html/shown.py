@@ -1,7 +1,6 @@
 """Numbers as a reader of the page sees them, the same everywhere."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import TypeVar
 
 from hearth.model.measured import Absent, Measured
@@ -49,11 +48,3 @@ def percent(fraction: float) -> str:
 def executor_name(name: str) -> str:
     """An executor by its number; the driver has a name."""
     return f"executor {name}" if name.isdigit() else name
-
-
-def moment(text: str) -> str:
-    """A time of a record, `2026-11-23 07:21:52 UTC`; as it stands where it is none."""
-    try:
-        return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
-    except ValueError:
-        return text
