@@ -276,7 +276,7 @@ class _Run:
 
     def _end(self, driver: subprocess.Popen[bytes]) -> None:
         """Asks it to end. Its Python, if it has one, would go on without it."""
-        self._python = gateway_clients(driver.pid)
+        self._python |= gateway_clients(driver.pid)  # perhaps asked twice
         driver.terminate()
 
     def _look(self, driver_pid: int, *, final: bool) -> None:
