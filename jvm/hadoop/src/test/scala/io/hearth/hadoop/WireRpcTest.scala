@@ -274,7 +274,9 @@ class WireRpcTest extends AnyFunSuite {
 
   test("with a Hadoop that it was not made for the engine is Hadoop's own, on a server too") {
     val other = Files.createTempDirectory("hadoop")
-    Files.writeString(other.resolve("common-version-info.properties"), "version=3.4.1\n")
+    val version =
+      Files.writeString(other.resolve("common-version-info.properties"), "version=3.4.1\n")
+    Seq(other, version).foreach(_.toFile.deleteOnExit()) // the last one first
     val (peer, address) = EchoPeer.start(other)
     try
       Using.resource(new Echo.Caller(address, Echo.conf()))(call =>
@@ -290,6 +292,7 @@ class WireRpcTest extends AnyFunSuite {
         "",
         PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
       )
+      file.toFile.deleteOnExit()
       Files.writeString(file, text)
       file.toString
     }
