@@ -5,12 +5,14 @@
 Every repetition runs each arm once, in random order (seeded), so that load on the machine falls on
 all alike; the first repetition warms the page cache and the class-data archives and is dropped.
 Reported: median, smallest and largest seconds of each arm, and the middle of the paired ratios to
-local-numa, with intervals that hold for all arms together. Raw values go to benchmarks/results/.
+`local[2]`, `local-cluster` and local-numa, with intervals that hold for all of a baseline's
+together. Raw values go to benchmarks/results/.
 
 Arms: `local[2]`; `local-cluster[2,1,1024]`; `standalone`, a master and two workers of one core that
 run already (their own start is not counted); `local-numa[2x1]` by plain spark-submit; the same by
 `hearth submit`, which plans first and starts the driver from a class-data archive too; and, where
-a Docker engine answers, by `hearth submit --docker`, each executor in a container.
+a Docker engine answers, by `hearth submit --docker`, each executor in a container; `hearth submit`
+without a master, which is one JVM on a machine of one node and few cores.
 """
 
 import argparse
@@ -37,6 +39,8 @@ from hearth.planner.places import hearth_jar, spark_home
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).resolve().parents[1]
 NUMA = "local-numa[2x1]"
+LOCAL = "local[2]"
+CLUSTER = "local-cluster[2,1,1024]"
 LIMIT_S = 180
 
 APPLICATION = """
@@ -82,17 +86,19 @@ def arms(application: Path, standalone_master: str, folder: Path) -> dict[str, l
     def spark(master: str, *more: str) -> list[str]:
         return [submit, "--master", master, *more, *quiet, str(application)]
 
-    submitted = [str(BIN / "hearth"), "submit", "--master", NUMA]
+    planned = [str(BIN / "hearth"), "submit"]
+    submitted = [*planned, "--master", NUMA]
     docker = (
         {}
         if no_docker()
         else {f"hearth submit --docker {NUMA}": [*submitted, "--docker", *quiet, str(application)]}
     )
     return {
-        "local[2]": spark("local[2]"),
-        "local-cluster[2,1,1024]": spark("local-cluster[2,1,1024]"),
+        LOCAL: spark(LOCAL),
+        CLUSTER: spark(CLUSTER),
         "standalone": spark(standalone_master, "--executor-cores", "1"),
         NUMA: spark(NUMA, "--jars", jar, "--driver-class-path", jar),
+        "hearth submit": [*planned, *quiet, str(application)],
         f"hearth submit {NUMA}": [*submitted, *quiet, str(application)],
         **docker,
     }
@@ -180,17 +186,24 @@ def report(rows: list[dict[str, Any]]) -> None:
     by_arm: dict[str, dict[int, float]] = {}
     for row in rows:
         by_arm.setdefault(row["arm"], {})[row["repetition"]] = row["seconds"]
-    print(f"\n{'arm':32} {'median':>7} {'min':>7} {'max':>7}   ratio to {NUMA} (95 %)")
-    each = each_confidence(CONFIDENCE, len(by_arm) - 1)
+    bases = (LOCAL, CLUSTER, NUMA)
+    titles = "".join(f"  {'to ' + base:>26}" for base in bases)
+    print(f"\n{'arm':32} {'median':>7} {'min':>7} {'max':>7}{titles}")
     for arm, values in sorted(by_arm.items(), key=lambda item: statistics.median(item[1].values())):
         seconds = list(values.values())
-        ratio = paired_ratio(seconds, [by_arm[NUMA][n] for n in values], each)
-        low, high = ratio.interval or (0.0, math.inf)
-        print(
-            f"{arm:32} {statistics.median(seconds):7.2f} {min(seconds):7.2f} {max(seconds):7.2f}"
-            f"   {ratio.value:5.2f}  [{low:.2f}, {high:.2f}]"
-        )
-    print(f"{len(by_arm[NUMA])} repetitions on {machine()}")
+        ratios = "".join(f"  {ratio(values, by_arm[base], len(by_arm)):>26}" for base in bases)
+        middle, low, high = statistics.median(seconds), min(seconds), max(seconds)
+        print(f"{arm:32} {middle:7.2f} {low:7.2f} {high:7.2f}{ratios}")
+    print(f"{len(by_arm[NUMA])} repetitions on {machine()}; ratios with 95 % intervals")
+
+
+def ratio(values: dict[int, float], base: dict[int, float], arms: int) -> str:
+    if values is base:
+        return "1"
+    each = each_confidence(CONFIDENCE, arms - 1)
+    found = paired_ratio(list(values.values()), [base[n] for n in values], each)
+    low, high = found.interval or (0.0, math.inf)
+    return f"{found.value:.2f} [{low:.2f}, {high:.2f}]"
 
 
 if __name__ == "__main__":

@@ -172,13 +172,28 @@ def end_all(site: Site) -> None:
 
 def beyond(site: Site) -> str:
     """A plan with a CPU that no machine here has."""
+    return planned(site, ["4000"], task_slots=1)
+
+
+def planned(site: Site, cpus: list[str], task_slots: int) -> str:
+    """The file of a plan with an executor on each of some CPUs."""
+    executors = [
+        {
+            "id": number,
+            "cpus": each,
+            "memory_nodes": "0",
+            "task_slots": task_slots,
+            "heap_mb": 600,
+            "off_heap_mb": 0,
+            "overhead_mb": 384,
+            "java_options": [],
+            "host": f"127.78.200.{number + 1}",
+        }
+        for number, each in enumerate(cpus)
+    ]
+    driver = {"cpus": "0", "memory_nodes": "0", "bound": False, "heap_mb": 512}
+    plan = {"schema": "hearth/plan/1", "mode": "partitioned", "driver": driver}
+    plan |= {"master": f"local-numa[{len(cpus)}x{task_slots}]", "executors": executors}
     file = site.root / "plan.json"
-    file.write_text(
-        """{"schema": "hearth/plan/1", "mode": "partitioned", "master": "local-numa[1x1]",
-        "executors": [{"id": 0, "cpus": "4000", "memory_nodes": "0", "task_slots": 1,
-        "heap_mb": 600, "off_heap_mb": 0, "overhead_mb": 384, "java_options": [],
-        "host": "127.78.200.1"}],
-        "driver": {"cpus": "0", "memory_nodes": "0", "bound": false, "heap_mb": 512},
-        "conf": {}, "reasons": []}"""
-    )
+    file.write_text(json.dumps({**plan, "conf": {}, "reasons": []}))
     return str(file)

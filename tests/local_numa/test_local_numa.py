@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from application import APPS, Site, assert_shuffle_read_from_files, beyond
+from application import APPS, Site, assert_shuffle_read_from_files, beyond, planned
 from jsonschema import Draft202012Validator
 
 from support import eventually
@@ -45,6 +45,22 @@ def test_executors_and_their_python_workers_run_where_the_plan_says(site: Site):
         validate(name, site.document(f"{name}.json"))
     assert site.document("run.json")["state"] == "finished"
     assert site.leftovers() == []
+
+
+def test_an_application_goes_on_while_its_executors_start_and_its_first_jobs_get_them_all(
+    site: Site,
+):
+    outcome = site.run(
+        "early.py",
+        master="local-numa",
+        spark__hearth__plan=planned(site, ["0", "1"], task_slots=2),
+        spark__executor__extraJavaOptions="-Xint",  # seconds later than its driver
+    )
+    report = outcome.report
+    assert (report["registered"], report["parallelism"]) == (0, 4)
+    assert report["places"] == [[0], [1]], "the first executor does not get what is for both"
+    assert report["barrier"] == [4] * 4
+    assert "Will retry up to" not in outcome.log, "the stage in barrier mode was not refused first"
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,27 @@ def test_blocks_come_by_shared_memory_and_a_killed_executor_is_recovered(site: S
     assert site.leftovers() == []
 
 
+def test_map_outputs_of_a_decommissioned_executor_come_over_the_wire_from_where_they_have_gone(
+    site: Site,
+) -> None:
+    outcome = run(
+        site,
+        "leave",
+        spark__hearth__shuffle__carriers="tcp",
+        spark__decommission__enabled="true",
+        spark__storage__decommission__enabled="true",
+        spark__storage__decommission__shuffleBlocks__enabled="true",
+        spark__dynamicAllocation__enabled="true",
+        spark__dynamicAllocation__initialExecutors="2",
+        spark__dynamicAllocation__minExecutors="2",
+    )
+    report = assert_right(outcome)
+    assert report["right_after_leave"]
+    assert report["moved"] > 0, "the successor reads over the wire what has been moved"
+    assert "FetchFailed" not in outcome.log and "Resubmitting" not in outcome.log
+    assert site.leftovers() == []
+
+
 def test_an_executor_without_a_wire_is_read_over_sparks_own_transfer(site: Site) -> None:
     """Two executors of one host cannot have one port: the second has no wire."""
     with socket.create_server(("", 0)) as free:

@@ -1,4 +1,6 @@
-"""Groups, sorts and joins between executors, one of which is killed while others read from it."""
+"""Groups, sorts and joins between executors, one of which is killed while others read from it, or
+is decommissioned when its map outputs have been read once.
+"""
 
 import json
 import os
@@ -13,6 +15,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 KILLS = "kill" in sys.argv[1:]
+LEAVES = "leave" in sys.argv[1:]
 
 spark = SparkSession.builder.appName("wire").getOrCreate()
 context = spark.sparkContext
@@ -85,4 +88,16 @@ if KILLS:
     killer.join()
     report["right_after_kill"] = after == groups
     report["lost"] = min(pids) not in executor_pids()
+if LEAVES:
+    kept = pairs.groupByKey(4).mapValues(len)
+    before = dict(kept.collect())
+    os.kill(min(pids), signal.SIGPWR)
+    end = time.monotonic() + 60
+    while min(pids) in (now := executor_pids()) or len(now) < 2:
+        assert time.monotonic() < end, now
+    time.sleep(1.5)  # the last values of the executor that has left
+    over_the_wire = counted("tcp.fetchedBytes")
+    report["right_after_leave"] = dict(kept.collect()) == before == groups
+    time.sleep(2.5)
+    report["moved"] = counted("tcp.fetchedBytes") - over_the_wire
 print("RESULT", json.dumps(report))

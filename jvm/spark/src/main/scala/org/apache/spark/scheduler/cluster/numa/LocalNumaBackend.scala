@@ -5,12 +5,19 @@ import java.util.concurrent.{CountDownLatch, ExecutionException, TimeUnit}
 import scala.concurrent.Future
 
 import org.apache.spark.{ExceptionFailure, SparkConf, SparkContext, Success}
-import org.apache.spark.internal.config.SCHEDULER_MIN_REGISTERED_RESOURCES_RATIO
+import org.apache.spark.internal.config.{
+  DEFAULT_PARALLELISM,
+  SCHEDULER_MAX_REGISTERED_RESOURCE_WAITING_TIME,
+  SCHEDULER_MIN_REGISTERED_RESOURCES_RATIO
+}
 import org.apache.spark.launcher.{LauncherBackend, SparkAppHandle}
 import org.apache.spark.resource.ResourceProfile
 import org.apache.spark.rpc.{RpcAddress, RpcCallContext}
 import org.apache.spark.scheduler._
-import org.apache.spark.scheduler.cluster.CoarseGrainedClusterMessages.RegisterExecutor
+import org.apache.spark.scheduler.cluster.CoarseGrainedClusterMessages.{
+  LaunchedExecutor,
+  RegisterExecutor
+}
 import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend
 import org.apache.spark.util.ShutdownHookManager
 
@@ -41,10 +48,29 @@ private[spark] class LocalNumaBackend(
     if (conf.get(SCHEDULER_MIN_REGISTERED_RESOURCES_RATIO).isEmpty) 0.8
     else super.minRegisteredRatio
 
+  /** How many of the first executors are still to come before tasks start. */
+  private val awaited = new CountDownLatch(
+    math.ceil(parts.initialExecutors * minRegisteredRatio).toInt
+  )
+
   override def applicationId(): String = appId
 
-  override def sufficientResourcesRegistered(): Boolean =
-    totalRegisteredExecutors.get >= parts.initialExecutors * minRegisteredRatio
+  /** SparkContext does not wait for it (`PlannedScheduler`), so executors start beside the application. */
+  override def sufficientResourcesRegistered(): Boolean = awaited.getCount == 0
+
+  /** Executors that are still starting count: a job is cut for those that will run it. */
+  override def defaultParallelism(): Int =
+    if (conf.contains(DEFAULT_PARALLELISM.key)) super.defaultParallelism()
+    else math.max(super.defaultParallelism(), pool.running.map(_.place.taskSlots).sum)
+
+  /** Asked for a stage whose tasks must all run at once, which is refused where too few executors are there. */
+  override def maxNumConcurrentTasks(profile: ResourceProfile): Int = {
+    awaited.await(
+      conf.get(SCHEDULER_MAX_REGISTERED_RESOURCE_WAITING_TIME),
+      TimeUnit.MILLISECONDS
+    )
+    super.maxNumConcurrentTasks(profile)
+  }
 
   override def start(): Unit = {
     super.start()
@@ -129,6 +155,17 @@ private[spark] class LocalNumaBackend(
 
   /** A lost connection only stops new tasks; the process's exit, which says why, removes the executor. */
   private class NumaDriverEndpoint extends DriverEndpoint {
+    override def receive: PartialFunction[Any, Unit] = {
+      val sparks = super.receive
+      val launched: PartialFunction[Any, Unit] = { case message: LaunchedExecutor =>
+        // Spark offers its tasks to this executor alone: the last of the first ones must not get all.
+        sparks(message)
+        awaited.countDown()
+        if (sufficientResourcesRegistered()) reviveOffers()
+      }
+      launched.orElse(sparks)
+    }
+
     override def receiveAndReply(context: RpcCallContext): PartialFunction[Any, Unit] =
       refusing(context).orElse(super.receiveAndReply(context))
 

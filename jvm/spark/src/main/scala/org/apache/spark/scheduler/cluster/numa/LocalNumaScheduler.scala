@@ -30,19 +30,33 @@ private[spark] class LocalNumaScheduler(sc: SparkContext, hosts: Set[String])
   override def getRacksForHosts(known: Seq[String]): Seq[Option[String]] =
     known.map(host => Option.when(machine.contains(host))(LocalNumaScheduler.Rack))
 
+  @volatile private var started = false
+
+  /** SparkContext goes on while executors start; their tasks wait for them instead. */
+  override def postStartHook(): Unit = ()
+
+  /** Whether enough of the first executors are there, as Spark's settings of registered resources say. */
+  private def hasStarted: Boolean = {
+    if (!started) started = backend.isReady()
+    started
+  }
+
   /**
-   * With the lent slots, but none for a stage whose tasks must all run at once and wait for each other: they
+   * None until the first executors have started, so that the first ones do not get what is for all. With the lent slots, but none for a stage whose tasks must all run at once and wait for each other: they
    * would share CPUs when the loan ends. An executor that still runs more tasks than it has slots gets none.
    */
   override def resourceOffers(
       offers: IndexedSeq[WorkerOffer],
       isAllFreeResources: Boolean
   ): Seq[Seq[TaskDescription]] = synchronized {
-    val lent = if (barrier) Map.empty[String, Int] else lentSlots.get
-    super.resourceOffers(
-      offers.map(o => LocalNumaScheduler.widened(o, lent.getOrElse(o.executorId, 0))),
-      isAllFreeResources
-    )
+    if (!hasStarted) Seq.empty
+    else {
+      val lent = if (barrier) Map.empty[String, Int] else lentSlots.get
+      super.resourceOffers(
+        offers.map(o => LocalNumaScheduler.widened(o, lent.getOrElse(o.executorId, 0))),
+        isAllFreeResources
+      )
+    }
   }
 
   /** Whether a stage runs or waits whose tasks must all run at once. */

@@ -1,0 +1,35 @@
+"""What hearth leaves to be done when an application is over takes nothing from the next one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import eventually
+
+AUTOGROUP = Path("/proc/self/autogroup")
+DETACHES = """
+import os, sys
+from pathlib import Path
+from hearth.model.processes import detached
+
+def work():
+    part = Path(sys.argv[1] + ".part")
+    part.write_text(f"{os.sched_getscheduler(0)} {Path('/proc/self/autogroup').read_text()}")
+    part.rename(sys.argv[1])
+
+detached(work)
+"""
+
+
+@pytest.mark.skipif(not AUTOGROUP.exists(), reason="this kernel has no autogroups")
+def test_what_runs_detached_gets_the_cpu_time_that_no_other_session_wants(tmp_path: Path) -> None:
+    found = tmp_path / "found"
+    subprocess.run([sys.executable, "-c", DETACHES, str(found)], check=True)
+    eventually("the detached work is done", found.exists, 30)
+    policy, group, nice, value = found.read_text().split()
+    assert policy == str(os.SCHED_IDLE)
+    assert group != AUTOGROUP.read_text().split()[0], "a session of its own"
+    assert (nice, value) == ("nice", "19"), "among sessions the policy does not count"
