@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,16 @@ def test_an_application_goes_on_while_its_executors_start_and_its_first_jobs_get
     assert report["places"] == [[0], [1]], "the first executor does not get what is for both"
     assert report["barrier"] == [4] * 4
     assert "Will retry up to" not in outcome.log, "the stage in barrier mode was not refused first"
+
+
+def test_an_application_that_ends_before_its_executors_have_started_leaves_nothing(site: Site):
+    began = time.monotonic()
+    outcome = site.run("brief.py", spark__executor__extraJavaOptions="-Xint")
+    assert outcome.code == 0, outcome.log[-4000:]
+    assert "Started executor 1" in outcome.log and "Lost executor" not in outcome.log
+    assert time.monotonic() - began < 60, "it waits for no executor's 10 s of grace and more"
+    assert site.leftovers() == []
+    assert site.document("run.json")["state"] == "finished"
 
 
 @pytest.mark.parametrize(

@@ -104,11 +104,13 @@ final private[plan] class PlanDraft(
   }
 
   /** Followed by the user's own options: both share one key. */
-  private def driverOptions: Option[(String, String)] =
-    Option
-      .when(native)(Collector.own(heapMb, executors.head.cpus.size, fixed.driverJavaOptions))
-      .filter(_.nonEmpty)
-      .map(DerivedSettings.DriverOptions -> JavaOptions.join(_))
+  private def driverOptions: Option[(String, String)] = {
+    val users = fixed.driverJavaOptions
+    val ours =
+      if (native) Collector.own(heapMb, executors.head.cpus.size, users)
+      else SecondCompiler.options(driver.cpus.size, users)
+    Option.when(ours.nonEmpty)(DerivedSettings.DriverOptions -> JavaOptions.join(ours))
+  }
 
   def plan: Plan = Plan(
     if (native) PlanMode.Native else PlanMode.Partitioned,

@@ -323,6 +323,29 @@ class PlannerTest extends AnyFunSuite {
     )
   }
 
+  test("on one or two CPUs a JVM asks for its second compiler later, unless the user has a say") {
+    val later = "-XX:Tier4InvocationThreshold=50000"
+    def ofExecutors(p: Plan) = p.executors.count(_.javaOptions.contains(later))
+    def ofDriver(p: Plan) = p.conf.get("spark.driver.extraJavaOptions").exists(_.contains(later))
+    val two = plan("1 node of 16 GB, 2 cores")
+    assert(ofDriver(two) && because(two, "second compiler").contains("sooner"))
+    val parted = plan("1 node of 16 GB, 2 cores", shape(2, 1))
+    assert(ofExecutors(parted) == 2 && ofDriver(parted))
+    val wide = plan("1 node of 16 GB, 3 cores")
+    assert(!ofDriver(wide) && !wide.reasons.exists(_.decision == "second compiler"))
+    assert(!ofDriver(plan(xeon)) && ofExecutors(plan(xeon)) == 0)
+    for (
+      mine <- Seq(
+        "-XX:TieredStopAtLevel=1",
+        "-XX:-TieredCompilation",
+        "-XX:Tier4BackEdgeThreshold=9"
+      )
+    ) {
+      val users = conf("spark.driver.extraJavaOptions" -> mine)
+      assert(!ofDriver(plan("1 node of 16 GB, 2 cores", users)), mine)
+    }
+  }
+
   test("the collector's threads are the executor's, and the user's collector replaces ours") {
     val ours = plan(xeon).executors.head.javaOptions
     assert(

@@ -1,0 +1,5 @@
+"""Ends before its executors can have started."""
+
+from pyspark import SparkContext
+
+SparkContext().stop()
