@@ -53,6 +53,11 @@ private[spark] class LocalNumaBackend(
     math.ceil(parts.initialExecutors * minRegisteredRatio).toInt
   )
 
+  /** Until when they are waited for, as `System.nanoTime` counts. */
+  private val patience = System.nanoTime + TimeUnit.MILLISECONDS.toNanos(
+    conf.get(SCHEDULER_MAX_REGISTERED_RESOURCE_WAITING_TIME)
+  )
+
   override def applicationId(): String = appId
 
   /** SparkContext does not wait for it (`PlannedScheduler`), so executors start beside the application. */
@@ -65,10 +70,7 @@ private[spark] class LocalNumaBackend(
 
   /** Asked for a stage whose tasks must all run at once, which is refused where too few executors are there. */
   override def maxNumConcurrentTasks(profile: ResourceProfile): Int = {
-    awaited.await(
-      conf.get(SCHEDULER_MAX_REGISTERED_RESOURCE_WAITING_TIME),
-      TimeUnit.MILLISECONDS
-    )
+    awaited.await(patience - System.nanoTime, TimeUnit.NANOSECONDS)
     super.maxNumConcurrentTasks(profile)
   }
 

@@ -42,8 +42,10 @@ private[spark] class LocalNumaScheduler(sc: SparkContext, hosts: Set[String])
   }
 
   /**
-   * None until the first executors have started, so that the first ones do not get what is for all. With the lent slots, but none for a stage whose tasks must all run at once and wait for each other: they
-   * would share CPUs when the loan ends. An executor that still runs more tasks than it has slots gets none.
+   * None until the first executors have started, so that the first of them does not get what is for all.
+   * Then with the lent slots, but none for a stage whose tasks must all run at once and wait for each other:
+   * they would share CPUs when the loan ends. An executor that still runs more tasks than it has slots gets
+   * none.
    */
   override def resourceOffers(
       offers: IndexedSeq[WorkerOffer],
