@@ -20,8 +20,7 @@ def test_an_executor_short_of_cpus_is_lent_some_a_task_that_waits_is_run_elsewhe
     assert sorted(outcome.report["busy"]) == ["0", "1"], "each result from its own executor"
     slow = site.document("placement.json")["executors"]
     (borrower,) = (e["executor_id"] for e in slow if e["planned_cpus"] == "0")
-    loans = site.document("hand-over.json")[
-        "loans"
-    ]  # the other may have had a moment's loan before
+    # The other may have had a moment's loan before.
+    loans = site.document("hand-over.json")["loans"]
     assert (borrower, "1") in [(loan["executor_id"], loan["cpus"]) for loan in loans]
     assert outcome.report["waiting"] == ["1", "1"], "both results from the quick executor"

@@ -74,8 +74,7 @@ final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[Executo
         Reason(
           "second compiler",
           s"at ${SecondCompiler.Times} times the JVM's own counts",
-          "on 1 or 2 CPUs it takes as much CPU time at the start of a JVM as all else: jobs of 5 to 14 s " +
-            "ended 7 to 15 % sooner",
+          "on 1 or 2 CPUs it takes CPU time from tasks: jobs of 6 to 14 s ended 7 to 14 % sooner",
           "hearth: measured on 2 CPUs"
         )
       )

