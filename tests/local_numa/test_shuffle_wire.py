@@ -91,6 +91,7 @@ def test_map_outputs_of_a_decommissioned_executor_come_over_the_wire_from_where_
     report = assert_right(outcome)
     assert report["right_after_leave"]
     assert report["moved"] > 0, "the successor reads over the wire what has been moved"
+    assert report["tasks_after_leave"] == 4, "no map output is made again"
     assert "FetchFailed" not in outcome.log and "Resubmitting" not in outcome.log
     assert site.leftovers() == []
 

@@ -97,7 +97,12 @@ if LEAVES:
         assert time.monotonic() < end, now
     time.sleep(1.5)  # the last values of the executor that has left
     over_the_wire = counted("tcp.fetchedBytes")
+    context.setJobGroup("again", "what has been moved is read again")
     report["right_after_leave"] = dict(kept.collect()) == before == groups
+    tracker = context.statusTracker()
+    (again,) = (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("again"))
+    stages = [tracker.getStageInfo(stage) for stage in again.stageIds]
+    report["tasks_after_leave"] = sum(stage.numCompletedTasks for stage in stages if stage)
     time.sleep(2.5)
     report["moved"] = counted("tcp.fetchedBytes") - over_the_wire
 print("RESULT", json.dumps(report))
