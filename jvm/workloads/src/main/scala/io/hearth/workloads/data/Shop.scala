@@ -1,5 +1,6 @@
 package io.hearth.workloads.data
 
+import java.nio.charset.StandardCharsets.UTF_8
 import java.time.LocalDate
 
 import org.apache.parquet.io.api.{Binary, RecordConsumer}
@@ -46,7 +47,9 @@ final private class OrderRows(orders: Long, draws: Draws) extends ColumnWriter {
     field(to, "order_id", 0)(to.addLong(number + 1))
     field(to, "buyer_id", 1)(to.addLong((u * u * buyers).toLong + 1))
     field(to, "order_date", 2)(to.addInteger(OrderRows.FirstDay + draws.below(OrderRows.Days)))
-    field(to, "status", 3)(to.addBinary(OrderRows.States(draws.below(OrderRows.States.length))))
+    val state = OrderRows.States(draws.below(OrderRows.States.length))
+    // Of its own for each row: reading a Binary is not safe in two threads at a time.
+    field(to, "status", 3)(to.addBinary(Binary.fromConstantByteArray(state)))
   }
 }
 
@@ -55,7 +58,7 @@ private object OrderRows {
   private val Days = LocalDate.of(2023, 12, 31).toEpochDay.toInt - FirstDay + 1
 
   private val States =
-    Array("placed", "paid", "shipped", "delivered", "returned").map(Binary.fromString)
+    Array("placed", "paid", "shipped", "delivered", "returned").map(_.getBytes(UTF_8))
 }
 
 /**

@@ -4,6 +4,7 @@ import java.nio.file.{Files, Path}
 
 import scala.collection.mutable
 
+import org.apache.parquet.io.api.{Binary, RecordConsumer}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.workloads.{Settings, UserError}
@@ -40,6 +41,23 @@ class GeneratorTest extends AnyFunSuite {
       assert(forwards(0).head.crc32 != forwards(1).head.crc32)
       Files.walk(folder).sorted(java.util.Comparator.reverseOrder()).forEach(Files.delete(_))
     }
+
+  test("tasks of one JVM share no Binary, whose reads move a position in its buffer") {
+    def values(generator: Generator): Seq[Binary] = {
+      val taken = new BinaryValues
+      generator.tables(1, defaults(generator), 50).foreach {
+        case table: ColumnTable => (0L until 50L).foreach(table.rows.write(_, 0, taken))
+        case _: ByteTable => ()
+      }
+      taken.values.toSeq
+    }
+    val made = Generator.all.map(generator => (values(generator), values(generator)))
+    assert(made.exists(_._1.nonEmpty))
+    for ((one, other) <- made) {
+      assert(one === other)
+      assert(one.forall(value => !other.exists(_ eq value)))
+    }
+  }
 
   test("the same line comes for a number whatever was asked for before") {
     val events = Seq[Long => String](
@@ -198,4 +216,22 @@ class GeneratorTest extends AnyFunSuite {
     assert(refusal(SparseVectors.check(crowded)).contains("600 is above 500"))
     assert(refusal(Generator.named("txt")).contains("text, reviews"))
   }
+}
+
+/** Takes a row's binary values and leaves out all else. */
+final private class BinaryValues extends RecordConsumer {
+  val values: mutable.Buffer[Binary] = mutable.Buffer.empty
+
+  override def addBinary(value: Binary): Unit = values += value
+  override def addInteger(value: Int): Unit = ()
+  override def addLong(value: Long): Unit = ()
+  override def addBoolean(value: Boolean): Unit = ()
+  override def addFloat(value: Float): Unit = ()
+  override def addDouble(value: Double): Unit = ()
+  override def startMessage(): Unit = ()
+  override def endMessage(): Unit = ()
+  override def startField(field: String, index: Int): Unit = ()
+  override def endField(field: String, index: Int): Unit = ()
+  override def startGroup(): Unit = ()
+  override def endGroup(): Unit = ()
 }
