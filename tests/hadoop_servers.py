@@ -1,4 +1,4 @@
-"""Real servers and clients of HDFS, each a JVM of its own."""
+"""Real servers and clients of HDFS, and YARN's servers, each a JVM of its own."""
 
 import os
 import re
@@ -18,6 +18,16 @@ SETTINGS = {
     "dfs.datanode.address": "127.0.0.1:0",
     "dfs.datanode.ipc.address": "127.0.0.1:0",
     "dfs.datanode.http.address": "127.0.0.1:0",
+}
+YARN = "org.apache.hadoop.yarn.server"
+YARN_SETTINGS = {
+    "yarn.resourcemanager.scheduler.class": f"{YARN}.resourcemanager.scheduler.fifo.FifoScheduler",
+    "yarn.scheduler.minimum-allocation-mb": "256",
+    "yarn.nodemanager.resource.memory-mb": "2048",
+    "yarn.nodemanager.resource.cpu-vcores": "2",
+    "yarn.nodemanager.vmem-check-enabled": "false",
+    "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "100",
+    "yarn.nodemanager.env-whitelist": "JAVA_HOME,PATH",
 }
 LOGGING = """
 appender.console.type = Console
@@ -73,7 +83,7 @@ def java(
         f"<property><name>{name}</name><value>{value}</value></property>"
         for name, value in {**settings, **extra.settings}.items()
     )
-    for site in ("core-site.xml", "hdfs-site.xml"):
+    for site in ("core-site.xml", "hdfs-site.xml", "yarn-site.xml"):
         (directory / site).write_text(f"<configuration>{properties}</configuration>")
     (directory / "log4j2.properties").write_text(LOGGING)
     home = os.environ.get("JAVA_HOME")
@@ -105,6 +115,44 @@ def hdfs_in(root: Path, extra: Extra) -> Iterator[Hdfs]:
             "the DataNode registers", lambda: "registerDatanode" in said.read_text(), seconds=120
         )
         yield Hdfs(namenode, datanode, data["fs.defaultFS"], own["client"], said)
+
+
+@contextmanager
+def yarn_on(root: Path, hosts: Sequence[Sequence[str]], addresses: Sequence[str]) -> Iterator[Path]:
+    """A ResourceManager on the first host, a NodeManager on each; yields their settings' folder.
+
+    hosts: how a command runs on each; addresses: theirs.
+    """
+    shared = {**YARN_SETTINGS, "yarn.resourcemanager.hostname": addresses[0]}
+    certificates = sorted((ROOT / ".cache" / "hadoop").glob("bc*.jar"))
+    if not certificates:
+        require("hadoop", "Bouncy Castle is missing: run `tools/setup.sh test`")
+    light = Extra(["-Xmx256m"], certificates)
+    with ExitStack() as running:
+        own = root / "resourcemanager"
+        own.mkdir()
+        said = root / "resourcemanager.log"
+        main = f"{YARN}.resourcemanager.ResourceManager"
+        start(running, [*hosts[0], *java(own, main, shared, light, ())], said)
+        main = f"{YARN}.nodemanager.NodeManager"
+        for number, (host, address) in enumerate(zip(hosts, addresses, strict=True)):
+            place = root / f"nodemanager-{number}"
+            place.mkdir()
+            settings = {
+                **shared,
+                "yarn.nodemanager.hostname": address,
+                "yarn.nodemanager.local-dirs": str(place / "local"),
+                "yarn.nodemanager.log-dirs": str(place / "logs"),
+            }
+            command = [*host, *java(place, main, settings, light, ())]
+            start(running, command, place.with_suffix(".log"))
+        registered = "NodeManager from node"
+        eventually(
+            f"{len(hosts)} NodeManagers register; see {said}",
+            lambda: said.read_text(errors="replace").count(registered) == len(hosts),
+            seconds=120,
+        )
+        yield own
 
 
 def start(running: ExitStack, command: list[str], log: Path) -> int:

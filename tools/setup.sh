@@ -188,15 +188,20 @@ test_jdk() {
     fi
 }
 
-# A NameNode and a DataNode, of the version of the client that Spark ships.
+# Servers of HDFS and YARN, of the version of the client that Spark ships; YARN's need Bouncy Castle.
 hadoop_servers() {
     version=$(basename .cache/spark-jars/hadoop-client-api-*.jar .jar)
     version=${version#hadoop-client-api-}
-    [ ! -f ".cache/hadoop/hadoop-client-minicluster-$version.jar" ] || return 0
-    say "fetching Hadoop's servers (56 MB)"
-    mvn -B -q dependency:copy -DoutputDirectory="$PWD/.cache/hadoop" \
-        -Dartifact="org.apache.hadoop:hadoop-client-minicluster:$version" >.cache/hadoop.log 2>&1 ||
-        say "the tests of HDFS will skip: Hadoop's servers could not be fetched (.cache/hadoop.log)"
+    bouncy=org.bouncycastle
+    for artifact in "org.apache.hadoop:hadoop-client-minicluster:$version" \
+        "$bouncy:bcprov-jdk18on:1.82" "$bouncy:bcutil-jdk18on:1.82" "$bouncy:bcpkix-jdk18on:1.82"; do
+        name=${artifact#*:}
+        [ ! -f ".cache/hadoop/${name%:*}-${name#*:}.jar" ] || continue
+        say "fetching $artifact for the tests of Hadoop's servers (62 MB in all)"
+        mvn -B -q dependency:copy -DoutputDirectory="$PWD/.cache/hadoop" \
+            -Dartifact="$artifact" >.cache/hadoop.log 2>&1 ||
+            say "the tests of HDFS and YARN will skip: it could not be fetched (.cache/hadoop.log)"
+    done
 }
 
 # Hadoop's own tests, which are run over the wire.

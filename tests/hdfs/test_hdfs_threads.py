@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hdfs_cluster import Extra, Hdfs, hdfs_in
 
+from hadoop_servers import Extra, Hdfs, hdfs_in
 from hearth.planner.places import affinity_jar
 from support import eventually, require
 

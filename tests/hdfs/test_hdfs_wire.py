@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from hdfs_cluster import Extra, Hdfs, hdfs_in
 
+from hadoop_servers import Extra, Hdfs, hdfs_in
 from hearth.planner.places import hadoop_jar
 from support import eventually
 

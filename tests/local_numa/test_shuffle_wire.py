@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from application import Outcome, Site
 
+from hadoop_servers import yarn_on
 from hearth.planner.places import spark_home
 from support import eventually, require
 
@@ -186,3 +187,30 @@ def test_a_standalone_cluster_on_two_hosts_shuffles_over_tcp(
     logs = [log.read_text() for log in site.root.glob("work-*/*/*/stderr")]
     assert len(logs) == 2
     assert all("come over hearth's wire, by tcp as jucx is not on the class" in log for log in logs)
+
+
+def test_executors_on_yarn_shuffle_over_the_wire_and_a_killed_one_is_recovered(
+    site: Site, hosts: list[list[str]]
+) -> None:
+    jars = spark_home() / "jars"
+    with yarn_on(site.root, hosts, ["10.77.0.1", "10.77.0.2"]) as configuration:
+        outcome = run(
+            site,
+            "kill",
+            master="yarn",
+            within=(*hosts[0], f"HADOOP_CONF_DIR={configuration}"),
+            spark__executor__memory="512m",
+            spark__executor__instances="2",
+            spark__yarn__jars=f"local:{jars}/*",
+            spark__yarn__stagingDir=f"file:{site.root}/staging",
+            spark__yarn__am__memory="256m",
+            spark__hearth__shuffle__carriers="tcp",
+            spark__scheduler__minRegisteredResourcesRatio="1",
+            spark__scheduler__maxRegisteredResourcesWaitingTime="120s",
+        )
+        report = assert_right(outcome)
+        assert (report["tcp"], report["ucx"], report["handed_over"]) == (report["remote"], 0, 0)
+        assert report["right_after_kill"] and report["lost"]
+        logs = [log.read_text() for log in site.root.glob("nodemanager-*/logs/*/*/stderr")]
+        assert sum("come over hearth's wire, by tcp" in log for log in logs) >= 2
+    assert site.leftovers() == []
