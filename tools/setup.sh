@@ -197,7 +197,7 @@ hadoop_servers() {
         "$bouncy:bcprov-jdk18on:1.82" "$bouncy:bcutil-jdk18on:1.82" "$bouncy:bcpkix-jdk18on:1.82"; do
         name=${artifact#*:}
         [ ! -f ".cache/hadoop/${name%:*}-${name#*:}.jar" ] || continue
-        say "fetching $artifact for the tests of Hadoop's servers (62 MB in all)"
+        say "fetching ${name%:*} for the tests of Hadoop's servers"
         mvn -B -q dependency:copy -DoutputDirectory="$PWD/.cache/hadoop" \
             -Dartifact="$artifact" >.cache/hadoop.log 2>&1 ||
             say "the tests of HDFS and YARN will skip: it could not be fetched (.cache/hadoop.log)"
