@@ -116,4 +116,5 @@ def test_a_client_of_a_killed_namenode_ends_with_an_error(tmp_path: Path, wire: 
         writer.stdin.close()
         stderr = writer.stderr.read().decode()
         assert writer.wait(100) in (1, 255), "as Hadoop's shell ends: 255 where an exception did it"
-        assert re.search(r"Connection refused|EOFException|ended", stderr), stderr[-2000:]
+        causes = r"Connection re(fused|set)|EOFException|ended"
+        assert re.search(causes, stderr), stderr[-2000:]

@@ -88,6 +88,8 @@ def test_map_outputs_of_a_decommissioned_executor_come_over_the_wire_from_where_
         spark__dynamicAllocation__enabled="true",
         spark__dynamicAllocation__initialExecutors="2",
         spark__dynamicAllocation__minExecutors="2",
+        # Else all reducers may run where all map outputs have gone.
+        spark__shuffle__reduceLocality__enabled="false",
     )
     report = assert_right(outcome)
     assert report["right_after_leave"]
@@ -213,4 +215,5 @@ def test_executors_on_yarn_shuffle_over_the_wire_and_a_killed_one_is_recovered(
         assert report["right_after_kill"] and report["lost"]
         logs = [log.read_text() for log in site.root.glob("nodemanager-*/logs/*/*/stderr")]
         assert sum("come over hearth's wire, by tcp" in log for log in logs) >= 2
+        eventually("the NodeManagers end the executors", lambda: not site.executors(), 60)
     assert site.leftovers() == []
