@@ -23,6 +23,7 @@ def main(arguments: list[str]) -> int:
     ran = commands.add_parser("run", help="run cases in a shape, leave their evidence")
     ran.add_argument("shape")
     ran.add_argument("case", nargs="+")
+    ran.add_argument("--two", action="store_true", help="in two guests that a cable joins")
     ran.add_argument("--evidence", type=Path, default=Path("build/numalab"))
     options = parser.parse_args(arguments)
     try:
@@ -47,8 +48,10 @@ def _command(options: argparse.Namespace) -> int:
     if options.command == "shell":
         return machine.shell(shape.load(options.shape))
     target = options.evidence / options.shape
-    done = machine.boot(shape.load(options.shape), options.case, target, LIMIT_SECONDS)
-    print(f"{options.shape}: {done.seconds:.1f} s, evidence in {target}")
+    boot = machine.boot_two if options.two else machine.boot
+    done = boot(shape.load(options.shape), options.case, target, LIMIT_SECONDS)
+    seconds = max(each.seconds for each in (done if isinstance(done, list) else [done]))
+    print(f"{options.shape}: {seconds:.1f} s, evidence in {target}")
     return 0
 
 

@@ -18,7 +18,15 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from numalab.setup import CACHE, PROJECT, LabUnavailableError, find_tool, kernel_directory
+from numalab.setup import (
+    CACHE,
+    KERNEL,
+    PROJECT,
+    RDMA_KERNEL,
+    LabUnavailableError,
+    find_tool,
+    kernel_directory,
+)
 
 PROGRAMS = ("bash", "busybox", "numactl", "lstopo-no-graphics")
 #: Docker's engine and what it starts, where they are on this machine: for the case `containers`.
@@ -40,6 +48,23 @@ MODULES = (
     "drivers/net/net_failover.ko",
     "drivers/net/virtio_net.ko",
 )
+#: What the small kernel has built in and the full one has not, and soft-RoCE.
+RDMA_MODULES = (
+    "lib/crc16.ko",
+    "fs/mbcache.ko",
+    "fs/jbd2/jbd2.ko",
+    "crypto/crc32c_generic.ko",
+    "fs/ext4/ext4.ko",
+    "crypto/crc32_generic.ko",
+    "net/ipv4/udp_tunnel.ko",
+    "net/ipv6/ip6_udp_tunnel.ko",
+    "drivers/infiniband/core/ib_core.ko",
+    "drivers/infiniband/core/ib_uverbs.ko",
+    "drivers/infiniband/sw/rxe/rdma_rxe.ko",
+)
+#: UCX, the drivers that it and libibverbs load, and what makes a device of soft-RoCE.
+RDMA_PROGRAM = "rdma"
+RDMA_FILES = ("libucp.so.0", "ucx/*.so.*", "libibverbs/librxe-*.so")
 LOCALES = (Path("/usr/lib/locale/C.utf8"),)
 SLACK_MB = 1024  # room for what the cases write; the image file is sparse
 
@@ -79,16 +104,17 @@ def root_image() -> Path:
     return image
 
 
-def boot_archive(target: Path) -> Path:
-    """Writes the initial RAM disk to `target`: busybox, the drivers and `guest/init`."""
+def boot_archive(target: Path, kernel: str = KERNEL) -> Path:
+    """Writes the initial RAM disk to `target`: busybox, the kernel's drivers and `guest/init`."""
     with tempfile.TemporaryDirectory(prefix="initrd.") as staging:
         root = Path(staging)
         for directory in ("bin", "modules", "proc", "dev", "root"):
             (root / directory).mkdir()
         _place(Path(_require("busybox")), root / "bin" / "busybox")
-        modules = next(kernel_directory().glob("lib/modules/*/kernel"))
-        for number, module in enumerate(MODULES):
-            _place(modules / module, root / "modules" / f"{number}.ko")
+        modules = next(kernel_directory(kernel).glob("lib/modules/*/kernel"))
+        needed = (*MODULES, *RDMA_MODULES) if kernel == RDMA_KERNEL else MODULES
+        for number, module in enumerate(needed):
+            _place(modules / module, root / "modules" / f"{number:02}.ko")
         shutil.copy(PROJECT / "numalab" / "guest" / "init", root / "init")
         (root / "init").chmod(0o755)
         pack = f"find . | {_require('busybox')} cpio -o -H newc"
@@ -122,9 +148,19 @@ def has_engine() -> bool:
     return all(find_tool(name) for name in ENGINE)
 
 
+def has_rdma() -> bool:
+    """Whether the guest gets UCX and what it needs for soft-RoCE."""
+    return bool(find_tool(RDMA_PROGRAM)) and all(any(_rdma_files(name)) for name in RDMA_FILES)
+
+
+def _rdma_files(name: str) -> Iterable[Path]:
+    return Path("/usr/lib").glob(f"*-linux-gnu/{name}")
+
+
 def _programs() -> list[Path]:
-    names = (*PROGRAMS, *ENGINE) if has_engine() else PROGRAMS
-    return [Path(_require(name)) for name in names]
+    engine = ENGINE if has_engine() else ()
+    rdma = (RDMA_PROGRAM,) if has_rdma() else ()
+    return [Path(_require(name)) for name in (*PROGRAMS, *engine, *rdma)]
 
 
 def _stage(root: Path) -> None:
@@ -133,7 +169,8 @@ def _stage(root: Path) -> None:
     stdlib = Path(sysconfig.get_path("stdlib"))
     python = Path(sys.executable).resolve()
     programs = _programs()
-    files = [*programs, python, venv / "pyvenv.cfg"]
+    verbs = [path for name in RDMA_FILES for path in _rdma_files(name)] if has_rdma() else []
+    files = [*programs, *verbs, python, venv / "pyvenv.cfg"]
     trees = [java_home(), stdlib, venv / "bin", *(site / name for name in SITE_PACKAGES)]
     trees += [path for path in LOCALES if path.is_dir()]
     for path in [*trees, *files]:
@@ -143,8 +180,10 @@ def _stage(root: Path) -> None:
     for link in _links_outside(java_home()):
         _copy(link, root)
     objects = _shared_objects([java_home(), stdlib, site / "orjson"])
-    for library in _libraries([*programs, python, *objects]):
+    for library in _libraries([*programs, *verbs, python, *objects]):
         _copy(library, root)
+    if verbs:
+        _copy(Path("/etc/libibverbs.d/rxe.driver"), root)
     _furnish(root)
     _unzip_pyspark(root, site)
 

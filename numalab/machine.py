@@ -11,15 +11,27 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from numalab import archives, image
+from numalab.guest import cable
 from numalab.idset import format_ids
-from numalab.setup import CACHE, PROJECT, LabUnavailableError, find_tool, kernel_image
+from numalab.setup import (
+    CACHE,
+    KERNEL,
+    PROJECT,
+    RDMA_KERNEL,
+    LabUnavailableError,
+    find_tool,
+    kernel_image,
+)
 from numalab.shape import Shape
 
 EVIDENCE_MB = 256
+#: Compiled for the cases that run them.
+PROGRAMS = {"communication": "Talkers.java", "wire_over_rdma": "Echo.java"}
 JVM_CRASH = "A fatal error has been detected by the Java Runtime Environment"
 KERNEL_COMMAND_LINE = (
     "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off nokaslr tsc=reliable "
@@ -72,14 +84,39 @@ def boot(shape: Shape, cases: Sequence[str], evidence: Path, limit_seconds: floa
     guest is not done after `limit_seconds` (it is killed) or ends without evidence. The console's
     text is left in `evidence/console.log` in every case.
     """
+    with tempfile.TemporaryDirectory(prefix="boot.", dir=_cache()) as scratch:
+        return _boot(_Disks.prepare(Path(scratch), shape, cases, "cases"), evidence, limit_seconds)
+
+
+def boot_two(
+    shape: Shape, cases: Sequence[str], evidence: Path, limit_seconds: float
+) -> list[Boot]:
+    """Runs the cases in two guests of the shape that a cable joins, on the kernel with soft-RoCE.
+
+    The evidence of each is below `evidence/0` and `evidence/1`; raises as `boot` does.
+    """
+    with tempfile.TemporaryDirectory(prefix="boot.", dir=_cache()) as scratch:
+        guests = []
+        for number in (0, 1):
+            own = Path(scratch, str(number))
+            own.mkdir()
+            end = CableEnd(number, Path(scratch))
+            guests.append(_Disks.prepare(own, shape, cases, "cases", end))
+        with ThreadPoolExecutor(2) as both:
+            booting = [
+                both.submit(_boot, disks, evidence / str(number), limit_seconds)
+                for number, disks in enumerate(guests)
+            ]
+            return [each.result() for each in booting]
+
+
+def _boot(disks: _Disks, evidence: Path, limit_seconds: float) -> Boot:
     shutil.rmtree(evidence, ignore_errors=True)  # an earlier boot's
     evidence.mkdir(parents=True)
-    with tempfile.TemporaryDirectory(prefix="boot.", dir=_cache()) as scratch:
-        disks = _Disks.prepare(Path(scratch), shape, cases, "cases")
-        began = time.monotonic()
-        console = _run(disks.command(shape), evidence / "console.log", limit_seconds)
-        seconds = time.monotonic() - began
-        _unpack(disks.output, evidence, console)
+    began = time.monotonic()
+    console = _run(disks.command(), evidence / "console.log", limit_seconds)
+    seconds = time.monotonic() - began
+    _unpack(disks.output, evidence, console)
     return Boot(evidence, console, seconds)
 
 
@@ -87,28 +124,55 @@ def shell(shape: Shape) -> int:
     """An interactive shell in the shape on this terminal; leave it with `exit`."""
     with tempfile.TemporaryDirectory(prefix="boot.", dir=_cache()) as scratch:
         disks = _Disks.prepare(Path(scratch), shape, [], "shell")
-        return subprocess.run(disks.command(shape), check=False).returncode
+        return subprocess.run(disks.command(), check=False).returncode
+
+
+@dataclass(frozen=True)
+class CableEnd:
+    """One end, 0 or 1, of a cable between two guests: frames between two sockets in `folder`."""
+
+    number: int
+    folder: Path
+
+    def qemu_flags(self) -> list[str]:
+        """A network device at this end (QEMU, `-netdev dgram`)."""
+        own, other = (self.folder / f"cable-{end}" for end in (self.number, 1 - self.number))
+        ends = f"local.type=unix,local.path={own},remote.type=unix,remote.path={other}"
+        device = f"virtio-net-pci,netdev=cable,bus=pci.0,mac={cable.mac(self.number)}"
+        return ["-netdev", f"dgram,id=cable,{ends}", "-device", device]
 
 
 @dataclass(frozen=True)
 class _Disks:
     """What is attached to the guest: the boot archive, its root disk, the job, the evidence."""
 
+    shape: Shape
     root: Path
+    kernel: Path
     boot_archive: Path
     job: Path
     output: Path
+    end: CableEnd | None
 
     @classmethod
-    def prepare(cls, scratch: Path, shape: Shape, cases: Sequence[str], mode: str) -> _Disks:
+    def prepare(
+        cls,
+        scratch: Path,
+        shape: Shape,
+        cases: Sequence[str],
+        mode: str,
+        end: CableEnd | None = None,
+    ) -> _Disks:
         output = scratch / "output"
         with output.open("wb") as file:
             file.truncate(EVIDENCE_MB * 2**20)
         job = scratch / "job.tar"
-        pack_job(job, shape, cases, mode)
-        return cls(image.root_image(), image.boot_archive(scratch / "initrd"), job, output)
+        pack_job(job, shape, cases, mode, end)
+        kernel = RDMA_KERNEL if end else KERNEL
+        archive = image.boot_archive(scratch / "initrd", kernel)
+        return cls(shape, image.root_image(), kernel_image(kernel), archive, job, output, end)
 
-    def command(self, shape: Shape) -> list[str]:
+    def command(self) -> list[str]:
         qemu = find_tool(QEMU[0])
         if not qemu:
             raise LabUnavailableError(f"numa-lab needs {QEMU[0]}: run `python -m numalab setup`")
@@ -126,9 +190,10 @@ class _Disks:
             *QEMU[1:],
             "-serial",
             "mon:stdio",
-            *shape.qemu_flags(),
+            *self.shape.qemu_flags(),
+            *(self.end.qemu_flags() if self.end else []),
             "-kernel",
-            str(kernel_image()),
+            str(self.kernel),
             "-initrd",
             str(self.boot_archive),
             "-append",
@@ -162,7 +227,9 @@ def _cache() -> Path:
     return CACHE
 
 
-def pack_job(target: Path, shape: Shape, cases: Sequence[str], mode: str) -> None:
+def pack_job(
+    target: Path, shape: Shape, cases: Sequence[str], mode: str, end: CableEnd | None = None
+) -> None:
     """Writes what the guest unpacks at its start: the job, hearth, the archives of its classes."""
     jar = hearth_jar()
     venv = image.virtual_environment()
@@ -175,6 +242,7 @@ def pack_job(target: Path, shape: Shape, cases: Sequence[str], mode: str) -> Non
         "executors": shape.spark.executors,
         "control_cpus": format_ids(shape.usable(shape.nodes[1])),
         "jar": str(jar) if jar else "",
+        "cable": end.number if end else None,
     }
     variables = {"MODE": mode, "PROJECT": str(PROJECT), **environment()}
     exports = "".join(f"export {k}={shlex.quote(v)}\n" for k, v in variables.items())
@@ -189,19 +257,31 @@ def pack_job(target: Path, shape: Shape, cases: Sequence[str], mode: str) -> Non
         for part in ["numalab", "src", *([str(jar.relative_to(PROJECT))] if jar else [])]:
             if (PROJECT / part).exists():
                 archive.add(PROJECT / part, str(PROJECT / part).lstrip("/"), filter=_as_here)
-        if "communication" in cases:
-            with tempfile.TemporaryDirectory(prefix="classes.") as classes:
-                _compile(PROJECT / "numalab" / "guest" / "Talkers.java", Path(classes))
-                archive.add(classes, "numalab/classes")
+        with tempfile.TemporaryDirectory(prefix="classes.") as classes:
+            for program in sorted({PROGRAMS[case] for case in cases if case in PROGRAMS}):
+                _compile(PROJECT / "numalab" / "guest" / program, jar, Path(classes))
+            archive.add(classes, "numalab/classes")
+        if end:
+            archive.add(jucx(), "numalab/jucx.jar")
         if (PROJECT / ".venv").is_symlink():  # a directory stands in the root disk already
             archive.add(PROJECT / ".venv", str(PROJECT / ".venv").lstrip("/"))
 
 
-def _compile(source: Path, target: Path) -> None:
+def jucx() -> Path:
+    """UCX's library for the JVM, where the build has fetched it."""
+    found = sorted((Path.home() / ".m2/repository/org/openucx/jucx").glob("*/jucx-*[0-9].jar"))
+    if not found:
+        raise LabUnavailableError("numa-lab needs jucx: run `mvn -f jvm -pl transport package`")
+    return found[-1]
+
+
+def _compile(source: Path, jar: Path | None, target: Path) -> None:
     javac = image.java_home() / "bin" / "javac"
     if not javac.is_file():
         raise LabUnavailableError(f"numa-lab needs a JDK: {javac} is missing")
-    subprocess.run([str(javac), "--release", "17", "-d", str(target), str(source)], check=True)
+    class_path = ["-cp", str(jar)] if jar else []
+    command = [str(javac), "--release", "17", *class_path, "-d", str(target), str(source)]
+    subprocess.run(command, check=True)
 
 
 def _as_here(member: tarfile.TarInfo) -> tarfile.TarInfo | None:

@@ -21,6 +21,7 @@ PATHS = (
     *(f"{_CORE}/{package}" for package in ("affinity", "launch", "placement", "topology")),
     "jvm/spark/pom.xml",
     "jvm/spark/src/main",
+    "jvm/transport/src/main",
     "numalab",
 )
 _NOT_CODE = (STAMP.name, "passed.py", "README.md")

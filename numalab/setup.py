@@ -13,7 +13,8 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parent.parent
 CACHE = PROJECT / ".cache" / "numalab"
 
-KERNEL_PACKAGE = "linux-image-cloud-amd64"  # the small flavour: 27 MB, NUMA, cpusets, virtio, ext4
+KERNEL = "linux-image-cloud-amd64"  # the small flavour: 27 MB, NUMA, cpusets, virtio, ext4
+RDMA_KERNEL = "linux-image-amd64"  # the full one: 70 MB, soft-RoCE besides
 
 
 class LabUnavailableError(Exception):
@@ -48,51 +49,48 @@ def install_tools() -> None:
         _run(command, environment=environment)
 
 
-def kernel_directory() -> Path:
+def kernel_directory(package: str = KERNEL) -> Path:
     """The unpacked kernel package; fetched on first use.
 
     Raises LabUnavailableError where Debian's archive cannot be had through apt.
     """
-    found = sorted(CACHE.glob("kernel/boot/vmlinuz-*"))
-    if not found:
-        _fetch_kernel()
-    return CACHE / "kernel"
+    if not list((CACHE / package).glob("boot/vmlinuz-*")):
+        _fetch_kernel(package)
+    return CACHE / package
 
 
-def kernel_image() -> Path:
+def kernel_image(package: str = KERNEL) -> Path:
     """The kernel's boot image."""
-    return sorted(kernel_directory().glob("boot/vmlinuz-*"))[-1]
+    return sorted(kernel_directory(package).glob("boot/vmlinuz-*"))[-1]
 
 
-def _fetch_kernel() -> None:
+def _fetch_kernel(package: str) -> None:
     if not shutil.which("apt-get"):
         raise LabUnavailableError(
-            f"numa-lab boots Debian's {KERNEL_PACKAGE} and there is no apt-get to fetch it: unpack "
-            f"that package (boot/ and lib/modules/) into {CACHE / 'kernel'}"
+            f"numa-lab boots Debian's {package} and there is no apt-get to fetch it: unpack "
+            f"that package (boot/ and lib/modules/) into {CACHE / package}"
         )
-    package = _kernel_candidate()
-    if not package and os.geteuid() == 0:
+    candidate = _kernel_candidate(package)
+    if not candidate and os.geteuid() == 0:
         _run(["apt-get", "update", "-qq"])
-        package = _kernel_candidate()
-    if not package:
-        raise LabUnavailableError(
-            f"apt knows no {KERNEL_PACKAGE}; is this Debian 12 or later on amd64?"
-        )
-    staging = CACHE / "kernel.new"
+        candidate = _kernel_candidate(package)
+    if not candidate:
+        raise LabUnavailableError(f"apt knows no {package}; is this Debian 12 or later on amd64?")
+    staging = CACHE / f"{package}.new"
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(parents=True)
-    _run(["apt-get", "download", "-qq", package], directory=staging)
+    _run(["apt-get", "download", "-qq", candidate], directory=staging)
     archive = next(staging.glob("*.deb"))
     _run(["dpkg-deb", "-x", str(archive), str(staging)])
     archive.unlink()
-    staging.rename(CACHE / "kernel")
+    staging.rename(CACHE / package)
 
 
-def _kernel_candidate() -> str | None:
+def _kernel_candidate(package: str) -> str | None:
     if not shutil.which("apt-cache"):
         return None
     answer = subprocess.run(
-        ["apt-cache", "depends", KERNEL_PACKAGE], capture_output=True, text=True, check=False
+        ["apt-cache", "depends", package], capture_output=True, text=True, check=False
     )
     depends = [line.split(":", 1)[1].strip() for line in answer.stdout.splitlines() if ":" in line]
     return next((name for name in depends if name.startswith("linux-image-")), None)

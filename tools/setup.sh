@@ -65,49 +65,30 @@ system_packages() {
 setup: hearth needs a JDK of 17 or later, Maven, and Python of 3.11 or later with venv"
 }
 
-# What only the tests need. Without it they skip, visibly (or fail, where HEARTH_REQUIRE says so).
-test_tools() {
-    if ! command -v lstopo-no-graphics >/dev/null && ! command -v lstopo >/dev/null; then
-        if can_install; then
-            apt_install hwloc-nox
-        else
-            say "the comparison with hwloc will skip; for it, as root: apt-get install hwloc-nox"
-        fi
+# What only the tests need of the system, a line each where it is missing: "WHO NEEDS IT: PACKAGES".
+missing_for_tests() {
+    command -v lstopo-no-graphics >/dev/null || command -v lstopo >/dev/null ||
+        echo "the comparison with hwloc: hwloc-nox"
+    command -v chromium >/dev/null || echo "the tests of the HTML report: chromium fonts-dejavu-core"
+    command -v docker >/dev/null && command -v dockerd >/dev/null ||
+        echo "the tests of containers, where no engine answers: docker.io"
+    ls /usr/lib/*/libucp.so.0 /usr/lib/libucp.so.0 /usr/lib64/libucp.so.0 2>/dev/null | grep -q . ||
+        echo "the tests of UCX: libucx0"
+    command -v ip >/dev/null || echo "the tests between hosts: iproute2"
+}
+
+# Without them the tests skip, visibly (or fail, where HEARTH_REQUIRE says so).
+test_packages() {
+    missing=$(missing_for_tests)
+    [ -n "$missing" ] || return 0
+    if can_install; then
+        # shellcheck disable=SC2046 # a list of package names
+        apt_install $(echo "$missing" | sed 's/.*: //')
+    else
+        echo "$missing" | while IFS= read -r line; do
+            say "${line%: *} will skip; for them, as root: apt-get install ${line#*: }"
+        done
     fi
-    if ! command -v chromium >/dev/null; then
-        if can_install; then
-            apt_install chromium fonts-dejavu-core
-        else
-            say "the tests of the HTML report will skip; for them, as root: apt-get install chromium"
-        fi
-    fi
-    if ! command -v docker >/dev/null || ! command -v dockerd >/dev/null; then
-        if can_install; then
-            apt_install docker.io
-        else
-            say "the tests of containers will skip where no engine answers; for them, as root: apt-get install docker.io"
-        fi
-    fi
-    if ! ls /usr/lib/*/libucp.so.0 /usr/lib/libucp.so.0 /usr/lib64/libucp.so.0 2>/dev/null | grep -q .; then
-        if can_install; then
-            apt_install libucx0
-        else
-            say "the tests of UCX will skip; for them, as root: apt-get install libucx0"
-        fi
-    fi
-    if ! command -v ip >/dev/null; then
-        if can_install; then
-            apt_install iproute2
-        else
-            say "the tests between hosts will skip; for them, as root: apt-get install iproute2"
-        fi
-    fi
-    test_jdk
-    hadoop_servers
-    hadoop_tests
-    async_profiler
-    [ ! -d numalab ] || .venv/bin/python -m numalab setup ||
-        say "the tests inside an emulated NUMA machine will skip, for the reason above"
 }
 
 # --- stamps: a step is skipped while its inputs have not changed ---------------------------------
@@ -144,7 +125,9 @@ hearth_jars() {
     fresh jar "$print" && ls src/hearth/jars/hearth-spark_*.jar src/hearth/jars/hearth-workloads_*.jar \
         src/hearth/jars/hearth-affinity.jar src/hearth/jars/hearth-hadoop.jar >/dev/null 2>&1 && return 0
     say "building the jars (the first time Maven fetches its plug-ins)"
-    if ! mvn -B -q -f jvm package -DskipTests >.cache/jar.log 2>&1; then
+    # The first compiler alone: scalac does not run for long enough to earn what the second costs.
+    if ! MAVEN_OPTS="-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m ${MAVEN_OPTS:-}" \
+        mvn -B -q -f jvm package -DskipTests >.cache/jar.log 2>&1; then
         cat .cache/jar.log >&2
         fail "the jars could not be built"
     fi
@@ -239,13 +222,37 @@ async_profiler() {
         say "the test of flame graphs by async-profiler will skip: it could not be fetched ($home.log)"
 }
 
+test_machines() {
+    [ ! -d numalab ] || .venv/bin/python -m numalab setup ||
+        say "the tests inside an emulated NUMA machine will skip, for the reason above"
+}
+
+# Waits for what runs beside the rest: one thing at a time.
+beside_ends() { wait $! || fail "stopped, for the reason above"; }
+
+trap wait EXIT # whatever ends this, what runs beside it ends first
+trap 'exit 130' INT
+trap 'exit 143' TERM
 mkdir -p .cache
 system_packages
-python_environment
-page_library
-spark_jars
-hearth_jars
-[ "$wanted" != test ] || test_tools
+if [ "$wanted" = test ]; then
+    test_packages &
+    python_environment
+    beside_ends
+    page_library
+    spark_jars
+    { test_jdk && test_machines; } &
+    hearth_jars
+    hadoop_servers
+    hadoop_tests
+    async_profiler
+    beside_ends
+else
+    python_environment
+    page_library
+    spark_jars
+    hearth_jars
+fi
 # The first call makes the class-data archive that later ones start from.
 .venv/bin/hearth topology >/dev/null
 say "ready: .venv/bin/hearth"

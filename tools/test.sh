@@ -8,9 +8,29 @@ cd "$(dirname "$0")/.."
 tier=${1:-all}
 spark_versions="4.0.5 4.1.4 4.2.1" # the newest of each supported line but the installed one
 
+jvm_says='test: the JVM side (formatter, compiler warnings, import cycles, ScalaTest)'
+jvm_verify='mvn -B -ntp -Dstyle.color=never -T 2 -f jvm verify'
+
 jvm() {
-    printf 'test: the JVM side (formatter, compiler warnings, import cycles, ScalaTest)\n'
-    mvn -B -ntp -Dstyle.color=never -f jvm verify
+    echo "$jvm_says"
+    $jvm_verify
+}
+
+# Begun beside what comes next, as it waits for half of its time; `jvm_ends` shows what it said.
+jvm_begins() {
+    (exec $jvm_verify) >.cache/jvm-tests.log 2>&1 &
+    trap 'kill $! 2>/dev/null || true; wait' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+}
+
+jvm_ends() {
+    code=0
+    wait $! || code=$?
+    trap - EXIT INT TERM
+    echo "$jvm_says"
+    cat .cache/jvm-tests.log
+    return $code
 }
 
 # `check` leaves it out where nothing that it reads has changed since it last passed.
@@ -57,8 +77,6 @@ END
 
 python_tests() {
     printf 'test: the Python side\n'
-    tests_jdk
-    [ "$tier" = check ] || archives
     .venv/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder "$@"
 }
 
@@ -93,8 +111,11 @@ fetch_spark() {
 case $tier in
 all)
     export HEARTH_PROPERTIES="${HEARTH_PROPERTIES:-300}" # `check` takes a tenth of that
+    jvm_begins
     python_linters
-    jvm
+    tests_jdk
+    archives
+    jvm_ends
     python_tests
     ;;
 check)
@@ -102,11 +123,15 @@ check)
     export HEARTH_PROPERTIES="${HEARTH_PROPERTIES:-30}" # and 300 of each kind of machine
     python_linters
     jvm_where_changed
+    tests_jdk
     python_tests -m unit
     ;;
 versions) versions ;;
-hadoop) python_tests tests/hdfs/test_hadoops_own.py ;;
-command | spark | lab) python_tests -m "$tier" ;;
+hadoop | command | spark | lab)
+    tests_jdk
+    archives
+    if [ "$tier" = hadoop ]; then python_tests tests/hdfs/test_hadoops_own.py; else python_tests -m "$tier"; fi
+    ;;
 *)
     printf "test: '%s' is no tier: use all, check, command, spark, lab, hadoop or versions\n" "$tier" >&2
     exit 2

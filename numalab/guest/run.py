@@ -13,6 +13,8 @@ import time
 import traceback
 from pathlib import Path
 
+from numalab.guest import cable
+
 EVIDENCE = Path("/evidence")
 DISK = "/dev/vdc"
 CGROUP = Path("/sys/fs/cgroup")
@@ -23,6 +25,8 @@ def main() -> None:
     job = json.loads(Path("/numalab/job.json").read_text(encoding="utf-8"))
     if not job["whole_machine"]:
         enter_cpuset(",".join(str(cpu) for cpu in job["cpuset"]))
+    if job["cable"] is not None:
+        cable.plug_in(job["cable"])
     seconds = {}
     for name in job["cases"]:
         began = time.monotonic()

@@ -14,7 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from numalab.cases import communication, memory_probe, two_applications
+from numalab.cases import (
+    communication,
+    memory_probe,
+    two_applications,
+    two_machines_app,
+    wire_over_rdma,
+)
 from numalab.idset import parse_ids
 from numalab.machine import Boot
 from numalab.shape import Shape, load, names
@@ -31,6 +37,8 @@ SPARK_SHAPES = ["two-nodes", "partial-cpuset"]
 # This one boots always.
 FIRST_SHAPE = "two-nodes"
 WANTED = "HEARTH_NUMALAB"
+# What a packet of soft-RoCE carries at most, on a device whose frames are 1,500 bytes.
+PACKET_BYTES = 1024
 EVIDENCE = Path(__file__).resolve().parents[2] / "build" / "numalab"
 
 
@@ -117,6 +125,20 @@ def booted(request: pytest.FixtureRequest, boots: Callable[[str], Booted]) -> Bo
     if wanted() == "first" and request.param != FIRST_SHAPE:
         skip_unchanged(request.param)
     return boots(request.param)
+
+
+@pytest.fixture(scope="session")
+def joined(request: pytest.FixtureRequest) -> list[Path]:
+    """The evidence of two guests that a cable joins, each with soft-RoCE on its end."""
+    check_lab()
+    if wanted() == "first":
+        skip_unchanged("two machines")
+    if not image.has_rdma():
+        require("ucx", "UCX or rdma is missing: apt-get install libucx0 iproute2")
+    cases = ["wire_over_rdma", *(["two_machines"] if wanted() == "all" else [])]
+    say(request, f"\ntwo machines: boot for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
+    boots = machine.boot_two(load("two-nodes"), cases, EVIDENCE / "two-machines", LIMIT_SECONDS)
+    return [boot.evidence for boot in boots]
 
 
 def say(request: pytest.FixtureRequest, line: str) -> None:
@@ -418,3 +440,51 @@ def asked_cores(shape: Shape) -> int:
     asked = re.search(r"x(\d+)\]", shape.spark.master)
     assert asked, f"{shape.spark.master} fixes no cores"
     return int(asked.group(1))
+
+
+def test_messages_between_two_machines_go_by_rdma_and_come_back_as_they_were(
+    joined: list[Path],
+) -> None:
+    serving, asking = (evidence / "wire_over_rdma" / "reachable" for evidence in joined)
+    said = (asking / "out").read_text().splitlines()
+    assert [line for line in said if line.startswith("same")] == [
+        f"same {size}" for size in wire_over_rdma.SIZES
+    ], (asking / "err").read_text()
+    assert (asking / "status").read_text() == "0" == (serving / "status").read_text()
+    for end in (serving, asking):
+        packets = json.loads((end / "counters.json").read_text())["rcvd_pkts"]
+        assert packets * PACKET_BYTES > sum(wire_over_rdma.SIZES)
+
+
+def test_a_peer_that_rdma_does_not_reach_is_an_error_and_ends_no_process(
+    joined: list[Path],
+) -> None:
+    serving, asking = (evidence / "wire_over_rdma" / "unreachable" for evidence in joined)
+    assert "UCX does not reach the peer" in (asking / "err").read_text()
+    assert (asking / "status").read_text() == "1"
+    assert (serving / "alive").read_text() == "True"
+    assert (serving / "status").read_text() == "0"
+
+
+def test_sparks_shuffle_goes_by_rdma_where_both_have_ucx_and_survives_a_killed_executor(
+    joined: list[Path],
+) -> None:
+    if wanted() != "all":
+        pytest.skip(f"one more emulated Spark job: {WANTED}=all runs it")
+    first, second = (evidence / "two_machines" for evidence in joined)
+    assert (first / "status").read_text() == "0", (first / "driver.log").read_text()[-3000:]
+    report = json.loads((first / "report.json").read_text())
+    assert report["groups"] == {str(key): two_machines_app.ROWS // 10 for key in range(10)}
+    assert report["in_order"]
+    assert report["count"] == two_machines_app.ROWS == report["count_after_kill"]
+    assert "Lost executor" in (first / "driver.log").read_text()
+    logs = [log.read_text() for end in (first, second) for log in end.glob("work-*/*/*/stderr")]
+    assert sum("come over hearth's wire, by ucx" in log for log in logs) >= 2
+    assert any("by tcp as the peer: jucx is not on the class path" in log for log in logs)
+    for end in (first, second):
+        by_ucx = sum(
+            int(file.read_text().splitlines()[-1].split(",")[1])
+            for file in end.glob("metrics/*.hearth.shuffle.ucx.fetchedBytes.csv")
+        )
+        packets = json.loads((end / "counters.json").read_text())["rcvd_pkts"]
+        assert 0 < by_ucx < packets * PACKET_BYTES

@@ -32,6 +32,10 @@ final class Ucx {
     /** Below it a message is sent without asking first, which would wake both sides once more. */
     private static final String RENDEZVOUS_BYTES = "131072";
 
+    /** UCX gives up a peer that it cannot connect in the way that ends the process: see {@code UcxAgent.Unconnected}. */
+    private static final String NEVER = "10000000s";
+    private static final boolean ADAPTER = Files.isDirectory(Path.of("/sys/class/infiniband"));
+
     private Ucx() { }
 
     /** @throws UcxDoor.Missing with the reason where UCX cannot be had */
@@ -45,9 +49,11 @@ final class Ucx {
             for (String name : NEEDED)
                 if (!contains(content, name)) throw new UcxDoor.Missing(
                         "the UCX of " + library.get() + " lacks " + name + ": it is older than 1.11, install a newer one");
-            return new UcpContext(new UcpParams().requestAmFeature().requestWakeupFeature().setMtWorkersShared(true)
+            UcpParams params = new UcpParams().requestAmFeature().requestWakeupFeature().setMtWorkersShared(true)
                     .setConfig("TLS", transports(settings.ucxTransports())).setConfig("MM_ERROR_HANDLING", "y")
-                    .setConfig("RNDV_THRESH", RENDEZVOUS_BYTES).setConfig("MM_SEG_SIZE", SEGMENT_BYTES).setConfig("MM_FIFO_SIZE", SEGMENTS));
+                    .setConfig("RNDV_THRESH", RENDEZVOUS_BYTES).setConfig("MM_SEG_SIZE", SEGMENT_BYTES).setConfig("MM_FIFO_SIZE", SEGMENTS);
+            if (rdma(settings)) params.setConfig("UD_TIMEOUT", NEVER);
+            return new UcpContext(params);
         } catch (IOException | UncheckedIOException e) {
             throw new UcxDoor.Missing("libucp.so.0 cannot be read: " + e.getMessage());
         } catch (UcxException e) {
@@ -57,8 +63,12 @@ final class Ucx {
 
     /** UCX complains of a transport that is not there: RDMA is asked for where there is an adapter. */
     private static String transports(String wanted) {
-        boolean adapter = Files.isDirectory(Path.of("/sys/class/infiniband"));
-        return Arrays.stream(wanted.split(",")).filter(word -> adapter || !word.equals("ib")).collect(Collectors.joining(","));
+        return Arrays.stream(wanted.split(",")).filter(word -> ADAPTER || !word.equals("ib")).collect(Collectors.joining(","));
+    }
+
+    /** Whether messages may go by RDMA. */
+    static boolean rdma(WireSettings settings) {
+        return ADAPTER && Arrays.asList(settings.ucxTransports().split(",")).contains("ib");
     }
 
     /** jucx unpacks its library into a directory that a killed JVM would leave: once mapped, no name is needed. */

@@ -44,11 +44,13 @@ final class UcxAgent extends EndpointAgent {
     private static final long PAUSE_NS = 20_000;
 
     private final UcpContext context;
+    private final boolean rdma;
     private final Said said;
     private final Map<Long, UcxLink> links = new HashMap<>();
     private final Deque<Arrival> arrived = new ArrayDeque<>();
     private final Deque<Held> held = new ArrayDeque<>();
     private final List<UcpRequest> closing = new ArrayList<>();
+    private final Unconnected unconnected = new Unconnected();
     private final Map<UcxLink, Probe> probes = new HashMap<>();
     private final Object workerLock = new Object();
     private UcpWorker worker;
@@ -58,6 +60,7 @@ final class UcxAgent extends EndpointAgent {
     private int sentinelLooks;
     private Runnable timer = () -> { };
     private int sleepless;
+    private boolean heard;
     private volatile int endpoints;
     private volatile int inFlight;
 
@@ -73,6 +76,7 @@ final class UcxAgent extends EndpointAgent {
     UcxAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, UcpContext context, Said said) {
         super(settings, pool, clockNs);
         this.context = context;
+        this.rdma = Ucx.rdma(settings);
         this.said = said;
         begin();
     }
@@ -195,6 +199,7 @@ final class UcxAgent extends EndpointAgent {
         }
         done += handle();
         if (!held.isEmpty()) done += feed();
+        unconnected.overs().forEach(endpoint -> closing.add(endpoint.closeNonBlockingForce()));
         if (!closing.isEmpty()) reap();
         if (watching == Watching.ONE || watching == Watching.ONE_AND_AGAIN) watch();
         return done;
@@ -237,8 +242,7 @@ final class UcxAgent extends EndpointAgent {
         endLinks(because);
         settle();
         synchronized (workerLock) {
-            sentinel.close();
-            worker.close();
+            closeWorker();
             begin();
         }
         watching = Watching.NOTHING;
@@ -312,12 +316,20 @@ final class UcxAgent extends EndpointAgent {
         endLinks("this side has ended");
         queue.close();
         settle();
+        boolean closed;
         synchronized (workerLock) {
-            sentinel.close();
-            worker.close();
+            closed = closeWorker();
         }
         pool().close();
-        context.close();
+        if (closed) context.close();
+    }
+
+    /** @return false where it is left to the end of the process, as RDMA may not have connected an endpoint of it */
+    private boolean closeWorker() {
+        if (rdma && (!heard || unconnected.any())) return false;
+        sentinel.close();
+        worker.close();
+        return true;
     }
 
     private void endLinks(String because) {
@@ -340,7 +352,12 @@ final class UcxAgent extends EndpointAgent {
             if (headerBytes != Frame.BYTES) throw Frame.broken("a header of " + headerBytes + " bytes");
             ByteBuffer header = UcxUtils.getByteBufferView(headerAddress, headerBytes);
             link = Optional.ofNullable(links.get(header.getLong(0))).filter(known -> !known.closed);
-            if (link.isEmpty()) return UcsConstants.STATUS.UCS_OK;
+            if (link.isEmpty()) {
+                unconnected.over(header.getLong(0));
+                return UcsConstants.STATUS.UCS_OK;
+            }
+            link.get().heard = true;
+            heard = true;
             return frame(link.get(), Frame.read(header, 0, settings().longestBytes()), data);
         } catch (IOException | RuntimeException e) {
             if (link.isEmpty()) said.once("broken", "a message over UCX was dropped: " + e.getMessage());
@@ -449,6 +466,36 @@ final class UcxAgent extends EndpointAgent {
         }
     }
 
+    /**
+     * Endpoints that were given up before anything came from their peer, perhaps before RDMA had connected them. Where
+     * UCX keeps its assertions, as Debian's 1.13 does, closing one ends the process ({@code ucp_request_send_state_ff}),
+     * and so does closing its worker. They are closed once they are connected.
+     */
+    private static final class Unconnected {
+        private final Map<Long, UcpEndpoint> endpoints = new HashMap<>();
+        private final List<UcpEndpoint> over = new ArrayList<>();
+
+        void keep(long token, UcpEndpoint endpoint) {
+            endpoints.put(token, endpoint);
+        }
+
+        boolean any() {
+            return !endpoints.isEmpty();
+        }
+
+        /** Something has come from its peer; called inside UCX, where nothing can be closed. */
+        void over(long token) {
+            UcpEndpoint endpoint = endpoints.remove(token);
+            if (endpoint != null) over.add(endpoint);
+        }
+
+        List<UcpEndpoint> overs() {
+            List<UcpEndpoint> now = List.copyOf(over);
+            over.clear();
+            return now;
+        }
+    }
+
     /** An endpoint and what belongs to it. */
     private final class UcxLink implements Link {
         private final long here;
@@ -457,6 +504,7 @@ final class UcxAgent extends EndpointAgent {
         private Optional<Connection> connection = Optional.empty();
         private UcpEndpoint endpoint;
         private int transfers;
+        private boolean heard;
         private boolean closed;
 
         UcxLink(long here, long there, Runnable ended) {
@@ -490,7 +538,8 @@ final class UcxAgent extends EndpointAgent {
             if (closed) return;
             closed = true;
             links.remove(here);
-            closing.add(endpoint.closeNonBlockingForce());
+            if (heard || !rdma) closing.add(endpoint.closeNonBlockingForce());
+            else unconnected.keep(here, endpoint);
             suspect();
             ended.run();
         }

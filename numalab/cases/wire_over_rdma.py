@@ -1,0 +1,77 @@
+"""Messages between two guests over UCX and soft-RoCE; what the adapter counted is the evidence.
+
+Once as they should go, and once where the adapter takes packets that UCX then drops: UCX 1.13 does
+so with soft-RoCE between addresses of IPv4, which are the second of the adapter's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from numalab.guest import cable
+
+SIZES = (1, 1000, 100_000, 1_000_000)
+PORT = 7100
+LIMIT_SECONDS = 300.0
+GIVE_UP_SECONDS = 15.0
+#: By the index of the adapter's address.
+WAYS = ("reachable", "unreachable")
+CLASSES = "/numalab/classes"
+
+
+def collect(job: dict[str, object], evidence: Path) -> None:
+    """The second guest asks the first, each way."""
+    end = int(str(job["cable"]))
+    with cable.both(end) as other:
+        for index, way in enumerate(WAYS):
+            directory = evidence / way
+            directory.mkdir()
+            before = cable.counters()
+            if end == 1:
+                other.recv(1)
+            process = _echo(str(job["jar"]), end, index, directory)
+            try:
+                if end == 0:
+                    _await_ready(directory / "out", process)
+                    other.send(b"r")
+                    other.recv(1)
+                    (directory / "alive").write_text(str(process.poll() is None))
+                    process.communicate(timeout=LIMIT_SECONDS)  # its input ends
+                else:
+                    process.wait(LIMIT_SECONDS)
+                    if index:
+                        time.sleep(GIVE_UP_SECONDS)
+                    other.send(b"d")
+            finally:
+                process.kill()
+                (directory / "status").write_text(str(process.wait()))
+            after = cable.counters()
+            counted = {name: after[name] - before[name] for name in after}
+            (directory / "counters.json").write_text(json.dumps(counted))
+
+
+def _echo(jar: str, end: int, index: int, directory: Path) -> subprocess.Popen[bytes]:
+    words = [("serve", "ask")[end], cable.ADDRESSES[0], str(PORT + index), *map(str, SIZES)]
+    class_path = f"{CLASSES}:{jar}:/numalab/jucx.jar"
+    command = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", class_path, "Echo"]
+    settings = {"UCX_LOG_LEVEL": "info", "UCX_IB_GID_INDEX": str(index)}
+    with (directory / "out").open("wb") as out, (directory / "err").open("wb") as err:
+        return subprocess.Popen(
+            [*command, *words],
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=err,
+            env={**os.environ, **settings},
+        )
+
+
+def _await_ready(said: Path, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + LIMIT_SECONDS
+    while b"ready" not in said.read_bytes():
+        if process.poll() is not None or time.monotonic() > end:
+            raise RuntimeError(f"exit {process.poll()}: {said.read_bytes().decode()}")
+        time.sleep(0.2)

@@ -1,0 +1,54 @@
+import io.hearth.transport.Buffer;
+import io.hearth.transport.Connection;
+import io.hearth.transport.Message;
+import io.hearth.transport.Request;
+import io.hearth.transport.Wire;
+import io.hearth.transport.WireException;
+import io.hearth.transport.WireSettings;
+import java.net.InetSocketAddress;
+
+/**
+ * Messages over UCX alone. {@code serve HOST PORT} sends back what comes, until its input ends; {@code ask HOST PORT
+ * SIZE...} prints a line for each size once its message has come back as it was.
+ */
+public final class Echo {
+    private static final long LIMIT_NS = 120_000_000_000L;
+
+    private Echo() { }
+
+    public static void main(String[] words) throws Exception {
+        InetSocketAddress where = new InetSocketAddress(words[1], Integer.parseInt(words[2]));
+        WireSettings settings = WireSettings.defaults().withCarriers(WireSettings.Carriers.UCX);
+        try (Wire wire = Wire.open(settings, System.err::println)) {
+            if (words[0].equals("serve")) {
+                wire.listen(where, Echo::answer);
+                System.out.println("ready");
+                while (System.in.read() >= 0) Thread.onSpinWait();
+            } else {
+                Connection connection = wire.connect(where).get();
+                for (int i = 3; i < words.length; i++) ask(connection, Integer.parseInt(words[i]));
+            }
+        }
+    }
+
+    private static void answer(Request request) {
+        try {
+            Buffer answer = request.connection().buffer(request.data().remaining());
+            answer.data().put(request.data());
+            request.respond(answer);
+        } catch (WireException e) {
+            request.fail(e.getMessage());
+        }
+    }
+
+    private static void ask(Connection connection, int size) throws Exception {
+        Buffer request = connection.buffer(size);
+        for (int i = 0; i < size; i++) request.data().put(i, (byte) (i * 31));
+        try (Message answer = connection.request(request, LIMIT_NS).get()) {
+            if (answer.data().remaining() != size) throw new IllegalStateException(size + " bytes came back as " + answer.data());
+            for (int i = 0; i < size; i++)
+                if (answer.data().get(i) != (byte) (i * 31)) throw new IllegalStateException("byte " + i + " of " + size);
+        }
+        System.out.println("same " + size);
+    }
+}
