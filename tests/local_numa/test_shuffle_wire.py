@@ -83,6 +83,7 @@ def test_map_outputs_of_a_decommissioned_executor_come_over_the_wire_from_where_
         spark__decommission__enabled="true",
         spark__storage__decommission__enabled="true",
         spark__storage__decommission__shuffleBlocks__enabled="true",
+        spark__storage__decommission__replicationReattemptInterval="1s",
         spark__dynamicAllocation__enabled="true",
         spark__dynamicAllocation__initialExecutors="2",
         spark__dynamicAllocation__minExecutors="2",
