@@ -17,9 +17,8 @@ from numalab.guest import cable
 SIZES = (1, 1000, 100_000, 1_000_000)
 PORT = 7100
 LIMIT_SECONDS = 300.0
-GIVE_UP_SECONDS = 15.0
-#: By the index of the adapter's address.
-WAYS = ("reachable", "unreachable")
+#: By the index of the adapter's address, with the carriers that may be used.
+WAYS = (("reachable", "UCX"), ("unreachable", "ANY"))
 CLASSES = "/numalab/classes"
 
 
@@ -27,13 +26,13 @@ def collect(job: dict[str, object], evidence: Path) -> None:
     """The second guest asks the first, each way."""
     end = int(str(job["cable"]))
     with cable.both(end) as other:
-        for index, way in enumerate(WAYS):
+        for index, (way, carriers) in enumerate(WAYS):
             directory = evidence / way
             directory.mkdir()
             before = cable.counters()
             if end == 1:
                 other.recv(1)
-            process = _echo(str(job["jar"]), end, index, directory)
+            process = _echo(str(job["jar"]), end, index, carriers, directory)
             try:
                 if end == 0:
                     _await_ready(directory / "out", process)
@@ -43,8 +42,6 @@ def collect(job: dict[str, object], evidence: Path) -> None:
                     process.communicate(timeout=LIMIT_SECONDS)  # its input ends
                 else:
                     process.wait(LIMIT_SECONDS)
-                    if index:
-                        time.sleep(GIVE_UP_SECONDS)
                     other.send(b"d")
             finally:
                 process.kill()
@@ -54,8 +51,11 @@ def collect(job: dict[str, object], evidence: Path) -> None:
             (directory / "counters.json").write_text(json.dumps(counted))
 
 
-def _echo(jar: str, end: int, index: int, directory: Path) -> subprocess.Popen[bytes]:
-    words = [("serve", "ask")[end], cable.ADDRESSES[0], str(PORT + index), *map(str, SIZES)]
+def _echo(
+    jar: str, end: int, index: int, carriers: str, directory: Path
+) -> subprocess.Popen[bytes]:
+    where = [cable.ADDRESSES[0], str(PORT + index)]
+    words = [("serve", "ask")[end], carriers, *where, *map(str, SIZES)]
     class_path = f"{CLASSES}:{jar}:/numalab/jucx.jar"
     command = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", class_path, "Echo"]
     settings = {"UCX_LOG_LEVEL": "info", "UCX_IB_GID_INDEX": str(index)}

@@ -8,8 +8,8 @@ import io.hearth.transport.WireSettings;
 import java.net.InetSocketAddress;
 
 /**
- * Messages over UCX alone. {@code serve HOST PORT} sends back what comes, until its input ends; {@code ask HOST PORT
- * SIZE...} prints a line for each size once its message has come back as it was.
+ * Messages over the wire. {@code serve CARRIERS HOST PORT} sends back what comes, until its input ends; {@code ask
+ * CARRIERS HOST PORT SIZE...} prints a line for each size once its message has come back as it was.
  */
 public final class Echo {
     private static final long LIMIT_NS = 120_000_000_000L;
@@ -17,8 +17,8 @@ public final class Echo {
     private Echo() { }
 
     public static void main(String[] words) throws Exception {
-        InetSocketAddress where = new InetSocketAddress(words[1], Integer.parseInt(words[2]));
-        WireSettings settings = WireSettings.defaults().withCarriers(WireSettings.Carriers.UCX);
+        WireSettings settings = WireSettings.defaults().withCarriers(WireSettings.Carriers.valueOf(words[1]));
+        InetSocketAddress where = new InetSocketAddress(words[2], Integer.parseInt(words[3]));
         try (Wire wire = Wire.open(settings, System.err::println)) {
             if (words[0].equals("serve")) {
                 wire.listen(where, Echo::answer);
@@ -26,7 +26,7 @@ public final class Echo {
                 while (System.in.read() >= 0) Thread.onSpinWait();
             } else {
                 Connection connection = wire.connect(where).get();
-                for (int i = 3; i < words.length; i++) ask(connection, Integer.parseInt(words[i]));
+                for (int i = 4; i < words.length; i++) ask(connection, Integer.parseInt(words[i]));
             }
         }
     }

@@ -445,25 +445,26 @@ def asked_cores(shape: Shape) -> int:
 def test_messages_between_two_machines_go_by_rdma_and_come_back_as_they_were(
     joined: list[Path],
 ) -> None:
-    serving, asking = (evidence / "wire_over_rdma" / "reachable" for evidence in joined)
-    said = (asking / "out").read_text().splitlines()
-    assert [line for line in said if line.startswith("same")] == [
-        f"same {size}" for size in wire_over_rdma.SIZES
-    ], (asking / "err").read_text()
-    assert (asking / "status").read_text() == "0" == (serving / "status").read_text()
-    for end in (serving, asking):
-        packets = json.loads((end / "counters.json").read_text())["rcvd_pkts"]
+    for packets in messages_came_back(joined, "reachable"):
         assert packets * PACKET_BYTES > sum(wire_over_rdma.SIZES)
 
 
-def test_a_peer_that_rdma_does_not_reach_is_an_error_and_ends_no_process(
+def test_a_peer_that_rdma_does_not_reach_is_served_over_tcp_and_no_process_ends(
     joined: list[Path],
 ) -> None:
-    serving, asking = (evidence / "wire_over_rdma" / "unreachable" for evidence in joined)
-    assert "UCX does not reach the peer" in (asking / "err").read_text()
-    assert (asking / "status").read_text() == "1"
-    assert (serving / "alive").read_text() == "True"
-    assert (serving / "status").read_text() == "0"
+    for packets in messages_came_back(joined, "unreachable"):
+        assert packets * PACKET_BYTES < min(wire_over_rdma.SIZES[-2:])
+
+
+def messages_came_back(joined: list[Path], way: str) -> list[int]:
+    """How many packets each of the two adapters received meanwhile."""
+    serving, asking = (evidence / "wire_over_rdma" / way for evidence in joined)
+    said = [line for line in (asking / "out").read_text().splitlines() if line.startswith("same")]
+    assert said == [f"same {size}" for size in wire_over_rdma.SIZES], (asking / "err").read_text()
+    assert (asking / "status").read_text() == "0"
+    assert ((serving / "alive").read_text(), (serving / "status").read_text()) == ("True", "0")
+    ends = (serving, asking)
+    return [json.loads((end / "counters.json").read_text())["rcvd_pkts"] for end in ends]
 
 
 def test_sparks_shuffle_goes_by_rdma_where_both_have_ucx_and_survives_a_killed_executor(

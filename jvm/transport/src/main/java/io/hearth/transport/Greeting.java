@@ -31,6 +31,7 @@ final class Greeting implements TcpAgent.Attached {
     private final long token = BaseAgent.token();
     private final long deadlineNs;
     private Await await;
+    private boolean overUcx;
     private Optional<Handshake.Offer> theirs = Optional.empty();
     private byte[] ownAddress = NO_ADDRESS;
 
@@ -169,7 +170,7 @@ final class Greeting implements TcpAgent.Attached {
     private void chosen(Handshake.Choice choice) throws IOException {
         if (choice.ucx()) {
             EndpointAgent ucx = agent.ucx().orElseThrow(() -> new IOException("it chose a carrier that is not there"));
-            finish(new Watch());
+            watch();
             ucx.run(() -> {
                 if (!ucx.knows(token)) agent.run(() -> TcpAgent.closeQuietly(channel));
             });
@@ -229,7 +230,7 @@ final class Greeting implements TcpAgent.Attached {
         write(handshake.choice(new Handshake.Choice(connection.isPresent(), why)));
         if (connection.isEmpty()) openTcp(why);
         else {
-            finish(new Watch());
+            watch();
             opened.orElseThrow().complete(connection.get());
         }
     }
@@ -248,6 +249,11 @@ final class Greeting implements TcpAgent.Attached {
         finish(link);
         opened.ifPresent(future -> future.complete(connection));
         if (in.position() > 0) link.begin(in.flip());
+    }
+
+    private void watch() {
+        overUcx = true;
+        finish(new Watch());
     }
 
     private void finish(TcpAgent.Attached next) {
@@ -270,10 +276,10 @@ final class Greeting implements TcpAgent.Attached {
             close("it was not trusted within " + agent.settings().handshakeLimit().toMillis() + " ms (handshakeLimit)");
     }
 
-    /** The UCX connection has ended; on UCX's thread. */
+    /** What UCX had of this connection has ended, perhaps because it was not chosen; on UCX's thread. */
     private void ended() {
         agent.run(() -> {
-            if (await == Await.NOTHING) TcpAgent.closeQuietly(channel);
+            if (overUcx) TcpAgent.closeQuietly(channel);
         });
     }
 

@@ -3,6 +3,7 @@ package io.hearth.transport
 import java.net.{InetSocketAddress, Socket}
 import java.nio.file.{Files, Path}
 import java.time.Duration
+import java.util.concurrent.Executors
 
 import scala.jdk.CollectionConverters._
 import scala.util.{Random, Try, Using}
@@ -161,6 +162,36 @@ class WireTest extends AnyFunSuite {
     until(reply.isDone)
     assert(failure(reply).kind == WireException.Kind.TIMED_OUT)
     agents.foreach(_.shutDown())
+  }
+
+  test("whom UCX does not reach within its limit is served over TCP for as long as he likes") {
+    var nowNs = 0L
+    val serving = Wire.prepare(settings, () => nowNs, new Heard)
+    val asking = Wire.prepare(settings, () => nowNs, new Heard)
+    assume(serving.whyNoUcx.isEmpty, serving.whyNoUcx)
+    val (ucx, tcp) = (serving.agents.get(0), serving.agents.get(1))
+    val asked = asking.agents.asScala.toVector
+    val ucxThread = Executors.newSingleThreadExecutor
+    def onUcxThread(work: => Unit): Unit = ucxThread.submit((() => work): Runnable).get
+    def rounds(withUcx: Boolean, others: Seq[Agent]): Unit = (0 until 1000).foreach { _ =>
+      if (withUcx) onUcxThread { ucx.doWork(); () }
+      others.foreach(_.doWork())
+    }
+    val opening = asking.connect(serving.listen(Loopback, echo))
+    rounds(withUcx = true, tcp +: asked.tail) // until the client's turn has come to ask over UCX
+    rounds(withUcx = false, tcp +: asked) // which the server does not answer
+    nowNs += 6 * Second
+    rounds(withUcx = false, tcp +: asked)
+    val connection = opening.getNow(null)
+    assert(connection.carriedBy == "tcp" && connection.why.contains("no answer to a probe"))
+    (0 until 3).foreach { turn =>
+      val reply = ask(connection, Array[Byte](turn.toByte), 3600 * Second)
+      rounds(withUcx = true, tcp +: asked)
+      assert(content(reply).sameElements(Array[Byte](turn.toByte)))
+    }
+    onUcxThread(ucx.shutDown())
+    ucxThread.shutdown()
+    (tcp +: asked).foreach(_.shutDown())
   }
 
   test("its threads are named as communication threads, and end with it") {
