@@ -110,7 +110,6 @@ fetch_spark() {
 
 case $tier in
 all)
-    export HEARTH_PROPERTIES="${HEARTH_PROPERTIES:-300}" # `check` takes a tenth of that
     jvm_begins
     python_linters
     tests_jdk
@@ -120,7 +119,7 @@ all)
     ;;
 check)
     export HEARTH_FUZZ="${HEARTH_FUZZ:-8}" # `all` tries 25 damages of each file,
-    export HEARTH_PROPERTIES="${HEARTH_PROPERTIES:-30}" # and 300 of each kind of machine
+    export HEARTH_PROPERTIES="${HEARTH_PROPERTIES:-30}" # and 100 of each kind of machine
     python_linters
     jvm_where_changed
     tests_jdk
