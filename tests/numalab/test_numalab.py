@@ -134,7 +134,7 @@ def joined(request: pytest.FixtureRequest) -> list[Path]:
     if wanted() == "first":
         skip_unchanged("two machines")
     if not image.has_rdma():
-        require("ucx", "UCX or rdma is missing: apt-get install libucx0 iproute2")
+        require("ucx", "UCX or rdma: apt-get install libucx0 ibverbs-providers iproute2")
     cases = ["wire_over_rdma", *(["two_machines"] if wanted() == "all" else [])]
     say(request, f"\ntwo machines: boot for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
     boots = machine.boot_two(load("two-nodes"), cases, EVIDENCE / "two-machines", LIMIT_SECONDS)
