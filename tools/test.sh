@@ -18,6 +18,7 @@ jvm() {
 
 # Begun beside what comes next, as it waits for half of its time; `jvm_ends` shows what it said.
 jvm_begins() {
+    echo 'test: the JVM side runs beside what follows, and is shown after it (.cache/jvm-tests.log)'
     (exec $jvm_verify) >.cache/jvm-tests.log 2>&1 &
     trap 'kill $! 2>/dev/null || true; wait' EXIT
     trap 'exit 130' INT
