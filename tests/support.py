@@ -1,12 +1,15 @@
 """What tests share: what they need of their surroundings, golden files."""
 
 import os
+import shlex
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+
+from hearth.launch.driver_archive import class_path, driver_flags
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -34,6 +37,26 @@ def check_golden(name: str, actual: str) -> None:
         file.write_text(actual, encoding="utf-8")
     assert file.is_file(), f"{file} is missing: HEARTH_UPDATE_GOLDEN=1 writes it"
     assert actual == file.read_text(encoding="utf-8")
+
+
+def driver_settings(spark: Path, jar: Path | None, *options: str) -> dict[str, str]:
+    """Spark's settings for a driver with these JVM options.
+
+    It starts from a class-data archive where one has been made: in half of the CPU time.
+    spark: Spark's home. jar: hearth's, for its class path.
+    """
+    flags = driver_flags(spark, jar, make=False, debug=False)
+    path = class_path(spark, jar) if flags else str(jar or "")
+    settings = {
+        "spark.driver.extraClassPath": path,
+        "spark.driver.extraJavaOptions": shlex.join([*flags, *options]),
+    }
+    return {key: value for key, value in settings.items() if value}
+
+
+def confs(settings: Mapping[str, object]) -> list[str]:
+    """Settings as words of a command line of Spark's."""
+    return [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
 
 
 def eventually(what: str, check: Callable[[], object], seconds: float) -> None:

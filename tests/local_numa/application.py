@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hearth.planner.places import hearth_jar
+from hearth.planner.places import hearth_jar, spark_home
+from support import confs, driver_settings
 
 APPS = Path(__file__).parent / "apps"
 BIN = Path(sys.executable).parent
@@ -38,12 +39,13 @@ class Site:
 
     @property
     def settings(self) -> dict[str, str]:
-        jar = str(hearth_jar())
+        jar = hearth_jar()
         return {
-            "spark.jars": jar,
-            "spark.driver.extraClassPath": jar,
+            "spark.jars": str(jar),
+            **driver_settings(
+                self.spark_home or spark_home(), jar, f"-Djava.io.tmpdir={self.root / 'tmp'}"
+            ),
             "spark.local.dir": str(self.root / "local"),
-            "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={self.root / 'tmp'}",
             "spark.ui.enabled": "false",
             "spark.hearth.neighbours": "ignore",
             "spark.hearth.handOver": "off",  # each in its place, whoever is quicker
@@ -51,11 +53,9 @@ class Site:
         }
 
     def command(self, app: str, *words: str, master: str, conf: dict[str, str]) -> list[str]:
-        pairs = {**self.settings, **conf}.items()
-        options = [word for key, value in pairs for word in ("--conf", f"{key}={value}")]
         home = self.spark_home / "bin" if self.spark_home else BIN
-        program = [str(home / "spark-submit"), "--master", master, *options]
-        return [*program, str(APPS / app), *words]
+        program = [str(home / "spark-submit"), "--master", master]
+        return [*program, *confs({**self.settings, **conf}), str(APPS / app), *words]
 
     def start(
         self,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from application import APPS, BIN, Outcome, Site, read_words
 
-from support import Command, eventually, require
+from support import Command, confs, eventually, require
 
 AVOID = {"spark__hearth__neighbours": "avoid"}
 SPARKS = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
@@ -38,8 +38,7 @@ def taken() -> Iterator[int]:
 def submit(site: Site, *words: str, **conf: str) -> subprocess.Popen[str]:
     """`hearth submit`, as `Site.start` starts spark-submit."""
     settings = {**site.settings, **{key.replace("__", "."): value for key, value in conf.items()}}
-    options = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    return site.launch([str(BIN / "hearth"), "submit", *options, *words])
+    return site.launch([str(BIN / "hearth"), "submit", *confs(settings), *words])
 
 
 def executor(site: Site) -> tuple[int, str]:

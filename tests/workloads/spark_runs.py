@@ -9,7 +9,7 @@ from typing import Any
 
 from hearth.planner import places
 from hearth.workloads.checks import FinishedRun
-from support import ROOT
+from support import ROOT, confs, driver_settings
 
 MAIN = "io.hearth.workloads.Main"
 
@@ -22,12 +22,12 @@ def jar() -> Path:
 def submit(folder: Path, *words: str, timeout: int = 300) -> subprocess.CompletedProcess[str]:
     """Plain Spark, two threads, with the words given to the workloads' main class."""
     home = places.spark_home()
-    quiet = ["--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=4"]
+    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4"}
     command = [
         str(home / "bin" / "spark-submit"),
         "--master",
         "local[2]",
-        *quiet,
+        *confs({**settings, **driver_settings(home, None)}),
         "--class",
         MAIN,
         str(jar()),

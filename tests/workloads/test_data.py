@@ -21,7 +21,7 @@ import pytest
 
 import hearth
 from hearth.planner.places import spark_home
-from support import require
+from support import confs, driver_settings, require
 from test_contract import validate
 
 pytestmark = pytest.mark.spark
@@ -37,10 +37,11 @@ LIMIT_S = 240
 def command(master: str, *words: str) -> list[str]:
     """The JVM sees no more CPUs than the master has: neither may decide a byte."""
     (jar,) = (Path(hearth.__file__).parent / "jars").glob("hearth-workloads_*.jar")
-    quiet = ["--conf", "spark.ui.enabled=false", "--conf", "spark.log.level=ERROR"]
-    quiet += ["--driver-java-options", f"-XX:ActiveProcessorCount={master[6:-1]}"]
-    submit = [str(spark_home() / "bin" / "spark-submit"), "--master", master, *quiet]
-    return [*submit, "--class", "io.hearth.workloads.Main", str(jar), "generate", *words]
+    quiet = {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}
+    driver = driver_settings(spark_home(), None, f"-XX:ActiveProcessorCount={master[6:-1]}")
+    submit = [str(spark_home() / "bin" / "spark-submit"), "--master", master]
+    program = ["--class", "io.hearth.workloads.Main", str(jar), "generate"]
+    return [*submit, *confs({**quiet, **driver}), *program, *words]
 
 
 def generate(*words: str, master: str = "local[2]") -> subprocess.CompletedProcess[str]:

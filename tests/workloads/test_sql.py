@@ -20,11 +20,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from spark_runs import plain_java, planned, run_all
 
 from hearth.model.errors import UserError
-from hearth.planner import places
 from hearth.workloads import tpch
-from hearth.workloads.catalogue import MAIN, workloads_jar
 from hearth.workloads.checks import FinishedRun, Verdict, sql
 from hearth.workloads.checks.registry import check
 from hearth.workloads.checks.sql import (
@@ -43,34 +42,6 @@ SCALE = 0.1
 STATUSES = ["placed", "paid", "shipped", "delivered", "returned"]
 
 
-def submit(job: str, data: dict[str, Path], folder: Path, *words: str) -> FinishedRun:
-    """Runs a job by plain spark-submit."""
-    done = start(job, data, folder, *words)
-    assert done.returncode == 0, done.stderr[-3000:]
-    result = json.loads((folder / "result.json").read_text())
-    return FinishedRun(job, result["parameters"], data, folder / "answer", result)
-
-
-def start(
-    job: str, data: dict[str, Path], folder: Path, *words: str
-) -> subprocess.CompletedProcess[str]:
-    settings = {"spark.ui.enabled": "false", "spark.log.level": "WARN", "spark.local.dir": folder}
-    confs = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    inputs = [word for name, path in data.items() for word in ("--data", f"{name}={path}")]
-    output = ["--answer", str(folder / "answer"), "--result", str(folder / "result.json")]
-    command = [str(places.spark_home() / "bin" / "spark-submit"), "--master", "local[2]", *confs]
-    program = ["--class", MAIN, str(workloads_jar()), "run", job]
-    environment = {**os.environ, "SPARK_HOME": str(places.spark_home())}
-    return subprocess.run(
-        [*command, *program, *inputs, *output, *words],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-        env=environment,
-    )
-
-
 def damaged(run: FinishedRun, folder: Path, part: str, query: str) -> FinishedRun:
     """A copy of a run in which one part of the answer is what a query makes of its rows."""
     answer = folder / "answer"
@@ -86,11 +57,6 @@ def damaged(run: FinishedRun, folder: Path, part: str, query: str) -> FinishedRu
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ensure_tpch(SCALE, tmp_path_factory.mktemp("data") / "tpch")
-
-
-@pytest.fixture(scope="module")
-def queries(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
-    return submit("tpch", {"tpch": tables}, tmp_path_factory.mktemp("tpch"))
 
 
 @pytest.fixture(scope="module")
@@ -124,13 +90,40 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def relation(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
-    folder, draw = tmp_path_factory.mktemp("relation"), random.Random(2)
-    (folder / "pairs").mkdir()
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, draw = tmp_path_factory.mktemp("pairs"), random.Random(2)
     keys = [draw.randrange(100) for _ in range(3000)]
     columns = {"key": pa.array(keys, pa.int64()), "value": [f"val_{draw.random()}" for _ in keys]}
-    pq.write_table(pa.table(columns), folder / "pairs" / "part-00000.parquet")
-    return submit("rdd-relation", {"pairs": folder / "pairs"}, folder, "--partitions", "3")
+    pq.write_table(pa.table(columns), folder / "part-00000.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def runs(
+    tables: Path, shop: Path, pairs: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, FinishedRun]:
+    """All jobs in one Spark application."""
+    folder = tmp_path_factory.mktemp("runs")
+    # At this scale no part is of Q17's brand, container and quantity.
+    small = ensure_tpch(0.01, folder / "data" / "tpch")
+    plans = {
+        "queries": planned(folder, "queries", "tpch", {"tpch": tables}),
+        "empty": planned(folder, "empty", "tpch", {"tpch": small}, queries="11,17"),
+        "goods": planned(folder, "goods", "sql-aggregation", {"shop": shop}),
+        "buyers": planned(folder, "buyers", "sql-join", {"shop": shop}, since="2022-02-03"),
+        "relation": planned(folder, "relation", "rdd-relation", {"pairs": pairs}, partitions="3"),
+    }
+    return run_all(folder, plans)
+
+
+@pytest.fixture
+def queries(runs: dict[str, FinishedRun]) -> FinishedRun:
+    return runs["queries"]
+
+
+@pytest.fixture
+def relation(runs: dict[str, FinishedRun]) -> FinishedRun:
+    return runs["relation"]
 
 
 def test_all_22_queries_equal_duckdb_and_none_is_empty(queries: FinishedRun) -> None:
@@ -140,11 +133,12 @@ def test_all_22_queries_equal_duckdb_and_none_is_empty(queries: FinishedRun) -> 
     assert queries.result["answer"]["scale"] == "0.1"
 
 
-def test_an_empty_sum_is_null_in_spark_and_duckdb_and_is_told(tmp_path: Path) -> None:
-    # At this scale no part is of Q17's brand, container and quantity.
-    data = {"tpch": ensure_tpch(0.01, tmp_path / "data" / "tpch")}
-    verdict = check(submit("tpch", data, tmp_path, "--queries", "11,17"))
-    assert verdict == Verdict("checked", "2 of 2 queries equal DuckDB's, 1 empty (q17)")
+def test_an_empty_sum_is_null_in_spark_and_duckdb_and_is_told(
+    runs: dict[str, FinishedRun],
+) -> None:
+    assert check(runs["empty"]) == Verdict(
+        "checked", "2 of 2 queries equal DuckDB's, 1 empty (q17)"
+    )
 
 
 def test_the_queries_answer_what_they_answered_when_they_gave_the_standards_answers(
@@ -207,16 +201,17 @@ def test_a_missing_answer_is_wrong(queries: FinishedRun, tmp_path: Path) -> None
 
 
 def test_a_query_that_the_standard_lacks_is_refused_by_number(tables: Path, tmp_path: Path) -> None:
-    done = start("tpch", {"tpch": tables}, tmp_path, "--queries", "1,3-23")
+    words = ["run", "tpch", "--data", f"tpch={tables}", "--queries", "1,3-23"]
+    done = plain_java(tmp_path, *words, "--answer", "new", "--result", "r.json")
     assert done.returncode == 2
     assert "--queries: '1,3-23' is not" in done.stderr
     assert "there is no query 23" in done.stderr
 
 
 def test_sales_by_article_equal_duckdb(
-    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    runs: dict[str, FinishedRun], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = submit("sql-aggregation", {"shop": shop}, tmp_path / "run")
+    run = runs["goods"]
     assert check(run) == Verdict("checked", "40 articles equal DuckDB's")
     fewer = "FROM {rows} WHERE goods_id <> 7"
     assert check(damaged(run, tmp_path / "a", "goods", fewer)).status == "wrong"
@@ -230,8 +225,8 @@ def test_sales_by_article_equal_duckdb(
     assert check(damaged(run, tmp_path / "c", "goods", twice)).status == "wrong"
 
 
-def test_sales_by_buyer_equal_duckdb(shop: Path, tmp_path: Path) -> None:
-    run = submit("sql-join", {"shop": shop}, tmp_path / "run", "--since", "2022-02-03")
+def test_sales_by_buyer_equal_duckdb(runs: dict[str, FinishedRun], tmp_path: Path) -> None:
+    run = runs["buyers"]
     verdict = check(run)
     assert verdict.status == "checked", verdict.detail
     changed = "SELECT * REPLACE (items + 1 AS items) FROM {rows}"

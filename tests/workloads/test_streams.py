@@ -6,6 +6,7 @@ import http.server
 import json
 import math
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -28,7 +29,7 @@ from hearth.workloads.checks.streams import STREAMS
 from hearth.workloads.logs import reason
 from hearth.workloads.source import DataServer, events_of
 from hearth.workloads.suites import suite
-from support import ROOT, Command
+from support import ROOT, Command, confs, driver_settings
 from test_contract import validate
 
 pytestmark = pytest.mark.spark
@@ -78,9 +79,11 @@ def spark_words(folder: Path) -> list[str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        **driver_settings(places.spark_home(), None),
     }
-    conf = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    return ["--master", "local[2]", *conf]
+    own = settings.get("spark.driver.extraClassPath")
+    settings["spark.driver.extraClassPath"] = ":".join(filter(None, [own, jar()]))
+    return ["--master", "local[2]", *confs(settings)]
 
 
 class Spark:
@@ -177,9 +180,9 @@ class Runs:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """Every job by every API, and one whose receiver takes 60 events a second at most."""
     folder, found = tmp_path_factory.mktemp("streams"), Runs()
-    words = [*spark_words(folder), "--driver-class-path", jar(), "pyspark-shell"]
+    words = [*spark_words(folder), "pyspark-shell"]
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as pool:
-        patch.setenv("PYSPARK_SUBMIT_ARGS", " ".join(words))
+        patch.setenv("PYSPARK_SUBMIT_ARGS", shlex.join(words))
         halves = [CASES[0::2], [*CASES[1::2], SLOW]]
         for half in [pool.submit(found.add, folder, cases) for cases in halves]:
             half.result()
