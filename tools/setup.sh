@@ -109,7 +109,8 @@ python_environment() {
         "$(find_python)" -m venv .venv
     fi
     say "installing pyspark and the tools into .venv (the first time: some 450 MB)"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check \
+    # What is imported is compiled then; compiling it all takes longer.
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
         --constraint tools/constraints.txt --editable '.[dev]'
     stamp python "$print"
 }
