@@ -22,6 +22,11 @@ pytestmark = pytest.mark.spark
 JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
 
 
+def need_ucx() -> None:
+    if not JUCX.is_file() or ctypes.util.find_library("ucp") is None:
+        require("ucx", "jucx or libucx is missing: mvn -f jvm test, apt-get install libucx0")
+
+
 def run(site: Site, *words: str, **settings: Any) -> Outcome:
     """An application whose executors do not read each other's files."""
     counted = site.root / "metrics"
@@ -53,8 +58,7 @@ def assert_right(outcome: Outcome) -> dict[str, Any]:
 
 
 def test_blocks_come_by_shared_memory_and_a_killed_executor_is_recovered(site: Site) -> None:
-    if not JUCX.is_file() or ctypes.util.find_library("ucp") is None:
-        require("ucx", "jucx or libucx is missing: mvn -f jvm test, apt-get install libucx0")
+    need_ucx()
     outcome = run(
         site,
         "kill",

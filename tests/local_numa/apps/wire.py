@@ -5,6 +5,7 @@ is decommissioned when its map outputs have been read once.
 import json
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -22,11 +23,13 @@ context = spark.sparkContext
 rows = 5000
 
 
-def executor_pids() -> set[int]:
-    def parent(_: object) -> int:
+def executors() -> set[tuple[str, int]]:
+    """Host and process of each."""
+
+    def parent(_: object) -> tuple[str, int]:
         time.sleep(0.4)
         stat = Path(f"/proc/{os.getppid()}/stat").read_text()
-        return int(stat.rsplit(")", 1)[1].split()[1])
+        return socket.gethostname(), int(stat.rsplit(")", 1)[1].split()[1])
 
     return set(context.parallelize(range(8), 8).map(parent).collect())
 
@@ -48,7 +51,17 @@ def counted(name: str) -> int:
     return sum(int(file.read_text().splitlines()[-1].split(",")[1]) for file in files)
 
 
-def kill_while_read(victim: int) -> None:
+def kill(host: str, process: int) -> None:
+    """A pod is deleted: its processes are known to it alone."""
+    if context.master.startswith("k8s://"):
+        api = context._gateway.jvm.io.fabric8.kubernetes.client.KubernetesClientBuilder().build()
+        api.pods().inNamespace("default").withName(host).withGracePeriod(0).delete()
+        api.close()
+    else:
+        os.kill(process, signal.SIGKILL)
+
+
+def kill_while_read(victim: tuple[str, int]) -> None:
     """As soon as a stage that reads has begun: it has no map output of its own."""
     tracker = context.statusTracker()
     readers: list[int] = []
@@ -56,7 +69,7 @@ def kill_while_read(victim: int) -> None:
         infos = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
         readers = [i.stageId for i in infos if i and "collect" in i.name and i.numActiveTasks]
         time.sleep(0.02)
-    os.kill(victim, signal.SIGKILL)
+    kill(*victim)
 
 
 def in_python() -> dict[str, bool]:
@@ -69,7 +82,7 @@ def in_python() -> dict[str, bool]:
     }
 
 
-pids = set() if BRIEF else executor_pids()
+known = set() if BRIEF else executors()
 pairs = context.parallelize(range(rows), 4).map(lambda x: (x % 10, x))
 in_groups = dict(Counter(x % 10 for x in range(rows)))
 right = {} if BRIEF else in_python()
@@ -94,18 +107,18 @@ def slowly(pair: tuple[int, object]) -> tuple[int, int]:
 
 
 if KILLS:
-    killer = threading.Thread(target=kill_while_read, args=(min(pids),))
+    killer = threading.Thread(target=kill_while_read, args=(min(known),))
     killer.start()
     after = dict(pairs.groupByKey(8).map(slowly).collect())
     killer.join()
     report["right_after_kill"] = after == in_groups
-    report["lost"] = min(pids) not in executor_pids()
+    report["lost"] = min(known) not in executors()
 if LEAVES:
     kept = pairs.groupByKey(4).mapValues(len)
     before = dict(kept.collect())
-    os.kill(min(pids), signal.SIGPWR)
+    os.kill(min(known)[1], signal.SIGPWR)
     end = time.monotonic() + 60
-    while min(pids) in (now := executor_pids()) or len(now) < 2:
+    while min(known) in (now := executors()) or len(now) < 2:
         assert time.monotonic() < end, now
     time.sleep(1.5)  # the last values of the executor that has left
     over_the_wire = counted("tcp.fetchedBytes")

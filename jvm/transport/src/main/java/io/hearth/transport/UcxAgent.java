@@ -44,6 +44,7 @@ final class UcxAgent extends EndpointAgent {
     private static final long PAUSE_NS = 20_000;
 
     private final UcpContext context;
+    private final UcxPlace place;
     private final boolean rdma;
     private final Said said;
     private final Map<Long, UcxLink> links = new HashMap<>();
@@ -73,9 +74,10 @@ final class UcxAgent extends EndpointAgent {
 
     private record Probe(Tried tried, Connection.Terms terms, Service service, long deadlineNs) { }
 
-    UcxAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, UcpContext context, Said said) {
+    UcxAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, UcpContext context, UcxPlace place, Said said) {
         super(settings, pool, clockNs);
         this.context = context;
+        this.place = place;
         this.rdma = Ucx.rdma(settings);
         this.said = said;
         begin();
@@ -84,9 +86,9 @@ final class UcxAgent extends EndpointAgent {
     private void begin() {
         worker = context.newWorker(new UcpWorkerParams());
         ByteBuffer own = worker.getAddress();
-        byte[] bytes = new byte[own.remaining()];
-        own.get(bytes);
-        address = bytes;
+        ByteBuffer placed = ByteBuffer.allocate(UcxPlace.BYTES + own.remaining());
+        place.write(placed);
+        address = placed.put(own).array();
         worker.setAmRecvHandler(AM_ID, (header, size, data, reply) -> received(header, size, data),
                 UcpConstants.UCP_AM_FLAG_PERSISTENT_DATA);
         sentinel = new UcxSentinel(context, worker);
@@ -157,8 +159,11 @@ final class UcxAgent extends EndpointAgent {
     }
 
     private UcxLink link(Connection.Terms terms, byte[] peer, Runnable ended) {
+        ByteBuffer placed = ByteBuffer.wrap(peer);
+        if (peer.length < UcxPlace.BYTES || place.reachesButDoesNotWake(UcxPlace.read(placed)))
+            throw new UcxException("its network namespace is another, where UCX cannot wake it");
         UcxLink link = new UcxLink(terms.here(), terms.there(), ended);
-        ByteBuffer direct = ByteBuffer.allocateDirect(peer.length).put(peer).flip();
+        ByteBuffer direct = ByteBuffer.allocateDirect(placed.remaining()).put(placed).flip();
         link.endpoint = worker.newEndpoint(new UcpEndpointParams().setUcpAddress(direct).setPeerErrorHandlingMode()
                 .setErrorHandler((endpoint, status, text) ->
                         arrived.add(new Arrival(link, Optional.empty(), Optional.empty(), text))));

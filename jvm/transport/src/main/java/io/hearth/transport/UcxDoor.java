@@ -1,5 +1,6 @@
 package io.hearth.transport;
 
+import java.io.IOException;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
@@ -44,8 +45,9 @@ final class UcxDoor {
             org.openucx.jucx.ucp.UcpContext context = Ucx.open(settings);
             try {
                 BufferPool pool = new BufferPool(settings.memoryBytes(), Ucx.registrar(context));
-                return new Parts(Optional.of(new UcxAgent(settings, pool, clockNs, context, said)), pool, "");
-            } catch (org.openucx.jucx.UcxException e) {
+                UcxAgent agent = new UcxAgent(settings, pool, clockNs, context, UcxPlace.here(), said);
+                return new Parts(Optional.of(agent), pool, "");
+            } catch (IOException | org.openucx.jucx.UcxException e) {
                 context.close();
                 throw new Missing("UCX has no worker here: " + e.getMessage());
             }

@@ -1,0 +1,159 @@
+"""Spark on Kubernetes with hearth, in a real cluster of one node."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from application import Outcome, Site
+from test_shuffle_wire import JUCX, need_ucx
+
+from hearth.planner.places import hearth_jar, spark_home
+from kubernetes_cluster import ADDRESS, IMAGE, SERVER, Cluster, kubernetes_in
+from support import ROOT
+
+pytestmark = pytest.mark.spark
+
+# What the entry point of Spark's own image does for an executor.
+EXECUTOR = """
+mapfile -t options < <(env | sed -n 's/^SPARK_JAVA_OPT_[0-9]*=//p')
+exec "$JAVA_HOME/bin/java" "${options[@]}" \\
+    "-Xms$SPARK_EXECUTOR_MEMORY" "-Xmx$SPARK_EXECUTOR_MEMORY" \\
+    -cp "$SPARK_CLASSPATH:$SPARK_HOME/jars/*" \\
+    org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend \\
+    --driver-url "$SPARK_DRIVER_URL" --executor-id "$SPARK_EXECUTOR_ID" \\
+    --cores "$SPARK_EXECUTOR_CORES" --app-id "$SPARK_APPLICATION_ID" \\
+    --hostname "$SPARK_EXECUTOR_POD_IP" --podName "$SPARK_EXECUTOR_POD_NAME" \\
+    --resourceProfileId "$SPARK_RESOURCE_PROFILE_ID"
+"""
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with kubernetes_in(tmp_path_factory.mktemp("kubernetes") / "cluster") as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def cluster(started: Cluster) -> Iterator[Cluster]:
+    """Without pods of other tests."""
+    yield started
+    started.kubectl("delete", "pods", "--all", "--now")
+
+
+def java_home() -> Path:
+    java = shutil.which("java")
+    assert java is not None
+    return Path(os.environ.get("JAVA_HOME") or Path(java).resolve().parents[1])
+
+
+def pod(site: Site, **spec: Any) -> Path:
+    """The template of a pod that sees this machine's programs and the site, as an image would."""
+    places = ["/usr", "/bin", "/lib", "/lib64", "/etc", sys.prefix, sys.base_prefix]
+    places += [str(place) for place in (ROOT, spark_home(), java_home(), JUCX.parent, site.root)]
+    seen = sorted(place for place in set(places) if Path(place).exists())
+    volumes = {f"place-{number}": place for number, place in enumerate(seen)}
+    mounts = [
+        {"name": name, "mountPath": place, "readOnly": place != str(site.root)}
+        for name, place in volumes.items()
+    ]
+    mapped = [{"name": name, "hostPath": {"path": place}} for name, place in volumes.items()]
+    command = ["/bin/bash", "-c", EXECUTOR]
+    container = {"name": "executor", "command": command, "volumeMounts": mounts}
+    template = {"apiVersion": "v1", "kind": "Pod"}
+    file = site.root / "pod.json"
+    file.write_text(
+        json.dumps({**template, "spec": {"containers": [container], "volumes": mapped, **spec}})
+    )
+    return file
+
+
+def run(site: Site, cluster: Cluster, template: Path, *words: str, **settings: Any) -> Outcome:
+    """An application with two executors, its driver beside the cluster."""
+    counted = site.root / "metrics"
+    counted.mkdir()
+    sink = "spark__metrics__conf__executor__sink__csv__"
+    everywhere: dict[str, Any] = {
+        "spark__kubernetes__container__image": IMAGE,
+        "spark__kubernetes__container__image__pullPolicy": "Never",
+        "spark__kubernetes__executor__podTemplateFile": str(template),
+        "spark__kubernetes__executor__request__cores": "0.1",
+        "spark__kubernetes__executor__deleteOnTermination": "false",  # for its log
+        "spark__kubernetes__executor__apiPollingInterval": "1s",
+        "spark__jars": f"{hearth_jar()},{JUCX}" if JUCX.is_file() else str(hearth_jar()),
+        "spark__executorEnv__UCX_LOG_LEVEL": "error",
+        "spark__executorEnv__JAVA_HOME": str(java_home()),
+        "spark__executorEnv__SPARK_HOME": str(spark_home()),
+        "spark__executor__instances": "2",
+        "spark__executor__memory": "512m",
+        "spark__shuffle__manager": "org.apache.spark.shuffle.wire.WireShuffleManager",
+        "spark__scheduler__minRegisteredResourcesRatio": "1",
+        "spark__scheduler__maxRegisteredResourcesWaitingTime": "120s",
+        f"{sink}class": "org.apache.spark.metrics.sink.CsvSink",
+        f"{sink}directory": str(counted),
+        f"{sink}period": "1",
+    }
+    within = (*cluster.client, f"SPARK_LOCAL_IP={ADDRESS}")
+    options = {**everywhere, **settings}
+    return site.run(
+        "wire.py", *words, master=f"k8s://{SERVER}", within=within, timeout=400, **options
+    )
+
+
+def assert_right(outcome: Outcome) -> dict[str, Any]:
+    assert outcome.code == 0, outcome.log[-4000:]
+    report = outcome.report
+    assert report["executors"] == 2
+    assert report["grouped"] and report["sorted"] and report["lengths"]
+    assert report["remote"] > 10**5 and report["blocks"] > 10
+    return report
+
+
+def test_pods_shuffle_over_the_wire_and_a_deleted_one_is_recovered(
+    site: Site, cluster: Cluster
+) -> None:
+    report = assert_right(run(site, cluster, pod(site), "kill"))
+    assert (report["tcp"], report["ucx"], report["handed_over"]) == (report["remote"], 0, 0)
+    assert report["right_after_kill"] and report["lost"]
+    assert cluster.said("come over hearth's wire, by tcp")
+    assert site.leftovers() == []
+
+
+def test_pods_that_share_memory_but_no_network_speak_tcp_and_bind_their_communication_threads(
+    site: Site, cluster: Cluster
+) -> None:
+    """UCX's shared memory would reach, but wakes nobody in another network namespace."""
+    need_ucx()
+    outcome = run(
+        site,
+        cluster,
+        pod(site, hostIPC=True),
+        spark__authenticate="true",
+        spark__plugins="io.hearth.plugin.AffinityPlugin",
+        spark__hearth__affinity="policy=o2ntc:1",
+    )
+    report = assert_right(outcome)
+    assert (report["tcp"], report["ucx"], report["handed_over"]) == (report["remote"], 0, 0)
+    assert cluster.said("by tcp as UCX cannot reach the peer: its network namespace is another")
+    bound = cluster.said("hearth-affinity: o2ntc:1, eth0 (it carries the default route;")
+    assert len(bound) == 2, "one line for each executor"
+    assert site.leftovers() == []
+
+
+def test_pods_in_the_nodes_network_shuffle_over_shared_memory(site: Site, cluster: Cluster) -> None:
+    need_ucx()
+    outcome = run(
+        site,
+        cluster,
+        pod(site, hostIPC=True, hostNetwork=True),
+        spark__blockManager__port="0",  # else both want the same of the node
+        spark__shuffle__readHostLocalDisk="false",  # one host, but not the same directories
+    )
+    report = assert_right(outcome)
+    assert (report["ucx"], report["tcp"], report["handed_over"]) == (report["remote"], 0, 0)
+    assert cluster.said("come over hearth's wire, by ucx")
+    assert site.leftovers() == []
