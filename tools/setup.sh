@@ -115,6 +115,14 @@ python_environment() {
     stamp python "$print"
 }
 
+# Python processes of the tests' applications need not compile Spark's modules again.
+compiled_modules() {
+    print=$(cat .cache/python.stamp)$(fingerprint tools/compiled_zip.py)
+    fresh compiled_zip "$print" && return 0
+    .venv/bin/python -W ignore tools/compiled_zip.py .cache/spark-jars/../python/lib/*.zip
+    stamp compiled_zip "$print"
+}
+
 # The build compiles against the very jars that run: those of the pyspark package.
 spark_jars() {
     jars=$(.venv/bin/python -c 'import importlib.util as u; print(u.find_spec("pyspark").submodule_search_locations[0])')/jars
@@ -242,7 +250,7 @@ if [ "$wanted" = test ]; then
     beside_ends
     page_library
     spark_jars
-    { test_jdk && test_machines; } &
+    { test_jdk && compiled_modules && test_machines; } &
     hearth_jars
     hadoop_servers
     hadoop_tests

@@ -30,14 +30,15 @@ jvm() {
 jvm_begins() {
     echo 'test: the JVM side runs beside what follows, and is shown after it (.cache/jvm-tests.log)'
     (exec $jvm_verify) >.cache/jvm-tests.log 2>&1 &
-    trap 'kill $! 2>/dev/null || true; wait' EXIT
+    jvm=$!
+    trap 'kill $jvm 2>/dev/null || true; wait' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
 }
 
 jvm_ends() {
     code=0
-    wait $! || code=$?
+    wait "$jvm" || code=$?
     trap - EXIT INT TERM
     echo "$jvm_says"
     cat .cache/jvm-tests.log
@@ -74,15 +75,21 @@ tests_jdk() {
     printf 'test: on the JDK %s\n' "${JAVA_HOME:-of PATH}"
 }
 
-# Made once, before tests that would each make them meanwhile.
+# Made once, before tests that would each make them meanwhile; both at a time.
 archives() {
     printf 'test: class-data archives for Spark\n'
-    .venv/bin/python - <<'END'
+    archive 'places.hearth_jar()' &
+    other=$!
+    archive None
+    wait $other
+}
+
+archive() {
+    .venv/bin/python - <<END
 from hearth.launch.driver_archive import driver_flags
 from hearth.planner import places
 
-for jar in (places.hearth_jar(), None):
-    driver_flags(places.spark_home(), jar, make=True, debug=True)
+driver_flags(places.spark_home(), $1, make=True, debug=True)
 END
 }
 

@@ -61,7 +61,7 @@ def placement(site: Site) -> dict[str, dict]:
 def in_a_tail(site: Site, name: str) -> tuple[int, int]:
     """The executor that works on with all CPUs, and a thread of it that has bound itself."""
     note = site.root / f"{name}.stray"
-    eventually("a task that works on", note.exists, 90)
+    eventually("a task that works on", lambda: note.exists() and note.read_text(), 90)
     stray = int(note.read_text())
     eventually("all CPUs for its executor", lambda: borrower(site, stray) is not None, 20)
     return borrower(site, stray) or 0, stray

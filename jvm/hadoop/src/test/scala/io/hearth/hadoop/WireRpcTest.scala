@@ -1,7 +1,7 @@
 package io.hearth.hadoop
 
 import java.io.{EOFException, IOException, InterruptedIOException}
-import java.net.{InetSocketAddress, SocketTimeoutException}
+import java.net.{ConnectException, InetSocketAddress, ServerSocket, SocketTimeoutException}
 import java.nio.file.Files
 import java.nio.file.attribute.PosixFilePermissions
 import java.util.concurrent.{Executors, TimeUnit}
@@ -270,6 +270,21 @@ class WireRpcTest extends AnyFunSuite {
         assert(call("ids") == s"$id 2 true")
       }
     finally peer.destroyForcibly().waitFor()
+  }
+
+  test("a call that fails before it is made uses its ids up: the thread's next one is made") {
+    val nobody = Using.resource(new ServerSocket(0))(_.getLocalPort)
+    val once = Echo.conf("ipc.client.connect.max.retries" -> "0")
+    Using.resource(new Echo.Caller(new InetSocketAddress("127.0.0.1", nobody), once)) { call =>
+      for (_ <- 1 to 2) {
+        Client.setCallIdAndRetryCount(
+          Client.nextCallId,
+          0,
+          null
+        ) // as Hadoop's policies of retrying do
+        assert(cause(call("echo", "x")).isInstanceOf[ConnectException])
+      }
+    }
   }
 
   test("with a Hadoop that it was not made for the engine is Hadoop's own, on a server too") {

@@ -10,7 +10,10 @@ class UcxPlaceTest extends AnyFunSuite {
   test("a peer in another network namespace that shares memory is not woken") {
     assert(here.reachesButDoesNotWake(new UcxPlace(here.memory, here.network + 1)))
     assert(!here.reachesButDoesNotWake(UcxPlace.here()), "a process of the same namespaces")
-    assert(!here.reachesButDoesNotWake(new UcxPlace(here.memory + 1, here.network + 1)), "elsewhere")
+    assert(
+      !here.reachesButDoesNotWake(new UcxPlace(here.memory + 1, here.network + 1)),
+      "elsewhere"
+    )
   }
 
   test("it goes to the peer as bytes") {

@@ -1,12 +1,12 @@
 package io.hearth.transport
 
-import java.net.{InetSocketAddress, Socket}
+import java.net.{InetSocketAddress, Socket, SocketTimeoutException}
 import java.nio.file.{Files, Path}
 import java.time.Duration
 import java.util.concurrent.Executors
 
 import scala.jdk.CollectionConverters._
-import scala.util.{Random, Try, Using}
+import scala.util.{Failure, Random, Try, Using}
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -72,10 +72,20 @@ class WireTest extends AnyFunSuite {
       val where = serving.listen(Loopback, echo)
       val open = (0 until 40).map(_ => new Socket(where.getAddress, where.getPort))
       val begun = System.nanoTime
-      eventually("the last eight are left")(serving.counters.sockets == 9)
-      assert(serving.counters.strangers == 8 && System.nanoTime - begun < Second)
+      eventually("the last eight are left")(
+        open.count(isOpen) == 8 && serving.counters.sockets == 9 && serving.counters.strangers == 8
+      )
+      assert(System.nanoTime - begun < Second)
       settled(serving, 1)
       open.foreach(_.close())
+    }
+  }
+
+  private def isOpen(client: Socket): Boolean = {
+    client.setSoTimeout(1)
+    Try(client.getInputStream.read()) match {
+      case Failure(_: SocketTimeoutException) => true
+      case said => said.toOption.exists(_ >= 0)
     }
   }
 

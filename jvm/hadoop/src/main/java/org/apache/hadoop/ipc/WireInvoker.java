@@ -94,12 +94,19 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
                             + " of this process says why"
                     : "asynchronous calls and observer reads do not go over the wire, and hearth.rpc.fallback is off");
         } catch (InterruptedException e) {
+            usedUp();
             Thread.currentThread().interrupt();
             throw new ServiceException(new InterruptedIOException("Call interrupted"));
         } catch (IOException | RuntimeException e) {
+            usedUp();
             throw new ServiceException(e);
         }
         return super.invoke(proxy, method, arguments);
+    }
+
+    /** The ids that this thread's policy of retrying gave this call, also where it failed before it took them. */
+    private static void usedUp() {
+        Client.setCallIdAndRetryCountUnprotected(null, 0, null);
     }
 
     /** @return empty where it was not sent; the ids that it would have had are those of this thread's next call */
@@ -187,7 +194,7 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
         int id = Client.getCallId();
         int retry = Client.getRetryCount();
         Object handler = Client.getExternalHandler();
-        Client.setCallIdAndRetryCountUnprotected(null, 0, null);
+        usedUp();
         try {
             return asked(server);
         } finally {
