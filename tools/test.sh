@@ -93,7 +93,7 @@ driver_flags(places.spark_home(), $1, make=True, debug=True)
 END
 }
 
-# One worker more than there are cores, as each waits for a quarter of its time; four at most.
+# One worker more than there are cores, as each waits at times; four at most.
 python_tests() {
     printf 'test: the Python side\n'
     workers=$(($(nproc) + 1))

@@ -2,7 +2,7 @@ package io.hearth.core
 
 import com.tngtech.archunit.core.importer.{ClassFileImporter, ImportOption}
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses
-import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices
+import com.tngtech.archunit.{library => rules}
 import org.scalatest.funsuite.AnyFunSuite
 
 class ArchitectureTest extends AnyFunSuite {
@@ -12,7 +12,12 @@ class ArchitectureTest extends AnyFunSuite {
 
   test("the packages of core are free of cycles") {
     assert(classes.contain("io.hearth.core.topology.Topology"))
-    slices().matching("io.hearth.core.(*)..").should().beFreeOfCycles().check(classes)
+    rules.dependencies.SlicesRuleDefinition
+      .slices()
+      .matching("io.hearth.core.(*)..")
+      .should()
+      .beFreeOfCycles()
+      .check(classes)
   }
 
   test("core knows no Spark") {

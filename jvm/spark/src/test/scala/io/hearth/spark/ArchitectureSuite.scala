@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import com.tngtech.archunit.core.domain.JavaClass
 import com.tngtech.archunit.core.importer.ClassFileImporter
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition.{classes, noClasses}
-import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices
+import com.tngtech.archunit.{library => rules}
 import org.scalatest.funsuite.AnyFunSuite
 
 class ArchitectureSuite extends AnyFunSuite {
@@ -50,7 +50,12 @@ class ArchitectureSuite extends AnyFunSuite {
 
   test("the packages are free of cycles") {
     assert(own.contain("io.hearth.spark.ExecutorPool"))
-    slices().matching("(**)").should().beFreeOfCycles().check(own)
+    rules.dependencies.SlicesRuleDefinition
+      .slices()
+      .matching("(**)")
+      .should()
+      .beFreeOfCycles()
+      .check(own)
   }
 
   test("only the few classes that need it stand in org.apache.spark") {

@@ -2,7 +2,7 @@ package io.hearth.workloads
 
 import com.tngtech.archunit.core.importer.ClassFileImporter
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses
-import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices
+import com.tngtech.archunit.{library => rules}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** The jar runs on plain Spark, so that every comparison is fair. */
@@ -18,7 +18,8 @@ class IndependenceTest extends AnyFunSuite {
   }
 
   test("families of jobs do not know each other") {
-    slices()
+    rules.dependencies.SlicesRuleDefinition
+      .slices()
       .matching("io.hearth.workloads.(core|ml|graph|sql|streaming)..")
       .should()
       .notDependOnEachOther()
