@@ -14,7 +14,7 @@ import pytest
 from application import Outcome, Site
 
 from hadoop_servers import yarn_on
-from hearth.planner.places import spark_home
+from hearth.planner.places import hearth_jar, spark_home
 from support import eventually, require
 
 pytestmark = pytest.mark.spark
@@ -171,6 +171,8 @@ def hosts() -> Iterator[list[list[str]]]:
 def test_a_standalone_cluster_on_two_hosts_shuffles_over_tcp(
     site: Site, hosts: list[list[str]]
 ) -> None:
+    """They share memory and no network: UCX would reach the peer and not wake it."""
+    need_ucx()
     master = "spark://10.77.0.1:7077"
     daemon = ["SPARK_DAEMON_MEMORY=256m", str(spark_home() / "bin" / "spark-class")]
     deploy = "org.apache.spark.deploy"
@@ -185,6 +187,8 @@ def test_a_standalone_cluster_on_two_hosts_shuffles_over_tcp(
         site,
         master=master,
         within=tuple(hosts[0]),
+        spark__executor__extraClassPath=f"{hearth_jar()}:{JUCX}",
+        spark__executorEnv__UCX_LOG_LEVEL="error",
         spark__executor__memory="512m",
         spark__scheduler__minRegisteredResourcesRatio="1",
         spark__scheduler__maxRegisteredResourcesWaitingTime="120s",
@@ -193,7 +197,8 @@ def test_a_standalone_cluster_on_two_hosts_shuffles_over_tcp(
     assert (report["tcp"], report["ucx"], report["handed_over"]) == (report["remote"], 0, 0)
     logs = [log.read_text() for log in site.root.glob("work-*/*/*/stderr")]
     assert len(logs) == 2
-    assert all("come over hearth's wire, by tcp as jucx is not on the class" in log for log in logs)
+    why = "by tcp as UCX cannot reach the peer: its network namespace is another"
+    assert all(f"come over hearth's wire, {why}" in log for log in logs)
 
 
 def test_executors_on_yarn_shuffle_over_the_wire_and_a_killed_one_is_recovered(
