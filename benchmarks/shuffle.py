@@ -1,19 +1,22 @@
 """Spark's shuffle over its own transfer (Netty) and over hearth's wire: time and CPU per GB.
 
-    .venv/bin/python benchmarks/shuffle.py --repeat 15
-    .venv/bin/python benchmarks/shuffle.py --arms netty,tcp --cases 64k --repeat 30
+    .venv/bin/python benchmarks/shuffle.py --starts 8 --repeat 10
+    .venv/bin/python benchmarks/shuffle.py --arms netty,tcp --cases 64k
 
 Arms: `netty`, Spark's sort shuffle; `ucx`, hearth's wire over shared memory; `tcp`, hearth's wire
 over TCP. Each is an application of its own, with two executors of one core that do not read each
 other's files. They run side by side, idle but for one at a time: in each repetition each reads the
 whole shuffle once, in random (seeded) order, from files that were written before. Cases: blocks of
 8 MB and of 64 KB, not compressed. CPU seconds are those of the two executors. The first repetition
-is a warm-up. Raw values go to benchmarks/results/ as each read ends. UCX needs jucx (`mvn -f jvm
-test` fetches it) and libucx.
+is a warm-up. As JVMs differ from start to start (what is compiled, where memory lies), all is done
+with so many starts: the middle of a start's paired ratios counts once, and the interval is over
+starts (Student's t). Raw values go to benchmarks/results/ as each read ends. UCX needs jucx
+(`mvn -f jvm test` fetches it) and libucx.
 """
 
 import argparse
 import json
+import math
 import os
 import random
 import shlex
@@ -47,7 +50,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--repeat", type=int, default=15, help="repetitions after the warm-up")
+    parser.add_argument("--starts", type=int, default=6, help="of the applications")
+    parser.add_argument("--repeat", type=int, default=10, help="repetitions after the warm-up")
     parser.add_argument("--arms", default=",".join(ARMS), help="some of these")
     parser.add_argument("--cases", default=",".join(CASES), help="some of these")
     parser.add_argument("--seed", type=int, default=1, help="of the order")
@@ -59,15 +63,17 @@ def main() -> None:
         sys.exit(f"shuffle: '{JUCX}' is not there: mvn -f jvm -pl transport test")
     now = f"{datetime.now(UTC):%Y-%m-%d-%H%M}"
     output = ROOT / "benchmarks" / "results" / f"shuffle-{now}.jsonl"
-    with tempfile.TemporaryDirectory(prefix="hearth-shuffle-") as scratch:
-        applications = {arm: start(arm, cases, Path(scratch) / arm) for arm in arms}
-        try:
-            rows = measured(applications, cases, options, output)
-        finally:
-            for application in applications.values():
-                application.stdin.close()  # type: ignore[union-attr]
-            for application in applications.values():
-                application.wait(60)
+    rows = []
+    for number in range(options.starts):
+        with tempfile.TemporaryDirectory(prefix="hearth-shuffle-") as scratch:
+            applications = {arm: start(arm, cases, Path(scratch) / arm) for arm in arms}
+            try:
+                rows += measured(applications, cases, number, options, output)
+            finally:
+                for application in applications.values():
+                    application.stdin.close()  # type: ignore[union-attr]
+                for application in applications.values():
+                    application.wait(60)
     print("\n".join(page(rows, arms, cases)))
     print(f"raw results: {output}")
 
@@ -119,23 +125,27 @@ def ask(application: "subprocess.Popen[str]", word: str) -> dict[str, Any]:
 def measured(
     applications: dict[str, "subprocess.Popen[str]"],
     cases: list[str],
+    number: int,
     options: argparse.Namespace,
     output: Path,
 ) -> list[dict[str, Any]]:
-    dice = random.Random(options.seed)
+    """The rows of one start of the applications."""
+    dice = random.Random(options.seed + number)
     rows = []
     for repetition in range(-1, options.repeat):
         for case in cases:
             for arm in dice.sample(list(applications), len(applications)):
                 load = os.getloadavg()[0]
-                row = {"repetition": repetition, "case": case, "arm": arm, "load": load}
+                row = {"start": number, "repetition": repetition, "case": case, "arm": arm}
+                row["load"] = load
                 row.update(ask(applications[arm], case))
                 if repetition < 0:
                     continue
                 rows.append(row)
                 with output.open("a") as file:
                     file.write(json.dumps(row) + "\n")
-        print(f"{repetition + 1}/{options.repeat}", file=sys.stderr, flush=True)
+        done = f"{number + 1}/{options.starts}, {repetition + 1}/{options.repeat}"
+        print(done, file=sys.stderr, flush=True)
     return rows
 
 
@@ -160,6 +170,7 @@ def serve(cases: list[str]) -> None:
         # One half comes from the other executor; the own half costs every arm the same.
         row = {"seconds": seconds, "cpu_s": used, "remote_bytes": rows * width // 2}
         print(json.dumps(row), flush=True)
+    spark.stop()  # else the JVM still writes where its files are being deleted
 
 
 def executor_pids(context: Any) -> set[int]:
@@ -188,29 +199,37 @@ def page(rows: list[dict[str, Any]], arms: list[str], cases: list[str]) -> list[
         for arm in arms:
             cells = [case, arm]
             for what in ("seconds", "cpu_s"):
-                values = per_gb(rows, case, arm, what)
+                by_start = per_gb(rows, case, arm, what)
+                values = [value for some in by_start for value in some]
                 median = statistics.median(values)
                 cells.append(f"{median:.2f} ({min(values):.2f} to {max(values):.2f})")
-                cells.append(against(values, per_gb(rows, case, NETTY, what), arm))
+                cells.append(against(by_start, per_gb(rows, case, NETTY, what), arm))
             lines.append(f"| {' | '.join(cells)} |")
     loads = [row["load"] for row in rows]
     return [*lines, "", f"load average {min(loads):.1f} to {max(loads):.1f}"]
 
 
-def per_gb(rows: list[dict[str, Any]], case: str, arm: str, what: str) -> list[float]:
+def per_gb(rows: list[dict[str, Any]], case: str, arm: str, what: str) -> list[list[float]]:
+    """Of each start, in the order of its repetitions."""
     chosen = [row for row in rows if (row["case"], row["arm"]) == (case, arm)]
-    return [row[what] / row["remote_bytes"] * GB for row in chosen]
+    starts = sorted({row["start"] for row in chosen})
+    return [
+        [row[what] / row["remote_bytes"] * GB for row in chosen if row["start"] == start]
+        for start in starts
+    ]
 
 
-def against(values: list[float], base: list[float], arm: str) -> str:
-    from hearth.experiments.statistics import paired_ratio
+def against(values: list[list[float]], base: list[list[float]], arm: str) -> str:
+    from hearth.experiments.statistics import CONFIDENCE, intervals, paired_ratio
 
-    if arm == NETTY or len(base) < 2:
+    if arm == NETTY:
         return ""
-    ratio = paired_ratio(values, base)
-    if ratio.interval is None:
-        return f"{ratio.value:.2f}"
-    return f"{ratio.value:.2f} [{ratio.interval[0]:.2f}, {ratio.interval[1]:.2f}]"
+    ratios = [paired_ratio(mine, theirs).value for mine, theirs in zip(values, base, strict=True)]
+    logs = [math.log(ratio) for ratio in ratios]
+    if len(logs) < 3:
+        return f"{math.exp(statistics.fmean(logs)):.2f}"
+    middle, low, high = (math.exp(float(end)) for end in intervals(logs, CONFIDENCE))
+    return f"{middle:.2f} [{low:.2f}, {high:.2f}]"
 
 
 if __name__ == "__main__":

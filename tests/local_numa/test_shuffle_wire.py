@@ -35,11 +35,12 @@ def run(site: Site, *words: str, **settings: Any) -> Outcome:
     everywhere: dict[str, Any] = {
         "spark__shuffle__manager": "org.apache.spark.shuffle.wire.WireShuffleManager",
         "spark__shuffle__readHostLocalDisk": "false",
-        "spark__hearth__classDataArchive": "false",
         f"{sink}class": "org.apache.spark.metrics.sink.CsvSink",
         f"{sink}directory": str(counted),
         f"{sink}period": "1",
     }
+    if "spark__executor__extraClassPath" in settings:  # an archive would be made first
+        everywhere["spark__hearth__classDataArchive"] = "false"
     return site.run("wire.py", *words, **{**everywhere, **settings})
 
 

@@ -15,7 +15,7 @@ import pytest
 from application import APPS, Outcome, Site
 
 from hearth.planner.places import hearth_jar, spark_home
-from support import ROOT, eventually, require
+from support import ROOT, driver_settings, eventually, require
 
 pytestmark = pytest.mark.spark
 
@@ -79,7 +79,8 @@ def environment(site: Site) -> dict[str, str]:
     defaults = {
         "spark.local.dir": site.root / "local",
         "spark.sql.warehouse.dir": site.root / "warehouse",
-        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={site.root / 'tmp'}",
+        # Of plain Spark: hearth's jar comes in as the page says.
+        **driver_settings(spark_home(), None, f"-Djava.io.tmpdir={site.root / 'tmp'}"),
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "200s",
         "spark.ui.enabled": "false",
     }

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 from hearth.measure.record import Record, list_records, read_record
+from hearth.planner.places import spark_home
+from support import confs, driver_settings
 
 #: Counts some numbers, in the JVM and in Python workers, then does what its argument says.
 APPLICATION = """
@@ -34,7 +36,10 @@ def start_profile(state: Path, *words: str) -> subprocess.Popen[str]:
     state.mkdir(parents=True, exist_ok=True)
     application.write_text(APPLICATION)
     named = [str(application) if word == "APP" else word for word in words]
-    program = [sys.executable, "-m", "hearth", "profile", *QUIET, *named]
+    quiet = list(QUIET)
+    if any(word.startswith("local[") for word in words):  # else hearth adds its own
+        quiet += confs(driver_settings(spark_home(), None))
+    program = [sys.executable, "-m", "hearth", "profile", *quiet, *named]
     environment = {**os.environ, "HEARTH_STATE": str(state), "PYSPARK_PYTHON": sys.executable}
     # Where a driver that is killed leaves what Spark deletes at its end only.
     environment["SPARK_SUBMIT_OPTS"] = f"-Djava.io.tmpdir={state}"

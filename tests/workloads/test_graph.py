@@ -11,6 +11,8 @@ import small_data
 from spark_runs import planned, run_all, with_answer
 
 from hearth.workloads.checks import FinishedRun, graph
+from hearth.workloads.checks import large as of_large
+from hearth.workloads.checks.duck import duck
 from hearth.workloads.checks.registry import check
 
 pytestmark = pytest.mark.spark
@@ -94,6 +96,17 @@ def test_of_a_large_graph_what_holds_of_every_right_answer_is_found_to_hold(
 ) -> None:
     verdict = check(runs[job])
     assert (verdict.status, verdict.detail[:7]) == ("checked", "large: "), verdict.detail
+
+
+def test_the_edges_of_a_large_graph_are_looked_at_and_not_all_pairs_of_its_vertices(
+    runs: Runs,
+) -> None:
+    run = runs["connected-components"]
+    with duck(run) as connection:
+        of_large.graph_views(connection, run, "components", "BIGINT")
+        explained = connection.execute(f"EXPLAIN {of_large.CROSSING_EDGES}").fetchall()[0][1]
+    joins = [line for line in explained.splitlines() if "Join" in line and "Type" not in line]
+    assert len(joins) == 2 and all("Hash Join" in line for line in joins), explained
 
 
 @pytest.mark.usefixtures("large")

@@ -17,13 +17,14 @@ import pytest
 from hearth.cli import command_parser
 from hearth.commands import run as run_command
 from hearth.model.errors import UserError
-from support import ROOT, Command
+from hearth.planner import places
+from support import ROOT, Command, confs, driver_settings
 from test_contract import validate
 
 pytestmark = pytest.mark.spark
 
 SMALL = ["--size", "512k"]
-PLAIN = [*SMALL, "--master", "local[2]"]
+PLAIN = [*SMALL, "--master", "local[2]", *confs(driver_settings(places.spark_home(), None))]
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,10 @@
 package io.hearth.shuffle
 
 import java.nio.ByteBuffer
-import java.util.concurrent.{CompletionException, Executor}
+import java.util.concurrent.{CompletionException, ConcurrentSkipListMap, Executor}
+import java.util.concurrent.atomic.AtomicInteger
 
-import scala.util.Using
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import io.hearth.transport.{Connection, Message, WireException}
@@ -11,23 +12,14 @@ import io.hearth.transport.{Connection, Message, WireException}
 /** Where fetched blocks go. Called by several threads; each block arrives once, or is among those that failed. */
 trait Landing {
 
-  /** Memory for a block that begins to come. */
-  def room(block: String, bytes: Int): Landing.Room
+  /** Memory to copy a part of a block to; the piece is handed over. */
+  def room(bytes: Int): Piece
+
+  /** A block is there, in pieces that are handed over, in their order; none where it is empty. */
+  def arrived(block: String, pieces: IndexedSeq[Piece]): Unit
 
   /** What has not arrived, and will not. */
   def failed(blocks: IndexedSeq[String], why: Throwable): Unit
-}
-
-object Landing {
-
-  /** Of one block: in the end exactly one of the two is called. */
-  trait Room {
-
-    /** All of it, for several threads that write different parts. */
-    def memory: ByteBuffer
-    def arrived(): Unit
-    def drop(): Unit
-  }
 }
 
 /**
@@ -35,13 +27,15 @@ object Landing {
  * the rest, several messages at a time. When anything goes wrong, nothing more is asked for, and what has not arrived
  * has failed.
  *
- * @param workers copy what comes out of the wire's memory, so that this is free for what comes next
+ * @param kept the answers whose memory the blocks keep
+ * @param workers take what comes, and copy what is not kept
  */
 final private[shuffle] class BlockFetch(
     connection: Connection,
     blocks: IndexedSeq[String],
     landing: Landing,
     limits: BlockFetch.Limits,
+    kept: Kept,
     workers: Executor,
     traffic: Traffic
 ) {
@@ -86,7 +80,13 @@ final private[shuffle] class BlockFetch(
     try
       outcome match {
         case Left(trouble) => fail(cause(trouble))
-        case Right(message) => Using.resource(message)(whole => land(whole.data(), from, touched))
+        case Right(message) =>
+          try land(message, from, touched)
+          catch {
+            case trouble: Throwable =>
+              message.close()
+              throw trouble
+          }
       }
     catch {
       case trouble: OutOfMemoryError => fail(trouble)
@@ -95,7 +95,8 @@ final private[shuffle] class BlockFetch(
     goOn()
   }
 
-  private def land(data: ByteBuffer, from: Long, touched: Range): Unit = {
+  private def land(message: Message, from: Long, touched: Range): Unit = {
+    val data = message.data()
     val lengths = BlockAnswer.lengths(data, touched.size)
     if (from == 0) begin(lengths)
     val known = touched.map(i => begun(i).bytes.toLong)
@@ -108,7 +109,20 @@ final private[shuffle] class BlockFetch(
       data.remaining == expected,
       s"an answer of ${data.remaining} bytes in place of $expected"
     )
-    touched.foreach(i => begun(i).take(data, from))
+    val parts = touched.map(begun).filter(_.isIn(from, data.remaining))
+    kept.keep(message, parts.size) match {
+      case Some(free) =>
+        parts.foreach(block => block.take(Piece(block.part(data, from), free), from))
+      case None =>
+        parts.foreach(block => block.take(copied(block.part(data, from)), from))
+        message.close()
+    }
+  }
+
+  private def copied(part: ByteBuffer): Piece = {
+    val piece = landing.room(part.remaining)
+    piece.bytes.duplicate().put(part)
+    piece
   }
 
   private def begin(lengths: Array[Long]): Unit = {
@@ -120,8 +134,7 @@ final private[shuffle] class BlockFetch(
     }
     synchronized {
       for (i <- blocks.indices)
-        begun =
-          begun :+ new Begun(starts(i), lengths(i).toInt, landing.room(blocks(i), lengths(i).toInt))
+        begun = begun :+ new Begun(blocks(i), starts(i), lengths(i).toInt)
       askedBytes = math.min(total, most(blocks.size).toLong)
     }
     begun.filter(_.bytes == 0).foreach(_.arrive())
@@ -164,33 +177,44 @@ final private[shuffle] class BlockFetch(
 
   private def end(why: Throwable): Unit = {
     val missing = blocks.indices.filter(i => begun.lift(i).forall(!_.hasArrived))
-    missing.flatMap(begun.lift(_)).foreach(_.room.drop())
+    missing.flatMap(begun.lift(_)).foreach(_.drop())
     landing.failed(missing.map(blocks), why)
   }
 
   /** A block whose length is known. */
-  final private class Begun(val start: Long, val bytes: Int, val room: Landing.Room) {
-    private var missing = bytes
+  final private class Begun(name: String, val start: Long, val bytes: Int) {
+    private val pieces = new ConcurrentSkipListMap[Long, Piece]
+    private val missing = new AtomicInteger(bytes)
     @volatile private var announced = false
 
     def end: Long = start + bytes
     def hasArrived: Boolean = announced
 
-    /** The part of `data`, whose first byte is number `from` of all blocks, that belongs to this one. */
-    def take(data: ByteBuffer, from: Long): Unit = {
+    /** Whether some of it is among so many bytes, whose first is number `from` of all blocks. */
+    def isIn(from: Long, count: Int): Boolean = start < from + count && end > from && bytes > 0
+
+    /** What belongs to it of `data`, whose first byte is number `from` of all blocks. */
+    def part(data: ByteBuffer, from: Long): ByteBuffer = {
       val first = math.max(start, from)
-      val count = (math.min(end, from + data.remaining) - first).toInt
-      if (count > 0) {
-        room.memory.put((first - start).toInt, data, data.position() + (first - from).toInt, count)
-        if (synchronized { missing -= count; missing == 0 }) arrive()
-      }
+      val count = math.min(end, from + data.remaining) - first
+      data.slice(data.position() + (first - from).toInt, count.toInt)
     }
 
+    def take(piece: Piece, from: Long): Unit = {
+      val bytes = piece.bytes.remaining
+      pieces.put(from, piece)
+      if (missing.addAndGet(-bytes) == 0) arrive()
+    }
+
+    /** What the landing does not take is its own trouble: the other blocks of an answer go on. */
     def arrive(): Unit = {
       announced = true
       traffic.fetched(connection.carriedBy, bytes.toLong)
-      room.arrived()
+      try landing.arrived(name, pieces.values.asScala.toVector)
+      catch { case NonFatal(trouble) => fail(trouble) }
     }
+
+    def drop(): Unit = pieces.values.forEach(_.free())
   }
 }
 

@@ -6,22 +6,23 @@ import java.nio.channels.FileChannel
 import java.nio.file.{Path, StandardOpenOption}
 import java.util.concurrent.{ScheduledExecutorService, TimeUnit}
 
-import scala.annotation.tailrec
+import scala.jdk.CollectionConverters._
 import scala.util.Using
 import scala.util.control.NonFatal
 
-import io.hearth.transport.{Request, Service, WireException}
+import io.hearth.transport.{FilePart, Request, Service, WireException}
 
 /** Where a block lies. */
 final case class Segment(file: Path, offset: Long, length: Long)
 
 /**
- * Answers questions for blocks from their files, read straight into the wire's memory.
+ * Answers questions for blocks from their files: a carrier that can sends long parts of them as they are, the rest is
+ * read straight into the wire's memory.
  *
  * Where that is used up, a question waits: it is tried again until the asker gives it up.
  *
  * @param find throws where there is no such block; called by several threads
- * @param workers do what the carrier's thread must not: it waits for no disk
+ * @param workers do what the carrier's thread should not: it waits for a disk only where it sends a file
  */
 final private[shuffle] class BlockServer(
     find: String => Segment,
@@ -50,44 +51,76 @@ final private[shuffle] class BlockServer(
     val segments = question.blocks.map(find)
     val rest = math.max(0, segments.map(_.length).sum - question.from)
     val count = math.min(rest, question.most.toLong).toInt
-    val buffer = request.connection().buffer(BlockAnswer.headBytes(segments.size) + count)
-    try {
-      val to = buffer.data()
-      segments.foreach(segment => to.putLong(segment.length))
-      BlockServer.fill(to, segments, question.from)
-      traffic.served(count.toLong)
-    } catch {
-      case NonFatal(trouble) =>
-        buffer.close()
-        throw trouble
-    }
-    request.respond(buffer)
+    val asFiles =
+      request.connection().sendsFiles && count >= segments.size * BlockServer.LeastFileBytes
+    val head = BlockAnswer.headBytes(segments.size)
+    val buffer = request.connection().buffer(if (asFiles) head else head + count)
+    val files =
+      try {
+        val to = buffer.data()
+        segments.foreach(segment => to.putLong(segment.length))
+        val touched = BlockServer.touched(segments, question.from, count)
+        if (asFiles) BlockServer.opened(touched)
+        else {
+          touched.foreach(BlockServer.read(to, _))
+          Nil
+        }
+      } catch {
+        case NonFatal(trouble) =>
+          buffer.close()
+          throw trouble
+      }
+    traffic.served(count.toLong)
+    request.respond(buffer, files.asJava)
   }
 }
 
 private[shuffle] object BlockServer {
   private val AgainMs = 5L
 
+  /** Of a block on average, for a file to be sent as it is: shorter ones cost more calls than copies. */
+  private val LeastFileBytes = 64L << 10
+
   private def line(trouble: Throwable): String =
     Option(trouble.getMessage).getOrElse(trouble.toString).linesIterator.nextOption().getOrElse("")
 
-  /** Until `to` is full. */
-  @tailrec
-  private def fill(to: ByteBuffer, segments: IndexedSeq[Segment], from: Long): Unit =
-    if (to.hasRemaining) {
-      val segment = segments.head
-      if (from < segment.length) read(to, segment, from)
-      fill(to, segments.tail, math.max(0, from - segment.length))
+  /** Of these bytes, as if the segments lay one after the other, the segments that hold them. */
+  private def touched(
+      segments: IndexedSeq[Segment],
+      from: Long,
+      count: Int
+  ): IndexedSeq[Segment] = {
+    val starts = segments.scanLeft(-from)(_ + _.length)
+    segments.zip(starts).flatMap { case (segment, start) =>
+      val first = math.max(0, -start)
+      val length = math.min(segment.length, count - start) - first
+      Option.when(length > 0)(Segment(segment.file, segment.offset + first, length))
     }
+  }
 
-  private def read(to: ByteBuffer, segment: Segment, from: Long): Unit = {
-    val count = math.min(segment.length - from, to.remaining.toLong).toInt
-    val part = to.slice(to.position, count)
+  private def opened(segments: IndexedSeq[Segment]): Seq[FilePart] = {
+    val files = IndexedSeq.newBuilder[FilePart]
+    try
+      for (segment <- segments) {
+        val file = FileChannel.open(segment.file, StandardOpenOption.READ)
+        files += new FilePart(file, segment.offset, segment.length.toInt)
+        if (file.size < segment.offset + segment.length) throw tooShort(segment)
+      }
+    catch {
+      case trouble: Throwable =>
+        files.result().foreach(_.close())
+        throw trouble
+    }
+    files.result()
+  }
+
+  private def read(to: ByteBuffer, segment: Segment): Unit = {
+    val part = to.slice(to.position, segment.length.toInt)
     Using.resource(FileChannel.open(segment.file, StandardOpenOption.READ)) { channel =>
       while (part.hasRemaining)
-        if (channel.read(part, segment.offset + from + part.position) < 0) throw tooShort(segment)
+        if (channel.read(part, segment.offset + part.position) < 0) throw tooShort(segment)
     }
-    to.position(to.position + count)
+    to.position(to.position + part.capacity)
   }
 
   private def tooShort(segment: Segment): IOException =

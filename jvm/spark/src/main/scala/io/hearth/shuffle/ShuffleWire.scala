@@ -16,7 +16,8 @@ import io.hearth.transport.{Connection, Counters, Wire, WireSettings}
  * An executor's end of the wires for shuffle blocks: it serves its own blocks and fetches those of others. All is put
  * together here.
  */
-final class ShuffleWire private (wire: Wire, parts: ShuffleWire.Parts) extends AutoCloseable {
+final class ShuffleWire private (wire: Wire, parts: ShuffleWire.Parts, memoryBytes: Long)
+    extends AutoCloseable {
   import ShuffleWire._
 
   val traffic = new Traffic
@@ -24,6 +25,7 @@ final class ShuffleWire private (wire: Wire, parts: ShuffleWire.Parts) extends A
   workers.setExecuteExistingDelayedTasksAfterShutdownPolicy(false)
   private val waiters = Executors.newCachedThreadPool(daemons("hearth-shuffle-waiter"))
   private val peers = new Peers(wire, parts.directory, parts.say, () => System.nanoTime())
+  private val kept = new Kept(memoryBytes / 2)
   private val limits = BlockFetch.Limits(PieceBytes, Parallel, parts.timeoutNs)
 
   /** Where it listens. */
@@ -52,7 +54,9 @@ final class ShuffleWire private (wire: Wire, parts: ShuffleWire.Parts) extends A
       landing: Landing
   ): Unit = {
     val watched = new Landing {
-      override def room(block: String, bytes: Int): Landing.Room = landing.room(block, bytes)
+      override def room(bytes: Int): Piece = landing.room(bytes)
+      override def arrived(block: String, pieces: IndexedSeq[Piece]): Unit =
+        landing.arrived(block, pieces)
       override def failed(missing: IndexedSeq[String], why: Throwable): Unit = {
         peers.failed(executor, connection, why)
         landing.failed(missing, why)
@@ -60,7 +64,7 @@ final class ShuffleWire private (wire: Wire, parts: ShuffleWire.Parts) extends A
     }
     blocks
       .grouped(BlockQuestion.MostBlocks)
-      .foreach(new BlockFetch(connection, _, watched, limits, workers, traffic).start())
+      .foreach(new BlockFetch(connection, _, watched, limits, kept, workers, traffic).start())
   }
 
   /** Ends all connections: what is being fetched fails. */
@@ -76,7 +80,7 @@ object ShuffleWire {
   /** Of one answer: beyond it a message costs as much for each byte, and holds memory for longer. */
   private val PieceBytes = 1 << 20
 
-  /** Answers of one fetch under way: one is copied while others come. */
+  /** Answers of one fetch under way. */
   private val Parallel = 4
 
   private val WindowBytes = 4 << 20
@@ -106,7 +110,7 @@ object ShuffleWire {
         parts.settings.withMemory(memoryBytes, WindowBytes, LongestBytes),
         line => parts.say(line)
       )
-    try new ShuffleWire(wire, parts)
+    try new ShuffleWire(wire, parts, memoryBytes)
     catch {
       case trouble: Throwable =>
         wire.close()

@@ -2,7 +2,7 @@ package io.hearth.shuffle
 
 import java.nio.ByteBuffer
 import java.nio.file.{Files, StandardOpenOption}
-import java.util.concurrent.ExecutionException
+import java.util.concurrent.{ConcurrentLinkedQueue, ExecutionException}
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.jdk.CollectionConverters._
@@ -31,7 +31,32 @@ class BlockFetchSuite extends AnyFunSuite {
       })
       val piece = 8 * sizes.size + 1 + dice.nextInt(5000)
       val limits = BlockFetch.Limits(piece, 1 + round % 4, 10 * Second)
-      Using.resource(new Exchange(sizes, limits))(exchange => assertAll(exchange, exchange.fetch()))
+      val kept = if (round % 2 == 0) 0L else Exchange.MemoryBytes / 2
+      Using.resource(new Exchange(sizes, limits, keptBytes = kept)) { exchange =>
+        val landed = exchange.fetch()
+        assertAll(exchange, landed)
+        assert(landed.copies.get > 0 == (kept == 0 && sizes.sum > 0) && landed.open.get == 0)
+        exchange.allMemoryIsBack()
+      }
+    }
+  }
+
+  test("of blocks that nobody reads yet some keep the wire's memory, and the rest is copied") {
+    val limits = BlockFetch.Limits(1 << 20, 4, 20 * Second)
+    Using.resource(new Exchange(Vector.fill(20)(1 << 20), limits)) { exchange =>
+      val unread = new ConcurrentLinkedQueue[IndexedSeq[Piece]]
+      val landing = new Exchange.Landed {
+        override def arrived(block: String, pieces: IndexedSeq[Piece]): Unit = {
+          unread.add(pieces)
+          super.arrived(block, pieces.map(piece => Piece(piece.bytes.duplicate(), () => ())))
+        }
+      }
+      assertAll(exchange, exchange.fetch(landing = landing))
+      assert(landing.copies.get > 0 && exchange.client.counters.buffers > 0)
+      assertAll(exchange, exchange.fetch())
+      unread.forEach(_.foreach(_.free()))
+      assert(landing.open.get == 0)
+      exchange.allMemoryIsBack()
     }
   }
 
@@ -44,7 +69,7 @@ class BlockFetchSuite extends AnyFunSuite {
       assert(
         exchange.traffic.fetchedBlocks("tcp") == 2 && exchange.traffic.fetchedBytes("ucx") == 0
       )
-      assert(exchange.client.counters.buffers == 0)
+      exchange.allMemoryIsBack()
     }
   }
 
@@ -79,8 +104,7 @@ class BlockFetchSuite extends AnyFunSuite {
       assert(landed.arrived.keySet.asScala == Set(exchange.blocks(0)))
       assert(landed.missing.keySet.asScala == Set(exchange.blocks(1)))
       assert(landed.reasons.head.contains("ends before byte"))
-      assert(landed.dropped.asScala.toSeq == Seq(exchange.blocks(1)))
-      assert(exchange.server.counters.buffers == 0)
+      exchange.allMemoryIsBack()
     }
   }
 
@@ -89,40 +113,34 @@ class BlockFetchSuite extends AnyFunSuite {
     Using.resource(new Exchange(Vector.fill(20)(1 << 20), limits)) { exchange =>
       val seen = new AtomicInteger
       val landing = new Exchange.Landed {
-        override def room(block: String, bytes: Int): Landing.Room = {
-          val inner = super.room(block, bytes)
-          new Landing.Room {
-            override def memory: ByteBuffer = inner.memory
-            override def drop(): Unit = inner.drop()
-            override def arrived(): Unit = {
-              if (seen.incrementAndGet() == 5) exchange.server.close()
-              inner.arrived()
-            }
-          }
+        override def arrived(block: String, pieces: IndexedSeq[Piece]): Unit = {
+          if (seen.incrementAndGet() == 5) exchange.server.close()
+          super.arrived(block, pieces)
         }
       }
       exchange.fetch(landing = landing)
       assert(landing.twice.isEmpty)
       assert(landing.arrived.size + landing.missing.size == 20 && landing.missing.size > 0)
-      assert(landing.dropped.asScala.toSet == landing.missing.keySet.asScala)
+      assert(landing.open.get == 0)
+      exchange.allMemoryIsBack()
       for ((block, i) <- exchange.blocks.zipWithIndex if landing.arrived.containsKey(block))
         assert(landing.arrived.get(block) == exchange.expected(i))
     }
   }
 
   test("no memory for a block fails with the error that Spark waits on") {
-    Using.resource(new Exchange(Vector(10, 0, 20))) { exchange =>
+    val limits = BlockFetch.Limits(200, 1, 10 * Second)
+    Using.resource(new Exchange(Vector(10, 0, 999), limits, keptBytes = 0)) { exchange =>
       val landing = new Exchange.Landed {
-        override def room(block: String, bytes: Int): Landing.Room =
-          if (bytes == 20) throw new OutOfMemoryError("no direct memory")
-          else super.room(block, bytes)
+        override def room(bytes: Int): Piece =
+          if (copies.get == 3) throw new OutOfMemoryError("no direct memory")
+          else super.room(bytes)
       }
       exchange.fetch(landing = landing)
-      assert(
-        landing.missing.size == 3 && landing.missing.values.asScala
-          .forall(_.isInstanceOf[OutOfMemoryError])
-      )
-      assert(landing.dropped.size == 2)
+      assert(landing.arrived.size == 2 && landing.missing.keySet.asScala == Set("shuffle_0_2_0"))
+      assert(landing.missing.get("shuffle_0_2_0").isInstanceOf[OutOfMemoryError])
+      assert(landing.open.get == 0)
+      exchange.allMemoryIsBack()
     }
   }
 

@@ -10,6 +10,7 @@ import java.util.concurrent.{
   Executors,
   TimeUnit
 }
+import java.util.concurrent.atomic.AtomicInteger
 
 import scala.jdk.CollectionConverters._
 import scala.util.Random
@@ -23,7 +24,7 @@ final class Exchange(
     sizes: IndexedSeq[Int],
     limits: BlockFetch.Limits = BlockFetch.Limits(1 << 16, 3, 10L * 1000 * 1000 * 1000),
     service: Option[Service] = None,
-    settings: WireSettings = Exchange.settings
+    keptBytes: Long = Exchange.MemoryBytes / 2
 ) extends AutoCloseable
     with Assertions {
   val blocks: IndexedSeq[String] = sizes.indices.map(i => s"shuffle_0_${i}_0")
@@ -32,8 +33,9 @@ final class Exchange(
   val traffic = new Traffic
   private val starts = sizes.scanLeft(3)(_ + _)
   private val workers = Executors.newScheduledThreadPool(3)
-  val server: Wire = Wire.open(settings, _ => ())
-  val client: Wire = Wire.open(settings, _ => ())
+  private val kept = new Kept(keptBytes)
+  val server: Wire = Wire.open(Exchange.settings, _ => ())
+  val client: Wire = Wire.open(Exchange.settings, _ => ())
   val where: InetSocketAddress = server.listen(
     new InetSocketAddress(InetAddress.getLoopbackAddress, 0),
     service.getOrElse(new BlockServer(segment, workers, traffic))
@@ -50,9 +52,18 @@ final class Exchange(
   /** Fetches these, and waits until each has arrived or failed. */
   def fetch(wanted: IndexedSeq[String] = blocks, landing: Exchange.Landed = new Exchange.Landed) = {
     landing.expect(wanted.size)
-    new BlockFetch(connection, wanted, landing, limits, workers, traffic).start()
+    new BlockFetch(connection, wanted, landing, limits, kept, workers, traffic).start()
     landing.await()
     landing
+  }
+
+  /** The last answer is closed a moment after its last block has arrived. */
+  def allMemoryIsBack(): Unit = {
+    def buffers = Seq(server, client).map(_.counters.buffers)
+    val end = System.nanoTime + 5L * 1000 * 1000 * 1000
+    while (buffers.sum > 0 && System.nanoTime < end) Thread.sleep(1)
+    assert(buffers == Seq(0, 0))
+    ()
   }
 
   override def close(): Unit = {
@@ -64,32 +75,39 @@ final class Exchange(
 }
 
 object Exchange {
+  val MemoryBytes: Long = 16L << 20
 
   val settings: WireSettings = WireSettings.defaults
     .withSecret(Secret.of("a secret of tests".getBytes))
     .withCarriers(WireSettings.Carriers.TCP)
-    .withMemory(16 << 20, 1 << 20, 2 << 20)
+    .withMemory(MemoryBytes, 1 << 20, 2 << 20)
 
   /** What came of a fetch. */
   class Landed extends Landing with Assertions {
     val arrived = new ConcurrentHashMap[String, Seq[Byte]]
     val missing = new ConcurrentHashMap[String, Throwable]
     val twice = new ConcurrentLinkedQueue[String]
-    val dropped = new ConcurrentLinkedQueue[String]
+    val copies = new AtomicInteger
+
+    /** Those that nobody has freed. */
+    val open = new AtomicInteger
     @volatile private var left = new CountDownLatch(0)
 
     def expect(blocks: Int): Unit = left = new CountDownLatch(blocks)
     def await(): Unit =
       assert(left.await(30, TimeUnit.SECONDS), s"after 30 s ${left.getCount} blocks are open")
 
-    override def room(block: String, bytes: Int): Landing.Room = new Landing.Room {
-      override val memory: ByteBuffer = ByteBuffer.allocate(bytes)
-      override def arrived(): Unit =
-        over(block, Landed.this.arrived.put(block, memory.array.toSeq))
-      override def drop(): Unit = {
-        dropped.add(block)
-        ()
-      }
+    override def room(bytes: Int): Piece = {
+      copies.incrementAndGet()
+      open.incrementAndGet()
+      Piece(ByteBuffer.allocate(bytes), () => { open.decrementAndGet(); () })
+    }
+
+    override def arrived(block: String, pieces: IndexedSeq[Piece]): Unit = {
+      val content = ByteBuffer.allocate(pieces.map(_.bytes.remaining).sum)
+      pieces.foreach(piece => content.put(piece.bytes))
+      pieces.foreach(_.free())
+      over(block, arrived.put(block, content.array.toSeq))
     }
 
     override def failed(blocks: IndexedSeq[String], why: Throwable): Unit =

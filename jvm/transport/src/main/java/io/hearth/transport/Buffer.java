@@ -31,6 +31,11 @@ public final class Buffer implements AutoCloseable {
         return payload;
     }
 
+    /** What it takes of the pool. */
+    int memoryBytes() {
+        return chunk.slotBytes();
+    }
+
     /** Beginning and payload. */
     ByteBuffer whole() {
         return chunk.view(slot, 0, Frame.BYTES + payload);

@@ -144,6 +144,10 @@ final class BufferPool implements AutoCloseable {
             for (int i = 0; i < slots; i++) free[i] = slots - 1 - i;
         }
 
+        int slotBytes() {
+            return slotBytes;
+        }
+
         private boolean hasRoom() {
             return used < free.length;
         }

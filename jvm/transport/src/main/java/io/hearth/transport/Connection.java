@@ -50,7 +50,16 @@ public final class Connection implements AutoCloseable {
     private long movedNs;
     private boolean active;
 
-    private record Answer(int id, Buffer frame, int payload, Frame.Kind kind) { }
+    private record Answer(int id, Buffer frame, List<FilePart> files, Frame.Kind kind) {
+        int payload() {
+            return frame.size() + files.stream().mapToInt(FilePart::bytes).sum();
+        }
+
+        void close() {
+            frame.close();
+            files.forEach(FilePart::close);
+        }
+    }
 
     /**
      * What both sides know of the connection.
@@ -85,6 +94,11 @@ public final class Connection implements AutoCloseable {
     /** Why it is not the first choice; empty where it is. */
     public String why() {
         return terms.why();
+    }
+
+    /** Whether an answer may have parts of files. */
+    public boolean sendsFiles() {
+        return "tcp".equals(terms.carriedBy());
     }
 
     /** Completes when the connection has ended, with the reason. */
@@ -150,8 +164,8 @@ public final class Connection implements AutoCloseable {
         });
     }
 
-    void answered(Request request, Optional<Buffer> response, Frame.Kind kind) {
-        carrier.run(() -> answer(request, response, kind));
+    void answered(Request request, Optional<Buffer> response, List<FilePart> files, Frame.Kind kind) {
+        carrier.run(() -> answer(request, response, files, kind));
     }
 
     // --- on the carrier's thread ---
@@ -187,10 +201,12 @@ public final class Connection implements AutoCloseable {
 
     private void pump() {
         if (link == null || ended()) return;
-        while (!answers.isEmpty() && cost(answers.peek().payload) <= responseCredit) {
+        while (!answers.isEmpty() && cost(answers.peek().payload()) <= responseCredit) {
             Answer answer = answers.poll();
-            responseCredit -= cost(answer.payload);
-            send(answer.id, answer.frame, answer.payload, answer.kind);
+            responseCredit -= cost(answer.payload());
+            begin(answer.frame, answer.id, answer.payload(), answer.kind);
+            if (answer.files.isEmpty()) link.send(answer.frame, answer.frame.size());
+            else link.send(answer.frame, answer.files);
         }
         while (!requests.isEmpty()) {
             Reply reply = requests.peek();
@@ -202,7 +218,7 @@ public final class Connection implements AutoCloseable {
             reply.id = freeId();
             reply.state = Reply.State.SENT;
             waitingForAnswer.put(reply.id, reply);
-            send(reply.id, reply.request, reply.request.size(), Frame.Kind.REQUEST);
+            send(reply.id, reply.request, Frame.Kind.REQUEST);
         }
     }
 
@@ -211,18 +227,22 @@ public final class Connection implements AutoCloseable {
         return nextId++;
     }
 
-    private void send(int id, Buffer frame, int payload, Frame.Kind kind) {
+    private void send(int id, Buffer frame, Frame.Kind kind) {
+        begin(frame, id, frame.size(), kind);
+        link.send(frame, frame.size());
+    }
+
+    private void begin(Buffer frame, int id, int payload, Frame.Kind kind) {
         Frame.write(frame.whole(), terms.there(), id, payload, kind, requestsOwed, responsesOwed);
         requestsOwed = 0;
         responsesOwed = 0;
-        link.send(frame, payload);
     }
 
     /** CANCEL, CREDIT: where there is no memory for them, the next look tries again or the peer does without. */
     private boolean sendControl(int id, Frame.Kind kind) {
         if (link == null || ended()) return false;
         Optional<Buffer> frame = memory(0, BufferPool.Use.CONTROL);
-        frame.ifPresent(to -> send(id, to, 0, kind));
+        frame.ifPresent(to -> send(id, to, kind));
         return frame.isPresent();
     }
 
@@ -293,14 +313,15 @@ public final class Connection implements AutoCloseable {
         }
     }
 
-    private void answer(Request request, Optional<Buffer> response, Frame.Kind kind) {
+    private void answer(Request request, Optional<Buffer> response, List<FilePart> files, Frame.Kind kind) {
         int cost = costHere(request.size());
         requestsHeld -= cost;
         requestsOwed += cost;
-        if (!unanswered.remove(request.id, request)) response.ifPresent(Buffer::close);
-        else if (response.isEmpty())
+        Optional<Answer> answer = response.map(buffer -> new Answer(request.id, buffer, files, kind));
+        if (!unanswered.remove(request.id, request)) answer.ifPresent(Answer::close);
+        else if (answer.isEmpty())
             lost("no memory was left for an answer (memoryBytes is " + carrier.settings().memoryBytes() + ")");
-        else answers.add(new Answer(request.id, response.get(), response.get().size(), kind));
+        else answers.add(answer.get());
         pump();
         payCredit();
     }
@@ -333,7 +354,7 @@ public final class Connection implements AutoCloseable {
         request.cancel();
         Optional<Buffer> empty = memory(0, BufferPool.Use.CONTROL);
         if (empty.isEmpty()) unanswered.put(id, request);
-        else answers.add(new Answer(id, empty.get(), 0, Frame.Kind.FAILURE));
+        else answers.add(new Answer(id, empty.get(), List.of(), Frame.Kind.FAILURE));
     }
 
     private void abandon(Reply reply) {
@@ -394,7 +415,7 @@ public final class Connection implements AutoCloseable {
         if (ended() || !end.complete(reason)) return;
         unanswered.values().forEach(Request::cancel);
         unanswered.clear();
-        answers.forEach(answer -> answer.frame.close());
+        answers.forEach(Answer::close);
         answers.clear();
         if (link != null) link.close();
         List<Reply> left = new ArrayList<>(waitingForAnswer.values());

@@ -3,11 +3,14 @@ package io.hearth.transport;
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** An answer that has come. Close it when it has been read: until then the peer counts it as under way. */
+/**
+ * An answer that has come. Close it when it has been read: until then the peer counts it as under way, unless it is
+ * {@link #keep}t.
+ */
 public final class Message implements AutoCloseable {
     private final Connection connection;
     private final Buffer payload;
-    private final AtomicBoolean closed = new AtomicBoolean();
+    private final AtomicBoolean consumed = new AtomicBoolean();
 
     Message(Connection connection, Buffer payload) {
         this.connection = connection;
@@ -19,10 +22,19 @@ public final class Message implements AutoCloseable {
         return payload.data();
     }
 
+    /** @return how much of the wire's memory it takes */
+    public int memoryBytes() {
+        return payload.memoryBytes();
+    }
+
+    /** Lets the peer send more, while the memory is kept until {@link #close}. Whoever keeps much starves the wire. */
+    public void keep() {
+        if (consumed.compareAndSet(false, true)) connection.consumed(payload.size());
+    }
+
     @Override
     public void close() {
-        if (!closed.compareAndSet(false, true)) return;
         payload.close();
-        connection.consumed(payload.size());
+        keep();
     }
 }

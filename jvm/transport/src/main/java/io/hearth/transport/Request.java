@@ -2,6 +2,7 @@ package io.hearth.transport;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -40,13 +41,24 @@ public final class Request {
 
     /** @param response of {@link Connection#buffer}; it is handed over */
     public void respond(Buffer response) {
-        if (answered.compareAndSet(false, true)) answer(Optional.of(response), Frame.Kind.RESPONSE);
-        else response.close();
+        respond(response, List.of());
+    }
+
+    /**
+     * @param response as above
+     * @param files handed over, sent behind it; none where the connection does not {@link Connection#sendsFiles}
+     */
+    public void respond(Buffer response, List<FilePart> files) {
+        if (answered.compareAndSet(false, true)) answer(Optional.of(response), files, Frame.Kind.RESPONSE);
+        else {
+            response.close();
+            files.forEach(FilePart::close);
+        }
     }
 
     /** @param because one line for the caller; cut at 4096 bytes */
     public void fail(String because) {
-        if (answered.compareAndSet(false, true)) answer(text(because), Frame.Kind.FAILURE);
+        if (answered.compareAndSet(false, true)) answer(text(because), List.of(), Frame.Kind.FAILURE);
     }
 
     private Optional<Buffer> text(String because) {
@@ -57,9 +69,9 @@ public final class Request {
         return buffer;
     }
 
-    private void answer(Optional<Buffer> response, Frame.Kind kind) {
+    private void answer(Optional<Buffer> response, List<FilePart> files, Frame.Kind kind) {
         payload.close();
-        connection.answered(this, response, kind);
+        connection.answered(this, response, files, kind);
     }
 
     /** On the connection's thread: the peer gave it up, or is gone. */

@@ -5,7 +5,9 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
 import java.util.Optional;
 
 /** Frames on a socket. */
@@ -18,14 +20,31 @@ final class TcpLink implements Link, TcpAgent.Attached {
     private final SocketChannel channel;
     private final Connection connection;
     private final long token;
-    private final Deque<Buffer> leaving = new ArrayDeque<>();
-    private final Deque<ByteBuffer> bytes = new ArrayDeque<>();
+    private final Deque<Leaving> leaving = new ArrayDeque<>();
     private final ByteBuffer head = ByteBuffer.allocate(Frame.BYTES);
     private Optional<Frame> frame = Optional.empty();
     private Optional<Buffer> payload = Optional.empty();
     private Optional<ByteBuffer> filling = Optional.empty();
     private Optional<ByteBuffer> leftOver = Optional.empty();
     private boolean closed;
+
+    /** A frame on its way: its bytes, then parts of files. */
+    private record Leaving(Buffer buffer, ByteBuffer bytes, Deque<FilePart> files) {
+        boolean isSent() {
+            return !bytes.hasRemaining() && files.isEmpty();
+        }
+
+        long sendFile(SocketChannel to) throws IOException {
+            long count = files.peek().send(to);
+            if (files.peek().isSent()) files.poll().close();
+            return count;
+        }
+
+        void close() {
+            buffer.close();
+            files.forEach(FilePart::close);
+        }
+    }
 
     TcpLink(TcpAgent agent, SocketChannel channel, Connection connection, long token) {
         this.agent = agent;
@@ -38,12 +57,17 @@ final class TcpLink implements Link, TcpAgent.Attached {
 
     @Override
     public void send(Buffer buffer, int length) {
+        send(buffer, List.of());
+    }
+
+    @Override
+    public void send(Buffer buffer, List<FilePart> files) {
+        Leaving frame = new Leaving(buffer, buffer.whole(), new ArrayDeque<>(files));
         if (closed) {
-            buffer.close();
+            frame.close();
             return;
         }
-        leaving.add(buffer);
-        bytes.add(buffer.whole());
+        leaving.add(frame);
         try {
             if (leaving.size() == 1) write();
         } catch (IOException e) {
@@ -52,31 +76,36 @@ final class TcpLink implements Link, TcpAgent.Attached {
     }
 
     private void write() throws IOException {
-        while (!bytes.isEmpty() && !closed) {
-            long count = bytes.size() == 1 ? channel.write(bytes.peek()) : channel.write(together());
+        while (!leaving.isEmpty() && !closed) {
+            Leaving first = leaving.peek();
+            long count = !first.bytes.hasRemaining() ? first.sendFile(channel)
+                    : leaving.size() == 1 ? channel.write(first.bytes) : channel.write(together());
             if (count > 0) connection.moved();
-            while (!bytes.isEmpty() && !bytes.peek().hasRemaining()) {
-                bytes.poll();
-                leaving.poll().close();
-            }
+            while (!leaving.isEmpty() && leaving.peek().isSent()) leaving.poll().close();
             if (count == 0) break;
         }
         SelectionKey key = agent.key(channel);
         if (key != null && key.isValid()) interest(key);
     }
 
+    /** As many frames as may go in one call, up to the first that goes on in a file. */
     private ByteBuffer[] together() {
-        return bytes.stream().limit(TOGETHER).toArray(ByteBuffer[]::new);
+        List<ByteBuffer> bytes = new ArrayList<>(TOGETHER);
+        for (Leaving frame : leaving) {
+            bytes.add(frame.bytes);
+            if (bytes.size() == TOGETHER || !frame.files.isEmpty()) break;
+        }
+        return bytes.toArray(ByteBuffer[]::new);
     }
 
     private void interest(SelectionKey key) {
-        int wanted = (bytes.isEmpty() ? 0 : SelectionKey.OP_WRITE) | (leftOver.isPresent() ? 0 : SelectionKey.OP_READ);
+        int wanted = (leaving.isEmpty() ? 0 : SelectionKey.OP_WRITE) | (leftOver.isPresent() ? 0 : SelectionKey.OP_READ);
         if (key.interestOps() != wanted) key.interestOps(wanted);
     }
 
     @Override
     public boolean unsent() {
-        return !bytes.isEmpty();
+        return !leaving.isEmpty();
     }
 
     // --- what comes ---
@@ -183,9 +212,8 @@ final class TcpLink implements Link, TcpAgent.Attached {
         closed = true;
         agent.fed(this);
         TcpAgent.closeQuietly(channel);
-        leaving.forEach(Buffer::close);
+        leaving.forEach(Leaving::close);
         leaving.clear();
-        bytes.clear();
         payload.ifPresent(Buffer::close);
         payload = Optional.empty();
         filling = Optional.empty();

@@ -1,13 +1,15 @@
 package org.apache.spark.shuffle.wire
 
+import java.io.InputStream
 import java.nio.ByteBuffer
 import java.util.concurrent.CompletableFuture
+import java.util.concurrent.atomic.AtomicInteger
 
 import scala.util.control.NonFatal
 
 import com.codahale.metrics.MetricSet
-import io.netty.buffer.ByteBuf
-import org.apache.spark.network.buffer.{ManagedBuffer, NettyManagedBuffer}
+import io.netty.buffer.Unpooled
+import org.apache.spark.network.buffer.ManagedBuffer
 import org.apache.spark.network.shuffle.{
   BlockFetchingListener,
   BlockPushingListener,
@@ -19,8 +21,9 @@ import org.apache.spark.network.shuffle.{
 import org.apache.spark.network.shuffle.checksum.Cause
 import org.apache.spark.network.util.NettyUtils
 import org.apache.spark.storage.{BlockId, ShuffleBlockBatchId, ShuffleBlockId}
+import org.apache.spark.util.io.ChunkedByteBuffer
 
-import io.hearth.shuffle.{Landing, ShuffleWire}
+import io.hearth.shuffle.{Landing, Piece, ShuffleWire}
 import io.hearth.transport.Connection
 
 /**
@@ -139,17 +142,21 @@ final private[spark] class WireBlockStoreClient(sparks: BlockStoreClient, wire: 
   override def close(): Unit = ()
 }
 
-/** Blocks in memory of Netty's pool, as Spark's own transfer has them. */
+/** Blocks in memory of the wire's, or of Netty's pool as Spark's own transfer has them. */
 private class ForSpark(listener: BlockFetchingListener, elsewhere: IndexedSeq[String] => Unit)
     extends Landing {
   private val pool = NettyUtils.getSharedPooledByteBufAllocator(true, true)
 
-  override def room(block: String, bytes: Int): Landing.Room =
-    new ForSpark.Room(
-      pool.directBuffer(bytes, bytes),
-      bytes,
-      listener.onBlockFetchSuccess(block, _)
-    )
+  override def room(bytes: Int): Piece = {
+    val memory = pool.directBuffer(bytes, bytes)
+    Piece(memory.nioBuffer(0, bytes), () => { memory.release(); () })
+  }
+
+  override def arrived(block: String, pieces: IndexedSeq[Piece]): Unit = {
+    val whole = new PiecesManagedBuffer(pieces)
+    try listener.onBlockFetchSuccess(block, whole)
+    finally whole.release()
+  }
 
   /** Spark waits until memory is free where it hears of this error. */
   override def failed(missing: IndexedSeq[String], why: Throwable): Unit = why match {
@@ -158,19 +165,28 @@ private class ForSpark(listener: BlockFetchingListener, elsewhere: IndexedSeq[St
   }
 }
 
-private object ForSpark {
+/** A block whose pieces are freed with its last reference. */
+final private class PiecesManagedBuffer(pieces: IndexedSeq[Piece]) extends ManagedBuffer {
+  private val content = new ChunkedByteBuffer(pieces.map(_.bytes).toArray)
+  private val references = new AtomicInteger(1)
 
-  final private class Room(content: ByteBuf, bytes: Int, deliver: ManagedBuffer => Unit)
-      extends Landing.Room {
-    override val memory: ByteBuffer = content.nioBuffer(0, bytes)
+  override def size: Long = content.size
 
-    override def arrived(): Unit = {
-      content.writerIndex(bytes)
-      val whole = new NettyManagedBuffer(content)
-      try deliver(whole)
-      finally whole.release()
-    }
+  override def nioByteBuffer(): ByteBuffer = content.toByteBuffer
 
-    override def drop(): Unit = content.release()
+  override def createInputStream(): InputStream = content.toInputStream(dispose = false)
+
+  override def convertToNetty(): AnyRef = Unpooled.wrappedBuffer(content.getChunks(): _*)
+
+  override def convertToNettyForSsl(): AnyRef = convertToNetty()
+
+  override def retain(): ManagedBuffer = {
+    references.incrementAndGet()
+    this
+  }
+
+  override def release(): ManagedBuffer = {
+    if (references.decrementAndGet() == 0) pieces.foreach(_.free())
+    this
   }
 }

@@ -1,0 +1,103 @@
+package io.hearth.transport
+
+import java.nio.ByteBuffer
+import java.nio.channels.FileChannel
+import java.nio.file.{Files, Path, StandardOpenOption}
+import java.util.concurrent.TimeUnit
+
+import scala.jdk.CollectionConverters._
+import scala.util.{Random, Using}
+
+import org.scalatest.BeforeAndAfterAll
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.transport.Wires._
+
+/** Answers that go on in files, which TCP sends as they are. */
+class FilePartTest extends AnyFunSuite with BeforeAndAfterAll {
+  private val tcp = settings.withCarriers(WireSettings.Carriers.TCP)
+  private val random = new Random(5)
+  private val bytes = random.nextBytes(6 << 20)
+  private val file = Files.createTempFile("hearth-parts", "")
+
+  override def beforeAll(): Unit = {
+    Files.write(file, bytes)
+    ()
+  }
+
+  override def afterAll(): Unit = Files.delete(file)
+
+  private def part(of: Path, from: Int, count: Int): FilePart =
+    new FilePart(FileChannel.open(of, StandardOpenOption.READ), from.toLong, count)
+
+  /** Answers pairs of numbers, from and count, with themselves and with these bytes of a file. */
+  private def parts(of: Path): Service = request => {
+    val asked = request.data()
+    val head = request.connection.buffer(asked.remaining)
+    head.data.put(asked.duplicate())
+    assert(request.connection.sendsFiles)
+    val files =
+      Iterator.continually(asked).takeWhile(_.hasRemaining).map(p => part(of, p.getInt, p.getInt))
+    request.respond(head, files.toSeq.asJava)
+  }
+
+  private def question(ranges: Seq[(Int, Int)]): Array[Byte] = {
+    val to = ByteBuffer.allocate(8 * ranges.size)
+    ranges.foreach { case (from, count) => to.putInt(from).putInt(count) }
+    to.array
+  }
+
+  private def answer(ranges: Seq[(Int, Int)]): Array[Byte] =
+    question(ranges) ++ ranges.flatMap { case (from, count) => bytes.slice(from, from + count) }
+
+  private def between(service: Service)(body: (Wire, Wire, Connection) => Unit): Unit =
+    Using.resource(Wire.open(tcp, new Heard)) { serving =>
+      Using.resource(Wire.open(tcp, new Heard)) { asking =>
+        body(serving, asking, connect(asking, serving.listen(Loopback, service)))
+        settled(asking, 0)
+        settled(serving, 1)
+      }
+    }
+
+  test("parts of files come behind an answer's own bytes, among answers without") {
+    val before = descriptors()
+    between(parts(file)) { (_, _, connection) =>
+      val asked = Vector.fill(200)(Vector.fill(random.nextInt(4)) {
+        val from = random.nextInt(bytes.length)
+        from -> random.nextInt(math.min(1 << 20, bytes.length - from))
+      })
+      val replies = asked.map(ranges => ask(connection, question(ranges), 60 * Second))
+      for ((reply, ranges) <- replies.zip(asked))
+        assert(content(reply).sameElements(answer(ranges)))
+      connection.close()
+    }
+    noMoreOpen(before, slack = 20)
+  }
+
+  test("a file that becomes shorter while it is sent ends the connection, which says so") {
+    val short = Files.write(Files.createTempFile("hearth-short", ""), bytes)
+    val cut: Service = request => {
+      val files = Seq(part(short, 0, bytes.length))
+      Using.resource(FileChannel.open(short, StandardOpenOption.WRITE))(_.truncate(1 << 20))
+      request.respond(request.connection.buffer(0), files.asJava)
+    }
+    between(cut) { (_, _, connection) =>
+      assert(failure(ask(connection, Array(1))).kind == WireException.Kind.LOST)
+      assert(connection.end.get(10, TimeUnit.SECONDS) != null)
+    }
+    Files.delete(short)
+  }
+
+  test("who gives answers up, or goes, leaves no file of theirs open") {
+    val before = descriptors()
+    for (turn <- 1 to 30)
+      between(parts(file)) { (_, _, connection) =>
+        val replies = Vector.fill(20)(ask(connection, question(Seq(0 -> (2 << 20))), 60 * Second))
+        if (turn % 2 == 0) replies.foreach(_.cancel(true))
+        else assert(content(replies.head).length == 8 + (2 << 20))
+        replies.foreach(_.whenComplete((message, _) => Option(message).foreach(_.close())))
+        connection.close()
+      }
+    noMoreOpen(before, slack = 20)
+  }
+}
