@@ -297,7 +297,9 @@ def _row(connection: "duckdb.DuckDBPyConnection", query: str) -> tuple[Any, ...]
     return connection.execute(query).fetchall()[0]
 
 
-def graph_views(connection: "duckdb.DuckDBPyConnection", run: FinishedRun, name: str, kind: str) -> None:
+def graph_views(
+    connection: "duckdb.DuckDBPyConnection", run: FinishedRun, name: str, kind: str
+) -> None:
     """Views `edges` (a, b) and `answer` (vertex, value)."""
     edges, values = (_list(folder) for folder in (run.data["graph"], run.answer / name))
     connection.execute(f"CREATE VIEW edges AS FROM {_EDGES % edges}")
