@@ -36,6 +36,7 @@ class ArchitectureSuite extends AnyFunSuite {
     "shuffle.numa.RegisteredLocalDirs",
     "shuffle.wire.ExecutorsWire",
     "shuffle.wire.ForSpark",
+    "shuffle.wire.PiecesManagedBuffer",
     "shuffle.wire.SparksTransfer",
     "shuffle.wire.WireBlockStoreClient",
     "shuffle.wire.WireDirectory",
