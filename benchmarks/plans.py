@@ -40,6 +40,7 @@ from hearth.experiments.journal import Journal
 from hearth.experiments.outcome import Outcome, Turn
 from hearth.experiments.statistics import CONFIDENCE, Ratio, intervals, paired_ratio
 from hearth.model.errors import UserError
+from hearth.model.processes import die_with
 from hearth.model.sizes import parse_bytes
 from hearth.planner import places
 from hearth.planner.plans import topology
@@ -322,7 +323,10 @@ def standalone(machine: Topology) -> Iterator[str]:
             log = Path(folder) / f"{len(running)}.log"
             command = [script, f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1", *words]
             with log.open("wb") as to:
-                running.append(subprocess.Popen(command, env=environment, stdout=to, stderr=to))
+                server = subprocess.Popen(
+                    command, env=environment, stdout=to, stderr=to, preexec_fn=die_with(os.getpid())
+                )
+            running.append(server)
             return log
 
         try:

@@ -101,6 +101,11 @@ public final class Connection implements AutoCloseable {
         return "tcp".equals(terms.carriedBy());
     }
 
+    /** The longest message that the other side takes, in bytes. */
+    public int longestBytes() {
+        return terms.longest();
+    }
+
     /** Completes when the connection has ended, with the reason. */
     public CompletableFuture<WireException> end() {
         return end.copy();
@@ -205,8 +210,7 @@ public final class Connection implements AutoCloseable {
             Answer answer = answers.poll();
             responseCredit -= cost(answer.payload());
             begin(answer.frame, answer.id, answer.payload(), answer.kind);
-            if (answer.files.isEmpty()) link.send(answer.frame, answer.frame.size());
-            else link.send(answer.frame, answer.files);
+            link.send(answer.frame, answer.files);
         }
         while (!requests.isEmpty()) {
             Reply reply = requests.peek();
@@ -229,7 +233,7 @@ public final class Connection implements AutoCloseable {
 
     private void send(int id, Buffer frame, Frame.Kind kind) {
         begin(frame, id, frame.size(), kind);
-        link.send(frame, frame.size());
+        link.send(frame, List.of());
     }
 
     private void begin(Buffer frame, int id, int payload, Frame.Kind kind) {

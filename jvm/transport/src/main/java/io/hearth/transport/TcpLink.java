@@ -56,11 +56,6 @@ final class TcpLink implements Link, TcpAgent.Attached {
     // --- what goes ---
 
     @Override
-    public void send(Buffer buffer, int length) {
-        send(buffer, List.of());
-    }
-
-    @Override
     public void send(Buffer buffer, List<FilePart> files) {
         Leaving frame = new Leaving(buffer, buffer.whole(), new ArrayDeque<>(files));
         if (closed) {

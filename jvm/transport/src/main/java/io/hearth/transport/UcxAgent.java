@@ -424,7 +424,7 @@ final class UcxAgent extends EndpointAgent {
         Optional<Buffer> memory = pool().take(0, BufferPool.Use.CONTROL);
         if (memory.isEmpty()) return;
         Frame.write(memory.get().whole(), link.there, 0, 0, kind, 0, 0);
-        link.send(memory.get(), 0);
+        link.send(memory.get(), List.of());
     }
 
     /** A send or a rendezvous under way. It ends once, whichever way UCX says so. */
@@ -519,14 +519,14 @@ final class UcxAgent extends EndpointAgent {
         }
 
         @Override
-        public void send(Buffer frame, int payload) {
+        public void send(Buffer frame, List<FilePart> none) {
             if (closed) {
                 frame.close();
                 return;
             }
             Transfer transfer = new Transfer(this, Optional.empty(), frame);
             try {
-                endpoint.sendAmNonBlocking(AM_ID, frame.address(), Frame.BYTES, frame.address() + Frame.BYTES, payload, 0,
+                endpoint.sendAmNonBlocking(AM_ID, frame.address(), Frame.BYTES, frame.address() + Frame.BYTES, frame.size(), 0,
                         transfer, UcsConstants.MEMORY_TYPE.UCS_MEMORY_TYPE_HOST);
             } catch (UcxException e) {
                 transfer.failed(e.getMessage());

@@ -214,7 +214,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
             Frame.write(frame.whole, token, 2, 10, kind, credit, 0)
             if (way == 2) frame.whole.putInt(16, 99)
             if (way == 3) frame.whole.putInt(12, -5)
-            link.send(frame, 10)
+            link.send(frame, java.util.List.of[FilePart]())
           }
           val ended = connection.end.get(10, TimeUnit.SECONDS).getMessage
           assert(ended.contains("has ended"), s"$way")

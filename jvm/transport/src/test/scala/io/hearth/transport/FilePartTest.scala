@@ -100,4 +100,16 @@ class FilePartTest extends AnyFunSuite with BeforeAndAfterAll {
       }
     noMoreOpen(before, slack = 20)
   }
+
+  test("parts that are longer than a message fail the request alone, with the reason") {
+    val before = descriptors()
+    between(parts(file)) { (_, _, connection) =>
+      val long = failure(ask(connection, question(Seq(0 -> (6 << 20), 0 -> (6 << 20)))))
+      assert(long.kind == WireException.Kind.FAILED)
+      assert(long.getMessage.contains(s"over tcp it has ${8 << 20} at most"), long.getMessage)
+      assert(content(ask(connection, question(Nil))).isEmpty)
+      connection.close()
+    }
+    noMoreOpen(before, slack = 20)
+  }
 }

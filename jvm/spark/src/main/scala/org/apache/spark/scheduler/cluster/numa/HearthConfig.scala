@@ -185,8 +185,8 @@ private[spark] object HearthConfig {
 
   val ShuffleMemory: ConfigEntry[Long] = ConfigBuilder("spark.hearth.shuffle.memory")
     .doc(
-      "The most memory, outside the heap, for shuffle blocks under way on the wire of one executor. It is taken as it " +
-        "is needed, and counts as memory overhead."
+      "The most memory, outside the heap, for shuffle blocks under way on the wire of one executor; blocks that Spark " +
+        "has not read yet hold half of it at most. It is taken as it is needed, and counts as memory overhead."
     )
     .version("0.1.0")
     .bytesConf(ByteUnit.BYTE)
