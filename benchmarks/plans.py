@@ -324,7 +324,11 @@ def standalone(machine: Topology) -> Iterator[str]:
             command = [script, f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1", *words]
             with log.open("wb") as to:
                 server = subprocess.Popen(
-                    command, env=environment, stdout=to, stderr=to, preexec_fn=die_with(os.getpid())
+                    command,
+                    env=environment,
+                    stdout=to,
+                    stderr=to,
+                    preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
                 )
             running.append(server)
             return log
