@@ -39,7 +39,8 @@ private[plan] object Collector {
     ).filterNot { case (flag, _) => JavaOptions.sets(users, flag) }
       .map { case (flag, n) => s"-XX:$flag=$n" }
     val numa = Option.unless(JavaOptions.sets(users, "UseNUMA"))("-XX:-UseNUMA")
-    collector.toVector ++ numbers ++ numa ++ SecondCompiler.options(cpus, users)
+    collector.toVector ++ YoungGeneration.options(heapMb, cpus, users) ++ numbers ++ numa ++
+      SecondCompiler.options(cpus, users)
   }
 
   /** The JVM's own rule (HotSpot ergonomics): each CPU up to eight, then five for every eight more. */

@@ -4,7 +4,9 @@ package io.hearth.core.plan
 final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[ExecutorPlan]) {
   import draft._
 
-  def all: Vector[Reason] = Vector(collector, collectorThreads, processors, numaFlag) ++ compiler
+  def all: Vector[Reason] =
+    Vector(collector) ++ youngGeneration ++
+      Vector(collectorThreads, processors, numaFlag) ++ compiler
 
   /** The user's own options, which replace the plan's. */
   private val users: Vector[String] =
@@ -25,6 +27,21 @@ final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[Executo
       Reason("collector", name, chosen.because, chosen.source)
     }
   }
+
+  private def youngGeneration =
+    YoungGeneration.limitMb(heapMb, part(0)).flatMap { mb =>
+      if (YoungGeneration.isSet(users)) Some(users("young generation", "as set"))
+      else
+        Option.when(!JavaOptions.choosesCollector(users))(
+          Reason(
+            "young generation",
+            s"at most ${Sizes.show(mb)}",
+            "a third of the heap, full of garbage, would cache no files: jobs of 10 to 50 s ended " +
+              "1 to 12 % sooner",
+            "hearth: measured on 2 CPUs"
+          )
+        )
+    }
 
   private def collectorThreads = {
     val n = executors.map(e => Collector.threads(part(e.id))).distinct.sorted

@@ -348,6 +348,25 @@ class PlannerTest extends AnyFunSuite {
     }
   }
 
+  test("on one or two CPUs the young generation has a limit, unless the user has a say") {
+    def limits(p: Plan) =
+      p.executors.flatMap(_.javaOptions.filter(_.startsWith("-XX:MaxNewSize=")))
+    val limit = "-XX:MaxNewSize=1024m"
+    val two = plan("1 node of 16 GB, 2 cores")
+    assert(two.conf("spark.driver.extraJavaOptions").contains(limit))
+    assert(because(two, "young generation").contains("sooner"))
+    assert(
+      limits(plan("1 node of 16 GB, 2 cores", shape(2, 1))) == Vector.fill(2)("-XX:MaxNewSize=512m")
+    )
+    for (none <- Seq(plan("1 node of 16 GB, 3 cores"), plan("1 node of 3 GB, 2 cores"), plan(xeon)))
+      assert(limits(none).isEmpty && !none.reasons.exists(_.decision == "young generation"))
+    for (mine <- Seq("-Xmn2g", "-XX:NewRatio=1", "-XX:MaxNewSize=3g", "-XX:+UseG1GC")) {
+      val users = conf("spark.driver.extraJavaOptions" -> mine)
+      val options = plan("1 node of 16 GB, 2 cores", users).conf("spark.driver.extraJavaOptions")
+      assert(!options.contains(limit), mine)
+    }
+  }
+
   test("the collector's threads are the executor's, and the user's collector replaces ours") {
     val ours = plan(xeon).executors.head.javaOptions
     assert(

@@ -1,11 +1,14 @@
-"""What it gains to ask for HotSpot's second compiler (C2) later, on a machine of few CPUs.
+"""What the JVM flags gain that a plan sets on a machine of few CPUs.
 
-    .venv/bin/python benchmarks/second_compiler.py --jobs word-count:256m,sort:100m --repeat 5
+    .venv/bin/python benchmarks/jvm_flags.py second-compiler --jobs word-count:256m,sort:100m
+    .venv/bin/python benchmarks/jvm_flags.py young-generation --jobs sort:2g,grep:2g --repeat 3
 
-Jobs of hearth's suite as `hearth run` runs them: `usual` with HotSpot's own counts, `later` with
-ten times these, which is what a plan for one or two CPUs sets. Both are set as the user's options,
-so that the plan adds none. Both arms in random order (seeded) within each pair, after one run that
-is dropped; answers are checked. Raw values go to benchmarks/results/ as each run ends.
+`second-compiler`: HotSpot's second compiler (C2) at its own counts (`usual`) and at ten times
+these (`planned`). `young-generation`: of a third of the heap, HotSpot's own limit (`usual`), and of
+1 GB (`planned`; for a JVM on two CPUs). Jobs of hearth's suite as `hearth run` runs them. Both arms
+are set as the user's options, so that the plan adds none, and run in random order (seeded) within
+each pair, after one run that is dropped; answers are checked. Raw values go to benchmarks/results/
+as each run ends.
 """
 
 import argparse
@@ -26,7 +29,15 @@ COUNTS = {
     "Tier4CompileThreshold": 15000,
     "Tier4BackEdgeThreshold": 40000,
 }
-TIMES = {"usual": 1, "later": 10}
+ARMS = ("usual", "planned")
+#: Of each question the flags of the two arms.
+QUESTIONS = {
+    "second-compiler": tuple(
+        " ".join(f"-XX:{flag}={count * times}" for flag, count in COUNTS.items())
+        for times in (1, 10)
+    ),
+    "young-generation": ("-XX:NewRatio=2", "-XX:MaxNewSize=1g"),
+}
 OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 
 
@@ -34,6 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("question", choices=QUESTIONS)
     parser.add_argument(
         "--jobs", default="word-count:256m,sort:100m,page-rank:5m,sql-join:16m,tpch:256m"
     )
@@ -42,13 +54,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the order and of the data")
     options = parser.parse_args()
     now = f"{datetime.now(UTC):%Y-%m-%d-%H%M}"
-    output = ROOT / "benchmarks" / "results" / f"second-compiler-{now}.jsonl"
+    output = ROOT / "benchmarks" / "results" / f"{options.question}-{now}.jsonl"
     order = random.Random(options.seed)
     for subject in options.jobs.split(","):
         rows: list[dict[str, Any]] = []
         one(subject, "usual", options)
         for pair in range(options.repeat):
-            for arm in order.sample(list(TIMES), 2):
+            for arm in order.sample(ARMS, 2):
                 row = {"subject": subject, "arm": arm, "pair": pair, **one(subject, arm, options)}
                 append_line(output, row)
                 rows.append(row)
@@ -59,7 +71,7 @@ def main() -> None:
 def one(subject: str, arm: str, options: argparse.Namespace) -> dict[str, Any]:
     """A run's seconds; raises RuntimeError where it failed or its answer is wrong."""
     name, _, size = subject.partition(":")
-    flags = " ".join(f"-XX:{flag}={count * TIMES[arm]}" for flag, count in COUNTS.items())
+    flags = QUESTIONS[options.question][ARMS.index(arm)]
     offer = catalogue.load()
     bytes_ = parse_bytes(size, "--jobs")
     case = cases.Case(offer.job(name), {}, bytes_, options.seed, dict.fromkeys(OPTIONS, flags))
@@ -72,8 +84,11 @@ def one(subject: str, arm: str, options: argparse.Namespace) -> dict[str, Any]:
 def told(subject: str, rows: list[dict[str, Any]]) -> list[str]:
     lines = []
     for what in ("wall_s", "seconds"):
-        usual, later = ([row[what] for row in rows if row["arm"] == arm] for arm in TIMES)
-        ratio = f"{paired_ratio(later, usual)}" if len(usual) > 1 else f"{later[0] / usual[0]:.3f}"
+        usual, planned = ([row[what] for row in rows if row["arm"] == arm] for arm in ARMS)
+        found = paired_ratio(planned, usual) if len(usual) > 1 else None
+        ratio = f"{found.value if found else planned[0] / usual[0]:.3f}"
+        if found and found.interval:
+            ratio += f" [{found.interval[0]:.3f}, {found.interval[1]:.3f}]"
         lines.append(f"{subject:20} {what:8} usual {min(usual):.1f} to {max(usual):.1f}: {ratio}")
     return lines
 
