@@ -21,6 +21,11 @@ private[plan] object Collector {
 
   def choice(heapMb: Long): Choice = if (heapMb <= Memory.CompressedOopsMb) Parallel else G1
 
+  /** Whether the parallel collector runs: the user's choice, else the plan's. */
+  def isParallel(heapMb: Long, users: Vector[String]): Boolean =
+    if (JavaOptions.choosesCollector(users)) users.contains(Parallel.flag)
+    else choice(heapMb) == Parallel
+
   /**
    * Flags of a JVM on `cpus` CPUs, without -Xmx; the user's own come last and replace ours.
    * ActiveProcessorCount makes every pool that the JVM sizes at start count the executor's CPUs.

@@ -29,17 +29,15 @@ final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[Executo
   }
 
   private def youngGeneration =
-    YoungGeneration.limitMb(heapMb, part(0)).flatMap { mb =>
-      if (YoungGeneration.isSet(users)) Some(users("young generation", "as set"))
+    YoungGeneration.limitMb(heapMb, part(0), users).map { mb =>
+      if (YoungGeneration.isSet(users)) users("young generation", "as set")
       else
-        Option.when(!JavaOptions.choosesCollector(users))(
-          Reason(
-            "young generation",
-            s"at most ${Sizes.show(mb)}",
-            "a third of the heap, full of garbage, would cache no files: jobs of 10 to 50 s ended " +
-              "1 to 12 % sooner",
-            "hearth: measured on 2 CPUs"
-          )
+        Reason(
+          "young generation",
+          s"at most ${Sizes.show(mb)}",
+          "a third of the heap, full of garbage, would cache no files: jobs of 10 to 50 s ended " +
+            "1 to 12 % sooner",
+          "hearth: measured on 2 CPUs"
         )
     }
 

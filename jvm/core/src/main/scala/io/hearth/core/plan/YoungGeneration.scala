@@ -10,15 +10,16 @@ private[plan] object YoungGeneration {
   private val OwnShare = 3
 
   /** In MB, where it is below HotSpot's own; for few CPUs, as no others were measured. */
-  def limitMb(heapMb: Long, cpus: Int): Option[Long] = {
+  def limitMb(heapMb: Long, cpus: Int, users: Vector[String]): Option[Long] = {
     val limit = MbPerCpu.toLong * cpus
-    Option.when(cpus <= SecondCompiler.FewCpus && limit < heapMb / OwnShare)(limit)
+    val few = cpus <= SecondCompiler.FewCpus
+    Option.when(few && limit < heapMb / OwnShare && Collector.isParallel(heapMb, users))(limit)
   }
 
-  /** The flag for a JVM on `cpus` CPUs; none where the user has set a size or chosen a collector. */
+  /** The flag for a JVM on `cpus` CPUs; none where the user has set a size. */
   def options(heapMb: Long, cpus: Int, users: Vector[String]): Vector[String] =
-    if (isSet(users) || JavaOptions.choosesCollector(users)) Vector.empty
-    else limitMb(heapMb, cpus).map(mb => s"-XX:MaxNewSize=${mb}m").toVector
+    if (isSet(users)) Vector.empty
+    else limitMb(heapMb, cpus, users).map(mb => s"-XX:MaxNewSize=${mb}m").toVector
 
   def isSet(users: Vector[String]): Boolean =
     users.exists(_.matches("-Xmn.*|-XX:(NewSize|MaxNewSize|NewRatio)=.*"))

@@ -365,6 +365,9 @@ class PlannerTest extends AnyFunSuite {
       val options = plan("1 node of 16 GB, 2 cores", users).conf("spark.driver.extraJavaOptions")
       assert(!options.contains(limit), mine)
     }
+    val parallel = conf("spark.driver.extraJavaOptions" -> "-XX:+UseParallelGC")
+    val theirs = plan("1 node of 16 GB, 2 cores", parallel)
+    assert(theirs.conf("spark.driver.extraJavaOptions").contains(limit))
   }
 
   test("the collector's threads are the executor's, and the user's collector replaces ours") {
