@@ -20,6 +20,7 @@ abstract class BaseAgent implements Agent, Carrier {
     private final LongSupplier clockNs;
     private volatile Thread owner;
     private volatile boolean asleep;
+    private volatile boolean ended;
     private volatile int activeConnections;
     private volatile int openConnections;
     private long lookedNs;
@@ -38,6 +39,9 @@ abstract class BaseAgent implements Agent, Carrier {
     /** Every 10 ms. */
     abstract void look(long nowNs);
 
+    /** The last round, after which whatever is still asked of this agent opens nothing. */
+    abstract void end();
+
     /** Waits for the kernel. */
     abstract void block();
 
@@ -55,6 +59,17 @@ abstract class BaseAgent implements Agent, Carrier {
             look(nowNs);
         }
         return done;
+    }
+
+    @Override
+    public final void shutDown() {
+        ended = true;
+        end();
+    }
+
+    /** Whether it is ending or has ended: work that others bring is still done then, in their threads at last. */
+    final boolean hasEnded() {
+        return ended;
     }
 
     @Override

@@ -108,12 +108,14 @@ final class TcpAgent extends BaseAgent {
     }
 
     private void attach(java.nio.channels.SelectableChannel channel, int interest, Attached owner) {
+        if (hasEnded()) {
+            owner.close("this side has ended");
+            return;
+        }
         try {
             channel.register(selector, interest, owner);
         } catch (IOException e) {
             owner.close("it was closed at once: " + e);
-        } catch (java.nio.channels.ClosedSelectorException e) {
-            owner.close("this side has ended");
         }
     }
 
@@ -178,7 +180,7 @@ final class TcpAgent extends BaseAgent {
     }
 
     @Override
-    public void shutDown() {
+    void end() {
         endConnections("this side has ended");
         for (SelectionKey key : new ArrayList<>(selector.keys())) ((Attached) key.attachment()).close("this side has ended");
         queue.close();

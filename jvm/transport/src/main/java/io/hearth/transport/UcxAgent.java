@@ -159,6 +159,7 @@ final class UcxAgent extends EndpointAgent {
     }
 
     private UcxLink link(Connection.Terms terms, byte[] peer, Runnable ended) {
+        if (hasEnded()) throw new UcxException("this side has ended");
         ByteBuffer placed = ByteBuffer.wrap(peer);
         if (peer.length < UcxPlace.BYTES || place.reachesButDoesNotWake(UcxPlace.read(placed)))
             throw new UcxException("its network namespace is another, where UCX cannot wake it");
@@ -316,7 +317,7 @@ final class UcxAgent extends EndpointAgent {
     }
 
     @Override
-    public void shutDown() {
+    void end() {
         watching = Watching.OVER;
         endLinks("this side has ended");
         queue.close();

@@ -3,9 +3,10 @@ package io.hearth.transport
 import java.net.{InetSocketAddress, Socket, SocketTimeoutException}
 import java.nio.file.{Files, Path}
 import java.time.Duration
-import java.util.concurrent.Executors
+import java.util.concurrent.{Callable, Executors}
 
 import scala.jdk.CollectionConverters._
+import scala.jdk.OptionConverters._
 import scala.util.{Failure, Random, Try, Using}
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -202,6 +203,35 @@ class WireTest extends AnyFunSuite {
     onUcxThread(ucx.shutDown())
     ucxThread.shutdown()
     (tcp +: asked).foreach(_.shutDown())
+  }
+
+  test("what is asked of a wire while it ends opens nothing, and is answered") {
+    val wire = Wire.prepare(settings, () => System.nanoTime, new Heard)
+    val agents = wire.agents.asScala.toVector
+    agents.foreach(_.doWork()) // so they are this thread's
+    val listener = new java.net.ServerSocket(0, 1, Loopback.getAddress)
+    var served = Option.empty[String]
+    // Handed over by another thread, and first looked at when the agents end.
+    val opening = onAnotherThread {
+      agents.collect { case ucx: EndpointAgent =>
+        val terms = new Connection.Terms(Loopback, 1, 2, 1 << 20, 1 << 20, "ucx", "")
+        ucx.run(() => served = ucx.serve(terms, ucx.address, Service.NONE, () => ()).toScala)
+      }
+      wire.connect(listener.getLocalSocketAddress.asInstanceOf[InetSocketAddress])
+    }
+    agents.foreach(_.shutDown())
+    listener.close()
+    assert(failure(opening).getMessage.contains("this side has ended"))
+    if (wire.whyNoUcx.isEmpty) assert(served.contains("this side has ended"))
+    assert(wire.counters.endpoints == 0)
+    // A greeting that is given up later has no endpoint to close, which UCX's memory is gone for.
+    agents.collect { case ucx: EndpointAgent => ucx.drop(1, "it took too long") }
+  }
+
+  private def onAnotherThread[A](work: => A): A = {
+    val executor = Executors.newSingleThreadExecutor
+    try executor.submit((() => work): Callable[A]).get
+    finally executor.shutdown()
   }
 
   test("its threads are named as communication threads, and end with it") {
