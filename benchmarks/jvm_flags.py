@@ -63,6 +63,7 @@ def main() -> None:
             for arm in order.sample(ARMS, 2):
                 row = {"subject": subject, "arm": arm, "pair": pair, **one(subject, arm, options)}
                 append_line(output, row)
+                print(f"{subject}, pair {pair + 1}, {arm}: {row['wall_s']:.1f} s", flush=True)
                 rows.append(row)
         print("\n".join(told(subject, rows)), flush=True)
     print(f"raw results: {output}")

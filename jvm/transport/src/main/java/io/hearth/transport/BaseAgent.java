@@ -39,7 +39,7 @@ abstract class BaseAgent implements Agent, Carrier {
     /** Every 10 ms. */
     abstract void look(long nowNs);
 
-    /** The last round, after which whatever is still asked of this agent opens nothing. */
+    /** The last round: closes all that this agent owns; whatever it is still asked for opens nothing. */
     abstract void end();
 
     /** Waits for the kernel. */
@@ -67,7 +67,7 @@ abstract class BaseAgent implements Agent, Carrier {
         end();
     }
 
-    /** Whether it is ending or has ended: work that others bring is still done then, in their threads at last. */
+    /** Whether the last round has begun. Work that other threads bring from then on may run in those threads. */
     final boolean hasEnded() {
         return ended;
     }
