@@ -8,6 +8,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 wanted=${1:-run}
+unset PYTHONDONTWRITEBYTECODE # what is imported is compiled once
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 

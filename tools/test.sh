@@ -13,6 +13,8 @@ if [ -z "${HEARTH_OWN_TMP:-}" ] && unshare --mount mount -t tmpfs none /tmp 2>/d
     export HEARTH_OWN_TMP=1
     exec unshare --mount sh -c 'mount -t tmpfs -o mode=1777 none /tmp && exec "$0" "$@"' tools/test.sh "$@"
 fi
+# Without compiled modules each of a thousand Python processes would compile pandas and hearth again.
+unset PYTHONDONTWRITEBYTECODE
 tier=${1:-all}
 spark_versions="4.0.5 4.1.4 4.2.1" # the newest of each supported line but the installed one
 

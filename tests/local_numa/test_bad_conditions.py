@@ -49,7 +49,7 @@ def failed_in_order(site: Site, outcome: Outcome) -> bool:
 )
 def test_a_full_disk_ends_the_application_and_says_so(site: Site, size: str, jars: bool):
     needs_own_mounts()
-    conf = {} if jars else {"spark__jars": ""}
+    conf = {"spark__executor__maxNumFailures": "2"} | ({} if jars else {"spark__jars": ""})
     within = ("unshare", "-m", "sh", "-c", FULL_DISK, size)
     outcome = site.run("spill.py", "64", within=within, **conf)
     assert "No space left on device" in outcome.log
@@ -121,6 +121,7 @@ def test_an_executor_out_of_memory_is_explained_and_the_application_ends(
 ):
     outcome = site.run(
         "outgrow.py",
+        master="local-numa[1x1]",
         spark__task__maxFailures="2",
         spark__executor__memory="512m",
         spark__executor__extraJavaOptions=option,

@@ -7,6 +7,8 @@ machine on which the others are occupied.
 """
 
 import contextlib
+import functools
+import json
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
@@ -231,9 +233,15 @@ def _planned(guest: Guest, cpus: Sequence[int], occupied: str | None = None) -> 
     options = Namespace(**{**vars(guest.options), "occupied": occupied})
     with _allowed(cpus):
         try:
-            return plan(plan_request(options, conf, None))
+            return _answered(json.dumps(plan_request(options, conf, None)), tuple(cpus))
         except UserError as error:
             raise UserError(f"{guest.name} on CPUs {show_ids(cpus)}: {error}") from error
+
+
+@functools.cache
+def _answered(request: str, _cpus: tuple[int, ...]) -> Plan:
+    """Asked once for the same CPUs, which are allowed now, as each ask starts a JVM."""
+    return plan(json.loads(request))
 
 
 @contextlib.contextmanager
