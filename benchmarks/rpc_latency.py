@@ -29,7 +29,7 @@ from hearth.model.errors import UserError
 from hearth.planner.places import affinity_jar, spark_home
 
 ROOT = Path(__file__).resolve().parents[1]
-SERVERS = ROOT / ".cache" / "hadoop"
+SERVERS = ROOT / ".cache" / "hadoop-servers"
 PLAIN = "none"
 LIMIT_S = 120
 LOGGING = """

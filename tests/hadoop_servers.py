@@ -69,7 +69,7 @@ def jars() -> str:
     shipped = spark_home() / "jars"
     (client,) = shipped.glob("hadoop-client-api-*.jar")
     version = client.stem.removeprefix("hadoop-client-api-")
-    servers = ROOT / ".cache" / "hadoop" / f"hadoop-client-minicluster-{version}.jar"
+    servers = ROOT / ".cache" / "hadoop-servers" / f"hadoop-client-minicluster-{version}.jar"
     if not servers.is_file():
         require("hadoop", f"{servers} is missing: run `tools/setup.sh test`")
     return f"{servers}:{shipped}/*"
@@ -124,7 +124,7 @@ def yarn_on(root: Path, hosts: Sequence[Sequence[str]], addresses: Sequence[str]
     hosts: how a command runs on each; addresses: theirs.
     """
     shared = {**YARN_SETTINGS, "yarn.resourcemanager.hostname": addresses[0]}
-    certificates = sorted((ROOT / ".cache" / "hadoop").glob("bc*.jar"))
+    certificates = sorted((ROOT / ".cache" / "hadoop-servers").glob("bc*.jar"))
     if len(certificates) < 3:  # bcprov, bcutil, bcpkix
         require("hadoop", "Bouncy Castle is missing: run `tools/setup.sh test`")
     light = Extra(["-Xmx256m"], certificates)

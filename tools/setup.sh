@@ -111,7 +111,7 @@ python_environment() {
     fi
     say "installing pyspark and the tools into .venv (the first time: some 450 MB)"
     # What is imported is compiled then; compiling it all takes longer.
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+    DIST_EXTRA_CONFIG=$PWD/tools/wheels.cfg .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
         --constraint tools/constraints.txt --editable '.[dev]'
     stamp python "$print"
 }
@@ -137,7 +137,7 @@ hearth_jars() {
     say "building the jars (the first time Maven fetches its plug-ins)"
     # The first compiler alone: scalac does not run for long enough to earn what the second costs.
     if ! MAVEN_OPTS="-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m ${MAVEN_OPTS:-}" \
-        mvn -B -q -f jvm package -DskipTests >.cache/jar.log 2>&1; then
+        mvn -B -q -T 2 -f jvm package -DskipTests -Dmaven.test.skip=true >.cache/jar.log 2>&1; then
         cat .cache/jar.log >&2
         fail "the jars could not be built"
     fi
@@ -181,34 +181,18 @@ test_jdk() {
     fi
 }
 
-# Servers of HDFS and YARN, of the version of the client that Spark ships; YARN's need Bouncy Castle.
-hadoop_servers() {
-    version=$(basename .cache/spark-jars/hadoop-client-api-*.jar .jar)
-    version=${version#hadoop-client-api-}
-    bouncy=org.bouncycastle
-    for artifact in "org.apache.hadoop:hadoop-client-minicluster:$version" \
-        "$bouncy:bcprov-jdk18on:1.82" "$bouncy:bcutil-jdk18on:1.82" "$bouncy:bcpkix-jdk18on:1.82"; do
-        name=${artifact#*:}
-        [ ! -f ".cache/hadoop/${name%:*}-${name#*:}.jar" ] || continue
-        say "fetching ${name%:*} for the tests of Hadoop's servers"
-        mvn -B -q dependency:copy -DoutputDirectory="$PWD/.cache/hadoop" \
-            -Dartifact="$artifact" >.cache/hadoop.log 2>&1 ||
-            say "the tests of HDFS and YARN will skip: it could not be fetched (.cache/hadoop.log)"
-    done
-}
-
-# Hadoop's own tests, which are run over the wire.
-hadoop_tests() {
-    print=$(fingerprint tools/hadoop-tests/pom.xml)
-    fresh hadoop-tests "$print" && [ -d .cache/hadoop-tests ] && return 0
-    say "fetching Hadoop's own tests (70 MB)"
-    rm -rf .cache/hadoop-tests
-    if mvn -B -q -f tools/hadoop-tests dependency:copy-dependencies \
-        -DoutputDirectory="$PWD/.cache/hadoop-tests" >.cache/hadoop-tests.log 2>&1; then
-        stamp hadoop-tests "$print"
+# What a pom of tools/ lists, into .cache under its name. $2: what it is, $3: what skips without it
+fetched_jars() {
+    print=$(fingerprint "tools/$1/pom.xml")
+    fresh "$1" "$print" && [ -d ".cache/$1" ] && return 0
+    say "fetching $2"
+    rm -rf ".cache/$1"
+    if mvn -B -q -f "tools/$1" dependency:copy-dependencies \
+        -DoutputDirectory="$PWD/.cache/$1" >".cache/$1.log" 2>&1; then
+        stamp "$1" "$print"
     else
-        rm -rf .cache/hadoop-tests
-        say "Hadoop's own tests will skip: they could not be fetched (.cache/hadoop-tests.log)"
+        rm -rf ".cache/$1"
+        say "$3 will skip: they could not be fetched (.cache/$1.log)"
     fi
 }
 
@@ -253,8 +237,8 @@ if [ "$wanted" = test ]; then
     spark_jars
     { test_jdk && compiled_modules && test_machines; } &
     hearth_jars
-    hadoop_servers
-    hadoop_tests
+    fetched_jars hadoop-servers "Hadoop's servers" "the tests of HDFS and YARN"
+    fetched_jars hadoop-tests "Hadoop's own tests (70 MB)" "Hadoop's own tests"
     async_profiler
     beside_ends
 else

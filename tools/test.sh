@@ -133,9 +133,9 @@ fetch_spark() {
 
 case $tier in
 all)
+    tests_jdk
     jvm_begins
     python_linters
-    tests_jdk
     archives
     jvm_ends
     python_tests

@@ -75,7 +75,7 @@ object Planner {
       partitioned(usable, fixed, workload, pools) match {
         case Right(found) if choice.forced => Right(choice -> found)
         case Right(found) if found.layout.sites.sizeIs > 1 =>
-          Right(Partitioning.several(usable, found.layout) -> found)
+          Right(Partitioning.several(usable, found.layout, workload) -> found)
         case Right(found) if found.layout.cpus != usable.cpus =>
           Right(Partitioning.oneBound(fixed) -> found)
         case Left(unfit) if choice.forced => Left(unfit)

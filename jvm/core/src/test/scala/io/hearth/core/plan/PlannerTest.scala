@@ -370,6 +370,24 @@ class PlannerTest extends AnyFunSuite {
     assert(theirs.conf("spark.driver.extraJavaOptions").contains(limit))
   }
 
+  test(
+    "what several executors gain speaks of remote memory where there is some, of the input where not"
+  ) {
+    def gain(machine: String, bytes: Option[Long] = None) =
+      because(plan(machine, workload = Workload(None, bytes)), "expected gain")
+    val one = "1 node of 128 GB, 16 cores"
+    assert(gain(one).contains("give --input") && !gain(one).contains("remote"))
+    val known = gain(one, Some(300 * gigabyte))
+    assert(!known.contains("--input") && !known.contains("remote"))
+    for (
+      machine <- Seq(
+        "2 nodes of 128 GB, 16 cores",
+        "1 node of 128 GB, 16 cores, 1 memory-only node of 64 GB"
+      )
+    )
+      assert(gain(machine).contains("remote memory") && !gain(machine).contains("--input"), machine)
+  }
+
   test("the collector's threads are the executor's, and the user's collector replaces ours") {
     val ours = plan(xeon).executors.head.javaOptions
     assert(
