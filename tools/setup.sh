@@ -111,8 +111,8 @@ python_environment() {
     fi
     say "installing pyspark and the tools into .venv (the first time: some 450 MB)"
     # What is imported is compiled then; compiling it all takes longer.
-    DIST_EXTRA_CONFIG=$PWD/tools/wheels.cfg .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
-        --constraint tools/constraints.txt --editable '.[dev]'
+    DIST_EXTRA_CONFIG=$PWD/tools/wheels.cfg .venv/bin/python -m pip install --quiet \
+        --disable-pip-version-check --no-compile --constraint tools/constraints.txt --editable '.[dev]'
     stamp python "$print"
 }
 
@@ -181,13 +181,16 @@ test_jdk() {
     fi
 }
 
-# What a pom of tools/ lists, into .cache under its name. $2: what it is, $3: what skips without it
-fetched_jars() {
-    print=$(fingerprint "tools/$1/pom.xml")
+# What a pom of tools/ lists, into .cache under its name, of the version of Hadoop's client that Spark
+# ships. $2: what it is, $3: what skips without it
+hadoop_jars() {
+    version=$(basename .cache/spark-jars/hadoop-client-api-*.jar .jar)
+    version=${version#hadoop-client-api-}
+    print="$version $(fingerprint "tools/$1/pom.xml")"
     fresh "$1" "$print" && [ -d ".cache/$1" ] && return 0
     say "fetching $2"
     rm -rf ".cache/$1"
-    if mvn -B -q -f "tools/$1" dependency:copy-dependencies \
+    if mvn -B -q -f "tools/$1" -Dhadoop.version="$version" dependency:copy-dependencies \
         -DoutputDirectory="$PWD/.cache/$1" >".cache/$1.log" 2>&1; then
         stamp "$1" "$print"
     else
@@ -237,8 +240,8 @@ if [ "$wanted" = test ]; then
     spark_jars
     { test_jdk && compiled_modules && test_machines; } &
     hearth_jars
-    fetched_jars hadoop-servers "Hadoop's servers" "the tests of HDFS and YARN"
-    fetched_jars hadoop-tests "Hadoop's own tests (70 MB)" "Hadoop's own tests"
+    hadoop_jars hadoop-servers "Hadoop's servers" "the tests of HDFS and YARN"
+    hadoop_jars hadoop-tests "Hadoop's own tests (70 MB)" "Hadoop's own tests"
     async_profiler
     beside_ends
 else

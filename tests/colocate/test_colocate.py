@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hearth.model.ids import parse_ids, show_ids
+from hearth.planner import places
 from support import ROOT, eventually, require
 from test_contract import validate
 
@@ -140,8 +141,15 @@ def test_records_of_each_alone_predict_the_splits(colocated) -> None:
     assert sorted(one["units"] for one in splits) == [[1, 3], [2, 2], [3, 1]]
 
 
-def test_the_dry_run_lists_each_way_with_the_memory_of_the_shares(tmp_path: Path) -> None:
+def test_the_dry_run_lists_each_way_with_the_memory_of_the_shares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "one.py").write_text("")
+    starts, java = tmp_path / "starts", tmp_path / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f'#!/bin/sh\necho "$@" >>{starts}\nexec {places.java()} "$@"\n')
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(java.parents[1]))
     done = hearth(
         tmp_path / "state", "colocate", "--dry-run", "--split", "1-1",
         "one.py", "--", "--executors", "1", "one.py",
@@ -163,6 +171,8 @@ def test_the_dry_run_lists_each_way_with_the_memory_of_the_shares(tmp_path: Path
     assert "local-numa[1x1]" in words[3] and "neighbours=ignore" in words[3]
     assert f"ActiveProcessorCount={len(cpus('1-1')[0])} " in words[2], "the share's configuration"
     assert "--memory" not in words[6] + words[7], "alone, each has all of it"
+    asked = [line for line in starts.read_text().splitlines() if line.endswith("cli.Main plan")]
+    assert len(asked) == 6, "one start of the JVM for each plan, whichever ways share it"
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ def failed_in_order(site: Site, outcome: Outcome) -> bool:
 )
 def test_a_full_disk_ends_the_application_and_says_so(site: Site, size: str, jars: bool):
     needs_own_mounts()
-    conf = {"spark__executor__maxNumFailures": "2"} | ({} if jars else {"spark__jars": ""})
+    conf = {} if jars else {"spark__jars": ""}
     within = ("unshare", "-m", "sh", "-c", FULL_DISK, size)
     outcome = site.run("spill.py", "64", within=within, **conf)
     assert "No space left on device" in outcome.log

@@ -138,7 +138,7 @@ private[plan] object Partitioning {
       if (nodes > 1 || usable.memoryOnly.nonEmpty)
         ", and remote memory costs about 10 % on average"
       else if (workload.inputBytes.isEmpty)
-        ", but where one heap held the input hearth measured 4 % more time (16 CPUs, one node), so give --input"
+        ", but where one heap held the input the job took 4 % longer on 16 CPUs of one node (hearth), so give --input"
       else ""
     Partitioning(native = false, because, "Awan 2016", remark = remark)
   }
