@@ -28,22 +28,34 @@ jvm() {
     $jvm_verify
 }
 
-# Begun beside what comes next, as it waits for half of its time; `jvm_ends` shows what it said.
+# Beside what comes next, as each waits at times. Whatever ends this script ends it first.
 jvm_begins() {
-    echo 'test: the JVM side runs beside what follows, and is shown after it (.cache/jvm-tests.log)'
+    echo 'test: the JVM side runs beside what follows, and is shown when it ends (.cache/jvm-tests.log)'
     (exec $jvm_verify) >.cache/jvm-tests.log 2>&1 &
     jvm=$!
-    trap 'kill $jvm 2>/dev/null || true; wait' EXIT
+    trap 'end_of $jvm TERM' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
 }
 
-jvm_ends() {
+# Waits for what was begun; pytest ends by SIGINT as it does by Ctrl-C, with all that it has started.
+end_of() {
+    kill -"$2" "$1" 2>/dev/null || true
+    wait "$1" || true
+}
+
+# pytest is begun too, so that the JVM side's failure ends it.
+both_sides() {
+    python_tests &
+    python=$!
+    trap 'end_of $python INT; end_of $jvm TERM' EXIT
     code=0
     wait "$jvm" || code=$?
-    trap - EXIT INT TERM
-    echo "$jvm_says"
+    printf '\n%s\n' "$jvm_says"
     cat .cache/jvm-tests.log
+    [ $code = 0 ] || exit $code
+    wait "$python" || code=$?
+    trap - EXIT INT TERM
     return $code
 }
 
@@ -95,12 +107,12 @@ driver_flags(places.spark_home(), $1, make=True, debug=True)
 END
 }
 
-# One worker more than there are cores, as each waits at times; four at most.
+# One worker more than there are cores, as each waits at times; four at most. Nothing comes after it.
 python_tests() {
     printf 'test: the Python side\n'
     workers=$(($(nproc) + 1))
     [ "$workers" -le 4 ] || workers=4
-    .venv/bin/python -m pytest --numprocesses "$workers" --dist loadgroup --no-loadscope-reorder "$@"
+    exec .venv/bin/python -m pytest --numprocesses "$workers" --dist loadgroup --no-loadscope-reorder "$@"
 }
 
 # Each other Spark that the jar is for; the installed one on each other Java that HEARTH_JAVAS names
@@ -137,8 +149,7 @@ all)
     jvm_begins
     python_linters
     archives
-    jvm_ends
-    python_tests
+    both_sides
     ;;
 check)
     export HEARTH_FUZZ="${HEARTH_FUZZ:-8}" # `all` tries 25 damages of each file,

@@ -21,7 +21,8 @@ from hearth.measure.record import RecordWriter, list_records, new_directory, rea
 from hearth.measure.shapes import Launched
 from hearth.model.documents import read_lines
 from hearth.model.errors import UserError
-from support import Command, require
+from hearth.planner.places import spark_home
+from support import Command, confs, driver_settings, require
 
 #: Fills the disk with hearth's state, works on, and ends with a code of its own.
 APPLICATION = """
@@ -65,7 +66,7 @@ def test_a_profile_whose_disk_fills_ends_with_the_applications_code_and_a_readab
 ) -> None:
     (tmp_path / "job.py").write_text(APPLICATION)
     words = ["--flame", "--master", "local[2]", "--conf", "spark.ui.enabled=false"]
-    words.append(str(tmp_path / "job.py"))
+    words += [*confs(driver_settings(spark_home(), None)), str(tmp_path / "job.py")]
     done = subprocess.run(
         [sys.executable, "-m", "hearth", "profile", *words],
         env={**os.environ, "HEARTH_STATE": str(small), "PYSPARK_PYTHON": sys.executable},

@@ -16,14 +16,13 @@ def test_each_communication_thread_of_driver_and_executor_has_the_cpu_of_its_tur
 ) -> None:
     if len(os.sched_getaffinity(0)) == 1:
         require("cpus", "one CPU only: nothing to bind to")
-    temporary = f"-Djava.io.tmpdir={site.root / 'tmp'}"
+    options = site.settings["spark.driver.extraJavaOptions"]
     outcome = site.run(
         "communication.py",
         master="local-numa[1x2]",
-        spark__hearth__classDataArchive="false",
         spark__plugins="io.hearth.plugin.AffinityPlugin",
         spark__hearth__affinity="policy=any-threads:1",
-        spark__driver__extraJavaOptions=f"{temporary} -javaagent:{affinity_jar()}=policy=o2ntc:1",
+        spark__driver__extraJavaOptions=f"{options} -javaagent:{affinity_jar()}=policy=o2ntc:1",
     )
     for process, server in (("driver", "rpc-server-"), ("executor", "rpc-client-")):
         found = outcome.report[process]

@@ -128,7 +128,6 @@ def test_a_containers_cpuset_is_opened_for_a_last_task_and_closed_again(
         str(site.root),
         spark__hearth__handOver="tail",
         spark__hearth__launcher="docker",
-        spark__hearth__classDataArchive="false",
     )
     in_a_tail(site, "first")
     assert cpusets() in ({("0-1", "0"), ("1", "0")}, {("0-1", "0"), ("0", "0")})

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.spark
 ON = {
     "spark__hearth__neighbours": "avoid",
     "spark__hearth__handOver": "applications",
-    "spark__hearth__classDataArchive": "false",  # these executors are killed, or few
 }
 OWN, ALL = [{"0"}, {"1"}], {"0-1"}
 

@@ -37,7 +37,7 @@ def start_profile(state: Path, *words: str) -> subprocess.Popen[str]:
     application.write_text(APPLICATION)
     named = [str(application) if word == "APP" else word for word in words]
     quiet = list(QUIET)
-    if any(word.startswith("local[") for word in words):  # else hearth adds its own
+    if any(word.startswith(("local[", "spark://")) for word in words):  # else hearth adds its own
         quiet += confs(driver_settings(spark_home(), None))
     program = [sys.executable, "-m", "hearth", "profile", *quiet, *named]
     environment = {**os.environ, "HEARTH_STATE": str(state), "PYSPARK_PYTHON": sys.executable}

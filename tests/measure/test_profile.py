@@ -27,7 +27,7 @@ from hearth.model.errors import UserError
 from hearth.model.measured import Absent
 from hearth.model.processes import is_alive
 from hearth.planner import places
-from support import ROOT, Command, require
+from support import ROOT, Command, driver_settings, require
 
 pytestmark = pytest.mark.spark
 
@@ -246,8 +246,7 @@ def name_of(pid: int) -> str:
 def test_kill_9_of_one_executor_is_told_with_its_time_and_the_run_goes_on(
     hearth: Command, tmp_path: Path
 ) -> None:
-    words = ["--master", "local-numa[2x1]", "--memory", "512m", "--no-summary"]
-    words += ["--conf", "spark.hearth.classDataArchive=false", "APP"]  # its making takes long
+    words = ["--master", "local-numa[2x1]", "--memory", "512m", "--no-summary", "APP"]
     process = start_profile(tmp_path, *words)
     assert process.stdout is not None
     assert process.stdout.readline() == "groups 100\n"
@@ -342,6 +341,7 @@ def test_an_event_log_of_the_users_own_stays_where_they_keep_it() -> None:
 
 
 def test_a_users_event_log_gc_log_and_flight_recording_are_kept(tmp_path: Path) -> None:
+    archive = driver_settings(places.spark_home(), None).get("spark.driver.extraJavaOptions", "")
     recording = f"-XX:StartFlightRecording=filename={tmp_path / 'mine.jfr'}"
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "older").write_text("an application of before\n")
@@ -349,7 +349,7 @@ def test_a_users_event_log_gc_log_and_flight_recording_are_kept(tmp_path: Path) 
         tmp_path,
         *("--master", "local[2]", "--no-summary", "--conf", "spark.eventLog.enabled=true"),
         *("--conf", f"spark.eventLog.dir={tmp_path / 'logs'}"),
-        *("--driver-java-options", f"-Xlog:gc:file={tmp_path / 'mine.log'} {recording}"),
+        *("--driver-java-options", f"{archive} -Xlog:gc:file={tmp_path / 'mine.log'} {recording}"),
         *("--flame", "APP"),
     )
     _, errors = process.communicate(timeout=180)

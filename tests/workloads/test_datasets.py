@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from hearth.launch import driver_archive
 from hearth.model.errors import UserError
 from hearth.model.processes import start_ticks
+from hearth.planner.places import spark_home
 from hearth.workloads import datasets
 from hearth.workloads.catalogue import Catalogue, Generator, Input, Job, Parameter
 from hearth.workloads.datasets import MANIFEST, Wanted, ensure, wanted_by
@@ -97,6 +99,41 @@ def test_a_size_that_the_disk_has_no_room_for_is_refused_before_anything_is_made
     with pytest.raises(UserError, match=r"--size: 1 MB does not fit, .* is free"):
         ensure(WANTED, tmp_path / "new" / "d")
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("defaults", "options"),
+    [
+        ("", "{archive} {quiet}"),
+        ("spark.driver.extraJavaOptions -Dmine=1", "{archive} {quiet} -Dmine=1"),
+        ("spark.driver.extraClassPath /mine.jar", None),
+        ("spark.hearth.classDataArchive false", None),
+    ],
+)
+def test_a_generator_starts_from_an_archive_with_what_the_user_gives_the_driver(
+    defaults: str, options: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "spark-defaults.conf").write_text(defaults)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(conf))
+    monkeypatch.setattr("hearth.planner.archive.existing", lambda _: Path("/a.jsa"))
+    commands: list[list[str]] = []
+
+    def run_child(command: list[str], *_: object, **__: object) -> int:
+        commands.append(command)
+        made(tmp_path / "data")
+        return 0
+
+    monkeypatch.setattr(datasets, "run_child", run_child)
+    ensure(WANTED, tmp_path / "data")
+    name = "spark.driver.extraJavaOptions="
+    given = [word.removeprefix(name) for word in commands[0] if word.startswith(name)]
+    quiet = "-Xlog:disable -Xlog:all=warning,cds*=off:stderr"
+    archive = "-XX:SharedArchiveFile=/a.jsa -Xshare:auto"
+    assert given == ([options.format(archive=archive, quiet=quiet)] if options else [])
+    path = f"spark.driver.extraClassPath={driver_archive.class_path(spark_home(), None)}"
+    assert (path in commands[0]) is (options is not None)
 
 
 def test_a_jobs_setting_reaches_the_generator_that_shares_it() -> None:

@@ -24,7 +24,8 @@ from test_contract import validate
 pytestmark = pytest.mark.spark
 
 SMALL = ["--size", "512k"]
-PLAIN = [*SMALL, "--master", "local[2]", *confs(driver_settings(places.spark_home(), None))]
+ARCHIVED = confs(driver_settings(places.spark_home(), None))
+PLAIN = [*SMALL, "--master", "local[2]", *ARCHIVED]
 
 
 @pytest.fixture(scope="module")
@@ -268,7 +269,7 @@ def end_at_a_part(run: subprocess.Popen[bytes], folder: Path, number: int) -> No
 def test_ended_while_it_makes_data_it_leaves_nothing_that_a_later_run_trusts(
     with_data: Command, tmp_path: Path, number: int
 ) -> None:
-    words = ["run", "word-count", "--size", "40m", "--master", "local[2]"]
+    words = ["run", "word-count", "--size", "40m", "--master", "local[2]", *ARCHIVED]
     for attempt in range(4):  # on a busy machine all is made before the signal takes effect
         home = tmp_path / f"data{attempt}"
         run = started(home, tmp_path, *words, on=("taskset", "-c", "0"))  # one part after the other
@@ -308,7 +309,7 @@ def test_a_killed_bench_goes_on_from_its_file(
     with_data: Command, home: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "results.jsonl"
-    words = ["bench", "--jobs", "word-count", "--masters", "local[1],local[2]", *SMALL]
+    words = ["bench", "--jobs", "word-count", "--masters", "local[1],local[2]", *SMALL, *ARCHIVED]
     words += ["--out", str(out)]
     bench = started(home, tmp_path, *words)
     wait_until(lambda: out.is_file() and len(out.read_text().splitlines()) == 2, "a case is kept")

@@ -18,6 +18,7 @@ import shlex
 import sys
 import time
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from hearth.launch.settings import conf_folder
@@ -26,6 +27,8 @@ from hearth.model.processes import detached, is_alive, start_ticks
 from hearth.model.temporary import working_directory
 from hearth.planner import archive, places
 
+_CLASS_PATH = "spark.driver.extraClassPath"
+_OPTIONS = "spark.driver.extraJavaOptions"
 _LIMIT_S = 300
 _NAME = "training.py"
 #: At the lowest priority a training run gets what others leave.
@@ -82,6 +85,24 @@ def driver_flags(
     # it calls each of Spark's module options an error in an archive, which it uses nevertheless.
     told = ["-Xlog:disable", "-Xlog:all=warning,cds*=off:stderr"]
     return [*archive.using(made), *told] if made else []
+
+
+def settings(spark_home: Path, given: Mapping[str, str]) -> dict[str, str]:
+    """Settings with which a plain driver starts from its archive; none where there is no archive.
+
+    given: the user's settings. A class path of the user's leaves none, since an archive fits one
+    class path; JVM options of the user's stay, behind the archive's.
+    """
+    if not is_wanted(given, given.get(_CLASS_PATH, "")):
+        return {}
+    flags = driver_flags(spark_home, None, make=False, debug=False)
+    options = " ".join(filter(None, [*flags, given.get(_OPTIONS)]))
+    return {_CLASS_PATH: class_path(spark_home, None), _OPTIONS: options} if flags else {}
+
+
+def is_wanted(given: Mapping[str, str], theirs: str) -> bool:
+    """Whether a driver may start from an archive. theirs: the class path that the user gives it."""
+    return not theirs and given.get("spark.hearth.classDataArchive", "true").lower() == "true"
 
 
 def is_missing(spark_home: Path, jar: Path | None) -> bool:

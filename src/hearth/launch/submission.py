@@ -228,10 +228,10 @@ def _archives(
     theirs: the user's class path; an archive fits one class path only, so a user who adds to it
     starts without. Neither where the user wants none; a dry run makes none.
     """
-    if theirs or settings.get("spark.hearth.classDataArchive", "true").lower() != "true":
-        return [], None
     from hearth.launch import driver_archive
 
+    if not driver_archive.is_wanted(settings, theirs):
+        return [], None
     home = places.spark_home()
     flags = driver_archive.driver_flags(home, jar, make=measured, debug=options.debug)
     later = not (flags or measured or options.dry_run)

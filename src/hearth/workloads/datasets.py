@@ -18,7 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hearth.launch import driver_archive
+from hearth.launch.arguments import SubmitLine
 from hearth.launch.children import run_child
+from hearth.launch.settings import user_settings
 from hearth.model.documents import load_document, read_document
 from hearth.model.errors import UserError
 from hearth.model.private import open_private
@@ -238,9 +241,16 @@ def _make(wanted: Wanted, place: Path, lock: int) -> None:
 
 
 def _command(wanted: Wanted, place: Path, scratch: Path) -> list[str]:
-    settings = {"spark.ui.enabled": "false", "spark.log.level": "WARN", "spark.local.dir": scratch}
+    home = places.spark_home()
+    given = user_settings(SubmitLine([], [], []), home, os.environ)
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.log.level": "WARN",
+        "spark.local.dir": scratch,
+        **driver_archive.settings(home, given),
+    }
     confs = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    program = [str(places.spark_home() / "bin" / "spark-submit"), "--master", "local[*]"]
+    program = [str(home / "bin" / "spark-submit"), "--master", "local[*]"]
     what = ["generate", wanted.generator.name, "--to", str(place)]
     fixed = ["--size", str(wanted.size_bytes), "--seed", str(wanted.seed)]
     chosen = [word for key, value in wanted.parameters for word in (f"--{key}", value)]
