@@ -28,29 +28,30 @@ jvm() {
     $jvm_verify
 }
 
-# Beside what comes next, as each waits at times. Whatever ends this script ends it first.
+# Beside what comes next, as each waits at times. Whatever ends this script ends both first.
 jvm_begins() {
     echo 'test: the JVM side runs beside what follows, and is shown when it ends (.cache/jvm-tests.log)'
     (exec $jvm_verify) >.cache/jvm-tests.log 2>&1 &
     jvm=$!
-    trap 'end_of $jvm TERM' EXIT
-    trap 'exit 130' INT
+    python=
+    trap end_both EXIT
+    trap 'python=; exit 130' INT # Ctrl-C has reached pytest too, which a second one would cut short
     trap 'exit 143' TERM
 }
 
-# Waits for what was begun; pytest ends by SIGINT as it does by Ctrl-C, with all that it has started.
-end_of() {
-    kill -"$2" "$1" 2>/dev/null || true
-    wait "$1" || true
+end_both() {
+    [ -z "$python" ] || kill -INT "$python" 2>/dev/null || true
+    kill "$jvm" 2>/dev/null || true
+    wait
 }
 
-# pytest is begun too, so that the JVM side's failure ends it.
+# pytest is begun too, so that a failure of the JVM side ends it.
 both_sides() {
     python_tests &
     python=$!
-    trap 'end_of $python INT; end_of $jvm TERM' EXIT
     code=0
     wait "$jvm" || code=$?
+    [ $code = 0 ] || end_both # before what is shown last
     printf '\n%s\n' "$jvm_says"
     cat .cache/jvm-tests.log
     [ $code = 0 ] || exit $code
@@ -112,7 +113,9 @@ python_tests() {
     printf 'test: the Python side\n'
     workers=$(($(nproc) + 1))
     [ "$workers" -le 4 ] || workers=4
-    exec .venv/bin/python -m pytest --numprocesses "$workers" --dist loadgroup --no-loadscope-reorder "$@"
+    # What a shell runs in the background ignores Ctrl-C.
+    exec env --default-signal=INT .venv/bin/python -m pytest --numprocesses "$workers" \
+        --dist loadgroup --no-loadscope-reorder "$@"
 }
 
 # Each other Spark that the jar is for; the installed one on each other Java that HEARTH_JAVAS names

@@ -43,7 +43,8 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
-        running = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        flags = ["--no-sandbox", "--disable-gpu"]
+        running = play.chromium.launch(executable_path=program, args=flags)
         yield running
         running.close()
 

@@ -35,7 +35,7 @@ from test_contract import validate
 pytestmark = pytest.mark.spark
 
 MAIN = "io.hearth.workloads.Main"
-SETTINGS = {"rate": "300", "duration-s": "3", "ramp-up-s": "1", "batch-ms": "500"}
+SETTINGS = {"rate": "300", "duration-s": "3", "ramp-up-s": "1", "batch-ms": "1000"}
 WINDOWS = {"window-s": "3", "slide-s": "1"}
 CLICKS = "streaming-click-"
 

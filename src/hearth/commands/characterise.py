@@ -93,7 +93,7 @@ def run(options: Namespace) -> int:
     if options.dry_run:
         print("\n".join(_listed(asked, settings)))
         return 0
-    import_module("scipy.stats")  # for the intervals: missed before the runs, not after them
+    import_module("scipy.special")  # for the intervals: missed before the runs, not after them
     home = places.state_home()
     name = options.line.application[0]
     redaction = Redaction.of(user_settings(options.line, places.spark_home(), os.environ))

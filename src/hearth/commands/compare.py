@@ -106,7 +106,7 @@ def run(options: Namespace) -> int:
     arms = ways.chosen(list(names), tuned=partial(_tuned, options))
     _check(options, arms)
     if not options.list_only:
-        import_module("scipy.stats")  # for the intervals: missed before the runs, not after them
+        import_module("scipy.special")  # for the intervals: missed before the runs, not after them
     options.subject = _subject(options)
     if all(arm.name in ways.WITHOUT_EXECUTORS or arm.skipped for arm in arms):
         return _compare(options, arms)
