@@ -26,7 +26,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(specs: list[execnet.XSpec]) -> None:
-    """Starts each worker among processes of its own, where this machine lets us."""
+    """Starts each worker among processes of its own, where this machine lets us.
+
+    This process, which runs no test itself, ends by SIGTERM as it does by Ctrl-C.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if own_processes.refused() is None:
         specs[:] = [
             execnet.XSpec(

@@ -40,8 +40,7 @@ jvm_begins() {
 }
 
 end_both() {
-    [ -z "$python" ] || kill -INT "$python" 2>/dev/null || true
-    kill "$jvm" 2>/dev/null || true
+    kill $python "$jvm" 2>/dev/null || true
     wait
 }
 

@@ -158,14 +158,15 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
   }
 
   having("a peer that stops is given up after the limit, with what it has not taken") {
-    val quick = own.withTimes(java.time.Duration.ofSeconds(10), java.time.Duration.ofMillis(300))
+    val quick = own.withTimes(java.time.Duration.ofSeconds(10), java.time.Duration.ofMillis(1500))
+    val large = new Array[Byte](4 << 20)
     Using.resource(Wire.open(quick, new Heard)) { wire =>
       val (process, where) = child(carriers)
       try {
         val connection = connect(wire, where)
         stop(process)
-        val replies = (0 until 6).map(_ => ask(connection, new Array[Byte](4 << 20)))
-        assert(failure(replies.head).getMessage.contains("has taken nothing for 300 ms"))
+        val replies = (0 until 6).map(_ => ask(connection, large))
+        assert(failure(replies.head).getMessage.contains("has taken nothing for 1500 ms"))
         settled(wire, 0)
       } finally process.destroyForcibly().waitFor()
     }
