@@ -40,7 +40,7 @@ jvm_begins() {
 }
 
 end_both() {
-    kill $python "$jvm" 2>/dev/null || true
+    kill $python $jvm 2>/dev/null || true
     wait
 }
 
@@ -50,6 +50,7 @@ both_sides() {
     python=$!
     code=0
     wait "$jvm" || code=$?
+    jvm= # another process may have its number soon
     [ $code = 0 ] || end_both # before what is shown last
     printf '\n%s\n' "$jvm_says"
     cat .cache/jvm-tests.log

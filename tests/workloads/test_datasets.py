@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -102,22 +103,23 @@ def test_a_size_that_the_disk_has_no_room_for_is_refused_before_anything_is_made
 
 
 @pytest.mark.parametrize(
-    ("defaults", "options"),
+    ("defaults", "archived"),
     [
-        ("", "{archive} {quiet}"),
-        ("spark.driver.extraJavaOptions -Dmine=1", "{archive} {quiet} -Dmine=1"),
-        ("spark.driver.extraClassPath /mine.jar", None),
-        ("spark.hearth.classDataArchive false", None),
+        ("", True),
+        ("spark.executor.memory 1g", True),
+        ("spark.driver.extraJavaOptions -Dmine=1", False),
+        ("spark.driver.extraClassPath /mine.jar", False),
+        ("spark.hearth.classDataArchive false", False),
     ],
 )
-def test_a_generator_starts_from_an_archive_with_what_the_user_gives_the_driver(
-    defaults: str, options: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_generator_starts_from_an_archive_unless_the_user_sets_what_that_would_replace(
+    defaults: str, archived: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conf = tmp_path / "conf"
     conf.mkdir()
     (conf / "spark-defaults.conf").write_text(defaults)
     monkeypatch.setenv("SPARK_CONF_DIR", str(conf))
-    monkeypatch.setattr("hearth.planner.archive.existing", lambda _: Path("/a.jsa"))
+    monkeypatch.setattr("hearth.planner.archive.existing", lambda _: Path("/a home/a.jsa"))
     commands: list[list[str]] = []
 
     def run_child(command: list[str], *_: object, **__: object) -> int:
@@ -129,11 +131,11 @@ def test_a_generator_starts_from_an_archive_with_what_the_user_gives_the_driver(
     ensure(WANTED, tmp_path / "data")
     name = "spark.driver.extraJavaOptions="
     given = [word.removeprefix(name) for word in commands[0] if word.startswith(name)]
-    quiet = "-Xlog:disable -Xlog:all=warning,cds*=off:stderr"
-    archive = "-XX:SharedArchiveFile=/a.jsa -Xshare:auto"
-    assert given == ([options.format(archive=archive, quiet=quiet)] if options else [])
+    quiet = ["-Xlog:disable", "-Xlog:all=warning,cds*=off:stderr"]
+    flags = ["-XX:SharedArchiveFile=/a home/a.jsa", "-Xshare:auto", *quiet]
+    assert [shlex.split(words) for words in given] == ([flags] if archived else [])
     path = f"spark.driver.extraClassPath={driver_archive.class_path(spark_home(), None)}"
-    assert (path in commands[0]) is (options is not None)
+    assert (path in commands[0]) is archived
 
 
 def test_a_jobs_setting_reaches_the_generator_that_shares_it() -> None:

@@ -90,14 +90,14 @@ def driver_flags(
 def settings(spark_home: Path, given: Mapping[str, str]) -> dict[str, str]:
     """Settings with which a plain driver starts from its archive; none where there is no archive.
 
-    given: the user's settings. A class path of the user's leaves none, since an archive fits one
-    class path; JVM options of the user's stay, behind the archive's.
+    given: the user's settings. None either where these give the driver a class path, as an archive
+    fits one class path, or JVM options, which stay where Spark reads them.
     """
-    if not is_wanted(given, given.get(_CLASS_PATH, "")):
+    if given.get(_OPTIONS) or not is_wanted(given, given.get(_CLASS_PATH, "")):
         return {}
     flags = driver_flags(spark_home, None, make=False, debug=False)
-    options = " ".join(filter(None, [*flags, given.get(_OPTIONS)]))
-    return {_CLASS_PATH: class_path(spark_home, None), _OPTIONS: options} if flags else {}
+    path = class_path(spark_home, None)
+    return {_CLASS_PATH: path, _OPTIONS: shlex.join(flags)} if flags else {}
 
 
 def is_wanted(given: Mapping[str, str], theirs: str) -> bool:
