@@ -31,8 +31,8 @@ _STREAMING = "org.apache.spark.sql.streaming.StreamingQueryListener$"
 _HEAP = "JVMHeapMemory"
 _DIGITS = re.compile(r"[0-9]{1,18}")
 _STARTED = re.compile(
-    rb'"Stage ID":(\d{1,18}),"Stage Attempt ID":(\d{1,18}),"Task Info":\{"Task ID":(\d{1,18}),'
-    rb'.*?"Launch Time":(\d{1,13}),"Executor ID":"([^"]*)"'
+    rb'\A(?>.*?"Stage ID":)(\d{1,18}),"Stage Attempt ID":(\d{1,18}),'
+    rb'"Task Info":\{"Task ID":(\d{1,18}),(?>.*?"Launch Time":)(\d{1,13}),"Executor ID":"([^"]*)"'
 )
 
 #: Known to Spark 4.3, and without anything that the analysis needs.

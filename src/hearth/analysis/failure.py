@@ -6,7 +6,8 @@ _LONGEST = 500
 # Frames are indented; what was raised stands at the margin below them (the traceback module).
 _RAISED_IN_PYTHON = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+(\S.*)")
 _CAUSED_BY = re.compile(r"^Caused by: (.*)", re.MULTILINE)  # Throwable.printStackTrace
-_LAST_ATTEMPT = re.compile(r"most recent failure: Lost task [^\n]*?\): ([^\n]+)")  # TaskSetManager
+# TaskSetManager's words. Only the first on a line counts: looking at each again would be quadratic.
+_LAST_ATTEMPT = re.compile(r"most recent failure: Lost task (?>[^\n]*?\): ([^\n]+)|[^\n]*)")
 
 
 def cause_of(failure: str) -> str:
@@ -16,7 +17,7 @@ def cause_of(failure: str) -> str:
     task ended with, else the first line.
     """
     for pattern in (_RAISED_IN_PYTHON, _CAUSED_BY, _LAST_ATTEMPT):
-        found = pattern.findall(failure)
+        found = [cause for cause in pattern.findall(failure) if cause]
         if found:
             return str(found[-1]).strip()[:_LONGEST]
     return failure.strip().partition("\n")[0][:_LONGEST]

@@ -29,7 +29,7 @@ _NUMBERED = re.compile(
     r"(\$\$Lambda|GeneratedMethodAccessor|LambdaForm\$\w+?)(?:[$/+.]?(?:0x[0-9a-f]+|\d+))+"
 )
 #: A Java method as async-profiler writes it.
-_SLASHED = re.compile(r"[\w$]+(?:/[\w$+.]+)+")
+_SLASHED = re.compile(r"\A[\w$]+(?:/[\w$+.]+)+")
 #: What a flame may have been sampled by.
 FLIGHT_RECORDER, ASYNC_PROFILER = "Java's flight recorder", "async-profiler"
 _Stack = tuple[str, ...]

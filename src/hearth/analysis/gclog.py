@@ -19,22 +19,23 @@ _LONGEST_LINE = 1 << 12
 #: Kinds and causes listed one by one: more than any collector has.
 _MOST_KINDS = 200
 
+# `(?>.*?WORDS)` goes to the first WORDS and no further, so that no line takes quadratic time.
 _PAUSE = re.compile(
-    r"GC\((\d{1,18})\) (?:[yYoO]: )?Pause (.+?)"
+    r"\A(?>.*?GC\()(\d{1,18})\) (?:[yYoO]: )?Pause (.+?)"
     r"(?: (\d{1,12})M->(\d{1,12})M\((\d{1,12})M\))? (\d{1,12}\.\d+)ms\s*$"
 )
 _CONCURRENT = re.compile(
-    r"GC\((\d{1,18})\) (?:[yYoO]: )?Concurrent (.+?)(?: \d+M->\S+)? (\d{1,12}\.\d+)ms\s*$"
+    r"\A(?>.*?GC\()(\d{1,18})\) (?:[yYoO]: )?Concurrent (.+?)(?: \d+M->\S+)? (\d{1,12}\.\d+)ms\s*$"
 )
 _CYCLE = re.compile(
-    r"GC\((\d{1,18})\) (?:Garbage|Minor|Major) Collection \((.*?)\) "
+    r"\A(?>.*?GC\()(\d{1,18})\) (?:Garbage|Minor|Major) Collection \((.*?)\) "
     r"(\d{1,12})M\([^)]*\)->(\d{1,12})M\([^)]*\)"
 )
 _SAFEPOINT = re.compile(
-    r'Safepoint "([^"]+)", .*?Reaching safepoint: +(\d{1,18}) ns, .*?At safepoint: +(\d{1,18}) ns'
-    r".*?Total: +(\d{1,18}) ns"
+    r'\A(?>.*?Safepoint ")([^"]+)", (?>.*?Reaching safepoint: +)(\d{1,18}) ns, '
+    r"(?>.*?At safepoint: +)(\d{1,18}) ns(?>.*?Total: +)(\d{1,18}) ns"
 )
-_STALL = re.compile(r"Allocation Stall \(.*\) (\d{1,12}\.\d+)ms\s*$")
+_STALL = re.compile(r"\A(?>.*?Allocation Stall \().*\) (\d{1,12}\.\d+)ms\s*$")
 _CAUSE = re.compile(r"\(((?:[^()]|\(\))*)\)$")
 #: Shenandoah's and ZGC's notes on a phase, which stand where other collectors have the cause.
 _NO_CAUSE = ("unload classes", "Major")

@@ -25,7 +25,7 @@ from hearth.model.documents import to_json
 from hearth.model.errors import UserError
 from hearth.planner import places
 
-_AGE = re.compile(r"(\d+)([mhdw])")
+_AGE = re.compile(r"\A(\d+)([mhdw])")
 _SECONDS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 

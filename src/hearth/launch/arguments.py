@@ -29,7 +29,7 @@ _SWITCHES = frozenset((
     "--load-spark-defaults", "--supervise", "--usage-error", "--verbose", "-v", "--version",
 ))
 # fmt: on
-_EQUALS = re.compile(r"(--[^=]+)=(.*)", re.DOTALL)
+_EQUALS = re.compile(r"\A(--[^=]+)=(.*)", re.DOTALL)
 
 
 def add_submit_arguments(parser: ArgumentParser) -> None:

@@ -49,8 +49,8 @@ spark.stop()
 #: What users keep in Spark's configuration directory, and no jar of Spark's has at its root
 #: (checked when an archive is made). With another file there, the order of the class path matters.
 _CONF_FILES = re.compile(
-    r"spark-defaults\.conf|spark-env\.sh|log4j2\.(properties|xml|ya?ml|json)|metrics\.properties"
-    r"|fairscheduler\.xml|workers|(core|hdfs|hive|mapred|yarn)-site\.xml|[^/]*\.template"
+    r"\A(?:spark-defaults\.conf|spark-env\.sh|log4j2\.(properties|xml|ya?ml|json)|metrics\.properties"
+    r"|fairscheduler\.xml|workers|(core|hdfs|hive|mapred|yarn)-site\.xml|[^/]*\.template)"
 )
 
 

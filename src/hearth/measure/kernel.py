@@ -11,7 +11,8 @@ from typing import NamedTuple
 #: Fields of /proc/stat's CPU lines that are kept; guest time is inside user time already.
 CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _VMSTAT = re.compile(
-    r"(numa_\w+|pgmigrate_\w+|thp_fault_\w+|thp_collapse_alloc\w*|pgmajfault) (\d+)"
+    r"^(numa_\w+|pgmigrate_\w+|thp_fault_\w+|thp_collapse_alloc\w*|pgmajfault) (\d+)",
+    re.MULTILINE,
 )
 _SWITCHES = "voluntary_ctxt_switches:"  # and, in the next line, nonvoluntary_ctxt_switches
 _NODE_MEMORY = ("MemTotal", "MemFree", "FilePages", "AnonPages", "AnonHugePages")

@@ -26,7 +26,7 @@ _SYSFS = {
     "nodes_online": "sys/devices/system/node/online",
     "clock_source": "sys/devices/system/clocksource/clocksource0/current_clocksource",
 }
-_CHOSEN = re.compile(r"\[([^\]]+)\]")
+_CHOSEN = re.compile(r"\[([^\[\]]+)\]")
 
 
 def machine_settings(root: Path = Path("/")) -> dict[str, dict[str, Any]]:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from hearth.model.errors import UserError
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smh])")
+_DURATION = re.compile(r"\A(\d+(?:\.\d+)?)([smh])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 

@@ -20,20 +20,23 @@ _DEFAULT = "(?i)secret|password|token|access[.]?key|credential"
 #: Settings whose values are hearth's names and numbers, or patterns: hidden by key only.
 _OPEN = ("spark.hearth.", "spark.redaction.")
 
-_ASSIGNED = re.compile(r"([\w.\-]+)(?:\s*=\s*|[\"']\s*:\s*|:\s+)")
+# A key is tried once, from its first character and as a whole: settings may be megabytes long.
+_ASSIGNED = re.compile(r"(?<![\w.\-])([\w.\-]++)(?:\s*=\s*|[\"']\s*:\s*|:\s+)")
 _VALUE = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S+")
 _QUOTED = re.compile(r"([\"'])((?:-D|--?)?([\w.\-]+)=)(?:(?!\1).)*\1", re.DOTALL)
 _FLAG = re.compile(r"(?<!\S)(--?[\w.\-]+)\s+(?=[^\s-])")
 _FLAG_WORD = re.compile(r"--?[\w.\-]+")
-_WHOLE = re.compile(r"(?:-D|--?)?([\w.\-]+)=(.*)", re.DOTALL)
+_WHOLE = re.compile(r"\A(?:-D|--?)?([\w.\-]+)=(.*)", re.DOTALL)
 _CREDENTIALS = re.compile(
-    r"((?:https?|ftp|git|ssh)://)[^\s/@]+(?=@)"
-    r"|([A-Za-z][\w+.\-]*://)[^\s/@:]*:[^\s/@]*(?=@)"
-    r"|(jdbc:oracle:\w+:)[^\s@]+(?=@)"
+    r"((?:https?|ftp|git|ssh)://)[^\s/@]++(?=@)"
+    r"|((?<![\w+.\-])[\w+.\-]++://)[^\s/@:]*+:[^\s/@]*+(?=@)"
+    # What no @ follows is passed over as a whole, and stays as it is.
+    r"|(jdbc:oracle:\w+:)[^\s@]++(?=(@)?)"
 )
 #: A file's name is not a secret, and a command without it is useless.
 _PATH = re.compile(r"(?<![\w/.\-])(?:file:)?/[^\s,:;=\"']*")
-_HIDDEN = re.compile(r"[\w.\-]*(?:\s*=\s*|[\"']?\s*:\s*|\s+)?" + re.escape(REDACTED))
+#: The name of the value that follows, read backwards from it.
+_NAME_BACKWARDS = re.compile(r"(?:\s*=\s*|\s*:\s*[\"']?|\s+)?[\w.\-]*")
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Redaction:
         if self.secret.search(key):
             return REDACTED
         shown = self.text(value)
-        if not key.startswith(_OPEN) and self.secret.search(_PATH.sub("", _HIDDEN.sub("", shown))):
+        if not key.startswith(_OPEN) and self.secret.search(_PATH.sub("", _without_hidden(shown))):
             return REDACTED
         return shown
 
@@ -85,7 +88,7 @@ class Redaction:
 
     def text(self, text: str) -> str:
         """Any text: a line of a log, a list of options."""
-        shown = _CREDENTIALS.sub(lambda m: f"{m[1] or m[2] or m[3]}{REDACTED}", text)
+        shown = _CREDENTIALS.sub(_without_credentials, text)
         shown = _QUOTED.sub(self._quoted, shown)
         shown = self._without_values(self._without_values(shown, _ASSIGNED), _FLAG)
         return self.text_pattern.sub(REDACTED, shown) if self.text_pattern else shown
@@ -132,6 +135,23 @@ class Redaction:
                 parts += [text[at : match.end()], REDACTED]
                 at = value.end()
         return "".join([*parts, text[at:]])
+
+
+def _without_credentials(match: re.Match[str]) -> str:
+    scheme = match[1] or match[2] or (match[3] if match[4] else None)
+    return f"{scheme}{REDACTED}" if scheme else match[0]
+
+
+def _without_hidden(text: str) -> str:
+    """Return the text without values that are hidden already, and without their names."""
+    *before, last = text.split(REDACTED)
+    kept = [part[: len(part) - _name_length(part)] for part in before]
+    return "".join([*kept, last])
+
+
+def _name_length(text: str) -> int:
+    name = _NAME_BACKWARDS.match(text[::-1])
+    return name.end() if name else 0
 
 
 def is_redacted(texts: Iterable[str]) -> bool:

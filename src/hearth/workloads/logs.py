@@ -7,7 +7,7 @@ from pathlib import Path
 _RECORD = "hearth: record "
 _REASON_LENGTH = 300
 #: The line of an exception: its class with its package, then what it says.
-_RAISED = re.compile(r"[\w.$]+(Error|Exception)(:|$)")
+_RAISED = re.compile(r"\A[\w.$]+(Error|Exception)(:|$)")
 
 #: A line of Spark's log, by date or time and level.
 _LOGGED = re.compile(r"[\d/:\-. ,]{8,30}(INFO|WARN|DEBUG|TRACE)\b")
