@@ -16,7 +16,8 @@ import pytest
 
 from hearth.measure import kernel
 from hearth.measure.counters import parse_perf_line
-from hearth.measure.discovery import ProcessFinder
+from hearth.measure.discovery import Found, ProcessFinder
+from hearth.measure.gc_copy import MOST_BYTES, GcLogCopies, local_log_name
 from hearth.measure.probes import survey
 from hearth.measure.probes.bandwidth import BandwidthProbe
 from hearth.measure.probes.base import Probe, Roots, Target
@@ -523,6 +524,53 @@ def test_what_ran_before_the_driver_is_no_process_of_the_application(tmp_path: P
     captured_process(tmp_path, 21, words=executor, start=50)
     finder = ProcessFinder(tmp_path, driver=10, tag="REC1")
     assert [row["pid"] for _ in range(2) for row in finder.scan()] == [10, 21]
+
+
+def test_a_process_of_another_user_is_not_sampled_whatever_its_command_line_says(
+    tmp_path: Path,
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make another user's process")
+    words = ["/tmp/java", "-Xlog:file=REC1", "a.CoarseGrainedExecutorBackend"]
+    captured_process(tmp_path, 10, words=["bash", "bin/spark-class"])
+    captured_process(tmp_path, 20, words=words)
+    captured_process(tmp_path, 21, parent=10, words=words)  # what the driver started
+    for stranger in ("20", "21"):
+        os.chown(tmp_path / stranger, 12345, 12345)
+    finder = ProcessFinder(tmp_path, driver=10, tag="REC1")
+    assert [row["pid"] for row in finder.scan()] == [10, 21]
+    assert finder.strangers == {20}
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link", "directory", "sparse"])
+def test_a_gc_log_that_is_none_neither_stops_the_sampler_nor_fills_the_disk(
+    tmp_path: Path, kind: str
+) -> None:
+    proc, record = tmp_path / "proc", tmp_path / "REC1"
+    executor = captured_process(proc, 20)
+    (proc / "20" / "status").write_text("Name:\tjava\nNSpid:\t20\n")
+    (record / "gc").mkdir(parents=True)
+    log = proc / "20" / "cwd" / local_log_name("REC1", "20")
+    log.parent.mkdir()
+    if kind == "fifo":
+        os.mkfifo(log)
+    elif kind == "link":
+        log.symlink_to("/etc/passwd")
+    elif kind == "directory":
+        log.mkdir()
+    else:
+        with log.open("wb") as sparse:
+            sparse.truncate(3 << 30)
+    lost: list[OSError] = []
+    warned: list[str] = []
+    copies = GcLogCopies(proc, record, lost.append, lambda what, _: warned.append(what))
+    for _ in range(2):
+        copies.follow([Found(executor, 1, "1", "java")])
+    copies.follow([])
+    kept = sum(file.stat().st_size for file in (record / "gc").iterdir())
+    assert kept == (MOST_BYTES if kind == "sparse" else 0)
+    assert len(warned) == (1 if kind == "sparse" else 0)
+    assert not lost
 
 
 def captured_process(

@@ -2,6 +2,8 @@
 
 Executors of a standalone worker, or in a container on this machine, are not children of the driver;
 but `hearth profile` puts the record's id into their JVM options, so their command line has it.
+Anybody can read that id and write it on a command line: it counts for processes of the driver's
+user only.
 """
 
 import os
@@ -44,6 +46,9 @@ class ProcessFinder:
         self._tag = tag
         self._scans_of: dict[tuple[int, int], int] = {}
         self._driver_start = start_ticks(driver, proc) or 0
+        self._user = _owner(proc, driver)
+        #: Processes of other users that carry the tag; they are not looked at.
+        self.strangers: set[int] = set()
         self.known: dict[int, Found] = {}
 
     @property
@@ -104,13 +109,21 @@ class ProcessFinder:
             return None  # gone, a zombie, or a thread of the kernel
         words = command.rstrip("\0").split("\0")
         ours = pid == self._driver or pid in self.known or stat.parent in self.known
-        if not ours and not (self._tag in command and _is_executor(words)):
+        if not ours and not self._is_tagged(pid, command, words):
             return None
         role = self._role(pid, words)
         target = Target(pid, stat.start_ticks, role)
         brief = " ".join(self._redaction.words(words))[:_COMMAND_LENGTH]
         found = Found(target, stat.parent, None, brief)
         return replace(found, executor_id=self._executor_id(found, words))
+
+    def _is_tagged(self, pid: int, command: str, words: list[str]) -> bool:
+        if self._tag not in command or not _is_executor(words):
+            return False
+        if self._user is not None and _owner(self._proc, pid) == self._user:
+            return True
+        self.strangers.add(pid)
+        return False
 
     def _role(self, pid: int, words: list[str]) -> str:
         if pid == self._driver and _is_java(words) and _DRIVER in words:
@@ -143,6 +156,14 @@ class ProcessFinder:
             "policy": _policy(folder),
             "cmdline": found.command,
         }
+
+
+def _owner(proc: Path, pid: int) -> int | None:
+    """Return the user id of a process; None if it is gone."""
+    try:
+        return (proc / str(pid)).stat().st_uid
+    except OSError:
+        return None
 
 
 def _is_executor(words: list[str]) -> bool:

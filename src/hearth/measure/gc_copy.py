@@ -6,6 +6,8 @@ bytes are fetched through /proc/PID/cwd while it lives.
 """
 
 import os
+import stat
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -15,6 +17,8 @@ from hearth.measure.probes.base import Target, read_if_alive
 from hearth.model.private import open_private
 
 _PART_BYTES = 1 << 20
+#: Copied of one log at most: some 600,000 lines.
+MOST_BYTES = 64 << 20
 
 
 def local_log_name(record_id: str, pid: str) -> str:
@@ -25,24 +29,30 @@ def local_log_name(record_id: str, pid: str) -> str:
 class GcLogCopies:
     """Keeps each log open, so that what is written is read also after its directory is gone.
 
-    lose: called with the reason where something cannot be copied.
+    lose: called with the reason where something cannot be copied; warn: with what is wrong and a
+    remedy.
     """
 
-    def __init__(self, proc: Path, record: Path, lose: Callable[[OSError], None]) -> None:
-        self._proc = proc
-        self._record = record
-        self._lose = lose
+    def __init__(
+        self,
+        proc: Path,
+        record: Path,
+        lose: Callable[[OSError], None],
+        warn: Callable[[str, str], None],
+    ) -> None:
+        self._proc, self._record, self._lose, self._warn = proc, record, lose, warn
         self._open: dict[Target, int] = {}
+        self._copied: Counter[Target] = Counter()
 
     def follow(self, processes: Iterable[Found]) -> None:
         """Fetches what the executors have logged since the last call."""
         executors = {p.target for p in processes if p.target.role == "executor"}
         for target in executors - self._open.keys():
             log = self._log(target.pid)
-            if log is not None and os.access(log, os.R_OK):
-                self._open[target] = open_private(str(log), os.O_RDONLY)
+            if log is not None and (descriptor := _opened(log)) is not None:
+                self._open[target] = descriptor
         for target, descriptor in list(self._open.items()):
-            self._fetch(target.pid, descriptor)
+            self._fetch(target, descriptor)
             if target not in executors:
                 os.close(self._open.pop(target))
 
@@ -53,11 +63,29 @@ class GcLogCopies:
         own_pid = status["NSpid"].split()[-1]  # in a container the JVM sees another pid
         return self._proc / str(pid) / "cwd" / local_log_name(self._record.name, own_pid)
 
-    def _fetch(self, pid: int, descriptor: int) -> None:
-        log = self._record / "gc" / f"executor-{pid}.log"
-        while part := os.read(descriptor, _PART_BYTES):
+    def _fetch(self, target: Target, descriptor: int) -> None:
+        log = self._record / "gc" / f"executor-{target.pid}.log"
+        left = MOST_BYTES - self._copied[target]
+        while left > 0 and (part := os.read(descriptor, min(left, _PART_BYTES))):
+            left -= len(part)
             try:
                 with open(log, "ab", opener=open_private) as copy:
                     copy.write(part)
             except OSError as error:
                 self._lose(error)
+        if left == 0 and self._copied[target] < MOST_BYTES:
+            what = f"the GC log of executor process {target.pid} is longer than {MOST_BYTES >> 20} MB"
+            self._warn(what, "the rest is left out: log less with -Xlog")
+        self._copied[target] = MOST_BYTES - left
+
+
+def _opened(log: Path) -> int | None:
+    """Open a log if it is a regular file; opening a pipe or a device must not wait."""
+    try:
+        descriptor = open_private(str(log), os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return None  # not there yet, or not ours to read
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    return None

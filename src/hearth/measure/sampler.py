@@ -65,18 +65,20 @@ class Sampler:
         probes = surveyed_probes(roots, writer.head.probes)
         self._schedules = [Schedule(probe, probe.least_period_s) for probe in probes]
         self._finding = 0.0
-        self._copies = GcLogCopies(roots.proc, writer.directory, writer.lose)
+        self._copies = GcLogCopies(roots.proc, writer.directory, writer.lose, writer.warn)
         jcmd, agent = writer.head.flame, writer.head.flame_agent
         self._recordings = (
             Recordings(writer, roots.proc, jcmd, agent) if isinstance(jcmd, str) else None
         )
         self._refused: set[tuple[str, int]] = set()
+        self._strangers: set[int] = set()
 
     def step(self, *, all_of_them: bool = False) -> None:
         """One round: who is there, then each probe that is due."""
         began = time.thread_time()
         for row in self.finder.scan():
             self._writer.append("processes.jsonl", row)
+        self._name_strangers()
         self._copies.follow(self.finder.known.values())
         if self._recordings is not None:
             self._recordings.follow(self.finder.known.values())
@@ -86,6 +88,12 @@ class Sampler:
         for schedule in self._schedules:
             if all_of_them or now >= schedule.due:
                 self._ask(schedule, targets)
+
+    def _name_strangers(self) -> None:
+        for pid in sorted(self.finder.strangers - self._strangers):
+            self._strangers.add(pid)
+            what = f"process {pid} carries this record's id but is another user's"
+            self._writer.warn(what, "it is left out: run hearth as the user of the executors")
 
     def _ask(self, schedule: Schedule, targets: list[Target]) -> None:
         began, t = time.thread_time(), self._writer.now_s()
