@@ -67,6 +67,19 @@ def test_an_experiment_cut_short_anywhere_goes_on_where_it_was_and_runs_nothing_
     assert turns(kept) == THREE.turns()
 
 
+@pytest.mark.parametrize("torn", [None, b"", b'{"arm": "a", "rep'])
+def test_what_a_kill_in_the_first_run_left_takes_the_next_result(
+    tmp_path: Path, torn: bytes | None
+) -> None:
+    journal = Journal(tmp_path / "runs.jsonl")
+    if torn is not None:
+        journal.file.write_bytes(torn)
+    journal.cut_torn_line()
+    first = made(THREE)[0]
+    journal.keep(outcome_line(first))
+    assert [read_outcome(line, "job") for line in journal.read(ComparisonRun)] == [first]
+
+
 def test_an_arm_that_failed_is_run_no_more_and_the_others_go_on() -> None:
     outcomes = made(THREE, lambda turn: turn.arm == "b" and turn.repetition == 1)
     assert sorted(turn.repetition for turn in turns(outcomes) if turn.arm == "b") == [-1, 0, 1]

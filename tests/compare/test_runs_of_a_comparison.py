@@ -16,6 +16,8 @@ from hearth.measure.shapes import Head, Launched
 from hearth.model.documents import typed
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent
+from hearth.report.compare import show_comparison
+from hearth.report.terminal import Screen
 from support import ROOT, Command
 
 #: A class-data archive would be made first, which takes longer than all the rest.
@@ -171,6 +173,17 @@ def test_an_interrupted_comparison_is_resumed_by_its_id(
     assert sorted((o.repetition, o.arm) for o in kept.outcomes) == [
         (repetition, arm) for repetition in (-1, 0, 1) for arm in ("bound", "native")
     ]
+
+
+def test_one_that_was_killed_in_its_first_run_says_so_and_is_resumed(tmp_path: Path) -> None:
+    begun = Comparison.begin(tmp_path, "quick", ARMS, TWICE)
+    said = compared(begun.head, read_comparison(begun.directory).outcomes)
+    shown = "\n".join(show_comparison(said, Screen(200)))
+    assert "no run has ended" in shown and "see below" not in shown
+    assert "no run of native has ended; --resume goes on with it" in shown
+    resumed = Comparison.resume(tmp_path, begun.head.id, "quick", ARMS, TWICE)
+    run(resumed, ARMS, Quick())
+    assert len(read_comparison(begun.directory).outcomes) == 6
 
 
 def test_it_goes_on_only_as_it_was_and_on_the_machine_as_it_was(

@@ -290,6 +290,15 @@ def test_after_kill_9_no_finished_trial_is_lost_or_made_again(tmp_path: Path) ->
     assert shown(tuned(whole)) == shown(apart), "it goes on as if it had never been cut short"
 
 
+def test_a_first_line_that_a_kill_cut_short_does_not_swallow_the_next_trial(tmp_path: Path) -> None:
+    begun = begin(tmp_path)
+    begun.journal.file.write_text('{"configuration": 3, "ro')
+    words = ["quick.py", "--date", "today"]
+    resumed = Tune.resume(tmp_path, begun.head.id, SETTINGS, words)
+    tune.run(resumed, Quick(shape((8, 2))), {}, Following())
+    assert len(read_tune(begun.directory).lines) == len(resumed.lines)
+
+
 def test_it_is_resumed_only_as_it_was_but_with_more_budget(tmp_path: Path) -> None:
     number = begin(tmp_path).head.id
     words = ["quick.py", "--date", "today"]

@@ -214,8 +214,7 @@ class Colocation:
         cpus = [show_ids(cpus) for cpus in units.cpus]
         refuse_other_command(number, kept, {**_asked(members, cpus), **vars(settings)})
         found.journal = Journal(directory / ROUNDS, redaction)
-        if found.lines:
-            found.journal.cut_torn_line()
+        found.journal.cut_torn_line()
         return found
 
     def keep(self, line: RoundLine) -> None:

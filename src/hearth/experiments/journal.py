@@ -47,11 +47,19 @@ class Journal:
             )
 
     def cut_torn_line(self) -> None:
-        """Cuts off a last line without its end, so that lines can be added. Raises OSError."""
-        whole = self.file.read_bytes()
-        end = whole.rfind(b"\n") + 1
-        if end < len(whole):
-            os.truncate(self.file, end)
+        """Cut off a last line without its end, so that lines can be added; a missing file is whole.
+
+        Raises UserError where that cannot be done: the next line would be lost with it.
+        """
+        try:
+            whole = self.file.read_bytes()
+            end = whole.rfind(b"\n") + 1
+            if end < len(whole):
+                os.truncate(self.file, end)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise UserError(f"'{self.file}' cannot be mended: {reason(error)}; {REMEDY}") from error
 
     def head(self, kind: type[T]) -> T:
         """The first line, where it says what the journal is of. Raises OSError and ValueError."""

@@ -170,8 +170,7 @@ class Tune:
             tune.head = replace(tune.head, settings=settings)
             write_document(directory / _HEAD, to_json(tune.head))
         tune.journal = Journal(directory / _TRIALS, redaction)
-        if tune.lines:
-            tune.journal.cut_torn_line()
+        tune.journal.cut_torn_line()
         return tune
 
     @property

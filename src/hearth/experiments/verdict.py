@@ -223,7 +223,12 @@ def _verdict(arms: Sequence[ComparedArm], asked: _Asked, outcomes: Sequence[Outc
     baseline, confidence = asked.baseline, asked.confidence
     failures = _failures(arms)
     if not any(arm.seconds for arm in arms if arm.name == baseline):
-        sentence = f"No verdict: {baseline} never finished, so there is nothing to compare with."
+        ended = any(outcome.arm == baseline for outcome in outcomes)
+        sentence = (
+            f"No verdict: {baseline} never finished, so there is nothing to compare with."
+            if ended
+            else f"No verdict yet: no run of {baseline} has ended; --resume goes on with it."
+        )
         return Verdict(None, sentence, failures)
     judged = [(arm, arm.ratio) for arm in arms if arm.ratio is not None]
     faster = [(arm, ratio) for arm, ratio in judged if arm.against == "faster"]

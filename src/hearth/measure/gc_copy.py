@@ -74,7 +74,9 @@ class GcLogCopies:
             except OSError as error:
                 self._lose(error)
         if left == 0 and self._copied[target] < MOST_BYTES:
-            what = f"the GC log of executor process {target.pid} is longer than {MOST_BYTES >> 20} MB"
+            what = (
+                f"the GC log of executor process {target.pid} is longer than {MOST_BYTES >> 20} MB"
+            )
             self._warn(what, "the rest is left out: log less with -Xlog")
         self._copied[target] = MOST_BYTES - left
 

@@ -55,8 +55,7 @@ def explained(comparison: Compared) -> str:
 
 def _row(arm: ComparedArm) -> list[str]:
     if not arm.seconds:
-        why = f"skipped: {arm.skipped}" if arm.skipped else "failed: see below"
-        return [arm.name, "0", "-", "-", "-", "-", "-", "-", why]
+        return [arm.name, "0", "-", "-", "-", "-", "-", "-", without_times(arm)]
     measures = arm.measures or {}
     return [
         arm.name,
@@ -69,6 +68,13 @@ def _row(arm: ComparedArm) -> list[str]:
         _share(measures.get("remote_share")),
         f"{len(arm.failures)} failed" if arm.failures else "",
     ]
+
+
+def without_times(arm: ComparedArm) -> str:
+    """Why an arm has no times; what failed is told by the verdict."""
+    if arm.skipped:
+        return f"skipped: {arm.skipped}"
+    return "failed: see below" if arm.failures else "no run has ended"
 
 
 def spread(arm: ComparedArm) -> str:

@@ -7,6 +7,7 @@ from hearth.experiments.answers import StreamedRate, SweptCell
 from hearth.experiments.characterised import AnsweredQuestion, Characterised
 from hearth.experiments.compared import Compared, ComparedArm
 from hearth.experiments.statistics import EQUAL_WITHIN
+from hearth.report.compare import without_times
 from hearth.report.html.shown import Cell
 
 View = dict[str, Any]
@@ -28,7 +29,7 @@ def comparison_view(comparison: Compared, section: str = "") -> View:
 
 def _row(arm: ComparedArm) -> list[Cell]:
     if not arm.seconds:
-        return [arm.name, 0, "-", "-", "-", "-", arm.skipped or ""]
+        return [arm.name, 0, "-", "-", "-", "-", without_times(arm)]
     numbers = [arm.median, float(min(arm.seconds)), float(max(arm.seconds))]
     failed = "failed in some runs" if arm.failures else ""
     return [arm.name, len(arm.seconds), *numbers, _ratio(arm), failed]
