@@ -15,7 +15,7 @@ import pytest
 import own_processes
 from docker_engine import NoEngineError, docker_engine
 from numalab import passed
-from support import ROOT, Command, require
+from support import ROOT, TWO_CPUS, Command, require
 
 # Threads of a library of numbers wait for each other, spinning: on matrices of tens of rows, beside
 # other tests, that is most of their time. It is read where numpy is first imported.
@@ -130,6 +130,17 @@ def own_leases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEARTH_LEASES", str(tmp_path_factory.mktemp("leases")))
         yield
+
+
+@pytest.fixture(scope="module")
+def two_cpus() -> Iterator[tuple[int, ...]]:
+    """Two CPUs, and no other one for this module's tests and what they start."""
+    allowed = os.sched_getaffinity(0)
+    if len(TWO_CPUS) < 2:
+        require("cpus", "this process may use one CPU only")
+    os.sched_setaffinity(0, TWO_CPUS)
+    yield TWO_CPUS
+    os.sched_setaffinity(0, allowed)
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hearth.launch.driver_archive import class_path, driver_flags
+from hearth.model.ids import show_ids
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -27,6 +28,11 @@ def require(feature: str, reason: str) -> None:
     if feature in required():
         pytest.fail(f"HEARTH_REQUIRE names {feature}, but {reason}", pytrace=False)
     pytest.skip(f"needs {feature}: {reason}")
+
+
+#: The two CPUs of tests that divide them between applications, and how the kernel lists both.
+TWO_CPUS = tuple(sorted(os.sched_getaffinity(0))[:2])
+BOTH_CPUS = show_ids(TWO_CPUS)
 
 
 def check_golden(name: str, actual: str) -> None:

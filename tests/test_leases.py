@@ -129,10 +129,8 @@ def test_what_applications_offer_and_lend_to_each_other_is_shown(
 
 
 def test_a_colocation_on_cpus_that_somebody_holds_says_who(
-    hearth: Command, registry: Path, hold: Callable[..., int], tmp_path: Path
+    hearth: Command, registry: Path, hold: Callable[..., int], tmp_path: Path, two_cpus: object
 ) -> None:
-    if len(os.sched_getaffinity(0)) < 2:
-        require("two CPUs", "two applications split them")
     (tmp_path / "a.py").touch()
     words = ["colocate", "--dry-run", "--split", "1-1", "a.py", "--", "a.py"]
     where = {"HEARTH_LEASES": str(registry)}
@@ -155,10 +153,8 @@ def test_a_registry_that_cannot_be_read_is_an_error_of_leases_and_a_note_of_a_pl
 
 
 def test_one_jvm_of_plain_spark_holds_a_lease_through_what_its_driver_inherits(
-    hearth: Command, registry: Path, monkeypatch: pytest.MonkeyPatch
+    hearth: Command, registry: Path, monkeypatch: pytest.MonkeyPatch, two_cpus: object
 ) -> None:
-    if len(os.sched_getaffinity(0)) > 4:
-        require("few CPUs", "the plan is one JVM on a small machine")
     monkeypatch.setenv("HEARTH_LEASES", str(registry))
     request = {"schema": "hearth/plan-request/1", "limits": {"conf": {}}}
     with offer("my job") as offered:

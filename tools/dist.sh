@@ -27,11 +27,12 @@ maven() {
     cp "jvm/spark/target/$name-$version.jar" "$folder/"
     sed "s/@VERSION@/$version/" jvm/release-pom.xml >"$folder/$name-$version.pom"
     jar --create --file "$folder/$name-$version-sources.jar" \
-        -C jvm/affinity/src/main/java . -C jvm/core/src/main/scala . -C jvm/spark/src/main/scala .
+        -C jvm/affinity/src/main/java . -C jvm/transport/src/main/java . \
+        -C jvm/core/src/main/scala . -C jvm/spark/src/main/scala .
 }
 
 documentation() {
-    mvn -B -q -Dstyle.color=never -f jvm -pl affinity,core,spark compile scala:doc
+    mvn -B -q -Dstyle.color=never -f jvm -pl affinity,transport,core,spark compile scala:doc
     jar --create --file "$folder/$name-$version-javadoc.jar" -C jvm/spark/target/site/scaladocs .
 }
 

@@ -19,7 +19,7 @@ SHA512 = (
     "ab4c9a14f8200bd15476c587e1b95abd15859b176b22875b92828d02326e7402"
     "3a080f6034fc47b55d917193447a9655964e32bc16243a46e4e87215a48c8764"
 )
-FILES = ("dist/echarts.min.js", "LICENSE", "NOTICE")
+FILES = ("dist/echarts.min.js", "LICENSE", "NOTICE", "licenses/LICENSE-d3")
 
 
 def main(directory: Path) -> None:

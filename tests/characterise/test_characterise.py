@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from support import ROOT, eventually
+from support import ROOT, TWO_CPUS, eventually
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
 TINY = ROOT / "tests" / "local_numa" / "apps" / "tiny.py"
 LIMIT_S = 400.0
-CPUS = len(os.sched_getaffinity(0))
+CPUS = len(TWO_CPUS)
 
 
 def environment(state: Path) -> dict[str, str]:
@@ -38,8 +38,6 @@ ONCE = ("--repeat", "1", "--warmup", "0")
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict, str]:
     """The state, the document and the errors of two questions asked of an application."""
-    if CPUS < 2:
-        pytest.skip("two executors need two CPUs")
     state = tmp_path_factory.mktemp("characterised") / "state"
     words = ("--questions", "sweep,rates", "--sweep", "1x2,2x1", "--json", *ONCE)
     page = ("--html", str(state.parent / "page.html"))

@@ -13,10 +13,10 @@ import pytest
 
 from hearth.model.ids import parse_ids, show_ids
 from hearth.planner import places
-from support import ROOT, eventually, require
+from support import ROOT, eventually
 from test_contract import validate
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
 APPS = ROOT / "tests" / "local_numa" / "apps"
 ONCE = ("--repeat", "1", "--warmup", "0", "--arms", "split,serial")
@@ -27,12 +27,6 @@ while not os.path.exists("go"):
     time.sleep(0.1)
 """
 LIMIT_S = 400.0
-
-
-@pytest.fixture(autouse=True, scope="module")
-def two_cores() -> None:
-    if len(os.sched_getaffinity(0)) < 2:
-        require("two CPUs", "each application has a share of its own")
 
 
 def command(*words: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Damage to files, with a fixed seed: cut, flipped, nested, huge, of the wrong kind.
+"""Damage to files, from a seed: cut, flipped, nested, huge, of the wrong kind.
 
 A `Random` in, damaged bytes out; so what a test found once it finds again.
 """

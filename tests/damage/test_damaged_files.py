@@ -57,6 +57,8 @@ from support import ROOT, Command
 
 #: Damaged files of each kind; HEARTH_FUZZ asks for more of them.
 ROUNDS = int(os.environ.get("HEARTH_FUZZ", "25"))
+#: Other damages in each run.
+FIRST_SEED = int(os.environ.get("HEARTH_SEED") or random.randrange(1 << 24))
 #: Of CPU time; by the clock, six times that: other work may have the processor meanwhile.
 LIMIT_S = 20
 LIMIT_BYTES = 2 << 30
@@ -93,7 +95,7 @@ def bounded() -> Iterator[None]:
 
 def try_all(file: Path, whole: bytes, damage: Damage, read: Callable[[], Any], **of: int) -> None:
     """Reads a file in each of its damaged forms; what is wrong with it is one line, if anything."""
-    for seed in range(ROUNDS):
+    for seed in range(FIRST_SEED, FIRST_SEED + ROUNDS):
         damaged = damage(whole, random.Random(f"{file.name} {seed}"))
         file.unlink(missing_ok=True)
         file.write_bytes(damaged)
@@ -105,7 +107,8 @@ def try_all(file: Path, whole: bytes, damage: Damage, read: Callable[[], Any], *
         except Exception as fault:
             kept = Path(os.environ.get("HEARTH_FUZZ_KEEP", file.parent)) / f"bad-{file.name}"
             kept.write_bytes(damaged)
-            raise AssertionError(f"seed {seed} of {file.name}: {fault!r} ({kept})") from fault
+            again = f"HEARTH_SEED={seed} HEARTH_FUZZ=1 makes it again"
+            raise AssertionError(f"{file.name}: {fault!r} ({kept}); {again}") from fault
     file.write_bytes(whole)
     read()
 

@@ -13,15 +13,15 @@ import pytest
 from application import Site, end_all
 from test_hand_over import cpusets, masks
 
-from support import Command, eventually, require
+from support import BOTH_CPUS, TWO_CPUS, Command, eventually
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
 ON = {
     "spark__hearth__neighbours": "avoid",
     "spark__hearth__handOver": "applications",
 }
-OWN, ALL = [{"0"}, {"1"}], {"0-1"}
+OWN, ALL = [{str(cpu)} for cpu in TWO_CPUS], {BOTH_CPUS}
 
 
 @pytest.fixture
@@ -74,8 +74,6 @@ def driver(site: Site) -> int:
 def test_cpus_of_an_application_that_pauses_work_for_another_and_come_back_whoever_is_killed(
     site: Site, lender: Site, tmp_path: Path, registry: Path, hearth: Command
 ) -> None:
-    if len(os.sched_getaffinity(0)) != 2:
-        require("two CPUs", "one application has one of two, the other the other")
     work, rest = tmp_path / "work", tmp_path / "rest"
     work.mkdir()
     borrowing, pid = start(site, "works", work)
@@ -152,8 +150,6 @@ def test_a_containers_cpuset_is_opened_to_another_applications_cpus_and_closed_a
     engine: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if len(os.sched_getaffinity(0)) != 2:
-        require("two CPUs", "one application has one of two, the other the other")
     monkeypatch.setenv("DOCKER_HOST", engine)
     work, rest = site.root / "work", tmp_path / "rest"
     work.mkdir()
@@ -162,7 +158,7 @@ def test_a_containers_cpuset_is_opened_to_another_applications_cpus_and_closed_a
     eventually("a task in the container", lambda: list(work.glob("*-runs")) != [], 120)
     own = cpusets()
     lending, _ = pausing(lender, rest)
-    eventually("the lender's CPU in its cpuset", lambda: cpusets() == {("0-1", "0")}, 30)
+    eventually("the lender's CPU in its cpuset", lambda: cpusets() == {(BOTH_CPUS, "0")}, 30)
     eventually("a second task at a time", lambda: len(list(work.glob("*-runs"))) == 2, 30)
     (rest / "work-1").touch()
     eventually("the CPU back", lambda: cpusets() == own, 10)

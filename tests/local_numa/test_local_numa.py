@@ -10,9 +10,9 @@ import pytest
 from application import APPS, Site, assert_shuffle_read_from_files, beyond, planned
 from jsonschema import Draft202012Validator
 
-from support import eventually
+from support import BOTH_CPUS, TWO_CPUS, eventually
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
 CONTRACT = Path(__file__).resolve().parents[2] / "contract"
 
@@ -98,7 +98,7 @@ def test_shuffle_blocks_of_another_executor_are_read_from_its_file_even_after_it
     fetches = [line for log in logs for line in log.splitlines() if " host-local and " in line]
     assert any("and 0 (0.0 B) host-local" not in line for line in fetches)
     seen = [e["kernel"] for e in site.document("placement.json")["executors"] if "kernel" in e]
-    places = {"0-1"} if scope == "package" else {"0", "1"}
+    places = {BOTH_CPUS} if scope == "package" else {str(cpu) for cpu in TWO_CPUS}
     assert seen and {kernel["cpus_allowed"] for kernel in seen} <= places
     assert site.leftovers() == []
 

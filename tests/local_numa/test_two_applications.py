@@ -1,7 +1,6 @@
 """Two applications at once: each has its own CPUs, and executors know their own driver."""
 
 import json
-import os
 import re
 import socket
 import subprocess
@@ -11,7 +10,9 @@ from pathlib import Path
 import pytest
 from application import APPS, BIN, Outcome, Site, read_words
 
-from support import Command, confs, eventually, require
+from support import BOTH_CPUS, TWO_CPUS, Command, confs, eventually
+
+pytestmark = pytest.mark.usefixtures("two_cpus")
 
 AVOID = {"spark__hearth__neighbours": "avoid"}
 SPARKS = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
@@ -64,8 +65,6 @@ def test_two_applications_on_one_port_have_their_own_executors_on_their_own_cpus
 
     The second one sets keys in code, over its command line and over what hearth derived.
     """
-    if len(os.sched_getaffinity(0)) != 2:
-        require("two CPUs", "one application takes one of two, the next the other")
     fixed = {"spark__driver__port": str(taken), "spark__driver__host": "127.0.0.1", **AVOID}
     end = site.root / "end"
     first = site.start("hold.py", str(end), master="local-numa[1x1]", **fixed)
@@ -80,7 +79,7 @@ def test_two_applications_on_one_port_have_their_own_executors_on_their_own_cpus
         spark__task__maxFailures="2", **fixed,
     )  # fmt: skip
     other_pid, other_address = executor(other)
-    assert {cpus_of(pid), cpus_of(other_pid)} == {"0", "1"}
+    assert {cpus_of(pid), cpus_of(other_pid)} == {str(cpu) for cpu in TWO_CPUS}
     assert "-Xmx600m" in read_words(Path(f"/proc/{other_pid}/cmdline"))
     assert len({taken, port_of(address), port_of(other_address)}) == 3
     third_is_told(hearth)
@@ -110,7 +109,7 @@ def third_is_told(hearth: Command) -> None:
     refused = hearth("submit", "--when-full", "refuse", *asked, str(APPS / "hold.py"))
     assert refused.returncode == 2 and "nothing that fits is free: held by" in refused.stderr
     leases = json.loads(hearth("leases", "--json").stdout)["leases"]
-    assert sorted(lease["cpus"] for lease in leases) == ["0", "1"]
+    assert sorted(lease["cpus"] for lease in leases) == sorted(map(str, TWO_CPUS))
     assert {lease["state"] for lease in leases} == {"holds"}
     elsewhere = hearth("plan", *asked, "--machine", "1 node of 16 GB, 2 cores", "--json").stdout
     assert "neighbours" not in elsewhere
@@ -152,13 +151,11 @@ def does_not_register(stray: Site, first: Site, port: int) -> None:
 def test_two_applications_started_in_one_instant_have_different_cpus(
     site: Site, other: Site
 ) -> None:
-    if len(os.sched_getaffinity(0)) != 2:
-        require("two CPUs", "each application takes one of two")
     end = site.root / "end"
     each = [place.start("hold.py", str(end), master="local-numa[1x1]", **AVOID)
             for place in (other, site)]  # fmt: skip
     eventually("two executors", lambda: len(site.executors()) == 2, 120)
-    assert {cpus_of(pid) for pid in site.executors()} == {"0", "1"}
+    assert {cpus_of(pid) for pid in site.executors()} == {str(cpu) for cpu in TWO_CPUS}
     end.touch()
     for process, place in zip(each, (other, site), strict=True):
         output, _ = process.communicate(timeout=240)
@@ -170,8 +167,6 @@ def test_who_waits_starts_when_the_driver_that_held_the_cpus_is_killed(
     site: Site, other: Site
 ) -> None:
     """kill -9 leaves a lease to the executors, and they give it back when they end."""
-    if len(os.sched_getaffinity(0)) != 2:
-        require("two CPUs", "one application takes both")
     end = site.root / "end"
     first = site.start("hold.py", str(end), master="local-numa[1x2]", **AVOID)
     eventually("an executor", lambda: len(site.executors()) == 1, 120)
@@ -183,7 +178,7 @@ def test_who_waits_starts_when_the_driver_that_held_the_cpus_is_killed(
     eventually("an executor of its own", lambda: len(other.executors()) == 1, 120)
     ((pid, _),) = other.executors().items()
     assert list(site.executors()) == [pid], "the first one's, whose folder holds both, has ended"
-    assert cpus_of(pid) == "0-1"
+    assert cpus_of(pid) == BOTH_CPUS
     end.touch()
     output, _ = second.communicate(timeout=240)
     assert Outcome(second.returncode, output, other.log).report

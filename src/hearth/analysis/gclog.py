@@ -64,16 +64,11 @@ class GcLog:
     count_by_kind: dict[str, int] = field(default_factory=dict)
     count_by_cause: dict[str, int] = field(default_factory=dict)
     concurrent_ms: float = 0.0
-    concurrent_ms_by_phase: dict[str, float] = field(default_factory=dict)
-    cycles: int = 0
-    allocation_stalls: int = 0
     allocation_stall_ms: float = 0.0
     heap_after_max_mb: int | None = None
     safepoints: int = 0
     safepoint_ms: float = 0.0
-    safepoint_reaching_ms: float = 0.0
     first_s: float | None = None
-    last_s: float | None = None
     longest: list[Pause] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -110,14 +105,11 @@ def _take(line: str, log: GcLog) -> None:
         _concurrent(line, found, log)
     elif "Safepoint" in line and (found := _SAFEPOINT.search(line)):
         log.safepoints += 1
-        log.safepoint_reaching_ms += int(found[2]) / 1e6
         log.safepoint_ms += int(found[4]) / 1e6
     elif "Collection (" in line and (found := _CYCLE.search(line)):
-        log.cycles += 1
         _count(log.count_by_cause, found[2])
         log.heap_after_max_mb = max(log.heap_after_max_mb or 0, int(found[4]))
     elif "Allocation Stall" in line and (found := _STALL.search(line)):
-        log.allocation_stalls += 1
         log.allocation_stall_ms += float(found[1])
     elif log.collector is None and "Using " in line:
         log.collector = line.rpartition("Using ")[2].strip()
@@ -163,9 +155,7 @@ def _concurrent(line: str, found: re.Match[str], log: GcLog) -> None:
     # G1 logs the parts of a cycle with the tag `marking` and their sum with the tag `gc` alone.
     if "marking" in line.partition("GC(")[0]:
         return
-    phase = found[2].partition(" (")[0]
     log.concurrent_ms += float(found[3])
-    _sum(log.concurrent_ms_by_phase, phase, float(found[3]))
 
 
 def wall_seconds(line: str) -> float | None:
@@ -182,7 +172,6 @@ def wall_seconds(line: str) -> float | None:
 def _seen_at(time_s: float | None, log: GcLog) -> None:
     if time_s is not None:
         log.first_s = time_s if log.first_s is None else log.first_s
-        log.last_s = time_s
 
 
 def _count(counts: dict[str, int], name: str) -> None:

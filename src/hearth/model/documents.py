@@ -87,25 +87,16 @@ def load_measured(file: Path, kind: type[T]) -> Measured[T]:
     return cast(Measured[T], _typed(parse(_bytes(file)), kind | Absent, "it"))
 
 
-def read_lines(file: Path, shape: Any) -> tuple[list[Document], int]:
-    """The documents of a file of JSON lines, and how many of its lines are damaged.
+def read_typed_lines(file: Path, kind: type[T]) -> tuple[list[T], int]:
+    """Return the documents of a file of JSON lines, and how many of its lines are damaged.
 
     A last line without its end was cut short by a kill and is ignored. A missing file has none.
     Raises OSError.
     """
-    return _each_line(file, lambda line: checked(line, shape))
-
-
-def read_typed_lines(file: Path, kind: type[T]) -> tuple[list[T], int]:
-    """As `read_lines`, of documents that a dataclass describes."""
-    return _each_line(file, lambda line: typed(parse(line), kind))
-
-
-def _each_line(file: Path, read: Callable[[bytes], T]) -> tuple[list[T], int]:
     rows, damaged = [], 0
     for line in raw_lines(file):
         try:
-            rows.append(read(line))
+            rows.append(typed(parse(line), kind))
         except ValueError:
             damaged += 1
     return rows, damaged

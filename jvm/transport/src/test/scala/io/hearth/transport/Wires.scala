@@ -19,6 +19,12 @@ object Wires extends Assertions {
     .withSecret(Key)
     .withMemory(64 << 20, 1 << 20, 8 << 20)
 
+  /** Cancels the test, visibly, or fails it where `HEARTH_REQUIRE` names ucx. */
+  def withoutUcx(why: String): Nothing = {
+    val required = sys.env.getOrElse("HEARTH_REQUIRE", "").split(',').contains("ucx")
+    if (required) fail(why) else cancel(s"needs UCX: $why")
+  }
+
   /** Of what was said. */
   final class Heard extends java.util.function.Consumer[String] {
     private val lines = new ConcurrentLinkedQueue[String]
