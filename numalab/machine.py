@@ -25,6 +25,7 @@ from numalab.setup import (
     RDMA_KERNEL,
     LabUnavailableError,
     find_tool,
+    hearth_jar,
     kernel_image,
 )
 from numalab.shape import Shape
@@ -214,12 +215,6 @@ def environment() -> dict[str, str]:
         "PYTHONPATH": f"{PROJECT}:{PROJECT / 'src'}",
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
-
-
-def hearth_jar() -> Path | None:
-    """The one jar that a user needs, where it has been built."""
-    built = [PROJECT / "src" / "hearth" / "jars", PROJECT / "jvm" / "spark" / "target"]
-    return next((jar for path in built for jar in sorted(path.glob("hearth-spark_*.jar"))), None)
 
 
 def _cache() -> Path:

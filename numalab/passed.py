@@ -1,64 +1,87 @@
-"""Whether the heavy cases have passed on this very code: a fingerprint of what they depend on.
+"""Whether the heavy cases have passed on this very code: a fingerprint of all they ran through.
 
-An emulated Spark job takes minutes, so it runs where what it tests has changed, and always with
-`make test-lab`, which writes the fingerprint down once everything has passed.
+An emulated Spark job takes minutes, so most of them run where what they run through has changed.
+The guests' JVMs say which classes they load; the stamp holds those that are in hearth's jar, and a
+digest of their bytes, of the jar's other content, of this lab and of its judgements.
 """
+
+from __future__ import annotations
 
 import hashlib
 import json
-import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
-from numalab.setup import PROJECT
+from numalab.setup import PROJECT, hearth_jar
 
 STAMP = PROJECT / "numalab" / "passed.json"
-_CORE = "jvm/core/src/main/scala/io/hearth/core"
-#: What decides where executors and their memory are put, and the lab itself.
-PATHS = (
-    "jvm/pom.xml",
-    "jvm/affinity/src/main",
-    "jvm/core/pom.xml",
-    *(f"{_CORE}/{package}" for package in ("affinity", "launch", "placement", "topology")),
-    "jvm/spark/pom.xml",
-    "jvm/spark/src/main",
-    "jvm/transport/src/main",
-    "numalab",
-)
-_NOT_CODE = (STAMP.name, "passed.py", "README.md")
+#: A case leaves here, in its evidence, the names of the classes that its JVMs loaded.
+LOADED = "loaded.txt"
+#: The lab and its judgements.
+FOLDERS = ("numalab", "tests/numalab")
+_NOT_CODE = (STAMP.name, "README.md")
+_NOT_RUN = ("META-INF/maven/", "META-INF/licenses/", "META-INF/LICENSE", "META-INF/NOTICE")
 
 
-def fingerprint(project: Path = PROJECT) -> str:
-    """SHA-256 over names and contents of all files in PATHS, in the order of their names."""
+def fingerprint(classes: Iterable[str], jar: Path, project: Path = PROJECT) -> str:
+    """Return the SHA-256 over these classes of the jar, what is no class in it, and FOLDERS."""
     digest = hashlib.sha256()
-    for file in sorted(_files(project)):
-        # Which other modules there are decides nothing.
-        code = re.sub(rb"<modules>.*?</modules>", b"", file.read_bytes(), flags=re.DOTALL)
-        content = hashlib.sha256(code).hexdigest()
-        digest.update(f"{file.relative_to(project)} {content}\n".encode())
+    for name, content in [*_of_jar(set(classes), jar), *_of_lab(project)]:
+        digest.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
     return digest.hexdigest()
 
 
 def has_passed() -> bool:
-    """Whether the heavy cases passed on the code as it stands."""
-    if not STAMP.is_file():
+    """Return whether the heavy cases passed on the code as it stands."""
+    jar = hearth_jar()
+    if not STAMP.is_file() or jar is None:
         return False
     known = json.loads(STAMP.read_text(encoding="utf-8"))
-    return bool(known["fingerprint"] == fingerprint())
+    return bool(known["fingerprint"] == fingerprint(known["classes"], jar))
 
 
-def write_down() -> None:
-    """To be called when every case has passed."""
-    STAMP.write_text(json.dumps({"fingerprint": fingerprint()}) + "\n", encoding="utf-8")
+def write_down(evidence: Path, cases: list[str]) -> None:
+    """Write the stamp. To be called when every case has passed, with the names of the tests.
+
+    evidence: where the cases' LOADED files are. Raises ValueError if they name no class of the jar.
+    """
+    jar = hearth_jar()
+    if jar is None:
+        raise ValueError("there is no hearth jar")
+    classes = loaded(evidence, jar)
+    if not classes:
+        raise ValueError(f"no {LOADED} below '{evidence}' names a class of {jar.name}")
+    stamp = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "cases": sorted(cases),
+        "fingerprint": fingerprint(classes, jar),
+        "classes": classes,
+    }
+    STAMP.write_text(json.dumps(stamp, indent=0) + "\n", encoding="utf-8")
 
 
-def _files(project: Path) -> list[Path]:
-    found: list[Path] = []
-    for name in PATHS:
-        place = project / name
-        inside = place.rglob("*") if place.is_dir() else [place]
-        found += [f for f in inside if f.is_file() and _is_code(f)]
-    return found
+def loaded(evidence: Path, jar: Path) -> list[str]:
+    """Return the entries of the jar that hold the classes which the cases loaded."""
+    names: set[str] = set()
+    for file in evidence.rglob(LOADED):
+        names.update(file.read_text(encoding="utf-8").split())
+    with zipfile.ZipFile(jar) as archive:
+        return sorted({f"{name.replace('.', '/')}.class" for name in names} & {*archive.namelist()})
 
 
-def _is_code(file: Path) -> bool:
-    return file.name not in _NOT_CODE and "__pycache__" not in file.parts
+def _of_jar(classes: set[str], jar: Path) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(jar) as archive:
+        entries = {entry for entry in archive.namelist() if not entry.endswith("/")}
+        others = {entry for entry in entries if not entry.endswith(".class")}
+        run = {entry for entry in others if not entry.startswith(_NOT_RUN)}
+        for entry in sorted(classes | run):
+            yield entry, archive.read(entry) if entry in entries else b"gone"
+
+
+def _of_lab(project: Path) -> Iterator[tuple[str, bytes]]:
+    for folder in FOLDERS:
+        for file in sorted((project / folder).rglob("*")):
+            if file.is_file() and file.name not in _NOT_CODE and "__pycache__" not in file.parts:
+                yield str(file.relative_to(project)), file.read_bytes()

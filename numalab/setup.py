@@ -21,6 +21,12 @@ class LabUnavailableError(Exception):
     """The lab cannot run on this machine; the message says what is missing and what to do."""
 
 
+def hearth_jar() -> Path | None:
+    """The one jar that a user needs, where it has been built."""
+    built = [PROJECT / "src" / "hearth" / "jars", PROJECT / "jvm" / "spark" / "target"]
+    return next((jar for path in built for jar in sorted(path.glob("hearth-spark_*.jar"))), None)
+
+
 def find_tool(name: str) -> str | None:
     """The path of a program, also where /usr/sbin is not on PATH."""
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")

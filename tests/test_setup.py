@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -42,22 +43,49 @@ def test_make_alone_lists_what_it_can_do() -> None:
         assert f"make {target} " in shown
 
 
-def test_the_emulated_machines_run_again_after_a_change_of_the_placement_code(
+def jar_of(file: Path, **content: str) -> Path:
+    """A jar with this content; `__` in a name stands for a slash, `_dot_` for a full stop."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, text in content.items():
+            archive.writestr(name.replace("__", "/").replace("_dot_", "."), text)
+    return file
+
+
+def test_the_emulated_machines_run_again_after_a_change_of_what_they_ran_through(
     tmp_path: Path,
 ) -> None:
-    for name in passed.PATHS:
-        place = tmp_path / name
-        file = place if place.suffix == ".xml" else place / "File.scala"
-        file.parent.mkdir(parents=True, exist_ok=True)
+    evidence = tmp_path / "evidence" / "two-nodes" / "local_numa"
+    evidence.mkdir(parents=True)
+    (evidence / passed.LOADED).write_text("io.hearth.Ran\nio.hearth.Ran$$Lambda/0x0\norg.apache.X")
+    lab = [tmp_path / "numalab" / "cases" / "case.py", tmp_path / "tests" / "numalab" / "judge.py"]
+    for file in lab:
+        file.parent.mkdir(parents=True)
         file.write_text("before")
-    before = passed.fingerprint(tmp_path)
+    content = {
+        "io__hearth__Ran_dot_class": "ran",
+        "io__hearth__Other_dot_class": "other",
+        "META-INF__services__manager": "named",
+        "META-INF__LICENSE": "words",
+    }
+    jar = jar_of(tmp_path / "a.jar", **content)
+    assert passed.loaded(tmp_path / "evidence", jar) == ["io/hearth/Ran.class"]
+
+    def now(**changed: str) -> str:
+        other = jar_of(tmp_path / "b.jar", **{**content, **changed})
+        return passed.fingerprint(["io/hearth/Ran.class"], other, tmp_path)
+
+    before = now()
     (tmp_path / "numalab" / "README.md").write_text("words")
-    assert passed.fingerprint(tmp_path) == before
-    for name in passed.PATHS:
-        place = tmp_path / name
-        file = place if place.suffix == ".xml" else place / "File.scala"
+    assert (
+        now() == now(io__hearth__Other_dot_class="x") == now(**{"META-INF__LICENSE": "x"}) == before
+    )
+    assert before not in (
+        now(io__hearth__Ran_dot_class="x"),
+        now(**{"META-INF__services__manager": "x"}),
+    )
+    for file in lab:
         file.write_text("after")
-        assert passed.fingerprint(tmp_path) != before, name
+        assert now() != before, file
         file.write_text("before")
 
 
