@@ -73,11 +73,14 @@ _BOUND = {_WORKLOADS / "test_run.py", _WORKLOADS / "test_series.py"}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives each test its tier and its group; those of unit tests come last and fill up."""
+    """Give each test its tier and its group.
+
+    Tests that wait for downloads come first; those of unit tests come last and fill up.
+    """
     set_tiers(items)
     set_groups(items)
     long = {item.path for item in items if item.get_closest_marker("unit") is None}
-    items.sort(key=lambda item: item.path not in long)
+    items.sort(key=lambda item: (item.path.name != "test_versions.py", item.path not in long))
 
 
 def set_groups(items: list[pytest.Item]) -> None:

