@@ -6,10 +6,12 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hearth.launch.driver_archive import class_path, driver_flags
+from hearth.model.documents import parse, raw_lines
 from hearth.model.ids import show_ids
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,6 +65,11 @@ def driver_settings(spark: Path, jar: Path | None, *options: str) -> dict[str, s
 def confs(settings: Mapping[str, object]) -> list[str]:
     """Settings as words of a command line of Spark's."""
     return [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+
+
+def json_lines(file: Path) -> list[Any]:
+    """Every whole line of the file, none of which is damaged."""
+    return [parse(line) for line in raw_lines(file)]
 
 
 def eventually(what: str, check: Callable[[], object], seconds: float) -> None:

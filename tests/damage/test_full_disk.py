@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,10 +18,9 @@ from hearth.experiments.outcome import Outcome, Turn
 from hearth.launch.plan_file import write_plan
 from hearth.measure.record import RecordWriter, list_records, new_directory, read_record
 from hearth.measure.shapes import Launched
-from hearth.model.documents import parse, raw_lines
 from hearth.model.errors import UserError
 from hearth.planner.places import spark_home
-from support import Command, confs, driver_settings, require
+from support import Command, confs, driver_settings, json_lines, require
 
 #: Fills the disk with hearth's state, works on, and ends with a code of its own.
 APPLICATION = """
@@ -83,11 +81,6 @@ def test_a_profile_whose_disk_fills_ends_with_the_applications_code_and_a_readab
     assert any("parts of the record could not be written" in warning for warning in warnings)
 
 
-def lines(file: Path) -> list[Any]:
-    """Every line of the file, none of which is damaged."""
-    return [parse(line) for line in raw_lines(file)]
-
-
 def test_of_a_record_on_a_full_disk_the_end_is_kept_and_what_is_lost_is_said(small: Path) -> None:
     writer = RecordWriter.create(new_directory(small, "job"), "job", Launched(master="local[2]"))
     for number in range(100):
@@ -99,9 +92,9 @@ def test_of_a_record_on_a_full_disk_the_end_is_kept_and_what_is_lost_is_said(sma
     writer.finish("finished", 0, 3.0)
     record = read_record(writer.directory)
     assert (record.state, record.wall_s) == ("finished", 3.0)
-    rows = lines(writer.directory / "samples" / "process.jsonl")
+    rows = json_lines(writer.directory / "samples" / "process.jsonl")
     assert [row["number"] for row in rows[:100]] == list(range(100))
-    (warning,) = lines(writer.directory / "warnings.jsonl")
+    (warning,) = json_lines(writer.directory / "warnings.jsonl")
     assert "could not be written: No space left on device" in warning["what"]
     assert analyse(writer.directory).record.state == "finished"
     assert not list(small.rglob("*.analysis.*"))
@@ -114,7 +107,7 @@ def test_rows_after_one_that_did_not_fit_are_whole(small: Path) -> None:
         writer.append("samples/process.jsonl", {"pad": "x" * 300})
     full.unlink()
     writer.append("samples/process.jsonl", {"after": 1})
-    rows = lines(writer.directory / "samples" / "process.jsonl")
+    rows = json_lines(writer.directory / "samples" / "process.jsonl")
     assert rows[-1]["after"] == 1
 
 

@@ -22,12 +22,11 @@ from hearth.launch.observed import gc_log_option, observed
 from hearth.launch.plain_path import check_locale, plain_path
 from hearth.measure.record import Record
 from hearth.measure.shapes import Machine
-from hearth.model.documents import read_lines
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent
 from hearth.model.processes import is_alive
 from hearth.planner import places
-from support import ROOT, Command, driver_settings, require
+from support import ROOT, Command, driver_settings, json_lines, require
 
 pytestmark = pytest.mark.spark
 
@@ -44,7 +43,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, str, str
 
 
 def rows(record: Record, name: str) -> list[dict]:
-    return read_lines(record.directory / name, dict)[0]
+    return json_lines(record.directory / name)
 
 
 def test_a_run_keeps_its_output_and_exit_code_and_tells_its_records_id(finished) -> None:

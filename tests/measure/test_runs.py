@@ -28,11 +28,11 @@ from hearth.measure.record import (
     read_record,
 )
 from hearth.measure.shapes import Launched, Machine
-from hearth.model.documents import read_lines, to_json
+from hearth.model.documents import to_json
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent
 from hearth.planner.known_machine import KnownMachine
-from support import Command
+from support import Command, json_lines
 
 LONG_GONE = {"pid": 1, "start_ticks": 1}
 
@@ -71,7 +71,7 @@ def test_a_machine_that_could_not_be_read_is_told_with_the_reason(
     reading.look(final=True)
     reading.look(final=True)  # what is done is not done again
     assert read_record(writer.directory).machine == Absent(f"not read: {reason}")
-    (warning,), _ = read_lines(writer.directory / "warnings.jsonl", dict)
+    (warning,) = json_lines(writer.directory / "warnings.jsonl")
     assert warning["what"] == f"the machine could not be read: {reason}"
     assert not list(writer.directory.glob(".machine*"))
 
@@ -174,7 +174,7 @@ def test_a_line_that_was_torn_by_a_kill_is_passed_over(tmp_path: Path) -> None:
     writer.append("samples/x.jsonl", {"a": 1}, t=0.5)
     with (writer.directory / "samples/x.jsonl").open("a") as file:
         file.write('{"t": 1.0, "a"')
-    assert read_lines(writer.directory / "samples/x.jsonl", dict)[0] == [{"t": 0.5, "a": 1}]
+    assert json_lines(writer.directory / "samples/x.jsonl") == [{"t": 0.5, "a": 1}]
 
 
 def test_a_record_that_cannot_be_written_is_named() -> None:

@@ -12,9 +12,10 @@ import pytest
 from profiled_runs import only_record, start_profile
 
 from hearth.analysis.analysis import analyse
-from hearth.model.documents import read_lines, to_json
+from hearth.model.documents import to_json
 from hearth.model.processes import is_alive
 from hearth.planner import places
+from support import json_lines
 
 pytestmark = pytest.mark.spark
 
@@ -74,12 +75,12 @@ def test_an_executor_that_a_worker_started_is_sampled_and_its_gc_log_is_on_recor
     assert process.returncode == 0, errors
     assert "groups 100\n" in output
     record = only_record(state)
-    seen = read_lines(record.directory / "processes.jsonl", dict)[0]
+    seen = json_lines(record.directory / "processes.jsonl")
     (driver,) = [row for row in seen if row.get("role") == "driver"]
     (executor,) = [row for row in seen if row.get("role") == "executor"]
     assert executor["executor_id"] == "0"
     assert executor["parent"] != driver["pid"]
-    samples = read_lines(record.directory / "samples" / "process.jsonl", dict)[0]
+    samples = json_lines(record.directory / "samples" / "process.jsonl")
     assert max(row["utime"] for row in samples if row["pid"] == executor["pid"]) > 50
     log = record.directory / "gc" / f"executor-{executor['pid']}.log"
     assert "Pause" in log.read_text()
