@@ -48,17 +48,17 @@ def test_each_job_counts_once_and_first_runs_are_apart() -> None:
     runs += [run(arm, n, s) for n in range(3) for arm, s in (("submit", 1.0), ("defaults", 2.0))]
     runs += [run("submit", 0, 2.0, "tpch 1g"), run("defaults", 0, 1.0, "tpch 1g")]
     warm, pairs = plans.by_job(runs, "submit", "defaults", "wall_s", True)
-    assert pairs == 4 and plans.overall(warm).value == pytest.approx(1.0)
+    assert pairs == 4 and plans.over_jobs(warm).value == pytest.approx(1.0)
     first, _ = plans.by_job(runs, "submit", "defaults", "wall_s", False)
     assert first["sort 1g"].value == pytest.approx(3.0)
-    assert "| `submit` | `defaults` | 2 | 4 | 1.00" in "\n".join(plans.page(runs))
+    assert "| `submit` | `defaults` | start to end, warm | 2 | 4 | 1.00 |" in "\n".join(plans.page(runs))
 
 
 def test_the_interval_is_over_jobs() -> None:
     alike = {str(n): Ratio(0.5, None) for n in range(5)}
-    assert plans.overall(alike).interval == pytest.approx((0.5, 0.5))
+    assert plans.over_jobs(alike).interval == pytest.approx((0.5, 0.5))
     apart = {str(n): Ratio(math.exp(n), None) for n in (-1, 0, 1)}
-    low, high = plans.overall(apart).interval or (1.0, 1.0)
+    low, high = plans.over_jobs(apart).interval or (1.0, 1.0)
     assert low < 0.5 and high > 2
 
 
