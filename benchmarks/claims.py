@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import affinity_cost
+import colocation
 import coverage
 import dfsio
 import duet
@@ -88,7 +89,7 @@ def claims() -> Iterator[Claim]:
     for section in (
         *(start_up, compiler_flags, one_jvm, long_jobs, naive_bayes, larger_inputs, two_executors),
         *(sixteen_cpus, other_engines, hand_over_cpus, reading, profile, verdicts, wire),
-        *(spark_shuffle, hadoop, threads),
+        *(spark_shuffle, hadoop, threads, colocations),
     ):
         yield from section()
 
@@ -570,6 +571,19 @@ def threads() -> Iterator[Claim]:
         "work, `o2acs` {}",
         *(shown(rpc_latency.ratio(latency.rows, arm, "mean_us")) for arm in ("o2ntc:1", "o2acs")),
     )
+
+
+def colocations() -> Iterator[Claim]:
+    raw, early = Raw.of("colocation-2026-11-25-0115"), Raw.of("colocation-2026-11-23-1406")
+    tables = "\n".join(colocation.page(raw.rows))
+    for lines in tables.split("\n\n"):
+        yield raw.tables(lines.split("\n"))
+    for one, text in (
+        (raw, "Each slowdown is predicted within {} of what was measured, and inside its interval"),
+        (early, "16 MB, was predicted up to {} wrong"),
+    ):
+        errors = [abs(c["error"]) for row in one.rows for c in row["colocation"]["checks"]]
+        yield one.says(BENCHMARKS, text, f"{100 * max(errors):.0f} %")
 
 
 if __name__ == "__main__":

@@ -51,7 +51,8 @@ def test_each_job_counts_once_and_first_runs_are_apart() -> None:
     assert pairs == 4 and plans.over_jobs(warm).value == pytest.approx(1.0)
     first, _ = plans.by_job(runs, "submit", "defaults", "wall_s", False)
     assert first["sort 1g"].value == pytest.approx(3.0)
-    assert "| `submit` | `defaults` | start to end, warm | 2 | 4 | 1.00 |" in "\n".join(plans.page(runs))
+    shown = "\n".join(plans.page(runs))
+    assert "| `submit` | `defaults` | start to end, warm | 2 | 4 | 1.00 |" in shown
 
 
 def test_the_interval_is_over_jobs() -> None:
