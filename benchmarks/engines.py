@@ -112,7 +112,8 @@ def duckdb_run(folder: Path, scale: float) -> dict[str, Any]:
     )
     wall = time.monotonic() - start
     if done.returncode:
-        return {"load": load, "failure": done.stderr.strip().splitlines()[-1]}
+        said = done.stderr.strip().splitlines()[-1].replace(str(folder), "DATA")
+        return {"load": load, "failure": said}
     return {"load": load, "seconds": float(done.stdout), "wall_s": round(wall, 3)}
 
 

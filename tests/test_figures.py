@@ -173,7 +173,7 @@ def test_every_file_of_raw_results_is_named_in_the_benchmarks() -> None:
 
 
 #: A path in somebody's home or in a temporary directory; host names have no form to find them by.
-_PLACE = re.compile(r"~/|(?<![\w.])/(?:root|home|Users|tmp|var/tmp|mnt|work|workspace)/")
+_PLACE = re.compile(r"(?<![\w.~])/(?:root|home|Users|tmp|var/tmp|mnt|work|workspace)/")
 
 
 def texts(value: Any) -> Iterator[str]:

@@ -10,6 +10,8 @@ from benchmarks import plans
 from hearth.experiments.journal import Journal
 from hearth.experiments.statistics import Ratio
 from hearth.model.errors import UserError
+from hearth.workloads import cases
+from hearth.workloads.runner import RunError
 from planned_machines import a_machine
 
 NODE = {"memory_bytes": 16 << 30, "cpus": "0-3"}
@@ -75,3 +77,17 @@ def test_results_go_on_where_they_were_cut_and_of_another_machine_are_refused(
     assert plans.begun(journal, head) == [run("submit", 0, 1.0)]
     with pytest.raises(UserError, match="another machine: give another file"):
         plans.begun(journal, {**head, "machine": {"cpus": "0-99"}})
+
+
+def test_a_failure_in_the_results_names_no_place_on_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reason = f"ended with 1: no space in {Path.home()}/data"
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise RunError(reason, [], Path.home() / "logs" / "sort.log")
+
+    monkeypatch.setattr(cases, "run", fails)
+    nothing: Any = None
+    found = cases.measured(nothing, nothing, "local[*]")
+    assert found == {"failure": "ended with 1: no space in ~/data"}

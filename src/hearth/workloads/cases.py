@@ -107,12 +107,12 @@ def measured(
 ) -> dict[str, Any]:
     """A run's `seconds`, `wall_s` and `answer`, or its `failure`, which a wrong answer is too.
 
-    The failure names no log: results are published, and a path may name a user.
+    The failure names no log and no home: results are published, and a path may name a user.
     """
     try:
         result = run(offer, case, master, hinted=hinted).document
     except runner.RunError as failure:
-        return {"failure": failure.reason}
+        return {"failure": failure.reason.replace(str(Path.home()), "~")}
     verdict = result["verdict"]
     if verdict["status"] == "wrong":
         return {"failure": f"wrong answer: {verdict['detail']}"}
