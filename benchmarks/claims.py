@@ -33,9 +33,9 @@ import samples
 import shuffle
 import startup
 import transport
-from results import Row, loads, read, shown, spread
+from results import Row, loads, read, shown, spread, table
 
-from hearth.experiments.statistics import Ratio
+from hearth.experiments.statistics import Ratio, paired_ratio
 
 BENCHMARKS = "benchmarks/README.md"
 
@@ -89,7 +89,7 @@ def claims() -> Iterator[Claim]:
     for section in (
         *(start_up, compiler_flags, one_jvm, long_jobs, naive_bayes, larger_inputs, two_executors),
         *(sixteen_cpus, other_engines, hand_over_cpus, reading, profile, verdicts, wire),
-        *(spark_shuffle, hadoop, threads, colocations),
+        *(spark_shuffle, hadoop, threads, colocations, measured_tables, tunes),
     ):
         yield from section()
 
@@ -258,7 +258,7 @@ def naive_bayes() -> Iterator[Claim]:
 def larger_inputs() -> Iterator[Claim]:
     raw = Raw.of(*LARGE)
     rows = [
-        row for row in raw.rows if row["subject"].split()[0] in ("grep", "sort", "sql-aggregation")
+        row for row in raw.runs if row["subject"].split()[0] in ("grep", "sort", "sql-aggregation")
     ]
     yield raw.tables(plans.seconds_table(rows))
     yield raw.says(BENCHMARKS, "nothing else running (load average {}). Raw", loads(raw.rows))
@@ -584,6 +584,53 @@ def colocations() -> Iterator[Claim]:
     ):
         errors = [abs(c["error"]) for row in one.rows for c in row["colocation"]["checks"]]
         yield one.says(BENCHMARKS, text, f"{100 * max(errors):.0f} %")
+
+
+def measured_tables() -> Iterator[Claim]:
+    raw = Raw.of("measured-table-2026-11-23-2239")
+    kept = [row for row in raw.rows if row["repetition"] >= 0]
+    cells = {
+        "1x1": "1 executor, 1 slot",
+        "1x2": "1 executor, 2 slots",
+        "2x1": "2 executors, 1 slot each",
+    }
+    lines = [
+        [
+            job,
+            *(
+                spread(
+                    [
+                        row["seconds"]
+                        for row in kept
+                        if row["subject"] == job and row["arm"].split()[0] == cell
+                    ],
+                    1,
+                )
+                for cell in cells
+            ),
+        ]
+        for job in sorted({row["subject"] for row in kept})
+    ]
+    yield raw.tables(table(["Job", *cells.values()], lines))
+
+
+def tunes() -> Iterator[Claim]:
+    """Each tune, and the comparison that followed it."""
+    names = ("tunes-2026-11-24-0346",)
+    documents = read(*names)
+    for tune, comparison in zip(documents[::2], documents[1::2], strict=True):
+        saving = tune["best"]["saving"]
+        expected = Ratio(1 - saving["value"], (1 - saving["high"], 1 - saving["low"]))
+        measured = {
+            arm["name"]: paired_ratio(arm["seconds"], comparison["arms"][0]["seconds"], each)
+            for each in [comparison["confidence_each"]]
+            for arm in comparison["arms"][1:]
+        }
+        figures = [str(len(tune["trials"])), shown(expected)]
+        figures += [shown(measured[arm]) for arm in ("tuned", "plan")]
+        found = "the plan" if tune["best"]["is_proposal"] else "the plan with 6 shuffle partitions"
+        text = f"| {tune['application']} | {{}} | {found} | {{}} | {{}} | {{}} |"
+        yield Claim(BENCHMARKS, text, tuple(figures), names)
 
 
 if __name__ == "__main__":
