@@ -1,31 +1,33 @@
 """What hearth's agent costs a JVM: CPU seconds an hour of NameNodes with it and without.
 
-    .venv/bin/python benchmarks/affinity_cost.py --windows 10 --seconds 30
+    .venv/bin/python benchmarks/affinity_cost.py --starts 8 --windows 4 --seconds 20
 
 A NameNode for each arm, all throughout at the same time; first idle, then each with a client that
 calls it without a pause. In each window the CPU time of the processes is read from /proc at its
 beginning and end, in the same instant for all arms, and that of the agent's own thread. Reported
-for each: the medians as CPU seconds an hour, and the paired ratio to the NameNode without the agent
-with its 95 % interval. Under load the CPU time of a server goes with the calls that it answers: its
-ratio says whether both had the same, not what the agent costs, which is its thread's. Raw values go
-to benchmarks/results/ as each window ends. Hadoop's servers are fetched by `tools/setup.sh test`.
+for each: the medians as CPU seconds an hour, and the paired ratio to the NameNode without the
+agent. JVMs differ from start to start by more than windows of one start do: the middle of a start
+counts once, and there is an interval from three starts on. Under load the CPU time of a server goes
+with the calls that it answers: its ratio says whether both had the same, not what the agent costs,
+which is its thread's. Raw values go to benchmarks/results/ as each window ends. Hadoop's servers
+are fetched by `tools/setup.sh test`.
 """
 
 import argparse
 import json
 import os
-import statistics
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from results import over_starts, shown, spread, table
 from rpc_latency import PLAIN, ROOT, compile_client, java, namenode, site_of, started
 
-from hearth.experiments.statistics import paired_ratio
+from hearth.experiments.statistics import Ratio
 
 THREAD = "hearth-affinity"
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -35,12 +37,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--windows", type=int, default=10)
+    parser.add_argument("--starts", type=int, default=6, help="of the NameNodes")
+    parser.add_argument("--windows", type=int, default=4, help="of each start")
     parser.add_argument("--seconds", type=float, default=30.0, help="of each window")
     parser.add_argument("--policy", default="o2acs")
     options = parser.parse_args()
     now = f"{datetime.now(UTC):%Y-%m-%d-%H%M}"
     output = ROOT / "benchmarks" / "results" / f"affinity-cost-{now}.jsonl"
+    rows: list[dict[str, Any]] = []
+    for start in range(options.starts):
+        for row in one_start(options):
+            rows.append({"start": start, **row})
+            with output.open("a") as file:
+                file.write(json.dumps(rows[-1]) + "\n")
+    print("\n".join(page(rows)))
+    print(f"raw results: {output}")
+
+
+def one_start(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """The windows of one start of the NameNodes."""
     arms = [PLAIN, options.policy]
     with tempfile.TemporaryDirectory(prefix="hearth-cost-") as scratch, ExitStack() as running:
         root = Path(scratch)
@@ -53,13 +68,8 @@ def main() -> None:
                     words = java(root, PLAIN, site_of(root, arm, port), "RpcLatency", str(10**9))
                     running.enter_context(started(words, root / f"client-{arm}.log"))
             time.sleep(10)  # starting up costs the same with and without
-            rows: list[dict[str, Any]] = []
             for window in range(options.windows):
-                rows.append({"load": load, "window": window, **spent(pids, options.seconds)})
-                with output.open("a") as file:
-                    file.write(json.dumps(rows[-1]) + "\n")
-            print("\n".join(told(load, rows, options.policy)), flush=True)
-    print(f"raw results: {output}")
+                yield {"load": load, "window": window, **spent(pids, options.seconds)}
 
 
 def spent(pids: Mapping[str, int], seconds: float) -> dict[str, float]:
@@ -84,20 +94,25 @@ def cpu_s(path: Path) -> float:
     return (int(user) + int(system)) / TICKS
 
 
-def told(load: str, rows: list[dict[str, Any]], policy: str) -> list[str]:
-    def values(name: str) -> list[float]:
-        return [row[name] for row in rows]
-
+def page(rows: list[dict[str, Any]]) -> list[str]:
+    """The table, in Markdown: CPU seconds an hour."""
+    (policy,) = {name for row in rows for name in row if f"{name}, {THREAD}" in row}
     lines = []
-    for name in (PLAIN, policy, f"{policy}, {THREAD}"):
-        of = values(name)
-        lines.append(
-            f"{load:6} {name:24} median {statistics.median(of):9.2f} CPU s an hour, "
-            f"smallest {min(of):.2f}, largest {max(of):.2f}"
-        )
-    if len(rows) > 1:
-        lines.append(f"{load:6} {policy} to {PLAIN}: {paired_ratio(values(policy), values(PLAIN))}")
-    return lines
+    for load in dict.fromkeys(row["load"] for row in rows):
+        some = [row for row in rows if row["load"] == load]
+        cells = [
+            spread([row[name] for row in some], 1)
+            for name in (PLAIN, policy, f"{policy}, {THREAD}")
+        ]
+        starts = str(len({row.get("start", 0) for row in some}))
+        lines.append([load, starts, *cells[:2], shown(ratio(some, policy)), cells[2]])
+    heads = ["Load", "Starts", "Without, median (range)", f"`{policy}`, median (range)", "Ratio"]
+    return table([*heads, "The agent's own thread"], lines)
+
+
+def ratio(rows: list[dict[str, Any]], policy: str) -> Ratio:
+    """Over starts; results before there were several are of one."""
+    return over_starts((row.get("start", 0), row[policy], row[PLAIN]) for row in rows)
 
 
 if __name__ == "__main__":

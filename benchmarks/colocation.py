@@ -51,7 +51,7 @@ def main() -> None:
         document = measured(pair, options)
         done.append({"pair": pair, "colocation": document})
         append_line(out, done[-1])
-    print("\n".join(table([one["colocation"] for one in done])))
+    print("\n".join(page(done)))
 
 
 def measured(pair: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -66,6 +66,11 @@ def measured(pair: str, options: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
+def page(rows: list[dict[str, Any]]) -> list[str]:
+    """The tables, in Markdown."""
+    return table([row["colocation"] for row in rows])
+
+
 def table(documents: list[dict[str, Any]]) -> list[str]:
     """Predicted against measured slowdown of each job, and what each way does in an hour."""
     lines = ["| Job, beside | Predicted slowdown | Measured | Off by |", "|---|---|---|---|"]
@@ -76,21 +81,23 @@ def table(documents: list[dict[str, Any]]) -> list[str]:
             figures = (
                 shown(check["predicted"]),
                 shown(check["measured"]),
-                f"{check['error']:+.0%}",
+                f"{100 * check['error']:+.0f} %",
             )
             lines.append(f"| {check['name']}, {beside} | {' | '.join(figures)} |")
-    lines += [
-        "",
-        "| Pair | split | unbound | whole | Predicted for the split |",
-        "|---|---|---|---|---|",
-    ]
+    arms = [name for name in ("split", "unbound", "whole") if _was_run(name, documents)]
+    heads = ["Pair", *(f"`{name}`" for name in arms), "Predicted for `split`"]
+    lines += ["", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for one in documents:
         ways = {arm["name"]: shown(arm.get("throughput")) for arm in one["arms"]}
         names = [check["name"] for check in one["checks"]]
         said = shown(one["prediction"]["splits"][0]["throughput"])
-        cells = [ways.get(name, "-") for name in ("split", "unbound", "whole")]
+        cells = [ways.get(name, "-") for name in arms]
         lines.append(f"| {' + '.join(names)} | {' | '.join(cells)} | {said} |")
     return lines
+
+
+def _was_run(name: str, documents: list[dict[str, Any]]) -> bool:
+    return any(arm["name"] == name for one in documents for arm in one["arms"])
 
 
 def shown(one: dict[str, Any] | None) -> str:

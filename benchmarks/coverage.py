@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from results import table
 from scipy import special
 
 from hearth.experiments.doubts import Timed, doubts
@@ -45,6 +46,7 @@ PAIRS = (3, 4, 5, 6, 7, 8, 10, 15, 20, 30)
 ARMS = (1, 2, 3, 5, 10)
 SCATTER = 0.05
 ALLOWED = 0.06
+WARNINGS = ("slow-first", "drift", "outlier", "two-groups", "own-state")
 Array = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, tuple[int, int]], Array]
 Row = dict[str, Any]
@@ -199,8 +201,7 @@ def warnings(draw: np.random.Generator, number: int, pairs: tuple[int, ...]) -> 
     for name in (*NOISES, "slow first", "one outlier", "own state"):
         for count in pairs:
             found = [warned(draw, name, count) for _ in range(number)]
-            kinds = ("slow-first", "drift", "outlier", "two-groups", "own-state")
-            shares = {kind: sum(kind in one for one in found) / number for kind in kinds}
+            shares = {kind: sum(kind in one for one in found) / number for kind in WARNINGS}
             row = {"what": "warnings", "noise": name, "pairs": count, **shares}
             yield {**row, "any": sum(bool(one) for one in found) / number}
 
@@ -249,42 +250,56 @@ def main() -> None:
     if options.json:
         print(json.dumps({"settings": settings, "rows": rows}, indent=2))
     else:
-        report(rows)
+        print("\n".join(page(rows)))
         print(f"\nRaw values: {output}")
 
 
-def report(rows: list[Row]) -> None:
-    print("one arm: false verdicts % (t test); power % (t test); half of the interval %")
-    show(
-        rows, "one arm", "pairs",
-        lambda r: f"{100 * r['false']:.1f} ({100 * r['false_t']:.1f}); {100 * r['power']:.0f} "
-        f"({100 * r['power_t']:.0f}); {100 * r['half_width']:.1f}",
-    )  # fmt: skip
-    print("\nseveral equal arms: any of them called faster or slower, %")
+def page(rows: list[Row]) -> list[str]:
+    """The tables, in Markdown; all in %."""
+    wrong = across(rows, "one arm", "pairs", lambda row: percent(row["false"]))
+    for name, cells in across(
+        [row for row in rows if row.get("arms") == 1 and row.get("faster") == 0.0],
+        "sequential", "pairs", lambda row: percent(row["verdict"]),
+    ).items():  # fmt: skip
+        wrong[name]["until certain"] = next(iter(cells.values()))
+    power = across(
+        rows, "one arm", "pairs", lambda r: f"{100 * r['power']:.0f} ({100 * r['power_t']:.0f})"
+    )
+    found = [
+        *("Equal arms: called faster or slower, by number of pairs.", "", *grid(wrong)),
+        *("", "A real gain: found, and in brackets found by the t test.", "", *grid(power)),
+    ]
     for pairs in (5, 10, 20):
-        print(f"after {pairs} pairs, by number of arms beside the baseline")
-        some = [row for row in rows if row["pairs"] == pairs]
-        show(some, "several arms", "arms", lambda r: f"{100 * r['false']:.1f}")
-    print("\nuntil certain: any arm called faster or slower % (pairs on average), by gain %")
-    for arms in (1, 2):
-        print(f"{arms} beside the baseline")
-        some = [row for row in rows if row.get("arms") == arms]
-        show(some, "sequential", "faster", lambda r: f"{100 * r['verdict']:.1f} ({r['pairs']:.0f})")
-    print("\nwarnings, two equal arms: slow first / drift / outlier / two groups / own state %")
-    kinds = ("slow-first", "drift", "outlier", "two-groups", "own-state")
-    show(rows, "warnings", "pairs", lambda r: "/".join(f"{100 * r[kind]:.0f}" for kind in kinds))
+        some = [row for row in rows if row["what"] == "several arms" and row["pairs"] == pairs]
+        arms = across(some, "several arms", "arms", lambda row: percent(row["false"]))
+        found += ["", f"Several equal arms, {pairs} pairs: any called faster or slower.", ""]
+        found += grid(arms)
+    kinds = across(
+        rows, "warnings", "pairs",
+        lambda row: " / ".join(f"{100 * row[kind]:.0f}" for kind in WARNINGS),
+    )  # fmt: skip
+    return [*found, "", f"Warnings: {' / '.join(WARNINGS)}.", "", *grid(kinds)]
 
 
-def show(rows: list[Row], what: str, across: str, cell: Callable[[Row], str]) -> None:
-    """A table: a line for each noise, a column for each value of `across`."""
-    rows = [row for row in rows if row["what"] == what]
-    columns = sorted({row[across] for row in rows})
-    cells = {(row["noise"], row[across]): cell(row) for row in rows}
-    width = max(map(len, cells.values())) + 2
-    heads = [f"{100 * c:g}" if isinstance(c, float) else str(c) for c in columns]
-    print(f"{across:14}" + "".join(f"{head:>{width}}" for head in heads))
-    for noise in dict.fromkeys(row["noise"] for row in rows):
-        print(f"{noise:14}" + "".join(f"{cells[noise, c]:>{width}}" for c in columns))
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def across(
+    rows: list[Row], what: str, by: str, cell: Callable[[Row], str]
+) -> dict[str, dict[str, str]]:
+    """Of each noise a cell for each value of `by`."""
+    found: dict[str, dict[str, str]] = {}
+    for row in rows:
+        if row["what"] == what:
+            found.setdefault(row["noise"], {})[str(row[by])] = cell(row)
+    return found
+
+
+def grid(cells: dict[str, dict[str, str]]) -> list[str]:
+    heads = list(dict.fromkeys(head for some in cells.values() for head in some))
+    lines = [[noise, *(some.get(head, "") for head in heads)] for noise, some in cells.items()]
+    return table(["Noise", *heads], lines)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 """TestDFSIO on one machine, with hearth's RPC engine, a policy for communication threads, both, or
 neither.
 
-    .venv/bin/python benchmarks/dfsio.py --repeat 10
+    .venv/bin/python benchmarks/dfsio.py --starts 6 --repeat 3
 
-A NameNode and a DataNode for each arm run throughout. A repetition is a write and a read of
-`--files` files of `--megabytes` each by every arm, in random (seeded) order, each in a new JVM
-(MapReduce's local runner). Reported is TestDFSIO's throughput (MB/s: bytes over the time of all
-maps together), its median and range, and the paired ratio to neither with its 95 % interval. Calls
+A NameNode and a DataNode for each arm. A repetition is a write and a read of `--files` files of
+`--megabytes` each by every arm, in random (seeded) order, each in a new JVM (MapReduce's local
+runner); the first of a start is dropped. All is done with `--starts` starts of the servers: the
+middle of a start counts once, and there is an interval from three starts on. Reported is
+TestDFSIO's throughput (MB/s: bytes over the time of all maps together), its median and range, and
+the paired ratio to neither. Calls
 are a small part of it: data goes over HDFS's own TCP. Raw values go to benchmarks/results/ as each
 arm ends. Hadoop's servers and tests are fetched by `tools/setup.sh test`, TestDFSIO's jar here.
 """
@@ -16,7 +18,6 @@ import json
 import os
 import random
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -24,11 +25,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from hadoop_rpc import JUCX
+from results import over_starts, shown, spread, table
 from rpc_latency import LIMIT_S, LOGGING, PLAIN, ROOT, SERVERS, awaited, started, write_site
 
-from hearth.experiments.statistics import paired_ratio
+from hearth.experiments.statistics import Ratio
 from hearth.planner.places import affinity_jar, hadoop_jar, spark_home
 
 PROTOCOLS = ("ClientNamenodeProtocolPB", "DatanodeProtocolPB", "NamenodeProtocolPB")
@@ -50,6 +53,7 @@ LOOPBACK = {
     "dfs.datanode.ipc.address": "127.0.0.1:0",
     "dfs.datanode.http.address": "127.0.0.1:0",
 }
+WAYS = ("write", "read")
 JOBCLIENT = "org.apache.hadoop:hadoop-mapreduce-client-jobclient"
 
 
@@ -57,39 +61,67 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--repeat", type=int, default=10)
+    parser.add_argument("--starts", type=int, default=6, help="of the servers")
+    parser.add_argument("--repeat", type=int, default=3, help="of each start")
     parser.add_argument("--files", type=int, default=2)
     parser.add_argument("--megabytes", type=int, default=64, help="of each file")
     parser.add_argument("--seed", type=int, default=1, help="of the order")
     options = parser.parse_args()
     output = ROOT / "benchmarks" / "results" / f"dfsio-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
-    dice = random.Random(options.seed)
-    rates: dict[str, dict[str, list[float]]] = {
-        what: {arm: [] for arm in ARMS} for what in ("write", "read")
-    }
+    rows: list[dict[str, Any]] = []
     os.environ["UCX_LOG_FILE"] = "stderr"
+    for start in range(options.starts):
+        for row in one_start(options, random.Random(options.seed + start)):
+            rows.append({"start": start, **row})
+            with output.open("a") as file:
+                file.write(json.dumps(rows[-1]) + "\n")
+            print(rows[-1], file=sys.stderr, flush=True)
+    print("\n".join(page(rows)))
+    print(f"raw results: {output}")
+
+
+def one_start(options: argparse.Namespace, dice: random.Random) -> Iterator[dict[str, Any]]:
+    """The repetitions of one start of the servers, the warm-up among them (-1)."""
     with tempfile.TemporaryDirectory(prefix="hearth-dfsio-") as scratch, ExitStack() as running:
         root = Path(scratch)
         urls = {arm: running.enter_context(hdfs(root / arm, arm)) for arm in ARMS}
         for repetition in range(-1, options.repeat):
             for arm in dice.sample(sorted(ARMS), len(ARMS)):
-                row: dict[str, object] = {"repetition": repetition, "arm": arm}
-                for what, seen in rates.items():
-                    rate = dfsio(root / arm, arm, urls[arm], what, options)
-                    row[f"{what}_mb_s"] = rate
-                    if repetition >= 0:  # the first warms caches
-                        seen[arm].append(rate)
-                with output.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
-                print(f"{repetition + 1}/{options.repeat} {arm}", file=sys.stderr, flush=True)
-    for what, seen in rates.items():
-        for arm, of in seen.items():
-            line = f"{what:5} {arm:6} median {statistics.median(of):7.1f} MB/s, smallest "
-            line += f"{min(of):.1f}, largest {max(of):.1f}"
-            if arm != PLAIN and options.repeat > 1:
-                line += f"; to {PLAIN}: {paired_ratio(of, seen[PLAIN])}"
-            print(line)
-    print(f"raw results: {output}")
+                rates = {
+                    f"{what}_mb_s": dfsio(root / arm, arm, urls[arm], what, options)
+                    for what in WAYS
+                }
+                yield {"repetition": repetition, "arm": arm, **rates}
+
+
+def page(rows: list[dict[str, Any]]) -> list[str]:
+    """The table, in Markdown; above 1 is faster."""
+    lines = []
+    for arm in ARMS:
+        cells = [f"`{arm}`"]
+        for what in WAYS:
+            cells.append(spread(list(rates(rows, arm, what).values()), 0))
+            cells.append("1" if arm == PLAIN else shown(ratio(rows, arm, what)))
+        lines.append(cells)
+    heads = ["Arm"]
+    for what in WAYS:
+        heads += [f"{what}, MB/s, median (range)", f"to `{PLAIN}`"]
+    return table(heads, lines)
+
+
+def rates(rows: list[dict[str, Any]], arm: str, what: str) -> dict[tuple[int, int], float]:
+    """By start and repetition, without warm-ups."""
+    return {
+        (row.get("start", 0), row["repetition"]): row[f"{what}_mb_s"]
+        for row in rows
+        if row["arm"] == arm and row["repetition"] >= 0
+    }
+
+
+def ratio(rows: list[dict[str, Any]], arm: str, what: str) -> Ratio:
+    """Over starts; results before there were several are of one."""
+    base = rates(rows, PLAIN, what)
+    return over_starts((at[0], mine, base[at]) for at, mine in rates(rows, arm, what).items())
 
 
 def java(site: Path, arm: str, settings: dict[str, str], main_class: str, *words: str) -> list[str]:

@@ -8,11 +8,9 @@ out of their ratio. Each pair is two duets, the arms having changed sides, so th
 quicker than the other drops out as well.
 
 Reported are ratios of all seconds with profile to all without, with Student's t interval over the
-pairs: of the jobs' own phases, of the time from start to end, of CPU seconds; and of the last two
-less what profile takes of a program that does nothing, which no run is too short to pay; and a line
-through the pairs, which tells what each run pays from what grows with its time. --control
-runs the same without a profile on either side, and shows the noise that is left. --read reports raw
-results of before, of all jobs or some, also of a run that was stopped, or of several together.
+pairs: of the jobs' own phases, of the time from start to end, of CPU seconds; and what profile
+takes of a program that does nothing, which no run is too short to pay. --control runs the same
+without a profile on either side, and shows the noise that is left.
 
 The JVM sees the CPUs of its side alone, and so do the probes: what they take is set against half of
 the machine. Where one arm takes longer, it ends without company: a difference is shown smaller than
@@ -20,7 +18,6 @@ it is by as much as one side slows the other, which of a small difference is lit
 """
 
 import argparse
-import json
 import os
 import random
 import signal
@@ -34,21 +31,25 @@ from pathlib import Path
 from typing import Any
 
 import overhead
+from results import shown, table
 
+from hearth.experiments.statistics import Ratio, ratio_of_totals
 from hearth.model.errors import UserError
 from hearth.workloads import catalogue, suites
 from hearth.workloads.runner import RunError
 
-LEAST_POINTS = 10  # for a line: of fewer, a resample may hold one pair alone
+LONG_S = 40.0
+MEASURES = {
+    "the jobs' own phases": "seconds",
+    "from start to end": "wall_s",
+    "CPU seconds": "cpu_s",
+}
 Row = dict[str, Any]
 Sides = list[ProcessPoolExecutor]
 
 
 def main() -> None:
     options = asked()
-    if options.read:
-        report(*kept(options.read, options.jobs.split(",") if options.jobs else None))
-        return
     name = f"duet-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
     output = options.output or overhead.ROOT / "benchmarks" / "results" / name
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +67,7 @@ def main() -> None:
         ][1:]  # the first makes hearth's class-data archive
         overhead.write(output, {"arm": "nothing", "runs": fixed})
         rows = measure(options, sides, output)
-    report(rows, [run for both in fixed for run in both])
+    print("\n".join(page([{"arm": "nothing", "runs": fixed}, *rows])))
     print(f"\nRaw results: {output}")
 
 
@@ -81,7 +82,6 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--fixed", type=int, default=5, help="runs that do nothing, of each side")
     parser.add_argument("--seed", type=int, default=1, help="of the order")
     parser.add_argument("--output", type=Path, help="raw results (default: benchmarks/results/)")
-    parser.add_argument("--read", type=Path, nargs="+", metavar="FILE", help="runs nothing")
     return parser.parse_args(namespace=argparse.Namespace(master="local[*]"))
 
 
@@ -142,95 +142,66 @@ def measure(options: argparse.Namespace, sides: Sides, output: Path) -> list[Row
             wall = [run["wall_s"] for run in row["runs"]]
             times = f"{wall[0]:7.2f} s, {other} {wall[1]:7.2f} s, ratio {wall[1] / wall[0]:.3f}"
             print(f"  {pair}/{len(planned) - 1} {row['job']:22} plain {times}", flush=True)
-    return [row for row in rows if row["repetition"] >= 0]
+    return rows
 
 
-def kept(files: list[Path], jobs: list[str] | None) -> tuple[list[Row], list[Row]]:
-    """The duets in these files, of these jobs or all, and the runs that do nothing.
+def page(rows: list[Row]) -> list[str]:
+    """The table, in Markdown, of the pairs of which both duets are whole; and what a profile of a
+    program that does nothing takes."""
+    whole = whole_pairs(rows)
+    lines = [cells(title, whole, what) for title, what in MEASURES.items()]
+    long = [pair for pair in whole if plain_s(pair) >= LONG_S]
+    short = [pair for pair in whole if plain_s(pair) < LONG_S]
+    for which, some in ((f"{LONG_S:.0f} s and more", long), ("less", short)):
+        if long and short:
+            lines.append(cells(f"from start to end, jobs of {which}", some, "wall_s"))
+    heads = ["", "Pairs", "Plain run, on average", "Ratio of all seconds", "Median of the pairs"]
+    fixed = nothings(rows)
+    if not fixed:
+        return table(heads, lines)
+    added, cpu = (statistics.median(run[what] for run in fixed) for what in ("added_s", "cpu_s"))
+    nothing = f"A profile of a program that does nothing takes {added:.2f} s and {cpu:.2f} CPU s"
+    return [*table(heads, lines), "", f"{nothing} (medians of {len(fixed)} runs)."]
 
-    Pairs of each file stay its own.
-    """
-    rows, fixed = [], []
-    for file in files:
-        for line in file.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            if row.get("arm") == "nothing":
-                fixed += [run for both in row["runs"] for run in both]
-            elif row["repetition"] >= 0 and (jobs is None or row["job"] in jobs):
-                rows.append({**row, "pair": (file, row["pair"])})
-    return rows, fixed
 
-
-def report(rows: list[Row], fixed: list[Row]) -> None:
+def whole_pairs(rows: list[Row]) -> list[list[Row]]:
+    """Pairs of each series, without the warm-up, of which both duets were run."""
     pairs: dict[Any, list[Row]] = {}
     for row in rows:
-        pairs.setdefault(row["pair"], []).append(row)
-    whole = [pair for pair in pairs.values() if len(pair) == 2]
-    if not whole:
-        raise SystemExit("no pair of duets is whole, so there is nothing to report")
-    show("the jobs' own phases", whole, "seconds")
-    show("from start to end", whole, "wall_s")
-    show("CPU seconds", whole, "cpu_s")
-    for what, name in (("from start to end", "wall_s"), ("CPU seconds", "cpu_s")):
-        show_line(what, whole, name)
-    if not fixed:
-        return
-    added = {name: statistics.median(run[name] for run in fixed) for name in ("added_s", "cpu_s")}
-    print(
-        f"a program that does nothing: {added['added_s']:.2f} s longer, {added['cpu_s']:.2f} CPU s "
-        f"(medians of {len(fixed)}); without it"
-    )
-    show("from start to end", whole, "wall_s", added["added_s"])
-    show("CPU seconds", whole, "cpu_s", added["cpu_s"])
+        if "runs" in row and row.get("arm") != "nothing" and row["repetition"] >= 0:
+            pairs.setdefault((row.get("series"), row["pair"]), []).append(row)
+    return [pair for pair in pairs.values() if len(pair) == 2]
 
 
-def show(what: str, pairs: list[list[Row]], name: str, less: float = 0.0) -> None:
-    """Each pair's two duets together; `less` is taken off each run with profile."""
-    sums = [
-        (
-            sum(row["runs"][1][name] - less for row in pair),
-            sum(row["runs"][0][name] for row in pair),
-        )
+def nothings(rows: list[Row]) -> list[Row]:
+    return [
+        run for row in rows if row.get("arm") == "nothing" for both in row["runs"] for run in both
+    ]
+
+
+def plain_s(pair: list[Row]) -> float:
+    """Seconds from start to end of the plain runs of a pair, on average."""
+    return statistics.fmean(float(row["runs"][0]["wall_s"]) for row in pair)
+
+
+def ratio(pairs: list[list[Row]], what: str) -> Ratio:
+    """Of all seconds with a profile to all without; each pair's two duets together."""
+    mine, base = zip(*sums(pairs, what), strict=True)
+    return ratio_of_totals(mine, base)
+
+
+def sums(pairs: list[list[Row]], what: str) -> list[tuple[float, float]]:
+    return [
+        (sum(row["runs"][1][what] for row in pair), sum(row["runs"][0][what] for row in pair))
         for pair in pairs
     ]
-    low, high = overhead.interval(sums)
-    mine, base = (sum(side) for side in zip(*sums, strict=True))
-    ratios = [one / two for one, two in sums]
-    print(
-        f"{what}: ratio {mine / base:.4f} [{low:.4f}, {high:.4f}] of {base:.0f} s; of "
-        f"{len(pairs)} pairs {statistics.median(ratios):.3f}, {min(ratios):.3f} to "
-        f"{max(ratios):.3f}"
-    )
 
 
-def show_line(what: str, pairs: list[list[Row]], name: str, draws: int = 2000) -> None:
-    """What a run takes longer = a + b * what the plain run takes, by least squares over the pairs.
-
-    With 95 % percentile intervals of a and b from `draws` resamples of the pairs (seeded).
-    """
-    points = [
-        (
-            statistics.mean(row["runs"][0][name] for row in pair),
-            statistics.mean(row["runs"][1][name] - row["runs"][0][name] for row in pair),
-        )
-        for pair in pairs
-    ]
-    if len({plain for plain, _ in points}) < LEAST_POINTS:
-        print(f"{what}: {len(points)} pairs are too few for a line")
-        return
-    order = random.Random(0)
-    drawn = [order.choices(points, k=len(points)) for _ in range(draws)]
-    lines = [statistics.linear_regression(*zip(*some, strict=True)) for some in drawn]
-    slope, each_s = statistics.linear_regression(*zip(*points, strict=True))
-    ends = (int(0.025 * draws), int(0.975 * draws))
-    each, share = (
-        [sorted(values)[end] for end in ends]
-        for values in ([line.intercept for line in lines], [line.slope for line in lines])
-    )
-    print(
-        f"{what}, a line: {each_s:.2f} s [{each[0]:.2f}, {each[1]:.2f}] for each run and "
-        f"{slope:.2%} [{share[0]:.2%}, {share[1]:.2%}] of its time"
-    )
+def cells(title: str, pairs: list[list[Row]], what: str) -> list[str]:
+    each = [mine / base for mine, base in sums(pairs, what)]
+    plain = statistics.mean(row["runs"][0][what] for pair in pairs for row in pair)
+    middle = f"{statistics.median(each):.3f}"
+    return [title, str(len(pairs)), f"{plain:.0f} s", shown(ratio(pairs, what), 3), middle]
 
 
 if __name__ == "__main__":

@@ -15,19 +15,21 @@ added to the results file as it ends: give the same --out to go on after a kill.
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from plans import ROOT, Run, Way, begun, by_job, facts, one, outcome_of
+from plans import ROOT, Run, Way, begun, facts, one, outcome_of
+from results import loads, table
 
 from hearth.experiments.experiment import Experiment, conduct
 from hearth.experiments.journal import Journal
 from hearth.experiments.outcome import Outcome, Turn
-from hearth.experiments.statistics import Ratio
 from hearth.model.sizes import show_bytes
 from hearth.planner.plans import topology
 from hearth.workloads import catalogue, datasets, suites, tpch
@@ -110,7 +112,8 @@ def duckdb_run(folder: Path, scale: float) -> dict[str, Any]:
     )
     wall = time.monotonic() - start
     if done.returncode:
-        return {"load": load, "failure": done.stderr.strip().splitlines()[-1]}
+        said = done.stderr.strip().splitlines()[-1].replace(str(folder), "DATA")
+        return {"load": load, "failure": said}
     return {"load": load, "seconds": float(done.stdout), "wall_s": round(wall, 3)}
 
 
@@ -118,37 +121,36 @@ def _size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*.parquet"))
 
 
-def page(runs: list[Run]) -> list[str]:
-    """The table, in Markdown."""
-    subject = runs[0]["subject"]
-    loads = [run["load"] for run in runs]
-    lines = [
-        f"{subject}; load average {min(loads):.1f} to {max(loads):.1f} at the start of runs.",
-        "",
-    ]
-    lines += [
-        "| Arm | Start to end, median s | of `defaults` | Queries, median s | of `defaults` |"
-    ]
-    lines += ["|---|---|---|---|---|"]
+def page(runs: Sequence[Run]) -> list[str]:
+    """The table, in Markdown: each run, in the order of time."""
+    rows = [run for run in runs if "subject" in run]
+    lines = []
     for arm in ("duckdb", *ARMS):
-        cells = [f"`{arm}`"]
-        for measure in ("wall_s", "seconds"):
-            times = sorted(
-                run[measure]
-                for run in runs
-                if run["arm"] == arm and run["repetition"] >= 0 and measure in run
-            )
-            ratio = by_job(runs, arm, "defaults", measure, warm=True)[0].get(subject)
-            cells.append(f"{times[len(times) // 2]:.1f}" if times else "failed")
-            cells.append("1" if arm == "defaults" or ratio is None else _shown(ratio))
-        lines.append(f"| {' | '.join(cells)} |")
-    return [*lines, *(f"- {r['arm']}: {r['failure']}" for r in runs if "failure" in r)]
+        mine = [run for run in rows if run["arm"] == arm]
+        warm_up = [_told(run) for run in mine if run["repetition"] < 0]
+        later = [_told(run) for run in mine if run["repetition"] >= 0]
+        lines.append([f"`{arm}`", ", ".join(warm_up), ", ".join(later)])
+    failures = [f"- `{r['arm']}`: {r['failure']}" for r in rows if "failure" in r]
+    heads = ["Arm", "Warm-up, start to end (queries), s", "Runs after it, s"]
+    head = f"{rows[0]['subject']}; load average {loads(rows)}."
+    return [head, "", *table(heads, lines), "", *failures]
 
 
-def _shown(ratio: Ratio) -> str:
-    if ratio.interval is None:
-        return f"{ratio.value:.3f}"
-    return f"{ratio.value:.3f} [{ratio.interval[0]:.3f}, {ratio.interval[1]:.3f}]"
+def _told(run: Run) -> str:
+    return f"{run['wall_s']:.1f} ({run['seconds']:.1f})" if "wall_s" in run else "failed"
+
+
+def ratio(runs: Sequence[Run], arm: str, base: str) -> float:
+    """Of the medians from start to end, of the runs after the warm-up."""
+    mine, theirs = (
+        statistics.median(
+            run["wall_s"]
+            for run in runs
+            if run.get("arm") == name and run["repetition"] >= 0 and "wall_s" in run
+        )
+        for name in (arm, base)
+    )
+    return mine / theirs
 
 
 if __name__ == "__main__":

@@ -88,6 +88,19 @@ def run(tasks: int, repeat: int, results: Path) -> None:
                 file.write(json.dumps(row) + "\n")
 
 
+def page(rows: list[dict[str, Any]]) -> list[str]:
+    """The table, in Markdown: each repetition."""
+    from results import table
+
+    lines = []
+    for tasks in dict.fromkeys(row["tasks"] for row in rows if "tasks" in row):
+        some = [row for row in rows if row.get("tasks") == tasks]
+        cells = [f"{tasks:,}", f"{some[0]['log_mb']:.0f} MB"]
+        cells += [", ".join(f"{row[what]:.2f}" for row in some) for what in ("cpu_s", "wall_s")]
+        lines.append([*cells, f"{max(row['peak_rss_mb'] for row in some)} MB"])
+    return table(["Tasks", "Log", "CPU s", "Wall s", "Peak resident"], lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tasks", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])

@@ -5,7 +5,7 @@
 Both arms are profiled and differ by `--flame` alone; their order within a pair is random (seeded),
 after a run of each that is dropped. Reported for the seconds from start to end, for those of the
 job's own work, and for the CPU seconds of all that was started, which depend least on other load:
-the paired ratio with its 95 % interval, and the single ratios. Raw values go to benchmarks/results/
+the paired ratio with its 95 % interval. Raw values go to benchmarks/results/
 as each run ends.
 """
 
@@ -20,8 +20,11 @@ import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from hearth.experiments.statistics import paired_ratio
+from results import shown, spread, table
+
+from hearth.experiments.statistics import Ratio, paired_ratio
 from hearth.model.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,6 +41,11 @@ print("own", time.monotonic() - began, flush=True)
 spark.stop()
 """
 ARMS: dict[str, tuple[str, ...]] = {"plain": (), "flame": ("--flame",)}
+MEASURES = {
+    "wall_s": "seconds from start to end",
+    "own_s": "seconds of the job's own work",
+    "cpu_s": "CPU seconds",
+}
 
 
 def main() -> None:
@@ -50,22 +58,35 @@ def main() -> None:
     options = parser.parse_args()
     output = ROOT / "benchmarks" / "results" / f"flame-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
     dice = random.Random(options.seed)
-    times: dict[str, list[tuple[float, ...]]] = {arm: [] for arm in ARMS}
+    rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="hearth-flame-") as state:
         (Path(state) / "job.py").write_text(JOB)
         for pair in range(options.pairs + 1):
             for arm in dice.sample(sorted(ARMS), len(ARMS)):
                 whole, own, cpu = run(Path(state), arm, options.master)
                 row = {"pair": pair, "arm": arm, "wall_s": whole, "own_s": own, "cpu_s": cpu}
+                rows.append({**row, "load": os.getloadavg()[0]})
                 with output.open("a") as file:
-                    file.write(json.dumps({**row, "load": os.getloadavg()[0]}) + "\n")
-                if pair:
-                    times[arm].append((whole, own, cpu))
-    for place, what in enumerate(("from start to end", "of the job's own work", "of CPU time")):
-        flame, plain = ([values[place] for values in times[arm]] for arm in ("flame", "plain"))
-        ratios = " ".join(f"{a / b:.3f}" for a, b in zip(flame, plain, strict=True))
-        print(f"seconds {what}: {paired_ratio(flame, plain)}; single ratios {ratios}")
+                    file.write(json.dumps(rows[-1]) + "\n")
+    print("\n".join(page(rows)))
     print(f"raw results: {output}")
+
+
+def page(rows: list[dict[str, Any]]) -> list[str]:
+    """The table, in Markdown, without the first pair."""
+    lines = []
+    for what, title in MEASURES.items():
+        cells = [spread(sides(rows, arm, what), 1) for arm in ARMS]
+        lines.append([title, *cells, shown(ratio(rows, what))])
+    return table(["", *(f"`{arm}`, median (range)" for arm in ARMS), "Ratio"], lines)
+
+
+def sides(rows: list[dict[str, Any]], arm: str, what: str) -> list[float]:
+    return [row[what] for row in rows if row["arm"] == arm and row["pair"]]
+
+
+def ratio(rows: list[dict[str, Any]], what: str) -> Ratio:
+    return paired_ratio(sides(rows, "flame", what), sides(rows, "plain", what))
 
 
 def run(state: Path, arm: str, master: str) -> tuple[float, float, float]:

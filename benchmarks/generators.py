@@ -20,7 +20,6 @@ import platform
 import random
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,6 +27,8 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from results import spread, table
 
 import hearth
 from hearth.model.sizes import parse_bytes
@@ -38,6 +39,11 @@ BLOCK_BYTES = 256 << 10
 LINEITEM_BYTES_AT_SCALE_1 = 760_000_000
 LIMIT_S = 600
 ARMS = ("write", "tpchgen-cli", "text", "records")
+COLUMNS = {
+    "mb_per_s": "From start to end",
+    "task_mb_per_s": "Tasks alone",
+    "cpu_mb_per_s": "Per CPU second, start-up included",
+}
 Row = dict[str, Any]
 
 
@@ -56,7 +62,7 @@ def main() -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="hearth-data-", dir=options.folder) as folder:
         rows = measure(Path(folder), parse_bytes(options.size, "--size"), options, output)
-    report(rows)
+    print("\n".join(page(rows)))
     print(f"\nRaw results: {output}")
 
 
@@ -77,7 +83,7 @@ def measure(folder: Path, size: int, options: argparse.Namespace, output: Path) 
             print(
                 f"  {repetition}/{options.repeat}  {name:12} {row['mb_per_s']:7} MB/s", flush=True
             )
-    return [row for row in rows if not row["dropped"]]
+    return rows
 
 
 def run(name: str, target: Path, size: int) -> Row:
@@ -135,20 +141,15 @@ def machine() -> Row:
     return {"cpus": os.cpu_count(), "kernel": platform.release(), "arch": platform.machine()}
 
 
-def report(rows: list[Row]) -> None:
-    columns = ("mb_per_s", "task_mb_per_s", "cpu_mb_per_s")
-    print("\nmedian [smallest, largest]\n" + f"{'arm':12}" + "".join(f"{c:>28}" for c in columns))
+def page(rows: list[Row]) -> list[str]:
+    """The table, in Markdown: MB/s without what is dropped."""
+    kept = [row for row in rows if not row["dropped"]]
+    lines = []
     for arm in ARMS:
-        mine = [row for row in rows if row["arm"] == arm]
-        cells = [spread([row[c] for row in mine if c in row]) for c in columns]
-        print(f"{arm:12}" + "".join(f"{cell:>28}" for cell in cells))
-    print(f"{len(rows) // len(ARMS)} repetitions on {machine()}")
-
-
-def spread(values: list[float]) -> str:
-    if not values:
-        return "-"
-    return f"{statistics.median(values):.0f} [{min(values):.0f}, {max(values):.0f}]"
+        mine = [row for row in kept if row["arm"] == arm]
+        columns = ([row[what] for row in mine if what in row] for what in COLUMNS)
+        lines.append([f"`{arm}`", *(spread(each, 0) if each else "-" for each in columns)])
+    return table(["Arm", *COLUMNS.values()], lines)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,11 @@ import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from hearth.experiments.statistics import paired_ratio
+from results import shown, spread, table
+
+from hearth.experiments.statistics import Ratio, paired_ratio
 from hearth.planner.places import hadoop_jar, spark_home
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,6 +38,8 @@ ARMS = {
     **{idle: {"hearth.rpc.idle": idle} for idle in ("busy", "back-off", "event")},
 }
 SIZES = {1: "1 B", 1024: "1 KB", 65536: "64 KB", 524288: "512 KB", 2097152: "2 MB"}
+#: In place of a size: calls a second of 64 threads.
+CROWD = 0
 LIMIT_S = 180
 
 
@@ -67,7 +72,7 @@ def main() -> None:
                 with output.open("a") as file:
                     file.write(json.dumps(row) + "\n")
                 print(f"{repetition + 1}/{options.repeat} {arm}", file=sys.stderr, flush=True)
-    print("\n".join(page(rows, arms)))
+    print("\n".join(page(rows)))
     print(f"raw results: {output}")
 
 
@@ -121,39 +126,45 @@ def measured(root: Path, arm: str, options: argparse.Namespace) -> dict[str, obj
             server.kill()
 
 
-def page(rows: list[dict[str, object]], arms: list[str]) -> list[str]:
-    """Tables of medians with their range, and ratios to Hadoop's own with 95 % intervals."""
-    lines = ["| Size | Arm | p50 us (range) | to hadoop's | p99 us | CPU us a call |"]
-    lines.append("|---|---|---|---|---|---|")
-
-    def values(arm: str, size: int, what: str) -> list[float]:
-        return [row["sizes"][str(size)][what] for row in rows if row["arm"] == arm]  # type: ignore[index]
-
-    for size, shown in SIZES.items():
+def page(rows: list[dict[str, Any]]) -> list[str]:
+    """Tables of medians, and ratios to Hadoop's own with 95 % intervals."""
+    arms = [arm for arm in ARMS if any(row["arm"] == arm for row in rows)]
+    lines = []
+    for size, name in SIZES.items():
         for arm in arms:
-            p50 = values(arm, size, "p50_us")
-            lines.append(
-                f"| {shown} | {arm} | {statistics.median(p50):.1f} ({min(p50):.1f} to "
-                f"{max(p50):.1f}) | {against(p50, values(HADOOP, size, 'p50_us'), arm)} | "
-                f"{statistics.median(values(arm, size, 'p99_us')):.0f} | "
-                f"{statistics.median(values(arm, size, 'cpu_us')):.0f} |"
+            p50, p99, cpu = (
+                values(rows, arm, size, what) for what in ("p50_us", "p99_us", "cpu_us")
             )
-    lines += ["", "| Arm | calls a second of 64 threads, 1 KB (range) | to hadoop's |"]
-    lines.append("|---|---|---|")
-    rates = {arm: [float(row["per_s"]) for row in rows if row["arm"] == arm] for arm in arms}  # type: ignore[arg-type]
-    for arm, of in rates.items():
-        shown = f"{statistics.median(of):.0f} ({min(of):.0f} to {max(of):.0f})"
-        lines.append(f"| {arm} | {shown} | {against(of, rates.get(HADOOP, []), arm)} |")
-    return lines
+            cells = [name, f"`{arm}`", spread(p50, 0), against(rows, arm, size)]
+            lines.append([*cells, f"{statistics.median(p99):.0f}", f"{statistics.median(cpu):.0f}"])
+    heads = ["Size", "Arm", "p50 us, median (range)", "to `hadoop`", "p99 us", "CPU us a call"]
+    crowd = [
+        [f"`{arm}`", spread(values(rows, arm, CROWD, "per_s"), 0), against(rows, arm, CROWD)]
+        for arm in arms
+    ]
+    calls = ["64 threads, 1 KB", "Calls a second, median (range)", "to `hadoop`"]
+    return [*table(heads, lines), "", *table(calls, crowd)]
 
 
-def against(values: list[float], base: list[float], arm: str) -> str:
-    if arm == HADOOP or len(base) < 2:
-        return ""
-    ratio = paired_ratio(values, base)
-    if ratio.interval is None:
-        return f"{ratio.value:.2f}"
-    return f"{ratio.value:.2f} [{ratio.interval[0]:.2f}, {ratio.interval[1]:.2f}]"
+def values(rows: list[dict[str, Any]], arm: str, size: int, what: str) -> list[float]:
+    """By repetition, those in which every arm was measured."""
+    arms = {row["arm"] for row in rows}
+    done = [
+        row
+        for row in rows
+        if arms == {other["arm"] for other in rows if other["repetition"] == row["repetition"]}
+    ]
+    mine = sorted((row for row in done if row["arm"] == arm), key=lambda row: row["repetition"])
+    return [row["per_s"] if size == CROWD else row["sizes"][str(size)][what] for row in mine]
+
+
+def ratio(rows: list[dict[str, Any]], arm: str, size: int, what: str = "p50_us") -> Ratio:
+    """To Hadoop's own engine."""
+    return paired_ratio(values(rows, arm, size, what), values(rows, HADOOP, size, what))
+
+
+def against(rows: list[dict[str, Any]], arm: str, size: int) -> str:
+    return "1" if arm == HADOOP else shown(ratio(rows, arm, size))
 
 
 if __name__ == "__main__":

@@ -27,8 +27,9 @@ from pathlib import Path
 from typing import Any
 
 import overhead
+from results import shown, spread, table
 
-from hearth.experiments.statistics import CONFIDENCE, paired_ratio
+from hearth.experiments.statistics import Ratio, paired_ratio
 from hearth.planner.places import hearth_jar
 from hearth.workloads import cases, catalogue, suites
 
@@ -36,6 +37,11 @@ BIN = Path(sys.executable).parent
 ROOT = Path(__file__).resolve().parents[1]
 MASTER = "local-numa[2x1]"
 MODES = ("off", "tail")
+MEASURES = {
+    "seconds": "seconds of its work",
+    "wall_s": "seconds from start to end",
+    "cpu_s": "CPU seconds",
+}
 LIMIT_S = 300
 Row = dict[str, Any]
 
@@ -108,7 +114,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="hearth-hand-over-") as folder:
         os.environ["HEARTH_STATE"] = str(Path(folder) / "state")
         rows = measure(options, Path(folder), output)
-    report([row for row in rows if not row["dropped"]])
+    print("\n".join(page(rows)))
     print(f"\nRaw results: {output}")
 
 
@@ -185,24 +191,29 @@ def machine() -> Row:
     return {"cpus": os.cpu_count(), "kernel": platform.release(), "arch": platform.machine()}
 
 
-def report(rows: list[Row]) -> None:
-    print(f"\n{'case':24} {'pairs':>5} {'off s':>7} {'tail s':>7}   off/tail (95 %)")
-    for case in dict.fromkeys(row["case"] for row in rows):
-        for value in ("seconds", "wall_s", "cpu_s"):
-            sides = [
-                [row[value] for row in rows if row["case"] == case and row["arm"] == mode]
-                for mode in MODES
-                if all(value in row for row in rows if row["case"] == case)
-            ]
-            if not sides:
-                continue
-            off, tail = sides
-            ratio = paired_ratio(off, tail, CONFIDENCE)
-            low, high = ratio.interval or (float("nan"), float("nan"))
-            print(
-                f"{case + ' ' + value:24} {len(off):5} {statistics.median(off):7.2f} "
-                f"{statistics.median(tail):7.2f}   {ratio.value:5.3f} [{low:.3f}, {high:.3f}]"
-            )
+def page(rows: list[Row]) -> list[str]:
+    """The table, in Markdown."""
+    kept = [row for row in rows if not row["dropped"]]
+    lines = []
+    for case in dict.fromkeys(row["case"] for row in kept):
+        for what in MEASURES:
+            if all(what in row for row in kept if row["case"] == case):
+                off, tail = (sides(kept, case, mode, what) for mode in MODES)
+                cells = [f"`{case}`", MEASURES[what], str(len(off)), spread(off), spread(tail)]
+                lines.append([*cells, shown(ratio(rows, case, what))])
+    heads = ["Case", "Measure", "Pairs", *(f"`{mode}`, median (range)" for mode in MODES)]
+    return table([*heads, "`off` to `tail`, 95 % interval"], lines)
+
+
+def sides(rows: list[Row], case: str, mode: str, what: str) -> list[float]:
+    return [row[what] for row in rows if (row["case"], row["arm"]) == (case, mode)]
+
+
+def ratio(rows: list[Row], case: str, what: str = "seconds") -> Ratio:
+    """Of `off` to `tail`: above 1 the hand-over is faster."""
+    kept = [row for row in rows if not row["dropped"]]
+    off, tail = (sides(kept, case, mode, what) for mode in MODES)
+    return paired_ratio(off, tail)
 
 
 if __name__ == "__main__":

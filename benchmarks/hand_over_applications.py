@@ -24,13 +24,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hearth.experiments.statistics import CONFIDENCE, paired_ratio
+from results import shown, spread, table
+
+from hearth.experiments.statistics import Ratio, paired_ratio
 from hearth.planner.places import hearth_jar
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).resolve().parents[1]
 MODES = ("off", "applications")
 ROLES = ("steady", "pausing")
+MEASURES = {
+    "per_hour": "jobs per hour, both",
+    "steady_per_hour": "jobs per hour of the one that always works",
+    "pausing_per_hour": "jobs per hour of the one that pauses",
+    "pausing_s": "seconds for a job of the one that pauses",
+}
 READY_S = 300
 Row = dict[str, Any]
 
@@ -100,7 +108,7 @@ def main() -> None:
                 file.write(json.dumps(rows[-1]) + "\n")
             told = {key: row[key] for key in ("per_hour", "pausing_s", "loans", "lent_s")}
             print(f"  {pair}/{options.repeat} {mode:13} {told}", flush=True)
-    report([row for row in rows if not row["dropped"]])
+    print("\n".join(page(rows)))
     print(f"\nRaw results: {output}")
 
 
@@ -192,15 +200,23 @@ def machine(options: argparse.Namespace) -> Row:
     return {**asked, **here}
 
 
-def report(rows: list[Row]) -> None:
-    print(f"\n{'':18} {'pairs':>5} {'off':>9} {'lent':>9}   applications/off (95 %)")
-    for value in ("per_hour", "steady_per_hour", "pausing_per_hour", "pausing_s"):
-        off, lent = ([row[value] for row in rows if row["arm"] == mode] for mode in MODES)
-        ratio = paired_ratio(lent, off, CONFIDENCE)
-        low, high = ratio.interval or (float("nan"), float("nan"))
-        medians = f"{statistics.median(off):9.2f} {statistics.median(lent):9.2f}"
-        told = f"{ratio.value:5.3f} [{low:.3f}, {high:.3f}]"
-        print(f"{value:18} {len(off):5} {medians}   {told}")
+def page(rows: list[Row]) -> list[str]:
+    """The table, in Markdown."""
+    lines = []
+    for what, title in MEASURES.items():
+        cells = [spread(sides(rows, mode, what)) for mode in MODES]
+        lines.append([title, *cells, shown(ratio(rows, what))])
+    heads = ["", *(f"`{mode}`, median (range)" for mode in MODES)]
+    return table([*heads, "`applications` to `off`, 95 % interval"], lines)
+
+
+def sides(rows: list[Row], mode: str, what: str) -> list[float]:
+    return [row[what] for row in rows if row["arm"] == mode and not row["dropped"]]
+
+
+def ratio(rows: list[Row], what: str) -> Ratio:
+    off, lent = (sides(rows, mode, what) for mode in MODES)
+    return paired_ratio(lent, off)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hearth.experiments.statistics import paired_ratio
+from results import overall, shown, spread, table
+
+from hearth.experiments.statistics import Ratio, paired_ratio
 from hearth.model.documents import append_line
 from hearth.model.sizes import parse_bytes
 from hearth.workloads import cases, catalogue
@@ -65,7 +67,7 @@ def main() -> None:
                 append_line(output, row)
                 print(f"{subject}, pair {pair + 1}, {arm}: {row['wall_s']:.1f} s", flush=True)
                 rows.append(row)
-        print("\n".join(told(subject, rows)), flush=True)
+        print("\n".join(page(rows)), flush=True)
     print(f"raw results: {output}")
 
 
@@ -82,16 +84,31 @@ def one(subject: str, arm: str, options: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def told(subject: str, rows: list[dict[str, Any]]) -> list[str]:
+def page(rows: list[dict[str, Any]]) -> list[str]:
+    """The table, in Markdown; in older results the arm `planned` is called `later`."""
+    rows = [{**row, "arm": "planned" if row["arm"] == "later" else row["arm"]} for row in rows]
     lines = []
-    for what in ("wall_s", "seconds"):
-        usual, planned = ([row[what] for row in rows if row["arm"] == arm] for arm in ARMS)
-        found = paired_ratio(planned, usual) if len(usual) > 1 else None
-        ratio = f"{found.value if found else planned[0] / usual[0]:.3f}"
-        if found and found.interval:
-            ratio += f" [{found.interval[0]:.3f}, {found.interval[1]:.3f}]"
-        lines.append(f"{subject:20} {what:8} usual {min(usual):.1f} to {max(usual):.1f}: {ratio}")
-    return lines
+    for subject in dict.fromkeys(row["subject"] for row in rows):
+        some = [row for row in rows if row["subject"] == subject]
+        cells = [subject.replace(":", ", "), str(len(some) // 2)]
+        cells += [spread([row["wall_s"] for row in some if row["arm"] == arm], 1) for arm in ARMS]
+        lines.append([*cells, *(shown(ratio(some, what)) for what in ("wall_s", "seconds"))])
+    heads = ["Job", "Pairs", *(f"`{arm}`, median s (range)" for arm in ARMS)]
+    return table([*heads, "Start to end, `planned` to `usual`", "Phases"], lines)
+
+
+def ratio(rows: list[dict[str, Any]], what: str) -> Ratio:
+    """Of one job, `planned` to `usual`."""
+    usual, planned = ([row[what] for row in rows if row["arm"] == arm] for arm in ARMS)
+    return paired_ratio(planned, usual)
+
+
+def over_jobs(rows: list[dict[str, Any]], what: str) -> Ratio:
+    """Of all jobs; each counts once."""
+    jobs = dict.fromkeys(row["subject"] for row in rows)
+    return overall(
+        ratio([row for row in rows if row["subject"] == job], what).value for job in jobs
+    )
 
 
 if __name__ == "__main__":

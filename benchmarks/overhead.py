@@ -36,6 +36,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from results import shown, table
+
 from hearth.experiments.statistics import ratio_of_totals
 from hearth.experiments.subjects import PROFILE
 from hearth.measure.record import new_name
@@ -48,6 +50,11 @@ ROOT = Path(__file__).resolve().parents[1]
 ARMS: dict[str, tuple[str, ...]] = {"plain": (), "profile": (*PROFILE, "--arm", "profile")}
 WARM_UP = "sort-by"
 LISTENERS = "spark-listener-"  # what the kernel keeps of spark-listener-group-eventLog and others
+COMPARED = {
+    "seconds": "the jobs' own phases",
+    "wall_s": "from start to end",
+    "cpu_s": "CPU seconds",
+}
 LOOK_S = 1.0
 Row = dict[str, Any]
 
@@ -73,7 +80,7 @@ def main() -> None:
         fixed = [nothing(Path(state)) for _ in range(options.fixed)]
         write(output, {"arm": "nothing", "runs": fixed})
         rows = measure(options, output)
-    report(rows, fixed)
+    print("\n".join(page([{"arm": "nothing", "runs": fixed}, *rows])))
     print(f"\nRaw results: {output}")
 
 
@@ -98,7 +105,7 @@ def measure(options: argparse.Namespace, output: Path) -> list[Row]:
             rows.append(row)
             place = f"{pair}/{len(planned) - 1}"
             print(f"  {place:6} {row['job']:22} {arm:8} {row['seconds']:7.2f} s", flush=True)
-    return [row for row in rows if row["repetition"] >= 0]
+    return rows
 
 
 def write(output: Path, row: Row) -> None:
@@ -210,60 +217,49 @@ def sampler_cpu_s(record: str) -> dict[str, float]:
     return {"sampler_cpu_s": {row["probe"]: row["cpu_s"] for row in rows}["sampler"]}
 
 
-def report(rows: list[Row], fixed: list[Row]) -> None:
+def page(rows: list[Row]) -> list[str]:
+    """The tables, in Markdown, without the warm-up: whole runs, and their separable parts."""
+    fixed = [run for row in rows if row.get("arm") == "nothing" for run in row["runs"]]
     pairs: dict[int, dict[str, Row]] = {}
     for row in rows:
-        pairs.setdefault(row["pair"], {})[row["arm"]] = row
+        if row["arm"] in ARMS and row["repetition"] >= 0:
+            pairs.setdefault(row["pair"], {})[row["arm"]] = row
     whole = [pair for pair in pairs.values() if len(pair) == len(ARMS)]
-    compared = {"seconds": "the jobs' own phases", "wall_s": "from start to end", "cpu_s": "CPU"}
-    for name, what in compared.items():
-        seconds = [(pair["profile"][name], pair["plain"][name]) for pair in whole]
-        low, high = interval(seconds)
-        totals = [sum(side) for side in zip(*seconds, strict=True)]
-        middle = statistics.median(mine / base for mine, base in seconds)
-        print(
-            f"{what}: profile {totals[0]:.1f} s, plain {totals[1]:.1f} s; ratio "
-            f"{totals[0] / totals[1]:.3f} [{low:.3f}, {high:.3f}]; median of pairs {middle:.3f}"
-        )
-    print(f"{len(whole)} pairs on {os.cpu_count()} CPUs; answers: {sorted(answers(rows))}")
-    report_parts(whole, fixed)
+    lines = []
+    for what, title in COMPARED.items():
+        both = [
+            (pair["profile"][what], pair["plain"][what]) for pair in whole if what in pair["plain"]
+        ]
+        if both:
+            mine, base = zip(*both, strict=True)
+            middle = statistics.median(one / two for one, two in both)
+            cells = [title, str(len(both)), f"{sum(mine):.1f} s", f"{sum(base):.1f} s"]
+            lines.append([*cells, shown(ratio_of_totals(mine, base), 3), f"{middle:.3f}"])
+    heads = ["Whole runs", "Pairs", "`profile`", "`plain`", "Ratio of all seconds"]
+    shown_runs = table([*heads, "Median of the pairs"], lines)
+    return [*shown_runs, "", *parts(whole, fixed)] if fixed else shown_runs
 
 
-def report_parts(pairs: list[dict[str, Row]], fixed: list[Row]) -> None:
+def parts(pairs: list[dict[str, Row]], fixed: list[Row]) -> list[str]:
     """CPU seconds that can be told apart, as shares of the CPU seconds of the plain runs."""
     nothing_s = statistics.median(row["cpu_s"] for row in fixed)
-    added = [row["added_s"] for row in fixed]
-    print(
-        f"a program that does nothing: {nothing_s:.2f} CPU s, {statistics.median(added):.2f} s "
-        f"longer [{min(added):.2f}, {max(added):.2f}] ({len(fixed)} runs)"
-    )
     start_s = min(row["sampler_cpu_s"] for row in fixed)  # is in nothing_s already
     sampling = [max(0.0, pair["profile"]["sampler_cpu_s"] - start_s) for pair in pairs]
     event_log = [
         pair["profile"]["listeners_cpu_s"] - pair["plain"]["listeners_cpu_s"] for pair in pairs
     ]
     both = [sum(each) for each in zip(sampling, event_log, strict=True)]
-    parts = {"sampling": sampling, "event log": event_log, "both, while a job runs": both}
-    parts["with what is before and after"] = [cost + nothing_s for cost in both]
+    named = {"sampling": sampling, "event log": event_log, "both, while a job runs": both}
+    named["including before and after"] = [cost + nothing_s for cost in both]
     base = [pair["plain"]["cpu_s"] for pair in pairs]
-    for name, costs in parts.items():
-        low, high = interval([(b + c, b) for c, b in zip(costs, base, strict=True)])
-        share = sum(costs) / sum(base)
-        worst = max(c / b for c, b in zip(costs, base, strict=True))
-        print(
-            f"{name}: {share:.2%} of all CPU seconds [{low - 1:.2%}, {high - 1:.2%}], "
-            f"at most {worst:.2%} of a job's"
-        )
-
-
-def answers(rows: list[Row]) -> set[str]:
-    return {row["answer"] for row in rows}
-
-
-def interval(pairs: list[tuple[float, float]]) -> tuple[float, float]:
-    """The 95 % interval of the ratio of sums; without end where there are too few pairs."""
-    mine, base = zip(*pairs, strict=True)
-    return ratio_of_totals(mine, base).interval or (0.0, math.inf)
+    lines = []
+    for name, costs in named.items():
+        found = ratio_of_totals([b + c for c, b in zip(costs, base, strict=True)], base)
+        low, high = found.interval or (-math.inf, math.inf)
+        most = max(c / b for c, b in zip(costs, base, strict=True))
+        cells = [f"{found.value - 1:.2%}", f"{low - 1:.2%} to {high - 1:.2%}", f"{most:.2%}"]
+        lines.append([name, *(cell.replace("%", " %") for cell in cells)])
+    return table(["Parts, of all CPU seconds", "", "95 % interval", "Most, of one job"], lines)
 
 
 if __name__ == "__main__":

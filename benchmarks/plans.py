@@ -17,14 +17,15 @@ Every repetition runs each job at each size under each arm once, in random order
 are checked. The first repetition is each arm's first run (`first`); it does not count among the
 others (`warm`). Each run is added to the results file as it ends: give the same --out to go on
 after a kill. `start to end` are the seconds of the whole command, `phases` those of the job
-inside it. The middle of a job's paired ratios counts once; geometric mean over jobs, interval
-over jobs (Student's t).
+inside it. Of each job the middle of its paired ratios counts once; the middle of these and its
+interval over jobs: geometric mean and Student's t for up to eight jobs, the estimate of Hodges and
+Lehmann and signed ranks from nine jobs on.
 """
 
 import argparse
-import math
 import os
 import platform
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -35,10 +36,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
+from results import loads, overall, shown, table
+
 from hearth.experiments.experiment import Experiment, conduct
 from hearth.experiments.journal import Journal
 from hearth.experiments.outcome import Outcome, Turn
-from hearth.experiments.statistics import CONFIDENCE, Ratio, intervals, paired_ratio
+from hearth.experiments.statistics import Ratio, paired_ratio
 from hearth.model.errors import UserError
 from hearth.model.processes import die_with
 from hearth.model.sizes import parse_bytes
@@ -70,6 +73,24 @@ QUESTIONS = (
 )
 
 
+#: Title, measure, whether warm (None: all runs).
+Measure = tuple[str, str, bool | None]
+MEASURES: tuple[Measure, ...] = (
+    ("start to end, warm", "wall_s", True),
+    ("start to end, first", "wall_s", False),
+    ("phases, warm", "seconds", True),
+    ("phases, first", "seconds", False),
+)
+ALL_RUNS: tuple[Measure, ...] = (
+    ("start to end, first and warm", "wall_s", None),
+    ("phases, first and warm", "seconds", None),
+)
+ORDER = (
+    *("defaults", "tuned", "submit", "informed", "standalone", "local-cluster"),
+    *("unbound", "bound", "nodes-unbound", "nodes-bound"),
+)
+
+
 @dataclass(frozen=True)
 class Way:
     """How an arm runs a job. hinted: whether `hearth submit` gets the workload and the input."""
@@ -86,6 +107,7 @@ class Run(TypedDict):
     arm: str
     repetition: int
     load: float
+    series: NotRequired[str]
     seconds: NotRequired[float]
     wall_s: NotRequired[float]
     answer: NotRequired[str]
@@ -246,65 +268,135 @@ def facts(machine: Topology) -> dict[str, Any]:
 
 
 def page(runs: Sequence[Run]) -> list[str]:
-    """The tables, in Markdown."""
-    lines = [f"Load average {_range([run['load'] for run in runs])} at the start of the runs."]
-    for title, measure, warm in (
-        ("Start to end, warm", "wall_s", True),
-        ("Start to end, first run", "wall_s", False),
-        ("Phases, warm", "seconds", True),
-    ):
-        lines += ["", f"**{title}**: seconds of an arm over its baseline's, below 1 is faster.", ""]
-        lines += ["| Arm | Baseline | Jobs | Pairs | Ratio, 95 % interval | Slowest job |"]
-        lines += ["|---|---|---|---|---|---|"]
-        for arm, base in QUESTIONS:
+    """The tables, in Markdown, and what failed."""
+    rows = [run for run in runs if "subject" in run]
+    failures = [f"- {r['subject']}, `{r['arm']}`: {r['failure']}" for r in rows if "failure" in r]
+    lines = [f"Load average {loads(rows)} at the start of the runs.", "", *overview(rows), ""]
+    lines += [*job_table(rows), "", *seconds_table(rows)]
+    return [*lines, *(["", *failures] if failures else [])]
+
+
+def overview(runs: Sequence[Run], measures: Sequence[Measure] = MEASURES) -> list[str]:
+    """Of each question the ratio over all jobs, and the jobs that lose."""
+    lines = []
+    for arm, base in QUESTIONS:
+        for title, measure, warm in measures:
             ratios, pairs = by_job(runs, arm, base, measure, warm)
             if ratios:
-                lines.append(f"| `{arm}` | `{base}` | {len(ratios)} | {pairs} | {_row(ratios)} |")
-    failures = [run for run in runs if "failure" in run]
-    return [*lines, "", *(f"- {r['subject']}, {r['arm']}: {r.get('failure')}" for r in failures)]
+                cells = [f"`{arm}`", f"`{base}`", title, str(len(ratios)), str(pairs)]
+                lines.append([*cells, shown(over_jobs(ratios)), _losses(ratios)])
+    heads = ["Arm", "Baseline", "Measure", "Jobs", "Pairs", "Ratio, 95 % interval", "Jobs above 1"]
+    return table(heads, lines)
+
+
+def job_table(runs: Sequence[Run], warm: bool | None = True) -> list[str]:
+    """Of each job the ratios of its pairs, start to end and in brackets the phases."""
+    asked = [question for question in QUESTIONS if by_job(runs, *question, "wall_s", warm)[0]]
+    jobs = list(dict.fromkeys(run["subject"] for run in runs))
+    cells = {
+        (question, measure): by_job(runs, *question, measure, warm)[0]
+        for question in asked
+        for measure in ("wall_s", "seconds")
+    }
+
+    def cell(job: str, question: tuple[str, str]) -> str:
+        both = [cells[question, measure].get(job) for measure in ("wall_s", "seconds")]
+        return f"{both[0].value:.2f} ({both[1].value:.2f})" if both[0] and both[1] else "-"
+
+    heads = ["Job", *(f"`{arm}` to `{base}`" for arm, base in asked)]
+    return table(heads, [[job, *(cell(job, one) for one in asked)] for job in sorted(jobs)])
+
+
+def seconds_table(runs: Sequence[Run]) -> list[str]:
+    """Median seconds of each job and arm from start to end, in brackets those of the phases."""
+    arms = list(dict.fromkeys(run["arm"] for run in runs))
+    arms.sort(key=list(ORDER).index)
+    lines = []
+    for job in sorted({run["subject"] for run in runs}):
+        for warm in (False, True):
+            cells = []
+            for arm in arms:
+                some = [
+                    run
+                    for run in runs
+                    if (run["subject"], run["arm"]) == (job, arm)
+                    and (run["repetition"] >= 0) == warm
+                ]
+                cells.append(_seconds(some))
+            if set(cells) != {"-"}:
+                lines.append([job, "warm" if warm else "first", *cells])
+    return table(["Job", "Run", *(f"`{arm}`" for arm in arms)], lines)
+
+
+def _seconds(runs: Sequence[Run]) -> str:
+    done = [run for run in runs if "wall_s" in run]
+    if not done:
+        return "failed" if runs else "-"
+    wall, own = (statistics.median(run[what] for run in done) for what in ("wall_s", "seconds"))
+    return f"{wall:.1f} ({own:.1f})"
+
+
+def over_jobs(ratios: Mapping[str, Ratio]) -> Ratio:
+    return overall(ratio.value for ratio in ratios.values())
+
+
+def _losses(ratios: Mapping[str, Ratio]) -> str:
+    worse = {job: ratio.value for job, ratio in ratios.items() if round(ratio.value, 2) > 1}
+    found = sorted(worse.items(), key=lambda item: -item[1])
+    return ", ".join(f"{job} {value:.2f}" for job, value in found) or "none"
 
 
 def by_job(
-    runs: Sequence[Run], arm: str, base: str, measure: str, warm: bool
+    runs: Sequence[Run], arm: str, base: str, measure: str, warm: bool | None
 ) -> tuple[dict[str, Ratio], int]:
-    """The paired ratio of each job at each size, and the number of pairs of all together."""
-    times: dict[str, dict[tuple[str, int], float]] = {}
+    """The paired ratio of each job at each size, and the number of pairs of all together.
+
+    warm: without first runs, with them alone (False), or all (None). A pair is of one series.
+    """
+    times: dict[str, dict[tuple[str, str, int], float]] = {}
     for run in runs:
-        if measure in run and (run["repetition"] >= 0) == warm:
+        if measure in run and warm in (None, run["repetition"] >= 0):
             place = times.setdefault(run["subject"], {})
-            place[(run["arm"], run["repetition"])] = run[measure]  # type: ignore[literal-required]
+            pair = (run["arm"], run.get("series", ""), run["repetition"])
+            place[pair] = run[measure]  # type: ignore[literal-required]
     ratios, pairs = {}, 0
     for subject, values in times.items():
-        both = [n for name, n in values if name == arm and (base, n) in values]
+        both = [at[1:] for at in values if at[0] == arm and (base, *at[1:]) in values]
         if both:
-            mine, theirs = ([values[(side, n)] for n in both] for side in (arm, base))
+            mine, theirs = ([values[(side, *at)] for at in both] for side in (arm, base))
             ratios[subject] = paired_ratio(mine, theirs)
             pairs += len(both)
     return ratios, pairs
 
 
-def overall(ratios: Mapping[str, Ratio]) -> Ratio:
-    """The geometric mean over jobs; an interval where there are three jobs or more."""
-    logs = [math.log(ratio.value) for ratio in ratios.values()]
-    if len(logs) < 3:
-        return Ratio(math.exp(math.fsum(logs) / len(logs)), None)
-    middle, low, high = (math.exp(float(end)) for end in intervals(logs, CONFIDENCE))
-    return Ratio(middle, (low, high))
+def long_jobs(runs: Sequence[Run], base: str, limit_s: float) -> list[Run]:
+    """The runs of the jobs whose phases take so long with the baseline (median, warm)."""
+    seconds: dict[str, list[float]] = {}
+    for run in runs:
+        if run["arm"] == base and run["repetition"] >= 0 and "seconds" in run:
+            seconds.setdefault(run["subject"], []).append(run["seconds"])
+    long = {job for job, each in seconds.items() if statistics.median(each) >= limit_s}
+    return [run for run in runs if run["subject"] in long]
 
 
-def _row(ratios: Mapping[str, Ratio]) -> str:
-    name = max(ratios, key=lambda job: ratios[job].value)
-    return f"{_shown(overall(ratios))} | {name}: {_shown(ratios[name])}"
+def start_share(runs: Sequence[Run], arm: str, base: str) -> float:
+    """Of the seconds that an arm saves, warm, the share that is start and end, not phases.
 
-
-def _shown(ratio: Ratio) -> str:
-    if ratio.interval is None:
-        return f"{ratio.value:.2f} (too few for an interval)"
-    return f"{ratio.value:.2f} [{ratio.interval[0]:.2f}, {ratio.interval[1]:.2f}]"
-
-
-def _range(values: Sequence[float]) -> str:
-    return f"{min(values):.1f} to {max(values):.1f}" if values else "not known"
+    The mean over the pairs of a job counts once.
+    """
+    saved: dict[str, dict[str, float]] = {}
+    for measure in ("wall_s", "seconds"):
+        sides: dict[tuple[str, str, int], dict[str, float]] = {}
+        for run in runs:
+            if run["repetition"] >= 0 and measure in run:
+                key = (run["subject"], run.get("series", ""), run["repetition"])
+                sides.setdefault(key, {})[run["arm"]] = run[measure]
+        jobs: dict[str, list[float]] = {}
+        for (job, *_), side in sides.items():
+            if arm in side and base in side:
+                jobs.setdefault(job, []).append(side[base] - side[arm])
+        saved[measure] = {job: statistics.fmean(each) for job, each in jobs.items()}
+    return 1 - sum(saved["seconds"].values()) / sum(saved["wall_s"].values())
 
 
 @contextmanager

@@ -1,12 +1,13 @@
 """Hadoop RPC with communication threads bound by a policy and without: latency and its spread.
 
-    .venv/bin/python benchmarks/rpc_latency.py --repeat 20 --load 2
+    .venv/bin/python benchmarks/rpc_latency.py --starts 6 --repeat 4 --load 2
 
-A NameNode for each arm runs throughout; a repetition is a new client JVM for each arm, in random
-(seeded) order, beside `--load` processes that do nothing but compute. Server and client are under
-hearth's agent alike. A client makes twice `--calls` calls of getFileStatus, one after the other,
-and drops the first half, as Lu et al. (2017) did with theirs. Raw values go to benchmarks/results/
-as each client ends. Hadoop's servers are fetched by `tools/setup.sh test`.
+A NameNode for each arm; a repetition is a new client JVM for each arm, in random (seeded) order,
+beside `--load` processes that do nothing but compute. All is done with `--starts` starts of the
+NameNodes: the middle of a start counts once, and there is an interval from three starts on. Server
+and client are under hearth's agent alike. A client makes twice `--calls` calls of getFileStatus,
+one after the other, and drops the first half, as Lu et al. (2017) did with theirs. Raw values go to
+benchmarks/results/ as each client ends. Hadoop's servers are fetched by `tools/setup.sh test`.
 """
 
 import argparse
@@ -14,7 +15,6 @@ import json
 import os
 import random
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,8 +23,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from hearth.experiments.statistics import paired_ratio
+from results import over_starts, shown, spread, table
+
+from hearth.experiments.statistics import Ratio
 from hearth.model.errors import UserError
 from hearth.planner.places import affinity_jar, spark_home
 
@@ -45,7 +48,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--starts", type=int, default=6, help="of the NameNodes")
+    parser.add_argument("--repeat", type=int, default=4, help="of each start")
     parser.add_argument("--calls", type=int, default=10_000, help="that count, of each client")
     parser.add_argument("--load", type=int, default=0, help="processes that compute meanwhile")
     parser.add_argument("--policies", default="o2acs,o2ntc:1", help="the arms beside 'none'")
@@ -54,9 +58,19 @@ def main() -> None:
     output = (
         ROOT / "benchmarks" / "results" / f"rpc-latency-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
     )
+    rows = []
+    for start in range(options.starts):
+        for row in one_start(options, random.Random(options.seed + start)):
+            rows.append({"start": start, **row})
+            with output.open("a") as file:
+                file.write(json.dumps(rows[-1]) + "\n")
+    print("\n".join(page(rows)))
+    print(f"raw results: {output}")
+
+
+def one_start(options: argparse.Namespace, dice: random.Random) -> Iterator[dict[str, Any]]:
+    """The clients of one start of the NameNodes."""
     arms = [PLAIN, *options.policies.split(",")]
-    dice = random.Random(options.seed)
-    seen: dict[str, list[tuple[float, ...]]] = {arm: [] for arm in arms}
     with tempfile.TemporaryDirectory(prefix="hearth-rpc-") as scratch, ExitStack() as running:
         root = Path(scratch)
         compile_client(root)
@@ -68,21 +82,40 @@ def main() -> None:
         for repetition in range(options.repeat):
             for arm in dice.sample(arms, len(arms)):
                 p50, p99, mean = call(root, arm, ports[arm], options.calls)
-                seen[arm].append((p50, p99, mean))
                 row = {"repetition": repetition, "arm": arm, "load": options.load}
-                row |= {"p50_us": p50, "p99_us": p99, "mean_us": mean}
-                with output.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
-    for place, what in enumerate(("p50", "p99", "mean")):
-        for arm in arms:
-            values = [row[place] for row in seen[arm]]
-            line = f"{what:4} {arm:8} median {statistics.median(values):8.1f} us, "
-            line += f"smallest {min(values):.1f}, largest {max(values):.1f}"
-            if arm != PLAIN and options.repeat > 1:
-                plain = [row[place] for row in seen[PLAIN]]
-                line += f"; to {PLAIN}: {paired_ratio(values, plain)}"
-            print(line)
-    print(f"raw results: {output}")
+                yield row | {"p50_us": p50, "p99_us": p99, "mean_us": mean}
+
+
+def page(rows: list[dict[str, Any]]) -> list[str]:
+    """The table, in Markdown, of the repetitions in which every arm was measured."""
+    arms = list(dict.fromkeys([PLAIN, *(row["arm"] for row in rows)]))
+    lines = []
+    for arm in arms:
+        cells = [f"`{arm}`"]
+        for what in ("p50_us", "p99_us", "mean_us"):
+            mine = values(rows, arm, what)
+            cells.append(spread(list(mine.values()), 0))
+            cells.append("1" if arm == PLAIN else shown(ratio(rows, arm, what)))
+        lines.append(cells)
+    heads = ["Policy"]
+    for what in ("p50", "p99", "mean"):
+        heads += [f"{what} us, median (range)", f"to `{PLAIN}`"]
+    return table(heads, lines)
+
+
+def values(rows: list[dict[str, Any]], arm: str, what: str) -> dict[tuple[int, int], float]:
+    """By start and repetition, those in which every arm was measured."""
+    by_arm: dict[str, dict[tuple[int, int], float]] = {}
+    for row in rows:
+        by_arm.setdefault(row["arm"], {})[row.get("start", 0), row["repetition"]] = row[what]
+    whole = set.intersection(*map(set, by_arm.values()))
+    return {at: value for at, value in by_arm[arm].items() if at in whole}
+
+
+def ratio(rows: list[dict[str, Any]], arm: str, what: str) -> Ratio:
+    """Over starts; results before there were several are of one."""
+    base = values(rows, PLAIN, what)
+    return over_starts((at[0], mine, base[at]) for at, mine in values(rows, arm, what).items())
 
 
 def compile_client(root: Path) -> None:

@@ -98,6 +98,24 @@ def measure(directory: Path) -> dict[str, Any]:
     }
 
 
+def page(rows: list[dict[str, Any]]) -> list[str]:
+    """The table, in Markdown."""
+    from results import table
+
+    lines = [
+        [
+            f"{row['sampled_s'] / 3600:.0f}",
+            f"{row['samples_mb']:.0f} MB",
+            f"{row['cpu_s']:.2f}",
+            f"{row['wall_s']:.2f}",
+            f"{row['peak_rss_mb']} MB",
+        ]
+        for row in rows
+        if "sampled_s" in row
+    ]
+    return table(["Hours", "Samples", "CPU s", "Wall s", "Peak resident"], lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--hours", type=float, nargs="+", default=[1, 6, 24])

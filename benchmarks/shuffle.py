@@ -10,17 +10,15 @@ whole shuffle once, in random (seeded) order, from files that were written befor
 8 MB and of 64 KB, not compressed. CPU seconds are those of the two executors. The first repetition
 is a warm-up. As JVMs differ from start to start (what is compiled, where memory lies), all is done
 with so many starts: the middle of a start's paired ratios counts once, and the interval is over
-starts (Student's t). Raw values go to benchmarks/results/ as each read ends. UCX needs jucx
-(`mvn -f jvm test` fetches it) and libucx.
+starts (Student's t up to eight, signed ranks from nine on). Raw values go to benchmarks/results/ as
+each read ends. UCX needs jucx (`mvn -f jvm test` fetches it) and libucx.
 """
 
 import argparse
 import json
-import math
 import os
 import random
 import shlex
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,6 +26,10 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from results import over_starts, shown, spread, table
+
+from hearth.experiments.statistics import Ratio
 
 ROOT = Path(__file__).resolve().parents[1]
 JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
@@ -40,6 +42,7 @@ ARMS = {
 }
 #: Map tasks (and as many readers), rows in all, characters in each.
 CASES = {"8m": (8, 4096, 131072), "64k": (64, 32768, 8192)}
+BLOCKS = {"8m": "8 MB", "64k": "64 KB"}
 GB = 1e9
 
 
@@ -74,7 +77,7 @@ def main() -> None:
                     application.stdin.close()  # type: ignore[union-attr]
                 for application in applications.values():
                     application.wait(60)
-    print("\n".join(page(rows, arms, cases)))
+    print("\n".join(page(rows)))
     print(f"raw results: {output}")
 
 
@@ -191,45 +194,37 @@ def cpu_s(pids: set[int]) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def page(rows: list[dict[str, Any]], arms: list[str], cases: list[str]) -> list[str]:
-    """Medians with their range, and ratios to Netty's with 95 % intervals."""
-    lines = ["| Blocks | Arm | s per GB (range) | to netty's | CPU s per GB (range) | to netty's |"]
-    lines.append("|---|---|---|---|---|---|")
-    for case in cases:
-        for arm in arms:
-            cells = [case, arm]
+def page(rows: list[dict[str, Any]]) -> list[str]:
+    """Medians with their range, and ratios to Netty's with 95 % intervals over starts."""
+    lines = []
+    for case in [case for case in CASES if any(row["case"] == case for row in rows)]:
+        for arm in [arm for arm in ARMS if any(row["arm"] == arm for row in rows)]:
+            cells = [BLOCKS[case], f"`{arm}`"]
             for what in ("seconds", "cpu_s"):
-                by_start = per_gb(rows, case, arm, what)
-                values = [value for some in by_start for value in some]
-                median = statistics.median(values)
-                cells.append(f"{median:.2f} ({min(values):.2f} to {max(values):.2f})")
-                cells.append(against(by_start, per_gb(rows, case, NETTY, what), arm))
-            lines.append(f"| {' | '.join(cells)} |")
-    loads = [row["load"] for row in rows]
-    return [*lines, "", f"load average {min(loads):.1f} to {max(loads):.1f}"]
+                values = [value for some in per_gb(rows, case, arm, what) for value in some]
+                cells.append(spread(values))
+                cells.append("1" if arm == NETTY else shown(ratio(rows, case, arm, what)))
+            lines.append(cells)
+    heads = ["Blocks", "Arm", "s per GB, median (range)", "to `netty`"]
+    return table([*heads, "CPU s per GB, median (range)", "to `netty`"], lines)
 
 
 def per_gb(rows: list[dict[str, Any]], case: str, arm: str, what: str) -> list[list[float]]:
     """Of each start, in the order of its repetitions."""
     chosen = [row for row in rows if (row["case"], row["arm"]) == (case, arm)]
-    starts = sorted({row["start"] for row in chosen})
+    starts = sorted({row.get("start", 0) for row in chosen})
     return [
-        [row[what] / row["remote_bytes"] * GB for row in chosen if row["start"] == start]
+        [row[what] / row["remote_bytes"] * GB for row in chosen if row.get("start", 0) == start]
         for start in starts
     ]
 
 
-def against(values: list[list[float]], base: list[list[float]], arm: str) -> str:
-    from hearth.experiments.statistics import CONFIDENCE, intervals, paired_ratio
-
-    if arm == NETTY:
-        return ""
-    ratios = [paired_ratio(mine, theirs).value for mine, theirs in zip(values, base, strict=True)]
-    logs = [math.log(ratio) for ratio in ratios]
-    if len(logs) < 3:
-        return f"{math.exp(statistics.fmean(logs)):.2f}"
-    middle, low, high = (math.exp(float(end)) for end in intervals(logs, CONFIDENCE))
-    return f"{middle:.2f} [{low:.2f}, {high:.2f}]"
+def ratio(rows: list[dict[str, Any]], case: str, arm: str, what: str) -> Ratio:
+    """To Netty's; the middle of a start counts once."""
+    sides = zip(per_gb(rows, case, arm, what), per_gb(rows, case, NETTY, what), strict=True)
+    return over_starts(
+        (start, *pair) for start, both in enumerate(sides) for pair in zip(*both, strict=True)
+    )
 
 
 if __name__ == "__main__":

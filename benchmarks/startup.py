@@ -5,7 +5,7 @@
 Every repetition runs each arm once, in random order (seeded), so that load on the machine falls on
 all alike; the first repetition warms the page cache and the class-data archives and is dropped.
 Reported: median, smallest and largest seconds of each arm, and the middle of the paired ratios to
-`local[2]`, `local-cluster` and local-numa, with intervals that hold for all of a baseline's
+`local[2]` and `local-cluster`, with intervals that hold for all of a baseline's
 together. Raw values go to benchmarks/results/.
 
 Arms: `local[2]`; `local-cluster[2,1,1024]`; `standalone`, a master and two workers of one core that
@@ -17,7 +17,6 @@ without a master, which is one JVM on a machine of one node and few cores.
 
 import argparse
 import json
-import math
 import os
 import platform
 import random
@@ -32,8 +31,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from results import shown, spread, table
+
 from hearth.experiments.arms import no_docker
-from hearth.experiments.statistics import CONFIDENCE, each_confidence, paired_ratio
+from hearth.experiments.statistics import CONFIDENCE, Ratio, each_confidence, paired_ratio
 from hearth.planner.places import hearth_jar, spark_home
 
 BIN = Path(sys.executable).parent
@@ -71,7 +72,7 @@ def main() -> None:
         application.write_text(APPLICATION)
         with standalone(Path(folder)) as master:
             rows = measure(arms(application, master, Path(folder)), options, output)
-    report(rows)
+    print("\n".join(page(rows)))
     print(f"\nRaw results: {output}")
 
 
@@ -121,7 +122,7 @@ def measure(
                 file.write(json.dumps(row) + "\n")
             rows.append(row)
             print(f"  {repetition}/{options.repeat}  {name:32} {seconds:6.2f} s", flush=True)
-    return [row for row in rows if not row["dropped"]]
+    return rows
 
 
 def first_task(name: str, command: list[str]) -> float:
@@ -182,28 +183,33 @@ def wait_for(log: Path, text: str) -> str:
     sys.exit(f"'{text}' did not appear in {LIMIT_S} s:\n{log.read_text(errors='replace')[-2000:]}")
 
 
-def report(rows: list[dict[str, Any]]) -> None:
+def page(rows: list[dict[str, Any]]) -> list[str]:
+    """The table, in Markdown; intervals hold for all arms of a baseline together."""
+    by_arm = kept(rows)
+    lines = []
+    for arm, values in sorted(by_arm.items(), key=lambda item: statistics.median(item[1].values())):
+        cells = [f"`{arm}`", spread(list(values.values()))]
+        for base in (LOCAL, CLUSTER):
+            cells.append("1" if arm == base else shown(ratio(rows, arm, base)))
+        lines.append(cells)
+    heads = ["Arm", "Median s (range)", f"To `{LOCAL}`, 95 % interval", f"To `{CLUSTER}`"]
+    return table(heads, lines)
+
+
+def kept(rows: list[dict[str, Any]]) -> dict[str, dict[int, float]]:
+    """Of each arm the seconds by repetition, without what is dropped."""
     by_arm: dict[str, dict[int, float]] = {}
     for row in rows:
-        by_arm.setdefault(row["arm"], {})[row["repetition"]] = row["seconds"]
-    bases = (LOCAL, CLUSTER, NUMA)
-    titles = "".join(f"  {'to ' + base:>26}" for base in bases)
-    print(f"\n{'arm':32} {'median':>7} {'min':>7} {'max':>7}{titles}")
-    for arm, values in sorted(by_arm.items(), key=lambda item: statistics.median(item[1].values())):
-        seconds = list(values.values())
-        ratios = "".join(f"  {ratio(values, by_arm[base], len(by_arm)):>26}" for base in bases)
-        middle, low, high = statistics.median(seconds), min(seconds), max(seconds)
-        print(f"{arm:32} {middle:7.2f} {low:7.2f} {high:7.2f}{ratios}")
-    print(f"{len(by_arm[NUMA])} repetitions on {machine()}; ratios with 95 % intervals")
+        if not row["dropped"]:
+            by_arm.setdefault(row["arm"], {})[row["repetition"]] = row["seconds"]
+    return by_arm
 
 
-def ratio(values: dict[int, float], base: dict[int, float], arms: int) -> str:
-    if values is base:
-        return "1"
-    each = each_confidence(CONFIDENCE, arms - 1)
-    found = paired_ratio(list(values.values()), [base[n] for n in values], each)
-    low, high = found.interval or (0.0, math.inf)
-    return f"{found.value:.2f} [{low:.2f}, {high:.2f}]"
+def ratio(rows: list[dict[str, Any]], arm: str, base: str) -> Ratio:
+    by_arm = kept(rows)
+    values = by_arm[arm]
+    each = each_confidence(CONFIDENCE, len(by_arm) - 1)
+    return paired_ratio(list(values.values()), [by_arm[base][n] for n in values], each)
 
 
 if __name__ == "__main__":

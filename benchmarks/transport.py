@@ -17,6 +17,7 @@ import json
 import os
 import platform
 import random
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hearth.experiments.statistics import Ratio, Spread, paired_ratio
+from results import loads, shown, spread, table
+
+from hearth.experiments.statistics import paired_ratio
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = "hearth/transport-benchmark/1"
@@ -111,52 +114,45 @@ def facts() -> dict[str, Any]:
 
 def page(rows: Sequence[dict[str, Any]]) -> list[str]:
     """The tables, in Markdown."""
-    loads = [row["load"] for row in rows]
-    lines = [f"Load average {min(loads)} to {max(loads)} at the start of the runs."]
-    for mode in MODES:
-        lines += ["", f"**{mode}**: p50 in us, median of the repetitions (least to most).", ""]
-        lines += ["| Size | Idling | TCP | UCX | UCX / TCP | p99 TCP, UCX | CPU us TCP, UCX |"]
-        lines += ["|---|---|---|---|---|---|---|"]
-        for size, name in SIZES.items():
-            for idling in IDLING:
-                cell = [
-                    r for r in rows if (r["mode"], r["size"], r["idling"]) == (mode, size, idling)
-                ]
-                tcp, ucx = (sorted_of(cell, carrier) for carrier in CARRIERS)
-                if tcp and ucx:
-                    lines.append(f"| {name} | {idling} | {compared(tcp, ucx)} |")
+    rows = [row for row in rows if "p50_us" in row]
+    lines = [f"Load average {loads(rows)} at the start of the runs."]
+    for idling in IDLING:
+        lines += ["", *table_of(rows, idling)]
     return lines
 
 
-def sorted_of(rows: Sequence[dict[str, Any]], carrier: str) -> list[dict[str, Any]]:
-    return sorted((r for r in rows if r["arm"] == carrier), key=lambda r: r["repetition"])
+def table_of(rows: Sequence[dict[str, Any]], idling: str) -> list[str]:
+    """p50 in us, median of the repetitions (least to most), by an idle strategy."""
+    cells = [
+        [name, mode, *compared(rows, mode, size, idling)]
+        for mode in MODES
+        for size, name in SIZES.items()
+    ]
+    heads = ["Size", f"`{idling}`", "TCP, p50 us (range)", "UCX, p50 us (range)", "UCX to TCP"]
+    return table([*heads, "p99 us: TCP, UCX", "CPU us: TCP, UCX"], cells)
 
 
-def compared(tcp: Sequence[dict[str, Any]], ucx: Sequence[dict[str, Any]]) -> str:
+def values(
+    rows: Sequence[dict[str, Any]], mode: str, size: int, idling: str, carrier: str, what: str
+) -> list[float]:
+    """By repetition."""
+    case = (mode, size, idling, carrier)
+    some = [row for row in rows if (row["mode"], row["size"], row["idling"], row["arm"]) == case]
+    return [row[what] for row in sorted(some, key=lambda row: row["repetition"])]
+
+
+def compared(rows: Sequence[dict[str, Any]], mode: str, size: int, idling: str) -> list[str]:
     """The cells of a row."""
-    both = [[row["p50_us"] for row in arm] for arm in (tcp, ucx)]
-    ratio = paired_ratio(both[1], both[0])
-    ends = [middle(arm, "p99_us") for arm in (tcp, ucx)]
-    cpu = [middle(arm, "cpu_us") for arm in (tcp, ucx)]
-    return " | ".join(
-        [*map(shown, both), interval(ratio), f"{ends[0]}, {ends[1]}", f"{cpu[0]}, {cpu[1]}"]
-    )
-
-
-def middle(rows: Sequence[dict[str, Any]], what: str) -> str:
-    return f"{Spread.of([row[what] for row in rows]).median:.0f}"
-
-
-def shown(values: Sequence[float]) -> str:
-    spread = Spread.of(values)
-    digits = 1 if spread.median < 100 else 0
-    return f"{spread.median:.{digits}f} ({spread.least:.{digits}f} to {spread.most:.{digits}f})"
-
-
-def interval(ratio: Ratio) -> str:
-    if ratio.interval is None:
-        return f"{ratio.value:.2f}"
-    return f"{ratio.value:.2f} [{ratio.interval[0]:.2f}, {ratio.interval[1]:.2f}]"
+    tcp, ucx = ({
+        what: values(rows, mode, size, idling, carrier, what)
+        for what in ("p50_us", "p99_us", "cpu_us")
+    } for carrier in CARRIERS)  # fmt: skip
+    pairs = [
+        f"{statistics.median(tcp[what]):.0f}, {statistics.median(ucx[what]):.0f}"
+        for what in ("p99_us", "cpu_us")
+    ]
+    middles = [spread(side["p50_us"], 1) for side in (tcp, ucx)]
+    return [*middles, shown(paired_ratio(ucx["p50_us"], tcp["p50_us"])), *pairs]
 
 
 if __name__ == "__main__":

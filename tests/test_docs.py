@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hearth import cli
 from hearth.cli import command_parser
 from hearth.commands import command_names
 from hearth.launch.arguments import split_line
@@ -76,6 +77,12 @@ def test_the_index_of_the_documentation_names_every_page() -> None:
         index = (folder / "README.md").read_text()
         pages = {page.name for page in folder.glob("*.md")} - {"README.md"}
         assert pages == set(re.findall(r"\]\(([^/)]+\.md)\)", index))
+
+
+def test_the_guide_lists_every_exit_code_of_hearths_own() -> None:
+    table = (ROOT / "docs" / "guide.md").read_text().partition("## Exit codes")[2]
+    own = (0, 1, cli._USAGE_ERROR, cli._INTERNAL, cli._INTERRUPTED, cli._BROKEN_PIPE)
+    assert re.findall(r"^\| (\d+) \|", table, re.MULTILINE) == [str(code) for code in own]
 
 
 def test_architecture_stays_within_two_pages() -> None:

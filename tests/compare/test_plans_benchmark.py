@@ -10,6 +10,8 @@ from benchmarks import plans
 from hearth.experiments.journal import Journal
 from hearth.experiments.statistics import Ratio
 from hearth.model.errors import UserError
+from hearth.workloads import cases
+from hearth.workloads.runner import RunError
 from planned_machines import a_machine
 
 NODE = {"memory_bytes": 16 << 30, "cpus": "0-3"}
@@ -48,17 +50,18 @@ def test_each_job_counts_once_and_first_runs_are_apart() -> None:
     runs += [run(arm, n, s) for n in range(3) for arm, s in (("submit", 1.0), ("defaults", 2.0))]
     runs += [run("submit", 0, 2.0, "tpch 1g"), run("defaults", 0, 1.0, "tpch 1g")]
     warm, pairs = plans.by_job(runs, "submit", "defaults", "wall_s", True)
-    assert pairs == 4 and plans.overall(warm).value == pytest.approx(1.0)
+    assert pairs == 4 and plans.over_jobs(warm).value == pytest.approx(1.0)
     first, _ = plans.by_job(runs, "submit", "defaults", "wall_s", False)
     assert first["sort 1g"].value == pytest.approx(3.0)
-    assert "| `submit` | `defaults` | 2 | 4 | 1.00" in "\n".join(plans.page(runs))
+    shown = "\n".join(plans.page(runs))
+    assert "| `submit` | `defaults` | start to end, warm | 2 | 4 | 1.00 |" in shown
 
 
 def test_the_interval_is_over_jobs() -> None:
     alike = {str(n): Ratio(0.5, None) for n in range(5)}
-    assert plans.overall(alike).interval == pytest.approx((0.5, 0.5))
+    assert plans.over_jobs(alike).interval == pytest.approx((0.5, 0.5))
     apart = {str(n): Ratio(math.exp(n), None) for n in (-1, 0, 1)}
-    low, high = plans.overall(apart).interval or (1.0, 1.0)
+    low, high = plans.over_jobs(apart).interval or (1.0, 1.0)
     assert low < 0.5 and high > 2
 
 
@@ -74,3 +77,17 @@ def test_results_go_on_where_they_were_cut_and_of_another_machine_are_refused(
     assert plans.begun(journal, head) == [run("submit", 0, 1.0)]
     with pytest.raises(UserError, match="another machine: give another file"):
         plans.begun(journal, {**head, "machine": {"cpus": "0-99"}})
+
+
+def test_a_failure_in_the_results_names_no_place_on_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reason = f"ended with 1: no space in {Path.home()}/data"
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise RunError(reason, [], Path.home() / "logs" / "sort.log")
+
+    monkeypatch.setattr(cases, "run", fails)
+    nothing: Any = None
+    found = cases.measured(nothing, nothing, "local[*]")
+    assert found == {"failure": "ended with 1: no space in ~/data"}

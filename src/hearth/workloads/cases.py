@@ -105,11 +105,14 @@ def run(
 def measured(
     offer: catalogue.Catalogue, case: Case, master: str, *, hinted: bool = True
 ) -> dict[str, Any]:
-    """A run's `seconds`, `wall_s` and `answer`, or its `failure`, which a wrong answer is too."""
+    """A run's `seconds`, `wall_s` and `answer`, or its `failure`, which a wrong answer is too.
+
+    The failure names no log and no home: results are published, and a path may name a user.
+    """
     try:
         result = run(offer, case, master, hinted=hinted).document
     except runner.RunError as failure:
-        return {"failure": str(failure)}
+        return {"failure": failure.reason.replace(str(Path.home()), "~")}
     verdict = result["verdict"]
     if verdict["status"] == "wrong":
         return {"failure": f"wrong answer: {verdict['detail']}"}

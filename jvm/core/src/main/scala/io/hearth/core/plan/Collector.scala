@@ -9,7 +9,7 @@ private[plan] object Collector {
   private val Parallel = Choice(
     "-XX:+UseParallelGC",
     "batch work wants throughput; one JVM on 120 cores ran 3.3 times faster with it than with G1",
-    "Kyong 2017; Awan 2016"
+    "Kyong 2017"
   )
 
   private val G1 = Choice(
