@@ -77,4 +77,5 @@ def _memory(by_node: dict[str, int]) -> str:
 
 def _verdict(verdict: str, screen: Screen) -> str:
     styles = {"as planned": "green", "drift": "yellow", "gone": "red", "unreadable": "red"}
+    styles["CPUs as planned, memory not bound"] = "yellow"
     return screen.paint(verdict, styles.get(verdict, "dim"))
