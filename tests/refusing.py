@@ -1,4 +1,4 @@
-"""Runs a command to which the kernel refuses memory policies, as a container's engine or a sandbox does.
+"""Runs a command to which the kernel refuses memory policies, as in a container or a sandbox.
 
 usage: refusing.py ERRNO COMMAND...
 
