@@ -6,17 +6,19 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from application import Outcome, Site, read_words
 
-from support import eventually, require
+from support import ROOT, eventually, require
 
 pytestmark = pytest.mark.spark
 
 SQUARES = sum(n * n for n in range(8))
+REFUSING = ROOT / "tests/refusing.py"
 # A file system of a few megabytes, which nobody else sees and which goes with its last process.
 FULL_DISK = 'mount -t tmpfs -o size="$0" none local && "$@"; code=$?; ls -A local >left; exit $code'
 
@@ -160,6 +162,42 @@ def test_what_a_driver_killed_with_its_reaper_leaves_is_swept_by_the_next_applic
     assert second.report == {"counted": 4}
     assert site.leftovers() == []
     assert '"state" : "abandoned"' in (first / "run.json").read_text()
+
+
+def nodes_with_memory() -> str:
+    file = Path("/sys/devices/system/node/has_memory")
+    return file.read_text().strip() if file.exists() else "0"
+
+
+def test_without_memory_policies_and_with_scratch_mounted_noexec_a_job_runs_as_planned(site: Site):
+    needs_own_mounts()
+    if nodes_with_memory() != "0":
+        require("one node", "memory policies are needed on a machine with several memory nodes")
+    script = f'mount -t tmpfs -o noexec none local && exec {sys.executable} {REFUSING} 1 "$0" "$@"'
+    within = ("unshare", "-m", "sh", "-c", script)
+    # Zstd's library loads its native code from the temporary directory.
+    outcome = site.run("spill.py", "1", within=within, spark__io__compression__codec="zstd")
+    assert outcome.code == 0, outcome.log[-4000:]
+    assert outcome.log.count("Executors have no memory policy, and need none: memory nodes 0") == 1
+    assert "(errno 1): EPERM" in outcome.log
+    assert "\tat io.hearth" not in outcome.log
+    placement = site.document("placement.json")["executors"]
+    assert [e["verdict"] for e in placement] == ["as planned"] * 2
+    assert site.leftovers() == []
+
+
+def test_native_code_that_cannot_be_loaded_ends_the_application_with_one_sentence(site: Site):
+    needs_own_mounts()
+    (site.root / "jna").mkdir()
+    script = 'mount -t tmpfs -o noexec none jna && exec "$0" "$@"'
+    options = f"JAVA_TOOL_OPTIONS=-Djna.tmpdir={site.root / 'jna'}"
+    within = ("unshare", "-m", "sh", "-c", script, "env", options)
+    outcome = site.run("pause.py", "1", within=within, timeout=120)
+    assert f"JNA's native code cannot be loaded from {site.root / 'jna'}, as " in outcome.log
+    assert "-Djna.tmpdir=DIRECTORY" in outcome.log
+    assert "Started executor" not in outcome.log
+    assert "\tat io.hearth" not in outcome.log
+    assert failed_in_order(site, outcome)
 
 
 def reaper_of(driver: int) -> int:

@@ -41,9 +41,10 @@ def _other(use: OtherUse) -> str:
 
 def _row(executor: PlacedExecutor, screen: Screen) -> list[str]:
     kernel, planned = executor.kernel, executor.planned_cpus
+    nodes = executor.planned_memory_nodes
     start = [
         executor.executor_id,
-        f"{executor.place} (node {executor.planned_memory_nodes})",
+        f"{executor.place} (node {nodes})" if nodes else str(executor.place),
         str(executor.pid),
     ]
     verdict = _verdict(executor.verdict, screen)
@@ -77,4 +78,5 @@ def _memory(by_node: dict[str, int]) -> str:
 
 def _verdict(verdict: str, screen: Screen) -> str:
     styles = {"as planned": "green", "drift": "yellow", "gone": "red", "unreadable": "red"}
+    styles["CPUs as planned, memory not bound"] = "yellow"
     return screen.paint(verdict, styles.get(verdict, "dim"))

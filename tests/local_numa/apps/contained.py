@@ -44,7 +44,9 @@ def place(_: int) -> dict[str, object]:
     java = os.getppid()
     while "java" not in Path(f"/proc/{java}/comm").read_text():
         java = int(Path(f"/proc/{java}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    return {"executor": java, "cpus": status["Cpus_allowed_list"], "policy": sorted(policy)}
+    rights = {name: status[name] for name in ("CapBnd", "NoNewPrivs")}
+    cpus = status["Cpus_allowed_list"]
+    return {"executor": java, "cpus": cpus, "policy": sorted(policy), "rights": rights}
 
 
 def escape(_: int) -> list[list[int]]:
@@ -63,6 +65,7 @@ def sight(_: int) -> dict[str, object]:
     return {
         "seen": [path for path in probes if os.path.lexists(path)],
         "version": hearth.__version__,
+        "variables": sorted(os.environ.keys() & {"PROBES", "OWN_KEY", "WANTED", "PATH", "HOME"}),
     }
 
 

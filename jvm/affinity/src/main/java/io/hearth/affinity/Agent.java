@@ -3,6 +3,7 @@ package io.hearth.affinity;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.lang.reflect.InvocationTargetException;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -78,6 +79,8 @@ public final class Agent {
             watch(settings, kernel.call());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        } catch (InvocationTargetException e) {
+            say("communication threads are not bound: " + e.getCause());
         } catch (Throwable e) {
             say("communication threads are not bound from here on: " + e);
         }

@@ -24,7 +24,9 @@ import java.util.function.LongSupplier;
  * <p>One thread uses it.
  */
 final class Binder {
+    private static final int EPERM = 1;
     private static final int ESRCH = 3;
+    private static final int EINVAL = 22;
 
     /** A thread is named by its own first instructions, and some are named anew later: looked at again. */
     private static final long SETTLING_NS = 1_000_000_000L;
@@ -120,7 +122,14 @@ final class Binder {
             bound++;
         } else if (error != ESRCH)
             name(comm + " (" + tid + ") was not bound: the kernel refused CPUs " + Ids.show(cpus) + " (errno "
-                    + error + "); they must be inside the cpuset of this process");
+                    + error + "): " + meaning(error));
+    }
+
+    /** By errno(3), of sched_setaffinity(2). */
+    private static String meaning(int error) {
+        if (error == EPERM) return "EPERM: a seccomp profile or a security module refuses the call";
+        if (error == EINVAL) return "EINVAL: they must be online and inside the cpuset of this process";
+        return "see sched_setaffinity(2)";
     }
 
     /** Inherited from a communication thread, not asked for. */

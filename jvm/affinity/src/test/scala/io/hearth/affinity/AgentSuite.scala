@@ -115,6 +115,23 @@ class AgentSuite extends AnyFunSuite with BeforeAndAfterAll {
     }
   }
 
+  test(
+    "where its JNA cannot be loaded the true reason is said, in one line, and the program runs"
+  ) {
+    val builder = command("policy=o2ntc:1")
+    builder.command.add(1, "-Djna.noclasspath=true")
+    val process = builder.start()
+    try {
+      eventually("a line")(Files.readString(directory.resolve("err")).contains("not bound"))
+      val lines = Files.readString(directory.resolve("err")).linesIterator.toVector
+      assert(lines.size == 1 && lines.head.contains("java.lang.UnsatisfiedLinkError: "), lines)
+      assert(process.isAlive)
+    } finally {
+      process.destroyForcibly()
+      process.waitFor()
+    }
+  }
+
   test("an argument that cannot be followed ends the JVM with one line and exit code 2") {
     for (
       (argument, because) <- Vector(

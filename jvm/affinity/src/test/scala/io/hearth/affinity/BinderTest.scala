@@ -112,9 +112,14 @@ class BinderTest extends AnyFunSuite {
     k.binder.look()
     k.binder.look()
     assert(k.said.size == 1 && k.said.head.contains("the kernel refused CPUs 0-1 (errno 22)"))
+    assert(k.said.head.contains("EINVAL: they must be online and inside the cpuset"))
+    k.error = 1
+    k.add(12, "rpc-client-1-3")
+    k.binder.look()
+    assert(k.said.last.contains("(errno 1): EPERM: a seccomp profile"))
     k.error = 3
     k.add(11, "rpc-client-1-2")
     k.binder.look()
-    assert(k.said.size == 1 && k.binder.bound == 0)
+    assert(k.said.size == 2 && k.binder.bound == 0)
   }
 }

@@ -4,6 +4,7 @@ import java.nio.file.{Files, Path}
 import java.util.concurrent.ConcurrentHashMap
 
 import io.hearth.core.launch.{
+  ContainerEnvironment,
   ContainerFiles,
   Docker,
   HostPaths,
@@ -53,6 +54,10 @@ final class Containers(
     mounts = Mounts.combined(wanted.mounts, chosen)
     if (first) {
       log.info(s"Executors' containers see: ${mounts.map(_.shown).mkString(", ")}")
+      log.info(
+        "Of the driver's environment executors' containers have: " +
+          ContainerEnvironment.of(environment.keys).mkString(", ")
+      )
       wanted.left.distinct.foreach(path => once(path, cannotWrite(path)))
     }
     Docker.start(inside, container(executorId), mounts)
@@ -81,7 +86,7 @@ final class Containers(
     val words = NamedPaths.arguments(Containers.command())
     val python = pythons.flatMap(PythonFiles.of(_, environment)).map(Mount(_, writable = false))
     new NamedPaths(paths, directory).of(settings, words) ++
-      Wanted(python ++ scratch.roots.map(Mount(_, writable = true)), Vector.empty)
+      Wanted(python ++ scratch.all.map(Mount(_, writable = true)), Vector.empty)
   }
 
   /** What the workers run, and the driver: a program may name its own Python for them. */

@@ -3,8 +3,6 @@ package io.hearth.spark
 import java.time.Instant
 import java.util.concurrent.{RejectedExecutionException, ScheduledExecutorService, TimeUnit}
 
-import scala.util.control.NonFatal
-
 import io.hearth.core.placement.Loan
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.IdSet
@@ -46,8 +44,9 @@ final class CoreLending(
   private var known = HandOver()
   private var opened = Map.empty[String, Open]
   private var refused = Set.empty[String]
-  private var failed = false
   private var askNext = nanoTime()
+
+  private val unattended = new Unattended("Idle CPUs could not be handed over", log)
 
   // Written when it starts and ends, read by the clock's thread.
   @volatile private var activity: () => Activity = () => NothingKnown
@@ -92,14 +91,7 @@ final class CoreLending(
     careful()
   }
 
-  /** What fails is logged, once; the next tick runs as usual. */
-  private def careful(): Unit =
-    try tick()
-    catch {
-      case NonFatal(e) =>
-        if (!failed) log.fault("Idle CPUs could not be handed over", e)
-        failed = true
-    }
+  private def careful(): Unit = unattended(tick())
 
   private def tick(): Unit = {
     loans.settle()

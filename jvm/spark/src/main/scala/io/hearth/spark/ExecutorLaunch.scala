@@ -5,7 +5,7 @@ import java.nio.file.Path
 import io.hearth.core.Redaction
 import io.hearth.core.launch.{Binding, LaunchSpec}
 import io.hearth.core.plan.ExecutorPlan
-import io.hearth.core.topology.Neighbours
+import io.hearth.core.topology.{IdSet, Neighbours}
 
 /**
  * What all executors of an application have in common.
@@ -30,6 +30,7 @@ final case class ApplicationLaunch(
 /**
  * @param id Spark's executor id; a replacement has a new one in the same place
  * @param host the name under which it registers
+ * @param memoryBound whether its memory is bound too, where it is bound
  * @param localDirs where its blocks go (`SPARK_EXECUTOR_DIRS`)
  * @param logUrl where the driver's UI serves its log of a name; absent without a UI
  */
@@ -38,6 +39,7 @@ final case class ExecutorLaunch(
     place: ExecutorPlan,
     host: String,
     bound: Boolean,
+    memoryBound: Boolean,
     workDirectory: Path,
     temporary: Path,
     localDirs: Vector[Path],
@@ -166,8 +168,8 @@ object ExecutorLaunch {
     )
   }
 
-  private def binding(executor: ExecutorLaunch): Step = spec =>
-    spec.copy(binding =
-      Option.when(executor.bound)(Binding(executor.place.cpus, executor.place.memoryNodes))
-    )
+  private def binding(executor: ExecutorLaunch): Step = spec => {
+    val nodes = if (executor.memoryBound) executor.place.memoryNodes else IdSet.empty
+    spec.copy(binding = Option.when(executor.bound)(Binding(executor.place.cpus, nodes)))
+  }
 }

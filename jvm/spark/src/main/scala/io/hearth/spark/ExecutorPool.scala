@@ -5,7 +5,6 @@ import java.util.concurrent.{ScheduledExecutorService, ScheduledFuture, TimeUnit
 
 import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
 import io.hearth.core.plan.ExecutorPlan
 
@@ -13,14 +12,16 @@ import io.hearth.core.plan.ExecutorPlan
  * An executor that runs in a place of the plan.
  *
  * @param startTicks field 22 of `/proc/PID/stat`
- * @param bound whether its CPUs and memory are bound as planned
+ * @param bound whether its CPUs are bound as planned
+ * @param memoryBound whether its memory is too
  */
 final case class Member(
     id: String,
     place: ExecutorPlan,
     process: Process,
     startTicks: Long,
-    bound: Boolean
+    bound: Boolean,
+    memoryBound: Boolean = true
 )
 
 /** What the pool tells its owner; called on the pool's one thread. */
@@ -66,13 +67,17 @@ final case class PoolSnapshot(
  *
  * @param startIn starts an executor with a new id in a place
  * @param owner the one thread, which ends with the pool
+ * @param log is told what the listener throws
  */
 final class ExecutorPool(
     places: Vector[ExecutorPlan],
     startIn: (String, ExecutorPlan) => Member,
-    owner: ScheduledExecutorService
+    owner: ScheduledExecutorService,
+    log: Log
 ) {
   import ExecutorPool._
+
+  private val unattended = new Unattended("What became of executors could not be dealt with", log)
 
   // Read by any thread, written by the owner.
   private val members = new ConcurrentHashMap[String, Member]()
@@ -102,17 +107,23 @@ final class ExecutorPool(
    */
   def start(executors: Int, to: PoolListener): CompletableFuture[Unit] = {
     val done = new CompletableFuture[Unit]()
-    if (owner.isShutdown) done.completeExceptionally(new IllegalStateException(StoppedEarly))
-    submit {
-      listener = Some(to)
-      target = executors
-      fill() match {
-        case Some(failure) => done.completeExceptionally(failure.cause)
-        case None if noMore => done.completeExceptionally(new IllegalStateException(StoppedEarly))
-        case None => done.complete(())
-      }
+    def failed(cause: Throwable): Unit = {
+      done.completeExceptionally(cause)
       ()
     }
+    if (owner.isShutdown) failed(new IllegalStateException(StoppedEarly))
+    try
+      submit {
+        listener = Some(to)
+        target = executors
+        fill() match {
+          case Some(failure) => failed(failure.cause)
+          case None if noMore => failed(new IllegalStateException(StoppedEarly))
+          case None => done.complete(())
+        }
+        ()
+      }
+    catch { case e: Throwable => failed(e) } // as where the thread cannot be made
     done
   }
 
@@ -169,10 +180,11 @@ final class ExecutorPool(
 
   private def members(ids: Seq[String]): Seq[Member] = ids.flatMap(id => Option(members.get(id)))
 
-  private def submit(work: => Unit): Unit = if (!owner.isShutdown) owner.execute(() => work)
+  private def submit(work: => Unit): Unit =
+    if (!owner.isShutdown) owner.execute(() => unattended(work))
 
   private def later(seconds: Long)(work: => Unit): ScheduledFuture[_] =
-    owner.schedule((() => work): Runnable, seconds, TimeUnit.SECONDS)
+    owner.schedule((() => unattended(work)): Runnable, seconds, TimeUnit.SECONDS)
 
   /** One at a time: a stop that comes meanwhile is in force before the next. */
   @tailrec private def fill(): Option[NotStarted] = {
@@ -196,7 +208,7 @@ final class ExecutorPool(
       member.process.onExit().thenAccept(p => submit(exited(member, p.exitValue)))
       None
     } catch {
-      case NonFatal(e) => Some(NotStarted(place, e))
+      case e: Throwable => Some(NotStarted(place, e)) // whatever it is: somebody waits for it
     }
 
   private def refill(): Unit =

@@ -1,13 +1,12 @@
 package io.hearth.spark
 
 import java.nio.file.Path
-
-import scala.util.control.NonFatal
+import java.util.concurrent.atomic.AtomicBoolean
 
 import io.hearth.core.UserError
 import io.hearth.core.affinity.BindingRefused
-import io.hearth.core.launch.LaunchSpec
 import io.hearth.core.plan.ExecutorPlan
+import io.hearth.core.topology.TaskLimits
 
 /**
  * What all executors of an application are started with.
@@ -35,22 +34,29 @@ final class ExecutorStarter(
     clearing: Clearing,
     log: Log
 ) {
+  import ExecutorStarter._
 
-  /** @throws UserError when the kernel refuses the binding and the user did not allow to go on without */
+  private val nothingToBindSaid = new AtomicBoolean(false)
+
+  /**
+   * @throws UserError when the kernel refuses the binding and the user did not allow to go on without, or
+   * lets this process have no more threads
+   */
   def start(id: String, place: ExecutorPlan): Member = {
     val logs = run.createLogs(id)
     scratch.createFor(id)
     val member =
       try launch(id, place, logs)
       catch {
-        case NonFatal(e) =>
+        case e: Throwable =>
           archive.notStarted(id)
-          throw e
+          throw explained(id, e)
       }
     clearing.watch(member.process.pid, member.startTicks)
     val where =
-      if (member.bound) s"bound to CPUs ${place.cpus}, memory nodes ${place.memoryNodes}"
-      else "not bound"
+      if (!member.bound) "not bound"
+      else if (!member.memoryBound) s"bound to CPUs ${place.cpus}, its memory not bound"
+      else s"bound to CPUs ${place.cpus}, memory nodes ${place.memoryNodes}"
     log.info(
       s"Started executor $id in place ${place.id} as process ${member.process.pid}, $where"
     )
@@ -60,43 +66,78 @@ final class ExecutorStarter(
   private def launch(id: String, place: ExecutorPlan, logs: Path): Member = {
     val options = archive.optionsFor(id)
     val resources = settings.resourcesFile(place, scratch.workDirectory(id))
-    def spec(bound: Boolean) =
-      ExecutorLaunch.compose(
-        settings.application,
-        describe(id, place, logs, bound),
-        options,
-        resources
-      )
-    val (process, bound) =
-      if (settings.binding == BindingMode.Off) (jvms.start(spec(bound = false), id), false)
-      else startBound(id, spec(bound = true), spec(bound = false))
-    Member(id, place, process, kernel.startTicks(process.pid), bound)
+    def spec(held: Held) = ExecutorLaunch.compose(
+      settings.application,
+      describe(id, place, logs, held),
+      options,
+      resources
+    )
+    def start(held: Held) = {
+      val process = jvms.start(spec(held), id)
+      val ticks = kernel.startTicks(process.pid)
+      Member(id, place, process, ticks, held.cpus, held.memory)
+    }
+    if (settings.binding == BindingMode.Off) start(Nowhere)
+    else
+      try start(InPlace)
+      catch { case refused: BindingRefused => startRefused(id, place, refused, start) }
   }
 
-  /** @param unbound what runs where the kernel refuses the binding and the user allowed that */
-  private def startBound(id: String, spec: LaunchSpec, unbound: LaunchSpec): (Process, Boolean) =
-    try (jvms.start(spec, id), true)
-    catch {
-      case refused: BindingRefused if settings.binding == BindingMode.Preferred =>
-        log.warn(s"Executor $id continues unbound: ${refused.getMessage}")
-        (jvms.start(unbound, id), false)
-      case refused: BindingRefused =>
-        throw new UserError(
-          s"${refused.getMessage}; or set spark.hearth.binding=preferred to continue unbound",
-          Some(refused)
+  /** What the kernel refuses is left out, where that makes no difference or the user allows it. */
+  private def startRefused(
+      id: String,
+      place: ExecutorPlan,
+      refused: BindingRefused,
+      start: Held => Member
+  ): Member =
+    if (refused.ofMemory && kernel.hasOnlyNodes(place.memoryNodes)) {
+      if (!nothingToBindSaid.getAndSet(true))
+        log.info(
+          s"Executors have no memory policy, and need none: memory nodes ${place.memoryNodes} are all that " +
+            s"they may use (${refused.getMessage})"
         )
+      start(OnCpus).copy(memoryBound = true)
+    } else if (settings.binding != BindingMode.Preferred)
+      throw new UserError(
+        s"${refused.getMessage}; or set spark.hearth.binding=preferred to continue unbound",
+        Some(refused)
+      )
+    else if (refused.ofMemory) {
+      log.warn(s"Executor $id continues with its CPUs bound, its memory not: ${refused.getMessage}")
+      start(OnCpus)
+    } else {
+      log.warn(s"Executor $id continues unbound: ${refused.getMessage}")
+      start(Nowhere)
     }
 
-  private def describe(id: String, place: ExecutorPlan, logs: Path, bound: Boolean) =
+  private def describe(id: String, place: ExecutorPlan, logs: Path, held: Held) =
     ExecutorLaunch(
       id = id,
       place = place,
       host = settings.hostOf(place),
-      bound = bound,
+      bound = held.cpus,
+      memoryBound = held.memory,
       workDirectory = scratch.workDirectory(id),
       temporary = scratch.temporary(id),
       localDirs = scratch.localDirs(id),
       logs = logs,
       logUrl = settings.logUrl(id)
     )
+}
+
+private object ExecutorStarter {
+
+  /** To what an executor is held. */
+  final case class Held(cpus: Boolean, memory: Boolean)
+  val InPlace: Held = Held(cpus = true, memory = true)
+  val OnCpus: Held = Held(cpus = true, memory = false)
+  val Nowhere: Held = Held(cpus = false, memory = false)
+
+  /** An `Error` would end Spark's threads instead of the application. */
+  private def explained(id: String, cause: Throwable): Exception = cause match {
+    case e if ExitStatus.lacksThreads(e.toString) =>
+      new UserError(s"this driver can make no more threads: ${TaskLimits.here()}", Some(e))
+    case e: Exception => e
+    case e => new IllegalStateException(s"executor $id could not be started: $e", e)
+  }
 }

@@ -26,6 +26,32 @@ object ExitStatus {
     case other => s"exit $other"
   }
 
+  /** Whether a JVM says that it, or its C library, could make no more threads (java.lang.Thread, pthread_create(3)). */
+  def lacksThreads(words: String): Boolean = NoThread.exists(words.contains)
+
+  private val NoThread =
+    Vector(
+      "unable to create native thread",
+      "pthread_create failed (EAGAIN)",
+      "can't start new thread"
+    )
+
+  /**
+   * What an executor ended of, where its output says that it could make no more threads and nobody has
+   * killed it.
+   *
+   * @param limits which there are, and what to do
+   */
+  def withoutThreads(code: Int, logs: Path, limits: => String): Option[String] =
+    Option.when(
+      !Killed(code) && Outputs.exists(name => lacksThreads(end(logs.resolve(name), WholeEnd)))
+    )(s"it could make no more threads: $limits; exit $code")
+
+  private val Killed = Set(0, 137, 143)
+
+  private val Outputs = Vector("stdout", "stderr")
+  private val WholeEnd = 1 << 18
+
   /** How the names of the reports begin that a crashed JVM writes; its process id follows. */
   val CrashReport: String = "hs_err_pid"
 
@@ -49,10 +75,25 @@ object ExitStatus {
         "the number of executors")
   )
 
-  /** What a log says last, at most `bytes` of it, without the frames of stack traces; empty without a log. */
+  /**
+   * What an executor said last: on standard error, and on standard output, where a JVM says why it does not
+   * even begin.
+   */
+  def lastWordsIn(logs: Path): String = {
+    val (out, err) = (lastWords(logs.resolve("stdout")), lastWords(logs.resolve("stderr")))
+    if (err.isEmpty || out.contains(NotBegun)) Vector(out, err).filter(_.nonEmpty).mkString("\n")
+    else err
+  }
+
+  private val NotBegun = "Error occurred during initialization of VM"
+
+  /**
+   * What a log says last, at most `bytes` of it, without the frames of stack traces and the options that a JVM
+   * has picked up, which may be secrets; empty without a log.
+   */
   def lastWords(log: Path, bytes: Int = 2000): String = {
     val lines = end(log, bytes * 16).linesIterator
-      .filterNot(_.matches("""\s+at .*|\s+\.\.\. \d+ more"""))
+      .filterNot(_.matches("""\s+at .*|\s+\.\.\. \d+ more|(NOTE: )?Picked up \w+: .*"""))
       .toVector
     val sizes = lines.reverseIterator.scanLeft(0)(_ + _.length + 1).drop(1)
     lines.takeRight(sizes.takeWhile(_ <= bytes).size).map(Terminal.escaped).mkString("\n").trim

@@ -2,13 +2,18 @@ package io.hearth.spark
 
 import java.nio.file.Path
 
+import io.hearth.core.affinity.LinuxScheduling
 import io.hearth.core.placement.{Glance, OtherUse, PlacementReport, ProcessLook, Subject}
+import io.hearth.core.topology.IdSet
 
 /** What the kernel says of processes. */
 trait Kernel {
 
   /** Tells a process from a later one of the same id; 0 when it is gone. */
   def startTicks(pid: Long): Long
+
+  /** Whether memory of what this process starts can come from no other nodes, whatever its policy. */
+  def hasOnlyNodes(nodes: IdSet): Boolean
 
   /** A cheap look at where a process may run; absent when it is gone. */
   def glance(pid: Long): Option[Glance]
@@ -27,6 +32,7 @@ trait Kernel {
 final class LiveKernel(root: Path) extends Kernel {
   override def startTicks(pid: Long): Long =
     PlacementReport.startTicks(root.resolve("proc"), pid).getOrElse(0L)
+  override def hasOnlyNodes(nodes: IdSet): Boolean = LinuxScheduling.hasOnlyNodes(nodes)
   override def glance(pid: Long): Option[Glance] = Glance.at(pid)
   override def placement(appId: String, subjects: Vector[Subject]): PlacementReport =
     PlacementReport.take(root, appId, subjects)

@@ -71,11 +71,29 @@ final class OpenLoans(
       }
   }
 
-  /** What a thread was just making when the masks were changed has those of before. */
+  /**
+   * What a thread was just making when the masks were changed has those of before; what the kernel has
+   * refused is asked for again, until it is done.
+   */
   def settle(): Unit = if (settling.nonEmpty) {
-    settling = settling.filter { case (_, s) => s.end - nanoTime() > 0 }
-    running().foreach(m => settling.get(m.id).foreach(s => cores.settle(m, s.change)))
+    val members = running().map(m => m.id -> m).toMap
+    settling = settling.flatMap { case (id, s) =>
+      members.get(id).flatMap(settled(_, s)).map(id -> _)
+    }
   }
+
+  /** Absent where all has been done. */
+  private def settled(member: Member, s: Settling): Option[Settling] =
+    if (s.refused && nanoTime() - s.next >= 0) {
+      val done = cores.change(member, s.change).isEmpty
+      if (done) log.info(s"The CPUs of executor ${member.id} are as wanted again")
+      Some(Settling(s.change, nanoTime() + SettleNanos, nanoTime() + RetryNanos, !done))
+    } else if (s.refused) Some(s)
+    else if (s.end - nanoTime() <= 0) None
+    else {
+      cores.settle(member, s.change)
+      Some(s)
+    }
 
   /** Keeps what another application has borrowed, or has given back. */
   def lentOut(loan: LentOut): Unit = {
@@ -92,8 +110,16 @@ final class OpenLoans(
     val change =
       MaskChange(own, all(before), all(after), strays.getOrElse(member.id, Map.empty))
     val since = settling.get(member.id).fold(change.before)(_.change.before | change.before)
-    settling += member.id -> Settling(change.copy(before = since), nanoTime() + SettleNanos)
-    cores.change(member, change)
+    val still = Settling(
+      change.copy(before = since),
+      nanoTime() + SettleNanos,
+      nanoTime() + RetryNanos,
+      refused = true
+    )
+    settling += member.id -> still
+    val problem = cores.change(member, change)
+    settling += member.id -> still.copy(refused = problem.nonEmpty)
+    problem
   }
 
   /** Threads that the application has bound elsewhere itself. */
@@ -131,10 +157,17 @@ private object OpenLoans {
   /** How long threads may take to appear that were being made while masks were changed. */
   val SettleNanos: Long = TimeUnit.SECONDS.toNanos(1)
 
+  /** From one attempt to the next to change masks that the kernel has refused. */
+  val RetryNanos: Long = TimeUnit.SECONDS.toNanos(2)
+
   /** Longer than any reading of placement takes. */
   val ForgetNanos: Long = TimeUnit.MINUTES.toNanos(5)
 
-  final case class Settling(change: MaskChange, end: Long)
+  /**
+   * @param end until when new threads are looked for
+   * @param next when a refused change is tried again
+   */
+  final case class Settling(change: MaskChange, end: Long, next: Long, refused: Boolean)
 
   def named(places: Vector[Int]): String =
     if (places.sizeIs == 1) s"place ${places.head} has"

@@ -2,8 +2,6 @@ package io.hearth.spark
 
 import java.util.concurrent.{ScheduledExecutorService, TimeUnit}
 
-import scala.util.control.NonFatal
-
 import io.hearth.core.launch.Binding
 import io.hearth.core.placement.{Finding, PlacementReport, PlacementVerdict, Subject}
 import io.hearth.core.topology.IdSet
@@ -91,13 +89,14 @@ final class PlacementWatch(
 ) {
   // Owned by the clock's thread; close() takes over after that has ended.
   private var known = PlacementKnowledge(PlacementSchedule.start(intervalNanos, nanoTime()))
+  private val unattended = new Unattended("The placement of executors could not be read", log)
   @volatile private var registered: () => Set[String] = () => Set.empty
 
   /** @param executors ids of those that Spark's scheduler knows */
   def start(executors: () => Set[String]): Unit = {
     registered = executors
     val every = PlacementWatch.TickMillis
-    clock.scheduleWithFixedDelay(() => careful(tick()), every, every, TimeUnit.MILLISECONDS)
+    clock.scheduleWithFixedDelay(() => unattended(tick()), every, every, TimeUnit.MILLISECONDS)
     ()
   }
 
@@ -105,13 +104,8 @@ final class PlacementWatch(
   def close(): Unit = {
     clock.shutdown()
     clock.awaitTermination(PlacementWatch.CloseSeconds, TimeUnit.SECONDS)
-    careful(take(members, asTable = known.reported.isEmpty))
+    unattended(take(members, asTable = known.reported.isEmpty))
   }
-
-  /** A tick that fails is logged; the next one runs as usual. */
-  private def careful(work: => Unit): Unit =
-    try work
-    catch { case NonFatal(e) => log.fault("The placement of executors could not be read", e) }
 
   private def members: Vector[Member] = {
     val ids = registered()
@@ -173,7 +167,10 @@ object PlacementWatch {
     member.place.host,
     member.process.pid,
     member.startTicks,
-    Binding(member.place.cpus, member.place.memoryNodes),
+    Binding(
+      member.place.cpus,
+      if (member.memoryBound) member.place.memoryNodes else IdSet.empty
+    ),
     member.bound
   )
 }

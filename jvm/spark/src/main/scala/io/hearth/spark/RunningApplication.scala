@@ -28,6 +28,7 @@ final class RunningApplication(
     clearing.open()
     val kept = run.open(plan)
     scratch.open()
+    scratch.warning.foreach(log.warn)
     nameDriversDirectories()
     archive.open()
     log.info(s"The record of this run is in $kept")

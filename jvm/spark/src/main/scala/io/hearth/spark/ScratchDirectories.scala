@@ -11,18 +11,37 @@ import io.hearth.core.files.OwnFiles
  * Where an application's executors write while they run: one directory below each local directory of
  * Spark's. Only those that [[open]] has claimed are removed at the end.
  *
+ * A library that brings native code writes it to the temporary directory of its JVM and loads it from there
+ * (JNA, zstd, snappy, lz4), which a file system that is mounted noexec does not allow.
+ *
  * @param roots at least one
+ * @param spare for temporary files, where all roots are on such file systems
+ * @param noexec where a file system begins from which no program may be run, for a path on one
  */
 final class ScratchDirectories(
     val roots: Vector[Path],
+    spare: Path,
+    noexec: Path => Option[Path],
     clearing: Clearing,
     keeping: Bookkeeping,
     remove: Path => Unit
 ) {
+  private lazy val runnable = (roots :+ spare).find(noexec(_).isEmpty)
+
+  /** All that are made. */
+  def all: Vector[Path] = (roots ++ runnable).distinct
+
+  /** What will not work, and what to do. */
+  def warning: Option[String] = Option.when(runnable.isEmpty)(
+    s"Executors' temporary files are in ${roots.head}, which is mounted noexec (${noexec(roots.head).get}): " +
+      "libraries that bring native code, such as zstd and snappy, cannot load it; let spark.local.dir name a " +
+      "directory from which programs may be run, or -Djava.io.tmpdir in spark.executor.extraJavaOptions"
+  )
+
   private val claimed = new AtomicReference(Vector.empty[Path])
 
   /** @throws UserError naming the one that cannot be used */
-  def open(): Unit = roots.foreach { root =>
+  def open(): Unit = all.foreach { root =>
     try OwnFiles.claim(root)
     catch { case e: IOException => throw ScratchDirectories.unusable(root, e) }
     claimed.updateAndGet(_ :+ root)
@@ -32,7 +51,8 @@ final class ScratchDirectories(
   def close(): Unit = claimed.getAndSet(Vector.empty).foreach(root => keeping.attempt(remove(root)))
 
   def workDirectory(executorId: String): Path = roots.head.resolve(executorId).resolve("work")
-  def temporary(executorId: String): Path = roots.head.resolve(executorId).resolve("tmp")
+  def temporary(executorId: String): Path =
+    runnable.getOrElse(roots.head).resolve(executorId).resolve("tmp")
   def logs(executorId: String): Path = roots.head.resolve(executorId).resolve("logs")
   def localDirs(executorId: String): Vector[Path] = roots.map(_.resolve(executorId))
 

@@ -194,6 +194,22 @@ class CoreLendingSuite extends AnyFunSuite {
     assert(world.lending.lentTo("0", world.clock.nanoTime) == IdSet.empty)
   }
 
+  test("CPUs that the kernel did not let be taken back once are taken back as soon as it does") {
+    val world = new World().tail()
+    world.refuses = Set(100)
+    world.pending = true
+    world.clock.advance(5)
+    assert(world.masks(0) == Set(wide), "the lender's CPUs, too")
+    assert(world.log.of("warn") == Vector("The CPUs of executor 0 are not as wanted: no"))
+    world.refuses = Set.empty
+    world.clock.advance(2.1)
+    assert(world.masks(0) == Set(IdSet(0, 1)))
+    assert(world.log.of("info").last == "The CPUs of executor 0 are as wanted again")
+    val changes = world.changes
+    world.clock.advance(60)
+    assert(world.changes - changes < 12, "and nobody looks any longer")
+  }
+
   test("threads are counted only while one executor is idle and another works") {
     val world = new World
     world.starts(0, place = 0)

@@ -5,7 +5,7 @@ import java.util.concurrent.{CompletableFuture, ExecutionException}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.plan.ExecutorPlan
-import io.hearth.spark.testing.{FakeProcess, HandDriven, Places}
+import io.hearth.spark.testing.{FakeProcess, HandDriven, Heard, Places}
 
 /** Executors are started, lost, replaced and ended: no process and no waiting, the test drives both. */
 class ExecutorPoolSuite extends AnyFunSuite {
@@ -18,7 +18,8 @@ class ExecutorPoolSuite extends AnyFunSuite {
     var make: Int => FakeProcess = pid => new FakeProcess(pid)
     var unheard = false
     var whenStarting: String => Unit = _ => ()
-    val pool = new ExecutorPool(Places.of(places), start, thread)
+    val log = new Heard
+    val pool = new ExecutorPool(Places.of(places), start, thread, log)
 
     private def start(id: String, place: ExecutorPlan): Member = {
       whenStarting(id)
@@ -77,10 +78,14 @@ class ExecutorPoolSuite extends AnyFunSuite {
     val stopped = world.pool.stop(graceSeconds = 10)
     world.thread.run()
     world.unheard = true
-    assertThrows[IllegalStateException](world.exits("0", 0))
+    world.exits("0", 0)
     assert(!stopped.isDone)
-    assertThrows[IllegalStateException](world.exits("1", 0))
+    world.exits("1", 0)
     assert(stopped.isDone, "it does not wait for the end of the grace")
+    assert(
+      world.log.of("fault") ==
+        Vector("What became of executors could not be dealt with: Spark has stopped")
+    )
   }
 
   test("a lower target ends no executor by itself, and fills no place of one that ends") {
@@ -138,6 +143,21 @@ class ExecutorPoolSuite extends AnyFunSuite {
     assert(failure.getCause.getMessage == "refused")
     assert(world.processes.keySet == Set("0"), "none is started after it")
     assert(world.heard.isEmpty)
+  }
+
+  test(
+    "whatever kind of error it is that an executor cannot be started for, whoever waits is told"
+  ) {
+    for (error <- Seq(new UnsatisfiedLinkError("noexec"), new OutOfMemoryError("no thread"))) {
+      val world = new World(2)
+      world.whenStarting = _ => throw error
+      assert(intercept[ExecutionException](world.begin(2).get()).getCause == error)
+      val second = new World(2)
+      second.begin(2)
+      second.whenStarting = _ => throw error
+      second.exits("1", 1)
+      assert(second.heard.last == s"place 1 not started: ${error.getMessage}")
+    }
   }
 
   test("a successor that cannot be started is logged with its place, and the pool goes on") {

@@ -69,6 +69,7 @@ class ExecutorSuite extends AnyFunSuite {
     place = place,
     host = place.host,
     bound = bound,
+    memoryBound = true,
     workDirectory = Path.of("/w"),
     temporary = Path.of("/t"),
     localDirs = Vector(Path.of("/l1"), Path.of("/l2")),

@@ -151,6 +151,95 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
     assert(preferring.log.of("info").last.endsWith("not bound"))
   }
 
+  test("a refused memory policy is no matter where there is no other node, and is said once") {
+    world =>
+      world.application.open()
+      world.jvms.refuseMemory = true
+      world.kernel.onlyNodes = IdSet(0)
+      for (id <- 0 to 1) {
+        val member = world.starter.start(s"$id", Places.of(2)(id))
+        assert(member.bound && member.memoryBound)
+      }
+      assert(
+        world.jvms.specs.map(_.binding.map(_.cpus)) == Vector(Some(IdSet(0, 1)), Some(IdSet(2, 3)))
+      )
+      assert(world.jvms.specs.forall(_.binding.exists(_.memoryNodes.isEmpty)))
+      assert(world.log.of("warn").isEmpty)
+      assert(
+        world.log
+          .of("info")
+          .count(_.startsWith("Executors have no memory policy, and need none")) == 1
+      )
+      world.kernel.onlyNodes = IdSet(0, 1)
+      val refused = intercept[UserError](world.starter.start("2", Places.of(2).head)).getMessage
+      assert(
+        refused.startsWith(
+          "the kernel refused set_mempolicy; or set spark.hearth.binding=preferred"
+        )
+      )
+  }
+
+  test("where memory cannot be bound and the user does not insist on it, the CPUs still are") {
+    world =>
+      val preferring = new World(world.root, binding = BindingMode.Preferred)
+      preferring.application.open()
+      preferring.jvms.refuseMemory = true
+      val member = preferring.starter.start("0", Places.of(1).head)
+      assert(member.bound && !member.memoryBound)
+      val spec = preferring.jvms.specs.head
+      assert(spec.binding.map(b => (b.cpus, b.memoryNodes)).contains((IdSet(0, 1), IdSet.empty)))
+      assert(spec.command.exists(_.startsWith("-Dhearth.bound=")), "others keep off its CPUs")
+      assert(
+        preferring.log.of("warn") == Vector(
+          "Executor 0 continues with its CPUs bound, its memory not: the kernel refused set_mempolicy"
+        )
+      )
+      assert(preferring.log.of("info").last.endsWith("bound to CPUs 0-1, its memory not bound"))
+  }
+
+  test(
+    "a driver that may make no more threads says which limit that is, whatever kind of error it is"
+  ) { world =>
+    world.archiveMissing()
+    world.application.open()
+    world.jvms.failure = Some(new OutOfMemoryError("unable to create native thread: possibly ..."))
+    val refused = intercept[UserError](world.startAs("0")).getMessage
+    assert(refused.startsWith("this driver can make no more threads: ") && refused.contains(" is "))
+    assert(!world.archive.pending, "another executor writes the archive")
+    world.jvms.failure = Some(new UnsatisfiedLinkError("noexec"))
+    val error = intercept[IllegalStateException](world.startAs("1")).getMessage
+    assert(error == "executor 1 could not be started: java.lang.UnsatisfiedLinkError: noexec")
+    assert(!world.archive.pending)
+  }
+
+  test("temporary files, from which libraries load native code, are where programs may be run") {
+    world =>
+      def temporary(noexec: Set[Path], more: Path*) = {
+        val one = new World(
+          Files.createDirectory(world.root.resolve(s"${noexec.size}-${more.size}")),
+          more = more.toVector,
+          noexec = path => noexec.find(path.startsWith(_))
+        )
+        one.application.open()
+        one.startAs("0")
+        val options = one.jvms.specs.head.javaOptions.filter(_.startsWith("-Djava.io.tmpdir="))
+        (one, Path.of(options.head.drop("-Djava.io.tmpdir=".length)))
+      }
+      val (usual, inScratch) = temporary(Set.empty)
+      assert(inScratch == usual.scratchRoot.resolve("0/tmp") && !Files.exists(usual.spare))
+      val second = world.root.resolve("second/hearth-app-1")
+      val local = world.root.resolve("1-1/local")
+      assert(temporary(Set(local), second)._2 == second.resolve("0/tmp"))
+      val (spared, elsewhere) = temporary(Set(world.root.resolve("1-0/local")))
+      assert(elsewhere == spared.spare.resolve("0/tmp") && Files.isDirectory(elsewhere))
+      assert(spared.record.contains(spared.spare.toString) && spared.log.of("warn").isEmpty)
+      spared.application.close()
+      assert(!Files.exists(spared.spare))
+      val (nowhere, left) = temporary(Set(world.root.resolve("2-0"), world.root))
+      assert(left == nowhere.scratchRoot.resolve("0/tmp"))
+      assert(nowhere.log.of("warn").exists(_.contains("is mounted noexec")))
+  }
+
   test("without binding none is asked for") { world =>
     val off = new World(world.root, binding = BindingMode.Off)
     off.application.open()
@@ -240,10 +329,17 @@ object World {
     /** Whether the kernel lets nothing be bound. */
     var refuse = false
 
+    /** Whether it lets no memory be bound. */
+    var refuseMemory = false
+    var failure = Option.empty[Throwable]
+
     override def prepare(): Unit = ()
     override def allow(executorId: String, cpus: IdSet): Unit = ()
     override def taskFailed(error: String): Unit = ()
     override def start(spec: LaunchSpec, executorId: String): Process = {
+      failure.foreach(throw _)
+      if (refuseMemory && spec.binding.exists(_.memoryNodes.nonEmpty))
+        throw new BindingRefused("set_mempolicy", 1, "the kernel refused set_mempolicy")
       if (refuse && spec.binding.nonEmpty)
         throw new BindingRefused(
           "sched_setaffinity",
@@ -262,7 +358,8 @@ object World {
 final class World(
     val root: Path,
     binding: BindingMode = BindingMode.Required,
-    more: Vector[Path] = Vector.empty
+    more: Vector[Path] = Vector.empty,
+    noexec: Path => Option[Path] = _ => None
 ) {
   val log = new Heard
   val kernel = new FakeKernel
@@ -270,6 +367,7 @@ final class World(
   val reaper = new FakeProcess(9)
   val runs: Path = root.resolve("runs")
   val scratchRoot: Path = root.resolve("local/hearth-app-1")
+  val spare: Path = root.resolve("spare/hearth-app-1")
   var temporary: Vector[Path] = Vector(Path.of("/tmp/spark-1"))
   var check: () => Unit = () => ()
   var archiveSound = true
@@ -278,7 +376,7 @@ final class World(
   private val keeping = new Bookkeeping("hearth cannot keep all of it", log.warn)
   private val clearing = new Clearing(() => new Reaper(reaper), keeping)
   private val scratch =
-    new ScratchDirectories(scratchRoot +: more, clearing, keeping, World.delete)
+    new ScratchDirectories(scratchRoot +: more, spare, noexec, clearing, keeping, World.delete)
   private val drivers = new DriverDirectories(() => temporary, clearing)
   private val run =
     new KeptRun(() => runs, "app-1", scratch, describe, clearing, keeping, World.delete)
@@ -326,7 +424,7 @@ final class World(
     binding,
     Launcher.AsProcess,
     None,
-    scratch.roots ++ drivers.all
+    scratch.all ++ drivers.all
   )
 
   def record: String = Files.readString(runs.resolve("app-1/run.json"))

@@ -6,18 +6,23 @@ import java.util.BitSet
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import com.sun.jna.{LastErrorException, Library, Native, NativeLong, Platform}
+import com.sun.jna.{LastErrorException, Library, NativeLong, Platform}
 
-import io.hearth.core.topology.IdSet
+import io.hearth.core.topology.{IdSet, SysTree}
 
 /**
- * The kernel refused a CPU mask or a memory policy.
+ * The kernel refused a CPU mask or a memory policy, or cannot be asked for one. Its message tells all: it
+ * has no stack trace.
  *
- * @param call the system call, such as `set_mempolicy`
- * @param errno the kernel's error number
+ * @param call the system call, such as `set_mempolicy`; empty where none can be made
+ * @param errno the kernel's error number; 0 where it was not asked
  */
 final class BindingRefused(val call: String, val errno: Int, message: String)
-    extends RuntimeException(message)
+    extends RuntimeException(message, null, true, false) {
+
+  /** Whether CPUs could be bound, and memory could not. */
+  def ofMemory: Boolean = call == LinuxScheduling.SetMempolicy
+}
 
 /**
  * CPU mask and memory policy of the calling thread; both are inherited by every thread and process
@@ -28,7 +33,7 @@ object LinuxScheduling {
   /** Binds the calling thread to `cpus` (sched_setaffinity(2)). @throws BindingRefused */
   def bindThreadToCpus(cpus: IdSet): Unit = {
     val mask = bitmap(cpus, CpuMaskBytes)
-    call("sched_setaffinity", s"CPUs $cpus", cpuRemedy) {
+    call(SetAffinity, s"CPUs $cpus") {
       libc.sched_setaffinity(0, new NativeLong(mask.length.toLong), mask)
     }
   }
@@ -37,11 +42,39 @@ object LinuxScheduling {
   def bindThreadToNodes(nodes: IdSet): Unit = {
     val mask = bitmap(nodes, NodeMaskBytes)
     // The kernel reads one bit fewer than given (set_mempolicy(2), BUGS).
-    val bits = new NativeLong(mask.length * 8L + 1)
-    call("set_mempolicy", s"memory nodes $nodes", memoryRemedy) {
-      libc.syscall(new NativeLong(setMempolicyNumber), MpolBind, mask, bits).intValue
+    def bits = new NativeLong(mask.length * 8L + 1)
+    call(SetMempolicy, s"memory nodes $nodes") {
+      libc
+        .syscall(new NativeLong(setMempolicyNumber), new NativeLong(MpolBind), mask, bits)
+        .intValue
     }
   }
+
+  /**
+   * Whether the calling thread's memory comes from `nodes` whatever its policy is: no other node has memory
+   * that it may use.
+   */
+  def hasOnlyNodes(nodes: IdSet): Boolean = {
+    val tree = new SysTree(Path.of("/"))
+    val cpuset =
+      tree.text("proc/thread-self/status").toVector.flatMap(_.linesIterator).collectFirst {
+        case line if line.startsWith(MemsAllowed) => line.drop(MemsAllowed.length).trim
+      }
+    val allowed = cpuset.flatMap(IdSet.parse(_).toOption)
+    // A kernel that knows of no nodes has one.
+    val withMemory = tree.list("sys/devices/system/node/has_memory").getOrElse(IdSet(0))
+    allowed.fold(withMemory)(withMemory & _).subsetOf(nodes)
+  }
+
+  /**
+   * Binds the calling thread's memory to `nodes`, where that makes a difference ([[hasOnlyNodes]]) or the
+   * kernel allows it.
+   *
+   * @throws BindingRefused
+   */
+  def confineThreadToNodes(nodes: IdSet): Unit =
+    try bindThreadToNodes(nodes)
+    catch { case refused: BindingRefused => if (!hasOnlyNodes(nodes)) throw refused }
 
   /** Binds all threads of this process to `cpus`, and so those that they start. @throws BindingRefused */
   def bindProcessToCpus(cpus: IdSet): Unit = {
@@ -57,7 +90,7 @@ object LinuxScheduling {
   /** Binds any thread, unless it has ended. @throws BindingRefused */
   def bindToCpus(tid: Int, cpus: IdSet): Unit = {
     val mask = bitmap(cpus, CpuMaskBytes)
-    call("sched_setaffinity", s"CPUs $cpus", cpuRemedy) {
+    call(SetAffinity, s"CPUs $cpus") {
       try libc.sched_setaffinity(tid, new NativeLong(mask.length.toLong), mask)
       catch { case e: LastErrorException if e.getErrorCode == NoSuchThread => 0 }
     }
@@ -71,7 +104,7 @@ object LinuxScheduling {
 
   /** CPUs that the calling thread may run on (sched_getaffinity(2)). */
   def cpusOfThread(): IdSet =
-    call("sched_getaffinity", "the calling thread", cpuRemedy)(affinity(0))
+    call("sched_getaffinity", "the calling thread")(affinity(0))
 
   /** The same of any thread, without the CPUs that are offline; absent when it has ended. */
   def cpusOf(tid: Int): Option[IdSet] =
@@ -87,7 +120,8 @@ object LinuxScheduling {
   /** ESRCH of errno(3). */
   private val NoSuchThread = 3
 
-  private val MpolBind = new NativeLong(2)
+  /** No `NativeLong`, which would load JNA with this object. */
+  private val MpolBind = 2L
 
   /** Room for every id that [[IdSet]] accepts; glibc's cpu_set_t would end at 1,024 CPUs. */
   private val CpuMaskBytes = (IdSet.MaxId + 1) / 8
@@ -95,11 +129,26 @@ object LinuxScheduling {
   /** 4,096 nodes: the kernel has at most 1,024, and refuses a mask longer than a page (mm/mempolicy.c). */
   private val NodeMaskBytes = 512
 
-  private val cpuRemedy =
-    "the CPUs must be inside the cpuset of this process (see `hearth topology`)"
-  private val memoryRemedy =
-    "a container's default seccomp profile refuses this call without CAP_SYS_NICE, and the nodes must be " +
-      "inside the cpuset of this process (see `hearth topology`)"
+  private[affinity] val SetMempolicy = "set_mempolicy"
+  private val SetAffinity = "sched_setaffinity"
+  private val MemsAllowed = "Mems_allowed_list:"
+
+  /** What the kernel means by an error, by errno(3), and what to do. */
+  private[affinity] def meaning(call: String, errno: Int): String = (call, errno) match {
+    case (SetMempolicy, 1) =>
+      "EPERM: a seccomp profile refuses it, as that of a container does without CAP_SYS_NICE (docker run " +
+        "--cap-add SYS_NICE), or a security module"
+    case (_, 1) =>
+      "EPERM: the thread is another user's, or a seccomp profile or a security module refuses it"
+    case (SetMempolicy, 22) =>
+      "EINVAL: nodes must have memory and be inside the cpuset of this process (see `hearth topology`)"
+    case (_, 22) =>
+      "EINVAL: CPUs must be online and inside the cpuset of this process (see `hearth topology`)"
+    case (_, 38) =>
+      "ENOSYS: this kernel, or the sandbox in which this process runs, does not have it"
+    case (_, 12) => "ENOMEM: the kernel has no memory left for it"
+    case _ => s"see $call(2)"
+  }
 
   private trait LibC extends Library {
     @throws(classOf[LastErrorException])
@@ -115,7 +164,7 @@ object LinuxScheduling {
     ): NativeLong
   }
 
-  private lazy val libc: LibC = Native.load("c", classOf[LibC])
+  private lazy val libc: LibC = NativeCode.libc(classOf[LibC])
 
   /** Bit `id` of byte `id / 8`, which is the kernel's layout on little-endian machines only. */
   private def bitmap(ids: IdSet, size: Int): Array[Byte] = {
@@ -132,20 +181,18 @@ object LinuxScheduling {
     case "riscv64" => 237
     case other =>
       throw new BindingRefused(
-        "set_mempolicy",
+        SetMempolicy,
         0,
         s"memory nodes cannot be bound on architecture '$other': its system call number is not known"
       )
   }
 
-  private def call[A](name: String, what: String, remedy: String)(body: => A): A =
+  private def call[A](name: String, what: String)(body: => A): A =
     try body
     catch {
       case e: LastErrorException =>
-        throw new BindingRefused(
-          name,
-          e.getErrorCode,
-          s"the kernel refused $name for $what (errno ${e.getErrorCode}): $remedy"
-        )
+        val errno = e.getErrorCode
+        val refusal = s"the kernel refused $name for $what (errno $errno)"
+        throw new BindingRefused(name, errno, s"$refusal: ${meaning(name, errno)}")
     }
 }

@@ -1,6 +1,6 @@
 package io.hearth.core.bandwidth
 
-import java.util.concurrent.{Callable, CyclicBarrier, Executors, TimeUnit}
+import java.util.concurrent.{Callable, CyclicBarrier, ExecutionException, Executors, TimeUnit}
 
 import scala.jdk.CollectionConverters._
 import scala.util.Using
@@ -103,7 +103,7 @@ object SustainedBandwidth {
     val barrier = new CyclicBarrier(cpus.size)
     val work: Callable[Vector[(Long, Long)]] = () => {
       LinuxScheduling.bindThreadToCpus(cpus)
-      LinuxScheduling.bindThreadToNodes(IdSet(node))
+      LinuxScheduling.confineThreadToNodes(IdSet(node))
       val part = new Part(elements)
       Vector.fill(repetitions) {
         val _ = barrier.await(LimitSeconds, TimeUnit.SECONDS)
@@ -138,7 +138,8 @@ object SustainedBandwidth {
     private val service = Executors.newFixedThreadPool(count)
 
     def all[T](work: Callable[T]): Vector[T] =
-      service.invokeAll(Vector.fill(count)(work).asJava).asScala.toVector.map(_.get)
+      try service.invokeAll(Vector.fill(count)(work).asJava).asScala.toVector.map(_.get)
+      catch { case e: ExecutionException => throw e.getCause }
 
     override def close(): Unit = {
       val _ = service.shutdownNow()

@@ -1,8 +1,7 @@
 package io.hearth.core.cli
 
-import scala.util.control.NonFatal
-
 import io.hearth.core.{Brief, UserError}
+import io.hearth.core.affinity.BindingRefused
 
 /**
  * The seam to the Python command line: `Main VERB ARGS`, one JSON document on standard output.
@@ -49,10 +48,10 @@ object Main {
       println(action(args.drop(1)))
       0
     } catch {
-      case e: UserError =>
+      case e @ (_: UserError | _: BindingRefused) =>
         Console.err.println(Brief(e.getMessage, LongestError))
         2
-      case NonFatal(e) =>
+      case e: Throwable =>
         e.printStackTrace(Console.err)
         70
     }

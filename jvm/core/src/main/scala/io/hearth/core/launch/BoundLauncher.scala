@@ -4,8 +4,6 @@ import java.io.File
 import java.nio.file.Files
 import java.util.concurrent.CompletableFuture
 
-import scala.util.control.NonFatal
-
 import io.hearth.core.affinity.LinuxScheduling
 import io.hearth.core.files.OwnFiles
 
@@ -34,10 +32,11 @@ object BoundLauncher {
         started.complete {
           try {
             LinuxScheduling.bindThreadToCpus(binding.cpus)
-            LinuxScheduling.bindThreadToNodes(binding.memoryNodes)
+            if (binding.memoryNodes.nonEmpty)
+              LinuxScheduling.bindThreadToNodes(binding.memoryNodes)
             Right(unbound(spec, spec.command))
           } catch {
-            case NonFatal(e) => Left(e)
+            case e: Throwable => Left(e) // whatever it is: somebody waits for it
           }
         },
       "hearth-bound-launch"

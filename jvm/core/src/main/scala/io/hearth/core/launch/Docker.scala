@@ -75,6 +75,7 @@ object Docker {
       "--log-driver",
       "none"
     ) ++
+      Vector("--cap-drop", "ALL", "--security-opt", "no-new-privileges") ++
       Vector("--pid", "host", "--network", "host", "--ipc", "host") ++
       Vector("--user", s"${user.id}:${user.groups.head}") ++ groups ++ cpuset ++ files ++
       variables.flatMap(name => Vector("--env", name)) ++
@@ -90,8 +91,8 @@ object Docker {
    * @throws IOException when the container cannot be started, as where the engine refuses the cpuset
    */
   def start(spec: LaunchSpec, container: String, mounts: Vector[Mount]): Process = {
-    val variables = (System.getenv.keySet.asScala ++ spec.environment.keySet).toVector.sorted
-    val words = command(spec, container, mounts, User.own(), variables)
+    val variables = ContainerEnvironment.of(System.getenv.asScala.keys) ++ spec.environment.keys
+    val words = command(spec, container, mounts, User.own(), variables.distinct.sorted)
     try run(spec, container, words)
     catch {
       case e: IOException if e.getMessage.contains("No such image") => // somebody removed it

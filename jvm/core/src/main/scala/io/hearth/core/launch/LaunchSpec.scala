@@ -55,5 +55,8 @@ object LaunchSpec {
   }
 }
 
-/** @param cpus CPU mask @param memoryNodes nodes of the memory policy `bind` */
+/**
+ * @param cpus CPU mask
+ * @param memoryNodes nodes of the memory policy `bind`; empty where memory is not bound
+ */
 final case class Binding(cpus: IdSet, memoryNodes: IdSet)

@@ -5,6 +5,7 @@ import java.nio.file.{AccessDeniedException, Files, Path}
 
 import com.sun.jna.{LastErrorException, Library, Memory, Native, Platform, Pointer}
 
+import io.hearth.core.affinity.NativeCode
 import io.hearth.core.leases.LinuxLocks.libc
 
 /**
@@ -148,5 +149,9 @@ private[leases] object LinuxLocks {
     def close(fd: Int): Int
   }
 
-  private[leases] lazy val libc: LibC = Native.load("c", classOf[LibC])
+  /** @throws IOException where JNA's native code cannot be loaded */
+  private[leases] lazy val libc: LibC = {
+    NativeCode.problem.foreach(why => throw new IOException(why))
+    Native.load("c", classOf[LibC])
+  }
 }

@@ -1,18 +1,20 @@
 package io.hearth.core.placement
 
 /**
- * What `numa_maps` says of a process, summed over its mappings.
+ * What `numa_maps` says of a process, summed over its anonymous mappings, and those of files that are
+ * memory: the heap of ZGC, huge pages, anonymous memory shared with child processes. What is mapped several
+ * times counts as often, as by ZGC up to Java 20.
  *
- * @param policies number of anonymous mappings under each memory policy
- * @param anonymousBytes bytes of anonymous mappings on each node
+ * @param policies number of these mappings under each memory policy
+ * @param anonymousBytes their bytes on each node
  */
 final case class NumaMaps(policies: Map[String, Int], anonymousBytes: Map[Int, Long])
 
 object NumaMaps {
 
-  private val empty = NumaMaps(Map.empty, Map.empty)
+  val empty: NumaMaps = NumaMaps(Map.empty, Map.empty)
 
-  /** @param lines of `/proc/PID/numa_maps`; file mappings are left out */
+  /** @param lines of `/proc/PID/numa_maps`; mappings of files on a file system are left out */
   def summarise(lines: Iterator[String]): NumaMaps =
     lines.map(_.split(' ')).filter(isAnonymous).foldLeft(empty) { (sum, fields) =>
       val pageBytes = fields.iterator.collectFirst(kernelPageBytes).getOrElse(4096L)
@@ -26,7 +28,17 @@ object NumaMaps {
     }
 
   private def isAnonymous(fields: Array[String]): Boolean =
-    fields.length > 1 && !fields.exists(_.startsWith("file="))
+    fields.length > 1 && fields.find(_.startsWith("file=")).forall { field =>
+      fields.contains("huge") || Memory.matches(field.drop("file=".length))
+    }
+
+  /**
+   * Files without a name, as the kernel shows them: memfd_create(2), the heap of ZGC among them; huge pages
+   * (mm/hugetlb.c); shared anonymous memory (mm/shmem.c); those of O_TMPFILE (open(2)), such as the heap of
+   * -XX:AllocateHeapAt. Not so in /dev/shm, where processes share memory with others of other nodes.
+   */
+  private val Memory =
+    """(/memfd:.*|/anon_hugepage|/dev/zero|(?!/dev/shm/).*/#\d+)\\040\(deleted\)""".r
 
   private val kernelPageBytes: PartialFunction[String, Long] = {
     case field if field.startsWith("kernelpagesize_kB=") =>

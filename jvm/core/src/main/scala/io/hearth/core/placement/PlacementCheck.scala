@@ -40,7 +40,7 @@ object PlacementCheck {
       nodesDrift(expected, actual.memsAllowed),
       policyDrift(expected, actual),
       memoryDrift(expected, actual)
-    ).flatten
+    ).flatten.filter(_ => expected.memoryNodes.nonEmpty)
 
   /** Worth knowing, but not drift: threads that the application has pinned inside its place, a loan. */
   def notes(

@@ -18,7 +18,7 @@ import io.hearth.core.topology.IdSet
  * An executor process and where it should be.
  *
  * @param startTicks field 22 of `/proc/PID/stat`: another process with this id has another value
- * @param planned its place in the plan
+ * @param planned its place in the plan; without memory nodes where its CPUs alone could be bound
  * @param bound whether it was bound when started; one that was not cannot drift
  * @param lent CPUs of other places that it may use for a while
  */
@@ -61,7 +61,9 @@ final case class Finding(subject: Subject, reading: Option[Either[String, Proces
     case Some(Left(_)) => PlacementVerdict.Unreadable
     case Some(Right(_)) if !subject.bound => PlacementVerdict.Unbound
     case Some(Right(_)) =>
-      if (drift.isEmpty) PlacementVerdict.AsPlanned else PlacementVerdict.Drift
+      if (drift.nonEmpty) PlacementVerdict.Drift
+      else if (subject.planned.memoryNodes.isEmpty) PlacementVerdict.CpusAsPlanned
+      else PlacementVerdict.AsPlanned
   }
 }
 

@@ -16,5 +16,8 @@ object PlacementVerdict {
   /** It is not to be bound. */
   case object Unbound extends PlacementVerdict("unbound")
   case object AsPlanned extends PlacementVerdict("as planned")
+
+  /** So are its CPUs; the kernel did not let its memory be bound. */
+  case object CpusAsPlanned extends PlacementVerdict("CPUs as planned, memory not bound")
   case object Drift extends PlacementVerdict("drift")
 }

@@ -25,8 +25,8 @@ final case class ThreadPlacement(tid: Int, name: String, cpus: IdSet, lastCpu: I
  * @param cpusOnline of the whole machine; absent where it cannot be read
  * @param memsAllowed `Mems_allowed_list`: the cpuset's nodes; a memory policy does not change it
  * @param policies mapping count of each memory policy in `numa_maps`, such as `bind:0` or `default`
- * @param anonymousBytes anonymous memory on each node, mappings of files left out: libraries and jars stay
- *                       where the page cache has them
+ * @param anonymousBytes anonymous memory on each node, as of [[NumaMaps]]: libraries and jars stay where the
+ *                       page cache has them
  */
 final case class ProcessPlacement(
     pid: Long,
@@ -70,17 +70,23 @@ object ProcessPlacement {
   private def readExisting(root: Path, process: Path, pid: Long): ProcessPlacement = {
     val status = Files.readString(process.resolve("status"), ISO_8859_1)
     val threads = threadDirectories(process).flatMap(readThread)
-    val maps = Using.resource(Source.fromFile(process.resolve("numa_maps").toFile))(in =>
-      NumaMaps.summarise(in.getLines())
-    )
+    val mems = memsAllowed(status)
+    val maps = memory(process, mems)
     ProcessPlacement(
       pid,
       threads,
       new SysTree(root).list("sys/devices/system/cpu/online").filter(_.nonEmpty),
-      memsAllowed(status),
+      mems,
       maps.policies,
       maps.anonymousBytes
     )
+  }
+
+  /** A kernel built without NUMA has no `numa_maps`: where there is one node there is nothing to look at. */
+  private def memory(process: Path, mems: IdSet): NumaMaps = {
+    val file = process.resolve("numa_maps")
+    if (mems.size == 1 && !Files.exists(file)) NumaMaps.empty
+    else Using.resource(Source.fromFile(file.toFile))(in => NumaMaps.summarise(in.getLines()))
   }
 
   /** The memory nodes of a process's cpuset, from the text of its `status`. */

@@ -99,6 +99,7 @@ class LaunchSuite extends AnyFunSuite {
           "the kernel refused sched_setaffinity for CPUs 40000 (errno 22)"
         )
       )
+      assert(refused.getMessage.endsWith("see `hearth topology`)") && refused.getStackTrace.isEmpty)
       assert(!Files.exists(directory.resolve("started")))
     }
   }
@@ -130,13 +131,23 @@ class LaunchSuite extends AnyFunSuite {
       .mkString(" ")
     assert(
       command(spec) ==
-        "docker run --pull never --rm --name hearth-app-0 --log-driver none --pid host --network host --ipc host " +
+        "docker run --pull never --rm --name hearth-app-0 --log-driver none --cap-drop ALL " +
+        "--security-opt no-new-privileges --pid host --network host --ipc host " +
         "--user 1000:1000 --group-add 27 --cpuset-cpus 2-3 --cpuset-mems 1 --read-only " +
         "--mount type=bind,\"source=/data,1\",\"target=/data,1\" " +
         "--mount type=bind,source=/usr,target=/usr,readonly --env HEARTH_TEST --env SECRET hearth-empty:1 " +
         "sh -c cd \"$0\" && exec \"$@\" /w sh -c true -cp unused unused"
     )
     assert(!command(spec.copy(binding = None)).contains("cpuset"))
+  }
+
+  test("a container has the variables by which Spark, Java and Python go, and no others") {
+    val kept = Vector("HADOOP_CONF_DIR", "HEARTH_LEASES", "HOME", "JAVA_HOME", "LC_ALL", "PATH") ++
+      Vector("PYSPARK_PYTHON", "PYTHONPATH", "SPARK_HOME", "TZ")
+    val others =
+      Vector("AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "DATABASE_URL", "TMPDIR", "MY_OWN") ++
+        Vector("PYSPARK_GATEWAY_SECRET", "PYSPARK_GATEWAY_PORT", "SPARK_SSL_PASSWORD")
+    assert(ContainerEnvironment.of(others ++ kept.reverse) == kept)
   }
 
   test("without an engine, or without Docker's command, the user reads what to do") {

@@ -5,6 +5,7 @@ import java.nio.file.{Files, Path}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.launch.Binding
+import io.hearth.core.testing.Temporary
 import io.hearth.core.topology.IdSet
 
 class PlacementSuite extends AnyFunSuite {
@@ -24,6 +25,26 @@ class PlacementSuite extends AnyFunSuite {
     val huge = 2048L * 1024
     assert(summary.anonymousBytes == Map(0 -> huge, 1 -> (512 * 4096L + 2 * huge + 10 * 65536L)))
     assert(summary.policies == Map("bind:1" -> 3, "default" -> 1))
+  }
+
+  test(
+    "a heap of ZGC, huge pages and shared anonymous memory are looked at as anonymous memory is"
+  ) {
+    val memory = Vector(
+      "40000000000 bind:1 file=/memfd:java_heap\\040(deleted) dirty=8 mapmax=3 N0=8 kernelpagesize_kB=4",
+      "7f2000000000 bind:1 file=/anon_hugepage\\040(deleted) huge dirty=2 N1=2 kernelpagesize_kB=2048",
+      "7f3000000000 default file=/dev/zero\\040(deleted) dirty=1 N1=1 kernelpagesize_kB=4",
+      "7f4000000000 bind:1 file=/SYSV00000000\\040(deleted) huge dirty=1 N1=1 kernelpagesize_kB=2048",
+      "f8000000 bind:1 file=/mnt/pmem/#9979894\\040(deleted) dirty=3 N1=3 kernelpagesize_kB=4"
+    )
+    val files = Vector(
+      "7f5000000000 default file=/dev/shm/ucx_shm_posix_1 dirty=9 N0=9 kernelpagesize_kB=4",
+      "7f5000000000 default file=/dev/shm/#12\\040(deleted) dirty=9 N0=9 kernelpagesize_kB=4",
+      "7f6000000000 default file=/opt/old.jar\\040(deleted) mapped=9 N0=9 kernelpagesize_kB=4"
+    )
+    val summary = NumaMaps.summarise((memory ++ files).iterator)
+    assert(summary.policies == Map("bind:1" -> 4, "default" -> 1))
+    assert(summary.anonymousBytes == Map(0 -> 8 * 4096L, 1 -> (3 * (2L << 20) + 4 * 4096L)))
   }
 
   private val planned = Binding(IdSet(4, 5), IdSet(1))
@@ -150,6 +171,43 @@ class PlacementSuite extends AnyFunSuite {
     assert(ways(IdSet(4, 5) -> 1, IdSet(6) -> 39) == Set("most threads elsewhere"))
     assert(ways(IdSet(4) -> 40) == Set("CPUs 5 abandoned"))
     assert(Glance(Map(IdSet(4, 5) -> 9), IdSet(0)).deviations(planned) == Set("nodes"))
+  }
+
+  test("without numa_maps memory is in the one node that there is, or the process is unreadable") {
+    Temporary.directory { root =>
+      def read(mems: String) = {
+        val process = root.resolve("proc/7")
+        Files.createDirectories(process.resolve("task"))
+        Files.writeString(process.resolve("status"), s"Name:\tjava\nMems_allowed_list:\t$mems\n")
+        ProcessPlacement.read(root, 7).get
+      }
+      assert(read("0").map(_.anonymousTotal) == Right(0L))
+      assert(read("0-1").left.exists(_.contains("numa_maps")))
+    }
+  }
+
+  test("an executor whose memory could not be bound is not said to be as planned") {
+    val subject = Subject("3", 0, "h", 1, 1, planned.copy(memoryNodes = IdSet.empty), bound = true)
+    val elsewhere = right.copy(policies = Map("default" -> 9), anonymousBytes = Map(0 -> 9L))
+    val finding = Finding(subject, Some(Right(elsewhere)))
+    assert(finding.verdict == PlacementVerdict.CpusAsPlanned && finding.drift.isEmpty)
+    val moved = Finding(subject, Some(Right(elsewhere.copy(threads = Vector(thread(1, 7))))))
+    assert(moved.verdict == PlacementVerdict.Drift)
+  }
+
+  test("the heap of a collector that keeps it in a file of memory is found") {
+    val java = s"${sys.props("java.home")}/bin/java"
+    for (options <- Seq(Vector("-XX:+UseZGC"), Vector("-XX:AllocateHeapAt=/var/tmp"))) {
+      val command = (java +: options) ++ Vector("-Xmx256m", "-cp", sys.props("java.class.path"))
+      val process = new ProcessBuilder(command :+ "io.hearth.core.testing.Idle" :+ "64": _*).start()
+      try {
+        assert(process.inputReader.readLine() == "ready", options)
+        ProcessPlacement.read(Path.of("/"), process.pid) match {
+          case Some(Right(placement)) => assert(placement.anonymousTotal > (64L << 20), options)
+          case other => fail(s"$options: $other")
+        }
+      } finally process.destroyForcibly().waitFor()
+    }
   }
 
   test("this process is found where it is, with its threads and its memory") {

@@ -1,6 +1,6 @@
 package io.hearth.core.testing
 
-/** A program of some threads that wait until its standard input ends. */
+/** A program of some threads that wait until its standard input ends; with an argument of so many MB of heap. */
 object Idle {
   def main(args: Array[String]): Unit = {
     for (n <- 0 until 10) {
@@ -8,8 +8,9 @@ object Idle {
       thread.setDaemon(true)
       thread.start()
     }
+    val heap = args.headOption.map(mb => Array.fill(mb.toInt)(Array.fill[Byte](1 << 20)(1)))
     println("ready")
     System.in.readAllBytes()
-    ()
+    assert(heap.forall(_.nonEmpty))
   }
 }

@@ -20,6 +20,9 @@ final class FakeKernel extends Kernel {
 
   override def startTicks(pid: Long): Long = if (threads.contains(pid)) pid else 0
 
+  var onlyNodes: IdSet = IdSet(0, 1)
+  override def hasOnlyNodes(nodes: IdSet): Boolean = onlyNodes.subsetOf(nodes)
+
   override def glance(pid: Long): Option[Glance] = {
     looks += 1
     threads.get(pid).map(all => Glance(all.groupMapReduce(identity)(_ => 1)(_ + _), nodes))

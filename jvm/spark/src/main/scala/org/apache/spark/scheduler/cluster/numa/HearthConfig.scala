@@ -32,8 +32,9 @@ private[spark] object HearthConfig {
     .doc(
       "`required`: where the kernel refuses to bind an executor to its CPUs or memory nodes, it is not " +
         "started, and the application ends with a message that says what is missing. `preferred`: it " +
-        "continues unbound, with a warning and a note in the placement report. `off`: nothing is bound (for " +
-        "comparisons)."
+        "continues without what was refused, its memory alone where its CPUs can be bound, with a warning and a " +
+        "note in the placement report. `off`: nothing is bound (for comparisons). Where one memory node is all " +
+        "that executors may use, a refused memory policy changes nothing, and is no refusal."
     )
     .version("0.1.0")
     .stringConf

@@ -19,10 +19,11 @@ import org.apache.spark.util.Utils
 
 import io.hearth.core.Redaction
 import io.hearth.core.affinity.LinuxScheduling
+import io.hearth.core.files.Mountpoint
 import io.hearth.core.launch.{ArchiveCheck, ArchiveUse, ClassDataArchive}
 import io.hearth.core.leases.{LeaseRegistry, LoanRegistry}
 import io.hearth.core.plan.{ExecutorPlan, PlanJson}
-import io.hearth.core.topology.{GpuNodes, IdSet, SysTree}
+import io.hearth.core.topology.{GpuNodes, IdSet, SysTree, TaskLimits}
 import io.hearth.spark._
 
 /**
@@ -97,6 +98,8 @@ private class Wiring(
 
   private val scratch = new ScratchDirectories(
     DriversLaunch.localDirs(sc).map(_.resolve(s"hearth-$appId")),
+    Path.of(jvm.temporary).resolve(s"hearth-$appId"),
+    Mountpoint.noexec,
     clearing,
     keeping,
     remove
@@ -108,7 +111,7 @@ private class Wiring(
     () => runs,
     appId,
     scratch,
-    state => first.copy(state = state, scratch = scratch.roots ++ drivers.all),
+    state => first.copy(state = state, scratch = scratch.all ++ drivers.all),
     clearing,
     keeping,
     remove
@@ -154,7 +157,7 @@ private class Wiring(
     log
   )
   private val pool =
-    new ExecutorPool(plan.executors, starter.start, Wiring.thread("hearth-executor-pool"))
+    new ExecutorPool(plan.executors, starter.start, Wiring.thread("hearth-executor-pool"), log)
   private val handOver = HearthConfig.handOver(conf)
   private val lending = Option.when(handOver != HandOverMode.Off && binding != BindingMode.Off) {
     val cores = new LiveCores(jvms)
@@ -247,7 +250,7 @@ private class Wiring(
     scheduler,
     pool,
     explain,
-    id => ExitStatus.lastWords(run.logsOf(id).resolve("stderr")),
+    id => ExitStatus.lastWordsIn(run.logsOf(id)),
     archive,
     () => System.currentTimeMillis,
     log
@@ -261,12 +264,21 @@ private class Wiring(
   }
 
   /** In words, with the file that tells more where its JVM has crashed. */
-  private def explain(executorId: String, code: Int): String =
-    if (Wiring.SparkExitCodes.contains(code))
-      s"exit $code: ${ExecutorExitCode.explainExitCode(code)}"
-    else
-      ExitStatus.explain(code) +
-        ExitStatus.crashReport(run.logsOf(executorId)).fold("")(file => s"; its report is $file")
+  private def explain(executorId: String, code: Int): String = {
+    val logs = run.logsOf(executorId)
+    def usual =
+      if (Wiring.SparkExitCodes.contains(code))
+        s"exit $code: ${ExecutorExitCode.explainExitCode(code)}"
+      else
+        ExitStatus.explain(code) +
+          ExitStatus.crashReport(logs).fold("")(file => s"; its report is $file")
+    ExitStatus.withoutThreads(code, logs, taskLimits()).getOrElse(usual)
+  }
+
+  private def taskLimits(): String = launcher match {
+    case Launcher.AsProcess => TaskLimits.here()
+    case Launcher.InContainer => "raise the engine's limit for containers (default pids limit)"
+  }
 
   private def hostOf(place: ExecutorPlan): String = HearthConfig.hosts(conf) match {
     case HostNames.OfMachine => Utils.localCanonicalHostName()

@@ -1,0 +1,40 @@
+package io.hearth.core.testing
+
+import java.nio.file.{Files, Path}
+
+import io.hearth.core.affinity.LinuxScheduling
+import io.hearth.core.launch.{Binding, BoundLauncher, LaunchSpec}
+import io.hearth.core.topology.IdSet
+
+/**
+ * Starts a shell that tells its CPUs and its memory policy, bound to the last CPU and to memory nodes, and
+ * prints what it said, or why it was not started.
+ *
+ * Arguments: a directory, memory nodes (none: memory is not bound), and anything where CPU 0 is to do.
+ */
+object StartBound {
+  def main(args: Array[String]): Unit = {
+    val directory = Path.of(args(0))
+    val nodes = IdSet.parse(args(1)).getOrElse(IdSet.empty)
+    val spec = LaunchSpec(
+      java = "sh",
+      javaOptions =
+        Vector("-c", "grep Cpus_allowed_list /proc/self/status; head -1 /proc/self/numa_maps"),
+      classPath = Vector("unused"),
+      mainClass = "unused",
+      arguments = Vector.empty,
+      environment = Map.empty,
+      workDirectory = directory,
+      stdout = directory.resolve("stdout"),
+      stderr = directory.resolve("stderr"),
+      binding = None
+    )
+    try {
+      val cpus = if (args.length > 2) IdSet(0) else IdSet(LinuxScheduling.cpusOfThread().last)
+      val process = BoundLauncher.start(spec.copy(binding = Some(Binding(cpus, nodes))))
+      process.waitFor()
+      println(Files.readString(spec.stdout))
+    } catch { case e: Throwable => println(s"${e.getClass.getSimpleName}: ${e.getMessage}") }
+    println(s"only these nodes: ${LinuxScheduling.hasOnlyNodes(nodes)}")
+  }
+}

@@ -1,0 +1,87 @@
+package io.hearth.spark
+
+import java.nio.file.attribute.PosixFilePermissions
+import java.nio.file.{Files, Path}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** What real JVMs say of their own end. */
+class LastWordsSuite extends AnyFunSuite {
+  private val java = s"${sys.props("java.home")}/bin/java"
+
+  /** Runs a command with an executor's two logs. @return its exit code */
+  private def run(logs: Path, command: String*): Int = {
+    val builder = new ProcessBuilder(command: _*)
+    builder.environment.put("JAVA_TOOL_OPTIONS", "-Dlicence.key=hush")
+    builder
+      .redirectOutput(logs.resolve("stdout").toFile)
+      .redirectError(logs.resolve("stderr").toFile)
+    builder.start().waitFor()
+  }
+
+  private def inDirectory(test: Path => Any): Unit = {
+    val directory = Files.createTempDirectory("last-words")
+    try {
+      val _ = test(directory)
+    } finally World.delete(directory)
+  }
+
+  test(
+    "why a JVM does not even begin, which it says on standard output, is an executor's last word"
+  ) {
+    inDirectory { logs =>
+      assert(run(logs, java, "-XX:+UseG1GC", "-XX:+UseSerialGC", "-version") == 1)
+      val words = ExitStatus.lastWordsIn(logs)
+      assert(
+        words.contains("multiple garbage collectors selected") ||
+          words.contains("Multiple garbage collectors selected"),
+        words
+      )
+      assert(!words.contains("hush"), "options that it has picked up may be secrets")
+      assert(ExitStatus.withoutThreads(1, logs, "?").isEmpty)
+    }
+  }
+
+  test("a program's standard output is no last word where standard error has one") {
+    inDirectory { logs =>
+      run(logs, "sh", "-c", "echo result; echo the reason >&2; exit 1")
+      assert(ExitStatus.lastWordsIn(logs) == "the reason")
+      run(logs, "sh", "-c", "echo nothing but this; exit 1")
+      assert(ExitStatus.lastWordsIn(logs) == "nothing but this")
+    }
+  }
+
+  test("a JVM that could make no more threads is said to, first, with the limits that there are") {
+    inDirectory { logs =>
+      val user = Seq("setpriv", "--reuid=54321", "--regid=54321", "--clear-groups")
+      assume(run(logs, user :+ "true": _*) == 0, "only root can become another user")
+      // A source file, which another user can read where it cannot read the class path of this test.
+      val program = Files.writeString(logs.resolve("Threads.java"), LastWordsSuite.Threads)
+      Files.setPosixFilePermissions(logs, PosixFilePermissions.fromString("rwxr-xr-x"))
+      val limited = user ++ Seq("prlimit", "--nproc=60", java, "-XX:+UseSerialGC", s"$program")
+      val exit = run(logs, limited: _*)
+      val said = ExitStatus.withoutThreads(exit, logs, "pids.max is 60: raise it")
+      assert(
+        said.contains(s"it could make no more threads: pids.max is 60: raise it; exit $exit"),
+        ExitStatus.lastWordsIn(logs)
+      )
+      assert(ExitStatus.withoutThreads(137, logs, "?").isEmpty, "somebody killed it later")
+    }
+  }
+}
+
+object LastWordsSuite {
+
+  /** Makes threads without end. */
+  private val Threads =
+    """public class Threads {
+      |  public static void main(String[] args) {
+      |    while (true) {
+      |      Thread thread = new Thread(() -> { try { Thread.sleep(60000); } catch (InterruptedException e) {} });
+      |      thread.setDaemon(true);
+      |      thread.start();
+      |    }
+      |  }
+      |}
+      |""".stripMargin
+}
