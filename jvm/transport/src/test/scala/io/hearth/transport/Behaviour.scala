@@ -134,6 +134,37 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
     }
   }
 
+  having("an Error of a service fails its request alone, and no thread ends by it") {
+    val uncaught = new ConcurrentLinkedQueue[Throwable]
+    val before = Thread.getDefaultUncaughtExceptionHandler
+    Thread.setDefaultUncaughtExceptionHandler((_, fault) => { uncaught.add(fault); () })
+    try
+      between { request =>
+        if (request.data.remaining == 0) throw new UnsatisfiedLinkError("no library")
+        else echo.onRequest(request)
+      } { (_, _, connection) =>
+        val refused = failure(ask(connection, Array.empty))
+        assert(refused.kind == WireException.Kind.FAILED && refused.getMessage.contains("library"))
+        assert(content(ask(connection, "x".getBytes)).sameElements("x".getBytes))
+      }
+    finally Thread.setDefaultUncaughtExceptionHandler(before)
+    assert(uncaught.isEmpty)
+  }
+
+  having("a side whose JVM has no memory outside the heap says that it is busy, and goes on") {
+    Using.resource(Wire.open(own, new Heard)) { wire =>
+      val (process, where) = child(carriers, "-XX:MaxDirectMemorySize=2m")
+      try {
+        val connection = connect(wire, where)
+        assert(content(ask(connection, new Array[Byte](1000))).length == 1000)
+        val long = (1 to 4).map(_ => failure(ask(connection, new Array[Byte](6 << 20), 20 * Second)))
+        assert(long.forall(_.kind == WireException.Kind.BUSY), long)
+        assert(content(ask(connection, new Array[Byte](1000))).length == 1000)
+        assert(process.isAlive)
+      } finally process.destroyForcibly().waitFor()
+    }
+  }
+
   having("a peer that is killed in the middle of messages fails them, and leaves nothing behind") {
     Using.resource(Wire.open(own, new Heard)) { wire =>
       var before = Map.empty[String, Int]

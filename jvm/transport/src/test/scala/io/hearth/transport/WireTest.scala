@@ -228,6 +228,38 @@ class WireTest extends AnyFunSuite {
     agents.collect { case ucx: EndpointAgent => ucx.drop(1, "it took too long") }
   }
 
+  test("a fault of a thread is told once and ends its connections; the wire goes on") {
+    val uncaught = new java.util.concurrent.ConcurrentLinkedQueue[Throwable]
+    val before = Thread.getDefaultUncaughtExceptionHandler
+    Thread.setDefaultUncaughtExceptionHandler((_, fault) => { uncaught.add(fault); () })
+    @volatile var faults = 0
+    val faulty: IdleStrategy = (agent, rounds) => {
+      if (faults > 0) { faults -= 1; throw new NoClassDefFoundError("a/class/of/tests") }
+      Idling.EVENT.idle(agent, rounds)
+    }
+    val heard = new Heard
+    try
+      Using.resource(Wire.open(tcp.withIdling(faulty), heard)) { serving =>
+        val where = serving.listen(Loopback, echo)
+        Using.resource(Wire.open(tcp, new Heard)) { asking =>
+          for (_ <- 1 to 2) {
+            val first = connect(asking, where)
+            assert(content(ask(first, Array(1))).length == 1)
+            faults = 1
+            ask(first, Array(1))
+            first.end.get(10, java.util.concurrent.TimeUnit.SECONDS)
+          }
+          assert(content(ask(connect(asking, where), Array(1))).length == 1)
+          assert(heard.all.count(_.contains("a/class/of/tests")) == 1, heard.all)
+          // One that does not stop is no reason for a busy thread.
+          faults = Int.MaxValue
+          eventually("it ends")(Try(connect(asking, where)).isFailure)
+        }
+      }
+    finally Thread.setDefaultUncaughtExceptionHandler(before)
+    assert(uncaught.isEmpty)
+  }
+
   private def onAnotherThread[A](work: => A): A = {
     val executor = Executors.newSingleThreadExecutor
     try executor.submit((() => work): Callable[A]).get

@@ -28,7 +28,7 @@ object Wires extends Assertions {
 
   /** Answers with what was asked. */
   val echo: Service = request => {
-    val buffer = request.connection.buffer(request.data.remaining)
+    val buffer = request.buffer(request.data.remaining)
     buffer.data.put(request.data)
     request.respond(buffer)
   }
@@ -97,16 +97,15 @@ object Wires extends Assertions {
   }
 
   /** A server of echoes in another JVM; it prints where it listens and reads until its input ends. */
-  def child(carriers: WireSettings.Carriers): (Process, InetSocketAddress) = {
-    val process = new ProcessBuilder(
-      s"${sys.props("java.home")}/bin/java",
-      "-XX:TieredStopAtLevel=1",
-      "-XX:+UseSerialGC",
-      "-cp",
-      sys.props("java.class.path"),
-      "io.hearth.transport.EchoPeer",
-      carriers.name
-    ).redirectError(ProcessBuilder.Redirect.INHERIT).start()
+  def child(
+      carriers: WireSettings.Carriers,
+      options: String*
+  ): (Process, InetSocketAddress) = {
+    val java = s"${sys.props("java.home")}/bin/java"
+    val own = Seq("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC") ++ options
+    val main = Seq("-cp", sys.props("java.class.path"), "io.hearth.transport.EchoPeer")
+    val command = (java +: own) ++ main :+ carriers.name
+    val process = new ProcessBuilder(command: _*).redirectError(ProcessBuilder.Redirect.INHERIT).start()
     val lines = scala.io.Source.fromInputStream(process.getInputStream).getLines()
     val port = lines.find(_.startsWith("port ")).fold(fail("no port"))(identity).drop(5).toInt
     (process, new InetSocketAddress("127.0.0.1", port))
@@ -116,6 +115,11 @@ object Wires extends Assertions {
 /** The other JVM. */
 object EchoPeer {
   def main(args: Array[String]): Unit = {
+    // As Spark's executors do.
+    Thread.setDefaultUncaughtExceptionHandler((_, fault) => {
+      System.err.println(s"an executor would end: $fault")
+      Runtime.getRuntime.halt(50)
+    })
     val settings = Wires.settings.withCarriers(WireSettings.Carriers.valueOf(args(0)))
     val wire = Wire.open(settings, line => System.err.println(line))
     println(s"port ${wire.listen(Wires.Loopback, Wires.echo).getPort}")
