@@ -7,11 +7,9 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.Iterator;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import org.openucx.jucx.UcxCallback;
@@ -52,7 +50,6 @@ final class UcxAgent extends EndpointAgent {
     private final Map<Long, UcxLink> links = new HashMap<>();
     private final Deque<Arrival> arrived = new ArrayDeque<>();
     private final Deque<Held> held = new ArrayDeque<>();
-    private final Set<Transfer> coming = new LinkedHashSet<>();
     private final List<UcpRequest> closing = new ArrayList<>();
     private final Unconnected unconnected = new Unconnected();
     private final Map<UcxLink, Probe> probes = new HashMap<>();
@@ -308,10 +305,6 @@ final class UcxAgent extends EndpointAgent {
     void look(long nowNs) {
         for (Map.Entry<UcxLink, Probe> probe : new ArrayList<>(probes.entrySet()))
             if (nowNs - probe.getValue().deadlineNs >= 0) fail(probe.getKey(), "no answer to a probe within 5 s");
-        long stallNs = settings().stallLimit().toNanos();
-        for (Transfer transfer : List.copyOf(coming))
-            if (nowNs - transfer.begunNs >= stallNs)
-                drop(transfer.link.here, "the rest of a message has not come for " + stallNs / 1_000_000 + " ms (stallLimit)");
         if (watching != Watching.NOTHING && ++sentinelLooks >= SENTINEL_LOOKS) renew();
     }
 
@@ -489,7 +482,6 @@ final class UcxAgent extends EndpointAgent {
         private final UcxLink link;
         private final Optional<Frame> frame;
         private final Buffer memory;
-        private final long begunNs = nowNs();
         private boolean over;
 
         /** @param frame of what comes; absent for what goes */
@@ -499,7 +491,6 @@ final class UcxAgent extends EndpointAgent {
             this.memory = memory;
             link.transfers++;
             inFlight++;
-            if (frame.isPresent()) coming.add(this);
         }
 
         private boolean end() {
@@ -507,7 +498,6 @@ final class UcxAgent extends EndpointAgent {
             over = true;
             link.transfers--;
             inFlight--;
-            coming.remove(this);
             return true;
         }
 
@@ -602,7 +592,7 @@ final class UcxAgent extends EndpointAgent {
             return transfers > 0;
         }
 
-        /** Each transfer has a limit of its own. */
+        /** A message that is on its way counts as {@link #unsent} until UCX has it. */
         @Override
         public boolean awaitsRest() {
             return false;

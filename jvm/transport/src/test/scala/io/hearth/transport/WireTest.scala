@@ -151,6 +151,16 @@ class WireTest extends AnyFunSuite {
     assert(refused == 1 && because.contains("UCX was asked for and cannot be had: jucx"), because)
   }
 
+  test("what the user tells UCX in the environment wins over what the wire derives") {
+    Using.resource(Wire.open(settings, _ => ()))(wire => assume(wire.whyNoUcx.isEmpty, wire.whyNoUcx))
+    val command = Seq(s"${sys.props("java.home")}/bin/java", "-cp", sys.props("java.class.path"))
+    val builder = new ProcessBuilder(command ++ Seq("io.hearth.transport.Alone", "ANY"): _*)
+    builder.environment.put("UCX_TLS", "no_such_transport")
+    val process = builder.redirectErrorStream(true).start()
+    val said = new String(process.getInputStream.readAllBytes)
+    assert(process.waitFor() == 0 && said.contains("tcp, UCX has no transport of 'no_such_transport'"), said)
+  }
+
   test("deadlines are those of the clock that was given; no round of an agent waits") {
     var nowNs = 0L
     val serving = Wire.prepare(tcp, () => nowNs, new Heard)
