@@ -21,6 +21,7 @@ PROTOCOLS = (
     "TestProtoBufRpc$TestRpcService2",
     "TestProtoBufRpcServerHandoff$TestProtoBufRpcServerHandoffProtocol",
 )
+STRICT = {"hearth.rpc.fallback": "false", "hearth.rpc.tcp": "refuse"}
 #: They wait for seconds: HEARTH_HADOOP_TESTS=all runs them (`make test-hadoop`).
 SLOW = (
     "TestRPC",
@@ -47,6 +48,11 @@ def failures(folder: Path, name: str, engine: str | None) -> tuple[set[str], int
         f"<value>{engine}</value></property>"
         for protocol in (PROTOCOLS if engine else ())
     )
+    if engine:  # what does not go over the wire fails
+        properties += "".join(
+            f"<property><name>{name}</name><value>{value}</value></property>"
+            for name, value in STRICT.items()
+        )
     (folder / "core-site.xml").write_text(f"<configuration>{properties}</configuration>")
     opened = [f"--add-opens=java.base/java.{part}=ALL-UNNAMED" for part in ("lang", "util")]
     done = subprocess.run(

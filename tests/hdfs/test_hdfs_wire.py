@@ -35,14 +35,21 @@ def ucx_away_from_output() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def wire() -> Extra:
-    """As docs/hadoop.md says. Without fallback a call that cannot go over the wire fails."""
+    """As docs/hadoop.md says, and no call of these protocols goes over TCP.
+
+    A client that does not fall back fails where there is no wire; a server that refuses TCP answers no client whose
+    calls do not go over the wire.
+    """
     jars = [hadoop_jar(), *([JUCX] if JUCX.is_file() else [])]
-    return Extra(["-Xmx512m"], jars, {**ENGINE, "hearth.rpc.fallback": "false"})
+    strict = {"hearth.rpc.fallback": "false", "hearth.rpc.tcp": "refuse"}
+    return Extra(["-Xmx512m"], jars, {**ENGINE, **strict})
 
 
 @pytest.fixture(scope="module")
 def hdfs(tmp_path_factory: pytest.TempPathFactory, wire: Extra) -> Iterator[Hdfs]:
     with hdfs_in(tmp_path_factory.mktemp("wire"), wire) as running:
+        said = running.namenode_log.read_text()
+        assert re.search(r"RPC of port \d+ by hearth's wire on port \d+", said)
         yield running
 
 
@@ -52,8 +59,6 @@ def run(command: list[str], **how: object) -> subprocess.CompletedProcess[bytes]
 
 
 def test_files_are_written_listed_read_and_removed(hdfs: Hdfs, wire: Extra) -> None:
-    said = hdfs.namenode_log.read_text()
-    assert re.search(r"RPC of port \d+ by hearth's wire on port \d+", said)
     content = os.urandom(4 << 20)
     put = run(hdfs.client("-put", "-", "/a file", extra=wire), input=content)
     assert put.returncode == 0, put.stderr.decode()[-2000:]
@@ -74,9 +79,12 @@ def test_without_a_place_for_ucxs_messages_the_wire_is_tcp_and_output_stays_the_
     assert run(hdfs.client("-cat", "/words", extra=wire)).stdout == b"words"
 
 
-def test_a_client_without_hearth_is_served_over_tcp(hdfs: Hdfs) -> None:
-    assert run(hdfs.client("-mkdir", "/plain")).returncode == 0
-    assert b"/plain" in run(hdfs.client("-ls", "/")).stdout
+def test_a_call_over_tcp_is_refused_where_it_must_not_be_so_these_tests_tell_the_wire_from_tcp(
+    hdfs: Hdfs,
+) -> None:
+    refused = run(hdfs.client("-ls", "/"))
+    assert refused.returncode != 0
+    assert b"hearth.rpc.tcp is 'refuse'" in refused.stderr
 
 
 def test_killed_clients_leave_the_namenode_nothing_and_the_next_is_served(
@@ -102,10 +110,15 @@ def test_killed_clients_leave_the_namenode_nothing_and_the_next_is_served(
     assert run(hdfs.client("-ls", "/", extra=wire)).returncode == 0
 
 
-def test_a_client_of_a_killed_namenode_ends_with_an_error(tmp_path: Path, wire: Extra) -> None:
-    quick = Extra(wire.options, wire.jars, {**wire.settings, "ipc.client.connect.max.retries": "1"})
+def test_a_client_without_hearth_is_served_and_one_of_a_killed_namenode_ends_with_an_error(
+    tmp_path: Path, wire: Extra
+) -> None:
+    own = {"ipc.client.connect.max.retries": "1", "hearth.rpc.tcp": "serve"}
+    quick = Extra(wire.options, wire.jars, {**wire.settings, **own})
     with ExitStack() as stack:
         hdfs = stack.enter_context(hdfs_in(tmp_path, quick))
+        assert run(hdfs.client("-mkdir", "/plain")).returncode == 0
+        assert b"/plain" in run(hdfs.client("-ls", "/")).stdout
         command, pipe = hdfs.client("-put", "-", "/file", extra=quick), subprocess.PIPE
         writer = stack.enter_context(subprocess.Popen(command, stdin=pipe, stderr=pipe))
         assert writer.stdin is not None and writer.stderr is not None

@@ -3,6 +3,7 @@ package io.hearth.hadoop;
 import io.hearth.transport.Connection;
 import io.hearth.transport.Wire;
 import io.hearth.transport.WireException;
+import io.hearth.transport.WireSettings;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -44,7 +45,8 @@ public final class Peers {
     /** A connection, or why there is none, until when. */
     private record Known(Optional<Connection> connection, long untilNs) { }
 
-    private static volatile Peers ofThisProcess;
+    private static volatile Optional<Peers> ofThisProcess = Optional.empty();
+    private static volatile long notBeforeNs = System.nanoTime();
 
     private final Wire wire;
     private final Consumer<String> say;
@@ -61,17 +63,29 @@ public final class Peers {
     /**
      * The wires of this process's clients: opened once, with the configuration of the first of them.
      *
+     * @return empty where this process cannot have one now, which one line says; it is tried again after a minute
      * @throws IOException where a value of the configuration is not allowed, or a carrier that must be used is missing
      */
-    public static Peers of(Configuration conf) throws IOException {
-        if (ofThisProcess == null) {
+    public static Optional<Peers> of(Configuration conf) throws IOException {
+        if (ofThisProcess.isEmpty() && System.nanoTime() - notBeforeNs >= 0) {
             synchronized (Peers.class) {
-                if (ofThisProcess == null)
-                    ofThisProcess = new Peers(Wire.open(RpcSettings.of(conf).wire(), LOG::warn), LOG::info,
-                            System::nanoTime);
+                if (ofThisProcess.isEmpty() && System.nanoTime() - notBeforeNs >= 0) ofThisProcess = open(conf);
             }
         }
         return ofThisProcess;
+    }
+
+    private static Optional<Peers> open(Configuration conf) throws IOException {
+        WireSettings settings = RpcSettings.of(conf).wire();
+        try {
+            return Optional.of(new Peers(Wire.open(settings, LOG::warn), LOG::info, System::nanoTime));
+        } catch (WireException refused) {
+            throw refused;
+        } catch (IOException | Error fault) { // perhaps no more threads
+            LOG.warn("calls go over Hadoop's TCP for a minute: {}", fault.toString());
+            notBeforeNs = System.nanoTime() + REFUSED_NS;
+            return Optional.empty();
+        }
     }
 
     /**
@@ -122,6 +136,8 @@ public final class Peers {
             refused = new IOException("no wire within " + CONNECT_S + " s");
         } catch (RemoteException e) {
             refused = e;
+        } catch (Error fault) {
+            refused = new IOException("a fault of this side: " + fault, fault);
         }
         String why = String.valueOf(refused.getMessage()).lines().findFirst().orElse("");
         if (!why.equals(said.put(server, why))) say.accept("calls of " + server + " go over Hadoop's TCP: " + why);

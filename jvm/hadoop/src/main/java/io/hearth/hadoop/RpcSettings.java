@@ -19,18 +19,21 @@ import org.apache.hadoop.fs.CommonConfigurationKeys;
  *
  * @param port at which a server's wire listens, on the host of its RPC; 0: any that is free
  * @param whyNoUcx why UCX is not tried; empty where it is
- * @param fallback whether calls go over TCP, as without hearth, where the wire cannot carry them; else they fail
+ * @param refusesTcp whether a server refuses calls over TCP of the protocols that are to go over the wire
  */
-public record RpcSettings(WireSettings wire, int port, boolean fallback, String whyNoUcx) {
+public record RpcSettings(WireSettings wire, int port, boolean refusesTcp, String whyNoUcx) {
     static final String IDLE = "hearth.rpc.idle";
     static final String CARRIERS = "hearth.rpc.carriers";
     static final String SECRET = "hearth.rpc.secret.file";
     static final String ENCRYPTION = "hearth.rpc.encryption";
     static final String PORT = "hearth.rpc.port";
     static final String FALLBACK = "hearth.rpc.fallback";
+    static final String TCP = "hearth.rpc.tcp";
     private static final String LOUD =
             "UCX writes its messages among a program's output: UCX_LOG_FILE=stderr in the environment allows it";
     private static final long LEAST_MEMORY = 256L << 20;
+
+    private enum Tcp { SERVE, REFUSE }
 
     /** @throws IOException where a value is not allowed, with its key */
     public static RpcSettings of(Configuration conf) throws IOException {
@@ -39,19 +42,31 @@ public record RpcSettings(WireSettings wire, int port, boolean fallback, String 
         Carriers carriers = one(conf, CARRIERS, Carriers.values(), Carriers.ANY);
         boolean silent = carriers == Carriers.ANY && !System.getenv().containsKey("UCX_LOG_FILE")
                 && !System.getenv().containsKey("UCX_LOG_LEVEL");
-        Encryption encryption = one(conf, ENCRYPTION, Encryption.values(), Encryption.OFF);
         WireSettings wire = WireSettings.defaults()
                 .withMemory(Math.max(LEAST_MEMORY, 4L * longest), WireSettings.defaults().windowBytes(), longest)
                 .withIdling(idling(conf))
                 .withCarriers(silent ? Carriers.TCP : carriers)
-                .withEncryption(encryption);
+                .withEncryption(encryption(conf));
         String secret = conf.getTrimmed(SECRET, "");
         if (!secret.isEmpty()) wire = wire.withSecret(Secret.read(Path.of(secret)));
         int port = conf.getInt(PORT, 0);
         if (port < 0 || port > 65535) throw wrong(PORT, Integer.toString(port), "0 to 65535");
-        // What goes over Hadoop's own TCP is not encrypted by the wire either.
-        boolean fallback = conf.getBoolean(FALLBACK, true) && encryption != Encryption.REQUIRED;
-        return new RpcSettings(wire, port, fallback, silent ? LOUD : "");
+        boolean refusesTcp = one(conf, TCP, Tcp.values(), Tcp.SERVE) == Tcp.REFUSE;
+        return new RpcSettings(wire, port, refusesTcp, silent ? LOUD : "");
+    }
+
+    /**
+     * Whether calls go over TCP, as without hearth, where the wire cannot carry them; else they fail. What goes over
+     * Hadoop's own TCP is not encrypted by the wire either.
+     *
+     * @throws IOException where a value is not allowed, with its key
+     */
+    public static boolean fallsBack(Configuration conf) throws IOException {
+        return conf.getBoolean(FALLBACK, true) && encryption(conf) != Encryption.REQUIRED;
+    }
+
+    private static Encryption encryption(Configuration conf) throws IOException {
+        return one(conf, ENCRYPTION, Encryption.values(), Encryption.OFF);
     }
 
     private static IdleStrategy idling(Configuration conf) throws IOException {

@@ -110,20 +110,37 @@ object Echo {
     }
   }
 
-  final class Caller(
-      address: InetSocketAddress,
-      conf: Configuration,
-      user: UserGroupInformation = UserGroupInformation.getCurrentUser,
-      limitMs: Int = 0
-  ) extends AutoCloseable {
-    private val proxy = RPC.getProxy(
-      classOf[GenericRefreshProtocolPB],
-      RPC.getProtocolVersion(classOf[GenericRefreshProtocolPB]),
-      address,
-      user,
-      conf,
-      NetUtils.getDefaultSocketFactory(conf),
-      limitMs
+  private type Proxy = GenericRefreshProtocolPB
+  private val version = RPC.getProtocolVersion(classOf[Proxy])
+
+  /** A client without hearth. The engine of a protocol is a process's, so Hadoop's is named here. */
+  def overTcp(server: RPC.Server): Caller = {
+    val conf = new Configuration(false)
+    val sockets = NetUtils.getDefaultSocketFactory(conf)
+    val user = UserGroupInformation.getCurrentUser
+    val at = server.getListenerAddress
+    val engine = new ProtobufRpcEngine2
+    val made = engine.getProxy(classOf[Proxy], version, at, user, conf, sockets, 0, null)
+    new Caller(made.getProxy)
+  }
+
+  final class Caller(proxy: Proxy) extends AutoCloseable {
+
+    def this(
+        address: InetSocketAddress,
+        conf: Configuration,
+        user: UserGroupInformation = UserGroupInformation.getCurrentUser,
+        limitMs: Int = 0
+    ) = this(
+      RPC.getProxy(
+        classOf[Proxy],
+        version,
+        address,
+        user,
+        conf,
+        NetUtils.getDefaultSocketFactory(conf),
+        limitMs
+      )
     )
 
     def apply(what: String, arguments: String*): String = {

@@ -13,13 +13,16 @@ import scala.jdk.CollectionConverters._
 import scala.util.{Try, Using}
 
 import io.hearth.hadoop.Echo.{calling, withServer}
-import io.hearth.transport.{Wire, WireException, WireSettings}
+import io.hearth.transport.{Stranger, Wire, WireException, WireSettings}
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.ipc.{
   CallerContext,
   Client,
+  DefaultRpcScheduler,
   ProtobufRpcEngine2,
   RemoteException,
   RPC,
+  Schedulable,
   WireServer
 }
 import org.apache.hadoop.ipc.protocolPB.GenericRefreshProtocolPB
@@ -317,6 +320,75 @@ class WireRpcTest extends AnyFunSuite {
     }
   }
 
+  test("strangers who announce long calls and send nothing delay no call, over the wire or over TCP") {
+    withServer() { (server, _) =>
+      val at = new InetSocketAddress("127.0.0.1", server.asInstanceOf[WireServer].wirePort)
+      calling(server) { call =>
+        Using.resource(Echo.overTcp(server)) { tcp =>
+          assert(call("echo", "x") == "x" && tcp("ids").endsWith("false"))
+          val strangers = (1 to 5).map(_ => new Stranger(at))
+          try {
+            strangers.foreach(_.announce(128 << 20))
+            Thread.sleep(300)
+            val pool = Executors.newFixedThreadPool(8)
+            implicit val context: ExecutionContext = ExecutionContext.fromExecutor(pool)
+            try {
+              val text = "y" * (1 << 20)
+              val all = Future.traverse((1 to 40).toList)(_ => Future(call("echo", text) == text))
+              val begun = System.nanoTime
+              (1 to 20).foreach(_ => tcp("echo", "x"))
+              assert(System.nanoTime - begun < 4.seconds.toNanos, "calls over TCP are quick")
+              assert(Await.result(all, 20.seconds).forall(identity))
+            } finally pool.shutdown()
+          } finally strangers.foreach(_.close())
+        }
+      }
+    }
+  }
+
+  test("an Error at one call is that call's: the next ones are served") {
+    val port = Using.resource(new ServerSocket(0))(_.getLocalPort)
+    val echo = new Echo
+    val conf = Echo.conf(s"ipc.$port.scheduler.impl" -> classOf[FaultyScheduler].getName)
+    val server = Echo.server(echo, conf, port)
+    try {
+      val failing = UserGroupInformation.createRemoteUser(FaultyScheduler.User)
+      val error = cause(calling(server, user = failing, limitMs = 5000)(_("echo", "x")))
+      assert(error.getMessage.contains("no native library"))
+      assert(calling(server, limitMs = 5000)(_("echo", "y")) == "y")
+      assert(echo.seen.size == 1 && echo.seen.peek.overWire)
+    } finally server.stop()
+  }
+
+  test("a server that is told to refuses calls over TCP of a protocol that is to go over the wire") {
+    withServer("hearth.rpc.tcp" -> "refuse") { (server, echo) =>
+      assert(calling(server)(_("ids")).endsWith("true"))
+      Using.resource(Echo.overTcp(server)) { tcp =>
+        val error = cause(tcp("echo", "x"))
+        assert(error.getMessage.contains("hearth.rpc.tcp is 'refuse'"))
+      }
+      assert(echo.seen.size == 1)
+    }
+  }
+
+  test("what goes over TCP does not read the secret again") {
+    val file = Files.createTempFile(
+      "key",
+      "",
+      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
+    )
+    Files.writeString(file, "a secret of tests, of some length")
+    withServer()((server, _) => calling(server)(_("echo", "x"))) // the process's first client decides for all
+    withServer("hearth.rpc.secret.file" -> file.toString) { (server, echo) =>
+      calling(server, Echo.conf("hearth.rpc.secret.file" -> file.toString)) { call =>
+        assert(call("echo", "x") == "x")
+        Files.delete(file)
+        assert(call("echo", "y") == "y")
+      }
+      assert(echo.seen.size == 2)
+    }
+  }
+
   test("bytes that are no call are refused, and the server goes on") {
     withServer() { (server, echo) =>
       calling(server)(_("echo", "x"))
@@ -342,9 +414,22 @@ class WireRpcTest extends AnyFunSuite {
   }
 
   test("a value that is not allowed is named with its key") {
-    for ((key, value) <- Seq("hearth.rpc.idle" -> "never", "hearth.rpc.port" -> "70000")) {
+    for ((key, value) <- Seq("hearth.rpc.idle" -> "never", "hearth.rpc.port" -> "70000", "hearth.rpc.tcp" -> "off")) {
       val error = intercept[IOException](RpcSettings.of(Echo.conf(key -> value)))
       assert(error.getMessage.startsWith(s"$key: '$value' is not one of "))
     }
   }
+}
+
+/** A scheduler of Hadoop's call queue that needs what is not there. */
+final class FaultyScheduler(levels: Int, namespace: String, conf: Configuration)
+    extends DefaultRpcScheduler(levels, namespace, conf) {
+  override def getPriorityLevel(call: Schedulable): Int =
+    if (call.getUserGroupInformation.getShortUserName == FaultyScheduler.User)
+      throw new UnsatisfiedLinkError("no native library")
+    else super.getPriorityLevel(call)
+}
+
+object FaultyScheduler {
+  val User = "unlucky"
 }

@@ -15,6 +15,13 @@ public interface Agent {
     /** Ends an {@link #await}; any thread. */
     void wake();
 
+    /**
+     * A round has ended with this: its connections end too.
+     *
+     * @return whether another round makes sense
+     */
+    boolean survives(Throwable fault);
+
     /** The last round: closes all that it owns. */
     void shutDown();
 }

@@ -9,6 +9,7 @@ final class AgentThread implements Runnable {
     private final Consumer<String> say;
     private final Thread thread;
     private volatile boolean stopped;
+    private boolean started;
 
     /** @param name begins with {@code hearth-wire-}: so communication threads are recognised (affinity) */
     AgentThread(String name, Agent agent, IdleStrategy idling, Consumer<String> say) {
@@ -21,21 +22,35 @@ final class AgentThread implements Runnable {
 
     void start() {
         thread.start();
+        started = true;
     }
 
     @Override
     public void run() {
-        try {
-            long idleRounds = 0;
-            while (!stopped) {
-                if (agent.doWork() > 0) idleRounds = 0;
-                else idling.idle(agent, idleRounds++);
+        boolean goesOn = true;
+        while (goesOn && !stopped) {
+            try {
+                rounds();
+            } catch (Throwable fault) { // an Error too: whoever hears of it in Spark ends the process
+                goesOn = agent.survives(fault);
             }
-        } catch (RuntimeException | Error fault) {
-            say.accept(thread.getName() + " ends, and its connections with it: " + fault);
-            throw fault;
-        } finally {
+        }
+        shutDown();
+    }
+
+    private void shutDown() {
+        try {
             agent.shutDown();
+        } catch (Throwable fault) {
+            say.accept(thread.getName() + " could not close all that it had: " + fault);
+        }
+    }
+
+    private void rounds() {
+        long idleRounds = 0;
+        while (!stopped) {
+            if (agent.doWork() > 0) idleRounds = 0;
+            else idling.idle(agent, idleRounds++);
         }
     }
 
@@ -46,6 +61,7 @@ final class AgentThread implements Runnable {
     /** Ends the thread after its round, and waits for that unless it is the caller. */
     void stop() {
         stopped = true;
+        if (!started) shutDown();
         agent.wake();
         boolean interrupted = false;
         while (!isCurrent() && thread.isAlive()) {

@@ -11,6 +11,10 @@ import java.util.function.LongSupplier;
 abstract class BaseAgent implements Agent, Carrier {
     static final long LOOK_NS = 10_000_000L;
 
+    /** So many within a second of each other, and an agent gives up. */
+    private static final int MOST_FAULTS = 10;
+    private static final long FAULTS_NS = 1_000_000_000L;
+
     private static final SecureRandom RANDOM = new SecureRandom();
 
     final WorkQueue queue;
@@ -23,13 +27,17 @@ abstract class BaseAgent implements Agent, Carrier {
     private volatile boolean ended;
     private volatile int activeConnections;
     private volatile int openConnections;
+    private final Said said;
     private long lookedNs;
+    private long faultNs;
+    private int faults;
 
-    BaseAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs) {
+    BaseAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, Said said) {
+        this.said = said;
         this.settings = settings;
         this.pool = pool;
         this.clockNs = clockNs;
-        this.queue = new WorkQueue(settings.queueLimit());
+        this.queue = new WorkQueue(settings.queueLimit(), this::told);
         this.lookedNs = clockNs.getAsLong();
     }
 
@@ -41,6 +49,9 @@ abstract class BaseAgent implements Agent, Carrier {
 
     /** The last round: closes all that this agent owns; whatever it is still asked for opens nothing. */
     abstract void end();
+
+    /** After a fault: ends what it may have left half done. */
+    abstract void recover(String because);
 
     /** Waits for the kernel. */
     abstract void block();
@@ -59,6 +70,33 @@ abstract class BaseAgent implements Agent, Carrier {
             look(nowNs);
         }
         return done;
+    }
+
+    @Override
+    public final boolean survives(Throwable fault) {
+        long nowNs = clockNs.getAsLong();
+        faults = nowNs - faultNs < FAULTS_NS ? faults + 1 : 1;
+        faultNs = nowNs;
+        try {
+            told(fault);
+            recover("a fault of this side: " + fault);
+            return faults < MOST_FAULTS && !isBroken();
+        } catch (Throwable worse) {
+            return false;
+        }
+    }
+
+    /** Whether what carries its messages can be used no more. */
+    boolean isBroken() {
+        return false;
+    }
+
+    private void told(Throwable fault) {
+        said.once("fault", "a fault in " + Thread.currentThread().getName() + ", which ends connections: " + fault);
+    }
+
+    final Said said() {
+        return said;
     }
 
     @Override

@@ -13,9 +13,11 @@ public final class Buffer implements AutoCloseable {
     private final BufferPool.Chunk chunk;
     private final int slot;
     private final int payload;
+    private final BufferPool.Share share;
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    Buffer(BufferPool.Chunk chunk, int slot, int payload) {
+    Buffer(BufferPool.Chunk chunk, int slot, int payload, BufferPool.Share share) {
+        this.share = share;
         this.chunk = chunk;
         this.slot = slot;
         this.payload = payload;
@@ -49,6 +51,6 @@ public final class Buffer implements AutoCloseable {
     /** Gives the memory back. */
     @Override
     public void close() {
-        if (closed.compareAndSet(false, true)) chunk.give(slot);
+        if (closed.compareAndSet(false, true)) chunk.give(slot, share);
     }
 }

@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * Memory outside the heap for messages, in sizes of powers of two, registered with the carrier once for
@@ -20,14 +21,35 @@ final class BufferPool implements AutoCloseable {
     private static final int CHUNK_BYTES = 1 << 18;
     private static final int ALIGNMENT = 64;
 
-    /** What memory is for. A later use may go nearer to the limit, so that answers pass where requests do not. */
+    /** After the JVM had none: each further try costs it half a second and a full collection. */
+    private static final long LACKS_NS = 10_000_000_000L;
+
+    /**
+     * What memory is for. A later use may go nearer to the limit: answers pass where requests do not, and those that
+     * arrive where those that leave do not, so that two sides never wait for each other.
+     */
     enum Use {
-        SEND(12), RECEIVE(15), CONTROL(16);
+        /** A request that comes and is longer than a window. */
+        LONG_REQUEST(9), REQUEST(12), ANSWER(14), ARRIVING_ANSWER(15), CONTROL(16);
 
         private final int sixteenths;
 
         Use(int sixteenths) {
             this.sixteenths = sixteenths;
+        }
+    }
+
+    /** How much of the pool one owner may have; a single buffer always. The pool alone touches it. */
+    static final class Share {
+        private final long limitBytes;
+        private long usedBytes;
+
+        Share(long limitBytes) {
+            this.limitBytes = limitBytes;
+        }
+
+        private boolean allows(long bytes) {
+            return usedBytes == 0 || usedBytes + bytes <= limitBytes;
         }
     }
 
@@ -52,25 +74,43 @@ final class BufferPool implements AutoCloseable {
 
     private final long limitBytes;
     private final Registrar registrar;
+    private final Consumer<String> say;
+    private final Share whole = new Share(Long.MAX_VALUE);
     private final List<List<Chunk>> bySize = new ArrayList<>();
     private long reservedBytes;
     private long usedBytes;
     private int usedBuffers;
+    private Optional<Chunk> reserve = Optional.empty();
+    private boolean lacked;
+    private long lackedNs;
     private boolean closed;
 
-    BufferPool(long limitBytes, Registrar registrar) {
+    /** @param say hears where the JVM has no memory for what the limit allows */
+    BufferPool(long limitBytes, Registrar registrar, Consumer<String> say) {
         this.limitBytes = limitBytes;
         this.registrar = registrar;
+        this.say = say;
         for (int shift = 0; shift <= LARGEST_SHIFT; shift++) bySize.add(new ArrayList<>());
+        reserve = Optional.of(add(new Chunk(SMALLEST_SHIFT)));
     }
 
-    /** @return absent where the limit is reached */
-    synchronized Optional<Buffer> take(int payload, Use use) {
-        if (closed) return Optional.empty();
+    /** @return absent where the limit is reached, or the JVM has no memory */
+    Optional<Buffer> take(int payload, Use use) {
+        return take(payload, use, whole);
+    }
+
+    /** @param share to which it counts; absent where that is used up */
+    synchronized Optional<Buffer> take(int payload, Use use, Share share) {
         int shift = Math.max(SMALLEST_SHIFT, 32 - Integer.numberOfLeadingZeros(Math.max(1, payload) - 1));
+        if (closed || !share.allows((1L << shift) + ALIGNMENT)) return Optional.empty();
         Chunk chunk = withRoom(shift);
-        if (chunk == null) chunk = grow(shift, limitBytes * use.sixteenths / 16);
-        return chunk == null ? Optional.empty() : Optional.of(chunk.take(payload));
+        if (chunk == null && !lacks()) chunk = grow(shift, limitBytes * use.sixteenths / 16);
+        return chunk == null ? Optional.empty() : Optional.of(chunk.take(payload, share));
+    }
+
+    /** Whether the JVM has just had no memory for what the limit allows: waiting for it helps nobody. */
+    synchronized boolean lacks() {
+        return lacked && System.nanoTime() - lackedNs < LACKS_NS;
     }
 
     private Chunk withRoom(int shift) {
@@ -80,26 +120,47 @@ final class BufferPool implements AutoCloseable {
     }
 
     private Chunk grow(int shift, long limit) {
-        int slotBytes = (1 << shift) + ALIGNMENT;
-        int slots = Math.max(1, CHUNK_BYTES / slotBytes);
-        long bytes = (long) slotBytes * slots;
-        if (reservedBytes + bytes > limit) freeUnused();
-        if (reservedBytes + bytes > limit) {
-            slots = 1;
-            bytes = slotBytes;
+        int slotBytes = bytesOf(shift);
+        int slots = slots(shift);
+        if (reservedBytes + (long) slotBytes * slots > limit) freeUnused();
+        if (reservedBytes + (long) slotBytes * slots > limit) slots = 1;
+        if (reservedBytes + (long) slotBytes * slots > limit) return null;
+        try {
+            return add(new Chunk(shift, slots));
+        } catch (OutOfMemoryError | LinkageError | RuntimeException none) {
+            lacked = true;
+            lackedNs = System.nanoTime();
+            say.accept("the JVM has no memory for a message of " + (1L << shift) + " bytes, " + reservedBytes + " of "
+                    + limitBytes + " are used (memoryBytes; -XX:MaxDirectMemorySize is the JVM's own limit): " + none);
+            return null;
         }
-        if (reservedBytes + bytes > limit) return null;
-        Chunk chunk = new Chunk(shift, slotBytes, slots);
-        bySize.get(shift).add(chunk);
-        reservedBytes += bytes;
+    }
+
+    private Chunk add(Chunk chunk) {
+        bySize.get(chunk.shift).add(chunk);
+        reservedBytes += chunk.memory.capacity();
         return chunk;
+    }
+
+    private static int bytesOf(int shift) {
+        return (1 << shift) + ALIGNMENT;
+    }
+
+    private static int slots(int shift) {
+        return Math.max(1, CHUNK_BYTES / bytesOf(shift));
     }
 
     private void freeUnused() {
         for (List<Chunk> chunks : bySize) {
-            for (Chunk chunk : chunks) if (chunk.used == 0) chunk.free();
-            chunks.removeIf(chunk -> chunk.used == 0);
+            List<Chunk> unused = chunks.stream().filter(this::isUnused).toList();
+            chunks.removeAll(unused);
+            unused.forEach(Chunk::free);
         }
+    }
+
+    /** The reserve stays: else a side that lacks memory could not say so. */
+    private boolean isUnused(Chunk chunk) {
+        return chunk.used == 0 && reserve.filter(kept -> kept == chunk).isEmpty();
     }
 
     synchronized long usedBytes() {
@@ -122,6 +183,7 @@ final class BufferPool implements AutoCloseable {
     @Override
     public synchronized void close() {
         closed = true;
+        reserve = Optional.empty();
         bySize.forEach(chunks -> chunks.forEach(chunk -> chunk.registration.close()));
         freeUnused();
     }
@@ -135,13 +197,26 @@ final class BufferPool implements AutoCloseable {
         private final int[] free;
         private int used;
 
-        private Chunk(int shift, int slotBytes, int slots) {
+        private Chunk(int shift) {
+            this(shift, slots(shift));
+        }
+
+        private Chunk(int shift, int slots) {
             this.shift = shift;
-            this.slotBytes = slotBytes;
-            this.memory = ByteBuffer.allocateDirect(slotBytes * slots);
-            this.registration = registrar.register(memory);
+            this.slotBytes = bytesOf(shift);
             this.free = new int[slots];
             for (int i = 0; i < slots; i++) free[i] = slots - 1 - i;
+            this.memory = ByteBuffer.allocateDirect(slotBytes * slots);
+            this.registration = registered(memory);
+        }
+
+        private Registration registered(ByteBuffer own) {
+            try {
+                return registrar.register(own);
+            } catch (RuntimeException | Error none) {
+                Direct.free(own);
+                throw none;
+            }
         }
 
         int slotBytes() {
@@ -152,16 +227,19 @@ final class BufferPool implements AutoCloseable {
             return used < free.length;
         }
 
-        private Buffer take(int payload) {
-            int slot = free[free.length - 1 - used++];
+        private Buffer take(int payload, Share share) {
+            Buffer buffer = new Buffer(this, free[free.length - 1 - used], payload, share);
+            used++;
+            share.usedBytes += slotBytes;
             usedBytes += slotBytes;
             usedBuffers++;
-            return new Buffer(this, slot, payload);
+            return buffer;
         }
 
-        void give(int slot) {
+        void give(int slot, Share share) {
             synchronized (BufferPool.this) {
                 free[free.length - used--] = slot;
+                share.usedBytes -= slotBytes;
                 usedBytes -= slotBytes;
                 usedBuffers--;
                 if (!closed || used > 0) return;

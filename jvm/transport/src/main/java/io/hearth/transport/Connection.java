@@ -26,6 +26,9 @@ import java.util.function.Consumer;
 public final class Connection implements AutoCloseable {
     private static final int LEAST_COST = 256;
 
+    /** Of answers, those that wait for room among them, that one connection may have in memory. */
+    private static final long WINDOWS = 4;
+
     /** Near the end of the numbers: so that they wrap around in every program, not once in a month. */
     private static final int FIRST_ID = Integer.MAX_VALUE - 50;
 
@@ -34,6 +37,7 @@ public final class Connection implements AutoCloseable {
     private final Service service;
     private final AtomicInteger calls = new AtomicInteger();
     private final CompletableFuture<WireException> end = new CompletableFuture<>();
+    private final BufferPool.Share answersShare;
 
     private final Map<Integer, Reply> waitingForAnswer = new HashMap<>();
     private final Map<Integer, Request> unanswered = new HashMap<>();
@@ -48,6 +52,7 @@ public final class Connection implements AutoCloseable {
     private int requestsOwed;
     private int responsesOwed;
     private long movedNs;
+    private long cameNs;
     private boolean active;
 
     private record Answer(int id, Buffer frame, List<FilePart> files, Frame.Kind kind) {
@@ -78,6 +83,9 @@ public final class Connection implements AutoCloseable {
         this.requestCredit = terms.window();
         this.responseCredit = terms.window();
         this.movedNs = carrier.nowNs();
+        this.cameNs = movedNs;
+        WireSettings own = carrier.settings();
+        this.answersShare = new BufferPool.Share(Math.max(WINDOWS * own.windowBytes(), own.memoryBytes() / 8));
     }
 
     // --- for any thread ---
@@ -113,12 +121,37 @@ public final class Connection implements AutoCloseable {
 
     /** @throws WireException (BUSY) where the memory for messages is used up */
     public Buffer buffer(int bytes) throws WireException {
+        check(bytes);
+        return there(memory(bytes, BufferPool.Use.REQUEST), bytes);
+    }
+
+    Buffer answerBuffer(int bytes) throws WireException {
+        check(bytes);
+        return there(carrier.pool().take(bytes, BufferPool.Use.ANSWER, answersShare), bytes);
+    }
+
+    private void check(int bytes) throws WireException {
         if (bytes < 0 || bytes > terms.longest())
             throw new WireException(WireException.Kind.REFUSED, "a message of " + bytes + " bytes: the limit is "
                     + terms.longest() + ", send it in parts or raise longestBytes on both sides");
-        return memory(bytes, BufferPool.Use.SEND).orElseThrow(() -> new WireException(WireException.Kind.BUSY,
-                "no memory for a message of " + bytes + " bytes: " + carrier.pool().usedBytes() + " bytes are used, the"
-                        + " limit is " + carrier.pool().limitBytes() + "; try again later or raise memoryBytes"));
+    }
+
+    private Buffer there(Optional<Buffer> memory, int bytes) throws WireException {
+        return memory.orElseThrow(() -> new WireException(WireException.Kind.BUSY, noMemory(bytes)));
+    }
+
+    private String noMemory(int bytes) {
+        return "no memory for a message of " + bytes + " bytes: " + carrier.pool().usedBytes() + " bytes are used, the"
+                + " limit is " + carrier.pool().limitBytes() + "; try again later or raise memoryBytes";
+    }
+
+    /** A reason, cut where it is too long; absent where no memory is left. */
+    Optional<Buffer> text(String because) {
+        byte[] bytes = because.getBytes(StandardCharsets.UTF_8);
+        int length = Math.min(bytes.length, Frame.LONGEST_TEXT);
+        Optional<Buffer> buffer = memory(length, BufferPool.Use.CONTROL);
+        buffer.ifPresent(into -> into.data().put(bytes, 0, length));
+        return buffer;
     }
 
     /**
@@ -133,8 +166,12 @@ public final class Connection implements AutoCloseable {
         Reply reply = new Reply(this, request, carrier.nowNs() + timeoutNs);
         if (calls.incrementAndGet() > carrier.settings().callLimit()) throw tooMany(request, "callLimit",
                 carrier.settings().callLimit());
-        if (carrier.isCurrent()) submit(reply);
-        else if (!carrier.offer(() -> submit(reply))) throw tooMany(request, "queueLimit",
+        Runnable work = () -> {
+            guarded(() -> submit(reply));
+            if (ended() && !reply.isDone()) reply.completeExceptionally(end.join());
+        };
+        if (carrier.isCurrent()) work.run();
+        else if (!carrier.offer(work)) throw tooMany(request, "queueLimit",
                 carrier.settings().queueLimit());
         return reply;
     }
@@ -149,7 +186,7 @@ public final class Connection implements AutoCloseable {
     /** Ends the connection; requests without an answer fail. */
     @Override
     public void close() {
-        carrier.run(() -> lost("it was closed here"));
+        run(() -> lost("it was closed here"));
     }
 
     Optional<Buffer> memory(int bytes, BufferPool.Use use) {
@@ -157,12 +194,12 @@ public final class Connection implements AutoCloseable {
     }
 
     void cancelled(Reply reply) {
-        carrier.run(() -> abandon(reply));
+        run(() -> abandon(reply));
     }
 
     /** The application is done with a response of that size. */
     void consumed(int size) {
-        carrier.run(() -> {
+        run(() -> {
             responsesHeld -= cost(size);
             responsesOwed += cost(size);
             payCredit();
@@ -170,7 +207,20 @@ public final class Connection implements AutoCloseable {
     }
 
     void answered(Request request, Optional<Buffer> response, List<FilePart> files, Frame.Kind kind) {
-        carrier.run(() -> answer(request, response, files, kind));
+        run(() -> answer(request, response, files, kind));
+    }
+
+    private void run(Runnable work) {
+        carrier.run(() -> guarded(work));
+    }
+
+    /** Whatever goes wrong on the carrier's thread ends this connection, and nothing else: each request gets its end. */
+    private void guarded(Runnable work) {
+        try {
+            work.run();
+        } catch (Throwable fault) {
+            lost("a fault of this side: " + fault);
+        }
     }
 
     // --- on the carrier's thread ---
@@ -186,7 +236,7 @@ public final class Connection implements AutoCloseable {
 
     /** Something on the carrier's thread with the way to the peer. */
     void withLink(Consumer<Link> work) {
-        carrier.run(() -> work.accept(link));
+        run(() -> work.accept(link));
     }
 
     boolean ended() {
@@ -265,8 +315,68 @@ public final class Connection implements AutoCloseable {
         return Math.min(carrier.settings().windowBytes(), Math.max(LEAST_COST, payload + Frame.BYTES));
     }
 
+    /**
+     * Before there is memory for a message.
+     *
+     * @throws WireException where the peer had no right to send it
+     */
+    void admit(Frame frame) throws WireException {
+        int window = carrier.settings().windowBytes();
+        int cost = costHere(frame.length());
+        switch (frame.kind()) {
+            case REQUEST -> {
+                if (requestsHeld > 0 && requestsHeld + cost > window) throw Frame.broken("more requests than its window has");
+            }
+            case RESPONSE, FAILURE, BUSY -> {
+                if (!waitingForAnswer.containsKey(frame.id())) throw Frame.broken("an answer to no request, " + frame.id());
+                if (responsesHeld > 0 && responsesHeld + cost > window) throw Frame.broken("more answers than its window has");
+            }
+            default -> { }
+        }
+    }
+
+    /** A part of a message has come. */
+    void came() {
+        cameNs = carrier.nowNs();
+    }
+
+    /** There was no memory for a message, whose bytes were passed over: whoever asked tries again later, or elsewhere. */
+    void passedOver(Frame frame) {
+        guarded(() -> {
+            if (ended()) return;
+            try {
+                movedNs = carrier.nowNs();
+                credit(frame);
+            } catch (WireException broken) {
+                lost(broken.getMessage());
+                return;
+            }
+            if (frame.kind() == Frame.Kind.REQUEST) refuse(frame);
+            else giveUp(frame);
+            pump();
+            payCredit();
+        });
+    }
+
+    private void refuse(Frame request) {
+        requestsOwed += costHere(request.length());
+        Optional<Buffer> reason = text("the other side has " + noMemory(request.length()));
+        if (reason.isPresent()) answers.add(new Answer(request.id(), reason.get(), List.of(), Frame.Kind.BUSY));
+        else lost("no memory was left for an answer (memoryBytes is " + carrier.settings().memoryBytes() + ")");
+    }
+
+    private void giveUp(Frame answer) {
+        Reply reply = waitingForAnswer.remove(answer.id());
+        responsesOwed += costHere(answer.length());
+        if (reply != null) done(reply, new WireException(WireException.Kind.LOST, "its answer is lost: " + noMemory(answer.length())));
+    }
+
     /** @param payload handed over; absent where the frame has none */
     void received(Frame frame, Optional<Buffer> payload) {
+        guarded(() -> receive(frame, payload));
+    }
+
+    private void receive(Frame frame, Optional<Buffer> payload) {
         try {
             if (ended()) payload.ifPresent(Buffer::close);
             else take(frame, payload);
@@ -279,10 +389,11 @@ public final class Connection implements AutoCloseable {
 
     private void take(Frame frame, Optional<Buffer> payload) throws WireException {
         movedNs = carrier.nowNs();
+        cameNs = movedNs;
         credit(frame);
         switch (frame.kind()) {
             case REQUEST -> takeRequest(frame, payload);
-            case RESPONSE, FAILURE -> takeAnswer(frame, payload);
+            case RESPONSE, FAILURE, BUSY -> takeAnswer(frame, payload);
             case CANCEL -> takeCancel(frame.id());
             case CREDIT -> { }
             case PROBE, PROBED -> throw Frame.broken("a frame " + frame.kind() + " late");
@@ -312,7 +423,7 @@ public final class Connection implements AutoCloseable {
         unanswered.put(frame.id(), request);
         try {
             service.onRequest(request);
-        } catch (RuntimeException fault) {
+        } catch (Throwable fault) { // also an Error: other requests go on
             request.fail(fault.toString());
         }
     }
@@ -344,10 +455,11 @@ public final class Connection implements AutoCloseable {
         reply.state = Reply.State.DONE;
         calls.decrementAndGet();
         Message message = new Message(this, content.get());
-        if (frame.kind() == Frame.Kind.FAILURE) {
+        if (frame.kind() != Frame.Kind.RESPONSE) {
             String text = StandardCharsets.UTF_8.decode(message.data()).toString();
             message.close();
-            reply.completeExceptionally(new WireException(WireException.Kind.FAILED, text));
+            boolean busy = frame.kind() == Frame.Kind.BUSY;
+            reply.completeExceptionally(new WireException(busy ? WireException.Kind.BUSY : WireException.Kind.FAILED, text));
         } else if (!reply.complete(message)) message.close();
     }
 
@@ -382,6 +494,10 @@ public final class Connection implements AutoCloseable {
 
     /** Deadlines, a peer that takes nothing, credit that is owed. */
     void look(long nowNs) {
+        guarded(() -> lookAfter(nowNs));
+    }
+
+    private void lookAfter(long nowNs) {
         if (ended()) return;
         List<Reply> late = new ArrayList<>();
         for (Reply reply : requests)
@@ -405,6 +521,9 @@ public final class Connection implements AutoCloseable {
         if (!waits && !owed) movedNs = nowNs;
         else if (nowNs - movedNs >= limitNs)
             lost("the peer has taken nothing for " + limitNs / 1_000_000 + " ms (stallLimit)");
+        if (link == null || !link.awaitsRest()) cameNs = nowNs;
+        else if (nowNs - cameNs >= limitNs)
+            lost("the rest of a message has not come for " + limitNs / 1_000_000 + " ms (stallLimit)");
     }
 
     /** The carrier has moved bytes. */

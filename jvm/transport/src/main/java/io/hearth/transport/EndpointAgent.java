@@ -6,8 +6,8 @@ import java.util.function.LongSupplier;
 /** The carrier that goes round the socket, as the rest sees it: jucx may be missing, so no class of it is named here. */
 abstract class EndpointAgent extends BaseAgent {
 
-    EndpointAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs) {
-        super(settings, pool, clockNs);
+    EndpointAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, Said said) {
+        super(settings, pool, clockNs, said);
     }
 
     /** What came of a probe. */

@@ -13,15 +13,17 @@ import java.nio.ByteBuffer;
  */
 record Frame(long token, int id, int length, Kind kind, int requestCredit, int responseCredit) {
     static final int BYTES = 32;
+    static final int LONGEST_TEXT = 4096;
 
     enum Kind {
-        REQUEST, RESPONSE, FAILURE, CANCEL, CREDIT, PROBE, PROBED;
+        /** BUSY: a request that was not looked at, as no memory was left for it. */
+        REQUEST, RESPONSE, FAILURE, BUSY, CANCEL, CREDIT, PROBE, PROBED;
 
         private static final Kind[] ALL = values();
 
         /** Whether it asks something of the other side's memory, and needs credit. */
         boolean isMessage() {
-            return ordinal() <= FAILURE.ordinal();
+            return ordinal() <= BUSY.ordinal();
         }
     }
 
@@ -40,6 +42,8 @@ record Frame(long token, int id, int length, Kind kind, int requestCredit, int r
         Frame frame = new Frame(from.getLong(at), from.getInt(at + 8), length, Kind.ALL[kind], from.getInt(at + 20),
                 from.getInt(at + 24));
         if (frame.requestCredit < 0 || frame.responseCredit < 0) throw broken("a frame with credit below zero");
+        boolean text = frame.kind == Kind.FAILURE || frame.kind == Kind.BUSY;
+        if (text && length > LONGEST_TEXT) throw broken("a reason of " + length + " bytes, the limit is " + LONGEST_TEXT);
         if (length > 0 && !frame.kind.isMessage()) throw broken("a frame " + frame.kind + " with a payload");
         return frame;
     }

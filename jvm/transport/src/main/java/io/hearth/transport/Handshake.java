@@ -19,7 +19,7 @@ final class Handshake {
     static final int HELLO_BYTES = 27;
 
     private static final byte[] MAGIC = "HRTHWIRE".getBytes(StandardCharsets.US_ASCII);
-    private static final byte VERSION = 2;
+    private static final byte VERSION = 3;
     private static final int NONCE_BYTES = 16;
     private static final int PROOF_BYTES = 32;
     private static final int LONGEST_TEXT = 300;

@@ -40,7 +40,7 @@ public final class Latency {
     private static void answer(Request request) {
         try {
             int size = request.data().remaining();
-            Buffer answer = request.connection().buffer(size == 0 ? Long.BYTES : size);
+            Buffer answer = request.buffer(size == 0 ? Long.BYTES : size);
             if (size == 0) answer.data().putLong(cpuNs());
             else answer.data().put(request.data());
             request.respond(answer);

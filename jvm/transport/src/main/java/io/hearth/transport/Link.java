@@ -15,5 +15,8 @@ interface Link {
     /** Whether something that was sent has not been taken yet. */
     boolean unsent();
 
+    /** Whether the rest of something that has begun to come is the peer's to send. */
+    boolean awaitsRest();
+
     void close();
 }

@@ -1,7 +1,6 @@
 package io.hearth.transport;
 
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -11,8 +10,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * it was cancelled meanwhile, since its memory is the service's until then.
  */
 public final class Request {
-    private static final int LONGEST_TEXT = 4096;
-
     private final Connection connection;
     private final Buffer payload;
     private final AtomicBoolean answered = new AtomicBoolean();
@@ -34,12 +31,21 @@ public final class Request {
         return connection;
     }
 
+    /**
+     * Memory for the answer, of which a peer that does not take its answers has a share only.
+     *
+     * @throws WireException BUSY where the memory, or this peer's share of it, is used up
+     */
+    public Buffer buffer(int bytes) throws WireException {
+        return connection.answerBuffer(bytes);
+    }
+
     /** Whether nobody waits for the answer any more. An answer is still allowed, and dropped. */
     public boolean cancelled() {
         return cancelled;
     }
 
-    /** @param response of {@link Connection#buffer}; it is handed over */
+    /** @param response of {@link #buffer}; it is handed over */
     public void respond(Buffer response) {
         respond(response, List.of());
     }
@@ -63,15 +69,7 @@ public final class Request {
 
     /** @param because one line for the caller; cut at 4096 bytes */
     public void fail(String because) {
-        if (answered.compareAndSet(false, true)) answer(text(because), List.of(), Frame.Kind.FAILURE);
-    }
-
-    private Optional<Buffer> text(String because) {
-        byte[] bytes = because.getBytes(StandardCharsets.UTF_8);
-        int length = Math.min(bytes.length, LONGEST_TEXT);
-        Optional<Buffer> buffer = connection.memory(length, BufferPool.Use.CONTROL);
-        buffer.ifPresent(into -> into.data().put(bytes, 0, length));
-        return buffer;
+        if (answered.compareAndSet(false, true)) answer(connection.text(because), List.of(), Frame.Kind.FAILURE);
     }
 
     private void answer(Optional<Buffer> response, List<FilePart> files, Frame.Kind kind) {

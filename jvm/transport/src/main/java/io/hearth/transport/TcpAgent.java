@@ -27,7 +27,6 @@ final class TcpAgent extends BaseAgent {
     private final Selector selector;
     private final Optional<EndpointAgent> ucx;
     private final String whyNoUcx;
-    private final Said said;
     private final ByteBuffer read = ByteBuffer.allocateDirect(READ_BYTES);
     private final Set<Greeting> greetings = new LinkedHashSet<>();
     private final Set<TcpLink> starved = new LinkedHashSet<>();
@@ -46,11 +45,10 @@ final class TcpAgent extends BaseAgent {
 
     TcpAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, Optional<EndpointAgent> ucx, String whyNoUcx,
             Said said) throws IOException {
-        super(settings, pool, clockNs);
+        super(settings, pool, clockNs, said);
         this.selector = Selector.open();
         this.ucx = ucx;
         this.whyNoUcx = whyNoUcx;
-        this.said = said;
         ucx.ifPresent(agent -> agent.setTimer(() -> {
             if (longAsleep) unblock();
         }));
@@ -95,7 +93,7 @@ final class TcpAgent extends BaseAgent {
             greetings.add(greeting);
             attach(channel, SelectionKey.OP_CONNECT, greeting);
             channel.connect(peer);
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | Error e) {
             opened.completeExceptionally(new WireException(WireException.Kind.LOST, "cannot reach " + peer + ": " + e));
         }
     }
@@ -137,7 +135,7 @@ final class TcpAgent extends BaseAgent {
             done++;
             try {
                 if (key.isValid()) owner.ready(key);
-            } catch (IOException | RuntimeException e) {
+            } catch (IOException | RuntimeException | Error e) {
                 owner.close(e.getMessage() == null ? e.toString() : e.getMessage());
             }
         }
@@ -180,6 +178,12 @@ final class TcpAgent extends BaseAgent {
     }
 
     @Override
+    void recover(String because) {
+        endConnections(because);
+        for (Greeting greeting : new ArrayList<>(greetings)) greeting.close(because);
+    }
+
+    @Override
     void end() {
         endConnections("this side has ended");
         for (SelectionKey key : new ArrayList<>(selector.keys())) ((Attached) key.attachment()).close("this side has ended");
@@ -187,7 +191,7 @@ final class TcpAgent extends BaseAgent {
         try {
             selector.close();
         } catch (IOException e) {
-            said.once("selector", "the selector could not be closed: " + e.getMessage());
+            said().once("selector", "the selector could not be closed: " + e.getMessage());
         }
         sockets = 0;
         strangers = 0;
@@ -198,16 +202,13 @@ final class TcpAgent extends BaseAgent {
         return read.clear();
     }
 
+    /** Absent too where it was given up. */
     Optional<EndpointAgent> ucx() {
-        return ucx;
+        return ucx.filter(agent -> !agent.hasEnded());
     }
 
     String whyNoUcx() {
-        return whyNoUcx;
-    }
-
-    Said said() {
-        return said;
+        return ucx.isPresent() && ucx().isEmpty() ? "UCX was given up after a fault" : whyNoUcx;
     }
 
     /** The pool had no memory for what a link reads. */
@@ -232,7 +233,7 @@ final class TcpAgent extends BaseAgent {
     private void accepted(SocketChannel channel, Service service) throws IOException {
         long incoming = greetings.stream().filter(Greeting::isServer).count();
         if (incoming >= settings().strangerLimit()) {
-            said.once("many", "more than " + settings().strangerLimit() + " connections have not proved who they are"
+            said().once("many", "more than " + settings().strangerLimit() + " connections have not proved who they are"
                     + " (strangerLimit): the oldest is closed");
             greetings.stream().filter(Greeting::isServer).findFirst().ifPresent(g -> g.close("too many strangers"));
         }
@@ -257,7 +258,7 @@ final class TcpAgent extends BaseAgent {
             try {
                 for (SocketChannel c = server.accept(); c != null; c = server.accept()) accepted(c, service);
             } catch (IOException e) {
-                said.once("accept", "a connection could not be accepted: " + e.getMessage()
+                said().once("accept", "a connection could not be accepted: " + e.getMessage()
                         + "; the limit of open files (ulimit -n) may be too low");
                 greetings.stream().filter(Greeting::isServer).findFirst().ifPresent(g -> g.close("no descriptor is left"));
                 key.interestOps(0);

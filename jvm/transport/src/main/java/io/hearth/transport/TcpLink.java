@@ -15,6 +15,7 @@ final class TcpLink implements Link, TcpAgent.Attached {
     private static final int ROUNDS = 16;
     private static final int DIRECT_BYTES = 1 << 12;
     private static final int TOGETHER = 16;
+    private static final int STEP_BYTES = 1 << 20;
 
     private final TcpAgent agent;
     private final SocketChannel channel;
@@ -26,6 +27,9 @@ final class TcpLink implements Link, TcpAgent.Attached {
     private Optional<Buffer> payload = Optional.empty();
     private Optional<ByteBuffer> filling = Optional.empty();
     private Optional<ByteBuffer> leftOver = Optional.empty();
+    private int came;
+    private int cameBefore;
+    private boolean passingOver;
     private boolean closed;
 
     /** A frame on its way: its bytes, then parts of files. */
@@ -118,7 +122,7 @@ final class TcpLink implements Link, TcpAgent.Attached {
             int count = channel.read(into);
             if (count < 0) throw new IOException("the peer closed the connection");
             if (count == 0) return;
-            if (straight) complete();
+            if (straight) moved(count);
             else take(into.flip());
             if (!straight && into.limit() < into.capacity()) return;
         }
@@ -134,12 +138,16 @@ final class TcpLink implements Link, TcpAgent.Attached {
         while (from.hasRemaining() && !closed) {
             if (frame.isEmpty()) header(from);
             if (frame.isEmpty()) continue;
-            if (filling.isEmpty() && !room()) {
+            if (passingOver) {
+                int passed = Math.min(from.remaining(), frame.get().length() - came);
+                from.position(from.position() + passed);
+                moved(passed);
+            } else if (filling.filter(ByteBuffer::hasRemaining).isPresent() || room()) {
+                moved(move(from, filling.orElseThrow()));
+            } else if (!passingOver) {
                 leftOver = Optional.of(ByteBuffer.allocate(from.remaining()).put(from).flip());
                 return;
             }
-            filling.ifPresent(to -> move(from, to));
-            complete();
         }
     }
 
@@ -149,38 +157,87 @@ final class TcpLink implements Link, TcpAgent.Attached {
         if (head.hasRemaining()) return;
         Frame begun = Frame.read(head, 0, agent.settings().longestBytes());
         if (begun.token() != token) throw Frame.broken("a frame of another connection");
+        connection.admit(begun);
         head.clear();
         frame = Optional.of(begun);
-        if (begun.length() == 0) complete();
+        moved(0);
     }
 
-    /** @return whether there is memory for the payload */
+    /**
+     * Memory for the payload: a window at first, then four times what has come. So whoever announces much and sends
+     * little has little.
+     *
+     * @return false where there is none, and it is waited for or the rest of the message is passed over
+     */
     private boolean room() {
-        payload = agent.pool().take(frame.orElseThrow().length(), BufferPool.Use.RECEIVE);
-        filling = payload.map(Buffer::data);
-        if (payload.isEmpty()) agent.starved(this);
-        return payload.isPresent();
+        Frame begun = frame.orElseThrow();
+        boolean isRequest = begun.kind() == Frame.Kind.REQUEST;
+        int window = agent.settings().windowBytes();
+        long most = isRequest ? Math.max(window, 4L * came) : begun.length();
+        int bytes = (int) Math.min(begun.length(), most);
+        BufferPool.Use use = !isRequest ? BufferPool.Use.ARRIVING_ANSWER
+                : bytes > window ? BufferPool.Use.LONG_REQUEST : BufferPool.Use.REQUEST;
+        Optional<Buffer> more = agent.pool().take(bytes, use);
+        if (more.isPresent()) grow(more.get());
+        else if (use == BufferPool.Use.LONG_REQUEST || agent.pool().lacks()) passOver();
+        else agent.starved(this);
+        return more.isPresent();
     }
 
-    private static void move(ByteBuffer from, ByteBuffer to) {
+    private void grow(Buffer more) {
+        ByteBuffer into = more.data();
+        payload.ifPresent(had -> {
+            into.put(had.data());
+            had.close();
+        });
+        payload = Optional.of(more);
+        filling = Optional.of(into);
+    }
+
+    private void passOver() {
+        passingOver = true;
+        payload.ifPresent(Buffer::close);
+        payload = Optional.empty();
+        filling = Optional.empty();
+    }
+
+    /** @return how many bytes */
+    private static int move(ByteBuffer from, ByteBuffer to) {
         int count = Math.min(from.remaining(), to.remaining());
         to.put(to.position(), from, from.position(), count).position(to.position() + count);
         from.position(from.position() + count);
+        return count;
     }
 
-    private void complete() {
-        if (frame.isEmpty() || filling.map(ByteBuffer::hasRemaining).orElse(frame.get().length() > 0)) return;
-        Frame whole = frame.get();
+    /** So many bytes more of the payload have come. A message moves by a sixteenth or by a megabyte, not by a byte. */
+    private void moved(int bytes) {
+        Frame whole = frame.orElseThrow();
+        came += bytes;
+        if (came == 0 || came - cameBefore >= Math.min(STEP_BYTES, whole.length() / 16)) {
+            connection.came();
+            cameBefore = came;
+        }
+        if (came < whole.length()) return;
         Optional<Buffer> content = payload;
+        boolean passedOver = passingOver;
         frame = Optional.empty();
         payload = Optional.empty();
         filling = Optional.empty();
-        connection.received(whole, content);
+        passingOver = false;
+        came = 0;
+        cameBefore = 0;
+        if (passedOver) connection.passedOver(whole);
+        else connection.received(whole, content);
+    }
+
+    @Override
+    public boolean awaitsRest() {
+        return !closed && leftOver.isEmpty() && (frame.isPresent() || head.position() > 0);
     }
 
     /** There may be memory again. */
     void feed() {
-        if (closed || !room()) return;
+        if (closed || !room() && !passingOver) return;
         agent.fed(this);
         ByteBuffer from = leftOver.orElseThrow();
         leftOver = Optional.empty();

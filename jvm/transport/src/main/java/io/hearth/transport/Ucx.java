@@ -7,7 +7,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -40,6 +42,7 @@ final class Ucx {
 
     /** @throws UcxDoor.Missing with the reason where UCX cannot be had */
     static UcpContext open(WireSettings settings) throws UcxDoor.Missing {
+        Map<String, String> environment = System.getenv();
         try {
             org.openucx.jucx.NativeLibs.load();
             Optional<Path> library = mapped("libucp.so");
@@ -49,16 +52,26 @@ final class Ucx {
             for (String name : NEEDED)
                 if (!contains(content, name)) throw new UcxDoor.Missing(
                         "the UCX of " + library.get() + " lacks " + name + ": it is older than 1.11, install a newer one");
-            UcpParams params = new UcpParams().requestAmFeature().requestWakeupFeature().setMtWorkersShared(true)
-                    .setConfig("TLS", transports(settings.ucxTransports())).setConfig("MM_ERROR_HANDLING", "y")
-                    .setConfig("RNDV_THRESH", RENDEZVOUS_BYTES).setConfig("MM_SEG_SIZE", SEGMENT_BYTES).setConfig("MM_FIFO_SIZE", SEGMENTS);
-            if (rdma(settings)) params.setConfig("UD_TIMEOUT", NEVER);
+            UcpParams params = new UcpParams().requestAmFeature().requestWakeupFeature().setMtWorkersShared(true);
+            derived(settings).forEach((name, value) -> {
+                if (!environment.containsKey("UCX_" + name)) params.setConfig(name, value);
+            });
             return new UcpContext(params);
         } catch (IOException | UncheckedIOException e) {
             throw new UcxDoor.Missing("libucp.so.0 cannot be read: " + e.getMessage());
         } catch (UcxException e) {
-            throw new UcxDoor.Missing("UCX has no transport of '" + settings.ucxTransports() + "' here: " + e.getMessage());
+            String transports = environment.getOrDefault("UCX_TLS", settings.ucxTransports());
+            throw new UcxDoor.Missing("UCX has no transport of '" + transports + "' here: " + e.getMessage());
         }
+    }
+
+    /** UCX's settings, without {@code UCX_} before their names; those in the environment win. */
+    private static Map<String, String> derived(WireSettings settings) {
+        Map<String, String> derived = new HashMap<>(Map.of("TLS", transports(settings.ucxTransports()),
+                "MM_ERROR_HANDLING", "y", "RNDV_THRESH", RENDEZVOUS_BYTES, "MM_SEG_SIZE", SEGMENT_BYTES,
+                "MM_FIFO_SIZE", SEGMENTS));
+        if (rdma(settings)) derived.put("UD_TIMEOUT", NEVER);
+        return derived;
     }
 
     /** UCX complains of a transport that is not there: RDMA is asked for where there is an adapter. */
@@ -66,9 +79,10 @@ final class Ucx {
         return Arrays.stream(wanted.split(",")).filter(word -> ADAPTER || !word.equals("ib")).collect(Collectors.joining(","));
     }
 
-    /** Whether messages may go by RDMA. */
+    /** Whether messages may go by RDMA: also where the user names UCX's transports, by whatever name. */
     static boolean rdma(WireSettings settings) {
-        return ADAPTER && Arrays.asList(settings.ucxTransports().split(",")).contains("ib");
+        boolean asked = Arrays.asList(settings.ucxTransports().split(",")).contains("ib");
+        return ADAPTER && (asked || System.getenv().containsKey("UCX_TLS"));
     }
 
     /** jucx unpacks its library into a directory that a killed JVM would leave: once mapped, no name is needed. */

@@ -6,6 +6,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -46,7 +47,6 @@ final class UcxAgent extends EndpointAgent {
     private final UcpContext context;
     private final UcxPlace place;
     private final boolean rdma;
-    private final Said said;
     private final Map<Long, UcxLink> links = new HashMap<>();
     private final Deque<Arrival> arrived = new ArrayDeque<>();
     private final Deque<Held> held = new ArrayDeque<>();
@@ -62,6 +62,8 @@ final class UcxAgent extends EndpointAgent {
     private Runnable timer = () -> { };
     private int sleepless;
     private boolean heard;
+    private Optional<Throwable> fault = Optional.empty();
+    private boolean broken;
     private volatile int endpoints;
     private volatile int inFlight;
 
@@ -75,11 +77,10 @@ final class UcxAgent extends EndpointAgent {
     private record Probe(Tried tried, Connection.Terms terms, Service service, long deadlineNs) { }
 
     UcxAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, UcpContext context, UcxPlace place, Said said) {
-        super(settings, pool, clockNs);
+        super(settings, pool, clockNs, said);
         this.context = context;
         this.place = place;
         this.rdma = Ucx.rdma(settings);
-        this.said = said;
         begin();
     }
 
@@ -166,8 +167,7 @@ final class UcxAgent extends EndpointAgent {
         UcxLink link = new UcxLink(terms.here(), terms.there(), ended);
         ByteBuffer direct = ByteBuffer.allocateDirect(placed.remaining()).put(placed).flip();
         link.endpoint = worker.newEndpoint(new UcpEndpointParams().setUcpAddress(direct).setPeerErrorHandlingMode()
-                .setErrorHandler((endpoint, status, text) ->
-                        arrived.add(new Arrival(link, Optional.empty(), Optional.empty(), text))));
+                .setErrorHandler((endpoint, status, text) -> insideUcx(() -> failed(link, text))));
         endpoints++;
         links.put(link.here, link);
         return link;
@@ -253,16 +253,22 @@ final class UcxAgent extends EndpointAgent {
         }
         watching = Watching.NOTHING;
         interrupted.forEach(probe -> probe.tried.startAgain());
-        said.once("blocked", "a peer that was killed has left UCX's shared memory blocked: its other connections end too"
+        said().once("blocked", "a peer that was killed has left UCX's shared memory blocked: its other connections end too"
                 + ", and new ones use other memory");
     }
 
     private int progress() {
+        int count;
         try {
-            return worker.progress();
+            count = worker.progress();
         } catch (Exception e) {
+            broken = true;
             throw new IllegalStateException("UCX failed: " + e.getMessage(), e);
         }
+        if (fault.isEmpty()) return count;
+        Throwable inside = fault.get();
+        fault = Optional.empty();
+        throw new IllegalStateException("in a callback of UCX: " + inside, inside);
     }
 
     private int handle() {
@@ -278,6 +284,8 @@ final class UcxAgent extends EndpointAgent {
     private void take(UcxLink link, Frame frame, Optional<Buffer> payload) {
         if (frame.kind() == Frame.Kind.PROBE) control(link, Frame.Kind.PROBED);
         else if (frame.kind() == Frame.Kind.PROBED) probed(link);
+        else if (link.connection.isPresent() && payload.isEmpty() && frame.length() > 0)
+            link.connection.get().passedOver(frame);
         else if (link.connection.isPresent()) link.connection.get().received(frame, payload);
         else payload.ifPresent(Buffer::close);
     }
@@ -298,6 +306,16 @@ final class UcxAgent extends EndpointAgent {
         for (Map.Entry<UcxLink, Probe> probe : new ArrayList<>(probes.entrySet()))
             if (nowNs - probe.getValue().deadlineNs >= 0) fail(probe.getKey(), "no answer to a probe within 5 s");
         if (watching != Watching.NOTHING && ++sentinelLooks >= SENTINEL_LOOKS) renew();
+    }
+
+    @Override
+    void recover(String because) {
+        endLinks(because);
+    }
+
+    @Override
+    boolean isBroken() {
+        return broken;
     }
 
     /** While UCX has something that cannot go, it does not let us sleep: then the peer needs the CPU more than we. */
@@ -321,6 +339,7 @@ final class UcxAgent extends EndpointAgent {
         watching = Watching.OVER;
         endLinks("this side has ended");
         queue.close();
+        if (broken) return; // what UCX still does with its memory is not known: the process keeps it
         settle();
         boolean closed;
         synchronized (workerLock) {
@@ -347,7 +366,7 @@ final class UcxAgent extends EndpointAgent {
         long endNs = System.nanoTime() + CLOSE_LIMIT_NS;
         while ((!closing.isEmpty() || inFlight > 0) && System.nanoTime() - endNs < 0) carry();
         if (!closing.isEmpty() || inFlight > 0)
-            said.once("stuck", "UCX still has " + closing.size() + " endpoints and " + inFlight + " messages at its end");
+            said().once("stuck", "UCX still has " + closing.size() + " endpoints and " + inFlight + " messages at its end");
     }
 
     // --- this thread: what comes; inside UCX ---
@@ -365,20 +384,49 @@ final class UcxAgent extends EndpointAgent {
             link.get().heard = true;
             heard = true;
             return frame(link.get(), Frame.read(header, 0, settings().longestBytes()), data);
-        } catch (IOException | RuntimeException e) {
-            if (link.isEmpty()) said.once("broken", "a message over UCX was dropped: " + e.getMessage());
-            else arrived.add(new Arrival(link.get(), Optional.empty(), Optional.empty(), e.getMessage()));
+        } catch (Throwable e) {
+            Optional<UcxLink> from = link;
+            insideUcx(() -> from.ifPresentOrElse(known -> failed(known, String.valueOf(e.getMessage())),
+                    () -> said().once("broken", "a message over UCX was dropped: " + e.getMessage())));
             return UcsConstants.STATUS.UCS_OK;
         }
     }
 
+    private void failed(UcxLink link, String because) {
+        arrived.add(new Arrival(link, Optional.empty(), Optional.empty(), because));
+    }
+
+    /** Nothing may be thrown through UCX's C code: it is thrown behind it. */
+    private void insideUcx(Runnable work) {
+        try {
+            work.run();
+        } catch (Throwable thrown) {
+            fault = Optional.of(thrown);
+        }
+    }
+
+    private BufferPool.Use use(Frame frame) {
+        if (frame.kind() != Frame.Kind.REQUEST) return BufferPool.Use.ARRIVING_ANSWER;
+        return frame.length() > settings().windowBytes() ? BufferPool.Use.LONG_REQUEST : BufferPool.Use.REQUEST;
+    }
+
+    /** Where there is no memory: whether a message is passed over, or waits for some. */
+    private boolean isPassedOver(Frame frame) {
+        return use(frame) == BufferPool.Use.LONG_REQUEST || pool().lacks();
+    }
+
     private int frame(UcxLink link, Frame frame, UcpAmData data) throws WireException {
         if (frame.length() != data.getLength()) throw Frame.broken("a frame whose length is not its payload's");
+        if (link.connection.isPresent()) link.connection.get().admit(frame);
         if (frame.length() == 0) {
             arrived.add(new Arrival(link, Optional.of(frame), Optional.empty(), ""));
             return UcsConstants.STATUS.UCS_OK;
         }
-        Optional<Buffer> memory = pool().take(frame.length(), BufferPool.Use.RECEIVE);
+        Optional<Buffer> memory = pool().take(frame.length(), use(frame));
+        if (memory.isEmpty() && isPassedOver(frame)) {
+            arrived.add(new Arrival(link, Optional.of(frame), Optional.empty(), ""));
+            return UcsConstants.STATUS.UCS_OK;
+        }
         if (memory.isEmpty()) {
             held.add(new Held(link, frame, data));
             return UcsConstants.STATUS.UCS_INPROGRESS;
@@ -405,16 +453,17 @@ final class UcxAgent extends EndpointAgent {
     /** Memory may have been given back. */
     private int feed() {
         int done = 0;
-        while (!held.isEmpty()) {
-            Held first = held.peek();
-            boolean gone = first.link.closed;
-            Optional<Buffer> memory = gone ? Optional.empty()
-                    : pool().take(first.frame.length(), BufferPool.Use.RECEIVE);
-            if (!gone && memory.isEmpty()) break;
-            held.poll();
+        for (Iterator<Held> waiting = held.iterator(); waiting.hasNext();) {
+            Held next = waiting.next();
+            boolean gone = next.link.closed;
+            Optional<Buffer> memory = gone ? Optional.empty() : pool().take(next.frame.length(), use(next.frame));
+            if (!gone && memory.isEmpty() && !isPassedOver(next.frame)) continue; // a shorter one may fit
+            waiting.remove();
             done++;
-            memory.ifPresent(buffer -> fill(first.link, first.frame, first.data, buffer));
-            if (gone || first.data.isDataValid()) worker.amDataRelease(first.data.getDataHandle());
+            memory.ifPresent(buffer -> fill(next.link, next.frame, next.data, buffer));
+            if (memory.isEmpty() && !gone)
+                arrived.add(new Arrival(next.link, Optional.of(next.frame), Optional.empty(), ""));
+            if (memory.isEmpty() || next.data.isDataValid()) worker.amDataRelease(next.data.getDataHandle());
         }
         return done;
     }
@@ -454,21 +503,25 @@ final class UcxAgent extends EndpointAgent {
 
         @Override
         public void onSuccess(UcpRequest request) {
+            insideUcx(this::succeeded);
+        }
+
+        @Override
+        public void onError(int status, String text) {
+            insideUcx(() -> failed(text));
+        }
+
+        private void succeeded() {
             if (!end()) return;
             if (frame.isPresent() && !link.closed) arrived.add(new Arrival(link, frame, Optional.of(memory), ""));
             else memory.close();
             link.connection.ifPresent(Connection::moved);
         }
 
-        @Override
-        public void onError(int status, String text) {
-            failed(text);
-        }
-
         void failed(String text) {
             if (!end()) return;
             memory.close();
-            if (!link.closed) arrived.add(new Arrival(link, Optional.empty(), Optional.empty(), text));
+            if (!link.closed) UcxAgent.this.failed(link, text);
         }
     }
 
@@ -537,6 +590,12 @@ final class UcxAgent extends EndpointAgent {
         @Override
         public boolean unsent() {
             return transfers > 0;
+        }
+
+        /** A message that is on its way counts as {@link #unsent} until UCX has it. */
+        @Override
+        public boolean awaitsRest() {
+            return false;
         }
 
         @Override

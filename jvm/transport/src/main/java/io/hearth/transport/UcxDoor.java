@@ -25,18 +25,22 @@ final class UcxDoor {
             if (settings.carriers() == WireSettings.Carriers.TCP) throw new Missing("TCP was asked for");
             return Inside.open(settings, clockNs, said);
         } catch (Missing missing) {
-            return without(settings, missing.getMessage());
+            return without(settings, said, missing.getMessage());
         } catch (NoClassDefFoundError missing) {
-            return without(settings, "jucx is not on the class path (org.openucx:jucx): " + missing.getMessage());
+            return without(settings, said, "jucx is not on the class path (org.openucx:jucx): " + missing.getMessage());
         } catch (LinkageError missing) {
-            return without(settings, "libucx cannot be loaded (Debian: apt-get install libucx0): " + missing.getMessage());
+            return without(settings, said, "libucx cannot be loaded (Debian: apt-get install libucx0): " + missing.getMessage());
         }
     }
 
-    private static Parts without(WireSettings settings, String why) throws WireException {
+    private static BufferPool pool(WireSettings settings, BufferPool.Registrar registrar, Said said) {
+        return new BufferPool(settings.memoryBytes(), registrar, line -> said.once("memory", line));
+    }
+
+    private static Parts without(WireSettings settings, Said said, String why) throws WireException {
         if (settings.carriers() == WireSettings.Carriers.UCX)
             throw new WireException(WireException.Kind.REFUSED, "UCX was asked for and cannot be had: " + why);
-        return new Parts(Optional.empty(), new BufferPool(settings.memoryBytes(), BufferPool.Registrar.NONE), why);
+        return new Parts(Optional.empty(), pool(settings, BufferPool.Registrar.NONE, said), why);
     }
 
     /** Loaded only where jucx is asked for. */
@@ -44,9 +48,14 @@ final class UcxDoor {
         static Parts open(WireSettings settings, LongSupplier clockNs, Said said) throws Missing {
             org.openucx.jucx.ucp.UcpContext context = Ucx.open(settings);
             try {
-                BufferPool pool = new BufferPool(settings.memoryBytes(), Ucx.registrar(context));
-                UcxAgent agent = new UcxAgent(settings, pool, clockNs, context, UcxPlace.here(), said);
-                return new Parts(Optional.of(agent), pool, "");
+                BufferPool pool = pool(settings, Ucx.registrar(context), said);
+                try {
+                    UcxAgent agent = new UcxAgent(settings, pool, clockNs, context, UcxPlace.here(), said);
+                    return new Parts(Optional.of(agent), pool, "");
+                } catch (IOException | RuntimeException | Error e) {
+                    pool.close();
+                    throw e;
+                }
             } catch (IOException | org.openucx.jucx.UcxException e) {
                 context.close();
                 throw new Missing("UCX has no worker here: " + e.getMessage());

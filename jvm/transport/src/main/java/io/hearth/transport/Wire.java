@@ -33,9 +33,19 @@ public final class Wire implements AutoCloseable {
      * @throws IOException where a carrier that must be used cannot be had
      */
     public static Wire open(WireSettings settings, Consumer<String> say) throws IOException {
-        Wire wire = prepare(settings, System::nanoTime, say);
-        wire.threads.forEach(AgentThread::start);
-        return wire;
+        Wire wire;
+        try {
+            wire = prepare(settings, System::nanoTime, say);
+        } catch (RuntimeException | Error fault) {
+            throw new IOException("the wire cannot be opened: " + fault, fault);
+        }
+        try {
+            wire.threads.forEach(AgentThread::start);
+            return wire;
+        } catch (Error noThread) { // OutOfMemoryError: no more threads
+            wire.close();
+            throw new IOException("the wire cannot be opened: " + noThread, noThread);
+        }
     }
 
     /** Without threads: whoever has it calls {@link Agent#doWork}. */

@@ -10,8 +10,9 @@ import java.util.Optional;
  * @param encryption whether messages must be encrypted
  * @param carriers which carriers may be used
  * @param idling what the carriers' threads do while there is nothing to do
- * @param ucxTransports for UCX ({@code UCX_TLS}): shared memory and RDMA; UCX's own TCP is left out, since
- *     it would listen on ports of its own choice
+ * @param ucxTransports for UCX, where the environment has no {@code UCX_TLS}: shared memory and RDMA. UCX's own TCP is
+ *     left out, since it would listen on ports of its own choice, and System V's shared memory, since UCX opens its
+ *     segments to the user's group
  * @param memoryBytes for messages, those that come and those that go
  * @param windowBytes requests, and as much again in responses, that one connection may send before any is done with
  * @param longestBytes of one message
@@ -66,7 +67,7 @@ public record WireSettings(
     }
 
     public static WireSettings defaults() {
-        return new WireSettings(Optional.empty(), Encryption.OFF, Carriers.ANY, Idling.EVENT, "sm,self,ib",
+        return new WireSettings(Optional.empty(), Encryption.OFF, Carriers.ANY, Idling.EVENT, "posix,cma,self,ib",
                 256 * MB, (int) (4 * MB), (int) (64 * MB), 4096, 1024, Duration.ofSeconds(10), Duration.ofSeconds(30),
                 256);
     }

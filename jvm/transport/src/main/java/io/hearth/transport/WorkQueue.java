@@ -3,6 +3,7 @@ package io.hearth.transport;
 import java.util.Queue;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Consumer;
 
 /**
  * Work that other threads hand to an agent's thread.
@@ -15,9 +16,12 @@ final class WorkQueue {
 
     private final ArrayBlockingQueue<Runnable> offered;
     private final Queue<Runnable> owed = new ConcurrentLinkedQueue<>();
+    private final Consumer<Throwable> trouble;
     private volatile boolean closed;
 
-    WorkQueue(int limit) {
+    /** @param trouble gets what a piece of work throws: the others are done all the same */
+    WorkQueue(int limit, Consumer<Throwable> trouble) {
+        this.trouble = trouble;
         this.offered = new ArrayBlockingQueue<>(limit);
     }
 
@@ -43,13 +47,17 @@ final class WorkQueue {
         return done + drain(offered);
     }
 
-    private static int drain(Queue<Runnable> queue) {
+    private int drain(Queue<Runnable> queue) {
         int done = 0;
         while (done < ROUND) {
             Runnable work = queue.poll();
             if (work == null) break;
-            work.run();
             done++;
+            try {
+                work.run();
+            } catch (Throwable fault) {
+                trouble.accept(fault);
+            }
         }
         return done;
     }

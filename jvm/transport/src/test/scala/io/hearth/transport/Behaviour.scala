@@ -1,10 +1,12 @@
 package io.hearth.transport
 
+import java.nio.file.{Files, Path}
+import java.nio.file.attribute.PosixFilePermissions
 import java.util.concurrent.{ConcurrentLinkedQueue, Executors, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.jdk.CollectionConverters._
-import scala.util.{Random, Using}
+import scala.util.{Random, Try, Using}
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -131,6 +133,37 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
     }
   }
 
+  having("an Error of a service fails its request alone, and no thread ends by it") {
+    val uncaught = new ConcurrentLinkedQueue[Throwable]
+    val before = Thread.getDefaultUncaughtExceptionHandler
+    Thread.setDefaultUncaughtExceptionHandler((_, fault) => { uncaught.add(fault); () })
+    try
+      between { request =>
+        if (request.data.remaining == 0) throw new UnsatisfiedLinkError("no library")
+        else echo.onRequest(request)
+      } { (_, _, connection) =>
+        val refused = failure(ask(connection, Array.empty))
+        assert(refused.kind == WireException.Kind.FAILED && refused.getMessage.contains("library"))
+        assert(content(ask(connection, "x".getBytes)).sameElements("x".getBytes))
+      }
+    finally Thread.setDefaultUncaughtExceptionHandler(before)
+    assert(uncaught.isEmpty)
+  }
+
+  having("a side whose JVM has no memory outside the heap says that it is busy, and goes on") {
+    Using.resource(Wire.open(own, new Heard)) { wire =>
+      val (process, where) = child(carriers, "-XX:MaxDirectMemorySize=2m")
+      try {
+        val connection = connect(wire, where)
+        assert(content(ask(connection, new Array[Byte](1000))).length == 1000)
+        val long = (1 to 4).map(_ => failure(ask(connection, new Array[Byte](6 << 20), 20 * Second)))
+        assert(long.forall(_.kind == WireException.Kind.BUSY), long)
+        assert(content(ask(connection, new Array[Byte](1000))).length == 1000)
+        assert(process.isAlive)
+      } finally process.destroyForcibly().waitFor()
+    }
+  }
+
   having("a peer that is killed in the middle of messages fails them, and leaves nothing behind") {
     Using.resource(Wire.open(own, new Heard)) { wire =>
       var before = Map.empty[String, Int]
@@ -166,6 +199,46 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
         assert(failure(replies.head).getMessage.contains("has taken nothing for 1500 ms"))
         settled(wire, 0)
       } finally process.destroyForcibly().waitFor()
+    }
+  }
+
+  having("a peer that stops in the middle of a request is given up after the limit, and its memory is free") {
+    val quick = own.withTimes(java.time.Duration.ofSeconds(10), java.time.Duration.ofMillis(1500))
+    Using.resource(Wire.open(quick, new Heard)) { wire =>
+      val where = wire.listen(Loopback, request => request.respond(request.buffer(0)))
+      val process = asker(carriers, where.getPort)
+      try {
+        eventually("it asks")(wire.counters.buffers > 0)
+        // Until it is the middle of a request where it stops.
+        eventually("half a request is there") {
+          stop(process)
+          Thread.sleep(100) // what was under way has come
+          val half = wire.counters.bufferBytes > (8 << 20)
+          if (!half) signal(process, "CONT")
+          half
+        }
+        settled(wire, 1)
+      } finally process.destroyForcibly().waitFor()
+    }
+  }
+
+  having("a peer that takes no answers has a share of the memory, and others are answered") {
+    val kept = new ConcurrentLinkedQueue[Request]
+    val busy = new AtomicInteger
+    val service: Service = request =>
+      try {
+        val answer = request.buffer(if (request.data.remaining == 0) 1 << 20 else 1)
+        request.respond(answer)
+      } catch { case _: WireException => busy.incrementAndGet(); kept.add(request) }
+    between(service) { (serving, asking, connection) =>
+      val greedy = connect(asking, connection.peer.asInstanceOf[java.net.InetSocketAddress])
+      val untaken = (1 to 60).map(_ => ask(greedy, Array.empty, 60 * Second))
+      eventually("its share is used up")(busy.get > 40)
+      assert(serving.counters.bufferBytes < (12 << 20))
+      (1 to 20).foreach(_ => assert(content(ask(connection, Array(1))).length == 1))
+      untaken.foreach(_.whenComplete((message, _) => Option(message).foreach(_.close())))
+      greedy.close()
+      kept.asScala.foreach(_.fail("too late"))
     }
   }
 
@@ -273,6 +346,26 @@ class UcxBehaviourTest extends Behaviour(WireSettings.Carriers.UCX) {
 
   private def renew(wire: Wire): Unit =
     wire.agents.asScala.collect { case agent: UcxAgent => agent.run(() => agent.renew()) }
+
+  having("its shared memory is nobody's but the user's: no segment of System V, private files") {
+    Using.resource(Wire.open(ucx, new Heard)) { serving =>
+      Using.resource(Wire.open(ucx, new Heard)) { asking =>
+        val connection = connect(asking, serving.listen(Loopback, echo))
+        assert(content(ask(connection, new Array[Byte](1 << 20))).length == 1 << 20)
+        val pid = ProcessHandle.current.pid.toString
+        val segments = Files.readAllLines(Path.of("/proc/sysvipc/shm")).asScala.drop(1)
+        assert(!segments.exists(_.trim.split("\\s+")(4) == pid), "cpid of `ipcs -m -p`")
+        val files = new java.io.File("/proc/self/fd").list.toVector
+          .map(Path.of("/proc/self/fd", _))
+          .filter(fd => Try(Files.readSymbolicLink(fd).toString).toOption.exists(_.startsWith("/dev/shm/")))
+        assert(files.nonEmpty, "shared memory of POSIX was used")
+        files.foreach { fd =>
+          val mode = PosixFilePermissions.toString(Files.getPosixFilePermissions(fd))
+          assert(mode == "rw-------", Files.readSymbolicLink(fd))
+        }
+      }
+    }
+  }
 
   // A peer that is killed leaves the memory blocked once in some hundred times only.
   having(

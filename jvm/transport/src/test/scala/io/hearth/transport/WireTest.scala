@@ -151,6 +151,16 @@ class WireTest extends AnyFunSuite {
     assert(refused == 1 && because.contains("UCX was asked for and cannot be had: jucx"), because)
   }
 
+  test("what the user tells UCX in the environment wins over what the wire derives") {
+    Using.resource(Wire.open(settings, _ => ()))(wire => assume(wire.whyNoUcx.isEmpty, wire.whyNoUcx))
+    val command = Seq(s"${sys.props("java.home")}/bin/java", "-cp", sys.props("java.class.path"))
+    val builder = new ProcessBuilder(command ++ Seq("io.hearth.transport.Alone", "ANY"): _*)
+    builder.environment.put("UCX_TLS", "no_such_transport")
+    val process = builder.redirectErrorStream(true).start()
+    val said = new String(process.getInputStream.readAllBytes)
+    assert(process.waitFor() == 0 && said.contains("tcp, UCX has no transport of 'no_such_transport'"), said)
+  }
+
   test("deadlines are those of the clock that was given; no round of an agent waits") {
     var nowNs = 0L
     val serving = Wire.prepare(tcp, () => nowNs, new Heard)
@@ -226,6 +236,38 @@ class WireTest extends AnyFunSuite {
     assert(wire.counters.endpoints == 0)
     // A greeting that is given up later has no endpoint to close, which UCX's memory is gone for.
     agents.collect { case ucx: EndpointAgent => ucx.drop(1, "it took too long") }
+  }
+
+  test("a fault of a thread is told once and ends its connections; the wire goes on") {
+    val uncaught = new java.util.concurrent.ConcurrentLinkedQueue[Throwable]
+    val before = Thread.getDefaultUncaughtExceptionHandler
+    Thread.setDefaultUncaughtExceptionHandler((_, fault) => { uncaught.add(fault); () })
+    @volatile var faults = 0
+    val faulty: IdleStrategy = (agent, rounds) => {
+      if (faults > 0) { faults -= 1; throw new NoClassDefFoundError("a/class/of/tests") }
+      Idling.EVENT.idle(agent, rounds)
+    }
+    val heard = new Heard
+    try
+      Using.resource(Wire.open(tcp.withIdling(faulty), heard)) { serving =>
+        val where = serving.listen(Loopback, echo)
+        Using.resource(Wire.open(tcp, new Heard)) { asking =>
+          for (_ <- 1 to 2) {
+            val first = connect(asking, where)
+            assert(content(ask(first, Array(1))).length == 1)
+            faults = 1
+            ask(first, Array(1))
+            first.end.get(10, java.util.concurrent.TimeUnit.SECONDS)
+          }
+          assert(content(ask(connect(asking, where), Array(1))).length == 1)
+          assert(heard.all.count(_.contains("a/class/of/tests")) == 1, heard.all)
+          // One that does not stop is no reason for a busy thread.
+          faults = Int.MaxValue
+          eventually("it ends")(Try(connect(asking, where)).isFailure)
+        }
+      }
+    finally Thread.setDefaultUncaughtExceptionHandler(before)
+    assert(uncaught.isEmpty)
   }
 
   private def onAnotherThread[A](work: => A): A = {

@@ -34,7 +34,7 @@ object Wires extends Assertions {
 
   /** Answers with what was asked. */
   val echo: Service = request => {
-    val buffer = request.connection.buffer(request.data.remaining)
+    val buffer = request.buffer(request.data.remaining)
     buffer.data.put(request.data)
     request.respond(buffer)
   }
@@ -90,9 +90,14 @@ object Wires extends Assertions {
   def connect(wire: Wire, to: InetSocketAddress, service: Service = Service.NONE): Connection =
     wire.connect(to, service).get(20, TimeUnit.SECONDS)
 
+  def signal(process: Process, name: String): Unit = {
+    new ProcessBuilder("kill", s"-$name", process.pid.toString).start().waitFor()
+    ()
+  }
+
   /** No thread of it runs any more when this returns. */
   def stop(process: Process): Unit = {
-    new ProcessBuilder("kill", "-STOP", process.pid.toString).start().waitFor()
+    signal(process, "STOP")
     val threads = Path.of(s"/proc/${process.pid}/task")
     eventually("all threads have stopped")(Using.resource(Files.list(threads)) {
       _.allMatch { thread =>
@@ -103,27 +108,44 @@ object Wires extends Assertions {
   }
 
   /** A server of echoes in another JVM; it prints where it listens and reads until its input ends. */
-  def child(carriers: WireSettings.Carriers): (Process, InetSocketAddress) = {
-    val process = new ProcessBuilder(
-      s"${sys.props("java.home")}/bin/java",
-      "-XX:TieredStopAtLevel=1",
-      "-XX:+UseSerialGC",
-      "-cp",
-      sys.props("java.class.path"),
-      "io.hearth.transport.EchoPeer",
-      carriers.name
-    ).redirectError(ProcessBuilder.Redirect.INHERIT).start()
+  def child(
+      carriers: WireSettings.Carriers,
+      options: String*
+  ): (Process, InetSocketAddress) = {
+    val process = peer(options, carriers.name)
     val lines = scala.io.Source.fromInputStream(process.getInputStream).getLines()
     val port = lines.find(_.startsWith("port ")).fold(fail("no port"))(identity).drop(5).toInt
     (process, new InetSocketAddress("127.0.0.1", port))
+  }
+
+  /** Another JVM that sends long requests to a port of this machine, one behind the other. */
+  def asker(carriers: WireSettings.Carriers, port: Int): Process =
+    peer(Nil, carriers.name, port.toString)
+
+  private def peer(options: Seq[String], words: String*): Process = {
+    val java = s"${sys.props("java.home")}/bin/java"
+    val own = Seq("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC") ++ options
+    val main = Seq("-cp", sys.props("java.class.path"), "io.hearth.transport.EchoPeer")
+    new ProcessBuilder((java +: own) ++ main ++ words: _*)
+      .redirectError(ProcessBuilder.Redirect.INHERIT)
+      .start()
   }
 }
 
 /** The other JVM. */
 object EchoPeer {
   def main(args: Array[String]): Unit = {
+    // As Spark's executors do.
+    Thread.setDefaultUncaughtExceptionHandler((_, fault) => {
+      System.err.println(s"an executor would end: $fault")
+      Runtime.getRuntime.halt(50)
+    })
     val settings = Wires.settings.withCarriers(WireSettings.Carriers.valueOf(args(0)))
     val wire = Wire.open(settings, line => System.err.println(line))
+    args.lift(1).foreach { port =>
+      val connection = Wires.connect(wire, new InetSocketAddress("127.0.0.1", port.toInt))
+      while (true) Wires.content(Wires.ask(connection, new Array[Byte](8 << 20)))
+    }
     println(s"port ${wire.listen(Wires.Loopback, Wires.echo).getPort}")
     while (System.in.read() >= 0) {}
     wire.close()

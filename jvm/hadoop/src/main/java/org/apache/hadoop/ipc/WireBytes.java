@@ -1,7 +1,6 @@
 package org.apache.hadoop.ipc;
 
 import io.hearth.transport.Buffer;
-import io.hearth.transport.Connection;
 import io.hearth.transport.WireException;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -13,9 +12,15 @@ final class WireBytes {
 
     private WireBytes() { }
 
+    /** The wire's memory for one message. */
+    @FunctionalInterface
+    interface Memory {
+        Buffer take(int bytes) throws WireException;
+    }
+
     /** @throws WireException where it is too long, or no memory is left now */
-    static Buffer copy(ResponseBuffer bytes, Connection wire) throws IOException {
-        Buffer buffer = wire.buffer(LENGTH + bytes.size());
+    static Buffer copy(ResponseBuffer bytes, Memory memory) throws IOException {
+        Buffer buffer = memory.take(LENGTH + bytes.size());
         try {
             ByteBuffer into = buffer.data();
             bytes.writeTo(new OutputStream() {

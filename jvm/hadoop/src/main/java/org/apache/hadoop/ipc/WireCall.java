@@ -1,6 +1,5 @@
 package org.apache.hadoop.ipc;
 
-import io.hearth.transport.Buffer;
 import io.hearth.transport.Request;
 import io.hearth.transport.WireException;
 import java.io.IOException;
@@ -9,7 +8,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.ipc.ProcessingDetails.Timing;
 import org.apache.hadoop.ipc.protobuf.IpcConnectionContextProtos.IpcConnectionContextProto;
@@ -26,6 +24,7 @@ import org.apache.hadoop.util.Time;
 /** A call that came over the wire: run by a handler of Hadoop's, answered as its own calls are. */
 final class WireCall extends Server.Call {
     private static final long LONGEST_WAIT_MS = 30_000;
+    private static final long LONGEST_PAUSE_MS = 50;
 
     private final WireServer server;
     private final Request request;
@@ -173,12 +172,12 @@ final class WireCall extends Server.Call {
         long began = Time.monotonicNowNanos();
         try {
             send(with);
-        } catch (IOException | RuntimeException e) {
+        } catch (Throwable e) { // also an Error: the handler goes on, and the caller hears of it
             Server.LOG.warn("Error serializing call response for call {}", this, e);
             try {
                 send(new Answer(RpcStatusProto.ERROR, null, e, RpcErrorCodeProto.ERROR_SERIALIZING_RESPONSE));
-            } catch (IOException | RuntimeException worse) {
-                request.fail("the answer could not be sent: " + worse.getMessage());
+            } catch (Throwable worse) {
+                cannotBeSent(worse);
             }
         }
         getProcessingDetails().set(Timing.RESPONSE, Time.monotonicNowNanos() - began, TimeUnit.NANOSECONDS);
@@ -195,21 +194,36 @@ final class WireCall extends Server.Call {
         header.build().writeDelimitedTo(bytes);
         if (with.value() != null) RpcWritable.wrap(with.value()).writeTo(bytes);
         server.rpcMetrics.incrSentBytes(bytes.size());
-        request.respond(copy(bytes));
+        if (!isSent(bytes)) sendLater(bytes, Time.monotonicNow() + LONGEST_WAIT_MS, 1);
     }
 
-    /** Waits for memory, as a handler may, while answers that were given before are on their way. */
-    private Buffer copy(ResponseBuffer bytes) throws IOException {
-        long until = Time.monotonicNow() + LONGEST_WAIT_MS;
-        while (true) {
-            try {
-                return WireBytes.copy(bytes, request.connection());
-            } catch (WireException e) {
-                boolean useless = e.kind() != WireException.Kind.BUSY || request.cancelled() || Time.monotonicNow() > until;
-                if (useless) throw e;
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
-            }
+    /** @return false where no memory is left now */
+    private boolean isSent(ResponseBuffer bytes) throws IOException {
+        try {
+            request.respond(WireBytes.copy(bytes, request::buffer));
+            return true;
+        } catch (WireException e) {
+            if (e.kind() != WireException.Kind.BUSY) throw e;
+            return false;
         }
+    }
+
+    /** No handler waits for memory: answers that were given before are on their way. */
+    private void sendLater(ResponseBuffer bytes, long untilMs, long pauseMs) {
+        server.later(() -> {
+            try {
+                if (request.cancelled()) request.fail("the caller gave it up");
+                else if (isSent(bytes)) return;
+                else if (Time.monotonicNow() < untilMs) sendLater(bytes, untilMs, Math.min(2 * pauseMs, LONGEST_PAUSE_MS));
+                else request.fail("no memory was left for the answer within " + LONGEST_WAIT_MS + " ms");
+            } catch (Throwable trouble) {
+                cannotBeSent(trouble);
+            }
+        }, pauseMs);
+    }
+
+    private void cannotBeSent(Throwable trouble) {
+        request.fail("the answer could not be sent: " + trouble.getMessage());
     }
 
     /** The stack, without the class at its beginning, which has a field of its own. */

@@ -53,6 +53,7 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
     private final Client client;
     private final byte[] clientId;
     private final IpcConnectionContextProto context;
+    private final boolean fallsBack;
     private final Map<String, Message> answers = new ConcurrentHashMap<>();
 
     /** @param alignment as Hadoop's; calls that have one go over TCP */
@@ -61,6 +62,7 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
         super(protocol, id, conf, factory, alignment.orElse(null));
         this.conf = conf;
         this.alignment = alignment;
+        this.fallsBack = RpcSettings.fallsBack(conf);
         this.client = (Client) field(ProtobufRpcEngine2.Invoker.class, "client", this);
         this.clientId = (byte[]) field(Client.class, "clientId", client);
         this.context = ProtoUtil.makeIpcConnectionContext(getProtocolName(), id.getTicket(), AuthMethod.SIMPLE);
@@ -89,7 +91,7 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
             Optional<RpcWritable.Buffer> answer =
                     carriable ? overWire(method, (Message) arguments[1]) : Optional.empty();
             if (answer.isPresent()) return read(method, answer.get());
-            if (!RpcSettings.of(conf).fallback()) throw new IOException(carriable
+            if (!fallsBack) throw new IOException(carriable
                     ? "there is no wire to " + getConnectionId().getAddress() + ", and hearth.rpc.fallback is off: the log"
                             + " of this process says why"
                     : "asynchronous calls and observer reads do not go over the wire, and hearth.rpc.fallback is off");
@@ -100,6 +102,9 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
         } catch (IOException | RuntimeException e) {
             usedUp();
             throw new ServiceException(e);
+        } catch (Error e) {
+            usedUp();
+            throw e;
         }
         return super.invoke(proxy, method, arguments);
     }
@@ -111,11 +116,14 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
 
     /** @return empty where it was not sent; the ids that it would have had are those of this thread's next call */
     private Optional<RpcWritable.Buffer> overWire(Method method, Message request) throws IOException, InterruptedException {
-        Optional<Connection> wire = Peers.of(conf).to(getConnectionId().getAddress(), this::port);
+        Optional<Peers> peers = Peers.of(conf);
+        if (peers.isEmpty()) return Optional.empty();
+        Optional<Connection> wire = peers.get().to(getConnectionId().getAddress(), this::port);
         if (wire.isEmpty()) return Optional.empty();
         Client.Call call = client.createCall(RPC.RpcKind.RPC_PROTOCOL_BUFFER, constructRpcRequest(method, request));
         Optional<Reply> reply = send(wire.get(), call);
-        if (reply.isPresent()) return Optional.of(answer(reply.get()));
+        Optional<RpcWritable.Buffer> answer = reply.isPresent() ? answer(reply.get()) : Optional.empty();
+        if (answer.isPresent()) return answer;
         Client.setCallIdAndRetryCountUnprotected(call.id, call.retry, Client.getExternalHandler());
         return Optional.empty();
     }
@@ -129,7 +137,7 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
         context.writeDelimitedTo(bytes);
         RpcWritable.wrap(call.rpcRequest).writeTo(bytes);
         try {
-            Buffer request = WireBytes.copy(bytes, wire);
+            Buffer request = WireBytes.copy(bytes, wire::buffer);
             return Optional.of(wire.request(request, limitNs()));
         } catch (WireException notSent) {
             return Optional.empty();
@@ -145,7 +153,8 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
         return TimeUnit.MILLISECONDS.toNanos(limit);
     }
 
-    private RpcWritable.Buffer answer(Reply reply) throws IOException, InterruptedException {
+    /** @return empty where the server had no memory for the request, and has not looked at it */
+    private Optional<RpcWritable.Buffer> answer(Reply reply) throws IOException, InterruptedException {
         RpcWritable.Buffer packet;
         try (io.hearth.transport.Message message = reply.get()) {
             packet = WireBytes.read(message.data());
@@ -153,11 +162,12 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
             reply.cancel(true);
             throw e;
         } catch (ExecutionException e) {
+            if (e.getCause() instanceof WireException of && of.kind() == WireException.Kind.BUSY) return Optional.empty();
             throw local(e.getCause());
         }
         RpcResponseHeaderProto header = packet.getValue(RpcResponseHeaderProto.getDefaultInstance());
         client.checkResponse(header);
-        if (header.getStatus() == RpcStatusProto.SUCCESS) return packet;
+        if (header.getStatus() == RpcStatusProto.SUCCESS) return Optional.of(packet);
         throw new RemoteException(header.getExceptionClassName(), header.getErrorMsg(), header.getErrorDetail());
     }
 

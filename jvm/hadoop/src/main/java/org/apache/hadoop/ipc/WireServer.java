@@ -2,18 +2,24 @@ package org.apache.hadoop.ipc;
 
 import io.hearth.hadoop.RpcSettings;
 import io.hearth.hadoop.WireLocation;
+import io.hearth.hadoop.WireRpcEngine;
 import io.hearth.transport.Request;
 import io.hearth.transport.Wire;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.CommonConfigurationKeys;
+import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.ipc.proto.GenericRefreshProtocolProtos.GenericRefreshProtocolService;
 import org.apache.hadoop.ipc.proto.GenericRefreshProtocolProtos.GenericRefreshResponseCollectionProto;
 import org.apache.hadoop.ipc.proto.GenericRefreshProtocolProtos.GenericRefreshResponseProto;
@@ -52,6 +58,11 @@ public final class WireServer extends ProtobufRpcEngine2.Server {
     /** Those that were authorized, by connection, as on TCP. */
     private final Map<io.hearth.transport.Connection, Map<IpcConnectionContextProto, UserGroupInformation>> users =
             new ConcurrentHashMap<>();
+    private final ScheduledExecutorService responder = Executors.newSingleThreadScheduledExecutor(work -> {
+        Thread thread = new Thread(work, "hearth-rpc-responder");
+        thread.setDaemon(true);
+        return thread;
+    });
     private final Thread reader = new Thread(this::queueThoseThatWait, "hearth-rpc-reader");
     private volatile Optional<Wire> wire = Optional.empty();
     private volatile int wirePort;
@@ -115,8 +126,8 @@ public final class WireServer extends ProtobufRpcEngine2.Server {
             String why = settings.whyNoUcx().isEmpty() ? opened.whyNoUcx() : settings.whyNoUcx();
             LOG.info("RPC of port {} by hearth's wire on port {}{}", getPort(), wirePort,
                     why.isEmpty() ? "" : " (TCP: " + why + ")");
-        } catch (IOException e) {
-            LOG.warn("RPC of port {} goes over TCP alone: {}", getPort(), e.getMessage());
+        } catch (IOException | RuntimeException | Error e) { // an Error too: the server serves TCP all the same
+            LOG.warn("RPC of port {} goes over TCP alone: {}", getPort(), e.toString());
             closeWire();
         }
     }
@@ -129,6 +140,7 @@ public final class WireServer extends ProtobufRpcEngine2.Server {
 
     private void closeWire() {
         reader.interrupt();
+        responder.shutdownNow();
         wire.ifPresent(Wire::close);
         wire = Optional.empty();
         PORTS_HERE.remove(getListenerAddress(), wirePort);
@@ -153,8 +165,8 @@ public final class WireServer extends ProtobufRpcEngine2.Server {
         call.by(user);
         try {
             queue(call);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        } catch (InterruptedException e) { // an interrupt that stayed would close the carrier's channels
+            call.refuse(new InterruptedIOException("interrupted before the call was queued"));
         }
     }
 
@@ -182,14 +194,41 @@ public final class WireServer extends ProtobufRpcEngine2.Server {
 
     private void queueThoseThatWait() {
         try {
-            while (true) {
-                WireCall call = waiting.take();
-                authorize(call);
-                queue(call);
-            }
+            while (true) admit(waiting.take());
         } catch (InterruptedException stopped) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** Whatever goes wrong is this call's: the next ones are waiting. */
+    private void admit(WireCall call) throws InterruptedException {
+        try {
+            authorize(call);
+            queue(call);
+        } catch (RuntimeException | Error fault) {
+            LOG.warn("a call could not be queued: {}", call, fault);
+            call.refuse(new IOException(fault.toString(), fault));
+        }
+    }
+
+    /** Work that a handler does not wait for. */
+    void later(Runnable work, long pauseMs) {
+        responder.schedule(work, pauseMs, TimeUnit.MILLISECONDS);
+    }
+
+    @Override
+    public Writable call(RPC.RpcKind kind, String protocol, Writable request, long receivedNs) throws Exception {
+        if (settings.refusesTcp() && !(getCurCall().get() instanceof WireCall) && isWires(protocol))
+            throw new IOException("hearth.rpc.tcp is 'refuse': a call of " + protocol + " came over TCP");
+        return super.call(kind, protocol, request, receivedNs);
+    }
+
+    /** Whether calls of this protocol are to go over the wire. */
+    private boolean isWires(String protocol) {
+        return getProtocolImplMap(RPC.RpcKind.RPC_PROTOCOL_BUFFER).entrySet().stream()
+                .filter(known -> known.getKey().protocol.equals(protocol))
+                .map(known -> getConf().get("rpc.engine." + known.getValue().protocolClass.getName(), ""))
+                .anyMatch(WireRpcEngine.class.getName()::equals);
     }
 
     private void queue(WireCall call) throws InterruptedException {

@@ -1,0 +1,24 @@
+package io.hearth.transport
+
+import java.net.InetSocketAddress
+import java.util.concurrent.TimeUnit
+
+/** A peer that has been let in and does not keep to the protocol. */
+final class Stranger(at: InetSocketAddress) extends AutoCloseable {
+  private val wire = Wire.open(WireSettings.defaults.withCarriers(WireSettings.Carriers.TCP), _ => ())
+  private val connection = wire.connect(at).get(20, TimeUnit.SECONDS)
+
+  /** Says that a request of so many bytes comes, and sends none of them. */
+  def announce(bytes: Int): Unit = {
+    val field = classOf[Connection].getDeclaredField("terms")
+    field.setAccessible(true)
+    val token = field.get(connection).asInstanceOf[Connection.Terms].there
+    connection.withLink { link =>
+      val frame = connection.buffer(0)
+      Frame.write(frame.whole, token, 1, bytes, Frame.Kind.REQUEST, 0, 0)
+      link.send(frame, java.util.List.of[FilePart]())
+    }
+  }
+
+  override def close(): Unit = wire.close()
+}

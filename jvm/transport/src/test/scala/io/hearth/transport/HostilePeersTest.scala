@@ -1,0 +1,97 @@
+package io.hearth.transport
+
+import java.time.Duration
+import java.util.concurrent.TimeUnit
+
+import scala.util.Using
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.transport.Wires._
+
+/** Peers that have been let in and do not mean well. */
+class HostilePeersTest extends AnyFunSuite {
+  private val Mb = 1 << 20
+  private val short = settings
+    .withCarriers(WireSettings.Carriers.TCP)
+    .withMemory(64L * Mb, Mb, 16 * Mb)
+    .withTimes(Duration.ofSeconds(10), Duration.ofMillis(2500))
+
+  private def among(service: Service, own: WireSettings = short)(
+      body: (Wire, Wire, java.net.InetSocketAddress) => Unit
+  ): Unit =
+    Using.resource(Wire.open(own, new Heard)) { serving =>
+      Using.resource(Wire.open(own, new Heard)) { asking =>
+        body(serving, asking, serving.listen(Loopback, service))
+        settled(serving, 1)
+      }
+    }
+
+  private def frame(to: Connection, id: Int, kind: Frame.Kind, announced: Int, sent: Int): Unit =
+    to.withLink { link =>
+      val buffer = to.memory(sent, BufferPool.Use.CONTROL).get
+      Frame.write(buffer.whole, theirToken(to), id, announced, kind, 0, 0)
+      link.send(buffer, java.util.List.of[FilePart]())
+    }
+
+  /** The other side's name for the connection. */
+  private def theirToken(connection: Connection): Long = {
+    val terms = classOf[Connection].getDeclaredField("terms")
+    terms.setAccessible(true)
+    terms.get(connection).asInstanceOf[Connection.Terms].there
+  }
+
+  private def twentyAreAnswered(connection: Connection): Unit = {
+    val begun = System.nanoTime
+    (1 to 20).foreach(n => assert(content(ask(connection, new Array[Byte](Mb))).length == Mb, s"$n"))
+    assert(System.nanoTime - begun < 2 * Second, "nobody waits for the attackers to be given up")
+  }
+
+  for ((sent, what) <- Seq(0 -> "nothing", 12 * Mb -> "a part of them"))
+    test(s"five peers that announce long messages and send $what keep nobody waiting, and are given up") {
+      among(echo) { (_, asking, where) =>
+        Using.resource(Wire.open(short.withMemory(256L * Mb, Mb, 16 * Mb), new Heard)) { hostile =>
+          val connection = connect(asking, where)
+          twentyAreAnswered(connection)
+          val silent = (1 to 5).map(_ => connect(hostile, where))
+          silent.foreach { peer =>
+            frame(peer, 1, Frame.Kind.REQUEST, announced = 16 * Mb, sent)
+            eventually("it has gone")(hostile.counters.buffers == 0)
+          }
+          twentyAreAnswered(connection)
+          silent.foreach(_.end.get(10, TimeUnit.SECONDS))
+          assert(content(ask(connection, new Array[Byte](16 * Mb))).length == 16 * Mb)
+          connection.close()
+        }
+      }
+    }
+
+  test("a peer that sends a byte now and then is given up all the same") {
+    among(echo) { (_, asking, where) =>
+      val slow = connect(asking, where)
+      frame(slow, 1, Frame.Kind.REQUEST, announced = Mb, sent = 0)
+      val begun = System.nanoTime
+      while (!slow.end.isDone && System.nanoTime - begun < 10 * Second) {
+        slow.withLink { link =>
+          // A frame's bytes are the next ones of the message that was begun.
+          val drop = slow.memory(0, BufferPool.Use.CONTROL).get
+          Frame.write(drop.whole, theirToken(slow), 2, 0, Frame.Kind.CREDIT, 0, 0)
+          link.send(drop, java.util.List.of[FilePart]())
+        }
+        Thread.sleep(100)
+      }
+      assert(slow.end.isDone)
+    }
+  }
+
+  test("answers that nobody asked for have no memory, and end the connection at once") {
+    among(echo) { (serving, asking, where) =>
+      val peer = connect(asking, where)
+      frame(peer, 1, Frame.Kind.RESPONSE, announced = 16 * Mb, sent = 0)
+      val begun = System.nanoTime
+      peer.end.get(10, TimeUnit.SECONDS)
+      assert(System.nanoTime - begun < 2 * Second)
+      assert(serving.counters.reservedBytes < Mb)
+    }
+  }
+}
