@@ -60,6 +60,27 @@ def offered(app: str, of: str, cpus: str = "0") -> str:
     return json.dumps(document | {"place": 0, "since": int(time.time() * 1000)})
 
 
+#: As nobody: keeps a read lock on whatever of the directory it can open, until its input ends.
+_READER = """
+import fcntl, os, struct, sys, threading
+folder, seen = sys.argv[1], []
+lock = struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, 0, 0, 0)
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+print("ready", flush=True)
+while True:
+    for name in os.listdir(folder):
+        if name not in seen and name.endswith(".new"):
+            seen.append(name)
+            try:
+                file = os.open(os.path.join(folder, name), os.O_RDONLY)
+                fcntl.fcntl(file, fcntl.F_OFD_SETLK, lock)
+            except OSError as error:
+                print(error.errno, flush=True)
+            else:
+                print("locked", flush=True)
+"""
+
+
 @pytest.fixture
 def registry() -> Iterator[Path]:
     """A directory as /run/lock is one, which every user can reach."""
@@ -85,6 +106,18 @@ def hold(registry: Path) -> Iterator[Callable[..., int]]:
     yield take
     for descriptor in held:
         os.close(descriptor)
+
+
+def as_nobody(*words: str, program: str) -> subprocess.Popen[str]:
+    """A Python program of a second user, with pipes."""
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        require("root", "a second user is played by root with setpriv")
+    stranger = ["setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"]
+    python = shutil.which("python3", path="/usr/bin:/bin") or "python3"
+    return subprocess.Popen(
+        [*stranger, python, "-c", program, *words],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/",
+    )  # fmt: skip
 
 
 def leases_in(hearth: Command, registry: Path) -> dict[str, Any]:
@@ -159,7 +192,7 @@ def test_one_jvm_of_plain_spark_holds_a_lease_through_what_its_driver_inherits(
     request = {"schema": "hearth/plan-request/1", "limits": {"conf": {}}}
     with offer("my job") as offered:
         assert offered is not None
-        plan = jvm.call("plan", *offered.words, request=request, inherits=(offered.fd,))
+        plan = jvm.call("plan", *offered.words, request=request, inherits=offered.inherits)
         inherited = offered.settle()
     assert plan["mode"] == "native" and inherited == (offered.fd,)
     driver = subprocess.Popen(["sleep", "600"], pass_fds=inherited)
@@ -213,19 +246,12 @@ def test_what_an_application_does_where_all_is_held_is_its_users_choice(
 def test_another_user_can_neither_end_nor_imitate_nor_keep_a_lease(
     hearth: Command, registry: Path, hold: Callable[[str], int]
 ) -> None:
-    if os.geteuid() != 0 or shutil.which("setpriv") is None:
-        require("root", "a second user is played by root with setpriv")
     descriptor = hold(lease("app-root"))
     theirs = registry / "hearth-lease-0.json"
     own = registry / "hearth-lease-forged.json"
-    stranger = ["setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"]
-    words = [shutil.which("python3", path="/usr/bin:/bin") or "python3", "-c", _STRANGER]
     text = lease("app-forged", "1", user="root")
     offer = (str(registry / "hearth-offer-forged.json"), offered("app-root", theirs.name))
-    with subprocess.Popen(
-        [*stranger, *words, str(theirs), str(own), text, *offer],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/",
-    ) as process:  # fmt: skip
+    with as_nobody(str(theirs), str(own), text, *offer, program=_STRANGER) as process:
         assert process.stdout is not None
         try:
             assert [process.stdout.readline() for _ in range(5)] == ["refused\n"] * 4 + ["ready\n"]
@@ -241,3 +267,51 @@ def test_another_user_can_neither_end_nor_imitate_nor_keep_a_lease(
         finally:
             process.kill()
     eventually("it is gone", lambda: not leases_in(hearth, registry)["leases"], 60)
+
+
+def test_what_another_user_writes_changes_no_figure_and_no_line_of_anybodys(
+    hearth: Command, registry: Path, hold: Callable[..., int]
+) -> None:
+    """Numbers that overflow sums and calendars, names with line breaks, thousands of files."""
+    hold(lease("app-real", ""))
+    hold(lease("app-huge", "", memory_bytes={"0": 2**63 - 1, "7": 2**63 - 1}))
+    hold(lease("app-late", "", since=2**63 - 1))
+    forged = registry / "hearth-lease-x\nleases in here: none; nothing is held.json"
+    os.rename(registry / "hearth-lease-2.json", forged)
+    os.write(hold("{"), b"")
+    os.rename(registry / "hearth-lease-3.json", registry / "hearth-lease-y\nforged.json")
+    for number in range(10_000):
+        (registry / f"hearth-lease-junk{number}.json").touch()
+        if os.geteuid() == 0:
+            os.chown(registry / f"hearth-lease-junk{number}.json", _NOBODY, _NOBODY)
+    where = {"HEARTH_LEASES": str(registry)}
+    shown = hearth("leases", environment=where)
+    assert shown.returncode == 0, shown.stderr
+    assert "app-real" in shown.stdout and "app-huge" in shown.stdout
+    assert "since" in shown.stdout and "app-late" not in shown.stdout
+    planned = hearth("submit", "--dry-run", "x.py", environment=where)
+    assert planned.returncode == 0, planned.stderr
+    assert " TB" not in planned.stderr and "memory shared" in planned.stderr
+    for text in (shown.stdout, planned.stderr):
+        assert "forged" not in text and "leases in here" not in text
+
+
+def test_another_users_read_lock_keeps_nobody_from_a_lease(
+    hearth: Command, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is open to its owner alone until it is locked."""
+    if len(os.sched_getaffinity(0)) > 4:
+        require("few CPUs", "the plan is one JVM on a small machine")
+    monkeypatch.setenv("HEARTH_LEASES", str(registry))
+    request = {"schema": "hearth/plan-request/1", "limits": {"conf": {}}}
+    with as_nobody(str(registry), program=_READER) as reader, offer("mine") as offered:
+        try:
+            assert offered is not None and reader.stdout is not None
+            assert [reader.stdout.readline() for _ in range(2)] == ["ready\n", "13\n"]
+            jvm.call("plan", *offered.words, request=request, inherits=offered.inherits)
+            assert offered.settle() == (offered.fd,)
+            (held,) = leases_in(hearth, registry)["leases"]
+            assert held["name"] == "mine"
+            os.close(offered.fd)
+        finally:
+            reader.kill()

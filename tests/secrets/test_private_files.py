@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import struct
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -143,6 +144,44 @@ def test_nothing_is_kept_where_others_can_replace_it(
     for place in places:
         private_directory(place)
     assert ours(archive)
+
+
+def test_nothing_is_kept_below_a_directory_of_another_users_of_a_group_or_of_an_acl(
+    tmp_path: Path,
+) -> None:
+    if os.geteuid() != 0:
+        require("root", "only root can give files away")
+    shared = private_directory(tmp_path / "shared")
+    (tmp_path / "link").symlink_to(private_directory(shared / "deep"))
+
+    def refused(why: str, place: Path = shared / "deep") -> None:
+        with pytest.raises(PermissionError, match=why):
+            private_directory(place / "mine")
+
+    os.chown(shared, OTHER, 0)
+    for mode in (0o777, 0o1777, 0o755):
+        shared.chmod(mode)
+        refused(f"{shared}' belongs to user {OTHER}; take a directory below")
+    os.chown(shared, 0, 0)
+    os.chown(tmp_path / "link", OTHER, 0, follow_symlinks=False)
+    private_directory(shared / "deep" / "mine")
+    refused(f"link' belongs to user {OTHER}", tmp_path / "link")
+    shared.chmod(0o775)
+    private_directory(shared / "deep" / "mine")
+    os.chown(shared, 0, OTHER)
+    refused("has mode 775, group nogroup \\('chmod \\+t .* or 'chmod g-w'")
+    shared.chmod(0o1775)
+    private_directory(shared / "deep" / "mine")
+    os.chown(shared, 0, 0)
+    shared.chmod(0o700)
+    # rwx for the owner and for one more user, linux/posix_acl_xattr.h
+    entries = ((1, 7, 2**32 - 1), (2, 7, OTHER), (4, 0, 2**32 - 1), (16, 7, 2**32 - 1))
+    acl = [struct.pack("<HHI", *entry) for entry in (*entries, (32, 0, 2**32 - 1))]
+    try:
+        os.setxattr(shared, "system.posix_acl_access", b"".join([struct.pack("<I", 2), *acl]))
+    except OSError as error:
+        require("acl", f"a file system with ACLs ({error})")
+    refused("has mode 770, with an ACL")
 
 
 def test_a_directory_may_be_moved_to_another_disk_by_its_owner(tmp_path: Path) -> None:

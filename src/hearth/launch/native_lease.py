@@ -18,20 +18,28 @@ _CANDIDATES = ("/run/hearth", "/run/lock", "/dev/shm")
 
 
 class Offer:
-    """A file that may become a lease: `words` for the verb `plan`, and what the driver inherits."""
+    """A file that may become a lease: `words` and `inherits` for the verb `plan`."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._name = name
         self._file = folder / f".hearth-lease-{uuid.uuid4()}.new"
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        self.fd = os.open(self._file, flags, 0o644)
+        # Who can read it could lock it before the verb `plan` does.
+        self.fd = os.open(self._file, flags, 0o600)
+        self._tell = _standard_error()
+
+    @property
+    def inherits(self) -> tuple[int, ...]:
+        return (self.fd, self._tell)
 
     @property
     def words(self) -> tuple[str, ...]:
-        return ("--lease", str(self.fd), str(self._file), str(os.getpid()), self._name)
+        names = (str(self._file), str(os.getpid()), self._name)
+        return ("--lease", str(self.fd), *names, str(self._tell))
 
     def settle(self) -> tuple[int, ...]:
         """The descriptor to inherit if the lease was taken; else nothing, and the file goes."""
+        os.close(self._tell)
         if os.fstat(self.fd).st_size and not os.path.lexists(self._file):
             return (self.fd,)
         with contextlib.suppress(OSError):
@@ -56,6 +64,14 @@ def offer(name: str) -> Iterator[Offer | None]:
     except BaseException:
         made.settle()
         raise
+
+
+def _standard_error() -> int:
+    """Where the verb says what takes long: its own standard error is read when it has ended."""
+    try:
+        return os.dup(2)
+    except OSError:  # closed
+        return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
 
 
 def _directory() -> Path:

@@ -168,7 +168,7 @@ def _plan(
 
     name = Redaction.of(settings).text(settings.get("spark.app.name") or line.application[0])
     with offer(Path(name).name) as offered:
-        words, inherits = (offered.words, (offered.fd,)) if offered else ((), ())
+        words, inherits = (offered.words, offered.inherits) if offered else ((), ())
         found = plan(request, options.debug, words, inherits)
         return found, offered.settle() if offered else ()
 

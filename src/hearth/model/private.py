@@ -2,10 +2,12 @@
 
 Records, plans and logs hold command lines and settings. An existing directory must be this user's
 own: where others can write, one made beforehand could lead anywhere. Nothing is kept below a
-directory in which others can replace what is not theirs: one that they can write to, without the
-sticky bit (inode(7)).
+directory in which others can replace what is not theirs: one of another user's, or, without the
+sticky bit (inode(7)), one that others can write to: everybody, its group, or whom an ACL names.
+A user's private group, of the same name, is nobody else; the group of root has root's rights.
 """
 
+import contextlib
 import errno
 import os
 import shlex
@@ -14,6 +16,8 @@ from pathlib import Path
 
 _FILE = 0o600
 _DIRECTORY = 0o700
+_OVERFLOW = 65534
+_ALL_IDS = ["0", "0", "4294967295"]
 
 
 def private_directory(path: Path) -> Path:
@@ -75,15 +79,55 @@ def replaceable(path: Path) -> str:
     path = path.absolute()
     for folder in dict.fromkeys([*path.parents, *Path(os.path.realpath(path)).parents]):
         try:
-            mode = folder.stat().st_mode
+            reason = _weakness(folder, folder.lstat().st_uid, folder.stat())
         except OSError:
             continue
-        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            return (
-                f"others can replace it: '{folder}' has mode {stat.S_IMODE(mode):o}"
-                f" ('chmod +t {shlex.quote(str(folder))}' or 'chmod o-w' mends that)"
-            )
+        if reason:
+            return f"others can replace it: '{folder}' {reason}"
     return ""
+
+
+def _weakness(folder: Path, links_owner: int, seen: os.stat_result) -> str:
+    """By what others can rename or remove what is in a directory; empty if they cannot."""
+    mode = seen.st_mode
+    for owner in (links_owner, seen.st_uid):
+        if owner not in (0, os.geteuid()) and not _is_unknown(owner):
+            return f"belongs to user {owner}; take a directory below one of yours or of root's"
+    if mode & stat.S_ISVTX or not mode & (stat.S_IWOTH | stat.S_IWGRP):
+        return ""
+    who, bits = "", "o-w"
+    if not mode & stat.S_IWOTH:
+        who, bits = _other_group(folder, seen.st_gid), "g-w"
+        if not who:
+            return ""
+    shown = f"has mode {stat.S_IMODE(mode):o}{who}"
+    return f"{shown} ('chmod +t {shlex.quote(str(folder))}' or 'chmod {bits}' mends that)"
+
+
+def _other_group(folder: Path, group: int) -> str:
+    """Whom the bits of the group stand for; empty where that is nobody else."""
+    import grp
+    import pwd
+
+    # With an ACL the bits of the group are the most that it gives to anybody (acl(5)).
+    with contextlib.suppress(OSError):
+        if os.getxattr(folder, "system.posix_acl_access"):
+            return ", with an ACL"
+    if group == 0:
+        return ""
+    name, own = str(group), str(os.geteuid())
+    with contextlib.suppress(KeyError):  # one without a name
+        name = grp.getgrgid(group).gr_name
+    with contextlib.suppress(KeyError):
+        own = pwd.getpwuid(os.geteuid()).pw_name
+    return "" if name == own else f", group {name}"
+
+
+def _is_unknown(user: int) -> bool:
+    """Whether a container's user namespace does not know whose it is (user_namespaces(7))."""
+    with contextlib.suppress(OSError):
+        return user == _OVERFLOW and Path("/proc/self/uid_map").read_text().split() != _ALL_IDS
+    return False
 
 
 def open_private(path: str, flags: int) -> int:

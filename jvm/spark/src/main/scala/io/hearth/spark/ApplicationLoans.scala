@@ -3,7 +3,6 @@ package io.hearth.spark
 import java.time.Instant
 import java.util.concurrent.TimeUnit
 
-import io.hearth.core.UserError
 import io.hearth.core.leases.{
   BorrowedCpus,
   HeldLease,
@@ -131,10 +130,8 @@ final class ApplicationLoans(
       val held = keeping
         .attempt {
           val market = registry()
-          if (choose(market.read()).isEmpty) Vector.empty
-          else
-            try market.borrow(WaitMs)(choose)
-            catch { case _: UserError => Vector.empty[HeldLoan] } // busy: it is tried again
+          if (choose(market.read()).isEmpty) Vector.empty[HeldLoan]
+          else market.borrow(WaitMs)(choose) // where the registry is busy it is tried again
         }
         .getOrElse(Vector.empty)
       held.foreach(begin(_, seats))
@@ -173,10 +170,16 @@ final class ApplicationLoans(
     keeping.attempt(registry().read()).foreach { lendings =>
       val mine = offers.map(o => o.held.name -> o).toMap
       val open = lendings.loans.filter(l => mine.contains(l.loan.offer))
-      for (l <- open if !lentOut.contains(l.file)) {
+      for {
+        l <- open if !lentOut.contains(l.file)
+        offer = mine(l.loan.offer)
+        // Anybody can write that they have borrowed anything: a CPU is lent once.
+        cpus = (l.loan.cpus & offer.cpus) &~ IdSet.union(lentOut.values.map(_.cpus))
+        if cpus.nonEmpty
+      } {
         val who = OtherApplication(l.loan.appId, l.user)
-        val place = mine(l.loan.offer).place
-        val row = LentOut(l.file, place, l.loan.cpus, who, l.loan.executorId, now(), None)
+        val place = offer.place
+        val row = LentOut(l.file, place, cpus, who, l.loan.executorId, now(), None)
         lentOut += l.file -> row
         loans.lentOut(row)
         log.info(s"CPUs ${row.cpus} of place $place are lent to ${who.who}")

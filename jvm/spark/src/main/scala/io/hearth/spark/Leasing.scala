@@ -39,7 +39,7 @@ final class Leasing(
   /** A turn among those that wait. */
   private case class Turn(number: Long, ticket: Option[HeldLease])
 
-  /** @throws UserError where nothing is free and that is refused, or where somebody keeps the registry locked */
+  /** @throws UserError where nothing is free and that is refused */
   def take(fit: Leases => Fitted): Leased = attempt(fit, None) match {
     case Right(leased) => leased
     case Left(turn) =>
@@ -64,7 +64,7 @@ final class Leasing(
 
   private def attempt(fit: Leases => Fitted, turn: Option[Turn]): Either[Turn, Leased] =
     keeping
-      .attempt(registry().exclusively()(decide(_, fit, turn)))
+      .attempt(registry().exclusively(log.warn)(decide(_, fit, turn)))
       .getOrElse {
         val fitted = fit(Leases.none)
         Right(Leased(fitted.plan, None, fitted.unbound))
@@ -75,18 +75,11 @@ final class Leasing(
       fit: Leases => Fitted,
       turn: Option[Turn]
   ): Either[Turn, Leased] = {
-    val leases = registry.leases
-    val fitted = fit(leases)
-    val before =
-      leases.waiting.filter(w => turn.forall(own => w.lease.ticket.exists(_ < own.number)))
+    val fitted = fit(registry.leases.before(turn.map(_.number)))
     if (whenFull == WhenFull.Refuse) fitted.refusal.foreach(why => throw new UserError(why))
-    if (whenFull == WhenFull.Wait && (fitted.full.nonEmpty || before.nonEmpty)) {
-      val holders = fitted.full.map(who => s"what this application needs is held by $who")
-      val queue = Option.when(before.nonEmpty)(
-        s"${before.size} wait before it, the next being ${before.head.who}"
-      )
-      said = Some(
-        s"Waiting for a lease: ${(holders ++ queue).mkString("; ")} (spark.hearth.lease.whenFull=wait)"
+    if (whenFull == WhenFull.Wait && fitted.full.nonEmpty) {
+      said = fitted.full.map(why =>
+        s"Waiting for a lease: $why (spark.hearth.lease.whenFull=wait)"
       )
       Left(turn.getOrElse(queued(registry)))
     } else Right(Leased(fitted.plan, published(registry, fitted), fitted.unbound))

@@ -31,7 +31,7 @@ class LeasingSuite extends AnyFunSuite {
   private class Place {
     val directory: Path = Files.createTempDirectory("hearth-leasing")
     val warnings: mutable.Buffer[String] = mutable.Buffer.empty
-    val registry = new LeaseRegistry(directory, "boot")
+    val registry = new LeaseRegistry(directory, "boot", limitMs = 200)
     private val log = new Heard(warnings)
 
     def taking(
@@ -134,6 +134,55 @@ class LeasingSuite extends AnyFunSuite {
       assert(order == Seq("late waited", "early") && place.live.map(_.appId) == Vector("early"))
       assert(!got.unbound)
       got.lease.foreach(_.close())
+    }
+  }
+
+  test("who comes while others wait does not take what they wait for, but shares or is refused") {
+    withPlace { place =>
+      val first = place.taking("first", WhenFull.Share).take(fit)
+      val waits = place.taking(
+        "early",
+        WhenFull.Wait,
+        () => {
+          first.lease.foreach(_.close()) // all is free again, and it is the turn of the early one
+          val late = place.taking("late", WhenFull.Share).take(fit)
+          assert(late.unbound && place.live.find(_.appId == "late").exists(_.cpus.isEmpty))
+          late.lease.foreach(_.close())
+          val refused = intercept[UserError](place.taking("third", WhenFull.Refuse).take(fit))
+          assert(refused.getMessage.contains("1 wait before it, the next being early of "))
+        }
+      )
+      val early = waits.take(fit)
+      assert(!early.unbound && place.live.map(_.appId) == Vector("early"))
+      early.lease.foreach(_.close())
+    }
+  }
+
+  test("where somebody keeps the registry locked an application runs unbound, waits or is refused") {
+    withPlace { place =>
+      val locking = Vector("flock", place.directory.toString, "sh", "-c", "echo locked; exec cat")
+      val locks = new ProcessBuilder(locking: _*).start()
+      try {
+        assert(locks.inputReader.readLine() == "locked")
+        val shares = place.taking("shares", WhenFull.Share).take(fit)
+        assert(shares.unbound && place.live.map(_.state) == Vector(LeaseState.Shares))
+        val reason = shares.plan.reasons.find(_.decision == Beside.Sharing).get
+        assert(reason.because.contains(s"process ${locks.pid} (flock) of "))
+        shares.lease.foreach(_.close())
+        val refused = intercept[UserError](place.taking("no", WhenFull.Refuse).take(fit))
+        assert(refused.getMessage.contains(s"kept ${place.directory} locked for 0.2 s"))
+        val waits = place.taking(
+          "waits",
+          WhenFull.Wait,
+          () => {
+            locks.destroyForcibly()
+            assert(locks.waitFor(20, java.util.concurrent.TimeUnit.SECONDS))
+          }
+        )
+        val waited = waits.take(fit)
+        assert(!waited.unbound && place.live.map(_.state) == Vector(LeaseState.Holds))
+        waited.lease.foreach(_.close())
+      } finally locks.destroyForcibly()
     }
   }
 

@@ -11,7 +11,7 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.{Brief, Redaction, UserError}
 import io.hearth.core.json.Json
-import io.hearth.core.leases.{Lease, LeaseRegistry, Leases, LeaseState}
+import io.hearth.core.leases.{Lease, LeaseRegistry, Leases, LeaseState, OpenFile}
 import io.hearth.core.plan.{Beside, Fitted, Others, Plan, PlanJson, PlanLease}
 import io.hearth.core.plan.{PlanMode, PlanRequest}
 import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology}
@@ -26,9 +26,10 @@ private[cli] object PlanVerb {
 
   def plan(args: Vector[String]): String = args match {
     case Vector() => Json.pretty(answer(System.in))
-    case Vector("--lease", fd, file, pid, name) if fd.toIntOption.nonEmpty =>
+    case Vector("--lease", fd, file, pid, name, tell)
+        if Vector(fd, tell).forall(_.toIntOption.nonEmpty) =>
       val document = Json.parse(new String(System.in.readAllBytes(), UTF_8), "the plan request")
-      val offer = Offer(fd.toInt, Path.of(file), pid.toLongOption.getOrElse(0L), name)
+      val offer = Offer(fd.toInt, Path.of(file), pid.toLongOption.getOrElse(0L), name, tell.toInt)
       Json.pretty(planned(document, new Seen, Some(offer)))
     case other =>
       throw new UserError(
@@ -36,8 +37,16 @@ private[cli] object PlanVerb {
       )
   }
 
-  /** A file of the caller's, which is to hold the lease of a plan that is one JVM of plain Spark. */
-  final private case class Offer(fd: Int, file: Path, pid: Long, name: String) {
+  /**
+   * A file of the caller's, which is to hold the lease of a plan that is one JVM of plain Spark.
+   *
+   * @param tell where the user is told what takes long, as a file descriptor
+   */
+  final private case class Offer(fd: Int, file: Path, pid: Long, name: String, tell: Int) {
+    def say(sentence: String): Unit =
+      try OpenFile.tell(tell, s"hearth: $sentence\n")
+      catch { case _: IOException => () } // nobody listens
+
     def lease(fitted: Fitted): Lease = Lease(
       boot = "",
       state = if (fitted.full.isEmpty) LeaseState.Holds else LeaseState.Shares,
@@ -89,7 +98,7 @@ private[cli] object PlanVerb {
   /** One JVM takes its lease in the step in which it is planned; other plans leave that to their driver. */
   private def leased(request: PlanRequest, fit: Leases => Fitted, fitted: Fitted, offer: Offer) =
     try
-      LeaseRegistry.here(sys.env.get).exclusively() { registry =>
+      LeaseRegistry.here(sys.env.get).exclusively(offer.say) { registry =>
         val now = fit(registry.leases)
         val waits = now.full.nonEmpty && request.whenFull.contains("wait")
         if (now.plan.mode == PlanMode.Native && !waits)

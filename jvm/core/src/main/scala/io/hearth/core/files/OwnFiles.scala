@@ -17,15 +17,13 @@ import scala.util.Using
  *
  * Below directories that others can write to (`/tmp`, `/dev/shm`, a shared `spark.local.dir`), whatever is
  * there already must be this user's own: somebody else's directory, or a link, could lead anywhere. Nothing is
- * kept below a directory in which others can replace what is not theirs: one that they can write to, without
- * the sticky bit (inode(7)).
+ * kept below a directory in which others can replace what is not theirs, see [[Replaceable]].
  */
 object OwnFiles {
+  import Replaceable.{me, uid}
+
   private val Directory = asFileAttribute(fromString("rwx------"))
   private val File = asFileAttribute(fromString("rw-------"))
-  private val OthersWrite = 0x002
-  private val Sticky = 0x200
-  private val Permissions = 0xfff
   private val Writable = Set(PosixFilePermission.GROUP_WRITE, PosixFilePermission.OTHERS_WRITE)
 
   /**
@@ -63,9 +61,9 @@ object OwnFiles {
 
   /** Whether the file exists and only this user or root can have written or replaced it. */
   def trusted(file: Path): Boolean = Files.isRegularFile(file, NOFOLLOW_LINKS) && {
-    val both = Vector(file, file.getParent)
-    both.forall(p => Set(me, 0).contains(uid(p.toRealPath()))) &&
-    !permissions(file.getParent.toRealPath()).exists(Writable) && replaceable(file).isEmpty
+    val both = Vector(file, file.getParent).map(_.toRealPath())
+    both.forall(p => Set(me, 0).contains(uid(p))) && !both.exists(permissions(_).exists(Writable)) &&
+    Replaceable.reason(file).isEmpty
   }
 
   /** An empty file; an existing one, or a link, is removed first. */
@@ -89,25 +87,7 @@ object OwnFiles {
   }
 
   private def refuseReplaceable(path: Path): Unit =
-    replaceable(path).foreach(reason => throw new IOException(reason))
-
-  /**
-   * Why others can replace what is, or will be, at a path: by all existing directories above it, and above
-   * what it leads to by links.
-   */
-  private def replaceable(path: Path): Option[String] = {
-    val there = (path +: above(path)).filter(Files.exists(_))
-    val all =
-      there.filter(_ != path) ++ there.headOption.toVector.flatMap(p => above(p.toRealPath()))
-    all.find(p => (mode(p) & (OthersWrite | Sticky)) == OthersWrite).map { p =>
-      f"others can replace it: $p has mode ${mode(p) & Permissions}%o ('chmod +t $p' or 'chmod o-w' mends that)"
-    }
-  }
-
-  private def above(path: Path): Vector[Path] =
-    Vector.unfold(path.toAbsolutePath)(p => Option(p.getParent).map(up => (up, up)))
-
-  private def mode(path: Path): Int = Files.getAttribute(path, "unix:mode").asInstanceOf[Int]
+    Replaceable.reason(path).foreach(reason => throw new IOException(reason))
 
   private def refusal(path: Path): Option[String] =
     if (Files.isSymbolicLink(path)) Some("it is a symbolic link")
@@ -117,8 +97,5 @@ object OwnFiles {
       Option.when(permissions(path).exists(Writable))("others can write to it")
 
   private def notOurs(path: Path) = s"it belongs to user ${uid(path)}, not to $me"
-  private def me: Int = uid(Path.of("/proc/self"))
-  private def uid(path: Path): Int =
-    Files.getAttribute(path, "unix:uid", NOFOLLOW_LINKS).asInstanceOf[Int]
   private def permissions(path: Path) = Files.getPosixFilePermissions(path).asScala
 }

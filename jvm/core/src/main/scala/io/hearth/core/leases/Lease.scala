@@ -71,6 +71,12 @@ final case class Lease(
 object Lease {
   val Schema = "hearth/lease/1"
 
+  /** More than any machine has, and few enough that the sum of all leases is a number. */
+  private[leases] val MostBytes = 1L << 50
+
+  /** The end of the year 9999, in seconds since 1970: what calendars can show. */
+  private[leases] val LatestSecond = 253402300799L
+
   /** @return why it is none; anybody can have written anything there */
   def read(text: String): Either[String, Lease] =
     Try(Json.parse(text, "it")).toEither.left.map(_ => "it is not JSON").flatMap { document =>
@@ -88,9 +94,8 @@ object Lease {
       name <- text(document, "name")
       pid <- number(document, "pid")
       ticks <- number(document, "start_ticks")
-      since <- number(document, "since")
-      list <- text(document, "cpus")
-      cpus <- IdSet.parse(list).toOption
+      since <- number(document, "since").filter(_ <= LatestSecond)
+      cpus <- ids(document, "cpus")
       memory <- memory(document.path("memory_bytes"))
     } yield Lease(
       boot,
@@ -114,9 +119,16 @@ object Lease {
       .map(_.asLong)
       .filter(_ >= 0)
 
+  /** In the plain list format: thousands of strided parts in one small file take seconds. */
+  private[leases] def ids(document: JsonNode, name: String): Option[IdSet] =
+    text(document, name).filterNot(_.contains(':')).flatMap(IdSet.parse(_).toOption)
+
   private def memory(document: JsonNode): Option[Map[Int, Long]] = {
     val entries = document.fieldNames.asScala.toVector
-    val read = entries.flatMap(node => node.toIntOption.zip(number(document, node)))
+    val read = entries.flatMap { node =>
+      val id = node.toIntOption.filter(id => id >= 0 && id <= IdSet.MaxId)
+      id.zip(number(document, node).map(math.min(_, MostBytes)))
+    }
     Option.when(document.isObject && read.sizeIs == entries.size)(read.toMap)
   }
 
@@ -139,8 +151,22 @@ final case class LiveLease(lease: Lease, user: String, ours: Boolean) {
  * The leases of a machine at one moment.
  *
  * @param problems what could not be believed or read, a sentence each
+ * @param unknown why others may hold more than is known here: then no CPU is known to be free
  */
-final case class Leases(live: Vector[LiveLease], problems: Vector[String]) {
+final case class Leases(
+    live: Vector[LiveLease],
+    problems: Vector[String],
+    unknown: Vector[String] = Vector.empty
+) {
+  def isEmpty: Boolean = live.isEmpty && unknown.isEmpty
+
+  /** Without those that wait behind a turn. @param ticket absent for one that has no turn: all are before it */
+  def before(ticket: Option[Long]): Leases = copy(live =
+    live.filter(one =>
+      one.lease.state != LeaseState.Waits || ticket.forall(own => one.lease.ticket.exists(_ < own))
+    )
+  )
+
   def holding: Vector[LiveLease] = live.filter(_.lease.state == LeaseState.Holds)
   def waiting: Vector[LiveLease] =
     live.filter(_.lease.state == LeaseState.Waits).sortBy(_.lease.ticket.getOrElse(Long.MaxValue))
@@ -151,7 +177,7 @@ final case class Leases(live: Vector[LiveLease], problems: Vector[String]) {
   def memoryBytes: Map[Int, Long] = Leases.memory(running)
 
   /** The same of this user's alone, which count against the limit of a cgroup that they share. */
-  def ownMemoryBytes: Long = Leases.memory(running.filter(_.ours)).values.sum
+  def ownMemoryBytes: Long = Leases.sum(Leases.memory(running.filter(_.ours)).values)
 
   private def running = live.filter(_.lease.state != LeaseState.Waits)
 
@@ -169,5 +195,9 @@ object Leases {
   private val Named = 3
 
   private def memory(leases: Vector[LiveLease]): Map[Int, Long] =
-    leases.flatMap(_.lease.memoryBytes).groupMapReduce(_._1)(_._2)(_ + _)
+    leases.flatMap(_.lease.memoryBytes).groupMap(_._1)(_._2).view.mapValues(sum).toMap
+
+  /** Of numbers that anybody may have written. */
+  private def sum(bytes: Iterable[Long]): Long =
+    bytes.foldLeft(0L)((sum, next) => math.min(sum + next, Lease.MostBytes))
 }

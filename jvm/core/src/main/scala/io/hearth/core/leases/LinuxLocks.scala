@@ -1,6 +1,7 @@
 package io.hearth.core.leases
 
 import java.io.{FileNotFoundException, IOException}
+import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{AccessDeniedException, Files, Path}
 
 import com.sun.jna.{LastErrorException, Library, Memory, Native, Platform, Pointer}
@@ -18,7 +19,14 @@ final class OpenFile private[leases] (val fd: Int) extends AutoCloseable {
   /** The file itself, whatever is at its path by now (proc(5)). */
   private[leases] val itself: Path = Path.of(s"/proc/self/fd/$fd")
 
-  private[leases] def attribute(name: String): AnyRef = Files.getAttribute(itself, s"unix:$name")
+  private[leases] def status: FileStatus = {
+    val seen = Files.readAttributes(itself, "unix:mode,uid,ino")
+    FileStatus(
+      seen.get("mode").asInstanceOf[Int],
+      seen.get("uid").asInstanceOf[Int],
+      seen.get("ino").asInstanceOf[Long]
+    )
+  }
 
   /** Locks one byte against all others that write-lock it, where it is free. */
   def lockByte(at: Long): Boolean = {
@@ -60,6 +68,20 @@ final class OpenFile private[leases] (val fd: Int) extends AutoCloseable {
     libc.close(fd)
     ()
   }
+}
+
+object OpenFile {
+
+  /** Writes to a file that this process has inherited. @throws IOException */
+  private[core] def tell(fd: Int, text: String): Unit = new OpenFile(fd).write(text.getBytes(UTF_8))
+}
+
+/** What the kernel says of an open file, inode(7). */
+final private[leases] case class FileStatus(mode: Int, uid: Int, inode: Long) {
+  def isRegular: Boolean = (mode & 0xf000) == 0x8000
+
+  /** Of a file with an ACL the bits of the group are the most that it gives to anybody (acl(5)). */
+  def isWritableByOthers: Boolean = (mode & 0x12) != 0
 }
 
 /** Opens files without following a link at the end of the path; nothing is inherited by a program. */

@@ -50,7 +50,7 @@ object OfferedCpus {
       place <- Lease.number(d, "place").filter(_.isValidInt)
       cpus <- RegistryDocument.ids(d, "cpus")
       nodes <- RegistryDocument.ids(d, "memory_nodes")
-      since <- Lease.number(d, "since")
+      since <- RegistryDocument.ms(d, "since")
     } yield OfferedCpus(boot, Lease.printable(app), lease, place.toInt, cpus, nodes, since)
   }
 }
@@ -94,7 +94,7 @@ object BorrowedCpus {
       lease <- Lease.text(d, "lease")
       offer <- Lease.text(d, "offer")
       cpus <- RegistryDocument.ids(d, "cpus")
-      since <- Lease.number(d, "since")
+      since <- RegistryDocument.ms(d, "since")
     } yield BorrowedCpus(
       boot,
       Lease.printable(app),
@@ -118,7 +118,10 @@ private[leases] object RegistryDocument {
     }
 
   def ids(document: JsonNode, name: String): Option[IdSet] =
-    Lease.text(document, name).flatMap(IdSet.parse(_).toOption).filter(_.nonEmpty)
+    Lease.ids(document, name).filter(_.nonEmpty)
+
+  def ms(document: JsonNode, name: String): Option[Long] =
+    Lease.number(document, name).filter(_ / 1000 <= Lease.LatestSecond)
 }
 
 /**
@@ -168,35 +171,43 @@ final class LoanRegistry(registry: LeaseRegistry) {
     val offers = registry.readAll(LoanRegistry.OfferKind)
     val loans = registry.readAll(LoanRegistry.LoanKind, inUse)
     val held = leases.found.map(one => one.name -> one).toMap
+    val isTheirs = new Holders(held)
+    // Where not all leases and loans are known, nobody knows which CPUs are free.
+    val unknown = leases.unread ++ loans.unread
     Lendings(
-      Leases(leases.found.map(registry.live), leases.problems),
+      registry.leases(leases),
       offers.found
-        .filter(isTheirs(held, _))
+        .filter(one => unknown.isEmpty && isTheirs(one))
         .map(one => LiveOffer(one.name, one.value, one.user, one.ours)),
       loans.found
         .filter(one => held.get(one.value.lease).exists(_.uid == one.uid))
         .map(one => LiveLoan(one.name, one.value, one.user, one.ours)),
-      offers.problems ++ loans.problems
+      offers.problems ++ loans.problems ++ offers.unread ++ loans.unread
     )
   }
 
   /** Only CPUs that are the lender's, and nobody else's, can be lent. */
-  private def isTheirs(leases: Map[String, Found[Lease]], one: Found[OfferedCpus]): Boolean = {
-    val holders = leases.values.filter(_.value.state == LeaseState.Holds)
-    val others = IdSet.union(
-      holders.iterator.filter(_.name != one.value.lease).map(_.value.cpus)
-    )
-    leases
-      .get(one.value.lease)
-      .exists(l =>
-        l.uid == one.uid && l.value.state == LeaseState.Holds && one.value.cpus
-          .subsetOf(l.value.cpus)
-      ) && !one.value.cpus.intersects(others)
+  private class Holders(leases: Map[String, Found[Lease]]) {
+
+    /** CPUs that more than one holds. */
+    private val contested = leases.values
+      .filter(_.value.state == LeaseState.Holds)
+      .toVector
+      .distinctBy(_.inode)
+      .foldLeft((IdSet.empty, IdSet.empty)) { case ((all, twice), one) =>
+        (all | one.value.cpus, twice | (all & one.value.cpus))
+      }
+      ._2
+
+    def apply(offer: Found[OfferedCpus]): Boolean = leases.get(offer.value.lease).exists { lease =>
+      lease.uid == offer.uid && lease.value.state == LeaseState.Holds &&
+      offer.value.cpus.subsetOf(lease.value.cpus) && !offer.value.cpus.intersects(contested)
+    }
   }
 
   /** Its driver's lock, or its executors' on the lease: these use the CPUs for as long as they live. */
   private def inUse(open: OpenFile): Boolean = open.isWriteLocked ||
-    BorrowedCpus.read(registry.text(open)).exists(loan => registry.isHeld(loan.lease))
+    BorrowedCpus.read(LeaseFiles.text(open)).exists(loan => registry.isHeld(loan.lease))
 
   /** It ends when it is closed, or this process ends. @throws IOException */
   def offer(offer: OfferedCpus): HeldLease =
@@ -207,12 +218,11 @@ final class LoanRegistry(registry: LeaseRegistry) {
    *
    * @param choose from what is offered and free
    * @param waitMs how long another process may keep the registry locked
-   * @return what is borrowed; not what was withdrawn meanwhile
-   * @throws io.hearth.core.UserError where somebody keeps it longer
+   * @return what is borrowed; not what was withdrawn meanwhile, and nothing where somebody keeps it longer
    * @throws IOException
    */
   def borrow(waitMs: Long)(choose: Lendings => Vector[BorrowedCpus]): Vector[HeldLoan] =
-    registry.exclusively(waitMs) { _ =>
+    registry.ifFree(waitMs) { _ =>
       val now = read()
       choose(now).foldLeft(Vector.empty[HeldLoan]) { (taken, wanted) =>
         val gone = IdSet.union(taken.map(_.loan.cpus))
@@ -221,7 +231,7 @@ final class LoanRegistry(registry: LeaseRegistry) {
           .filter(o => wanted.cpus.subsetOf(now.free(o) &~ gone))
         taken ++ free.flatMap(hold(_, wanted))
       }
-    }
+    }.getOrElse(Vector.empty)
 
   private def hold(offer: LiveOffer, wanted: BorrowedCpus): Option[HeldLoan] = watched(offer.file)
     .flatMap { watch =>
@@ -243,7 +253,8 @@ final class LoanRegistry(registry: LeaseRegistry) {
 
 private[leases] object LoanRegistry {
   private val OfferKind = Kind[OfferedCpus](LeaseRegistry.OfferPrefix, OfferedCpus.read, _.boot)
-  private val LoanKind = Kind[BorrowedCpus](LeaseRegistry.LoanPrefix, BorrowedCpus.read, _.boot)
+  private val LoanKind =
+    Kind[BorrowedCpus](LeaseRegistry.LoanPrefix, BorrowedCpus.read, _.boot, unlocked = true)
 }
 
 /** CPUs that this process has borrowed for an executor; it ends when it is closed, or the process ends. */

@@ -18,14 +18,14 @@ object Others {
 /**
  * A plan beside others.
  *
- * @param full who holds what the plan would have needed, where nothing fits next to them
+ * @param full why it has no CPUs of its own, such as who holds what it would have needed
  * @param unbound whether its executors are not to be bound: its CPUs belong to others
  */
 final case class Fitted(plan: Plan, full: Option[String], unbound: Boolean) {
 
   /** What `spark.hearth.lease.whenFull=refuse` says. */
-  def refusal: Option[String] = full.map(who =>
-    s"${HearthKeys.WhenFullKey}: 'refuse', and nothing that fits is free: held by $who; set it to 'wait' or " +
+  def refusal: Option[String] = full.map(why =>
+    s"${HearthKeys.WhenFullKey}: 'refuse', and nothing that fits is free: $why; set it to 'wait' or " +
       "'share', or ask for less (hearth leases shows who holds what)"
   )
 }
@@ -68,7 +68,7 @@ object Beside {
   ): Either[Unfit, Fitted] = {
     def planned(taken: Occupied) = Planner.plan(topology, workload, limits, taken, scratch)
     val ours = (topology.allowed.cpus & topology.cpus) &~ occupied
-    new Beside(ours, occupied, others).fit(planned).map { fitted =>
+    new Beside(ours, occupied, others, topology).fit(planned).map { fitted =>
       val neighbours = others.neighbours
       val notes = neighbours.hidden.map(unseen) ++ others.leases.problems.map(unread) ++
         neighbours.availableMb.filter(_ < memoryOf(fitted.plan)).map(heldNow(fitted.plan, _))
@@ -105,12 +105,17 @@ object Beside {
  * @param ours CPUs that the plan may use
  * @param occupied those that the user wants left alone
  */
-final private class Beside(ours: IdSet, occupied: IdSet, others: Others) {
+final private class Beside(ours: IdSet, occupied: IdSet, others: Others, machine: Topology) {
   import Beside._
 
   private val leases = others.leases
   private val leased = leases.cpus & ours
-  private val leasedBytes = leases.memoryBytes
+
+  /** Of what leases say, what the machine has. */
+  private val leasedBytes = for {
+    (id, bytes) <- leases.memoryBytes
+    node <- machine.node(id)
+  } yield id -> math.min(bytes, node.memoryBytes)
 
   /** Executors that no lease speaks for. */
   private val near = others.neighbours.copy(executors =
@@ -123,18 +128,25 @@ final private class Beside(ours: IdSet, occupied: IdSet, others: Others) {
   def fit(planned: Occupied => Either[Unfit, Plan]): Either[Unfit, Fitted] = {
     val memory = Occupied(occupied, leasedBytes = leasedBytes, ownBytes = leases.ownMemoryBytes)
     val nothing = Occupied(occupied)
-    if (theirs.isEmpty && leasedBytes.isEmpty && leased.isEmpty)
+
+    // Without the CPUs of others there may still be room beside their memory.
+    def shared = (if (leasedBytes.isEmpty) planned(nothing) else planned(memory)).left
+      .flatMap(_ => planned(nothing))
+    if (barred.nonEmpty)
+      shared.map(unbound(_, ours, barred.mkString("; "), barred.mkString("; ")))
+    else if (theirs.isEmpty && leasedBytes.isEmpty && leased.isEmpty)
       planned(nothing).map(Fitted(_, None, unbound = false))
     else
       planned(memory.copy(cpus = occupied | theirs | leased, leased = leased))
         .map(plan => Fitted(around.foldLeft(plan)((p, r) => adding(r)(p)), None, unbound = false))
         .left
-        .flatMap { unfit =>
-          // Without the CPUs of others there may still be room beside their memory.
-          val shared = if (leasedBytes.isEmpty) planned(nothing) else planned(memory)
-          shared.left.flatMap(_ => planned(nothing)).map(over(_, unfit))
-        }
+        .flatMap(unfit => shared.map(over(_, unfit)))
   }
+
+  /** Why none is to be bound, whatever is free: whose turn it is, or that nobody knows what is. */
+  private def barred: Vector[String] = leases.unknown ++ leases.waiting.headOption.map(first =>
+    s"${leases.waiting.size} wait before it, the next being ${first.who}"
+  )
 
   private def around: Vector[Reason] = Vector(
     Option.when(leased.nonEmpty)(
@@ -169,22 +181,28 @@ final private class Beside(ours: IdSet, occupied: IdSet, others: Others) {
           s"fits (${unfit.message}), so both get slower",
         Source
       )
-      Fitted(adding(reason)(plan), Some(near.who), unbound = false)
+      Fitted(adding(reason)(plan), Some(needed(near.who)), unbound = false)
     } else {
-      val all = leased | theirs
       val who = (Vector(leases.who(leased)) ++ Vector(near.who)).filter(_.nonEmpty).mkString(", ")
       val holders = if (who.nonEmpty) who else "applications that share CPUs already"
-      val reason = Reason(
-        Sharing,
-        if (all.isEmpty) "memory shared" else s"CPUs $all shared",
-        s"leased by $holders; next to them nothing fits (${unfit.message}), so the executors are not bound, " +
-          "and all get slower",
-        LeaseSource
-      )
-      val loose = plan.copy(
-        driver = plan.driver.copy(cpus = ours, bound = false),
-        reasons = plan.reasons.filter(_.decision != Reasons.HandOver)
-      )
-      Fitted(adding(reason)(loose), Some(holders), unbound = true)
+      val why = s"leased by $holders; next to them nothing fits (${unfit.message})"
+      unbound(plan, leased | theirs, needed(holders), why)
     }
+
+  private def needed(holders: String) = s"what this application needs is held by $holders"
+
+  /** @param shared CPUs that others have or may have */
+  private def unbound(plan: Plan, shared: IdSet, full: String, because: String): Fitted = {
+    val reason = Reason(
+      Sharing,
+      if (shared.isEmpty) "memory shared" else s"CPUs $shared shared",
+      s"$because, so the executors are not bound, and all get slower",
+      LeaseSource
+    )
+    val loose = plan.copy(
+      driver = plan.driver.copy(cpus = ours, bound = false),
+      reasons = plan.reasons.filter(_.decision != Reasons.HandOver)
+    )
+    Fitted(adding(reason)(loose), Some(full), unbound = true)
+  }
 }

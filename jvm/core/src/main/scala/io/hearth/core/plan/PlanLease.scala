@@ -21,9 +21,10 @@ object PlanLease {
       .groupMapReduce(_._1)(_._2)(_ + _)
   }
 
-  /** Whether a plan that was made earlier has its CPUs and its memory still to itself. */
+  /** Whether a plan that was made earlier has its CPUs and its memory still to itself, and it is its turn. */
   def isFree(plan: Plan, machine: Topology, leases: Leases): Boolean = {
     val taken = leases.memoryBytes
+    leases.unknown.isEmpty && leases.waiting.isEmpty &&
     !cpus(plan).intersects(leases.cpus) && memoryBytes(plan).forall { case (node, bytes) =>
       val theirs = taken.getOrElse(node, 0L)
       theirs == 0 || machine.node(node).forall(_.memoryBytes - theirs >= bytes)

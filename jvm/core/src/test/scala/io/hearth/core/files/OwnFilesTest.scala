@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.json.Json
 import io.hearth.core.plan.Project
-import io.hearth.core.testing.Required
+import io.hearth.core.testing.{Child, Required}
 
 class OwnFilesTest extends AnyFunSuite {
   private val Nobody = 65534
@@ -87,6 +87,55 @@ class OwnFilesTest extends AnyFunSuite {
       open(0x3ff) // 1777
       uses.foreach(_())
       assert(OwnFiles.trusted(archive))
+    }
+  }
+
+  test("nor below one of another user's, of a group, or of one that an ACL names, a link included") {
+    in { root =>
+      val shared = Files.createDirectories(root.resolve("shared"))
+      Files.createDirectory(shared.resolve("deep"))
+      val link = Files.createSymbolicLink(root.resolve("link"), shared.resolve("deep"))
+      def use() = OwnFiles.claim(shared.resolve("deep/hearth-app"))
+      def useLink() = OwnFiles.claim(link.resolve("hearth-app"))
+      def refused(work: => Any) = intercept[IOException](work).getMessage
+      def set(name: String, value: Int, file: Path = shared) =
+        Files.setAttribute(file, s"unix:$name", value, java.nio.file.LinkOption.NOFOLLOW_LINKS)
+
+      giveAway(shared)
+      for (mode <- Vector(0x1ff, 0x3ff, 0x1ed)) { // 777, 1777, 755
+        set("mode", mode)
+        assert(refused(use()).contains(s"$shared belongs to user $Nobody; take a directory below"))
+      }
+      set("uid", 0)
+      giveAway(link)
+      use()
+      assert(refused(useLink()).contains(s"$link belongs to user $Nobody"))
+      set("uid", 0, link)
+      useLink()
+      set("mode", 0x1fd) // 775
+      use()
+      set("gid", Nobody)
+      assert(refused(use()).contains(s"$shared has mode 775, group nogroup ('chmod +t $shared'"))
+      set("mode", 0x3fd) // 1775
+      use()
+      set("gid", 0)
+      set("mode", 0x1c0) // 700
+      Required("python3", Child.has("python3"), "python3, which sets an ACL,")
+      // mode 700 and `user:65534:rwx`, linux/posix_acl_xattr.h
+      val acl = "import os, struct, sys; os.setxattr(sys.argv[1], 'system.posix_acl_access', " +
+        "struct.pack('<I', 2) + b''.join(struct.pack('<HHI', *e) for e in [(1, 7, 2**32-1), " +
+        "(2, 7, 65534), (4, 0, 2**32-1), (16, 7, 2**32-1), (32, 0, 2**32-1)]))"
+      val done = Child.run(Vector("python3", "-c", acl, shared.toString))
+      Required("acl", done.exit == 0, s"a file system with ACLs (${done.err.trim})")
+      assert(refused(use()).contains(s"$shared has mode 770, with an ACL ('chmod +t $shared'"))
+    }
+  }
+
+  test("a file that others can write to is not trusted, though nobody can replace it") {
+    in { root =>
+      val file = Files.writeString(OwnFiles.keep(root.resolve("hearth")).resolve("a.jsa"), "x")
+      Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-rw-"))
+      assert(!OwnFiles.trusted(file))
     }
   }
 

@@ -11,8 +11,7 @@ import scala.util.Using
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.UserError
-import io.hearth.core.testing.{Child, Temporary}
+import io.hearth.core.testing.{Child, Required, Temporary}
 import io.hearth.core.topology.IdSet
 
 /** Leases between processes, in a directory of each test's own. */
@@ -45,6 +44,7 @@ class LeaseRegistryTest extends AnyFunSuite {
     }
 
   private def registry(directory: Path) = new LeaseRegistry(directory, Taker.Boot)
+  private def impatient(directory: Path) = new LeaseRegistry(directory, Taker.Boot, limitMs = 200)
   private def cpus(directory: Path): IdSet = registry(directory).read().cpus
   private def files(directory: Path): Vector[String] =
     Using.resource(Files.list(directory))(_.iterator.asScala.map(_.getFileName.toString).toVector)
@@ -107,16 +107,135 @@ class LeaseRegistryTest extends AnyFunSuite {
     }
   }
 
-  test("who keeps the registry locked is named after a bounded wait, and when it ends all goes on") {
+  test(
+    "who keeps the registry locked is named after a bounded wait, in which only a lease without CPUs is taken"
+  ) {
     withProcesses { (directory, started) =>
       val holder = new Started("lock", directory.toString)
       started += holder
       assert(holder.line() == "ready")
-      val error = intercept[UserError](registry(directory).exclusively(200)(_ => ()))
-      assert(error.getMessage.contains(s"process ${holder.process.pid} (java) of "))
-      assert(error.getMessage.contains("0.2 s"))
+      val held = impatient(directory).exclusively() { registry =>
+        val unknown = registry.leases.unknown.mkString
+        assert(unknown.contains(s"process ${holder.process.pid} (java) of "))
+        assert(unknown.endsWith(s"kept $directory locked for 0.2 s"))
+        intercept[IllegalArgumentException](registry.take(Taker.lease("a", IdSet(1))))
+        registry.take(Taker.lease("a", IdSet.empty))
+      }
+      assert(registry(directory).read().live.map(_.lease.appId) == Vector("a"))
+      held.close()
       holder.kill()
-      registry(directory).exclusively(200)(_ => ())
+      impatient(directory).exclusively()(registry => assert(registry.leases.isEmpty))
+      assert(files(directory).isEmpty)
+    }
+  }
+
+  test("two that hand the lock to each other are waited for no longer than one, and both are named") {
+    withProcesses { (directory, started) =>
+      val both = Vector("1000", "60000").map(new Started("keep", directory.toString, _))
+      started ++= both
+      both.foreach(keeper => assert(keeper.line() == "ready"))
+      both.head.go()
+      assert(both.head.line() == "locked")
+      both(1).go() // waits for it
+      val who = new LeaseRegistry(directory, Taker.Boot, limitMs = 2000).exclusively()(
+        _.leases.unknown.mkString
+      )
+      both.foreach(keeper => assert(who.contains(s"process ${keeper.process.pid} ("), who))
+      assert(who.contains(" and ") && who.endsWith("locked for 2.0 s"))
+    }
+  }
+
+  test("one that waits for the lock says who has it after some seconds, once") {
+    withProcesses { (directory, started) =>
+      val holder = new Started("lock", directory.toString)
+      started += holder
+      assert(holder.line() == "ready")
+      val said = mutable.Buffer.empty[String]
+      val ended = new LeaseRegistry(directory, Taker.Boot).exclusively { sentence =>
+        said += sentence
+        holder.kill()
+      }(_.leases)
+      assert(ended.isEmpty && said.sizeIs == 1)
+      assert(said.head.startsWith(s"Waiting to take a lease: process ${holder.process.pid} (java)"))
+    }
+  }
+
+  test("kill -9 of one that waits for the lock, or of one that has it, holds nobody up") {
+    withProcesses { (directory, started) =>
+      val holder = new Started("lock", directory.toString)
+      started += holder
+      assert(holder.line() == "ready")
+      val waits = Vector.fill(2)(new Started("hold", directory.toString))
+      started ++= waits
+      Thread.sleep(1000) // some of them wait by now
+      waits.head.kill()
+      holder.kill()
+      assert(Path.of(waits(1).line()).getParent == directory)
+      waits(1).kill()
+      registry(directory).exclusively()(registry => assert(registry.leases.isEmpty))
+      assert(files(directory).isEmpty)
+    }
+  }
+
+  /** Of user `nobody`, where this is root, else of this one's. */
+  private def stranger(file: Path): Path = {
+    if (LeaseFiles.me == 0) Files.setAttribute(file, "unix:uid", 65534)
+    file
+  }
+
+  test("however many files another user leaves, held or not, they hide no lease of anybody else's") {
+    Temporary.directory { directory =>
+      val held = registry(directory).exclusively()(_.take(Taker.lease("own", IdSet(5))))
+      for (n <- 1 to 10000)
+        stranger(Files.createFile(directory.resolve(s"hearth-lease-$n.json")))
+      val read = registry(directory).read()
+      assert(read.cpus == IdSet(5) && read.problems.isEmpty && read.unknown.isEmpty)
+      Required("root", LeaseFiles.me == 0, "root, who alone can give files away,")
+      val theirs = Taker.lease("theirs", IdSet(6)).toJson.toString
+      val locks = (0 to LeaseFiles.MostHeld).map { n =>
+        val open = locked(directory.resolve(s"hearth-lease-many$n.json"), theirs)
+        stranger(directory.resolve(s"hearth-lease-many$n.json"))
+        open
+      }
+      val more = registry(directory).read()
+      assert(more.cpus == IdSet(5, 6) && more.live.exists(_.lease.appId == "own"))
+      assert(more.unknown == Vector(s"user nobody has more than ${LeaseFiles.MostHeld} of them"))
+      locks.foreach(_.close())
+      held.close()
+    }
+  }
+
+  test("of files of one user that are no leases a few are named") {
+    Temporary.directory { directory =>
+      for (n <- 1 to 100) Files.createDirectory(directory.resolve(s"hearth-lease-$n.json"))
+      val problems = registry(directory).read().problems
+      assert(problems.size == 9 && problems.last.startsWith("92 more files of user "))
+    }
+  }
+
+  test("what hearth cannot have named is no file of its, whatever a terminal would make of the name") {
+    Temporary.directory { directory =>
+      val good = Taker.lease("good", IdSet(1)).toJson.toString
+      val held = for (name <- Vector("a\nb", "a\u001b[2J", "\u202e", "", "a.b", "x" * 100))
+        yield locked(directory.resolve(s"hearth-lease-$name.json"), good)
+      assert(registry(directory).read() == Leases.none)
+      held.foreach(_.close())
+    }
+  }
+
+  test("another user's read lock on whatever it can open keeps nobody from a lease") {
+    Required("root", LeaseFiles.me == 0 && Child.has("setpriv"), "root, who plays a second user,")
+    Required("python3", Files.exists(Path.of("/usr/bin/python3")), "/usr/bin/python3")
+    Temporary.directory { directory =>
+      Files.setAttribute(directory, "unix:mode", 0x3ff) // 1777
+      val words = Vector("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+      val program = Vector("/usr/bin/python3", "-c", LeaseRegistryTest.Reader, directory.toString)
+      val reader = new ProcessBuilder((words ++ program).asJava).start()
+      try {
+        assert(reader.getInputStream.read() == '.')
+        for (n <- 1 to 300)
+          registry(directory).exclusively()(_.take(Taker.lease("a", IdSet(n)))).close()
+      } finally reader.destroyForcibly()
     }
   }
 
@@ -145,22 +264,37 @@ class LeaseRegistryTest extends AnyFunSuite {
         locked(file("two-names"), good),
         locked(file("good"), good)
       )
-      Files.createLink(directory.resolve("other-name"), file("two-names"))
+      Files.createLink(file("two-names-2"), file("two-names"))
       val elsewhere = Files.writeString(directory.resolve("elsewhere"), good)
       Files.createSymbolicLink(file("link"), elsewhere)
       assert(Child.run(Vector("mkfifo", file("pipe").toString)).exit == 0)
       Files.createDirectory(file("directory"))
       Files.writeString(file("ended"), good)
       val read = registry(directory).read()
-      assert(read.live.map(_.lease.appId) == Vector("good"))
+      assert(read.live.map(_.lease.appId) == Vector("good", "good"), "that with two names is one")
       val problems = read.problems.mkString("\n")
-      val named = Vector("damaged", "older", "absent", "open", "huge", "two-names", "link", "pipe")
+      val named = Vector("damaged", "older", "absent", "open", "huge", "link", "pipe", "directory")
       named.foreach(name => assert(problems.contains(s"hearth-lease-$name.json"), problems))
       assert(!problems.contains("-boot.") && !problems.contains("-ended."))
       registry(directory).exclusively()(_ => ())
       assert(Files.readString(elsewhere) == good, "a link is not followed")
       held.foreach(_.close())
     }
+  }
+
+  test("numbers of a lease are what a machine and a calendar can have, and its list of CPUs is short") {
+    val json = Taker.lease("a", IdSet(1)).toJson.toString
+    def read(from: String, to: String) = Lease.read(json.replace(from, to).ensuring(_ != json))
+    val huge = read(s"${1L << 30}", s"${Long.MaxValue}").toOption.get
+    val all = Leases(Vector.fill(3)(LiveLease(huge, "a", ours = true)), Vector.empty)
+    assert(all.memoryBytes == Map(0 -> Lease.MostBytes) && all.ownMemoryBytes == Lease.MostBytes)
+    val wrong = Vector(
+      "\"since\":0" -> s"\"since\":${Long.MaxValue}",
+      "\"0\":" -> "\"-1\":",
+      "\"0\":" -> "\"99999999\":",
+      "\"cpus\":\"1\"" -> s"\"cpus\":\"${"0-65535:1/2," * 4000}1\""
+    )
+    wrong.foreach { case (from, to) => assert(read(from, to).isLeft, to.take(40)) }
   }
 
   test("texts of a forged lease write nothing to a terminal") {
@@ -184,4 +318,22 @@ class LeaseRegistryTest extends AnyFunSuite {
       registry(Path.of("/proc/self/fdinfo")).exclusively()(_.take(Taker.lease("a", IdSet(1))))
     )
   }
+}
+
+private object LeaseRegistryTest {
+
+  /** Keeps a read lock on each new file that it can open; writes a dot first. */
+  val Reader: String = """
+import fcntl, os, struct, sys
+folder, kept, lock = sys.argv[1], {}, struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, 0, 0, 0)
+os.write(1, b".")
+while True:
+    for name in os.listdir(folder):
+        if name not in kept:
+            try:
+                kept[name] = os.open(os.path.join(folder, name), os.O_RDONLY)
+                fcntl.fcntl(kept[name], fcntl.F_OFD_SETLK, lock)
+            except OSError:
+                pass
+"""
 }

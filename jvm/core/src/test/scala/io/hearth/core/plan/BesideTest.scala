@@ -127,7 +127,7 @@ class BesideTest extends AnyFunSuite {
     val all = machine.cpus
     val got = fit(Limits.none, leased(all, Map(0 -> 60L, 1 -> 60L)))
     assert(got.unbound && !got.plan.driver.bound)
-    assert(got.full.contains(s"app-9 of alice (process 77) on CPUs $all"))
+    assert(got.full.exists(_.endsWith(s"held by app-9 of alice (process 77) on CPUs $all")))
     val reason = got.plan.reasons.find(_.decision == Beside.Sharing).get
     assert(reason.value == s"CPUs $all shared" && reason.because.contains("not bound"))
   }
@@ -136,6 +136,32 @@ class BesideTest extends AnyFunSuite {
     val got = fit(Limits.none, leased(IdSet.from(0 to 5000), Map(0 -> 90000L, 77 -> 1L)))
     assert(got.unbound && got.plan.executors.nonEmpty)
     assert(got.full.exists(_.contains("app-9 of alice")))
+  }
+
+  test("memory of a lease beyond all sums counts for what the machine has, in words too") {
+    val one = leased(IdSet.empty, Map(0 -> (Long.MaxValue >> 30), 77 -> 9L)).live.head
+    val got = fit(Limits.none, Leases(Vector.fill(3)(one), Vector.empty))
+    assert(memory(got.plan).values.forall(_ <= (64L << 30)) && !got.unbound)
+    assert(!memory(got.plan).contains(0), "node 0 is full")
+    val said = got.plan.reasons.filter(_.decision == Beside.Leased).map(_.value)
+    assert(said == Vector("64 GB of node 0 left alone"))
+  }
+
+  test("where it is not known who holds what, or others wait, nothing is bound, and that is said") {
+    val hidden = Leases(Vector.empty, Vector.empty, Vector("user mallory has more than 1024 of them"))
+    val one = leased(IdSet.empty, Map.empty).live.head
+    val queue = Leases(
+      Vector(one.copy(lease = one.lease.copy(state = LeaseState.Waits, ticket = Some(3)))),
+      Vector.empty
+    )
+    for ((leases, why) <- Vector(hidden -> "user mallory has", queue -> "1 wait before it, the next")) {
+      val got = fit(Limits.none, leases)
+      assert(got.unbound && !got.plan.driver.bound && got.refusal.exists(_.contains(why)))
+      assert(got.plan.reasons.exists(r => r.decision == Beside.Sharing && r.because.contains(why)))
+      assert(!PlanLease.isFree(fit(Limits.none, Leases.none).plan, machine, leases))
+    }
+    assert(!fit(Limits.none, queue.before(Some(3))).unbound, "it has its turn")
+    assert(fit(Limits.none, queue.before(Some(4))).unbound)
   }
 
   test("of a cgroup's limit only this user's own leases are taken off") {

@@ -68,7 +68,7 @@ private[spark] object DriversPlan extends Logging {
       val own = withUsersOptions(plan, UserSettings.executorJavaOptions(conf))
       lazy val machine = machineOf(conf, plan)
       leases =>
-        if (leases.live.isEmpty && !shares(plan) || stillFree(plan, machine, leases))
+        if (leases.isEmpty && !shares(plan) || stillFree(plan, machine, leases))
           Fitted(own, None, unbound = false)
         else replanned(anew(machine), leases)
     } else {

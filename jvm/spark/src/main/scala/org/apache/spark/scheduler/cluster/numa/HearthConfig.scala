@@ -88,8 +88,8 @@ private[spark] object HearthConfig {
     .doc(
       "What happens where other applications hold what the plan would need (`hearth leases` shows who). " +
         "`share`: the application runs beside them, its executors not bound, with a warning that names them. " +
-        "`wait`: it starts when enough is free; of several that wait, the first is served first. `refuse`: it " +
-        "ends with a message."
+        "`wait`: it starts when enough is free; the first to come is served first, and while it waits, those " +
+        "that come later find nothing free. `refuse`: it ends with a message."
     )
     .version("0.1.0")
     .stringConf

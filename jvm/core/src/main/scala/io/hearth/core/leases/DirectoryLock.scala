@@ -1,0 +1,91 @@
+package io.hearth.core.leases
+
+import java.nio.file.{Files, Path}
+import java.util.concurrent.TimeUnit
+
+import scala.util.{Try, Using}
+
+/**
+ * The lock of the directory of all leases, as flock(2) takes it. Whoever can read the directory can take the
+ * lock and keep it, so it is waited for within one limit, however often it changes hands meanwhile.
+ */
+final private[leases] class DirectoryLock(directory: Path) {
+  import DirectoryLock._
+
+  /**
+   * Does something while this process has the lock.
+   *
+   * @param limitMs how long to wait for it in all
+   * @param say is told once, after [[SayAfterMs]], who has the lock
+   * @return who had it, where it was not free within the limit
+   * @throws java.io.IOException
+   */
+  def hold[A](limitMs: Long, say: String => Unit)(work: => A): Either[String, A] =
+    Using.resource(LinuxLocks.directory(directory)) { lock =>
+      await(lock, limitMs, say).toLeft(()).map(_ => work)
+    }
+
+  private def await(lock: OpenFile, limitMs: Long, say: String => Unit): Option[String] = {
+    val start = System.nanoTime
+    var seen = Vector.empty[FileHolder]
+    var said = false
+    var locked = lock.flock()
+    while (!locked && msSince(start) < limitMs) {
+      seen = (seen ++ FileHolder.of(directory)).distinct.take(Named)
+      if (!said && msSince(start) >= SayAfterMs) {
+        said = true
+        say(s"Waiting to take a lease: ${kept(seen, msSince(start))}")
+      }
+      Thread.sleep(PollMs)
+      locked = lock.flock()
+    }
+    Option.when(!locked)(kept(seen, limitMs))
+  }
+
+  private def kept(holders: Vector[FileHolder], ms: Long): String = {
+    val who =
+      if (holders.isEmpty) "a process that cannot be seen here"
+      else holders.map(_.shown).mkString(" and ")
+    f"$who kept $directory locked for ${ms / 1e3}%.1f s"
+  }
+}
+
+private object DirectoryLock {
+  private val PollMs = 20L
+  private val SayAfterMs = 3000L
+  private val Named = 3
+
+  private def msSince(nanos: Long): Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime - nanos)
+}
+
+/** Who has locked a file as flock(2) does, from `/proc/locks` (proc(5)). */
+final private[leases] case class FileHolder(pid: Long) {
+  def shown: String = {
+    val process = Path.of(s"/proc/$pid")
+    val name = Try(Files.readString(process.resolve("comm")).trim).getOrElse("?")
+    val user = Try(Files.getOwner(process).getName).getOrElse("an unknown user")
+    s"process $pid (${Lease.printable(name)}) of ${Lease.printable(user)}"
+  }
+}
+
+private[leases] object FileHolder {
+  def of(file: Path): Option[FileHolder] = Try {
+    val where = place(file)
+    Files
+      .readString(Path.of("/proc/locks"))
+      .linesIterator
+      .map(_.trim.split("\\s+"))
+      .collectFirst { case Array(_, "FLOCK", _, "WRITE", pid, `where`, _*) => pid.toLong }
+      .filter(_ > 0) // 0: of another PID namespace
+      .map(FileHolder(_))
+  }.toOption.flatten
+
+  /** Device and inode as `/proc/locks` writes them; the device number is encoded as in makedev(3). */
+  private def place(file: Path): String = {
+    val seen = Files.readAttributes(file, "unix:dev,ino")
+    val device = seen.get("dev").asInstanceOf[Long]
+    val major = (device >> 8 & 0xfff) | (device >> 32 & ~0xfffL)
+    val minor = (device & 0xff) | (device >> 12 & ~0xffL)
+    f"$major%02x:$minor%02x:${seen.get("ino")}"
+  }
+}

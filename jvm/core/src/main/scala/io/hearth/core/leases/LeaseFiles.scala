@@ -1,0 +1,203 @@
+package io.hearth.core.leases
+
+import java.io.{FileNotFoundException, IOException, UncheckedIOException}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{AccessDeniedException, Files, LinkOption, Path}
+
+import scala.jdk.CollectionConverters._
+import scala.util.{Try, Using}
+
+/**
+ * Documents of the registry that are alike.
+ *
+ * @param bootOf on which boot of the machine one was written
+ * @param unlocked whether one may count without a lock of its own
+ */
+final private[leases] case class Kind[A](
+    prefix: String,
+    parse: String => Either[String, A],
+    bootOf: A => String,
+    unlocked: Boolean = false
+)
+
+/**
+ * What a file of the registry says that a process holds.
+ *
+ * @param inode is the same for all names of one file
+ */
+final private[leases] case class Found[A](
+    name: String,
+    inode: Long,
+    value: A,
+    uid: Int,
+    user: String,
+    ours: Boolean
+)
+
+/**
+ * @param problems what could not be believed or read, a sentence each, a few of each user's
+ * @param unread why there may be more than was found
+ */
+final private[leases] case class ReadFiles[A](
+    found: Vector[Found[A]],
+    problems: Vector[String],
+    unread: Vector[String]
+)
+
+/**
+ * The files of a directory in which every user can leave what they like. Each user's files are read by
+ * themselves and within limits, so that nobody's files hide another's; where there are more, that is said.
+ */
+final private[leases] class LeaseFiles(directory: Path, boot: String) {
+  import LeaseFiles._
+
+  /**
+   * All files of a kind whose holders live.
+   *
+   * @param holds whether somebody holds what an open file says
+   * @throws IOException
+   */
+  def read[A](kind: Kind[A], holds: OpenFile => Boolean): ReadFiles[A] = {
+    val names = listed(isOf(kind.prefix))
+    val parts = names
+      .take(MostNames)
+      .flatMap(file => uidOf(file).map(_ -> file))
+      .groupMap(_._1)(_._2)
+      .toVector
+      .sortBy(_._1)
+      .map { case (uid, files) => new Owner(uid, files.sorted, kind, holds).read }
+    val many = Option.when(names.sizeIs > MostNames)(
+      s"$directory holds more than $MostNames names '${kind.prefix}*', and the rest is not read: remove those " +
+        "that nobody needs"
+    )
+    ReadFiles(
+      parts.flatMap(_.found).sortBy(_.name),
+      parts.flatMap(_.problems),
+      parts.flatMap(_.unread) ++ many
+    )
+  }
+
+  /** Files of this user's own that hearth has made here. */
+  def own: Vector[Path] = listed(file => isOurs(file) && uidOf(file).contains(me))
+
+  private def listed(wanted: Path => Boolean): Vector[Path] =
+    try
+      Using.resource(Files.list(directory))(
+        _.iterator.asScala.filter(wanted).take(MostNames + 1).toVector
+      )
+    catch { case e: UncheckedIOException => throw e.getCause }
+
+  /** The files of one user. */
+  private class Owner[A](
+      uid: Int,
+      files: Vector[Path],
+      kind: Kind[A],
+      holds: OpenFile => Boolean
+  ) {
+    private lazy val user = userOf(files.head, uid)
+
+    def read: ReadFiles[A] = {
+      var held = 0
+      val said = Vector.newBuilder[Either[String, Found[A]]]
+      val rest = files.iterator
+      while (held <= MostHeld && rest.hasNext) look(rest.next()) match {
+        case Free => ()
+        case Odd(problem) => said += Left(problem)
+        case Held(document) =>
+          held += 1
+          if (held <= MostHeld) said ++= document
+      }
+      val (problems, found) = said.result().partitionMap(identity)
+      val more = problems.size - MostProblems
+      ReadFiles(
+        found,
+        problems.take(MostProblems) ++
+          Option.when(more > 0)(s"$more more files of user $user in $directory are not counted"),
+        Option.when(held > MostHeld)(s"user $user has more than $MostHeld of them").toVector
+      )
+    }
+
+    private def look(file: Path): Look[A] =
+      try Using.resource(LinuxLocks.toRead(file))(within(file, _))
+      catch {
+        case _: FileNotFoundException => Free
+        case _: AccessDeniedException => Odd(s"$file cannot be read: permission denied")
+        case e: IOException => Odd(s"$file cannot be read: ${e.getMessage}")
+      }
+
+    private def within(file: Path, open: OpenFile): Look[A] = {
+      val seen = open.status
+      if (!seen.isRegular) Odd(s"$file is not a regular file")
+      else if (seen.uid != uid || !(kind.unlocked || open.isWriteLocked)) Free
+      else if (!holds(open)) Held(None)
+      else if (seen.isWritableByOthers)
+        Held(Some(Left(s"$file is not believed: others than its owner can write to it")))
+      else Held(document(file, open, seen.inode))
+    }
+
+    private def document(
+        file: Path,
+        open: OpenFile,
+        inode: Long
+    ): Option[Either[String, Found[A]]] =
+      kind.parse(text(open)) match {
+        case Left(problem) => Some(Left(s"$file is no lease: $problem"))
+        case Right(value) =>
+          Option.when(kind.bootOf(value) == boot)(
+            Right(Found(file.getFileName.toString, inode, value, uid, user, uid == me))
+          )
+      }
+  }
+}
+
+private[leases] object LeaseFiles {
+  val Suffix = ".json"
+
+  /** As `UUID` writes one, and what a test may choose: nothing that a terminal would act on. */
+  private val Name = "[A-Za-z0-9-]{1,64}".r
+
+  /** Names of a kind that are looked at. */
+  val MostNames = 65536
+
+  /** Files of one user that are held at the same time: each is an application that runs. */
+  val MostHeld = 1024
+  private val MostProblems = 8
+  private val LongestText = 65536
+  private val NoFollow = LinkOption.NOFOLLOW_LINKS
+
+  sealed private trait Look[+A]
+
+  /** Nobody holds it, or it is gone. */
+  private case object Free extends Look[Nothing]
+  final private case class Odd(problem: String) extends Look[Nothing]
+
+  /** @param said absent where nobody holds what it says */
+  final private case class Held[A](said: Option[Either[String, Found[A]]]) extends Look[A]
+
+  /** Whether hearth can have given it its name; others are not its files. */
+  def isOf(prefix: String)(file: Path): Boolean = isName(prefix, file.getFileName.toString)
+
+  def isName(prefix: String, name: String): Boolean = name.startsWith(prefix) &&
+    name.endsWith(Suffix) && Name.matches(name.drop(prefix.length).dropRight(Suffix.length))
+
+  /** Any file that hearth makes in the registry, also one that is not yet complete. */
+  private def isOurs(file: Path): Boolean = LeaseRegistry.Kinds.exists(isOf(_)(file)) ||
+    file.getFileName.toString.startsWith(s".${LeaseRegistry.Prefix}")
+
+  def text(open: OpenFile): String =
+    Using.resource(Files.newInputStream(open.itself))(in =>
+      new String(in.readNBytes(LongestText), UTF_8)
+    )
+
+  /** Absent for a file that is gone, and for one of which its user lets nobody know anything (FUSE). */
+  private def uidOf(file: Path): Option[Int] =
+    try Some(uid(file))
+    catch { case _: IOException => None }
+
+  def uid(file: Path): Int = Files.getAttribute(file, "unix:uid", NoFollow).asInstanceOf[Int]
+
+  def me: Int = Files.getAttribute(Path.of("/proc/self"), "unix:uid").asInstanceOf[Int]
+
+  private def userOf(file: Path, uid: Int): String =
+    Lease.printable(Try(Files.getOwner(file, NoFollow).getName).getOrElse(s"$uid"))
+}
