@@ -457,32 +457,6 @@ def test_the_flags_of_the_drivers_archive_stand_before_the_users_own() -> None:
     assert wanted in made.command
 
 
-def test_archives_are_made_when_the_application_is_over_not_before_and_not_within(
-    tmp_path: Path,
-) -> None:
-    """The process that makes them waits for this one to be over, on idle CPU time, and is alone."""
-    here, over = tmp_path / "made", tmp_path / "over"
-    script = (
-        "import os, sys, time\n"
-        "from pathlib import Path\n"
-        "from hearth.launch import driver_archive as it\n"
-        "def made(*_, make, limit_s, **__):\n"
-        f"    with Path({str(here)!r}).open('a') as file:\n"
-        f"        over = Path({str(over)!r}).exists()\n"
-        "        idle = os.sched_getscheduler(0) == os.SCHED_IDLE\n"
-        "        print(over, idle, make, file=file)\n"
-        "it.driver_flags, it._WAIT_S = made, 0.05\n"
-        "for _ in range(2):\n"
-        "    it.make_afterwards(Path('spark'), Path('a.jar'))\n"
-        "time.sleep(0.5)\n"
-        f"Path({str(over)!r}).touch()\n"
-    )
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    subprocess.run([sys.executable, "-c", script], check=True, env=environment, timeout=60)
-    eventually("the archives are made", lambda: here.exists() and here.read_text(), 60)
-    assert here.read_text() == "True True True\n"
-
-
 @pytest.mark.command
 def test_an_application_is_not_held_up_by_archives_that_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

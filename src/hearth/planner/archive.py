@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from hearth.model.java import own_directory, own_environment, reason_of
 from hearth.model.private import ours, private_directory, write_private
 from hearth.model.processes import die_with
 from hearth.planner import places
@@ -57,12 +58,12 @@ def archive_flags(java: Path, jvm: list[str], debug: bool) -> list[str]:
     training = Training(
         name="cli",
         key=key([java, places.hearth_jar()], jvm),
-        command=lambda flag: [str(java), flag, "-Xlog:disable", *jvm, "train"],
+        command=lambda flag: [str(java), flag, *jvm, "train"],
         check=lambda flags: [str(java), *flags, *jvm[:-1], "-version"],
         request=_REQUEST,
     )
     made = prepared(training, debug)
-    return [*using(made), "-Xlog:disable", "-Xlog:all=off"] if made else []
+    return using(made) if made else []
 
 
 def prepared(training: Training, debug: bool) -> Path | None:
@@ -175,11 +176,13 @@ def _made(training: Training, part: Path) -> str:
             capture_output=True,
             timeout=training.limit_s,
             check=False,
+            cwd=own_directory(),
+            env=own_environment(),
             preexec_fn=die_with(os.getpid(), signal.SIGKILL),
         )
         if done.returncode or not part.is_file():
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            return said[-1] if said else f"java ended with {done.returncode} and made no archive"
+            said = reason_of(*(part.decode(errors="replace") for part in (done.stderr, done.stdout)))
+            return said or f"java ended with {done.returncode} and made no archive"
         if not _sound(training, part):
             return "java refuses the archive that it has just written"
         part.replace(name_of(training, part))
@@ -198,6 +201,8 @@ def _sound(training: Training, archive: Path) -> bool:
         capture_output=True,
         timeout=training.limit_s,
         check=False,
+        cwd=own_directory(),
+        env=own_environment(),
         preexec_fn=die_with(os.getpid()),
     )
     return done.returncode == 0
