@@ -34,7 +34,7 @@ from hearth.model.redaction import Redaction
 from hearth.planner.places import check_spark, spark_home
 from hearth.planner.planned import Plan
 from planned_machines import a_plan
-from support import ROOT, Command, check_golden, eventually, require
+from support import ROOT, Command, check_golden, require
 
 PLAN = a_plan({
     "mode": "partitioned",
@@ -425,11 +425,28 @@ def test_a_local_directory_that_cannot_be_written_is_refused(
         check_local_dirs({"spark.local.dir": f"{tmp_path}/new"}, {})
 
 
-def test_the_python_of_hearth_runs_the_workers_unless_the_user_chose_one(hearth: Command) -> None:
-    words = ["submit", "--dry-run", "--executors", "1", "--cores", "1", "x.py"]
-    assert f"env PYSPARK_PYTHON={sys.executable} " in hearth(*words).stdout
-    own = hearth(*words, environment={"PYSPARK_PYTHON": "/usr/bin/python3"})
-    assert "PYSPARK_PYTHON" not in own.stdout
+def test_the_users_python_runs_the_application_and_a_line_says_which(
+    hearth: Command, tmp_path: Path
+) -> None:
+    """hearth may be installed in an environment of its own, as by `uv tool install`."""
+    words = ["submit", "--dry-run", "--executors", "1", "--cores", "1"]
+    own = hearth(*words, "x.py", environment={"VIRTUAL_ENV": sys.prefix})
+    assert f"env PYSPARK_PYTHON={sys.executable} " in own.stdout
+    assert "the application runs in" not in own.stderr
+    for name in ("active", "first"):
+        (tmp_path / name / "bin").mkdir(parents=True)
+        (tmp_path / name / "bin" / "python3").symlink_to(sys.executable)
+    path = f"{tmp_path}/first/bin:{os.environ['PATH']}"
+    cases = {"VIRTUAL_ENV": "active", "CONDA_PREFIX": "active", "NOT_SO": "first"}
+    for variable, taken in cases.items():
+        given = {"VIRTUAL_ENV": "", variable: f"{tmp_path}/active", "PATH": path}
+        done = hearth(*words, "x.py", environment=given)
+        python = f"{tmp_path}/{taken}/bin/python3"
+        assert f"env PYSPARK_PYTHON={python} " in done.stdout, variable
+        assert f"the application runs in {python} (" in done.stderr, variable
+        assert "the application runs in" not in hearth(*words, "x.jar", environment=given).stderr
+        for choice in ({"PYSPARK_PYTHON": "/usr/bin/python3"}, {"PYSPARK_DRIVER_PYTHON": "x"}):
+            assert "PYSPARK_PYTHON" not in hearth(*words, "x.py", environment=given | choice).stdout
 
 
 @pytest.mark.spark

@@ -123,7 +123,9 @@ class DataServer:
             return ready
         _, text = self._process.communicate(timeout=_STOP_S)
         if self._process.returncode == _USER_ERROR:
-            raise UserError(f"data server: {text.strip().splitlines()[-1].removeprefix('workloads: ')}")
+            raise UserError(
+                f"data server: {text.strip().splitlines()[-1].removeprefix('workloads: ')}"
+            )
         code = self._process.returncode
         raise RuntimeError(f"the data server ended with {code}: {reason_of(text)}")
 
