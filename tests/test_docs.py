@@ -51,10 +51,10 @@ def test_a_command_line_that_is_shown_can_be_typed(document: str, line: str) -> 
         assert re.search(rf"^{rest[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
     elif program in _SPARK:
         assert split_line([word for word in rest if word not in ("-e", "-f")]).hearth == []
-    elif program == "start-connect-server.sh":
+    elif program in ("start-connect-server.sh", "start-thriftserver.sh"):
         assert split_line(rest).hearth == []
     else:
-        assert program in ("export", "python", "pip", "mvn", "source", "hdfs"), line
+        assert program in ("export", "python", "pip", "mvn", "source", "hdfs", "beeline"), line
 
 
 def test_the_readme_shows_the_output_that_the_command_has(hearth: Command) -> None:
