@@ -20,6 +20,8 @@ from support import ROOT, TWO_CPUS, Command, require
 # Threads of a library of numbers wait for each other, spinning: on matrices of tens of rows, beside
 # other tests, that is most of their time. It is read where numpy is first imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# As if the environment of the tests had been activated: applications run in its Python.
+os.environ["VIRTUAL_ENV"] = sys.prefix
 # A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

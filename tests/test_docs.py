@@ -1,5 +1,6 @@
 """Every command line that the documents show is one that the real parsers take."""
 
+import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from hearth import cli
 from hearth.cli import command_parser
 from hearth.commands import command_names
 from hearth.launch.arguments import split_line
+from hearth.launch.profiling import OVER_LIMIT
 from support import ROOT, Command
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md")])
@@ -49,10 +51,10 @@ def test_a_command_line_that_is_shown_can_be_typed(document: str, line: str) -> 
         assert re.search(rf"^{rest[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
     elif program in _SPARK:
         assert split_line([word for word in rest if word not in ("-e", "-f")]).hearth == []
-    elif program == "start-connect-server.sh":
+    elif program in ("start-connect-server.sh", "start-thriftserver.sh"):
         assert split_line(rest).hearth == []
     else:
-        assert program in ("export", "python", "pip", "mvn", "source", "hdfs"), line
+        assert program in ("export", "python", "pip", "mvn", "source", "hdfs", "beeline"), line
 
 
 def test_the_readme_shows_the_output_that_the_command_has(hearth: Command) -> None:
@@ -79,10 +81,26 @@ def test_the_index_of_the_documentation_names_every_page() -> None:
         assert pages == set(re.findall(r"\]\(([^/)]+\.md)\)", index))
 
 
-def test_the_guide_lists_every_exit_code_of_hearths_own() -> None:
+def test_the_exit_codes_of_the_guide_are_those_that_the_commands_return() -> None:
     table = (ROOT / "docs" / "guide.md").read_text().partition("## Exit codes")[2]
-    own = (0, 1, cli._USAGE_ERROR, cli._INTERNAL, cli._INTERRUPTED, cli._BROKEN_PIPE)
-    assert re.findall(r"^\| (\d+) \|", table, re.MULTILINE) == [str(code) for code in own]
+    rows = re.findall(r"^\| (\d+|any) \| (.*) \|$", table, re.MULTILINE)
+    general = {0, cli._USAGE_ERROR, cli._INTERNAL, cli._INTERRUPTED, cli._BROKEN_PIPE, OVER_LIMIT}
+    assert {int(code) for code, _ in rows if code != "any"} == {*general, 1}
+    named = {name for code, text in rows if code == "1" for name in re.findall(r"`(\w+)`", text)}
+    ending = {name for name in command_names() if 1 in set(_returned(name))}
+    assert named - {"delete"} == ending
+
+
+def _returned(name: str) -> Iterator[object]:
+    """The constants in what the functions of a command return that give an exit code."""
+    tree = ast.parse((ROOT / "src" / "hearth" / "commands" / f"{name}.py").read_text())
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef) and getattr(function.returns, "id", "") == "int":
+            for each in ast.walk(function):
+                if isinstance(each, ast.Return) and each.value is not None:
+                    found = each.value
+                    ends = [found.body, found.orelse] if isinstance(found, ast.IfExp) else [found]
+                    yield from (end.value for end in ends if isinstance(end, ast.Constant))
 
 
 def test_architecture_stays_within_two_pages() -> None:

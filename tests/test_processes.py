@@ -8,21 +8,23 @@ from pathlib import Path
 from support import eventually, require
 
 AUTOGROUP = Path("/proc/self/autogroup")
-DETACHES = """
+WORK = """
 import os, sys
 from pathlib import Path
+from hearth.model.processes import take_only_idle_time
+take_only_idle_time()
+part = Path(sys.argv[1] + ".part")
+part.write_text(f"{os.sched_getscheduler(0)} {Path('/proc/self/autogroup').read_text()}")
+part.rename(sys.argv[1])
+"""
+DETACHES = f"""
+import sys
 from hearth.model.processes import detached
-
-def work():
-    part = Path(sys.argv[1] + ".part")
-    part.write_text(f"{os.sched_getscheduler(0)} {Path('/proc/self/autogroup').read_text()}")
-    part.rename(sys.argv[1])
-
-detached(work)
+detached([sys.executable, "-c", {WORK!r}, sys.argv[1]])
 """
 
 
-def test_what_runs_detached_gets_the_cpu_time_that_no_other_session_wants(tmp_path: Path) -> None:
+def test_what_takes_only_idle_time_comes_after_all_other_sessions(tmp_path: Path) -> None:
     if not AUTOGROUP.exists():
         require("autogroup", "this kernel shares no CPU time among sessions")
     found = tmp_path / "found"

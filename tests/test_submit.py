@@ -34,7 +34,7 @@ from hearth.model.redaction import Redaction
 from hearth.planner.places import check_spark, spark_home
 from hearth.planner.planned import Plan
 from planned_machines import a_plan
-from support import ROOT, Command, check_golden, eventually, require
+from support import ROOT, Command, check_golden, require
 
 PLAN = a_plan({
     "mode": "partitioned",
@@ -425,11 +425,28 @@ def test_a_local_directory_that_cannot_be_written_is_refused(
         check_local_dirs({"spark.local.dir": f"{tmp_path}/new"}, {})
 
 
-def test_the_python_of_hearth_runs_the_workers_unless_the_user_chose_one(hearth: Command) -> None:
-    words = ["submit", "--dry-run", "--executors", "1", "--cores", "1", "x.py"]
-    assert f"env PYSPARK_PYTHON={sys.executable} " in hearth(*words).stdout
-    own = hearth(*words, environment={"PYSPARK_PYTHON": "/usr/bin/python3"})
-    assert "PYSPARK_PYTHON" not in own.stdout
+def test_the_users_python_runs_the_application_and_a_line_says_which(
+    hearth: Command, tmp_path: Path
+) -> None:
+    """hearth may be installed in an environment of its own, as by `uv tool install`."""
+    words = ["submit", "--dry-run", "--executors", "1", "--cores", "1"]
+    own = hearth(*words, "x.py", environment={"VIRTUAL_ENV": sys.prefix})
+    assert f"env PYSPARK_PYTHON={sys.executable} " in own.stdout
+    assert "the application runs in" not in own.stderr
+    for name in ("active", "first"):
+        (tmp_path / name / "bin").mkdir(parents=True)
+        (tmp_path / name / "bin" / "python3").symlink_to(sys.executable)
+    path = f"{tmp_path}/first/bin:{os.environ['PATH']}"
+    cases = {"VIRTUAL_ENV": "active", "CONDA_PREFIX": "active", "NOT_SO": "first"}
+    for variable, taken in cases.items():
+        given = {"VIRTUAL_ENV": "", variable: f"{tmp_path}/active", "PATH": path}
+        done = hearth(*words, "x.py", environment=given)
+        python = f"{tmp_path}/{taken}/bin/python3"
+        assert f"env PYSPARK_PYTHON={python} " in done.stdout, variable
+        assert f"the application runs in {python} (" in done.stderr, variable
+        assert "the application runs in" not in hearth(*words, "x.jar", environment=given).stderr
+        for choice in ({"PYSPARK_PYTHON": "/usr/bin/python3"}, {"PYSPARK_DRIVER_PYTHON": "x"}):
+            assert "PYSPARK_PYTHON" not in hearth(*words, "x.py", environment=given | choice).stdout
 
 
 @pytest.mark.spark
@@ -455,32 +472,6 @@ def test_the_flags_of_the_drivers_archive_stand_before_the_users_own() -> None:
     assert made.command.count("--driver-java-options") == 0
     wanted = "spark.driver.extraJavaOptions=-XX:SharedArchiveFile=/a.jsa -Dmine=1"
     assert wanted in made.command
-
-
-def test_archives_are_made_when_the_application_is_over_not_before_and_not_within(
-    tmp_path: Path,
-) -> None:
-    """The process that makes them waits for this one to be over, on idle CPU time, and is alone."""
-    here, over = tmp_path / "made", tmp_path / "over"
-    script = (
-        "import os, sys, time\n"
-        "from pathlib import Path\n"
-        "from hearth.launch import driver_archive as it\n"
-        "def made(*_, make, limit_s, **__):\n"
-        f"    with Path({str(here)!r}).open('a') as file:\n"
-        f"        over = Path({str(over)!r}).exists()\n"
-        "        idle = os.sched_getscheduler(0) == os.SCHED_IDLE\n"
-        "        print(over, idle, make, file=file)\n"
-        "it.driver_flags, it._WAIT_S = made, 0.05\n"
-        "for _ in range(2):\n"
-        "    it.make_afterwards(Path('spark'), Path('a.jar'))\n"
-        "time.sleep(0.5)\n"
-        f"Path({str(over)!r}).touch()\n"
-    )
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    subprocess.run([sys.executable, "-c", script], check=True, env=environment, timeout=60)
-    eventually("the archives are made", lambda: here.exists() and here.read_text(), 60)
-    assert here.read_text() == "True True True\n"
 
 
 @pytest.mark.command

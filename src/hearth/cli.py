@@ -18,6 +18,7 @@ from typing import NoReturn
 import hearth
 from hearth.commands import command_names
 from hearth.model.errors import UserError
+from hearth.model.java import own_directory
 from hearth.model.terminal import escaping_output
 
 _USAGE_ERROR = 2
@@ -31,6 +32,7 @@ _SURROUNDINGS = frozenset(
 )  # fmt: skip
 
 
+_NO_DIRECTORY = "the current directory has been deleted: change to another one (cd)"
 #: What an extra brings, by the module that is missed first.
 _EXTRAS = {
     "numpy": "report", "scipy": "report", "lz4": "report", "zstandard": "report",
@@ -71,8 +73,23 @@ def main(argv: list[str] | None = None) -> int:
     2 is a user error, 70 a fault in hearth, 130 an interrupt (Ctrl-C).
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _open_standard_streams()
     with escaping_output():
         return _main(arguments)
+
+
+def _open_standard_streams() -> None:
+    """Open those that the caller has closed on nothing, or the next file would take their number.
+
+    A child that is given that number would then write into this file.
+    """
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(opened, True)
+    os.close(opened)
+    # They stay open to the end of this process.
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 def _main(arguments: list[str]) -> int:
@@ -94,6 +111,8 @@ def _main(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except OSError as error:
+        if own_directory() is not None and error.filename is None:
+            return _failed(_NO_DIRECTORY, _USAGE_ERROR, debug)
         if error.errno not in _SURROUNDINGS:
             return _fault(error, debug)
         return _failed(_surroundings(error), _USAGE_ERROR, debug)

@@ -32,7 +32,7 @@ from hearth.model.documents import to_json
 from hearth.model.errors import UserError
 from hearth.model.measured import Absent
 from hearth.planner.known_machine import KnownMachine
-from support import Command, json_lines
+from support import ROOT, Command, json_lines
 
 LONG_GONE = {"pid": 1, "start_ticks": 1}
 
@@ -251,3 +251,18 @@ def test_a_name_whose_run_never_began_is_given_back(tmp_path: Path) -> None:
     with claimed(tmp_path, "job") as directory:
         RecordWriter.create(directory, "job", Launched(master="local[2]"))
     assert [record.directory for record in list_records(tmp_path)[0]] == [directory]
+
+
+def test_where_no_run_is_recorded_it_says_what_else_is_kept(
+    hearth: Command, tmp_path: Path
+) -> None:
+    assert "status --all" not in hearth("runs").stdout
+    for number in range(3):
+        folder = tmp_path / "state" / "runs" / f"app-{number}"
+        folder.mkdir(parents=True)
+        example = json.loads((ROOT / "contract" / "examples" / "run.json").read_text())
+        (folder / "run.json").write_text(json.dumps(example))
+    shown = hearth("runs").stdout
+    assert "no run is recorded: 'hearth profile APPLICATION' makes one" in shown
+    assert "kept of 3 applications that ran under local-numa: 'hearth status --all'" in shown
+    assert "app" in hearth("status", "--all").stdout

@@ -274,6 +274,29 @@ def test_what_spark_env_sets_counts_as_for_spark_submit(hearth: Command, tmp_pat
     assert "words of the script" not in done.stdout
 
 
+@pytest.mark.parametrize(
+    "way",
+    ["exec 3>>LOG", "exec 3>>LOG 1>&3 2>&3", "set -Ceu; set -- a b", "PATH=/none", "umask 777",
+     "env() { :; }", "for n in $(seq 3 60); do eval \"exec $n>>LOG\"; done"],
+)  # fmt: skip
+def test_a_spark_env_may_use_its_shell_as_it_likes(tmp_path: Path, way: str) -> None:
+    log = tmp_path / "log"
+    (tmp_path / "spark-env.sh").write_text(f"{way.replace('LOG', str(log))}\nMASTER=yarn\n")
+    environment = {"SPARK_CONF_DIR": str(tmp_path), "PASSWORD": "hush", "PATH": os.environ["PATH"]}
+    load_spark_env(Path("/nowhere"), environment)
+    assert (environment["MASTER"], environment["PASSWORD"]) == ("yarn", "hush")
+    assert not log.exists() or "hush" not in log.read_text()
+
+
+def test_a_spark_env_that_ends_the_shell_is_refused_and_nothing_is_lost(tmp_path: Path) -> None:
+    """As with spark-submit, which then ends without a word."""
+    (tmp_path / "spark-env.sh").write_text("MASTER=yarn\nexit 0\n")
+    environment = {"SPARK_CONF_DIR": str(tmp_path), "PASSWORD": "hush"}
+    with pytest.raises(UserError, match=r"spark-env.sh: it ends the shell that reads it \(exit\)"):
+        load_spark_env(Path("/nowhere"), environment)
+    assert environment["PASSWORD"] == "hush"
+
+
 def test_a_spark_env_that_fails_or_was_read_is_treated_as_spark_does(tmp_path: Path) -> None:
     script = tmp_path / "spark-env.sh"
     script.write_text("exit 3\n")

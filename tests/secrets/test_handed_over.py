@@ -29,7 +29,7 @@ options = [
 ]
 launch = Launch(Path("sh"), options, [], {{}}, [])
 launch = handed_over(launch, SubmitLine([], [], []), Path(sys.argv[1]))
-detached(lambda: __import__("time").sleep(20))
+detached(["/bin/sleep", "20"])
 os.execvp("sh", ["sh", "-c", 'printf "%s\\\\n" "$@"; exec sleep 60', *launch.command])
 """
 

@@ -14,6 +14,7 @@ from hearth.analysis.document import Flame, Method
 from hearth.measure.flame import FILE, FOLDER, PERIOD_MS, RECORDING, STACKS
 from hearth.measure.shapes import Recorded
 from hearth.model.documents import read_typed_lines
+from hearth.model.java import own_directory, own_environment
 from hearth.model.measured import Absent, Measured
 
 #: Frames of a stack that are read, its innermost.
@@ -87,6 +88,7 @@ def _add(read: _Read, name: str, file: Path, jfr: str | None, until: float) -> s
         with subprocess.Popen(
             ["timeout", f"{left_s:.0f}", *command, str(file)],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
+            env=own_environment(), cwd=own_directory(),
         ) as process:  # fmt: skip
             assert process.stdout is not None
             found = Counter(stacks(process.stdout))

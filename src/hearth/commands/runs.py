@@ -24,6 +24,7 @@ from hearth.measure.record import Record, delete_record, find_record, list_recor
 from hearth.model.documents import to_json
 from hearth.model.errors import UserError
 from hearth.planner import places
+from hearth.planner.runs import read_runs
 
 _AGE = re.compile(r"\A(\d+)([mhdw])")
 _SECONDS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -68,7 +69,8 @@ def _list(options: Namespace) -> int:
         found = {"runs": rows, "experiments": to_json(experiments)}
         print(json.dumps({"schema": "hearth/runs/1", **found}, indent=2))
     else:
-        print("\n".join(show_runs(rows, experiments, Screen.of())))
+        applications = len(read_runs(places.state_home())[0])
+        print("\n".join(show_runs(rows, experiments, applications, Screen.of())))
     for problem in [*problems, *others]:
         print(f"hearth: {problem}", file=sys.stderr)
     return 0

@@ -28,6 +28,7 @@ from hearth.launch.arguments import Option, add_submit_arguments, options_of, sp
 from hearth.launch.handed import handed_over
 from hearth.launch.submission import prepare
 from hearth.model.errors import UserError
+from hearth.model.java import collector_of
 from hearth.model.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
 from hearth.planner import places
 
@@ -142,7 +143,7 @@ def _use_tuned(options: Namespace) -> None:
     for key, flag in found["java"].items():
         confs[key] = " ".join([*filter(None, [users.get(key)]), flag])
     mine = [key for key in found["conf"] if key in users]
-    mine += [key for key in found["java"] if "GC" in users.get(key, "")]
+    mine += [key for key in found["java"] if collector_of(users, key)]
     line.options.extend(
         Option("--conf", f"{key}={value}") for key, value in confs.items() if key not in mine
     )

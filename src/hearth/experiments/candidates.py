@@ -19,6 +19,7 @@ from hearth.experiments.questions import steps
 from hearth.launch.compose import fixed_by_master
 from hearth.model.errors import UserError
 from hearth.model.ids import parse_ids
+from hearth.model.java import COLLECTOR, collector_of
 from hearth.model.redaction import Redaction
 from hearth.model.sizes import parse_mb
 from hearth.planner.planned import Plan
@@ -37,7 +38,6 @@ from hearth.tuning.space import (
 
 Document = dict[str, Any]
 COLLECTORS = {"ParallelGC": "-XX:+UseParallelGC", "G1GC": "-XX:+UseG1GC"}
-_CHOSEN = re.compile(r"-XX:\+Use(\w+GC)\b")
 #: More are neither planned in a moment nor held in a model.
 MOST = 600
 #: A configuration that leaves more of the CPUs idle loses by its size alone.
@@ -303,14 +303,15 @@ class _Builder:
         """The configuration with what the plan says of it."""
         native, first = plan.is_native, plan.executors[0]
         flags = " ".join(first.java_options)
-        chosen = _CHOSEN.search(flags)
+        chosen = COLLECTOR.search(flags)
+        users = self._collector_of(DRIVERS_JAVA_OPTIONS if native else JAVA_OPTIONS)
         return replace(
             one,
             executors=0 if native else len(plan.executors),
             cores=first.task_slots,
             heap_mb=plan.driver.heap_mb if native else plan.least_heap_mb,
             binding="none" if native or self._is_unbound() else self._binding(plan),
-            collector=chosen[1] if chosen else one.collector or _JVMS_COLLECTOR,
+            collector=users or (chosen[1] if chosen else one.collector or _JVMS_COLLECTOR),
         )
 
     def _is_unbound(self) -> bool:
@@ -333,8 +334,7 @@ class _Builder:
         return list(COLLECTORS.items()) if chosen is None else [(chosen, "")]
 
     def _collector_of(self, key: str) -> str | None:
-        match = _CHOSEN.search(self.settings.get(key, ""))
-        return match[1] if match else None
+        return collector_of(self.settings, key)
 
 
 def _combinations(vary: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:

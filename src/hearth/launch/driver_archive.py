@@ -11,19 +11,16 @@ these once more, in front: files of that directory are still found, unless a jar
 name.
 """
 
-import fcntl
 import os
 import re
 import shlex
 import sys
-import time
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from hearth.launch.settings import conf_folder
-from hearth.model.private import private_directory
-from hearth.model.processes import detached, is_alive, start_ticks
+from hearth.model.processes import detached, start_ticks
 from hearth.model.temporary import working_directory
 from hearth.planner import archive, places
 
@@ -31,9 +28,8 @@ _CLASS_PATH = "spark.driver.extraClassPath"
 _OPTIONS = "spark.driver.extraJavaOptions"
 _LIMIT_S = 300
 _NAME = "training.py"
-#: At the lowest priority a training run gets what others leave.
-_IDLE_LIMIT_S = 1800
-_WAIT_S = 1.0
+#: What makes archives afterwards; a module that is run, so that `ps` shows what it is.
+_MAKER = "hearth.launch.archive_maker"
 _APPLICATION = """
 import sys
 from pyspark.sql import SparkSession
@@ -117,18 +113,11 @@ def is_missing(spark_home: Path, jar: Path | None) -> bool:
 
 def make_afterwards(spark_home: Path, jar: Path | None) -> None:
     """Makes the archives when this process, whatever it becomes, is over, so that no application
-    waits for them: on idle CPU time, by one process at a time.
+    waits for them: in a process of its own, see `archive_maker`.
     """
-    owner, ticks = os.getpid(), start_ticks(os.getpid())
-
-    def work() -> None:
-        with (private_directory(places.cache_home()) / ".training.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            while ticks is not None and is_alive(owner, ticks):
-                time.sleep(_WAIT_S)
-            driver_flags(spark_home, jar, make=True, debug=False, limit_s=_IDLE_LIMIT_S)
-
-    detached(work)
+    words = [str(os.getpid()), str(start_ticks(os.getpid())), str(_LIMIT_S), str(spark_home)]
+    maker = [sys.executable, "-P", "-m", _MAKER]
+    detached([*maker, *words, *([str(jar)] if jar else [])])
 
 
 def _conf_is_plain(spark_home: Path) -> bool:

@@ -5,6 +5,7 @@ import subprocess
 from hearth.measure.record import MACHINE, RecordWriter, write_document
 from hearth.measure.shapes import Machine
 from hearth.model.documents import load_document
+from hearth.model.java import reason_of
 from hearth.planner import jvm
 from hearth.planner.known_machine import KnownMachine
 
@@ -35,7 +36,7 @@ class MachineReading:
             self._verb.kill()
             said = self._verb.communicate()[1] + f"no answer within {_GRACE_S:.0f} s"
         code, self._verb = self._verb.returncode, None
-        last = "".join(said.strip().splitlines()[-1:]) or f"java ended with {code}"
+        last = reason_of(said) or f"java ended with {code}"
         try:
             machine = load_document(self._part, Machine) if code == 0 else None
         except (OSError, ValueError):  # a disk that is full, which java does not notice

@@ -5,6 +5,7 @@ caller's environment.
 """
 
 import os
+import shutil
 import subprocess
 from collections.abc import MutableMapping
 from pathlib import Path
@@ -13,15 +14,15 @@ from hearth.launch.settings import conf_folder
 from hearth.model.errors import UserError
 
 _LIMIT_S = 60
-# What the script prints is not part of the answer.
-_SOURCE = 'exec 3>&1 >&2; set -a; . "$0"; exec env -0 >&3'
+# What the script prints is not part of the answer, and no descriptor is free: it may use any.
+_SOURCE = 'exec >&2; set -a; . "$0"; exec {env} -0 >|/proc/{pid}/fd/{answer}'
 _SHELLS_OWN = ("_", "SHLVL", "PWD", "OLDPWD")
 
 
 def load_spark_env(spark_home: Path, environment: MutableMapping[str, str]) -> None:
     """Changes `environment` as spark-env.sh does, where there is one and no script has read it.
 
-    Raises UserError where the script fails.
+    Raises UserError where the script fails or ends the shell that reads it.
     """
     script = conf_folder(spark_home, environment) / "spark-env.sh"
     if environment.get("SPARK_ENV_LOADED") or not script.is_file():
@@ -35,12 +36,32 @@ def load_spark_env(spark_home: Path, environment: MutableMapping[str, str]) -> N
 
 
 def _sourced(script: Path, environment: dict[str, str]) -> dict[str, str]:
+    answer = os.memfd_create("spark-env")
+    try:
+        _source(script, environment, answer)
+        os.lseek(answer, 0, os.SEEK_SET)
+        with open(answer, "rb", closefd=False) as file:
+            words = os.fsdecode(file.read()).split("\0")
+    finally:
+        os.close(answer)
+    found = dict(word.split("=", 1) for word in words if "=" in word)
+    if not found:
+        raise UserError(
+            f"{script}: it ends the shell that reads it (exit), and spark-submit with it: "
+            "let it end with 'return', or without"
+        )
+    return found
+
+
+def _source(script: Path, environment: dict[str, str], answer: int) -> None:
+    """Have a shell read the script, and write its environment to the file `answer`."""
+    env = shutil.which("env") or "env"  # the script may change the path
+    code = _SOURCE.format(env=env, pid=os.getpid(), answer=answer)
     try:
         done = subprocess.run(
-            ["bash", "-c", _SOURCE, str(script)],
+            ["bash", "-c", code, str(script)],
             env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
             timeout=_LIMIT_S,
             check=False,
         )
@@ -54,5 +75,3 @@ def _sourced(script: Path, environment: dict[str, str]) -> dict[str, str]:
             f"{script}: it ends with exit code {done.returncode}, and spark-submit reads it too: "
             "correct it"
         )
-    words = os.fsdecode(done.stdout).split("\0")
-    return dict(word.split("=", 1) for word in words if "=" in word)

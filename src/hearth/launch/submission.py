@@ -4,7 +4,6 @@ Shared by the commands that run an application; only the command prints and star
 """
 
 import os
-import sys
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from pathlib import Path
 from hearth.launch import compose
 from hearth.launch.arguments import Option, SubmitLine, late_options
 from hearth.launch.local_dirs import check_local_dirs
+from hearth.launch.python import python_of_application
 from hearth.launch.settings import (
     user_deploy_mode,
     user_master,
@@ -66,6 +66,7 @@ def prepare(
     class-data archives are made first, so that the run is like all later ones; else they are made
     when it is over. Raises UserError.
     """
+    Path.cwd()  # no JVM starts in a directory that is gone
     home = places.spark_home()
     spark_submit = home / "bin" / "spark-submit"
     load_spark_env(home, os.environ)
@@ -98,7 +99,9 @@ def prepare(
     path = _archived_path(home, jar) if flags else compose.class_path(theirs, jar)
     launch = compose.composed(spark_submit, line, settings, plan, additions, path, flags)
     launch = replace(launch, inherited=inherited)
-    launch.environment.update(_python(settings))
+    variables, other = python_of_application(settings, os.environ)
+    launch.environment.update(variables)
+    notes.extend([other] if other and line.is_python else [])
     launch.notes.extend([*notes, *_idle(options, plan), *late_options(line)])
     launch.notes.extend([_LATER] if afterwards else [])
     return Submission(launch, settings, plan.master, plan, afterwards)
@@ -244,12 +247,3 @@ def _archived_path(home: Path, jar: Path | None) -> str:
     from hearth.launch import driver_archive
 
     return driver_archive.class_path(home, jar)
-
-
-def _python(settings: dict[str, str]) -> dict[str, str]:
-    """Python workers run the Python that runs hearth, unless the user chose one."""
-    chosen = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
-    keys = ("spark.pyspark.python", "spark.pyspark.driver.python")
-    if any(os.environ.get(name) for name in chosen) or any(key in settings for key in keys):
-        return {}
-    return {"PYSPARK_PYTHON": sys.executable}

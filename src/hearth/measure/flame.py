@@ -23,6 +23,7 @@ from hearth.measure import kernel
 from hearth.measure.discovery import Found
 from hearth.measure.probes.base import Target, read_if_alive
 from hearth.measure.record import RecordWriter
+from hearth.model.java import own_directory, own_environment
 from hearth.model.private import open_private, private_directory, write_private
 from hearth.model.processes import is_alive, start_ticks
 
@@ -157,6 +158,7 @@ class Recordings:
                 [self._jcmd, "-J-Xmx32m", "-J-XX:TieredStopAtLevel=1", f"{target.pid}",
                  "-f", str(script)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                env=own_environment(), cwd=own_directory(),
             )  # fmt: skip
         except OSError as error:
             self._end(target, f"jcmd cannot be started: {error.strerror}")

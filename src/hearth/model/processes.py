@@ -30,6 +30,14 @@ def _stat(process: Path) -> list[str] | None:
     return stat[stat.rindex(")") + 2 :].split(" ")
 
 
+def cpu_s(pid: int, ticks: int, proc: Path = Path("/proc")) -> float | None:
+    """CPU seconds that the process with this id and start time has used; None where it is gone."""
+    fields = _stat(proc / str(pid))
+    if fields is None or fields[0] == "Z" or int(fields[22 - 3]) != ticks:
+        return None
+    return (int(fields[14 - 3]) + int(fields[15 - 3])) / os.sysconf("SC_CLK_TCK")
+
+
 def is_alive(pid: int, ticks: int, proc: Path = Path("/proc")) -> bool:
     """Whether the process with this id and start time is alive."""
     return start_ticks(pid, proc) == ticks
@@ -56,10 +64,8 @@ def die_with(parent: int, by: signal.Signals = signal.SIGTERM) -> Callable[[], N
     return ask
 
 
-def detached(work: Callable[[], None]) -> None:
-    """Does `work` in a process that outlives this one: in a session of its own, without this one's
-    open files, on CPU time that nobody else wants (sched(7), SCHED_IDLE).
-    """
+def detached(command: list[str]) -> None:
+    """Start a command that outlives this process: in a session of its own, without its files."""
     child = os.fork()
     if child:
         os.waitpid(child, 0)
@@ -71,18 +77,19 @@ def detached(work: Callable[[], None]) -> None:
             for stream in range(3):
                 os.dup2(nothing, stream)
             os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-            with contextlib.suppress(OSError):
-                os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-            _let_other_sessions_go_first()
-            work()
+            os.execv(command[0], command)
     finally:
         os._exit(0)
 
 
-def _let_other_sessions_go_first() -> None:
-    """Where the kernel shares CPU time among sessions first (sched(7), the autogroup feature), a
+def take_only_idle_time() -> None:
+    """Take CPU time that no other process wants (sched(7), SCHED_IDLE), where the kernel agrees.
+
+    Where the kernel shares CPU time among sessions first (sched(7), the autogroup feature), a
     policy and a nice value count within their session alone; the session has a nice value too.
     """
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     for _ in range(_AUTOGROUP_TRIES):
         try:
             Path("/proc/self/autogroup").write_text(f"{_LOWEST}\n", encoding="ascii")

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from hearth.model.errors import UserError
+from hearth.model.java import own_directory, own_environment, reason_of
 from hearth.model.private import ours, private_directory, write_private
 from hearth.model.processes import die_with
 from hearth.planner import places
@@ -57,12 +59,12 @@ def archive_flags(java: Path, jvm: list[str], debug: bool) -> list[str]:
     training = Training(
         name="cli",
         key=key([java, places.hearth_jar()], jvm),
-        command=lambda flag: [str(java), flag, "-Xlog:disable", *jvm, "train"],
+        command=lambda flag: [str(java), flag, *jvm, "train"],
         check=lambda flags: [str(java), *flags, *jvm[:-1], "-version"],
         request=_REQUEST,
     )
     made = prepared(training, debug)
-    return [*using(made), "-Xlog:disable", "-Xlog:all=off"] if made else []
+    return using(made) if made else []
 
 
 def prepared(training: Training, debug: bool) -> Path | None:
@@ -70,32 +72,34 @@ def prepared(training: Training, debug: bool) -> Path | None:
 
     If none can be made, that only costs time: None; the reason is kept and `--debug` shows it.
     """
+    try:
+        made, reason = _prepared(training)
+    except (OSError, UserError) as error:  # a home that is another user's, or none at all
+        made, reason = None, str(error)
+    if debug and reason:
+        print(f"hearth: no class-data archive: {reason}", file=sys.stderr)
+    return made
+
+
+def _prepared(training: Training) -> tuple[Path | None, str]:
+    """The archive, or None and the reason."""
     archive = existing(training)
     if archive is not None:
-        return archive
+        return archive, ""
     if _parted():
-        _note(
-            debug,
-            f"no class-data archive: '{places.cache_home()}' has a colon, which parts archives in a"
-            " JVM's options: set XDG_CACHE_HOME to a directory without one",
+        return None, (
+            f"'{places.cache_home()}' has a colon, which parts archives in a JVM's options: set "
+            "XDG_CACHE_HOME to a directory without one"
         )
-        return None
     refusal = _place(training, "failed")
     if _is_fresh(refusal):
         why = refusal.read_text(errors="replace").strip()
-        _note(debug, f"no class-data archive: {why} (delete {refusal})")
-        return None
-    try:
-        private_directory(refusal.parent)
-        reason = _make(training)
-        if reason:
-            write_private(refusal, reason + "\n")
-    except OSError as error:
-        reason = str(error)
+        return None, f"{why} (delete {refusal})"
+    private_directory(refusal.parent)
+    reason = _make(training)
     if reason:
-        _note(debug, f"no class-data archive: {reason}")
-        return None
-    return existing(training)
+        write_private(refusal, reason + "\n")
+    return existing(training), reason
 
 
 def is_missing(training: Training) -> bool:
@@ -175,11 +179,15 @@ def _made(training: Training, part: Path) -> str:
             capture_output=True,
             timeout=training.limit_s,
             check=False,
+            cwd=own_directory(),
+            env=own_environment(),
             preexec_fn=die_with(os.getpid(), signal.SIGKILL),
         )
         if done.returncode or not part.is_file():
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            return said[-1] if said else f"java ended with {done.returncode} and made no archive"
+            said = reason_of(
+                *(part.decode(errors="replace") for part in (done.stderr, done.stdout))
+            )
+            return said or f"java ended with {done.returncode} and made no archive"
         if not _sound(training, part):
             return "java refuses the archive that it has just written"
         part.replace(name_of(training, part))
@@ -198,6 +206,8 @@ def _sound(training: Training, archive: Path) -> bool:
         capture_output=True,
         timeout=training.limit_s,
         check=False,
+        cwd=own_directory(),
+        env=own_environment(),
         preexec_fn=die_with(os.getpid()),
     )
     return done.returncode == 0
@@ -223,8 +233,3 @@ def discard(kept: Path) -> None:
         shutil.rmtree(kept, ignore_errors=True)
     else:
         kept.unlink(missing_ok=True)
-
-
-def _note(debug: bool, text: str) -> None:
-    if debug:
-        print(f"hearth: {text}", file=sys.stderr)

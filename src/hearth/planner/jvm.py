@@ -11,6 +11,7 @@ from typing import Any
 
 from hearth.model.documents import parse
 from hearth.model.errors import UserError
+from hearth.model.java import QUIET, own_directory, own_environment, reason_of
 from hearth.model.private import open_private
 from hearth.model.processes import die_with
 from hearth.planner import archive, places
@@ -23,7 +24,7 @@ _TOO_OLD = "UnsupportedClassVersionError"
 _BESIDE = 19  # the lowest priority, nice(2)
 # A short-lived program: little to compile, nothing to collect in parallel.
 _SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss8m"]
-_COMPUTING = ["-XX:+UseSerialGC", "-Xlog:disable"]
+_COMPUTING = ["-XX:+UseSerialGC"]
 _LIBRARIES = ("scala-library-2.13*.jar", "jackson-core-2*.jar", "jackson-databind-2*.jar")
 _ANNOTATIONS = "jackson-annotations-2*.jar"
 #: What reads the archives of captures.
@@ -59,10 +60,12 @@ def call(
         errors="replace",
         check=False,
         pass_fds=inherits,
+        cwd=own_directory(),
+        env=own_environment(),
         preexec_fn=die_with(os.getpid()),
     )
     if done.returncode == _USER_ERROR:
-        raise UserError(done.stderr.strip())
+        raise UserError(done.stderr.strip().splitlines()[-1])
     if done.returncode == _OWN_FAULT:
         raise RuntimeError(f"java ended with {done.returncode}: {done.stderr.strip()}")
     if done.returncode:
@@ -80,10 +83,11 @@ def call(
 
 def _no_answer(verb: str, done: subprocess.CompletedProcess[str]) -> str:
     """For a JVM that did not start or was killed; hearth's own exit codes are 2 and 70."""
-    said = "".join(done.stderr.strip().splitlines()[-1:]) or "it said nothing"
+    said = reason_of(done.stderr, done.stdout)
     how = f"was killed by signal {-done.returncode}" if done.returncode < 0 else "failed"
     code = f" with {done.returncode}" if done.returncode > 0 else ""
-    return f"java {how}{code} at '{verb}': {said}; check free memory and JAVA_HOME"
+    remedy = "check free memory and JAVA_HOME"
+    return f"java {how}{code} at '{verb}': {said or 'it said nothing'}; {remedy}"
 
 
 def begin(command: list[str], answer: Path) -> subprocess.Popen[str]:
@@ -105,6 +109,8 @@ def begin(command: list[str], answer: Path) -> subprocess.Popen[str]:
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
+            cwd=own_directory(),
+            env=own_environment(),
             preexec_fn=prepare,  # noqa: PLW1509 - this process has one thread
         )
 
@@ -112,7 +118,7 @@ def begin(command: list[str], answer: Path) -> subprocess.Popen[str]:
 def command(verb: str, *arguments: str, debug: bool = False, compute: bool = False) -> list[str]:
     """What starts a verb; raises UserError where Java, Spark or hearth's jar is missing."""
     java = places.java()
-    jvm = [*(_COMPUTING if compute else _SHORT_LIVED), "-cp", _class_path(), _MAIN]
+    jvm = [*QUIET, *(_COMPUTING if compute else _SHORT_LIVED), "-cp", _class_path(), _MAIN]
     flags = [] if compute else archive.archive_flags(java, jvm, debug)
     return [str(java), *flags, *jvm, verb, *arguments]
 

@@ -12,11 +12,22 @@ _STYLES = {"running": "bold", "failed": "red", "killed": "red", "interrupted": "
 
 
 def show_runs(
-    rows: Sequence[dict[str, Any]], experiments: Sequence[KeptExperiment], screen: Screen
+    rows: Sequence[dict[str, Any]],
+    experiments: Sequence[KeptExperiment],
+    applications: int,
+    screen: Screen,
 ) -> list[str]:
-    """A line for each, by the time of its start; a hint if there is none."""
+    """A line for each, by the time of its start; a hint if there is none.
+
+    applications: how many ran under local-numa, whose placement is kept without a recording.
+    """
     if not rows and not experiments:
-        return ["no run is recorded: 'hearth profile APPLICATION' makes one"]
+        none = "no run is recorded: 'hearth profile APPLICATION' makes one"
+        if not applications:
+            return [none]
+        what = "application that ran" if applications == 1 else "applications that ran"
+        kept = f"where executors were is kept of {applications} {what} under local-numa"
+        return [none, f"{kept}: 'hearth status --all' lists them"]
     head = ("id", "started (UTC)", "application", "master or question", "state", "wall", "size")
     cells = [_cells(row, screen) for row in rows]
     cells += [_experiment_cells(experiment) for experiment in experiments]

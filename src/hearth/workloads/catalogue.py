@@ -12,6 +12,7 @@ from typing import Any
 import hearth
 from hearth.model.documents import load_document
 from hearth.model.errors import UserError
+from hearth.model.java import QUIET, own_directory, own_environment, reason_of
 from hearth.model.private import private_directory, write_private
 from hearth.model.processes import die_with
 from hearth.planner import archive, places
@@ -140,17 +141,19 @@ def ask(*words: str) -> str:
     # Spark's other jars come last: they are opened only for a class that a job's own class needs.
     path = f"{workloads_jar()}:{places.spark_home() / 'jars'}/*"
     done = subprocess.run(
-        [str(places.java()), *_SHORT_LIVED, "-cp", path, MAIN, *words],
+        [str(places.java()), *QUIET, *_SHORT_LIVED, "-cp", path, MAIN, *words],
         capture_output=True,
         encoding="utf-8",
         stdin=subprocess.DEVNULL,
+        cwd=own_directory(),
+        env=own_environment(),
         check=False,
         preexec_fn=die_with(os.getpid()),
     )
     if done.returncode == _USER_ERROR:
         raise UserError(done.stderr.strip().splitlines()[-1].removeprefix("workloads: "))
     if done.returncode:
-        raise RuntimeError(f"java ended with {done.returncode}: {done.stderr.strip()}")
+        raise RuntimeError(f"java ended with {done.returncode}: {reason_of(done.stderr)}")
     return done.stdout
 
 

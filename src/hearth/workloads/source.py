@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from hearth.model.errors import UserError
+from hearth.model.java import QUIET, own_directory, own_environment, reason_of
 from hearth.model.processes import die_with
 from hearth.planner import places
 from hearth.workloads import catalogue
@@ -63,6 +64,7 @@ class DataServer:
     def __enter__(self) -> "DataServer":
         command = [
             str(places.java()),
+            *QUIET,
             *_JVM,
             "-cp",
             _class_path(),
@@ -75,6 +77,8 @@ class DataServer:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
+            cwd=own_directory(),
+            env=own_environment(),
             # With threads beside, as in tests: it makes two system calls and allocates nothing.
             preexec_fn=die_with(os.getpid()),  # noqa: PLW1509
         )
@@ -119,8 +123,11 @@ class DataServer:
             return ready
         _, text = self._process.communicate(timeout=_STOP_S)
         if self._process.returncode == _USER_ERROR:
-            raise UserError(f"data server: {text.strip().removeprefix('workloads: ')}")
-        raise RuntimeError(f"the data server ended with {self._process.returncode}: {text.strip()}")
+            raise UserError(
+                f"data server: {text.strip().splitlines()[-1].removeprefix('workloads: ')}"
+            )
+        code = self._process.returncode
+        raise RuntimeError(f"the data server ended with {code}: {reason_of(text)}")
 
     def _end(self) -> None:
         self._process.terminate()
