@@ -1,9 +1,11 @@
 """The request that the `plan` verb reads: what is known and what the user fixed."""
 
+import os
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from hearth.model.errors import UserError
+from hearth.model.java import OPTION_VARIABLES, SUBMIT_OPTIONS
 from hearth.model.redaction import REDACTED, Redaction
 from hearth.model.sizes import parse_bytes, parse_mb
 
@@ -65,6 +67,7 @@ def plan_request(options: Namespace, conf: dict[str, str], machine: str | None) 
     size = parse_bytes(options.input, "--input") if options.input is not None else None
     memory = parse_mb(options.memory, "--memory") if options.memory is not None else None
     fixed = {"executors": options.executors, "cores": options.cores, "memory_mb": memory}
+    java = _java_options() if machine is None else None
     request = {
         "schema": "hearth/plan-request/1",
         "machine": machine,
@@ -75,10 +78,16 @@ def plan_request(options: Namespace, conf: dict[str, str], machine: str | None) 
                 "python": getattr(options, "python", False) or None,
             }
         ),
-        "limits": {**_said(fixed), "conf": with_binding(options, conf)},
+        "limits": _said({**fixed, "conf": with_binding(options, conf), "environment": java}),
         "occupied_cpus": getattr(options, "occupied", None),
     }
     return _said(request)
+
+
+def _java_options() -> dict[str, str] | None:
+    """The user's variables that give Java options to an application's JVMs."""
+    names = (*OPTION_VARIABLES, SUBMIT_OPTIONS)
+    return {name: os.environ[name] for name in names if os.environ.get(name)} or None
 
 
 def _said(fields: dict[str, Any]) -> dict[str, Any]:

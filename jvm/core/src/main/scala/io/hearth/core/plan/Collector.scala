@@ -27,13 +27,11 @@ private[plan] object Collector {
     else choice(heapMb) == Parallel
 
   /**
-   * Flags of a JVM on `cpus` CPUs, without -Xmx; the user's own come last and replace ours.
+   * Flags of a JVM on `cpus` CPUs, without -Xmx: those that the user did not set.
    * ActiveProcessorCount makes every pool that the JVM sizes at start count the executor's CPUs.
+   *
+   * @param users all that the JVM has of the user's
    */
-  def options(heapMb: Long, cpus: Int, users: Vector[String]): Vector[String] =
-    own(heapMb, cpus, users) ++ users
-
-  /** The flags that the user did not set. */
   def own(heapMb: Long, cpus: Int, users: Vector[String]): Vector[String] = {
     val collector =
       if (JavaOptions.choosesCollector(users)) None

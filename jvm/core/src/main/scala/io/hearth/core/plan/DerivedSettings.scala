@@ -9,6 +9,7 @@ object DerivedSettings {
   /** The user's keys that a plan depends on: another value would give another plan. */
   val Read: Set[String] = Set(
     "spark.cores.max",
+    "spark.driver.defaultJavaOptions",
     "spark.driver.memory",
     DriverOptions,
     "spark.dynamicAllocation.enabled",
@@ -16,6 +17,7 @@ object DerivedSettings {
     "spark.dynamicAllocation.maxExecutors",
     "spark.dynamicAllocation.minExecutors",
     "spark.executor.cores",
+    "spark.executor.defaultJavaOptions",
     "spark.executor.extraJavaOptions",
     "spark.executor.instances",
     "spark.executor.memory",
@@ -29,7 +31,7 @@ object DerivedSettings {
     "spark.memory.offHeap.enabled",
     "spark.memory.offHeap.size",
     "spark.task.cpus"
-  )
+  ) ++ JvmEnvironment.ExecutorKeys
 
   /** Keys that a plan may set. */
   val Derived: Set[String] = Set(

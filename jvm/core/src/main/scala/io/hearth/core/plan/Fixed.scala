@@ -14,7 +14,8 @@ final private[plan] case class Dynamic(atLeast: Int, atMost: Option[Int])
  * @param pysparkMb memory that Spark grants Python workers on top of the heap
  * @param coresMax the most task slots of all executors together
  * @param taskCpus slots that one task takes
- * @param javaOptions the user's own JVM options of executors
+ * @param javaOptions the user's own JVM options of executors, as Spark's settings have them
+ * @param environment what else JVMs get of the user's
  * @param conf the user's settings of the keys that a plan reads or sets, verbatim, and what to redact
  */
 final private[plan] case class Fixed(
@@ -31,11 +32,15 @@ final private[plan] case class Fixed(
     taskCpus: Int,
     dynamic: Option[Dynamic],
     javaOptions: Vector[String],
+    environment: JvmEnvironment,
     conf: Map[String, String]
 ) {
 
-  def driverJavaOptions: Vector[String] =
-    conf.get("spark.driver.extraJavaOptions").fold(Vector.empty[String])(JavaOptions.split)
+  def driverJavaOptions: Vector[String] = Fixed.javaOptions(conf, "driver")
+
+  /** All options of the user's that a JVM has. */
+  def allDriverOptions: Vector[String] = environment.driver ++ driverJavaOptions
+  def allJavaOptions: Vector[String] = environment.executors ++ javaOptions
 
   /** Whether executors are to share the CPUs and the memory of their package. */
   def byPackage: Boolean = conf.get(HearthKeys.BindingScopeKey).contains("package")
@@ -83,13 +88,15 @@ private[plan] object Fixed {
       confCores <- conf.count("spark.executor.cores")
       cores <- agree(limits.cores, "--cores", confCores)
       confHeap <- conf.size("spark.executor.memory", 'm', least = 1)
-      heap <- agree(limits.memoryMb, "--memory", confHeap)
+      setHeap <- agree(limits.memoryMb, "--memory", confHeap)
+      heap <- JvmEnvironment.executorHeap(limits, setHeap)
       overhead <- conf.size("spark.executor.memoryOverhead", 'm')
       factor <- conf.fraction("spark.executor.memoryOverheadFactor")
       least <- conf.size("spark.executor.minMemoryOverhead", 'm')
       offHeap <- offHeapOf(conf)
       pyspark <- conf.size("spark.executor.pyspark.memory", 'm')
-      driver <- conf.size("spark.driver.memory", 'm', least = 1)
+      setDriver <- conf.size("spark.driver.memory", 'm', least = 1)
+      driver <- JvmEnvironment.driverHeap(limits, setDriver)
       coresMax <- conf.count("spark.cores.max")
       taskCpus <- conf.count("spark.task.cpus")
       fixed = Fixed(
@@ -105,18 +112,23 @@ private[plan] object Fixed {
         coresMax,
         taskCpus.fold(1)(_.value),
         dynamic.map(d => instances.fold(d)(i => d.copy(atLeast = math.max(d.atLeast, i.value)))),
-        limits.conf
-          .get("spark.executor.extraJavaOptions")
-          .fold(Vector.empty[String])(JavaOptions.split),
+        javaOptions(limits.conf, "executor"),
+        JvmEnvironment.of(limits),
         limits.conf.filter { case (key, _) =>
           DerivedSettings.known(key) || key == DerivedSettings.Redaction
         }
       )
       _ <- RequestChecks.checkCounts(fixed)
-      _ <- RequestChecks.checkHeap(fixed.heapMb, fixed.javaOptions)
+      _ <- RequestChecks.checkHeap(fixed.heapMb, fixed.allJavaOptions)
       _ <- RequestChecks.checkHeap(fixed.driverHeapMb, RequestChecks.AnyCollector)
     } yield fixed
   }
+
+  /** @param of `driver` or `executor` */
+  private def javaOptions(conf: Map[String, String], of: String): Vector[String] =
+    Vector(s"spark.$of.defaultJavaOptions", s"spark.$of.extraJavaOptions")
+      .flatMap(conf.get)
+      .flatMap(JavaOptions.split)
 
   private def agree[A](option: Option[A], name: String, set: Option[Asked[A]])(implicit
       number: Numeric[A]

@@ -9,16 +9,16 @@ final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[Executo
       Vector(collectorThreads, processors, numaFlag) ++ compiler
 
   /** The user's own options, which replace the plan's. */
-  private val users: Vector[String] =
-    fixed.conf
-      .get(if (native) "spark.driver.extraJavaOptions" else "spark.executor.extraJavaOptions")
-      .fold(Vector.empty[String])(JavaOptions.split)
+  private val users: Vector[String] = allOptions
 
-  private def users(decision: String, value: String) =
-    Reason(decision, value, "set in extraJavaOptions", "user")
+  private def users(decision: String, value: String) = {
+    val settings = if (native) fixed.driverJavaOptions else fixed.javaOptions
+    val places = Option.when(settings.nonEmpty)("extraJavaOptions") ++ fixed.environment.variables
+    Reason(decision, value, s"set in ${places.mkString(" or ")}", "user")
+  }
 
   private def collector = {
-    val name = executors.head.javaOptions
+    val name = (users ++ executors.head.javaOptions)
       .find(_.matches("""-XX:\+Use\w+GC"""))
       .fold("the JVM's own")(_.drop(8))
     if (JavaOptions.choosesCollector(users)) users("collector", name)

@@ -111,7 +111,7 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
     Reason("overhead", each(executors.map(_.overheadMb)), because, source)
   }
 
-  private def jvmOptions = executors.head.javaOptions
+  private def jvmOptions = allOptions ++ executors.head.javaOptions
 
   private def each(sizesMb: Vector[Long]): String =
     if (sizesMb.min == sizesMb.max) Sizes.show(sizesMb.min)

@@ -33,12 +33,14 @@ object WorkloadKind {
  * @param cores task slots of each executor
  * @param memoryMb heap of each executor
  * @param conf every Spark key that the user set
+ * @param environment the user's values of [[JvmEnvironment.Variables]]
  */
 final case class Limits(
     executors: Option[Int],
     cores: Option[Int],
     memoryMb: Option[Long],
-    conf: Map[String, String]
+    conf: Map[String, String],
+    environment: Map[String, String] = Map.empty
 )
 
 object Limits {
@@ -56,7 +58,7 @@ object Limits {
  * @param reasons one for each decision, in the order in which they were taken
  * @param workload what is known of the application
  * @param asked what the user fixed by hearth's own options, so that a driver can plan again; its
- *              `conf` is empty
+ *              `conf` and `environment` are empty
  */
 final case class Plan(
     mode: PlanMode,

@@ -72,8 +72,8 @@ final private[plan] class PlanDraft(
     val heap = heapsMb(id)
     val cpus = if (native) usable.cpus else IdSet.from(site.cpus)
     val nodes = if (native) pools.memoryNodes else layout.nodes(id)
-    val options =
-      Collector.options(heap, part(id), if (native) fixed.driverJavaOptions else fixed.javaOptions)
+    val users = if (native) fixed.driverJavaOptions else fixed.javaOptions
+    val options = Collector.own(heap, part(id), allOptions) ++ users
     ExecutorPlan(
       id,
       cpus,
@@ -86,6 +86,9 @@ final private[plan] class PlanDraft(
       host
     )
   }
+
+  /** All of the user's that executors have; of the driver where it is the only JVM. */
+  def allOptions: Vector[String] = if (native) fixed.allDriverOptions else fixed.allJavaOptions
 
   private def master: String =
     if (native) s"local[${layout.slots}]"
@@ -105,7 +108,7 @@ final private[plan] class PlanDraft(
 
   /** Followed by the user's own options: both share one key. A driver beside executors gets no collector. */
   private def driverOptions: Option[(String, String)] = {
-    val users = fixed.driverJavaOptions
+    val users = fixed.allDriverOptions
     val ours =
       if (native) Collector.own(heapMb, executors.head.cpus.size, users)
       else SecondCompiler.options(usable.cpus.size, users)
@@ -120,6 +123,6 @@ final private[plan] class PlanDraft(
     conf,
     new Reasons(this, executors).all,
     workload,
-    inputs.asked.copy(conf = Map.empty)
+    inputs.asked.copy(conf = Map.empty, environment = Map.empty)
   )
 }

@@ -108,7 +108,7 @@ object Planner {
     val one = fixed.copy(heapMb = fixed.heapMb.orElse(fixed.driverHeapMb))
     val driver: Long => Long = _ => 0L
     for {
-      _ <- RequestChecks.checkHeap(one.heapMb, fixed.driverJavaOptions)
+      _ <- RequestChecks.checkHeap(one.heapMb, fixed.allDriverOptions)
       pools = Pools.joined(usable, driver, spare = false)
       found <- arranged(usable, one, workload, pools, driver)(_.whole)
     } yield found

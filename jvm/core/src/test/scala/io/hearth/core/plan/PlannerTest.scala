@@ -610,6 +610,57 @@ class PlannerTest extends AnyFunSuite {
     assert(plan(xeon, g1).executors.forall(_.heapMb == 450))
   }
 
+  test("what the environment gives every JVM is the user's: no flag of the plan contradicts it") {
+    val named = Vector("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+    def with1(variable: String, text: String, limits: Limits = Limits.none) =
+      limits.copy(environment = Map(variable -> text))
+    for (variable <- named) {
+      val users = with1(variable, "-XX:+UseG1GC -Dlicence.key=hush -XX:-UseNUMA")
+      val bound = plan(xeon, users.copy(executors = Some(2)))
+      val flags = bound.executors.flatMap(_.javaOptions)
+      assert(!flags.exists(f => f.endsWith("GC") || f.contains("UseNUMA")))
+      assert(because(bound, "collector") == s"set in $variable")
+      val one = plan("1 node of 16 GB, 2 cores", users)
+      assert(!one.conf(DerivedSettings.DriverOptions).contains("GC "), one.conf)
+      assert(!Seq(bound, one).mkString.contains("hush"))
+      assert(one.reasons.find(_.decision == "collector").exists(_.value == "G1GC"))
+    }
+    val submit = with1("SPARK_SUBMIT_OPTS", "-XX:+UseG1GC")
+    assert(!plan("1 node of 16 GB, 2 cores", submit).executors.head.javaOptions.exists(parallel))
+    assert(plan(xeon, submit.copy(executors = Some(2))).executors.head.javaOptions.exists(parallel))
+    val other = submit.copy(
+      executors = Some(2),
+      conf = Map("spark.executorEnv.JAVA_TOOL_OPTIONS" -> "-XX:+UseSerialGC")
+    )
+    assert(!plan(xeon, other).executors.head.javaOptions.exists(parallel))
+    for (of <- Seq("executor", "driver")) {
+      val default = conf(s"spark.$of.defaultJavaOptions" -> "-XX:+UseG1GC")
+      val asked = if (of == "driver") default else default.copy(executors = Some(2))
+      val machine = if (of == "driver") "1 node of 16 GB, 2 cores" else xeon
+      assert(!plan(machine, asked).executors.head.javaOptions.exists(parallel), of)
+    }
+  }
+
+  private def parallel(flag: String) = flag == "-XX:+UseParallelGC"
+
+  test("a heap that the environment gives every JVM is the plan's, unless Spark's settings say") {
+    def environment(variable: String, flag: String) =
+      executors(2).copy(environment = Map(variable -> s"-Dx $flag"))
+    for (variable <- Seq("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")) {
+      val got = plan(xeon, environment(variable, "-Xmx3g"))
+      assert(got.executors.map(_.heapMb) == Vector(3072, 3072) && got.driver.heapMb == 3072)
+      assert(got.conf("spark.executor.memory") == "3072m")
+      assert(because(got, "heap").contains(s"-Xmx in $variable"))
+    }
+    val set = Map("spark.executor.memory" -> "5g", "spark.driver.memory" -> "5g")
+    val before = environment("JAVA_TOOL_OPTIONS", "-Xmx3g").copy(conf = set)
+    assert(plan(xeon, before).executors.map(_.heapMb) == Vector(5120, 5120))
+    val after = refused(xeon, environment("_JAVA_OPTIONS", "-Xmx3g").copy(conf = set))
+    assert(after.name == "spark.executor.memory" && after.message.contains("_JAVA_OPTIONS is 3g"))
+    val little = plan(xeon, environment("JAVA_TOOL_OPTIONS", "-Xmx128m"))
+    assert(little.executors.forall(_.heapMb > 512), "Spark's own -Xmx comes after it")
+  }
+
   test("the driver's memory is blamed where all else fits without it, with a size that fits") {
     val unfit = refused(
       "1 node of 64 GB, 16 cores",

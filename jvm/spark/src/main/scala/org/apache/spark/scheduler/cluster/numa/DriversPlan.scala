@@ -11,8 +11,8 @@ import org.apache.spark.internal.config.{EXECUTOR_CORES, EXECUTOR_INSTANCES, EXE
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
 import io.hearth.core.leases.Leases
-import io.hearth.core.plan.{Beside, Fitted, HearthKeys, Limits, Others, Plan, PlanJson, PlanLease}
-import io.hearth.core.plan.{Workload, WorkloadKind}
+import io.hearth.core.plan.{Beside, Fitted, HearthKeys, JvmEnvironment, Limits, Others, Plan}
+import io.hearth.core.plan.{PlanJson, PlanLease, Workload, WorkloadKind}
 import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology, TopologyReader}
 import io.hearth.spark.MasterUrl
 
@@ -142,7 +142,10 @@ private[spark] object DriversPlan extends Logging {
       kind = kind.orElse(said.kind),
       inputBytes = conf.get(HearthConfig.InputSize).orElse(said.inputBytes)
     )
-    val limits = asked.copy(conf = UserSettings.of(conf, sys.env))
+    val limits = asked.copy(
+      conf = UserSettings.of(conf, sys.env),
+      environment = sys.env.filter { case (name, _) => JvmEnvironment.Variables.contains(name) }
+    )
     leases =>
       Beside
         .fit(

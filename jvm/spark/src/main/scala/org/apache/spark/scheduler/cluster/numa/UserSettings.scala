@@ -2,7 +2,7 @@ package org.apache.spark.scheduler.cluster.numa
 
 import org.apache.spark.SparkConf
 import org.apache.spark.internal.config.{EXECUTOR_JAVA_OPTIONS, EXECUTOR_MEMORY}
-import org.apache.spark.launcher.JavaModuleOptions
+import org.apache.spark.launcher.{JavaModuleOptions, SparkLauncher}
 import org.apache.spark.util.Utils
 
 import io.hearth.core.plan.{JavaOptions, DerivedSettings}
@@ -38,7 +38,7 @@ private[spark] object UserSettings {
   }
 
   private def known(settings: Map[String, String]): Map[String, String] = {
-    val options = ofUsers(settings.get(EXECUTOR_JAVA_OPTIONS.key))
+    val options = extra(settings.get)
     val keys = settings.filter { case (key, _) => DerivedSettings.known(key) }
     val rest = keys.removed(EXECUTOR_JAVA_OPTIONS.key)
     if (options.isEmpty) rest
@@ -46,7 +46,17 @@ private[spark] object UserSettings {
   }
 
   def executorJavaOptions(conf: SparkConf): Vector[String] =
-    ofUsers(conf.get(EXECUTOR_JAVA_OPTIONS))
+    default(conf.getOption) ++ extra(conf.getOption)
+
+  private def default(setting: String => Option[String]) =
+    ofUsers(setting(SparkLauncher.EXECUTOR_DEFAULT_JAVA_OPTIONS))
+
+  /** SparkContext puts the default options before the others, and still adds them itself. */
+  private def extra(setting: String => Option[String]): Vector[String] = {
+    val options = ofUsers(setting(EXECUTOR_JAVA_OPTIONS.key))
+    val before = default(setting)
+    if (options.startsWith(before)) options.drop(before.size) else options
+  }
 
   /** The user's JVM options for executors, without the module options that SparkContext puts before them. */
   private def ofUsers(options: Option[String]): Vector[String] = {
