@@ -43,6 +43,7 @@ def test_what_was_read_is_known_with_the_memory_that_is_free_now(root: Path) -> 
 CHANGES: dict[str, Callable[[Path], None]] = {
     "another boot": lambda r: write(r / "proc/sys/kernel/random/boot_id", "boot-2\n"),
     "other CPUs allowed": lambda r: write(r / "proc/self/status", "Cpus_allowed_list:\t0\n"),
+    "another cgroup": lambda r: write(r / "proc/self/cgroup", "0::/other\n"),
     "more memory": lambda r: write(r / "proc/meminfo", "MemTotal:  200 kB\n"),
     "a device that came": lambda r: write(r / "sys/class/net/eth1/mtu", "1500\n"),
 }

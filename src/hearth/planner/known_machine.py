@@ -2,7 +2,7 @@
 
 Reading takes a JVM with 0.2 s of CPU time, which matters when profiling a short run.
 The document is kept in the cache: for this boot, hearth, the CPUs and memory that this process may
-use, the machine's settings, its memory and its devices. Only free memory is read each time.
+use, its cgroups, the machine's settings, memory and devices. Only free memory is read each time.
 """
 
 import contextlib
@@ -40,6 +40,8 @@ class KnownMachine:
         self._boot = boot.read_text(encoding="ascii").strip() if boot.is_file() else None
         status = kernel.parse_status((root / "proc/self/status").read_text(encoding="utf-8"))
         allowed = [status.get("Cpus_allowed_list"), status.get("Mems_allowed_list")]
+        groups = root / "proc/self/cgroup"  # whose quota may be another's
+        allowed.append(groups.read_text(encoding="utf-8") if groups.is_file() else None)
         total = (root / "proc/meminfo").read_text(encoding="ascii").partition("\n")[0]
         folders = filter(Path.is_dir, map(self._sys.joinpath, _DEVICES))
         devices = [sorted(path.name for path in folder.iterdir()) for folder in folders]

@@ -66,17 +66,40 @@ class Device:
 
 
 @dataclass(frozen=True)
+class CpuQuota:
+    """CPU time that its cgroups may take, in CPUs, and how often and how long that stopped them."""
+
+    cpus: float
+    throttled_periods: int | None = None
+    throttled_usec: int | None = None
+
+
+@dataclass(frozen=True)
+class TaskLimit:
+    """How many processes and threads may be (`pids.max`, `RLIMIT_NPROC`), and how many are."""
+
+    name: str
+    most: int
+    current: int | None = None
+
+
+@dataclass(frozen=True)
 class Allowed:
     """What this process may use."""
 
     cpus: str
     nodes: str
     memory_limit_bytes: int | None = None
+    cpu_quota: CpuQuota | None = None
+    task_limits: list[TaskLimit] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Topology:
-    """A machine; source: `live`, a capture's path, or a description."""
+    """A machine; source: `live`, a capture's path, or a description.
+
+    isolated, nohz_full: CPUs that the kernel's load balancer, its timer leave alone.
+    """
 
     source: str
     cpus: str
@@ -89,6 +112,8 @@ class Topology:
     warnings: list[str] = field(default_factory=list)
     architecture: str | None = None
     processor: str | None = None
+    isolated: str = ""
+    nohz_full: str = ""
 
     @property
     def usable_cpus(self) -> set[int]:

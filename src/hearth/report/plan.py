@@ -61,9 +61,21 @@ def _decided(plan: Plan, screen: Screen) -> list[str]:
             value = f"{reason.value}: " if name == "expected" else ""
             text = f"{value}{reason.because} [{reason.source}]"
             lines.append(screen.paragraph(text, indent=f"  {name:<11}", hanging=" " * 13))
+    for text in _limits(plan):
+        lines.append(screen.paragraph(text, indent="  limit      ", hanging=" " * 13))
     for text in _beside(plan):
         lines.append(screen.paragraph(text, indent="  beside     ", hanging=" " * 13))
     return lines
+
+
+def _limits(plan: Plan) -> list[str]:
+    """What quotas, isolated CPUs and limits of threads change in this plan."""
+    named = ("cpu quota", "isolated CPUs", "threads")
+    return [
+        f"{reason.decision} {reason.value}: {reason.because}"
+        for reason in plan.reasons
+        if reason.decision in named
+    ]
 
 
 def _beside(plan: Plan) -> list[str]:
@@ -107,7 +119,7 @@ def memory_balance(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
 
 def show_plan_briefly(plan: Plan) -> list[str]:
     """The plan in five lines, as `hearth submit` prints it, and a line for each reason about
-    neighbours."""
+    limits and neighbours."""
     executors = plan.executors
     first = executors[0]
     slots = sum(executor.task_slots for executor in executors)
@@ -121,6 +133,7 @@ def show_plan_briefly(plan: Plan) -> list[str]:
         f"overhead {show_mb(first.overhead_mb)} per executor",
         f"  place   {places}{more}" if plan.mode == "partitioned" else "  place   not bound",
         f"  why     {why.because if why else 'no reason given'} (all: hearth plan)",
+        *(f"  limit   {text}" for text in _limits(plan)),
         *(f"  beside  {text}" for text in _beside(plan)),
     ]
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 from hearth.model.ids import brief_ids, parse_ids, show_ids
 from hearth.model.sizes import show_bytes
-from hearth.planner.topology import Core, Device, NumaNode, Package, Topology
+from hearth.planner.topology import Core, CpuQuota, Device, NumaNode, Package, Topology
 from hearth.report.terminal import Branch, Screen, table, tree
 
 _MATRIX_LIMIT = 16
@@ -188,7 +188,37 @@ def _allowed(machine: Topology, screen: Screen) -> list[str]:
         f"  CPUs          {cpus_text}: {brief_ids(allowed.cpus)}",
         f"  memory nodes  {node_text}",
         f"  memory limit  {limit_text}",
+        *_limits(machine),
     ]
+
+
+def _limits(machine: Topology) -> list[str]:
+    """Lines for what few machines have: a CPU quota, limits of threads, isolated CPUs."""
+    allowed = machine.allowed
+    rows = []
+    if allowed.cpu_quota:
+        rows.append(("CPU quota", _quota_text(allowed.cpu_quota)))
+    for limit in allowed.task_limits:
+        there = f", {limit.current:,} are there" if limit.current is not None else ""
+        rows.append(("threads", f"at most {limit.most:,} ({limit.name}){there}"))
+    if machine.isolated:
+        rows.append(
+            ("isolated", f"CPUs {brief_ids(machine.isolated)}: no threads are spread over them")
+        )
+    if machine.nohz_full:
+        rows.append(
+            ("nohz_full", f"CPUs {brief_ids(machine.nohz_full)}: no timer where one thread runs")
+        )
+    return [f"  {name:<13} {text}" for name, text in rows]
+
+
+def _quota_text(quota: CpuQuota) -> str:
+    text = f"the time of {quota.cpus:g} CPUs"
+    if quota.throttled_periods:
+        took = quota.throttled_usec
+        lasted = f", for {took / 1e6:.1f} s in all" if took is not None else ""
+        text += f"; used up {_count(quota.throttled_periods, 'time')} so far{lasted}"
+    return text
 
 
 def _warnings(warnings: list[str], screen: Screen) -> list[str]:

@@ -7,7 +7,7 @@ import scala.io.Source
 import scala.jdk.CollectionConverters._
 import scala.util.{Try, Using}
 
-import io.hearth.core.topology.{IdSet, SysTree}
+import io.hearth.core.topology.{IdSet, OnlineCpus, SysTree}
 
 /**
  * A thread as the kernel shows it.
@@ -75,7 +75,7 @@ object ProcessPlacement {
     ProcessPlacement(
       pid,
       threads,
-      new SysTree(root).list("sys/devices/system/cpu/online").filter(_.nonEmpty),
+      online(new SysTree(root), threads),
       mems,
       maps.policies,
       maps.anonymousBytes
@@ -88,6 +88,12 @@ object ProcessPlacement {
     if (mems.size == 1 && !Files.exists(file)) NumaMaps.empty
     else Using.resource(Source.fromFile(file.toFile))(in => NumaMaps.summarise(in.getLines()))
   }
+
+  /** With CPUs that threads may run on and that the list hides, as a container's does (lxcfs). */
+  private def online(tree: SysTree, threads: Vector[ThreadPlacement]): Option[IdSet] =
+    tree.list("sys/devices/system/cpu/online").filter(_.nonEmpty).map { listed =>
+      listed | OnlineCpus.hidden(tree, listed, IdSet.union(threads.map(_.cpus)))
+    }
 
   /** The memory nodes of a process's cpuset, from the text of its `status`. */
   private[placement] def memsAllowed(status: String): IdSet =

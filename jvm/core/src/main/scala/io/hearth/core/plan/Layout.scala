@@ -51,6 +51,10 @@ final private[plan] class Layouts(
   /** Slots an executor should have: at 4 GB of heap each, eight reach the compressed-oops limit. */
   private val target = math.max(TargetSlots, fixed.taskCpus)
 
+  /** The most task slots: `spark.cores.max`, or the CPU quota's, where less than the CPUs are worth. */
+  private val most: Option[Int] =
+    (fixed.coresMax.map(_.value) ++ usable.quotaSlots).minOption.filter(_ < usable.slots)
+
   /** One executor over everything. */
   def whole: Either[Unfit, Layout] = firstFit(Iterator(capped(1)))
 
@@ -85,20 +89,22 @@ final private[plan] class Layouts(
 
   private def automatic: Either[Unfit, Layout] = {
     val counts = pools.all.map(p => math.max(1, math.min(byWidth(p), byMemory(p))))
-    val most = fixed.dynamic.flatMap(_.atMost)
-    val own = Option.when(most.forall(_ >= counts.sum) && uncapped)(perPool(counts))
-    val start = (Vector(counts.sum, byTotalMemory, bySlots) ++ most).min
-    mostTasks(own.iterator ++ Iterator.range(math.max(1, start), 0, -1).map(capped))
+    val atMost = fixed.dynamic.flatMap(_.atMost)
+    val own = Option.when(atMost.forall(_ >= counts.sum) && most.isEmpty)(perPool(counts))
+    val start = (Vector(counts.sum, byTotalMemory, bySlots) ++ atMost).min
+    mostTasks(own.iterator ++ fewer(math.max(1, start)).map(capped))
   }
 
-  private def uncapped: Boolean = fixed.coresMax.forall(_.value >= usable.slots)
+  /** Counts of executors to try: all up to 64 that are not more, above that each a sixty-fourth less. */
+  private def fewer(start: Int): Iterator[Int] =
+    Iterator.iterate(start)(n => n - math.max(1, n / 64)).takeWhile(_ > 0)
 
   private def byMemory(pool: Pool): Int = (pool.memoryMb / Memory.comfortable(fixed)).toInt
 
   private def byTotalMemory: Int = (pools.memoryMb / Memory.least(fixed)).toInt
 
   private def bySlots: Int = {
-    val slots = fixed.coresMax.fold(usable.slots)(max => math.min(max.value, usable.slots))
+    val slots = most.getOrElse(usable.slots)
     math.max(1, math.min(slots / fixed.taskCpus, (slots + target / 2) / target))
   }
 
@@ -120,11 +126,15 @@ final private[plan] class Layouts(
     Layout(if (narrowed) affordable else sites, rooms.nodes, rooms.roomsMb, narrowed)
   }
 
-  /** `n` executors over the whole machine, with no more slots than `spark.cores.max`. */
-  private def capped(n: Int): Layout = fixed.coresMax.filter(_.value < usable.slots) match {
+  /**
+   * `n` executors over the whole machine, with no more slots than may be: the quota leaves each the slots of
+   * one task.
+   */
+  private def capped(n: Int): Layout = most match {
     case None => laidOut(Split.evenly(Part.machine(pools.all), n))
     case Some(max) =>
-      val widths = Vector.tabulate(n)(i => max.value / n + (if (i < max.value % n) 1 else 0))
+      val least = if (fixed.coresMax.exists(_.value <= max)) 0 else fixed.taskCpus
+      val widths = Vector.tabulate(n)(i => math.max(least, max / n + (if (i < max % n) 1 else 0)))
       packed(widths).getOrElse(laidOut(Split.evenly(Part.machine(pools.all), n)))
   }
 
@@ -141,8 +151,9 @@ final private[plan] class Layouts(
     else firstFit(packed(Vector.fill(n)(m)).iterator)
 
   private def fitting(m: Asked[Int]): Either[Unfit, Layout] = {
-    val most = (fixed.coresMax.map(_.value / m.value) ++ fixed.dynamic.flatMap(_.atMost))
-    val count = (Packing.count(pools.all, m.value) +: most.toVector).min
+    val limits = fixed.coresMax.map(_.value / m.value) ++ fixed.dynamic.flatMap(_.atMost) ++
+      usable.quotaSlots.map(slots => math.max(1, slots / m.value))
+    val count = (Packing.count(pools.all, m.value) +: limits.toVector).min
     if (count < 1) Left(Violation.cores(usable, m))
     else {
       val start = math.max(1, math.min(count, byTotalMemory))
@@ -156,7 +167,7 @@ final private[plan] class Layouts(
    */
   private def mostTasks(layouts: Iterator[Layout]): Either[Unfit, Layout] = {
     val all = layouts.to(LazyList)
-    val enough = math.min(usable.slots, fixed.coresMax.fold(Int.MaxValue)(_.value))
+    val enough = most.getOrElse(usable.slots)
     val fit = all.filter(Violation.layout(_, fixed, pools).isEmpty)
     fit
       .find(_.slots >= enough)

@@ -68,6 +68,7 @@ private[plan] object Partitioning {
   ): Partitioning =
     forced(fixed, occupied)
       .orElse(fewCores(usable))
+      .orElse(smallQuota(usable))
       .orElse(dataFits(usable, fixed, workload, pools))
       .getOrElse(Partitioning(native = false, "", ""))
 
@@ -103,6 +104,15 @@ private[plan] object Partitioning {
       Option.when(cores <= VeryFewCores)(
         Partitioning(native = true, s"$cores cores are too few to divide", "Kyong 2017; hearth")
       )
+  }
+
+  /** A quota counts as so many cores. */
+  private def smallQuota(usable: UsableMachine): Option[Partitioning] = {
+    val few = if (usable.nodes.sizeIs == 1) FewCores else VeryFewCores
+    usable.quotaSlots.filter(_ <= few).map { slots =>
+      val because = s"the CPU quota is worth $slots tasks at once, too few to divide"
+      Partitioning(native = true, because, "Kyong 2017")
+    }
   }
 
   private def dataFits(
@@ -162,10 +172,13 @@ private[plan] object Partitioning {
   }
 
   /** One executor that leaves CPUs free is bound to its own: one JVM would wander over all. */
-  def oneBound(fixed: Fixed): Partitioning = Partitioning(
-    native = false,
-    s"${fixed.coresMax.fold("the task slots")(_.name)} leave one executor, which is bound so that it " +
-      "stays near its memory",
-    "user"
-  )
+  def oneBound(usable: UsableMachine, fixed: Fixed): Partitioning = {
+    val quota = usable.quotaSlots.map(_ => "the CPU quota's task slots")
+    val few = fixed.coresMax.map(_.name).orElse(quota).getOrElse("the task slots")
+    Partitioning(
+      native = false,
+      s"$few leave one executor, which is bound so that it stays near its memory",
+      if (fixed.coresMax.isEmpty && quota.nonEmpty) "hearth" else "user"
+    )
+  }
 }

@@ -61,8 +61,14 @@ final private[plan] class PlanDraft(
   private def nodeOf(site: Site, memory: IdSet): Int =
     usable.coreOf(site.cpus.head).node.getOrElse(if (memory.isEmpty) 0 else memory.head)
 
-  /** CPUs by which the pools of an executor's JVM are sized. */
-  def part(id: Int): Int = if (native) usable.cpus.size else layout.sites(id).part
+  /** CPUs by which the pools of an executor's JVM are sized: its own, or its share of the CPU quota. */
+  def part(id: Int): Int = {
+    val site = layout.sites(id)
+    val own = if (native) usable.cpus.size else site.part
+    usable.quota.fold(own)(quota =>
+      math.max(1, math.min(own, (quota * site.slots / layout.slots).toInt))
+    )
+  }
 
   /** Whether executors share the CPUs of their package. */
   val shared: Boolean = layout.sites.exists(_.sharing.nonEmpty)
@@ -110,8 +116,8 @@ final private[plan] class PlanDraft(
   private def driverOptions: Option[(String, String)] = {
     val users = fixed.allDriverOptions
     val ours =
-      if (native) Collector.own(heapMb, executors.head.cpus.size, users)
-      else SecondCompiler.options(usable.cpus.size, users)
+      if (native) Collector.own(heapMb, part(0), users)
+      else SecondCompiler.options(usable.quotaSlots.getOrElse(usable.cpus.size), users)
     Option.when(ours.nonEmpty)(DerivedSettings.DriverOptions -> JavaOptions.join(ours))
   }
 

@@ -33,12 +33,14 @@ object Planner {
       occupiedHere = occupied.cpus.intersects(topology.allowed.cpus)
       attempt = (wanted: Fixed) => settled(usable, wanted, workload, occupiedHere)
       found <- attempt(fixed).left.map(new Advice(fixed, usable, attempt(_).isRight).better)
-    } yield new PlanDraft(
-      usable,
-      fixed,
-      found._2,
-      PlanInputs(workload, limits, found._1, scratch)
-    ).plan
+      draft = new PlanDraft(
+        usable,
+        fixed,
+        found._2,
+        PlanInputs(workload, limits, found._1, scratch)
+      )
+      _ <- new Tasks(draft).unfit.toLeft(())
+    } yield draft.plan
 
   /** The same where other applications hold CPUs, and of their nodes' memory as much in proportion. */
   def plan(
@@ -77,7 +79,7 @@ object Planner {
         case Right(found) if found.layout.sites.sizeIs > 1 =>
           Right(Partitioning.several(usable, found.layout, workload) -> found)
         case Right(found) if found.layout.cpus != usable.cpus =>
-          Right(Partitioning.oneBound(fixed) -> found)
+          Right(Partitioning.oneBound(usable, fixed) -> found)
         case Left(unfit) if choice.forced => Left(unfit)
         case Left(unfit) => one.left.map(_ => unfit)
         case Right(_) => one
@@ -126,10 +128,13 @@ object Planner {
       pools: Pools,
       driver: Long => Long
   )(find: Layouts => Either[Unfit, Layout]): Either[Unfit, Arrangement] = {
-    def found(from: Pools) =
-      find(new Layouts(usable, from, fixed, workload)).map(layout =>
-        Arrangement(from, layout.inOrder)
-      )
+    def found(from: Pools) = {
+      def on(these: Pools) =
+        find(new Layouts(usable, these, fixed, workload)).map(l => Arrangement(these, l.inOrder))
+      on(from).map { first =>
+        from.only(first.layout.cpus, usable, driver).flatMap(on(_).toOption).getOrElse(first)
+      }
+    }
     val tight = found(pools)
     lazy val loose = found(Pools.joined(usable, driver, spare = false))
     lazy val spare = found(Pools.joined(usable, driver, spare = true))

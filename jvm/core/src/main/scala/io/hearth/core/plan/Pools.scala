@@ -39,6 +39,23 @@ final private[plan] case class Pools(
   val memoryNodes: IdSet = IdSet.union(all.map(_.memoryNodes))
   val memoryMb: Long = all.iterator.map(_.memoryMb).sum
 
+  /**
+   * Those of these CPUs alone, where they are fewer: of a cgroup's limit, which all pools share in
+   * proportion, they have the part of the others too.
+   */
+  def only(cpus: IdSet, usable: UsableMachine, driverMb: Long => Long): Option[Pools] = {
+    val (used, others) = all.partition(_.cores.exists(_.cpus.exists(cpus.contains)))
+    val limited = usable.topology.allowed.memoryLimitBytes.nonEmpty
+    Option.when(others.nonEmpty && used.nonEmpty && limited) {
+      val nodes = IdSet.union(used.map(_.memoryNodes))
+      val serving = (usable.nodes ++ usable.memoryOnly).filter(_.id.exists(nodes.contains))
+      val budgets = Budgets.of(usable, serving, driverMb)
+      def netOf(pool: Pool) =
+        serving.filter(_.id.exists(pool.memoryNodes.contains)).map(budgets.net).sum
+      copy(all = used.map(pool => pool.copy(memoryMb = netOf(pool))), usableMb = budgets.usableMb)
+    }
+  }
+
   /** The pools of a package as one; one whose CPUs are in several packages joins them. */
   def byPackage: Pools = copy(all = all.foldLeft(Vector.empty[Pool]) { (done, pool) =>
     val packages = pool.packages
@@ -203,8 +220,7 @@ private[plan] object Budgets {
 
   /** The cgroup's limit, less what belongs to occupied CPUs, or what their applications have leased. */
   private def shareOf(usable: UsableMachine, limitMb: Long): Long = {
-    val allowed = usable.topology.allowed.cpus & usable.topology.cpus
-    val counted = usable.cpus.size + (allowed & usable.occupied.leased).size
-    math.max(0L, limitMb * counted / allowed.size - usable.occupied.ownMb)
+    val counted = usable.cpus.size + (usable.allowed & usable.occupied.leased).size
+    math.max(0L, limitMb * counted / usable.allowed.size - usable.occupied.ownMb)
   }
 }

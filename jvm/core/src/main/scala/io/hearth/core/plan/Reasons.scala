@@ -7,6 +7,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   import draft._
 
   private val memoryReasons = new MemoryReasons(draft, executors)
+  private val bounds = new BoundReasons(draft)
   private val jvmReasons = new JvmReasons(draft, executors)
 
   def all: Vector[Reason] =
@@ -16,7 +17,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
       cpus,
       threads,
       width
-    ) ++ placement ++ memoryReasons.all ++ jvmReasons.all ++
+    ) ++ bounds.all ++ placement ++ memoryReasons.all ++ jvmReasons.all ++
       Vector(
         driverPlace,
         driverHeap.reason,
@@ -30,13 +31,16 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   private def cpus = {
     val topology = usable.topology
     val outside = (topology.cpus &~ topology.allowed.cpus).size
-    val taken = (topology.allowed.cpus & topology.cpus).size - usable.cpus.size
+    val taken = usable.allowed.size - usable.cpus.size
     val notes = Vector(
       Option.when(outside > 0)(
         s"$outside CPUs of the machine are outside this process's affinity or cpuset"
       ),
       Option.when(taken > 0)(s"$taken are occupied by other applications"),
-      Option.when(outside == 0 && taken == 0)("this process may use every CPU of the machine")
+      Option.when(usable.spared.nonEmpty)(s"${usable.spared.size} are isolated"),
+      Option.when(outside == 0 && taken == 0 && usable.spared.isEmpty)(
+        "this process may use every CPU of the machine"
+      )
     ).flatten
     Reason(
       "cpus",
@@ -83,6 +87,8 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     val names = (fixed.executors ++ fixed.cores ++ fixed.coresMax).map(_.name)
     val (because, source) =
       if (native && layout.narrowed) (s"one JVM; $narrowed", "hearth")
+      else if (native && usable.quotaSlots.nonEmpty)
+        ("one JVM with a task for each whole CPU of the quota", "Spark: local[n]")
       else if (native) ("one JVM with a task for each worthwhile thread", "Spark: local[n]")
       else if (names.nonEmpty)
         (s"${names.mkString(" and ")} fixed by the user$andNarrowed", "user")

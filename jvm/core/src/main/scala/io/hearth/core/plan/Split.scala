@@ -1,5 +1,7 @@
 package io.hearth.core.plan
 
+import scala.collection.mutable
+
 /**
  * A part of the machine and the parts that it consists of: package, pool of memory, node,
  * last-level-cache group. A part without further parts is split by its cores.
@@ -76,24 +78,32 @@ private[plan] object Split {
   final private case class Weight(claim: Int, most: Int)
 
   /** One for each, then each further one goes where it leaves the largest share (D'Hondt's rule). */
-  private def share(n: Int, weights: Vector[Weight]): Vector[Int] =
-    (weights.size until n).foldLeft(weights.map(_ => 1)) { (counts, _) =>
-      val open = weights.indices.filter(i => counts(i) < weights(i).most)
-      val next = open.maxBy(i => weights(i).claim.toDouble / (counts(i) + 1))
-      counts.updated(next, counts(next) + 1)
+  private def share(n: Int, weights: Vector[Weight]): Vector[Int] = {
+    val counts = Array.fill(weights.size)(1)
+    def claim(i: Int) = weights(i).claim.toDouble / (counts(i) + 1)
+    val open = mutable.PriorityQueue.empty[(Double, Int)] // the largest claim, of equals the first
+    def offer(i: Int) = if (counts(i) < weights(i).most) open += claim(i) -> -i
+    weights.indices.foreach(offer)
+    for (_ <- weights.size until n) {
+      val next = -open.dequeue()._2
+      counts(next) += 1
+      offer(next)
     }
+    counts.toVector
+  }
 
   /** Neighbouring parts joined into `n` groups of about equal slots. */
-  private def joined(parts: Vector[Part], n: Int): Vector[Vector[Part]] =
-    if (n == 1) Vector(parts)
-    else {
-      val fair = parts.iterator.map(_.slots).sum.toDouble / n
-      val sums = parts.scanLeft(0)(_ + _.slots)
-      val most = parts.size - (n - 1)
-      val wanted = (1 to most).takeWhile(i => (sums(i - 1) + sums(i)) / 2.0 <= fair).lastOption
-      val (group, rest) = parts.splitAt(wanted.getOrElse(1))
-      group +: joined(rest, n - 1)
+  private def joined(parts: Vector[Part], n: Int): Vector[Vector[Part]] = {
+    val sums = parts.scanLeft(0)(_ + _.slots)
+    def next(from: Int, left: Int): Int = {
+      val fair = (sums.last - sums(from)).toDouble / left
+      val most = parts.size - from - (left - 1)
+      def half(i: Int) = (sums(from + i - 1) + sums(from + i)) / 2.0 - sums(from)
+      from + (1 to most).iterator.takeWhile(half(_) <= fair).foldLeft(1)((_, i) => i)
     }
+    val starts = (n until 1 by -1).scanLeft(0)(next) :+ parts.size
+    starts.zip(starts.tail).map { case (from, until) => parts.slice(from, until) }.toVector
+  }
 
   private def cores(cores: Vector[UsableCore], n: Int): Vector[Vector[Int]] =
     if (n > cores.size) {
@@ -106,13 +116,16 @@ private[plan] object Split {
    * Cores of different widths, the widest first, each to whoever has least, so that no two differ
    * by more than a core. Neighbours stay together in each round.
    */
-  private def dealt(cores: Vector[UsableCore], n: Int): Vector[Vector[UsableCore]] =
-    cores
-      .sortBy(-_.slots)
-      .foldLeft(Vector.fill(n)(Vector.empty[UsableCore])) { (hands, core) =>
-        val least = hands.indices.minBy(i => hands(i).iterator.map(_.slots).sum)
-        hands.updated(least, hands(least) :+ core)
-      }
+  private def dealt(cores: Vector[UsableCore], n: Int): Vector[Vector[UsableCore]] = {
+    val hands = Array.fill(n)(Vector.empty[UsableCore])
+    val least = mutable.PriorityQueue.from((0 until n).map(i => (0, -i))) // fewest slots first
+    for (core <- cores.sortBy(-_.slots)) {
+      val (slots, hand) = least.dequeue()
+      hands(-hand) :+= core
+      least += (slots - core.slots -> hand)
+    }
+    hands.toVector
+  }
 
   /** `n` runs of neighbours; the first ones are longer by one where it does not divide. */
   def chunks[A](items: Vector[A], n: Int): Vector[Vector[A]] = {

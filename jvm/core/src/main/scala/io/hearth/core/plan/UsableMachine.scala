@@ -22,6 +22,8 @@ final private[plan] case class UsableCore(
 /**
  * The part of a machine that a plan may use: allowed and not occupied.
  *
+ * @param allowed what an application that is alone may use: without isolated CPUs, unless this process may
+ *                run on no others
  * @param cpus all its CPUs
  * @param cores its cores, ordered by their first CPU
  * @param nodes its NUMA nodes with CPUs, ordered by their first CPU
@@ -30,6 +32,7 @@ final private[plan] case class UsableCore(
  */
 final private[plan] case class UsableMachine(
     topology: Topology,
+    allowed: IdSet,
     cpus: IdSet,
     cores: Vector[UsableCore],
     nodes: Vector[UsableNode],
@@ -37,6 +40,18 @@ final private[plan] case class UsableMachine(
     occupied: Occupied
 ) {
   val slots: Int = cores.iterator.map(_.slots).sum
+
+  /** The cgroup's CPU quota, where it is less than these CPUs. */
+  val quota: Option[Double] = topology.allowed.cpuQuota.map(_.cpus).filter(_ < cpus.size)
+
+  /**
+   * Task slots that the quota keeps busy, whole ones: one more would have the kernel stop all threads before
+   * the end of each period. At least 1.
+   */
+  val quotaSlots: Option[Int] = quota.map(cpus => math.max(1, cpus.toInt)).filter(_ < slots)
+
+  /** CPUs that no thread is moved to or from by the kernel, and that are left alone. */
+  def spared: IdSet = topology.allowed.cpus & topology.cpus &~ allowed
 
   /** One executor over all of it. */
   def site: Site = Site(cpus.toVector, slots)
@@ -81,19 +96,36 @@ private[plan] object UsableMachine {
   }
 
   def of(topology: Topology, occupied: Occupied): Either[Unfit, UsableMachine] = {
-    val cpus = (topology.allowed.cpus & topology.cpus) &~ occupied.cpus
-    if (cpus.isEmpty) Left(nothingLeft(topology, occupied.cpus))
+    val allowed = allowedIn(topology)
+    val cpus = allowed &~ occupied.cpus
+    if (cpus.isEmpty) Left(nothingLeft(allowed, occupied.cpus))
     else {
       val cores = usableCores(topology, cpus)
-      val (withCpus, without) =
-        groundNodes(topology, cpus, occupied).partition(_.cpus.nonEmpty)
-      Right(UsableMachine(topology, cpus, cores, withCpus.sortBy(_.cpus.head), without, occupied))
+      val nodes = groundNodes(topology, allowed, cpus, occupied)
+      val (withCpus, without) = nodes.partition(_.cpus.nonEmpty)
+      Right(
+        UsableMachine(
+          topology,
+          allowed,
+          cpus,
+          cores,
+          withCpus.sortBy(_.cpus.head),
+          without,
+          occupied
+        )
+      )
     }
   }
 
-  private def nothingLeft(topology: Topology, occupied: IdSet) = Unfit(
+  /** A mask of isolated CPUs alone is how a user asks for them. */
+  private def allowedIn(topology: Topology): IdSet = {
+    val all = topology.allowed.cpus & topology.cpus
+    if (all.subsetOf(topology.isolated)) all else all &~ topology.isolated
+  }
+
+  private def nothingLeft(allowed: IdSet, occupied: IdSet) = Unfit(
     "CPUs",
-    s"'${topology.allowed.cpus}' allowed",
+    s"'$allowed' allowed",
     s"'$occupied' are occupied, so none are left",
     "wait until one is free, or widen this process's cpuset"
   )
@@ -121,23 +153,25 @@ private[plan] object UsableMachine {
 
   private def groundNodes(
       topology: Topology,
+      allowed: IdSet,
       cpus: IdSet,
       occupied: Occupied
   ): Vector[UsableNode] = {
     val homeless = cpus &~ IdSet.union(topology.nodes.iterator.map(_.cpus))
     topology.nodes
-      .map(groundNode(topology, cpus, occupied, _))
+      .map(groundNode(topology, allowed, cpus, occupied, _))
       .filter(n => n.cpus.nonEmpty || n.memoryMb > 0) ++
       Option.when(homeless.nonEmpty)(UsableNode(None, homeless, 0L, Map.empty))
   }
 
   private def groundNode(
       topology: Topology,
+      all: IdSet,
       cpus: IdSet,
       occupied: Occupied,
       node: NumaNode
   ) = {
-    val allowed = node.cpus & topology.allowed.cpus
+    val allowed = node.cpus & all
     val own = node.cpus & cpus
     // A node whose CPUs are all out of bounds for this process counts as one without CPUs: the
     // cpuset may allow the CPUs of one node and the memory of another. A fully occupied node

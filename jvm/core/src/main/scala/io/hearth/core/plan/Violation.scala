@@ -48,7 +48,7 @@ private[plan] object Violation {
   }
 
   private def cpusLeft(usable: UsableMachine): String = {
-    val allowed = (usable.topology.allowed.cpus & usable.topology.cpus).size
+    val allowed = usable.allowed.size
     val occupied = allowed - usable.cpus.size
     val taken = if (occupied > 0) s" and $occupied of them occupied" else ""
     s"$allowed CPUs are allowed$taken, ${usable.cpus.size} can be used"

@@ -1,24 +1,35 @@
 package io.hearth.core.topology
 
-import io.hearth.core.{Brief, UserError}
+import io.hearth.core.Brief
 
-/** What this process may use: scheduler affinity, cpuset, memory limit. */
+/** What this process may use: scheduler affinity, cpuset, limits of memory, CPU time and tasks. */
 final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
   private val cgroups = new Cgroups(tree)
   private val cpuset: Option[Cgroup] = cgroups.of("cpuset")
 
-  /** @throws UserError where no online CPU is left */
-  def read(online: IdSet, nodes: IdSet): Allowed = {
-    val affinity = status("Cpus_allowed")
-    val group = cpusetIds("cpus")
-    val cpus = online & affinity.getOrElse(online) & group.getOrElse(online)
-    if (cpus.isEmpty)
-      throw new UserError(
-        s"no CPU is allowed: $online are online, the affinity allows " +
-          s"${affinity.fold("all")(_.toString)}, the cgroup ${group.fold("all")(_.toString)}; " +
-          "widen the affinity (taskset) or the cgroup's cpuset"
+  /**
+   * The CPUs that this process may run on, online or not; none where nothing tells. The scheduler's mask is
+   * within the group's cpuset, so a file of a cpuset that contradicts it is another group's.
+   */
+  lazy val mask: Option[IdSet] = (status("Cpus_allowed"), cpusetIds("cpus")) match {
+    case (Some(affinity), Some(group)) if !affinity.intersects(group) =>
+      warnings.add(
+        s"the affinity allows CPUs $affinity and the cpuset of the cgroup $group: the affinity is used, " +
+          "which is what the kernel's scheduler goes by"
       )
-    Allowed(cpus, allowedNodes(nodes), memoryLimit)
+      Some(affinity)
+    case (affinity, group) => (affinity ++ group).reduceOption(_ & _)
+  }
+
+  def read(online: IdSet, nodes: IdSet): Allowed = {
+    val limits = new CgroupLimits(tree, cgroups)
+    Allowed(
+      mask.fold(online)(_ & online),
+      allowedNodes(nodes),
+      limits.memoryBytes,
+      limits.cpuQuota,
+      limits.tasks.toVector ++ userTasks
+    )
   }
 
   private def allowedNodes(nodes: IdSet): IdSet = {
@@ -35,13 +46,15 @@ final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
 
   /** A set of `/proc/self/status`, in its list form or, on older kernels, as a mask. */
   private def status(name: String): Option[IdSet] = {
-    def field(label: String, parse: String => Either[String, IdSet]) = statusLines
-      .collectFirst { case line if line.startsWith(label) => line.drop(label.length) }
+    def field(label: String, parse: String => Either[String, IdSet]) = statusField(label)
       .flatMap(text => tree.orWarn(s"${AllowedReader.Status} ($label)", parse(text)))
     field(s"${name}_list:", IdSet.parse)
       .orElse(field(s"$name:", IdSet.parseMask))
       .filter(_.nonEmpty)
   }
+
+  private def statusField(label: String): Option[String] = statusLines
+    .collectFirst { case line if line.startsWith(label) => line.drop(label.length).trim }
 
   private lazy val statusLines: Vector[String] =
     tree.text(AllowedReader.Status).fold(Vector.empty[String])(_.linesIterator.toVector)
@@ -58,35 +71,37 @@ final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
     found.nextOption()
   }
 
-  private def memoryLimit: Option[Long] = cgroups.of("memory").flatMap { group =>
-    val limits = for {
-      directory <- group.directories
-      file = s"$directory/${AllowedReader.limitFile(group)}"
-      text <- tree.line(file)
-      if text != "max"
-      limit <- tree.orWarn(file, AllowedReader.limitBytes(text))
-      if limit < AllowedReader.Unlimited
-    } yield limit.toLong
-    limits.minOption
+  /** The user's soft limit; the kernel does not hold processes with certain capabilities to it. */
+  private def userTasks: Option[TaskLimit] = {
+    val soft = tree
+      .text(AllowedReader.Limits)
+      .flatMap(_.linesIterator.collectFirst {
+        case line if line.startsWith(AllowedReader.Processes) =>
+          line.drop(AllowedReader.Processes.length).trim.takeWhile(!_.isWhitespace)
+      })
+    soft
+      .filterNot(_ == "unlimited" || exempt)
+      .flatMap(text => tree.orWarn(AllowedReader.Limits, AllowedReader.tasks(text)))
+      .map(TaskLimit(TaskLimit.User, _, None))
+  }
+
+  private def exempt: Boolean = statusField("CapEff:").exists { text =>
+    text.matches("[0-9a-fA-F]{1,16}") && AllowedReader.ExemptBits.exists(BigInt(text, 16).testBit)
   }
 }
 
 private[topology] object AllowedReader {
+  val Status = "proc/self/status"
+  val Limits = "proc/self/limits"
+  val Processes = "Max processes"
 
-  /** Version 1 writes the largest multiple of the page size that fits 63 bits for "no limit". */
-  private val Unlimited = BigInt(1L << 60)
+  /** CAP_SYS_ADMIN and CAP_SYS_RESOURCE (getrlimit(2)). */
+  private val ExemptBits = Vector(21, 24)
 
-  /** Twenty digits hold 2^64, which old kernels write for "no limit". */
-  private def limitBytes(text: String): Either[String, BigInt] =
-    if (text.matches("[0-9]{1,20}") && BigInt(text) > 0) Right(BigInt(text))
-    else Left(s"'${Brief(text)}' is not a memory limit in bytes")
-
-  private val Status = "proc/self/status"
+  private def tasks(text: String): Either[String, Long] =
+    text.toLongOption.filter(_ > 0).toRight(s"'${Brief(text)}' is not a number of processes")
 
   def cpusetFiles(group: Cgroup, what: String): Vector[String] =
     if (group.unified) Vector(s"cpuset.$what.effective", s"cpuset.$what")
     else Vector(group.cpusetFile(s"effective_$what"), group.cpusetFile(what))
-
-  def limitFile(group: Cgroup): String =
-    if (group.unified) "memory.max" else "memory.limit_in_bytes"
 }

@@ -28,7 +28,10 @@ final private[topology] case class Cgroup(mount: CgroupMount, directories: Vecto
 /** Which cgroups this process is in: versions 1 and 2, whole machines and containers. */
 final private[topology] class Cgroups(tree: SysTree) {
 
-  /** The group that holds `controller` (`cpuset`, `memory`), if the tree shows it. */
+  /**
+   * The group that holds `controller` (`cpuset`, `memory`), if the tree shows it: the mounted one where
+   * `/proc/self/cgroup` is hidden.
+   */
   def of(controller: String): Option[Cgroup] = for {
     mount <- mountOf(controller)
     path <- pathIn(mount, controller)
@@ -81,10 +84,12 @@ final private[topology] class Cgroups(tree: SysTree) {
 
   private def pathIn(mount: CgroupMount, controller: String): Option[String] = {
     val cpuset = Option.when(controller == "cpuset")(tree.line("proc/self/cpuset")).flatten
-    cpuset.orElse(memberships.collectFirst {
-      case (controllers, path) if mount.kind == "cgroup2" && controllers == Set("") => path
-      case (controllers, path) if mount.kind != "cgroup2" && controllers(controller) => path
-    })
+    cpuset
+      .orElse(memberships.collectFirst {
+        case (controllers, path) if mount.kind == "cgroup2" && controllers == Set("") => path
+        case (controllers, path) if mount.kind != "cgroup2" && controllers(controller) => path
+      })
+      .orElse(Option.when(memberships.isEmpty)(mount.root))
   }
 
   private lazy val memberships: Vector[(Set[String], String)] =

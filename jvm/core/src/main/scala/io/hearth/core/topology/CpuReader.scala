@@ -2,38 +2,72 @@ package io.hearth.core.topology
 
 import io.hearth.core.UserError
 
-/** Online CPUs, and the cores, packages, dies and caches that they make up. */
-final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
+/**
+ * Online CPUs, and the cores, packages, dies and caches that they make up.
+ *
+ * @param mask the CPUs that this process may run on, where known: there are such CPUs, whatever sysfs shows
+ */
+final private[topology] class CpuReader(
+    tree: SysTree,
+    warnings: Warnings,
+    mask: Option[IdSet] = None
+) {
   private val base = "sys/devices/system/cpu"
   private val info = new CpuInfo(tree)
 
   /** @throws UserError where the tree has no CPU */
   lazy val online: IdSet = {
     val present = tree.ids(base, "cpu")
+    def running = OnlineCpus.notOff(tree, present)
     val all = tree.list(s"$base/online").filter(_.nonEmpty) match {
       case Some(listed) if present.isEmpty => listed
+      case Some(listed) if OnlineCpus.hidden(tree, listed, own & present).nonEmpty =>
+        warnings.add(
+          s"$base/online says $listed, and this process may run on ${own & present}: the list is a container's " +
+            "own (lxcfs) and is ignored"
+        )
+        running
       case Some(listed) => listed & present
-      case None => present &~ IdSet.from(present.iterator.filter(off))
+      case None => running
     }
-    if (all.isEmpty)
+    if (all.isEmpty && own.isEmpty)
       throw new UserError(
         s"no CPU is online in $base: give a sysfs tree, as hearth gather makes it"
       )
-    withTopology(all)
+    withTopology(withOwn(all))
   }
 
-  private def off(cpu: Int): Boolean = tree.int(s"$base/cpu$cpu/online").contains(0)
+  private def own: IdSet = mask.getOrElse(IdSet.empty)
+
+  /** Where no CPU that this process may run on is shown, they are there all the same. */
+  private def withOwn(shown: IdSet): IdSet =
+    if (own.isEmpty || own.intersects(shown)) shown
+    else {
+      warnings.add(
+        s"$base shows CPUs '$shown', and this process may run on $own: these are used, with no caches or nodes known"
+      )
+      shown | own
+    }
 
   /** CPUs that the kernel does not describe, while it describes others, are not in use. */
   private def withTopology(cpus: IdSet): IdSet = {
     val known = IdSet.from(cpus.iterator.filter(cpu => tree.exists(s"$base/cpu$cpu/topology")))
-    val left = cpus &~ known
+    val kept = if (known.intersects(own)) known else known | (cpus & own)
+    val left = cpus &~ kept
     if (known.isEmpty || left.isEmpty) cpus
     else {
       warnings.add(s"CPUs $left have no topology directory: they are left out")
-      known
+      kept
     }
   }
+
+  /** Online CPUs in a list of the kernel's such as `isolated`; kernels without any write `(null)` into some. */
+  def marked(list: String): IdSet =
+    tree
+      .line(s"$base/$list")
+      .filter(_ != "(null)")
+      .flatMap(text => tree.orWarn(s"$base/$list", IdSet.parse(text)))
+      .fold(IdSet.empty)(_ & online)
 
   /** Its model, where `/proc/cpuinfo` names it. */
   def processor: Option[String] = info.processor
@@ -227,6 +261,21 @@ final private[topology] class CpuReader(tree: SysTree, warnings: Warnings) {
   /** The mask before the list: older kernels cut long lists off after one page. */
   private def pair(maskPath: String, listPath: String): Option[IdSet] =
     tree.mask(maskPath).filter(_.nonEmpty).orElse(tree.list(listPath)).filter(_.nonEmpty)
+}
+
+/** Which CPUs run, by what each one's own directory says: the list of all may be a container's (lxcfs). */
+private[core] object OnlineCpus {
+  private val base = "sys/devices/system/cpu"
+
+  /** CPUs that the list leaves out and that run all the same. */
+  def hidden(tree: SysTree, listed: IdSet, among: IdSet): IdSet = {
+    val left = among &~ listed
+    val described = left.iterator.filter(cpu => tree.exists(s"$base/cpu$cpu/topology"))
+    notOff(tree, IdSet.from(described))
+  }
+
+  def notOff(tree: SysTree, cpus: IdSet): IdSet =
+    IdSet.from(cpus.iterator.filterNot(cpu => tree.int(s"$base/cpu$cpu/online").contains(0)))
 }
 
 /**

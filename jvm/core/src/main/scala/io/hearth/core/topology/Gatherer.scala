@@ -84,7 +84,9 @@ final private class CaptureContents(tree: SysTree) {
       node <- tree.ids(nodeBase, "node").toVector
       file <- Vector("cpumap", "cpulist", "distance")
     } yield s"$nodeBase/node$node/$file"
-    val lists = Vector("online", "possible").flatMap(f => Vector(s"$cpuBase/$f", s"$nodeBase/$f"))
+    val lists =
+      Vector("online", "possible").flatMap(f => Vector(s"$cpuBase/$f", s"$nodeBase/$f")) ++
+        Vector("isolated", "nohz_full").map(f => s"$cpuBase/$f")
     val monitors =
       tree.names("sys/devices").filter(_.startsWith("cpu_")).map(name => s"sys/devices/$name/cpus")
     (lists ++ ofCpus ++ ofNodes ++ monitors).flatMap(path => tree.text(path).map(path -> _))
@@ -100,9 +102,8 @@ final private class CaptureContents(tree: SysTree) {
         .names(gpus)
         .flatMap(gpu => lines(s"$gpus/$gpu/numa_status")(_.trim.startsWith("Node:"))) ++
       lines("proc/zoneinfo")(l => CaptureContents.ZoneLine.matches(l)) ++
-      lines("proc/self/status")(l =>
-        l.startsWith("Cpus_allowed") || l.startsWith("Mems_allowed")
-      ) ++
+      lines(AllowedReader.Status)(l => CaptureContents.StatusFields.exists(l.startsWith)) ++
+      lines(AllowedReader.Limits)(_.startsWith(AllowedReader.Processes)) ++
       lines("proc/cpuinfo")(l =>
         l.isBlank || CaptureContents.CpuInfoFields(l.takeWhile(_ != ':').trim)
       )
@@ -164,7 +165,7 @@ final private class CaptureContents(tree: SysTree) {
   /** The cgroups of this process, each hierarchy at a mount point of its own, without their names. */
   private def cgroups: Vector[(String, String)] = {
     val groups = new Cgroups(tree)
-    val found = Vector("cpuset", "memory").flatMap(name => groups.of(name).map(name -> _))
+    val found = CaptureContents.Controllers.flatMap(name => groups.of(name).map(name -> _))
     val table = found.map { case (name, group) =>
       val prefix = if (group.mount.options("noprefix")) ",noprefix" else ""
       s"none /sys/fs/cgroup/$name ${group.mount.kind} rw,$name$prefix 0 0\n"
@@ -176,7 +177,10 @@ final private class CaptureContents(tree: SysTree) {
     val cpuset = found.collect { case ("cpuset", group) =>
       "proc/self/cpuset" -> s"${steps(group)}\n"
     }
-    Vector("proc/mounts" -> table.mkString, "proc/self/cgroup" -> members.mkString) ++ cpuset ++
+    Vector(
+      "proc/mounts" -> table.mkString,
+      "proc/self/cgroup" -> members.distinct.mkString
+    ) ++ cpuset ++
       found.flatMap { case (name, group) => groupFiles(name, group) }
   }
 
@@ -184,20 +188,21 @@ final private class CaptureContents(tree: SysTree) {
     Vector.range(1, group.directories.size).map(depth => s"g$depth").mkString("/", "/", "")
 
   private def groupFiles(name: String, group: Cgroup): Vector[(String, String)] = {
-    val wanted =
-      if (name == "memory") Vector(AllowedReader.limitFile(group))
-      else Vector("cpus", "mems").flatMap(AllowedReader.cpusetFiles(group, _))
     val controllers = Option.when(group.unified)(s"sys/fs/cgroup/$name/cgroup.controllers" -> name)
     controllers.toVector ++ (for {
       (from, depth) <- group.directories.reverse.zipWithIndex
       to = (name +: Vector.range(1, depth + 1).map(d => s"g$d")).mkString("/")
-      file <- wanted
+      file <- CgroupLimits.files(name, group)
       text <- tree.text(s"$from/$file")
     } yield s"sys/fs/cgroup/$to/$file" -> text)
   }
 }
 
 private object CaptureContents {
+  private val Controllers = Vector("cpuset", "memory", "cpu", "pids")
+
+  private val StatusFields = Vector("Cpus_allowed", "Mems_allowed", "CapEff")
+
   private val TopologyFiles = Vector("physical_package_id", "die_id", "core_id") ++
     Vector("package_cpus", "core_siblings", "die_cpus", "core_cpus", "thread_siblings")
       .flatMap(name => Vector(name, s"${name}_list"))

@@ -1,47 +1,78 @@
 package io.hearth.core.topology
 
-import scala.collection.immutable.BitSet
+import java.util.{Arrays, BitSet}
 
 import io.hearth.core.Brief
 
 /**
  * An immutable set of kernel ids (CPUs or NUMA nodes), written as the kernel writes it: `0-3,8,10-11`.
  *
- * Ids are the kernel's own: sparse, never derived from counts, never limited to 64.
+ * Ids are the kernel's own: sparse, never derived from counts, never limited to 64. A set costs what its
+ * runs of ids cost, however large they are: a machine of 65,536 CPUs has as many sets of one or two.
+ *
+ * @param bounds the first id of each run and the first id after it, ascending
  */
-final class IdSet private (private val bits: BitSet) {
-  def size: Int = bits.size
-  def isEmpty: Boolean = bits.isEmpty
-  def nonEmpty: Boolean = bits.nonEmpty
-  def contains(id: Int): Boolean = bits.contains(id)
-  def head: Int = bits.head
-  def last: Int = bits.last
-  def iterator: Iterator[Int] = bits.iterator
-  def toVector: Vector[Int] = bits.toVector
-  def toBitSet: java.util.BitSet = java.util.BitSet.valueOf(bits.toBitMask)
+final class IdSet private (private val bounds: Array[Int]) {
+  def size: Int = runs.map { case (from, until) => until - from }.sum
+  def isEmpty: Boolean = bounds.isEmpty
+  def nonEmpty: Boolean = bounds.nonEmpty
+  def contains(id: Int): Boolean = boundsUpTo(id) % 2 == 1
+  def head: Int = bounds.head
+  def last: Int = bounds.last - 1
+  def iterator: Iterator[Int] = runs.flatMap { case (from, until) => Iterator.range(from, until) }
+  def toVector: Vector[Int] = iterator.toVector
+  def toBitSet: BitSet = {
+    val bits = new BitSet
+    addTo(bits)
+    bits
+  }
 
-  def |(other: IdSet): IdSet = new IdSet(bits | other.bits)
-  def &(other: IdSet): IdSet = new IdSet(bits & other.bits)
-  def &~(other: IdSet): IdSet = new IdSet(bits &~ other.bits)
-  def subsetOf(other: IdSet): Boolean = (bits &~ other.bits).isEmpty
-  def intersects(other: IdSet): Boolean = (bits & other.bits).nonEmpty
+  def |(other: IdSet): IdSet = IdSet.union(Iterator(this, other))
+  def &(other: IdSet): IdSet =
+    if (other.bounds.length < bounds.length) other.kept(this, inOther = true)
+    else kept(other, inOther = true)
+  def &~(other: IdSet): IdSet = kept(other, inOther = false)
+  def subsetOf(other: IdSet): Boolean = (this &~ other).isEmpty
+  def intersects(other: IdSet): Boolean = (this & other).nonEmpty
 
   override def equals(other: Any): Boolean = other match {
-    // Word by word; a BitSet's own `==` and `subsetOf` go through its elements.
-    case that: IdSet => (this eq that) || (bits ^ that.bits).isEmpty
+    case that: IdSet => Arrays.equals(bounds, that.bounds)
     case _ => false
   }
-  override def hashCode: Int = bits.hashCode
+  override def hashCode: Int = Arrays.hashCode(bounds)
 
   /** The kernel's list format (Documentation/admin-guide/cputopology.rst); empty for no id. */
-  override def toString: String = {
-    val runs = bits.foldLeft(List.empty[(Int, Int)]) {
-      case ((first, last) :: rest, id) if id == last + 1 => (first, id) :: rest
-      case (runs, id) => (id, id) :: runs
+  override def toString: String = runs
+    .map { case (from, until) =>
+      if (until == from + 1) s"$from" else s"$from-${until - 1}"
     }
-    runs.reverseIterator
-      .map { case (first, last) => if (first == last) s"$first" else s"$first-$last" }
-      .mkString(",")
+    .mkString(",")
+
+  /** Each run's first id and the first after it. */
+  private def runs: Iterator[(Int, Int)] =
+    Iterator.range(0, bounds.length, 2).map(at => bounds(at) -> bounds(at + 1))
+
+  private def addTo(bits: BitSet): Unit = runs.foreach { case (from, until) =>
+    bits.set(from, until)
+  }
+
+  /** How many bounds are at most `id`: an odd number where the set contains it. */
+  private def boundsUpTo(id: Int): Int = {
+    val at = Arrays.binarySearch(bounds, id)
+    if (at >= 0) at + 1 else -at - 1
+  }
+
+  /** The ids of this set that are in the other one, or those that are not; looks at no other's. */
+  private def kept(other: IdSet, inOther: Boolean): IdSet = {
+    val found = Array.newBuilder[Int]
+    for ((from, until) <- runs) {
+      val start = other.boundsUpTo(from)
+      val inside = Iterator.range(start, other.bounds.length).map(other.bounds).takeWhile(_ < until)
+      val first = if ((start % 2 == 1) == inOther) Iterator(from) else Iterator.empty
+      val all = (first ++ inside).toArray
+      found ++= (if (all.length % 2 == 1) all :+ until else all)
+    }
+    new IdSet(found.result())
   }
 }
 
@@ -50,20 +81,45 @@ object IdSet {
   /** Largest id accepted: far above the kernel's NR_CPUS limit of 8192, so a typing error is caught. */
   val MaxId: Int = 65535
 
-  val empty: IdSet = new IdSet(BitSet.empty)
+  val empty: IdSet = new IdSet(Array.emptyIntArray)
 
   def apply(ids: Int*): IdSet = from(ids)
-  def from(ids: IterableOnce[Int]): IdSet = new IdSet(BitSet.fromSpecific(ids))
-  def union(sets: IterableOnce[IdSet]): IdSet = sets.iterator.foldLeft(empty)(_ | _)
+
+  def from(ids: IterableOnce[Int]): IdSet = {
+    val sorted = ids.iterator.toArray.sorted
+    val bounds = Array.newBuilder[Int]
+    for (at <- sorted.indices) {
+      if (at == 0 || sorted(at) > sorted(at - 1) + 1) bounds += sorted(at)
+      if (at == sorted.length - 1 || sorted(at + 1) > sorted(at) + 1) bounds += sorted(at) + 1
+    }
+    new IdSet(bounds.result())
+  }
+
+  def union(sets: IterableOnce[IdSet]): IdSet = {
+    val bits = new BitSet
+    sets.iterator.foreach(_.addTo(bits))
+    of(bits)
+  }
+
+  private def of(bits: BitSet): IdSet = {
+    val bounds = Array.newBuilder[Int]
+    var from = bits.nextSetBit(0)
+    while (from >= 0) {
+      val until = bits.nextClearBit(from)
+      bounds += from += until
+      from = bits.nextSetBit(until)
+    }
+    new IdSet(bounds.result())
+  }
 
   /** Parses the kernel's list format (`0-3,8`, also the strided `0-14:2/4`); blank text is the empty set. */
   def parse(text: String): Either[String, IdSet] = {
     val parts = text.trim.split(',').iterator.map(_.trim).filter(_.nonEmpty).toVector
     if (parts.size > MaxId + 1) Left(s"a list of ${parts.size} parts is longer than any of ids")
     else {
-      val bits = new java.util.BitSet
+      val bits = new BitSet
       val problem = parts.iterator.flatMap(addPart(_, bits)).nextOption()
-      problem.toLeft(new IdSet(BitSet.fromBitMaskNoCopy(bits.toLongArray)))
+      problem.toLeft(of(bits))
     }
   }
 
@@ -81,15 +137,15 @@ object IdSet {
         val value = Character.digit(digits.charAt(digits.length - 1 - at), 16).toLong
         words(at / 16) |= value << (at % 16 * 4)
       }
-      val set = BitSet.fromBitMaskNoCopy(words)
-      if (set.lastOption.exists(_ > MaxId))
+      val bits = BitSet.valueOf(words)
+      if (bits.length > MaxId + 1)
         Left(s"the mask goes beyond the largest id accepted, $MaxId")
-      else Right(new IdSet(set))
+      else Right(of(bits))
     }
   }
 
   /** One id, or `first-last`, or `first-last:used/group`. @return what is wrong with it */
-  private def addPart(part: String, bits: java.util.BitSet): Option[String] = {
+  private def addPart(part: String, bits: BitSet): Option[String] = {
     val (range, stride) = splitAt(part, ':')
     val (first, last) = splitAt(range, '-')
     val numbers = Vector(Some(first), last).flatten.map(number)
@@ -123,7 +179,7 @@ object IdSet {
       last: Int,
       used: Int,
       group: Int,
-      bits: java.util.BitSet
+      bits: BitSet
   ): Option[String] =
     if (last < first) Some(s"'${Brief(part)}' ends before it begins")
     else if (last > MaxId) Some(s"'${Brief(part)}' goes beyond the largest id accepted, $MaxId")

@@ -12,6 +12,8 @@ package io.hearth.core.topology
  * @param caches the groups of CPUs that share a last-level cache; empty where unknown
  * @param warnings what was contradictory or missing and how it was interpreted
  * @param processor its model in the kernel's words, where the kernel tells: `POWER9`
+ * @param isolated online CPUs over which the kernel's load balancer spreads no threads (`isolcpus`)
+ * @param tickless online CPUs that the kernel's timer leaves alone where one thread runs (`nohz_full`)
  */
 final case class Topology(
     source: String,
@@ -23,7 +25,9 @@ final case class Topology(
     devices: Vector[Device],
     allowed: Allowed,
     warnings: Vector[String],
-    processor: Option[String] = None
+    processor: Option[String] = None,
+    isolated: IdSet = IdSet.empty,
+    tickless: IdSet = IdSet.empty
 ) {
 
   /** All online CPUs (hardware threads, PUs). */
@@ -87,8 +91,16 @@ object DeviceKind {
  * @param nodes memory nodes that it may allocate on
  * @param memoryLimitBytes the tightest memory limit of its cgroup and that group's ancestors, or of the
  *                         container whose `/proc/meminfo` it sees
+ * @param cpuQuota the tightest CPU quota of its cgroup and that group's ancestors
+ * @param taskLimits of its cgroup and of its user
  */
-final case class Allowed(cpus: IdSet, nodes: IdSet, memoryLimitBytes: Option[Long]) {
+final case class Allowed(
+    cpus: IdSet,
+    nodes: IdSet,
+    memoryLimitBytes: Option[Long],
+    cpuQuota: Option[CpuQuota] = None,
+    taskLimits: Vector[TaskLimit] = Vector.empty
+) {
 
   /** The same with another limit, where that is tighter. */
   private[topology] def within(limit: Option[Long]): Allowed =

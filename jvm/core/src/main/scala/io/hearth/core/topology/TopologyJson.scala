@@ -23,6 +23,8 @@ object TopologyJson {
     root.set[JsonNode]("cores", Json.array(topology.cores)((a, c) => a.add(writeCore(c))))
     root.set[JsonNode]("devices", Json.array(topology.devices)((a, d) => a.add(writeDevice(d))))
     root.set[JsonNode]("allowed", writeAllowed(topology.allowed))
+    if (topology.isolated.nonEmpty) root.put("isolated", topology.isolated.toString)
+    if (topology.tickless.nonEmpty) root.put("nohz_full", topology.tickless.toString)
     root.set[JsonNode]("warnings", Json.array(topology.warnings)((a, w) => a.add(w)))
     root
   }
@@ -43,7 +45,9 @@ object TopologyJson {
       root.items("devices").map(readDevice),
       readAllowed(root.child("allowed")),
       root.items("warnings").map(_.value.asText),
-      root.optional("processor").map(_ => root.text("processor"))
+      root.optional("processor").map(_ => root.text("processor")),
+      root.optionalIds("isolated"),
+      root.optionalIds("nohz_full")
     )
     checked(topology)
   }
@@ -174,14 +178,43 @@ object TopologyJson {
   private def writeAllowed(a: Allowed): ObjectNode = {
     val node = Json.obj().put("cpus", a.cpus.toString).put("nodes", a.nodes.toString)
     a.memoryLimitBytes.foreach(node.put("memory_limit_bytes", _))
+    a.cpuQuota.foreach { quota =>
+      val entry = node.putObject("cpu_quota").put("cpus", quota.cpus)
+      quota.throttledPeriods.foreach(entry.put("throttled_periods", _))
+      quota.throttledUsec.foreach(entry.put("throttled_usec", _))
+    }
+    if (a.taskLimits.nonEmpty)
+      node.set[JsonNode](
+        "task_limits",
+        Json.array(a.taskLimits)((list, t) => list.add(writeTasks(t)))
+      )
+    node
+  }
+
+  private def writeTasks(limit: TaskLimit): ObjectNode = {
+    val node = Json.obj().put("name", limit.name).put("most", limit.most)
+    limit.current.foreach(node.put("current", _))
     node
   }
 
   private def readAllowed(field: Field): Allowed = Allowed(
     field.ids("cpus"),
     field.ids("nodes"),
-    field.optionalLong("memory_limit_bytes")
+    field.optionalLong("memory_limit_bytes"),
+    field.optional("cpu_quota").map(_ => readQuota(field.child("cpu_quota"))),
+    field.optional("task_limits").fold(Vector.empty[TaskLimit]) { _ =>
+      field
+        .items("task_limits")
+        .map(t => TaskLimit(t.text("name"), t.positive("most"), t.count("current")))
+    }
   )
+
+  private def readQuota(field: Field): CpuQuota = {
+    val cpus = field.number("cpus")
+    if (cpus > 0 && cpus <= IdSet.MaxId + 1)
+      CpuQuota(cpus, field.count("throttled_periods"), field.count("throttled_usec"))
+    else field.refuse("cpus", s"is $cpus, not between 0 and ${IdSet.MaxId + 1} CPUs")
+  }
 
   /** One object of the document; `where` names it in messages. */
   final private class Field(val value: JsonNode, where: String) {
@@ -207,6 +240,25 @@ object TopologyJson {
     }
 
     def optionalLong(name: String): Option[Long] = optional(name).map(_ => long(name))
+
+    /** Where it is there, a whole number of at least 0. */
+    def count(name: String): Option[Long] = {
+      val value = optionalLong(name)
+      if (value.exists(_ < 0)) refuse(name, "is below 0") else value
+    }
+
+    def positive(name: String): Long = {
+      val value = long(name)
+      if (value < 1) refuse(name, "is below 1") else value
+    }
+
+    def number(name: String): Double = {
+      val node = required(name)
+      if (node.isNumber) node.asDouble else refuse(name, "is not a number")
+    }
+
+    /** Empty where it is absent. */
+    def optionalIds(name: String): IdSet = optional(name).fold(IdSet.empty)(_ => ids(name))
 
     def ids(name: String): IdSet =
       IdSet.parse(text(name)).fold(problem => refuse(name, s"is wrong: $problem"), identity)

@@ -63,7 +63,8 @@ object TopologyReader {
   private[topology] def read(files: TreeFiles, source: String): Topology = {
     val warnings = new Warnings
     val tree = new SysTree(captureRoot(files, source), warnings)
-    val cpus = new CpuReader(tree, warnings)
+    val allowed = new AllowedReader(tree, warnings)
+    val cpus = new CpuReader(tree, warnings, allowed.mask)
     val packages = cpus.packages
     val memory = new NodeReader(tree, cpus.online, warnings).read()
     val nodes = memory.nodes
@@ -76,9 +77,11 @@ object TopologyReader {
       cpus.caches,
       cpus.cores(packages),
       new DeviceReader(tree, cpus.online, nodeIds).read(),
-      new AllowedReader(tree, warnings).read(cpus.online, nodeIds).within(memory.limitBytes),
+      allowed.read(cpus.online, nodeIds).within(memory.limitBytes),
       warnings.toVector,
-      cpus.processor
+      cpus.processor,
+      cpus.marked("isolated"),
+      cpus.marked("nohz_full")
     )
   }
 
@@ -143,7 +146,7 @@ object TopologyReader {
   private def captureRoot(files: TreeFiles, source: String): TreeFiles = {
     def isRoot(tree: TreeFiles) = tree.isDirectory("sys/devices/system/cpu")
     val candidates =
-      if (isRoot(files)) Vector(files -> ".")
+      if (files.isLive || isRoot(files)) Vector(files -> ".") // here /sys may be hidden
       else
         files.names("").flatMap(name => files.below(name).map(_ -> name)).filter(c => isRoot(c._1))
     candidates match {

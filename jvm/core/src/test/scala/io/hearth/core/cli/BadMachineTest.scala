@@ -69,11 +69,6 @@ class BadMachineTest extends AnyFunSuite {
     }
   }
 
-  test("a machine on which no CPU is allowed") {
-    val fixture = Machines.cpusetWithoutCpu0.set("proc/self/status", "Cpus_allowed_list:\t0")
-    fixture.in(root => refused(root.toString, "no CPU is allowed"))
-  }
-
   test("a name that is neither a file nor a description") {
     for (
       name <- Seq(

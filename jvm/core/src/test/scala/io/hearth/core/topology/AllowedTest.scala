@@ -2,7 +2,9 @@ package io.hearth.core.topology
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.UserError
+import io.hearth.core.plan.{Limits, Planner, Workload}
+import io.hearth.core.testing.Temporary
+import io.hearth.core.topology.Fixture.Cpu
 
 class AllowedTest extends AnyFunSuite {
 
@@ -82,12 +84,14 @@ class AllowedTest extends AnyFunSuite {
     assert(older.read().allowed == Allowed(ids("2-3"), ids("1"), None))
   }
 
-  test("no CPU allowed is one clear error with all three sets") {
-    val none = Machines.cpusetWithoutCpu0.set("proc/self/status", "Cpus_allowed_list:\t0-3")
-    val error = intercept[UserError](none.read())
+  test(
+    "a cpuset file that contradicts the affinity is another group's: the affinity is used, with a warning"
+  ) {
+    val t = Machines.cpusetWithoutCpu0.set("proc/self/status", "Cpus_allowed_list:\t0-3").read()
+    assert(t.allowed.cpus == ids("0-3"))
     assert(
-      error.getMessage.contains(
-        "no CPU is allowed: 0-15 are online, the affinity allows 0-3, the cgroup 4-6,12-14"
+      t.warnings.exists(
+        _.contains("the affinity allows CPUs 0-3 and the cpuset of the cgroup 4-6,12-14")
       )
     )
   }
@@ -95,6 +99,136 @@ class AllowedTest extends AnyFunSuite {
   test("memory nodes allowed that do not exist are replaced by all, with a warning") {
     val t = Machines.twoNodes.set("proc/self/status", "Mems_allowed_list:\t7").read()
     assert(t.allowed.nodes == ids("0-1") && t.warnings.exists(_.contains("not among 0-1")))
+  }
+
+  test("a container's own list of online CPUs (lxcfs) does not hide those that it may run on") {
+    def container(online: String, mask: String) = Machines.twoNodes
+      .set(s"$Cpu/online", online)
+      .set("proc/self/status", s"Cpus_allowed_list:\t$mask")
+    for ((online, mask) <- Vector("0" -> "1", "0-1" -> "1-2", "0" -> "0,9")) {
+      val t = container(online, mask).read()
+      assert(t.allowed.cpus == ids(mask) && t.cpus == ids("0-15"), online)
+      assert(
+        t.warnings.exists(_.startsWith(s"$Cpu/online says $online, and this process may run on"))
+      )
+      assert(Planner.plan(t, Workload.unknown, Limits.none, IdSet.empty).isRight)
+    }
+    val whole = container("0-15", "0-31").read()
+    assert(whole.allowed.cpus == ids("0-15") && whole.warnings.isEmpty)
+    val off = container("0-7", "0-15").offline(ids("4-7")).read()
+    assert(off.allowed.cpus == ids("0-3,8-15"))
+  }
+
+  test("CPUs that sysfs does not show at all are used where this process may run on no others") {
+    val others = (0 to 15).filter(_ != 0).map(cpu => s"$Cpu/cpu$cpu")
+    for (
+      hidden <- Vector(
+        Machines.twoNodes.without(others),
+        Machines.twoNodes.without(Cpu).set(s"$Cpu/x", "")
+      )
+    )
+      for (online <- Vector("0", "")) {
+        val t =
+          hidden.set(s"$Cpu/online", online).set("proc/self/status", "Cpus_allowed_list:\t3").read()
+        assert(
+          t.allowed.cpus == ids("3") && t.warnings.exists(_.contains("this process may run on 3")),
+          t.warnings
+        )
+        assert(Planner.plan(t, Workload.unknown, Limits.none, IdSet.empty).isRight)
+      }
+  }
+
+  test("where /proc/self/cgroup is hidden, the limits of the mounted group hold") {
+    val hidden = Machines.twoNodes
+      .cgroup2("/", "/memory.max" -> "1073741824", "/cpu.max" -> "150000 100000")
+      .without("proc/self/cgroup")
+      .read()
+      .allowed
+    assert(hidden.memoryLimitBytes.contains(1L << 30) && hidden.cpuQuota.map(_.cpus).contains(1.5))
+  }
+
+  private val inV1 = Machines.twoNodes
+    .set(
+      "proc/mounts",
+      "cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n" +
+        "cgroup /sys/fs/cgroup/pids cgroup rw,pids 0 0"
+    )
+    .set("proc/self/cgroup", "9:cpu,cpuacct:/a/b\n5:pids:/p/q")
+    .set("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1")
+    .set("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000")
+    .set("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "125000")
+    .set("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "50000")
+    .set(
+      "sys/fs/cgroup/cpu,cpuacct/a/cpu.stat",
+      "nr_periods 9\nnr_throttled 4\nthrottled_time 7000000"
+    )
+    .set("sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_quota_us", "400000")
+    .set("sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_period_us", "100000")
+    .set("sys/fs/cgroup/pids/p/pids.max", "100")
+    .set("sys/fs/cgroup/pids/p/pids.current", "70")
+    .set("sys/fs/cgroup/pids/p/q/pids.max", "50")
+    .set("sys/fs/cgroup/pids/p/q/pids.current", "10")
+
+  private val inV2 = Machines.twoNodes
+    .cgroup2(
+      "/a/b",
+      "/a/cpu.max" -> "250000 100000",
+      "/a/cpu.stat" -> "usage_usec 1\nnr_throttled 4\nthrottled_usec 7000",
+      "/a/b/cpu.max" -> "max 100000",
+      "/a/pids.max" -> "100",
+      "/a/pids.current" -> "70",
+      "/a/b/pids.max" -> "max"
+    )
+
+  test(
+    "the smallest CPU quota of the group and its ancestors holds, with what it has stopped (versions 1 and 2)"
+  ) {
+    for (machine <- Vector(inV1, inV2))
+      assert(machine.read().allowed.cpuQuota.contains(CpuQuota(2.5, Some(4), Some(7000))))
+    assert(inV2.set("sys/fs/cgroup/a/cpu.max", "max 100000").read().allowed.cpuQuota.isEmpty)
+    for (wrong <- Vector("1 0", "-5 100000", "x", "9223372036854775807 1")) {
+      val t = inV2.set("sys/fs/cgroup/a/cpu.max", wrong).read()
+      assert(
+        t.allowed.cpuQuota.isEmpty && t.warnings.exists(_.contains("a/cpu.max is ignored")),
+        wrong
+      )
+    }
+  }
+
+  test(
+    "the limit of tasks that leaves least is shown, and the user's unless a capability lifts it"
+  ) {
+    for (machine <- Vector(inV1, inV2))
+      assert(machine.read().allowed.taskLimits == Vector(TaskLimit("pids.max", 100, Some(70))))
+    val limits =
+      "Limit   Soft Limit  Hard Limit  Units\nMax processes     300      400      processes"
+    val user = Machines.twoNodes.set("proc/self/limits", limits)
+    assert(user.read().allowed.taskLimits == Vector(TaskLimit("RLIMIT_NPROC", 300, None)))
+    val root = user.set("proc/self/status", "CapEff:\t000001ffffffffff")
+    assert(root.read().allowed.taskLimits.isEmpty)
+    assert(
+      user.set("proc/self/limits", "Max processes unlimited x").read().allowed.taskLimits.isEmpty
+    )
+  }
+
+  test("limits are in a capture and in a topology document") {
+    for (
+      machine <- Vector(inV1, inV2, inV2.set("proc/self/limits", "Max processes 300 400 processes"))
+    ) {
+      val marked = machine.set(s"$Cpu/isolated", "2-3,40").set(s"$Cpu/nohz_full", "3")
+      val read = marked.in(root => TopologyReader.read(root, ""))
+      assert(
+        read.isolated == ids("2-3") && read.tickless == ids("3") && read.allowed.cpuQuota.nonEmpty
+      )
+      val captured = marked.in { root =>
+        Temporary.directory { directory =>
+          val file = new Gatherer(root).write(directory.resolve("m.tar.gz"), force = false).output
+          TopologyReader.load(Some(file.toString)).copy(source = "")
+        }
+      }
+      assert(captured == read && TopologyJson.read(TopologyJson.write(read)) == read)
+    }
+    assert(Machines.twoNodes.set(s"$Cpu/nohz_full", "(null)").read().warnings.isEmpty)
   }
 
   private def ids(text: String): IdSet = IdSet.parse(text).fold(fail(_), identity)

@@ -15,6 +15,21 @@ class IdSetTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     forAll(sets)(set => assert(IdSet.parseMask(Fixture.mask(set)) == Right(set)))
   }
 
+  test("sets are joined, cut and compared as sets of numbers are, whatever the ids") {
+    forAll(sets, sets) { (a, b) =>
+      val (left, right) = (a.iterator.toSet, b.iterator.toSet)
+      assert((a | b).iterator.toSet == (left | right))
+      assert((a & b).iterator.toSet == (left & right))
+      assert((a &~ b).iterator.toSet == (left -- right))
+      assert(a.intersects(b) == (left & right).nonEmpty && a.subsetOf(b) == left.subsetOf(right))
+      assert(a.size == left.size && a.toVector == left.toVector.sorted)
+      assert(
+        (a == b) == (left == right) && (a | b) == (b | a) && (a | b).hashCode == (b | a).hashCode
+      )
+      assert((0 to 5001).forall(id => a.contains(id) == left(id)))
+    }
+  }
+
   test("a mask whose highest group is short is read from its low end") {
     assert(
       IdSet.parseMask("0011,00000000,11111111\n").map(_.toString) ==

@@ -1,0 +1,74 @@
+package io.hearth.core.plan
+
+/** Limits of the machine that a plan keeps to, or that the user's numbers exceed. */
+object BoundReasons {
+  val Quota = "cpu quota"
+  val Isolated = "isolated CPUs"
+  val Threads = "threads"
+  val Decisions: Set[String] = Set(Quota, Isolated, Threads)
+}
+
+final private[plan] class BoundReasons(draft: PlanDraft) {
+  import BoundReasons._
+  import draft._
+
+  def all: Vector[Reason] = Vector(quota, isolated, new Tasks(draft).reason).flatten
+
+  private val used = usable.topology.allowed.cpuQuota
+    .flatMap(_.throttledPeriods)
+    .filter(_ > 0)
+    .fold("")(times => s"; it has been used up in $times periods so far")
+
+  private def quota: Option[Reason] = usable.quota.map { cpus =>
+    val worth = usable.quotaSlots.getOrElse(usable.slots)
+    val stops =
+      s"when the quota is used up, the kernel stops all threads until the next period$used"
+    def reason(because: String, source: String) =
+      Reason(
+        Quota,
+        s"${BigDecimal(cpus).bigDecimal.stripTrailingZeros.toPlainString} CPUs",
+        because,
+        source
+      )
+    if (layout.slots > worth)
+      reason(
+        s"${asked.mkString(" and ")} make ${layout.slots} task slots, and the cgroup's CPU time is worth $worth: $stops",
+        "user"
+      )
+    else
+      reason(
+        s"no more task slots than the whole CPUs of the cgroup's quota, $worth of ${usable.slots}: $stops; the JVM " +
+          "sizes its pools by it, and other applications in the cgroup share it",
+        "kernel: cpu.max, cpu.cfs_quota_us"
+      )
+  }
+
+  private def asked: Vector[String] =
+    (fixed.executors ++ fixed.cores).map(_.name).toVector ++
+      Option.when(fixed.taskCpus > 1)("spark.task.cpus")
+
+  private def isolated: Option[Reason] = {
+    val isolated = usable.topology.isolated
+    val unbalanced = "the kernel moves no threads to or from them (isolcpus)"
+    if (usable.spared.nonEmpty)
+      Some(
+        Reason(
+          Isolated,
+          s"${usable.spared} left alone",
+          s"$unbalanced, so all threads of an executor would run on one; to use them, start hearth on them " +
+            s"alone: taskset -c ${usable.spared}",
+          "kernel: kernel-parameters, isolcpus"
+        )
+      )
+    else
+      Option.when(usable.cpus.intersects(isolated))(
+        Reason(
+          Isolated,
+          s"${usable.cpus & isolated} used",
+          s"this process may run on no others; $unbalanced, so all threads of an executor run on one of its CPUs: " +
+            "--cores 1 gives each executor one",
+          "kernel: kernel-parameters, isolcpus"
+        )
+      )
+  }
+}

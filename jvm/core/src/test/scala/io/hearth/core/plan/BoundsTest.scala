@@ -1,0 +1,128 @@
+package io.hearth.core.plan
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.topology.{CpuQuota, IdSet, MachineSpec, TaskLimit, Topology}
+
+/** What a plan makes of CPU quotas, isolated CPUs and limits of tasks. */
+class BoundsTest extends AnyFunSuite {
+  private val large = MachineSpec.parse("2 packages, 4 nodes of 64 GB, 8 cores x 2 threads, x86")
+  private val small = MachineSpec.parse("1 node of 16 GB, 4 cores")
+
+  private def quota(machine: Topology, cpus: Double, limitGb: Option[Long] = None) = machine.copy(
+    allowed = machine.allowed
+      .copy(cpuQuota = Some(CpuQuota(cpus)), memoryLimitBytes = limitGb.map(_ << 30))
+  )
+
+  private def tasks(
+      machine: Topology,
+      most: Long,
+      current: Option[Long],
+      name: String = "pids.max"
+  ) =
+    machine.copy(allowed =
+      machine.allowed.copy(taskLimits = Vector(TaskLimit(name, most, current)))
+    )
+
+  private def limits(executors: Option[Int], cores: Option[Int], conf: (String, String)*) =
+    Limits(executors, cores, None, conf.toMap)
+
+  private def planned(machine: Topology, asked: Limits = Limits.none): Plan =
+    Planner.plan(machine, Workload.unknown, asked, IdSet.empty).fold(u => fail(u.message), identity)
+
+  private def slots(plan: Plan) = plan.executors.map(_.taskSlots).sum
+  private def reason(plan: Plan, name: String) = plan.reasons.find(_.decision == name)
+  private def processors(plan: Plan) =
+    plan.executors.map(e => JavaOptions.valueOf(e.javaOptions, "ActiveProcessorCount").map(_.toInt))
+
+  test(
+    "a plan has no more task slots than the whole CPUs of the quota, at least one; JVMs count them too"
+  ) {
+    for (cpus <- Vector(0.1, 0.5, 1.0, 1.9, 2.5, 4.0, 7.3, 9.0, 16.0, 23.9, 24.0, 40.0, 63.5)) {
+      val plan = planned(quota(large, cpus))
+      assert(slots(plan) == math.max(1, cpus.toInt), cpus)
+      assert(processors(plan).flatten.sum <= math.max(1, cpus.toInt), cpus)
+      assert(reason(plan, "cpu quota").exists(_.because.contains("stops all threads")), cpus)
+    }
+    for (cpus <- Vector(64.0, 100.0)) assert(planned(quota(large, cpus)) == planned(large))
+    val one = planned(quota(small, 1.5))
+    assert(one.mode == PlanMode.Native && one.master == "local[1]")
+    assert(one.conf(DerivedSettings.DriverOptions).contains("-XX:ActiveProcessorCount=1"))
+    assert(reason(one, "cpu quota").map(_.value).contains("1.5 CPUs"))
+  }
+
+  test("a large quota is several executors, each inside a node; a small one is one JVM") {
+    val wide = planned(quota(large, 16))
+    assert(
+      wide.master == "local-numa[2x8]" && wide.executors.map(_.memoryNodes.size) == Vector(1, 1)
+    )
+    assert(planned(quota(large, 4)).master == "local[4]")
+    assert(planned(quota(large, 8)).master == "local-numa[1x8]")
+  }
+
+  test("executors on a part of the nodes have the whole of the cgroup's memory limit") {
+    val all = planned(quota(large, 64, Some(32)))
+    val part = planned(quota(large, 16, Some(32)))
+    def heaps(plan: Plan) = plan.executors.map(_.heapMb).sum
+    assert(
+      part.executors.size == 2 && heaps(part) > heaps(all) * 9 / 10,
+      s"${heaps(part)} of ${heaps(all)}"
+    )
+    assert(heaps(part) < 32 * 1024 * 9 / 10)
+  }
+
+  test("what the user asked for wins over the quota, and the plan says what that means") {
+    val asked = planned(quota(large, 4), limits(Some(4), Some(4)))
+    assert(asked.master == "local-numa[4x4]" && processors(asked).flatten == Vector(1, 1, 1, 1))
+    val said = reason(asked, "cpu quota").fold("")(_.because)
+    assert(
+      said.contains(
+        "--executors and --cores make 16 task slots, and the cgroup's CPU time is worth 4"
+      )
+    )
+    assert(planned(quota(large, 2), limits(Some(4), None)).master == "local-numa[4x1]")
+    assert(planned(quota(large, 6), limits(None, Some(4))).master == "local-numa[1x4]")
+    assert(planned(quota(large, 2), limits(None, Some(4))).master == "local-numa[1x4]")
+    assert(slots(planned(quota(large, 1), limits(None, None, "spark.task.cpus" -> "2"))) == 2)
+    val own = planned(
+      quota(large, 16),
+      limits(None, None, "spark.executor.extraJavaOptions" -> "-XX:ActiveProcessorCount=3")
+    )
+    assert(processors(own).flatten.distinct == Vector(3))
+    assert(slots(planned(quota(large, 16), limits(None, None, "spark.cores.max" -> "12"))) == 12)
+  }
+
+  test(
+    "isolated CPUs are left out, with their memory's share kept, unless the mask has no others"
+  ) {
+    val isolated = large.copy(isolated = IdSet.from(0 to 3))
+    val plan = planned(isolated)
+    val used = IdSet.union(plan.executors.map(_.cpus))
+    assert(used == (large.cpus &~ IdSet.from(0 to 3)))
+    val said = reason(plan, "isolated CPUs").fold("")(r => r.value + r.because)
+    assert(said.contains("0-3 left alone") && said.contains("taskset -c 0-3"))
+    assert(!reason(plan, "cpus").exists(_.because.contains("occupied")))
+    val asked = planned(isolated.copy(allowed = isolated.allowed.copy(cpus = IdSet.from(1 to 3))))
+    assert(asked.executors.map(_.cpus) == Vector(IdSet.from(1 to 3)))
+    assert(reason(asked, "isolated CPUs").exists(_.because.contains("--cores 1")))
+    assert(reason(planned(large), "isolated CPUs").isEmpty)
+  }
+
+  test(
+    "limits of tasks that a plan's threads exceed are said before it runs; too few to start are refused"
+  ) {
+    val enough = planned(tasks(large, 4000, Some(100)))
+    assert(reason(enough, "threads").isEmpty)
+    val tight = planned(tasks(large, 600, Some(50)))
+    val said = reason(tight, "threads").fold("")(_.because)
+    assert(said.contains("pids.max allows 600: 50 are there already; threads of 8 executors"), said)
+    val user = planned(tasks(large, 500, None, "RLIMIT_NPROC"))
+    assert(reason(user, "threads").exists(_.because.contains("ulimit -u")))
+    val none = Planner.plan(tasks(large, 200, Some(50)), Workload.unknown, Limits.none, IdSet.empty)
+    val refused = none.left.map(_.message).left.getOrElse("")
+    assert(refused.startsWith("pids.max: 200 does not fit: 50 are there already"), refused)
+    assert(refused.endsWith("ask for fewer executors"))
+    val fewer = planned(tasks(large, 300, Some(50)), limits(Some(2), None))
+    assert(fewer.executors.size == 2)
+  }
+}
