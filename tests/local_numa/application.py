@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -142,6 +143,20 @@ class Outcome:
         lines = [line for line in self.output.splitlines() if line.startswith("RESULT ")]
         assert len(lines) == 1, f"exit {self.code}\n{self.output}\n{self.log[-4000:]}"
         return json.loads(lines[0].removeprefix("RESULT "))
+
+
+#: Of Spark's log: an error, an exception at the start of a line, or a frame of a trace.
+TROUBLE = re.compile(
+    r"^\S+ \S+ (?:ERROR|FATAL) .*|^[\w.$]*(?:Exception|Error)\b.*|^\s+at \S+\(.*", re.MULTILINE
+)
+
+
+def assert_no_trouble(site: Site) -> None:
+    """No error and no stack trace in the log of a good run: of its driver and of its executors."""
+    logs = [site.root / "driver.log", *(site.only_run() / "executors").glob("*/stderr")]
+    logs += (site.root / "logs").glob("*.out")  # of a server
+    found = {log.name: TROUBLE.search(log.read_text(errors="replace")) for log in logs}
+    assert not any(found.values()), {name: hit[0] for name, hit in found.items() if hit}
 
 
 def assert_shuffle_read_from_files(report: dict[str, Any]) -> None:

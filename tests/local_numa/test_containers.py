@@ -102,6 +102,7 @@ def test_tasks_in_containers_have_their_cpus_and_files_and_see_no_others(
     monkeypatch.setenv("UNNAMED", str(outside / "unnamed"))
     monkeypatch.setenv("OWN_KEY", "hush")
     leased |= {"spark__executorEnv__WANTED": "yes"}
+    (contained.root / "relative.txt").write_text("read")
     outcome = run(contained, "contained.py", str(outside / "named"), **secret, **served, **leased)
     report = outcome.report
     its_workers_are_held_by_its_cpuset(contained, report)
@@ -115,6 +116,7 @@ def test_tasks_in_containers_have_their_cpus_and_files_and_see_no_others(
     assert {json.dumps(w["rights"]) for w in report["workers"]} == {
         '{"CapBnd": "0000000000000000", "NoNewPrivs": "1"}'
     }
+    assert sight["found"] == ["beside", "read"], "as in the driver's directory"
     (writes,) = report["writes"]
     refused = "Read-only file system"
     assert writes.pop("named") == "written"

@@ -56,6 +56,7 @@ def test_an_application_goes_on_while_its_executors_start_and_its_first_jobs_get
         master="local-numa",
         spark__hearth__plan=planned(site, ["0", "1"], task_slots=2),
         spark__executor__extraJavaOptions="-Xint",  # seconds later than its driver
+        spark__scheduler__maxRegisteredResourcesWaitingTime="200s",
     )
     report = outcome.report
     assert (report["registered"], report["parallelism"]) == (0, 4)

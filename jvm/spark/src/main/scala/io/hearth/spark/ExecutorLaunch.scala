@@ -31,6 +31,8 @@ final case class ApplicationLaunch(
  * @param id Spark's executor id; a replacement has a new one in the same place
  * @param host the name under which it registers
  * @param memoryBound whether its memory is bound too, where it is bound
+ * @param startsIn the directory in which it starts
+ * @param workDirectory its own: files that the application sends it, files of hearth's
  * @param localDirs where its blocks go (`SPARK_EXECUTOR_DIRS`)
  * @param logUrl where the driver's UI serves its log of a name; absent without a UI
  */
@@ -40,6 +42,7 @@ final case class ExecutorLaunch(
     host: String,
     bound: Boolean,
     memoryBound: Boolean,
+    startsIn: Path,
     workDirectory: Path,
     temporary: Path,
     localDirs: Vector[Path],
@@ -53,6 +56,10 @@ object ExecutorLaunch {
 
   /** What an executor registers with, by which its driver knows it. */
   val ApplicationAttribute: String = "HEARTH_APPLICATION"
+
+  /** Names an executor's own directory, where Spark puts the files that the application sends. */
+  val FilesVariable: String = "HEARTH_EXECUTOR_FILES"
+
   private val ApplicationVariable = s"SPARK_EXECUTOR_ATTRIBUTE_$ApplicationAttribute"
 
   val MainClass: String =
@@ -99,7 +106,8 @@ object ExecutorLaunch {
     mainClass = MainClass,
     arguments = Vector.empty,
     environment = Map.empty,
-    workDirectory = executor.workDirectory,
+    workDirectory = executor.startsIn,
+    ownDirectory = executor.workDirectory,
     stdout = executor.logs.resolve("stdout"),
     stderr = executor.logs.resolve("stderr"),
     binding = None
@@ -112,7 +120,7 @@ object ExecutorLaunch {
   private def memory(executor: ExecutorLaunch): Step =
     options(Vector(s"-Xmx${executor.place.heapMb}m", s"-Djava.io.tmpdir=${executor.temporary}"))
 
-  /** Its work directory goes with the application; the report of a crash stays with the logs. */
+  /** Its own directory goes with the application; the report of a crash stays with the logs. */
   private def crashReport(executor: ExecutorLaunch): Step = {
     val file = executor.logs.resolve(ExitStatus.CrashReport).toString
     // The JVM takes %p for its process id and %% for a per cent sign.
@@ -160,6 +168,7 @@ object ExecutorLaunch {
       Map(
         ExecutorLaunch.ApplicationVariable -> app.appId,
         ApplicationToken.Variable -> app.token,
+        ExecutorLaunch.FilesVariable -> executor.workDirectory.toString,
         "SPARK_EXECUTOR_DIRS" -> executor.localDirs.mkString(","),
         "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_PLACE" -> place.id.toString,
         "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_CPUS" -> place.cpus.toString,
