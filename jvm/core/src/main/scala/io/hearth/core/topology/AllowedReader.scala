@@ -28,7 +28,7 @@ final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
       allowedNodes(nodes),
       limits.memoryBytes,
       limits.cpuQuota,
-      limits.tasks.toVector ++ userTasks
+      taskLimits
     )
   }
 
@@ -70,6 +70,9 @@ final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
     } yield ids
     found.nextOption()
   }
+
+  /** How many processes and threads there may be. */
+  def taskLimits: Vector[TaskLimit] = new CgroupLimits(tree, cgroups).tasks.toVector ++ userTasks
 
   /** The user's soft limit; the kernel does not hold processes with certain capabilities to it. */
   private def userTasks: Option[TaskLimit] = {

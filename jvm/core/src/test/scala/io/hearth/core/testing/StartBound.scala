@@ -25,6 +25,7 @@ object StartBound {
       arguments = Vector.empty,
       environment = Map.empty,
       workDirectory = directory,
+      ownDirectory = directory,
       stdout = directory.resolve("stdout"),
       stderr = directory.resolve("stderr"),
       binding = None

@@ -34,11 +34,11 @@ class TaskLimitsTest extends AnyFunSuite {
   ) {
     Temporary.directory { root =>
       val tree =
-        machine(root, unified :+ ("proc/self/status" -> "Name:\tjava\nUid:\t7\t7\t7\t7\n"): _*)
+        machine(root, unified :+ ("proc/self/status" -> "Name:\tjava\nCapEff:\t0000000000000000\n"): _*)
       assert(
         TaskLimits.show(TaskLimits.of(tree)) ==
-          "pids.max of the control group /sys/fs/cgroup/batch is 400 (390 in use now): raise it (systemd: " +
-          "TasksMax=; docker run --pids-limit); the user's limit of processes (ulimit -u) is 1000: raise it " +
+          "pids.max of the control group is 400 (390 in use now): raise it (systemd: TasksMax=; docker run " +
+          "--pids-limit); the user's limit of processes (ulimit -u) is 1000: raise it " +
           "(limits.conf(5)); or use fewer executors, or fewer cores in each"
       )
     }
@@ -51,10 +51,10 @@ class TaskLimitsTest extends AnyFunSuite {
         "proc/self/cgroup" -> "5:pids:/job\n",
         "sys/fs/cgroup/pids/job/pids.max" -> "70\n",
         "proc/self/limits" -> limits,
-        "proc/self/status" -> "Name:\tjava\nUid:\t0\t0\t0\t0\n"
+        "proc/self/status" -> "Name:\tjava\nCapEff:\t000001ffffffffff\n"
       )
       val found = TaskLimits.of(machine(root, older: _*))
-      assert(found.map(_.name) == Vector("pids.max of the control group /sys/fs/cgroup/pids/job"))
+      assert(found == Vector(TaskLimit(TaskLimit.Group, 70, None)))
     }
   }
 }
