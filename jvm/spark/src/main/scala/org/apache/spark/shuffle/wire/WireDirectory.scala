@@ -5,6 +5,7 @@ import java.security.SecureRandom
 import java.util.concurrent.{CompletableFuture, ConcurrentHashMap}
 
 import scala.concurrent.ExecutionContext
+import scala.jdk.CollectionConverters._
 import scala.util.{Failure, Success}
 
 import org.apache.spark.rpc.{RpcAddress, RpcCallContext, RpcEndpointRef, RpcEnv, ThreadSafeRpcEndpoint}
@@ -38,9 +39,11 @@ private[spark] class WireDirectory(override val rpcEnv: RpcEnv) extends ThreadSa
 
   /** An executor whose connection with the driver ends is lost. */
   override def onDisconnected(gone: RpcAddress): Unit = {
-    connected.forEach((executor, address) => if (address == gone) places.remove(executor))
-    connected.values.removeIf(_ == gone)
-    ()
+    val lost = connected.asScala.collect { case (executor, `gone`) => executor }.toVector
+    lost.foreach { executor =>
+      connected.remove(executor)
+      places.remove(executor)
+    }
   }
 }
 
