@@ -7,7 +7,6 @@ import java.util.concurrent.{
   ConcurrentHashMap,
   ConcurrentLinkedQueue,
   CountDownLatch,
-  Executor,
   Executors,
   TimeUnit
 }
@@ -51,14 +50,9 @@ final class Exchange(
   def expected(i: Int): Seq[Byte] = content.slice(starts(i), starts(i) + sizes(i)).toSeq
 
   /** Fetches these, and waits until each has arrived or failed. */
-  def fetch(
-      wanted: IndexedSeq[String] = blocks,
-      landing: Exchange.Landed = new Exchange.Landed,
-      workers: Option[Executor] = None
-  ): Exchange.Landed = {
+  def fetch(wanted: IndexedSeq[String] = blocks, landing: Exchange.Landed = new Exchange.Landed) = {
     landing.expect(wanted.size)
-    val own = workers.getOrElse(this.workers)
-    new BlockFetch(connection, wanted, landing, limits, kept, own, traffic).start()
+    new BlockFetch(connection, wanted, landing, limits, kept, workers, traffic).start()
     landing.await()
     landing
   }

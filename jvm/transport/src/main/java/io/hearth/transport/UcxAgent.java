@@ -248,8 +248,10 @@ final class UcxAgent extends EndpointAgent {
         endLinks(because);
         settle();
         synchronized (workerLock) {
+            broken = true; // until there is another worker: /dev/shm may have no room for one
             closeWorker();
             begin();
+            broken = false;
         }
         watching = Watching.NOTHING;
         interrupted.forEach(probe -> probe.tried.startAgain());

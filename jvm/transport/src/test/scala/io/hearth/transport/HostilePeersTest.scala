@@ -15,7 +15,7 @@ class HostilePeersTest extends AnyFunSuite {
   private val short = settings
     .withCarriers(WireSettings.Carriers.TCP)
     .withMemory(64L * Mb, Mb, 16 * Mb)
-    .withTimes(Duration.ofSeconds(10), Duration.ofMillis(2500))
+    .withTimes(Duration.ofSeconds(10), Duration.ofSeconds(4))
 
   private def among(service: Service, own: WireSettings = short)(
       body: (Wire, Wire, java.net.InetSocketAddress) => Unit
@@ -44,7 +44,7 @@ class HostilePeersTest extends AnyFunSuite {
   private def twentyAreAnswered(connection: Connection): Unit = {
     val begun = System.nanoTime
     (1 to 20).foreach(n => assert(content(ask(connection, new Array[Byte](Mb))).length == Mb, s"$n"))
-    assert(System.nanoTime - begun < 2 * Second, "nobody waits for the attackers to be given up")
+    assert(System.nanoTime - begun < 3500000000L, "nobody waits for the attackers to be given up")
   }
 
   for ((sent, what) <- Seq(0 -> "nothing", 12 * Mb -> "a part of them"))

@@ -5,6 +5,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 import javax.crypto.Mac
 import javax.crypto.spec.SecretKeySpec
 
+import scala.util.control.NonFatal
+
 import com.codahale.metrics.{Gauge, MetricRegistry}
 import org.apache.spark.SparkEnv
 import org.apache.spark.metrics.source.Source
@@ -24,12 +26,6 @@ private[spark] object ExecutorsWire {
 
   private val log = LoggerFactory.getLogger("org.apache.spark.shuffle.wire.ExecutorsWire")
 
-  /** What leaves the work to Spark's own transfer: an Error too, as of a library that cannot be loaded. */
-  private object Trouble {
-    def unapply(thrown: Throwable): Option[Throwable] =
-      Some(thrown).filterNot(_.isInstanceOf[InterruptedException])
-  }
-
   /** Tells the driver where it listens, or why there is none: others then ask no further. */
   def open(
       settings: WireShuffleSettings,
@@ -42,7 +38,7 @@ private[spark] object ExecutorsWire {
       val opened = listening(settings, resolver, directory)
       if (opened.isLeft) directory.join(env.executorId, opened.map(_.where))
       opened
-    } catch { case Trouble(trouble) => Left(s"the driver does not answer: $trouble") }
+    } catch { case NonFatal(trouble) => Left(s"the driver does not answer: $trouble") }
   }
 
   private def listening(
@@ -62,7 +58,7 @@ private[spark] object ExecutorsWire {
           throw trouble
       }
       Right(wire)
-    } catch { case Trouble(trouble) => Left(trouble.toString) }
+    } catch { case NonFatal(trouble) => Left(trouble.toString) }
   }
 
   private def parts(
