@@ -55,6 +55,8 @@ final private[plan] class Layouts(
   private val most: Option[Int] =
     (fixed.coresMax.map(_.value) ++ usable.quotaSlots).minOption.filter(_ < usable.slots)
 
+  private lazy val machine = Part.machine(pools.all)
+
   /** One executor over everything. */
   def whole: Either[Unfit, Layout] = firstFit(Iterator(capped(1)))
 
@@ -95,9 +97,9 @@ final private[plan] class Layouts(
     mostTasks(own.iterator ++ fewer(math.max(1, start)).map(capped))
   }
 
-  /** Counts of executors to try: all up to 64 that are not more, above that each a sixty-fourth less. */
+  /** Counts of executors to try: each up to 32; above that each is a sixteenth less than the one before. */
   private def fewer(start: Int): Iterator[Int] =
-    Iterator.iterate(start)(n => n - math.max(1, n / 64)).takeWhile(_ > 0)
+    Iterator.iterate(start)(n => n - math.max(1, n / 16)).takeWhile(_ > 0)
 
   private def byMemory(pool: Pool): Int = (pool.memoryMb / Memory.comfortable(fixed)).toInt
 
@@ -131,11 +133,11 @@ final private[plan] class Layouts(
    * one task.
    */
   private def capped(n: Int): Layout = most match {
-    case None => laidOut(Split.evenly(Part.machine(pools.all), n))
+    case None => laidOut(Split.evenly(machine, n))
     case Some(max) =>
       val least = if (fixed.coresMax.exists(_.value <= max)) 0 else fixed.taskCpus
       val widths = Vector.tabulate(n)(i => math.max(least, max / n + (if (i < max % n) 1 else 0)))
-      packed(widths).getOrElse(laidOut(Split.evenly(Part.machine(pools.all), n)))
+      packed(widths).getOrElse(laidOut(Split.evenly(machine, n)))
   }
 
   private def packed(widths: Vector[Int]): Option[Layout] =

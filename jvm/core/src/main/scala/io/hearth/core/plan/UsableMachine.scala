@@ -89,7 +89,8 @@ private[plan] object UsableMachine {
 
   /** Tasks worth running on these CPUs; a part of a core counts in proportion, at least 1 in all. */
   def slotsOn(coreOf: Int => UsableCore, cpus: Iterable[Int]): Int = {
-    val tasks = cpus.groupBy(coreOf).iterator.map { case (core, own) =>
+    val tasks = cpus.groupBy(coreOf(_).cpus.head).iterator.map { case (first, own) =>
+      val core = coreOf(first)
       core.slots * own.size / core.cpus.size
     }
     math.max(1, tasks.sum)
