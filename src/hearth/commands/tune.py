@@ -6,8 +6,9 @@ be faster: executors x cores, collector, binding, and any key of --vary; what yo
 that cannot be the best any more is stopped; one that fails is information. It ends when a further
 trial is not worth its time. hearth submit --tuned uses the result, hearth report ID shows it again.
 
-With --replay, tables of measured times answer in place of runs: how many does the tuner need,
-beside random search, hill climbing and Optuna's samplers? A table is a CSV file with the columns
+With --replay, tables of measured times answer instead of Spark: how many runs does this search
+need, compared with a random order? It starts at the executors x cores of the table that are nearest
+to the plan for --machine. A table is a CSV file with the columns
   workload,workers,cores_per_worker,total_cores,memory_per_worker_gb,seconds
 
 examples:
@@ -333,29 +334,25 @@ def _replay(options: Namespace) -> int:
     """Replays and shows what each way to search needed."""
     _check_replay(options)
     from hearth.model.progress import tick, working
-    from hearth.planner.plans import topology
     from hearth.tuning.table import read_tables
 
     tables = [table for file in options.replay for table in read_tables(file)]
     prior = [table for file in options.prior for table in read_tables(file)]
     _check_workloads([table.workload for table in tables])
-    named = topology(options.machine, options.debug)
+    from hearth.tuning.replay import Settings, planned, replay
 
-    from hearth.tuning.methods import absent_samplers
-    from hearth.tuning.replay import Settings, replay
-    from hearth.tuning.space import Machine
+    site = planned(options.machine, options.debug)
 
     settings = Settings(options.drop, options.noise, options.seeds)
-    machine = Machine.of(named)
     for table in tables:
-        _doubt_machine(table.workload, max(cell.slots for cell in table.cells), machine)
+        _doubt_machine(table.workload, max(cell.slots for cell in table.cells), site.machine)
     with working("replay") as work:
 
         def tell(text: str) -> None:
             work.title = text
             tick()
 
-        document = replay(tables, prior, machine, settings, absent_samplers(), tell)
+        document = replay(tables, prior, site, settings, tell)
     if options.json:
         print(json.dumps(document, indent=2))
         return 0

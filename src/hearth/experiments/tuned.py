@@ -35,6 +35,7 @@ def tuned(tune: Tune) -> Document:
             "refused": to_json(head.refused),
             "fixed": head.fixed,
             "known_before": len(tune.related),
+            "used": 0 if now is None else now.forecast.used.count(True),
         },
         "trials": [_trial(tune, number, now) for number in range(len(tune.lines))],
         "best": {"absent": "no trial ended"} if now is None else _best(tune, now),

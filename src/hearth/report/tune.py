@@ -173,11 +173,12 @@ def _untried(document: Document, screen: Screen) -> list[str]:
 def notes(document: Document) -> list[str]:
     settings, space = document["settings"], document["space"]
     fixed = f"; fixed by you: {', '.join(space['fixed'])}" if space["fixed"] else ""
-    known = space["known_before"]
+    known, used = space["known_before"], space.get("used")
+    why = "" if used is None or not known else f", of which {used} predict these trials and count"
     texts = [
         f"{len(document['trials'])} of at most {settings['budget']} trials among "
         f"{space['configurations']} configurations{fixed}; {len(space['refused'])} more do not fit "
-        f"this machine; {known} earlier tune{'' if known == 1 else 's'} known before. "
+        f"this machine; {known} earlier tune{'' if known == 1 else 's'} known before{why}. "
         f"Timed: {document['timed']}."
     ]
     if document["stopped"] is not None:

@@ -2,15 +2,16 @@
 
 A share is a number of units of the machine: NUMA nodes, or cores where it has one node. What an
 application loses on a share is its slowdown: the seconds that it takes alone on the share to those
-that it takes alone on the whole machine. The study's measure of a split (Baig 2018, third
-experiment: completions an hour against one after the other) follows from slowdowns alone. In T
-seconds application i of fixed share ends T / t_i(share) times, and alone each of these takes
-t_i(whole) seconds, so that the work done in T would take, one after the other,
+that it takes alone on the whole machine. The throughput of a split, relative to running one
+application after the other, follows from slowdowns alone. In T seconds application i ends
+T / t_i(share) times, and alone each of these takes t_i(whole) seconds, so that the work done in T
+would take, one after the other,
 
     throughput = sum over applications of t_i(whole) / t_i(share) = sum of 1 / slowdown_i
 
-times T (the weighted speedup of Snavely and Tullsen 2000). From the published speedups between
-bound runs it gives 1.35 for SQL and SVM on two nodes each: 1/1.52 + 1/1.44.
+times T (the weighted speedup of Snavely and Tullsen 2000). For example, from the published speedups
+between bound runs (Baig 2018, table VII), SQL and SVM on two nodes each: 1/1.52 + 1/1.44 = 1.35.
+That is arithmetic, not a published result: the study compares bound pairs with unbound ones.
 
 That is what remains where nobody disturbs the other: memory of another node, last-level caches of
 another package. What applications share is not in it, and `Shared` says what is known of that.
@@ -20,12 +21,11 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from hearth.model.errors import UserError
 
 Objective = Literal["throughput", "slowdown", "fairness"]
-OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 #: More splits than this are no table that anybody reads.
 MOST_SPLITS = 2000
 

@@ -1,12 +1,15 @@
 """Why a configuration is fast or slow: completion time of an imagined application.
 
 An application is a draw of parameters from ranges that the published studies and the general
-behaviour of JVMs give; none is fitted to a table. The model of one draw is coarse. Many draws
+behaviour of JVMs give. No parameter is fitted to a table, but four ranges (smt_exponent,
+bandwidth_cores, crowding, jvm_contention) were narrowed, within what the sources allow, after
+trials on two published tables (docs/tuning.md). The model of one draw is coarse. Many draws
 together say which configurations may be good, and which are good together.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +22,12 @@ DRAWS = 1024
 
 #: From least to most, uniform in the logarithm, and why.
 RANGES: dict[str, tuple[float, float]] = {
-    # t threads of a core do t**x of the work of one. Two: 1.39 times (Awan et al. 2016), x = 0.48;
-    # eight of POWER8: between 1.2 and 2.8 times.
+    # t threads of a core do t**x of the work of one. Two: 1.39 times on two cores, less after four
+    # (Awan et al. 2016), x = 0.48 at most; eight of POWER8: between 1.2 and 2.8 times.
     "smt_exponent": (0.1, 0.5),
     # Threads of one JVM wait for each other (Gunther's universal scalability law): a JVM never does
-    # the work of more than 1/x threads. One JVM of 24 cores lost up to 36 % to four of 6, x = 0.02
-    # (Awan et al. 2016); one of 120 gained little beyond 60
-    # (Kyong et al. 2017).
+    # the work of more than 1/x threads. Six JVMs of 4 cores were up to 36 % faster than one of 24,
+    # x = 0.02 (Awan et al. 2016); one of 120 gained little beyond 60 (Kyong et al. 2017).
     "jvm_contention": (0.005, 0.08),
     # ... and lose by telling each other (collector, cache lines): the peak is at 1/sqrt(x) threads.
     "jvm_coherence": (1e-5, 2e-3),
@@ -58,23 +60,27 @@ _JITTER = 0.6
 _PRIORS, _FIRST_PRIOR = 8, 100
 
 
-def jittered(
-    seed: int, ranges: Mapping[str, tuple[float, float]] = RANGES
-) -> dict[str, tuple[float, float]]:
-    """Other ranges, each moved up or down by up to half again: is a result due to one choice?"""
-    shift = 2 ** np.random.default_rng(seed).uniform(-_JITTER, _JITTER, len(ranges))
+def jittered(seed: int) -> dict[str, tuple[float, float]]:
+    """Return other ranges, each moved up or down by up to half again."""
+    shift = 2 ** np.random.default_rng(seed).uniform(-_JITTER, _JITTER, len(RANGES))
     return {
         name: (least * by, most * by)
-        for (name, (least, most)), by in zip(ranges.items(), shift.tolist(), strict=True)
+        for (name, (least, most)), by in zip(RANGES.items(), shift.tolist(), strict=True)
     }
 
 
-def draw(number: int, seed: int, ranges: dict[str, tuple[float, float]]) -> Array:
-    """Parameters of `number` (a power of two, 8 or more) imagined applications, x len(RANGES)."""
-    priors = (jittered(_FIRST_PRIOR + at, ranges) for at in range(_PRIORS))
-    return np.vstack(
+@lru_cache
+def draw(number: int, seed: int) -> Array:
+    """Return parameters of `number` imagined applications, x len(RANGES), not to be changed.
+
+    number: a power of two, 8 or more.
+    """
+    priors = (jittered(_FIRST_PRIOR + at) for at in range(_PRIORS))
+    found = np.vstack(
         [_draw(number // _PRIORS, seed + at, prior) for at, prior in enumerate(priors)]
     )
+    found.flags.writeable = False
+    return found
 
 
 def _draw(number: int, seed: int, ranges: dict[str, tuple[float, float]]) -> Array:

@@ -1,35 +1,40 @@
-"""Table replay: the tuner asks, a table answers; beside it, other ways to search.
+"""Replay of tables: the search of `hearth tune` asks for trials, a table of measured times answers.
 
-Evaluations are counted from the first; a configuration counts as found when its time in the table
-is within 10 % (5 %) of the table's best. Regret after n: the time in the table of what the method
-would recommend then, over the best, less 1. Where rows are hidden, the best is that of the rest.
+The first trial is the executors x cores nearest to the plan's. The user's own configuration, which
+is the second trial of a tune, is in no table and is left out; everything else is `search.next_step`
+with the defaults of `hearth tune`: the budget, when it stops, the repeats at the end, and trials
+that are stopped because they cannot be the best.
+
+A configuration counts as found when its time in the table is within 10 % (5 %) of the table's best;
+runs are counted from the first. A search that did not find one is counted on with no limit to its
+budget. Regret after n runs: the time in the table of what is recommended then, over the best, less
+1. Where rows are hidden, the best is that of the rest.
 """
 
 import math
 import statistics
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from hearth.tuning import mechanism
-from hearth.tuning.methods import HillClimbing, Method, OptunaSampler, RandomSearch, Tuner
-from hearth.tuning.space import Machine
-from hearth.tuning.surrogate import Belief, Known
+from hearth.planner.plans import plan, topology
+from hearth.tuning import search
+from hearth.tuning.space import Cell, Configuration, Machine
+from hearth.tuning.surrogate import Known
 from hearth.tuning.table import Table
 
 WITHIN = (0.10, 0.05)
 REGRET_AFTER = (1, 3, 5, 8)
-#: A suggestion of Optuna's GP sampler takes 0.1 s or so: more seeds would take hours.
-_GP_SEEDS = 20
-#: Priors with jittered ranges, and seeds of hidden rows and noise for each of them.
-_JITTERS = 8
-_SEEDS_OF_JITTER = 10
+#: So many runs of the result are worth any trial.
+_ENDLESS = 10**9
 
-#: Makes a method for the rows that are shown, from a seed.
-Choice = Callable[[Table, int], Method]
+#: A run of a search: the index that was tried, and the one that is recommended after it.
+Run = tuple[int, int]
+#: The runs of another way to search, for the rows that are shown and a seed.
+Choice = Callable[[Table, int], Iterator[Run]]
 
 
 @dataclass(frozen=True)
@@ -47,34 +52,123 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class Site:
+    """Where a table was measured, and the executors and cores that are planned there."""
+
+    machine: Machine
+    executors: int
+    cores: int
+
+    def proposal(self, table: Table) -> int:
+        """Return the index of the configuration nearest to the plan's, by doublings."""
+
+        def away(at: int) -> float:
+            cell = table.cells[at]
+            pairs = ((cell.workers, self.executors), (cell.cores_per_worker, self.cores))
+            return sum(abs(math.log2(one / other)) for one, other in pairs)
+
+        return min(range(len(table.cells)), key=away)
+
+
+def planned(machine: str, debug: bool = False) -> Site:
+    """Return the site that `--machine` names, with hearth's plan for it. Raises UserError."""
+    there = {"machine": machine, "workload": {}, "limits": {"conf": {}}}
+    found = plan({"schema": "hearth/plan-request/1", **there}, debug)
+    first = found.executors[0]
+    return Site(Machine.of(topology(machine, debug)), len(found.executors), first.task_slots)
+
+
+@dataclass(frozen=True)
 class Score:
-    """One search: evaluations until within 10 % and 5 %, regret after 1, 3, 5, 8, first choices."""
+    """One search: runs until within 10 % and 5 %, regret after 1, 3, 5, 8, first choices."""
 
     evaluations: tuple[int, ...]
     regret: tuple[float, ...]
     chosen: tuple[str, ...]
 
+    @staticmethod
+    def of(table: Table, runs: Sequence[Run], longer: Sequence[Run]) -> "Score":
+        """runs: as users make them; longer: the same where it goes on until one is found."""
+        best = min(table.seconds)
+        lost = [table.seconds[tried] / best - 1 for tried, _ in longer]
+        regret = [table.seconds[recommended] / best - 1 for _, recommended in runs]
+        return Score(
+            tuple(
+                next((at for at, one in enumerate(lost, 1) if one <= share), len(table.cells))
+                for share in WITHIN
+            ),
+            tuple(regret[min(after, len(regret)) - 1] for after in REGRET_AFTER),
+            tuple(table.cells[tried].shown for tried, _ in runs[: REGRET_AFTER[-1]]),
+        )
 
-def search(table: Table, method: Method, noise: float, seed: int) -> Score:
-    """Asks until 8 are run and one is within 5 %, or all are run."""
+
+def searched(
+    table: Table, related: Sequence[Table], site: Site, noise: float = 0.0, seed: int = 0
+) -> Score:
+    """Return how `hearth tune` does on a table where the related ones are known."""
+    ways = tuple(map(_way, table.cells))
+    first = site.proposal(table)
+    known = tuple(_known(other, machine_of(other, site.machine)) for other in related)
+    limits = (search.BUDGET, search.FOR_RUNS)
+    task = search.Task(site.machine, ways, first, first, *limits, known)
+    runs = list(trials(task, table, noise, seed))
+    if is_found(table, runs):
+        return Score.of(table, runs, runs)
+    endless = replace(task, budget=len(ways) + search.BUDGET, runs=_ENDLESS)
+    return Score.of(table, runs, list(until_found(table, trials(endless, table, noise, seed))))
+
+
+def trials(task: search.Task, table: Table, noise: float, seed: int) -> Iterator[Run]:
+    """Yield the trials of the search until it stops."""
     draw = np.random.default_rng(seed)
-    best = min(table.seconds)
-    lost: list[float] = []
-    regret: list[float] = []
-    chosen: list[int] = []
-    while len(chosen) < len(table.cells):
-        index = method.ask()
-        chosen.append(index)
-        method.tell(index, table.seconds[index] * math.exp(noise * draw.standard_normal()))
-        lost.append(table.seconds[index] / best - 1)
-        regret.append(table.seconds[method.recommended()] / best - 1)
-        if len(chosen) >= REGRET_AFTER[-1] and min(lost) <= WITHIN[-1]:
-            break
-    return Score(
-        tuple(next(at for at, one in enumerate(lost, 1) if one <= share) for share in WITHIN),
-        tuple(regret[min(after, len(regret)) - 1] for after in REGRET_AFTER),
-        tuple(table.cells[index].shown for index in chosen[: REGRET_AFTER[-1]]),
-    )
+    made: list[search.Trial] = []
+    step = search.next_step(task, made)
+    while not isinstance(step, search.Stop):
+        seconds = table.seconds[step.index] * math.exp(noise * draw.standard_normal())
+        limit = math.inf
+        if step.role == "search" and step.before is not None:
+            of_best = [one.value for one in made if one.index == step.before.best and one.value]
+            limit = search.BEYOND_HOPE * max(of_best)
+        made.append(search.Trial(step.index, min(seconds, limit), seconds > limit))
+        tried, step = step.index, search.next_step(task, made)
+        now = step.before if isinstance(step, search.Step) else search.outlook(task, made)
+        assert now is not None, "the first trial is never stopped"
+        yield tried, now.best
+
+
+def is_found(table: Table, runs: Sequence[Run]) -> bool:
+    """Whether a configuration within 5 % of the best was tried."""
+    enough = (1 + WITHIN[-1]) * min(table.seconds)
+    return any(table.seconds[tried] <= enough for tried, _ in runs)
+
+
+def until_found(table: Table, runs: Iterator[Run]) -> Iterator[Run]:
+    """Yield runs up to the first within 5 % of the best."""
+    for run in runs:
+        yield run
+        if is_found(table, [run]):
+            return
+
+
+def _way(cell: Cell) -> Configuration:
+    heap_mb = max(round(cell.memory_per_worker_gb * 1024), 1)
+    workers, cores = cell.workers, cell.cores_per_worker
+    return Configuration(f"local-numa[{cell.shown}]", workers, cores, heap_mb, "node", "")
+
+
+def _known(table: Table, machine: Machine) -> Known:
+    ways = [_way(cell) for cell in table.cells]
+    choices = tuple(way.choices for way in ways)
+    return Known(machine, tuple(way.cell for way in ways), np.log(table.seconds), choices)
+
+
+def random_search(table: Table, seed: int) -> Iterator[Run]:
+    """Yield the configurations in a random order; the fastest so far is recommended."""
+    order = np.random.default_rng(seed).permutation(len(table.cells)).tolist()
+    best = order[0]
+    for at in order:
+        best = min(best, at, key=lambda one: table.seconds[one])
+        yield at, best
 
 
 def shown_rows(table: Table, drop: float, seed: int) -> Table:
@@ -106,21 +200,26 @@ def related_to(table: Table, others: Sequence[Table]) -> list[Table]:
 def replay(
     tables: Sequence[Table],
     prior: Sequence[Table],
-    machine: Machine,
+    site: Site,
     settings: Settings,
-    absent: dict[str, str],
     tell: Callable[[str], None] = lambda _: None,
+    beside: Mapping[str, Choice] = {"random": random_search},
 ) -> dict[str, Any]:
-    """The document of a replay: each table left out in turn, the others and `prior` known."""
+    """Return the document of a replay: each table left out in turn, the others and `prior` known.
+
+    beside: other ways to search, by name.
+    """
     found: list[dict[str, Any]] = []
     for table in tables:
         related = related_to(table, [*tables, *prior])
-        methods = _methods(related, machine, settings, absent)
-        results = {}
-        for name, (choice, seeds) in methods.items():
+        own = partial(_own, related, site, settings)
+        seeds = range(settings.seeds if settings.is_random else 1)
+        tell(f"{table.workload}: hearth")
+        results = {"hearth": _summary([own(_shown(table, settings, seed), seed) for seed in seeds])}
+        for name, choice in beside.items():
             tell(f"{table.workload}: {name}")
-            results[name] = _summary(list(_scores(table, choice, settings, range(seeds))))
-        tell(f"{table.workload}: jittered priors")
+            shown = ((_shown(table, settings, seed), seed) for seed in range(settings.seeds))
+            results[name] = _summary([scored(choice, one, seed) for one, seed in shown])
         found.append(
             {
                 "workload": table.workload,
@@ -128,87 +227,39 @@ def replay(
                 "best": _best(table),
                 "related": [other.workload for other in related],
                 "methods": results,
-                "jittered": _jittered(table, related, machine, settings),
             }
         )
+    machine = site.machine
     return {
-        "schema": "hearth/tune-replay/1",
+        "schema": "hearth/tune-replay/2",
         "machine": {
             "threads": machine.threads, "cores": machine.cores, "memory_gb": machine.memory_gb,
         },
+        "plan": {"executors": site.executors, "cores": site.cores},
         "settings": {"drop": settings.drop, "noise": settings.noise, "seeds": settings.seeds},
         "tables": found,
         "mean": mean_of_methods([one["methods"] for one in found]),
-        "jittered": _means_of_jitters([one["jittered"] for one in found]),
-        "absent": absent,
     }  # fmt: skip
 
 
-def _methods(
-    related: Sequence[Table], machine: Machine, settings: Settings, absent: dict[str, str]
-) -> dict[str, tuple[Choice, int]]:
-    """Each way to search, and how many seeds it is tried with."""
-    own = partial(tuner, related, machine, settings, mechanism.RANGES)
-    seeds = settings.seeds
-    found: dict[str, tuple[Choice, int]] = {
-        "hearth": (own, seeds if settings.is_random else 1),
-        "hill climbing from hearth's first": (
-            lambda table, seed: HillClimbing(table.cells, seed, own(table, seed).ask()),
-            seeds,
-        ),
-        "hill climbing": (lambda table, seed: HillClimbing(table.cells, seed), seeds),
-        "random": (lambda table, seed: RandomSearch(table.cells, seed), seeds),
-        "tpe": (lambda table, seed: OptunaSampler(table.cells, "tpe", seed), seeds),
-        "gp": (
-            lambda table, seed: OptunaSampler(table.cells, "gp", seed),
-            min(seeds, _GP_SEEDS),
-        ),
-    }
-    return {name: method for name, method in found.items() if name not in absent}
+def _own(
+    related: Sequence[Table], site: Site, settings: Settings, table: Table, seed: int
+) -> Score:
+    return searched(table, related, site, settings.noise, seed)
 
 
-def tuner(
-    related: Sequence[Table],
-    machine: Machine,
-    settings: Settings,
-    ranges: dict[str, tuple[float, float]],
-    table: Table,
-    _seed: int = 0,
-) -> Tuner:
-    """hearth's own way to search `table`, knowing the related tables."""
-    known = [
-        Known(machine_of(other, machine), other.cells, np.log(other.seconds)) for other in related
-    ]
-    target = Known(machine, table.cells)
-    return Tuner(table.cells, Belief(target, known, noise=settings.noise, ranges=ranges))
+def scored(choice: Callable[..., Iterator[Run]], table: Table, *words: int) -> Score:
+    """Return how another way to search does; words: its seed, and what else it takes."""
+    runs: list[Run] = []
+    for run in choice(table, *words):
+        runs.append(run)
+        if len(runs) >= REGRET_AFTER[-1] and is_found(table, runs):
+            break
+    return Score.of(table, runs, runs)
 
 
-def _scores(
-    table: Table, choice: Choice, settings: Settings, seeds: Sequence[int]
-) -> Iterator[Score]:
-    for seed in seeds:
-        shown = shown_rows(table, settings.drop, seed) if settings.drop else table
-        yield search(shown, choice(shown, seed), settings.noise, seed)
-
-
-def _jittered(
-    table: Table, related: Sequence[Table], machine: Machine, settings: Settings
-) -> list[dict[str, Any]]:
-    """hearth's results under other priors: how much depends on the ranges that were chosen."""
-    seeds = range(min(settings.seeds, _SEEDS_OF_JITTER) if settings.is_random else 1)
-    return [
-        _summary(
-            list(
-                _scores(
-                    table,
-                    partial(tuner, related, machine, settings, mechanism.jittered(jitter)),
-                    settings,
-                    seeds,
-                )
-            )
-        )
-        for jitter in range(_JITTERS)
-    ]
+def _shown(table: Table, settings: Settings, seed: int) -> Table:
+    return shown_rows(table, settings.drop, seed) if settings.drop else table
 
 
 def _best(table: Table) -> dict[str, Any]:
@@ -253,7 +304,3 @@ def _mean(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def mean_of_methods(of_tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """For each method: means over tables, each table counting once."""
     return {name: _mean([one[name] for one in of_tables]) for name in of_tables[0]}
-
-
-def _means_of_jitters(of_tables: Sequence[list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    return [_mean(one) for one in zip(*of_tables, strict=True)]

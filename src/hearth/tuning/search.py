@@ -2,10 +2,10 @@
 
 A pure function of the trials so far, so that a search that was cut short goes on in it.
 
-The order: the plan's proposal, the user's own configuration, then the untried configuration with
-the shortest forecast (see `methods.Tuner`), or the one of the most expected improvement where the
-shortest is not worth a trial. The last trials of the budget repeat the best and the user's own:
-without repeats neither the scatter of the times nor the gain is known.
+The order: the plan's proposal, the user's own configuration, then the untried configuration that
+is most likely to save `_WORTHWHILE` or more (Kushner 1964), or the one of the most expected
+improvement where the likeliest is not worth a trial. The last trials of the budget repeat the best
+and the user's own: without repeats neither the scatter of the times nor the gain is known.
 
 A trial is worth its time when its expected improvement, over the runs that the application will
 have with the result, is more than the trial takes.
@@ -13,18 +13,22 @@ have with the result, is more than the trial takes.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from hearth.tuning.mechanism import UNSEEN, Array, Evidence
 from hearth.tuning.space import Configuration, Machine
-from hearth.tuning.surrogate import Belief, Forecast, Known
+from hearth.tuning.surrogate import Forecast, Known, forecast
 
 Role = Literal["proposal", "current", "search", "repeat"]
+#: Where the user does not say: most trials, and how often the result will be used.
+BUDGET, FOR_RUNS = 8, 100
 #: A trial that has run this many times as long as the best is stopped: it cannot be the best.
 BEYOND_HOPE = 1.5
+#: What a trial is hoped to save, as the logarithm of the time.
+_WORTHWHILE = 0.03
 #: Scatter of repeated runs (standard deviation of the logarithm) that is assumed, and how many
 #: pairs of runs the assumption is worth; from the scatter `TOO_LARGE` on, tuning is a lottery.
 _SCATTER, _WORTH_PAIRS = 0.05, 2
@@ -146,13 +150,13 @@ def outlook(task: Task, trials: Sequence[Trial]) -> Outlook | None:
     choices = tuple(one.choices for one in task.configurations)
     target = Known(task.machine, cells, choices=choices)
     seen = {task.configurations[trial.index].cell: trial.evidence for trial in ended}
-    belief = Belief(target, task.related, noise=scatter, evidence=seen)
     told = [(trial.index, trial.value) for trial in trials if trial.value is not None]
     at, weights = [index for index, _ in told], task.weights
-    of_seconds = belief.after(at, list(np.log([value for _, value in told]) - weights[at]))
-    forecast = Forecast(of_seconds.mean + weights, of_seconds.deviation)
-    best = min({trial.index for trial in ended}, key=lambda at: float(forecast.mean[at]))
-    return Outlook(forecast, best, scatter, pairs)
+    logs = (np.log([value for _, value in told]) - weights[at]).tolist()
+    of_seconds = forecast(target, task.related, at, logs, noise=scatter, evidence=seen)
+    found = replace(of_seconds, mean=of_seconds.mean + weights)
+    best = min({trial.index for trial in ended}, key=lambda at: float(found.mean[at]))
+    return Outlook(found, best, scatter, pairs)
 
 
 def _scatter(ended: Sequence[Trial]) -> tuple[float, int]:
@@ -207,8 +211,10 @@ def _worth(task: Task, now: Outlook, left: Sequence[int]) -> Step | None:
     if not left:
         return None
     gains = expected_gain(now, left)
-    shortest = int(np.argmin(now.forecast.mean[list(left)]))
-    for at in (shortest, int(np.argmax(gains))):
+    mean, deviation = now.forecast.mean[list(left)], now.forecast.deviation[list(left)]
+    ahead = float(now.forecast.mean[now.best]) - mean
+    likeliest = int(np.argmax((ahead - _WORTHWHILE) / np.maximum(deviation, 1e-9)))
+    for at in (likeliest, int(np.argmax(gains))):
         takes = math.exp(float(now.forecast.mean[left[at]] - now.forecast.mean[now.best]))
         if gains[at] * task.runs > min(takes, BEYOND_HOPE):
             return Step(left[at], "search", float(gains[at]), now)

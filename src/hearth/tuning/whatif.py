@@ -215,7 +215,7 @@ def predict(
     to = move or Move(machine)
     tasks = sum(len(stage.tasks) for stage in work.stages) * len(cells)
     draws = max(16, min(_DRAWS, 1 << (max(_MOST_SCHEDULED // max(tasks, 1), 1).bit_length() - 1)))
-    drawn = mechanism.draw(draws, 1, mechanism.RANGES)
+    drawn = mechanism.draw(draws, 1)
     weights = mechanism.agreeing(drawn, machine, {work.cell: Evidence(_collecting(work))})
     slot_work = mechanism.slot_work(drawn, to.machine, [part(work.cell, to.share), *cells])
     # Live data is the application's, wherever it runs.
