@@ -18,7 +18,7 @@ public record Defaults(String architecture, String policy, int threads, String b
 
     public static final List<Defaults> ALL = List.of(
             new Defaults("POWER", POLICY, THREADS,
-                    "Lu, Shi, Shankar, Panda (2017): the default; a JVM bound to one core, eight threads, was the steadiest"),
+                    "Lu, Shi, Shankar, Panda (2017): the default; a JVM was steadiest on one core, eight threads"),
             new Defaults("x86", POLICY, THREADS, TAKEN_OVER),
             new Defaults("Arm", POLICY, THREADS, TAKEN_OVER));
 

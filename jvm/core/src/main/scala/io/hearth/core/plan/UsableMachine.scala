@@ -79,9 +79,9 @@ private[plan] object UsableMachine {
    * Hardware threads of a core that are worth a task each, at most. Up to SMT4 every thread: a second
    * thread made two cores 39.5 % faster, and more than four cores by less (Awan 2016). Of eight
    * threads, four: two of three workloads in Baig 2018 want far fewer tasks than an SMT8 machine has
-   * threads, because memory bandwidth
-   * saturates first. Four, rather than two or six, was chosen knowing Baig's times of two
-   * workloads, so agreement with those times is no evidence for it (docs/sources.md).
+   * threads, because memory bandwidth saturates first. Four, rather than two or six, was chosen
+   * knowing Baig's times of two workloads, so agreement with those times is no evidence for it
+   * (docs/sources.md).
    */
   val MostTasksPerCore = 4
 
