@@ -281,9 +281,9 @@ def test_what_another_user_writes_changes_no_figure_and_no_line_of_anybodys(
     hold(lease("app-huge", "", memory_bytes={"0": 2**63 - 1, "7": 2**63 - 1}))
     hold(lease("app-late", "", since=2**63 - 1))
     forged = registry / "hearth-lease-x\nleases in here: none; nothing is held.json"
-    os.rename(registry / "hearth-lease-2.json", forged)
+    (registry / "hearth-lease-2.json").rename(forged)
     os.write(hold("{"), b"")
-    os.rename(registry / "hearth-lease-3.json", registry / "hearth-lease-y\nforged.json")
+    (registry / "hearth-lease-3.json").rename(registry / "hearth-lease-y\nforged.json")
     for number in range(10_000):
         (registry / f"hearth-lease-junk{number}.json").touch()
         if os.geteuid() == 0:
