@@ -8,6 +8,7 @@ import io.hearth.core.leases.{
   HeldLease,
   HeldLoan,
   Lendings,
+  LiveLoan,
   LoanRegistry,
   OfferedCpus
 }
@@ -170,28 +171,27 @@ final class ApplicationLoans(
     keeping.attempt(registry().read()).foreach { lendings =>
       val mine = offers.map(o => o.held.name -> o).toMap
       val open = lendings.loans.filter(l => mine.contains(l.loan.offer))
-      for {
-        l <- open if !lentOut.contains(l.file)
-        offer = mine(l.loan.offer)
-        // Anybody can write that they have borrowed anything: a CPU is lent once.
-        cpus = (l.loan.cpus & offer.cpus) &~ IdSet.union(lentOut.values.map(_.cpus))
-        if cpus.nonEmpty
-      } {
-        val who = OtherApplication(l.loan.appId, l.user)
-        val place = offer.place
-        val row = LentOut(l.file, place, cpus, who, l.loan.executorId, now(), None)
-        lentOut += l.file -> row
-        loans.lentOut(row)
-        log.info(s"CPUs ${row.cpus} of place $place are lent to ${who.who}")
-      }
       for ((file, row) <- lentOut if !open.exists(_.file == file)) {
         lentOut -= file
         loans.lentOut(row.copy(until = Some(now())))
         val ms = now().toEpochMilli - row.since.toEpochMilli
         log.info(f"CPUs ${row.cpus} are back from ${row.to.who} after ${ms / 1e3}%.1f s")
       }
+      open.filterNot(l => lentOut.contains(l.file)).foreach(l => lend(l, mine(l.loan.offer)))
     }
     followNext = nanoTime() + math.max(FollowNanos, Pause * (nanoTime() - start))
+  }
+
+  /** Anybody can write that they have borrowed anything: a CPU is lent once. */
+  private def lend(to: LiveLoan, offer: Standing): Unit = {
+    val cpus = (to.loan.cpus & offer.cpus) &~ IdSet.union(lentOut.values.map(_.cpus))
+    if (cpus.nonEmpty) {
+      val who = OtherApplication(to.loan.appId, to.user)
+      val row = LentOut(to.file, offer.place, cpus, who, to.loan.executorId, now(), None)
+      lentOut += to.file -> row
+      loans.lentOut(row)
+      log.info(s"CPUs $cpus of place ${offer.place} are lent to ${who.who}")
+    }
   }
 
   /** As the kernel does when this process is killed. */

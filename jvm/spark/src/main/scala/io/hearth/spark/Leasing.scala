@@ -78,9 +78,7 @@ final class Leasing(
     val fitted = fit(registry.leases.before(turn.map(_.number)))
     if (whenFull == WhenFull.Refuse) fitted.refusal.foreach(why => throw new UserError(why))
     if (whenFull == WhenFull.Wait && fitted.full.nonEmpty) {
-      said = fitted.full.map(why =>
-        s"Waiting for a lease: $why (spark.hearth.lease.whenFull=wait)"
-      )
+      said = fitted.full.map(why => s"Waiting for a lease: $why (spark.hearth.lease.whenFull=wait)")
       Left(turn.getOrElse(queued(registry)))
     } else Right(Leased(fitted.plan, published(registry, fitted), fitted.unbound))
   }

@@ -8,7 +8,14 @@ import scala.util.{Random, Using}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.leases.{HeldLease, Lease, LeaseRegistry, LeaseState, LoanRegistry}
+import io.hearth.core.leases.{
+  BorrowedCpus,
+  HeldLease,
+  Lease,
+  LeaseRegistry,
+  LeaseState,
+  LoanRegistry
+}
 import io.hearth.core.placement.LoanRecord
 import io.hearth.core.topology.IdSet
 import io.hearth.spark.testing.{FakeProcess, HandDriven, HandDrivenBy, Heard, Places}
@@ -20,6 +27,7 @@ import io.hearth.spark.testing.{FakeProcess, HandDriven, HandDrivenBy, Heard, Pl
 class ApplicationLoansSuite extends AnyFunSuite {
 
   private class World(directory: Path) {
+    val path: Path = directory
     val clock = new HandDriven
     private def registry = new LeaseRegistry(directory, "boot")
     var all: Vector[Application] = Vector.empty
@@ -191,6 +199,25 @@ class ApplicationLoansSuite extends AnyFunSuite {
       )
       world.clock.advance(3)
       assert(lender.lending.away(world.clock.nanoTime) == IdSet.empty)
+    }
+  }
+
+  test("whatever others write that they have borrowed, of a lender's CPUs each is lent once") {
+    world { world =>
+      val lender = world.application("lender", 1)
+      val stranger = world.application("stranger", 5)
+      stranger.works(1, 0)
+      world.clock.advance(2)
+      val offer = world.files.find(_.startsWith("hearth-offer-")).get
+      for (n <- 1 to 3) {
+        val cpus = IdSet.from(0 to 5000)
+        val forged =
+          BorrowedCpus("boot", "stranger", s"$n", stranger.lease.name, offer, cpus, 1).toJson
+        Files.writeString(world.path.resolve(s"hearth-loan-$n.json"), forged.toString)
+      }
+      world.clock.advance(2)
+      assert(lender.record.get.lentOut.map(_.cpus) == Vector(IdSet(2, 3)))
+      assert(lender.log.of("info").count(_.contains(" are lent to ")) == 1)
     }
   }
 

@@ -39,7 +39,9 @@ private[cli] object LeasesVerb {
     )
     document.set[JsonNode](
       "problems",
-      Json.array(leases.problems ++ leases.unknown ++ lendings.problems)((list, text) => list.add(text))
+      Json.array(leases.problems ++ leases.unknown ++ lendings.problems)((list, text) =>
+        list.add(text)
+      )
     )
     document.set[JsonNode]("topology", TopologyJson.write(TopologyReader.load(None)))
     Json.pretty(document)

@@ -62,7 +62,9 @@ object OwnFiles {
   /** Whether the file exists and only this user or root can have written or replaced it. */
   def trusted(file: Path): Boolean = Files.isRegularFile(file, NOFOLLOW_LINKS) && {
     val both = Vector(file, file.getParent).map(_.toRealPath())
-    both.forall(p => Set(me, 0).contains(uid(p))) && !both.exists(permissions(_).exists(Writable)) &&
+    both.forall(p => Set(me, 0).contains(uid(p))) && !both.exists(
+      permissions(_).exists(Writable)
+    ) &&
     Replaceable.reason(file).isEmpty
   }
 

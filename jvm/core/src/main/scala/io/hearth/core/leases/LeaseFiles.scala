@@ -113,7 +113,11 @@ final private[leases] class LeaseFiles(directory: Path, boot: String) {
         found,
         problems.take(MostProblems) ++
           Option.when(more > 0)(s"$more more files of user $user in $directory are not counted"),
-        Option.when(held > MostHeld)(s"user $user has more than $MostHeld of them").toVector
+        Option
+          .when(held > MostHeld)(
+            s"user $user holds more than $MostHeld files '${kind.prefix}*' in $directory, and the rest is not read"
+          )
+          .toVector
       )
     }
 

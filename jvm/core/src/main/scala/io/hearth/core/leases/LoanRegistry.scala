@@ -222,16 +222,18 @@ final class LoanRegistry(registry: LeaseRegistry) {
    * @throws IOException
    */
   def borrow(waitMs: Long)(choose: Lendings => Vector[BorrowedCpus]): Vector[HeldLoan] =
-    registry.ifFree(waitMs) { _ =>
-      val now = read()
-      choose(now).foldLeft(Vector.empty[HeldLoan]) { (taken, wanted) =>
-        val gone = IdSet.union(taken.map(_.loan.cpus))
-        val free = now.offers
-          .find(_.file == wanted.offer)
-          .filter(o => wanted.cpus.subsetOf(now.free(o) &~ gone))
-        taken ++ free.flatMap(hold(_, wanted))
+    registry
+      .ifFree(waitMs) { _ =>
+        val now = read()
+        choose(now).foldLeft(Vector.empty[HeldLoan]) { (taken, wanted) =>
+          val gone = IdSet.union(taken.map(_.loan.cpus))
+          val free = now.offers
+            .find(_.file == wanted.offer)
+            .filter(o => wanted.cpus.subsetOf(now.free(o) &~ gone))
+          taken ++ free.flatMap(hold(_, wanted))
+        }
       }
-    }.getOrElse(Vector.empty)
+      .getOrElse(Vector.empty)
 
   private def hold(offer: LiveOffer, wanted: BorrowedCpus): Option[HeldLoan] = watched(offer.file)
     .flatMap { watch =>

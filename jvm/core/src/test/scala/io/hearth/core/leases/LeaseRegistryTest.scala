@@ -129,7 +129,9 @@ class LeaseRegistryTest extends AnyFunSuite {
     }
   }
 
-  test("two that hand the lock to each other are waited for no longer than one, and both are named") {
+  test(
+    "two that hand the lock to each other are waited for no longer than one, and both are named"
+  ) {
     withProcesses { (directory, started) =>
       val both = Vector("1000", "60000").map(new Started("keep", directory.toString, _))
       started ++= both
@@ -199,7 +201,10 @@ class LeaseRegistryTest extends AnyFunSuite {
       }
       val more = registry(directory).read()
       assert(more.cpus == IdSet(5, 6) && more.live.exists(_.lease.appId == "own"))
-      assert(more.unknown == Vector(s"user nobody has more than ${LeaseFiles.MostHeld} of them"))
+      assert(more.unknown.sizeIs == 1)
+      assert(
+        more.unknown.head.startsWith(s"user nobody holds more than ${LeaseFiles.MostHeld} files")
+      )
       locks.foreach(_.close())
       held.close()
     }
@@ -213,11 +218,14 @@ class LeaseRegistryTest extends AnyFunSuite {
     }
   }
 
-  test("what hearth cannot have named is no file of its, whatever a terminal would make of the name") {
+  test(
+    "what hearth cannot have named is no file of its, whatever a terminal would make of the name"
+  ) {
     Temporary.directory { directory =>
       val good = Taker.lease("good", IdSet(1)).toJson.toString
-      val held = for (name <- Vector("a\nb", "a\u001b[2J", "\u202e", "", "a.b", "x" * 100))
-        yield locked(directory.resolve(s"hearth-lease-$name.json"), good)
+      val held =
+        for (name <- Vector("a\nb", "a\u001b[2J", "\u202e", "", "a.b", "x" * 100))
+          yield locked(directory.resolve(s"hearth-lease-$name.json"), good)
       assert(registry(directory).read() == Leases.none)
       held.foreach(_.close())
     }
@@ -282,7 +290,9 @@ class LeaseRegistryTest extends AnyFunSuite {
     }
   }
 
-  test("numbers of a lease are what a machine and a calendar can have, and its list of CPUs is short") {
+  test(
+    "numbers of a lease are what a machine and a calendar can have, and its list of CPUs is short"
+  ) {
     val json = Taker.lease("a", IdSet(1)).toJson.toString
     def read(from: String, to: String) = Lease.read(json.replace(from, to).ensuring(_ != json))
     val huge = read(s"${1L << 30}", s"${Long.MaxValue}").toOption.get

@@ -91,7 +91,15 @@ class LoanRegistryTest extends AnyFunSuite {
       world.lease("b", IdSet(1, 2))
       val offers = Vector(IdSet(3), IdSet(0, 3), IdSet(1), IdSet(0)).map(world.offer(lender, _))
       assert(world.loans.read().offers.map(_.file) == Vector(offers.last.name))
-      for (forged <- Vector("../" + lender.name, "hearth-lease-none.json", "", offers.head.name, s"\u0000${lender.name}"))
+      for (
+        forged <- Vector(
+          "../" + lender.name,
+          "hearth-lease-none.json",
+          "",
+          offers.head.name,
+          s"\u0000${lender.name}"
+        )
+      )
         world.loans.offer(OfferedCpus("", "x", forged, 0, IdSet(0), IdSet(0), 1))
       assert(world.offered == Vector(IdSet(0)))
       lender.abandon()
@@ -115,7 +123,9 @@ class LoanRegistryTest extends AnyFunSuite {
       val lender = world.lease("a", IdSet(0, 1))
       val offer = world.offer(lender, IdSet(0))
       val forged = world.wants(lender, offer.name, IdSet(0)).copy(boot = Taker.Boot)
-      for ((lease, n) <- Vector("hearth-lease-\u0000.json", "hearth-lease-\u00fc.json").zipWithIndex)
+      for (
+        (lease, n) <- Vector("hearth-lease-\u0000.json", "hearth-lease-\u00fc.json").zipWithIndex
+      )
         Files.writeString(
           offer.file.getParent.resolve(s"hearth-loan-$n.json"),
           forged.copy(lease = lease).toJson.toString

@@ -148,13 +148,16 @@ class BesideTest extends AnyFunSuite {
   }
 
   test("where it is not known who holds what, or others wait, nothing is bound, and that is said") {
-    val hidden = Leases(Vector.empty, Vector.empty, Vector("user mallory has more than 1024 of them"))
+    val hidden =
+      Leases(Vector.empty, Vector.empty, Vector("user mallory has more than 1024 of them"))
     val one = leased(IdSet.empty, Map.empty).live.head
     val queue = Leases(
       Vector(one.copy(lease = one.lease.copy(state = LeaseState.Waits, ticket = Some(3)))),
       Vector.empty
     )
-    for ((leases, why) <- Vector(hidden -> "user mallory has", queue -> "1 wait before it, the next")) {
+    for (
+      (leases, why) <- Vector(hidden -> "user mallory has", queue -> "1 wait before it, the next")
+    ) {
       val got = fit(Limits.none, leases)
       assert(got.unbound && !got.plan.driver.bound && got.refusal.exists(_.contains(why)))
       assert(got.plan.reasons.exists(r => r.decision == Beside.Sharing && r.because.contains(why)))
