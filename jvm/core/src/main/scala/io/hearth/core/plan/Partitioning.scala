@@ -97,8 +97,9 @@ private[plan] object Partitioning {
     if (usable.nodes.sizeIs == 1 && cores <= FewCores) {
       val own = usable.nodes.head.memoryMb > 0 && usable.memoryOnly.isEmpty
       val local = if (own) "no remote memory to avoid, and " else ""
-      val because = s"one NUMA node with $cores cores: ${local}one JVM scales on few cores (that up to " +
-        s"$FewCores are few is hearth's rule)"
+      val because =
+        s"one NUMA node with $cores cores: ${local}one JVM scales on few cores (that up to " +
+          s"$FewCores are few is hearth's rule)"
       Some(Partitioning(native = true, because, "Kyong 2017; hearth"))
     } else
       Option.when(cores <= VeryFewCores)(

@@ -323,7 +323,10 @@ class HostileCaptureTest extends AnyFunSuite {
         Planner.plan(topology, Workload.unknown, Limits.none, IdSet.empty)
       } catch {
         case _: UserError => ()
-        case e: Throwable => fail(s"HEARTH_SEED=$seed makes this again: $e at ${e.getStackTrace.take(5).mkString(" ")}")
+        case e: Throwable =>
+          fail(
+            s"HEARTH_SEED=$seed makes this again: $e at ${e.getStackTrace.take(5).mkString(" ")}"
+          )
       }
     }
   }

@@ -34,7 +34,10 @@ class TaskLimitsTest extends AnyFunSuite {
   ) {
     Temporary.directory { root =>
       val tree =
-        machine(root, unified :+ ("proc/self/status" -> "Name:\tjava\nCapEff:\t0000000000000000\n"): _*)
+        machine(
+          root,
+          unified :+ ("proc/self/status" -> "Name:\tjava\nCapEff:\t0000000000000000\n"): _*
+        )
       assert(
         TaskLimits.show(TaskLimits.of(tree)) ==
           "pids.max of the control group is 400 (390 in use now): raise it (systemd: TasksMax=; docker run " +
