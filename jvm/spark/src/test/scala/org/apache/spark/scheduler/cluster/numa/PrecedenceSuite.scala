@@ -7,6 +7,7 @@ import scala.util.Try
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import org.apache.spark.SparkConf
 import org.apache.spark.executor.CoarseGrainedExecutorBackend
+import org.apache.spark.launcher.JavaModuleOptions
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.json.Json
@@ -53,6 +54,19 @@ class PrecedenceSuite extends AnyFunSuite {
     val plan = DriversPlan.planFor(conf, master, before)
     LocalNumaClusterManager.applySettings(conf, plan)
     plan
+  }
+
+  test("default Java options of executors count once, and are not the program's") {
+    val keys = Seq("default" -> "-XX:+UseG1GC -javaagent:a.jar", "extra" -> "-Dmine=1")
+    val line = keys.map { case (kind, text) => s"spark.executor.${kind}JavaOptions" -> text }.toMap
+    val conf = new SparkConf(false).setAll(line)
+    // As SparkContext leaves them.
+    val all = JavaModuleOptions.defaultModuleOptions +: keys.map(_._2)
+    conf.set("spark.executor.extraJavaOptions", all.mkString(" "))
+    val options = Vector("-XX:+UseG1GC", "-javaagent:a.jar", "-Dmine=1")
+    assert(UserSettings.executorJavaOptions(conf) == options)
+    assert(UserSettings.of(conf, Map.empty) == line)
+    assert(UserSettings.ofProgram(conf, line).isEmpty)
   }
 
   test("what a program sets in code stands, for every key that hearth derives") {
