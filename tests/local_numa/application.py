@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -52,10 +53,13 @@ class Site:
             "spark.sql.warehouse.dir": str(self.root / "warehouse"),
         }
 
-    def command(self, app: str, *words: str, master: str, conf: dict[str, str]) -> list[str]:
+    def command(self, app: str, *words: str, master: str, conf: dict[str, str | None]) -> list[str]:
         home = self.spark_home / "bin" if self.spark_home else BIN
         program = [str(home / "spark-submit"), "--master", master]
-        return [*program, *confs({**self.settings, **conf}), str(APPS / app), *words]
+        settings = {
+            key: value for key, value in {**self.settings, **conf}.items() if value is not None
+        }
+        return [*program, *confs(settings), str(APPS / app), *words]
 
     def start(
         self,
@@ -63,9 +67,12 @@ class Site:
         *words: str,
         master: str = "local-numa[2x1]",
         within: tuple[str, ...] = (),
-        **conf: str,
+        **conf: str | None,
     ) -> subprocess.Popen[str]:
-        """Starts an application; `within` is a command that is given its command line."""
+        """Starts an application; `within` is a command that is given its command line.
+
+        A setting that is None is left to Spark.
+        """
         keys = {key.replace("__", "."): value for key, value in conf.items()}
         return self.launch([*within, *self.command(app, *words, master=master, conf=keys)])
 
@@ -142,6 +149,29 @@ class Outcome:
         lines = [line for line in self.output.splitlines() if line.startswith("RESULT ")]
         assert len(lines) == 1, f"exit {self.code}\n{self.output}\n{self.log[-4000:]}"
         return json.loads(lines[0].removeprefix("RESULT "))
+
+
+#: Of Spark's log: an error, an exception at the start of a line, or a frame of a trace.
+TROUBLE = re.compile(
+    r"^\S+ \S+ (?:ERROR|FATAL) .*|^[\w.$]*(?:Exception|Error)\b.*|^\s+at \S+\(.*", re.MULTILINE
+)
+
+
+#: Of Spark Connect's own server, to a prompt's client that sends it the settings it has already.
+REFUSED_SETTING = re.compile(
+    r"^\S+ \S+ ERROR ErrorUtils: Spark Connect RPC error during: config\b.*\n"
+    r"(?:.*CANNOT_MODIFY_STATIC_CONFIG.*\n|\s+at .*\n|Caused by: .*\n|\s+\.\.\. \d+ more\n)*",
+    re.MULTILINE,
+)
+
+
+def assert_no_trouble(site: Site) -> None:
+    """No error and no stack trace in the log of a good run: of its driver and of its executors."""
+    logs = [site.root / "driver.log", *(site.only_run() / "executors").glob("*/stderr")]
+    logs += (site.root / "logs").glob("*.out")  # of a server
+    texts = {log.name: REFUSED_SETTING.sub("", log.read_text(errors="replace")) for log in logs}
+    found = {name: TROUBLE.search(text) for name, text in texts.items()}
+    assert not any(found.values()), {name: hit[0] for name, hit in found.items() if hit}
 
 
 def assert_shuffle_read_from_files(report: dict[str, Any]) -> None:

@@ -33,8 +33,10 @@ def compiled(folder: Path, name: str) -> Path:
 def write_files(folder: Path) -> dict[str, str]:
     """What the application is given, and the settings that name it."""
     checks, _ = compiled(folder, "Checks"), compiled(folder, "Late")
-    (folder / "late_module.py").write_text("WORD = 'late'\n")
-    (folder / "notes.txt").write_text("a note\n")
+    (folder / "sent").mkdir()
+    (folder / "sent" / "late_module.py").write_text("WORD = 'late'\n")
+    (folder / "sent" / "notes.txt").write_text("a note\n")
+    (folder / "relative.txt").write_text("by a relative path\n")
     (folder / "extra").mkdir()
     (folder / "extra" / "only-on-executors.txt").write_text("here\n")
     script = folder / "gpus.sh"
@@ -42,7 +44,7 @@ def write_files(folder: Path) -> dict[str, str]:
     script.chmod(0o755)
     return {
         "spark.jars": f"{hearth_jar()},{checks}",
-        "spark.files": str(folder / "notes.txt"),
+        "spark.files": str(folder / "sent" / "notes.txt"),
         "spark.extraListeners": "Checks$Watcher",
         "spark.plugins": "Checks$Plugin",
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
@@ -53,6 +55,8 @@ def write_files(folder: Path) -> dict[str, str]:
         "spark.task.resource.gpu.amount": "1",
         "spark.decommission.enabled": "true",
         "spark.hearth.placement.interval": "1s",
+        "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "1s",
+        "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "1",
     }
 
 
@@ -111,8 +115,10 @@ def test_the_successors_of_a_decommissioned_and_a_killed_executor_work(applicati
     assert values(application[1]["last"], "executor") == {"2", "3"}
 
 
-def test_a_barrier_stage_runs_one_task_on_each_executor_and_they_meet(application):
-    assert application[1]["barrier"] == [[2, ["part 0", "part 1"]]] * 2
+def test_a_barrier_stage_runs_one_task_on_each_executor_and_waits_for_one_that_is_coming(
+    application,
+):
+    assert application[1]["barriers"] == [[[2, ["part 0", "part 1"]]] * 2] * 3
 
 
 def test_files_jars_and_modules_added_before_and_later_reach_tasks_and_successors(application):
@@ -120,7 +126,20 @@ def test_files_jars_and_modules_added_before_and_later_reach_tasks_and_successor
     for tasks in (report["first"], report["last"]):
         assert values(tasks, "notes") == {"a note"}
         assert values(tasks, "late") == {"late"}
-    assert {(word, notes) for word, notes, _ in report["python"]} == {("late", "a note")}
+    assert {(late, notes) for late, _, notes, *_ in report["python"]} == {("late", "a note")}
+
+
+def test_tasks_run_in_the_drivers_directory_with_the_modules_beside_the_program(application):
+    site, report = application
+    found = {tuple(answer[1:5]) for answer in report["python"]}
+    assert found == {("beside", "a note", "by a relative path", str(site.root))}
+
+
+def test_what_the_application_sends_does_not_land_in_the_drivers_directory(application):
+    site, _ = application
+    known = {"Checks-classes", "checks.jar", "Late-classes", "late.jar"}
+    known |= {"sent", "relative.txt", "extra", "gpus.sh", "driver.log", "local", "tmp", "state"}
+    assert {path.name for path in site.root.iterdir()} == known
 
 
 def test_the_users_class_path_for_executors_is_theirs(application):
@@ -142,7 +161,7 @@ def test_each_gpu_belongs_to_one_executor_and_its_successor_gets_the_same(applic
     _, report = application
     assert by_executor(report["first"], "gpu") == {"0": {"0"}, "1": {"1"}}
     assert by_executor(report["last"], "gpu") == {"3": {"0"}, "2": {"1"}}
-    assert {gpu for *_, gpu in report["python"]} == {"0", "1"}
+    assert {answer[-1] for answer in report["python"]} == {"0", "1"}
 
 
 def test_a_thread_that_may_leave_its_executors_place_is_named_while_the_application_runs(
@@ -156,8 +175,13 @@ def test_a_thread_that_may_leave_its_executors_place_is_named_while_the_applicat
     assert "Executor 3 is back in its planned place" in site.log
 
 
-def test_another_resource_profile_is_refused_by_spark_and_the_application_goes_on(application):
-    assert "ResourceProfiles are only supported" in application[1]["profile"]
+def test_a_stage_whose_tasks_take_other_resources_runs_and_one_for_other_executors_is_refused(
+    application,
+):
+    given, too_many, executors = application[1]["profiles"]
+    assert given == [[1, 1], [1, 1]]
+    assert "asks for 2 CPUs for a task, and an executor has 1" in too_many[0]
+    assert "under local-numa they are those of the plan" in executors[0]
 
 
 def test_nothing_is_left_behind(application):

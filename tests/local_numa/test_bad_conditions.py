@@ -44,6 +44,31 @@ def failed_in_order(site: Site, outcome: Outcome) -> bool:
     return site.leftovers() == []
 
 
+#: In the backend, in Spark's scheduler behind that, and before the application's lease.
+WRONG = {
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "sometimes",
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "sometimes",
+    "spark.app.id": "../escaped",
+}
+
+
+@pytest.mark.parametrize(("master", "skipped"), [("local-numa[2x1]", 0), ("local-numa", 1)])
+def test_a_context_that_could_not_be_made_holds_nothing_of_the_machine(
+    site: Site, monkeypatch: pytest.MonkeyPatch, master: str, skipped: int
+):
+    (site.root / "leases").mkdir()
+    monkeypatch.setenv("HEARTH_LEASES", str(site.root / "leases"))
+    wrong = dict(list(WRONG.items())[skipped:])  # one JVM has no such backend
+    words = [f"{key}={value}" for key, value in wrong.items()]
+    kept = {"spark__hearth__neighbours": "avoid"}
+    report = site.run("unmade.py", *words, master=master, **kept).report
+    for key, value in wrong.items():
+        assert value in report[key]["said"]
+        assert report[key]["leases"] == [], key
+    assert "spark.app.id: '../escaped' contains '/'" in report["spark.app.id"]["said"]
+    assert site.leftovers() == []
+
+
 @pytest.mark.parametrize(
     ("size", "jars"), [("2m", True), ("16m", False)], ids=["before any task", "in a shuffle"]
 )

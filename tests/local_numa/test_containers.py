@@ -100,6 +100,7 @@ def test_tasks_in_containers_have_their_cpus_and_files_and_see_no_others(
     shown = [outside / "named/list.csv", Path("/usr/bin/env"), Path("/etc/passwd"), contained.root]
     monkeypatch.setenv("PROBES", ":".join(map(str, hidden + shown)))
     monkeypatch.setenv("UNNAMED", str(outside / "unnamed"))
+    (contained.root / "relative.txt").write_text("read")
     outcome = run(contained, "contained.py", str(outside / "named"), **secret, **served, **leased)
     report = outcome.report
     its_workers_are_held_by_its_cpuset(contained, report)
@@ -109,6 +110,7 @@ def test_tasks_in_containers_have_their_cpus_and_files_and_see_no_others(
     assert all(after == own for own, after in report["tried"])
     (sight,) = report["sight"]
     assert sight["seen"] == list(map(str, shown))
+    assert sight["found"] == ["beside", "read"], "as in the driver's directory"
     (writes,) = report["writes"]
     refused = "Read-only file system"
     assert writes.pop("named") == "written"

@@ -28,8 +28,13 @@ def cpus_of(pid: int) -> str:
 
 
 def test_executors_and_their_python_workers_run_where_the_plan_says(site: Site):
-    outcome = site.run("placement.py")
+    outcome = site.run("placement.py", spark__local__dir=None, spark__hearth__input="1m")
     assert outcome.code == 0, outcome.log[-4000:]
+    # The plan is made in the driver, which has its own local directory by then.
+    derived = site.document("plan.json")["conf"].get("spark.local.dir", str(site.root / "tmp"))
+    scratch = Path(site.document("run.json")["scratch"][0])
+    assert scratch.parent == Path(derived)
+    assert scratch.name.startswith("hearth-local-numa-") and not scratch.exists()
     planned = {e["cpus"] for e in site.document("plan.json")["executors"]}
     workers = outcome.report["workers"]
     assert {w["cpus"] for w in workers} == planned == {"0", "1"}
@@ -56,6 +61,7 @@ def test_an_application_goes_on_while_its_executors_start_and_its_first_jobs_get
         master="local-numa",
         spark__hearth__plan=planned(site, ["0", "1"], task_slots=2),
         spark__executor__extraJavaOptions="-Xint",  # seconds later than its driver
+        spark__scheduler__maxRegisteredResourcesWaitingTime="200s",
     )
     report = outcome.report
     assert (report["registered"], report["parallelism"]) == (0, 4)

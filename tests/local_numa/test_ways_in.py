@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from application import APPS, Outcome, Site
+from application import APPS, Outcome, Site, assert_no_trouble
 
 from hearth.planner.places import hearth_jar, spark_home
 from support import ROOT, driver_settings, eventually, require
@@ -26,7 +26,11 @@ PYTHON_PROMPT = """
 class Square:
     def __init__(self, n): self.value = n * n
 
-total = spark.sparkContext.parallelize(range(8), 8).map(lambda n: Square(n).value).sum()
+import beside
+
+def square(n): return Square(n).value * beside.one() * int(open("one.txt").read())
+
+total = spark.sparkContext.parallelize(range(8), 8).map(square).sum()
 print("RESULT", '{"sum": %d}' % total)
 exit()
 """
@@ -34,7 +38,8 @@ exit()
 SCALA_PROMPT = """
 case class Square(n: Int) { def value: Int = n * n }
 def squares(of: Int): Seq[Square] = (0 until of).map(Square(_))
-val total = sc.parallelize(squares(8), 8).map(_.value).sum.toInt
+def one(): Int = scala.io.Source.fromFile("one.txt").mkString.trim.toInt
+val total = sc.parallelize(squares(8), 8).map(_.value * one()).sum.toInt
 import spark.implicits._
 val named = spark.range(0, 8, 1, 8).as[Long].map(n => Square(n.toInt)).filter(_.value > 0).count
 println("\\nRESULT {\\"sum\\": " + total + ", \\"named\\": " + named + "}")
@@ -49,7 +54,11 @@ exit
 """
 
 CLASSIC_SESSION = """
-total = spark.sparkContext.parallelize(range(8), 8).map(lambda n: n * n).sum()
+import beside
+
+def square(n): return n * n * beside.one() * int(open("one.txt").read())
+
+total = spark.sparkContext.parallelize(range(8), 8).map(square).sum()
 print("RESULT", '{"sum": %d}' % total)
 spark.stop()
 """
@@ -84,6 +93,9 @@ def environment(site: Site) -> dict[str, str]:
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "200s",
         "spark.ui.enabled": "false",
     }
+    # What a program has beside it, and opens in its tasks by a relative path.
+    (site.root / "beside.py").write_text("def one():\n    return 1\n")
+    (site.root / "one.txt").write_text("1\n")
     lines = "".join(f"{key} {value}\n" for key, value in defaults.items())
     (site.root / "conf" / "spark-defaults.conf").write_text(lines)
     return {
@@ -143,6 +155,7 @@ def assert_both_worked_and_nothing_is_left(site: Site, outcome: Outcome) -> None
     assert executors_at_work(site) == {"0", "1"}
     assert site.document("run.json")["state"] == "finished"
     assert site.document("run.json")["master"] == "local-numa[2x1]"
+    assert_no_trouble(site)
     # A prompt of Python's is gone a moment before its JVM.
     eventually("nothing left behind", lambda: site.leftovers() == [], 30)
 
@@ -181,7 +194,10 @@ def test_a_program_in_a_jar(site: Site, tmp_path: Path):
 
 
 def test_a_python_program(site: Site, tmp_path: Path):
-    shutil.copy(APPS / "tiny.py", tmp_path)
+    (tmp_path / "tiny.py").write_text(
+        "from pyspark.sql import SparkSession\n\n"
+        "spark = SparkSession.builder.appName('tiny').getOrCreate()\n" + CLASSIC_SESSION
+    )
     outcome = shell(site, "A Python program")
     assert outcome.report == {"sum": SQUARES}
     assert_both_worked_and_nothing_is_left(site, outcome)

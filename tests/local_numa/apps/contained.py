@@ -56,6 +56,8 @@ def escape(_: int) -> list[list[int]]:
 def sight(_: int) -> dict[str, object]:
     import tempfile
 
+    import beside  # of the folder of this program
+
     import hearth  # of the same Python as the driver's, with its packages
 
     with tempfile.TemporaryFile() as scratch:
@@ -63,6 +65,7 @@ def sight(_: int) -> dict[str, object]:
     return {
         "seen": [path for path in probes if os.path.lexists(path)],
         "version": hearth.__version__,
+        "found": [beside.WORD, Path("relative.txt").read_text()],
     }
 
 

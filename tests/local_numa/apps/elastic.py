@@ -3,6 +3,7 @@
 import json
 import time
 
+from pyspark.resource import ResourceProfileBuilder, TaskResourceRequests
 from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.appName("elastic").getOrCreate()
@@ -25,13 +26,16 @@ def until(count: int) -> int:
     return running()
 
 
-def busy() -> int:
-    return context.parallelize(range(12), 12).map(work).count()
+def busy(needs: TaskResourceRequests | None = None) -> int:
+    numbers = context.parallelize(range(12), 12)
+    if needs:
+        numbers = numbers.withResources(ResourceProfileBuilder().require(needs).build)
+    return numbers.map(work).count()
 
 
 counts = [busy(), busy()]
 most = running()
 idle = until(0)
-counts.append(busy())
+counts.append(busy(TaskResourceRequests().cpus(1)))
 print("RESULT", json.dumps({"most": most, "idle": idle, "counts": counts, "again": running()}))
 spark.stop()

@@ -9,7 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pyspark import BarrierTaskContext, SparkFiles, TaskContext
-from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder
+from pyspark.resource import (
+    ExecutorResourceRequests,
+    ResourceProfileBuilder,
+    TaskResourceRequests,
+)
 from pyspark.sql import SparkSession
 
 folder = Path(sys.argv[1])
@@ -39,6 +43,7 @@ def end(executor: str, sign: signal.Signals, successor: str) -> None:
     pid = next(int(task["pid"]) for task in in_tasks() if task["executor"] == executor)
     os.kill(pid, sign)
     until(lambda: ["removed", executor] in [event[:2] for event in events()])
+    meetings.append(met())  # while the successor is on its way
     until(lambda: ["added", successor] in [event[:2] for event in events()])
 
 
@@ -60,34 +65,49 @@ def meet(_: object) -> list[tuple[int, list[str]]]:
     return [(len({info.address for info in barrier.getTaskInfos()}), messages)]
 
 
-def in_python(_: object) -> tuple[str, str, str]:
+def met() -> list[tuple[int, list[str]]]:
+    return context.parallelize(range(2), 2).barrier().mapPartitions(meet).collect()
+
+
+def in_python(_: object) -> list[str]:
+    import beside  # of the folder of this program
     import late_module
 
     notes = Path(SparkFiles.get("notes.txt")).read_text().strip()
-    return late_module.WORD, notes, ",".join(TaskContext.get().resources()["gpu"].addresses)
+    relative = Path("relative.txt").read_text().strip()
+    gpus = TaskContext.get().resources()["gpu"].addresses
+    return [late_module.WORD, beside.WORD, notes, relative, str(Path.cwd()), ",".join(gpus)]
 
 
-def refused_profile() -> str:
-    needs = ExecutorResourceRequests().cores(1)
+def profiled(needs: ExecutorResourceRequests | TaskResourceRequests) -> list[object]:
+    """The CPUs and GPUs of each task of a stage that needs these resources, or what is said."""
+
+    def given(_: object) -> tuple[int, int]:
+        task = TaskContext.get()
+        return task.cpus(), len(task.resources().get("gpu").addresses)
+
     profile = ResourceProfileBuilder().require(needs).build
     try:
-        context.parallelize(range(2), 2).withResources(profile).map(lambda x: x).collect()
+        return context.parallelize(range(2), 2).withResources(profile).map(given).collect()
     except Exception as e:
-        return str(e)
-    return "accepted"
+        return [str(e)]
 
 
-context.addPyFile(str(folder / "late_module.py"))
+meetings = [met()]
+context.addPyFile(str(folder / "sent" / "late_module.py"))
 context._jsc.addJar(str(folder / "late.jar"))
 report = {
     "first": in_tasks(),
-    "barrier": context.parallelize(range(2), 2).barrier().mapPartitions(meet).collect(),
-    "python": sorted(set(context.parallelize(range(6), 6).map(in_python).collect())),
+    "python": context.parallelize(range(6), 6).map(in_python).collect(),
     "kryo": checks.kryo(context._jsc),
-    "profile": refused_profile(),
+    "profiles": [
+        profiled(TaskResourceRequests().cpus(1).resource("gpu", 1)),
+        profiled(TaskResourceRequests().cpus(2)),
+        profiled(ExecutorResourceRequests().cores(1)),
+    ],
 }
 end("1", signal.SIGPWR, "2")
 end("0", signal.SIGKILL, "3")
-report |= {"last": in_tasks(), "stray": stray("3"), "events": events()}
+report |= {"barriers": meetings, "last": in_tasks(), "stray": stray("3"), "events": events()}
 print("RESULT", json.dumps(report))
 spark.stop()

@@ -24,6 +24,7 @@ import io.hearth.core.topology.IdSet
  */
 final class Containers(
     appId: String,
+    driver: DriverJvm,
     settings: Map[String, String],
     environment: Map[String, String],
     scratch: ScratchDirectories,
@@ -58,6 +59,9 @@ final class Containers(
     Docker.start(inside, container(executorId), mounts)
   }
 
+  override def sees(directory: Path): Boolean =
+    (named.mounts ++ chosen).exists(mount => directory.startsWith(mount.path))
+
   override def allow(executorId: String, cpus: IdSet): Unit =
     Docker.allow(container(executorId), cpus)
 
@@ -77,10 +81,9 @@ final class Containers(
   }
 
   private def readNamed(): Wanted = {
-    val directory = Path.of(System.getProperty("user.dir"))
-    val words = NamedPaths.arguments(Containers.command())
+    val words = NamedPaths.arguments(driver.command)
     val python = pythons.flatMap(PythonFiles.of(_, environment)).map(Mount(_, writable = false))
-    new NamedPaths(paths, directory).of(settings, words) ++
+    new NamedPaths(paths, driver.directory).of(settings, words) ++
       Wanted(python ++ scratch.roots.map(Mount(_, writable = true)), Vector.empty)
   }
 
@@ -94,11 +97,4 @@ final class Containers(
       ) // others are front ends
     (workers +: drivers.toVector).distinct
   }
-}
-
-object Containers {
-
-  /** The command line of this JVM (proc(5)). */
-  private def command(): Vector[String] =
-    Files.readString(Path.of("/proc/self/cmdline")).split('\u0000').toVector
 }

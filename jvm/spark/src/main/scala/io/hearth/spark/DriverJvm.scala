@@ -1,11 +1,17 @@
 package io.hearth.spark
 
 import java.io.File
+import java.nio.file.{Files, Path}
+
+import scala.util.Try
 
 /**
  * The JVM that the driver runs in, read once: nothing else asks the system for these.
  *
  * @param environment the value of an environment variable
+ * @param directory in which it was started
+ * @param command its command line
+ * @param parent that of the process which has started it; empty where it cannot be read
  * @param javaVersion the system property `java.vm.version`
  */
 final case class DriverJvm(
@@ -15,7 +21,10 @@ final case class DriverJvm(
     javaHome: String,
     javaVersion: String,
     classPath: Vector[String],
-    temporary: String
+    temporary: String,
+    directory: Path,
+    command: Vector[String],
+    parent: Vector[String]
 )
 
 object DriverJvm {
@@ -26,6 +35,13 @@ object DriverJvm {
     System.getProperty("java.home"),
     System.getProperty("java.vm.version"),
     System.getProperty("java.class.path").split(File.pathSeparator).toVector,
-    System.getProperty("java.io.tmpdir")
+    System.getProperty("java.io.tmpdir"),
+    Path.of(System.getProperty("user.dir")),
+    commandLine("self"),
+    Try(commandLine(ProcessHandle.current.parent.get.pid.toString)).getOrElse(Vector.empty)
   )
+
+  /** proc(5) */
+  private def commandLine(process: String): Vector[String] =
+    Files.readString(Path.of(s"/proc/$process/cmdline")).split('\u0000').toVector
 }

@@ -30,6 +30,8 @@ final case class ApplicationLaunch(
 /**
  * @param id Spark's executor id; a replacement has a new one in the same place
  * @param host the name under which it registers
+ * @param startsIn the directory in which it starts
+ * @param workDirectory its own: files that the application sends it, files of hearth's
  * @param localDirs where its blocks go (`SPARK_EXECUTOR_DIRS`)
  * @param logUrl where the driver's UI serves its log of a name; absent without a UI
  */
@@ -38,6 +40,7 @@ final case class ExecutorLaunch(
     place: ExecutorPlan,
     host: String,
     bound: Boolean,
+    startsIn: Path,
     workDirectory: Path,
     temporary: Path,
     localDirs: Vector[Path],
@@ -51,6 +54,10 @@ object ExecutorLaunch {
 
   /** What an executor registers with, by which its driver knows it. */
   val ApplicationAttribute: String = "HEARTH_APPLICATION"
+
+  /** Names an executor's own directory, where Spark puts the files that the application sends. */
+  val FilesVariable: String = "HEARTH_EXECUTOR_FILES"
+
   private val ApplicationVariable = s"SPARK_EXECUTOR_ATTRIBUTE_$ApplicationAttribute"
 
   val MainClass: String =
@@ -97,7 +104,8 @@ object ExecutorLaunch {
     mainClass = MainClass,
     arguments = Vector.empty,
     environment = Map.empty,
-    workDirectory = executor.workDirectory,
+    workDirectory = executor.startsIn,
+    ownDirectory = executor.workDirectory,
     stdout = executor.logs.resolve("stdout"),
     stderr = executor.logs.resolve("stderr"),
     binding = None
@@ -110,7 +118,7 @@ object ExecutorLaunch {
   private def memory(executor: ExecutorLaunch): Step =
     options(Vector(s"-Xmx${executor.place.heapMb}m", s"-Djava.io.tmpdir=${executor.temporary}"))
 
-  /** Its work directory goes with the application; the report of a crash stays with the logs. */
+  /** Its own directory goes with the application; the report of a crash stays with the logs. */
   private def crashReport(executor: ExecutorLaunch): Step = {
     val file = executor.logs.resolve(ExitStatus.CrashReport).toString
     // The JVM takes %p for its process id and %% for a per cent sign.
@@ -158,6 +166,7 @@ object ExecutorLaunch {
       Map(
         ExecutorLaunch.ApplicationVariable -> app.appId,
         ApplicationToken.Variable -> app.token,
+        ExecutorLaunch.FilesVariable -> executor.workDirectory.toString,
         "SPARK_EXECUTOR_DIRS" -> executor.localDirs.mkString(","),
         "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_PLACE" -> place.id.toString,
         "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_CPUS" -> place.cpus.toString,

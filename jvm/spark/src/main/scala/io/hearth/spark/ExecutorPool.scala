@@ -82,13 +82,21 @@ final class ExecutorPool(
   // Set once, by any thread, and in force at once: even for the loss that is being dealt with.
   @volatile private var noMore = false
 
+  // Read by any thread, written by the owner.
+  @volatile private var target = 0
+
   // Owned by the owner thread.
   private var listener = Option.empty[PoolListener]
-  private var target = 0
   private var nextId = 0
   private var closing = false
   private var closingSteps = Vector.empty[ScheduledFuture[_]]
   private val closed = new CompletableFuture[Unit]()
+
+  /** Where executors run or are about to: a lost one whose successor is not there yet counts. */
+  def expected: Vector[ExecutorPlan] = {
+    val held = running.map(_.place)
+    held ++ PoolSnapshot(places, held.map(_.id).toSet, target, noMore).toFill
+  }
 
   def running: Vector[Member] = members.values.asScala.toVector.sortBy(_.place.id)
 

@@ -14,6 +14,7 @@ import io.hearth.core.plan.ExecutorPlan
  *
  * @param hostOf the name under which the executor of a place registers
  * @param resourcesFile writes the file that names a place's share of custom resources, where there are any
+ * @param startsIn where an executor with a directory of its own starts
  * @param logUrl where the driver's UI serves the log of an executor; absent without a UI
  */
 final case class ExecutorSettings(
@@ -21,6 +22,7 @@ final case class ExecutorSettings(
     binding: BindingMode,
     hostOf: ExecutorPlan => String,
     resourcesFile: (ExecutorPlan, Path) => Option[Path],
+    startsIn: Path => Path,
     logUrl: String => Option[String => String]
 )
 
@@ -93,6 +95,7 @@ final class ExecutorStarter(
       place = place,
       host = settings.hostOf(place),
       bound = bound,
+      startsIn = settings.startsIn(scratch.workDirectory(id)),
       workDirectory = scratch.workDirectory(id),
       temporary = scratch.temporary(id),
       localDirs = scratch.localDirs(id),

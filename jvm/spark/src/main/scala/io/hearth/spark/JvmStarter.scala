@@ -1,5 +1,7 @@
 package io.hearth.spark
 
+import java.nio.file.Path
+
 import io.hearth.core.launch.{BoundLauncher, LaunchSpec}
 import io.hearth.core.topology.IdSet
 
@@ -16,6 +18,9 @@ trait JvmStarter {
    */
   def start(spec: LaunchSpec, executorId: String): Process
 
+  /** Whether they see a directory of this machine. */
+  def sees(directory: Path): Boolean
+
   /**
    * Lets an executor use these CPUs, where something besides the masks of its threads holds it.
    *
@@ -30,6 +35,7 @@ trait JvmStarter {
 object Processes extends JvmStarter {
   override def prepare(): Unit = ()
   override def start(spec: LaunchSpec, executorId: String): Process = BoundLauncher.start(spec)
+  override def sees(directory: Path): Boolean = true
   override def allow(executorId: String, cpus: IdSet): Unit = ()
   override def taskFailed(error: String): Unit = ()
 }

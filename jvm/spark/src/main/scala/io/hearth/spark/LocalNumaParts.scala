@@ -8,7 +8,6 @@ package io.hearth.spark
  * @param announce tells executors, by settings, what they are to know
  * @param taskFailed is given the error of each task that has failed with one
  * @param supervise what deals with executors that end, for a scheduler
- * @param release gives back what the application held of the machine
  */
 final case class LocalNumaParts(
     appId: String,
@@ -20,6 +19,5 @@ final case class LocalNumaParts(
     lending: Option[CoreLending],
     announce: () => Unit,
     taskFailed: String => Unit,
-    supervise: SchedulerSide => ExecutorSupervisor,
-    release: () => Unit
+    supervise: SchedulerSide => ExecutorSupervisor
 )

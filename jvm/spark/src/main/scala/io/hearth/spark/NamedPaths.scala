@@ -79,11 +79,37 @@ object NamedPaths {
    * @param command of the driver's JVM
    * @return nothing where spark-submit has not started it
    */
-  def arguments(command: Vector[String]): Vector[String] = {
+  def arguments(command: Vector[String]): Vector[String] = submitted(command).drop(1)
+
+  /**
+   * The Python program of a driver.
+   *
+   * @param command of the driver's JVM, which spark-submit has started for the program, or
+   * @param parent of the process that has started that JVM: the program itself
+   * @return as it was typed; absent where there is none, as at a prompt
+   */
+  def program(command: Vector[String], parent: Vector[String]): Option[String] = {
+    def script(words: Vector[String]): Option[String] = words match {
+      case ("-W" | "-X") +: _ +: rest => script(rest)
+      case ("-c" | "-m" | "-") +: _ => None
+      case option +: rest if option.startsWith("-") => script(rest)
+      case words => words.headOption
+    }
+    val python =
+      parent.headOption.exists(word => Path.of(word).getFileName.toString.startsWith("python"))
+    submitted(command).headOption
+      .filterNot(_ == "pyspark-shell")
+      .orElse(if (python) script(parent.drop(1)) else None)
+      .map(_.stripPrefix("file:"))
+      .filter(_.endsWith(".py"))
+  }
+
+  /** What spark-submit was given behind its own options: the application and its arguments. */
+  private def submitted(command: Vector[String]): Vector[String] = {
     def application(words: Vector[String]): Vector[String] = words match {
       case option +: rest if Switches(option) || option.matches("--.+=.*") => application(rest)
       case option +: rest if option.startsWith("-") => application(rest.drop(1))
-      case _ => words.drop(1)
+      case _ => words
     }
     application(command.dropWhile(_ != "org.apache.spark.deploy.SparkSubmit").drop(1))
   }

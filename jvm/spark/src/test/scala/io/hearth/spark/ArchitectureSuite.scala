@@ -30,6 +30,7 @@ class ArchitectureSuite extends AnyFunSuite {
     "scheduler.cluster.numa.NativeScheduler",
     "scheduler.cluster.numa.NumaCoarseGrainedExecutorBackend",
     "scheduler.cluster.numa.PlannedScheduler",
+    "scheduler.cluster.numa.TaskProfiles",
     "scheduler.cluster.numa.UserSettings",
     "scheduler.cluster.numa.Wiring",
     "shuffle.numa.NumaShuffleManager",

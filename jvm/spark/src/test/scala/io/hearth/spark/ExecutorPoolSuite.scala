@@ -53,6 +53,24 @@ class ExecutorPoolSuite extends AnyFunSuite {
       heard :+= s"place ${place.id} not started: ${cause.getMessage}"
   }
 
+  test(
+    "an executor that has just been lost still counts as expected, one that is not wanted does not"
+  ) {
+    val world = new World(3)
+    assert(world.pool.expected.isEmpty)
+    world.begin(2)
+    assert(world.pool.expected.map(_.host).toSet == Set("a", "b"))
+    var between = Vector.empty[Int]
+    world.whenStarting = _ => between = world.pool.expected.map(_.id)
+    world.exits("0", 137)
+    assert(world.held.values.toSet == Set("1", "2") && between.toSet == world.held.keySet)
+    world.target(1)
+    assert(world.pool.expected.size == 2, "Spark ends those that are too many")
+    world.pool.stop(graceSeconds = 1)
+    world.exits("1", 0)
+    assert(world.pool.expected.map(_.id) == world.held.keys.toVector && world.held.size == 1)
+  }
+
   test("as many executors are started as are wanted, and none before the application begins") {
     val world = new World(4)
     world.target(4)

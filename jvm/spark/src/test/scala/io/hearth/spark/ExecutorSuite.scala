@@ -69,6 +69,7 @@ class ExecutorSuite extends AnyFunSuite {
     place = place,
     host = place.host,
     bound = bound,
+    startsIn = Path.of("/project"),
     workDirectory = Path.of("/w"),
     temporary = Path.of("/t"),
     localDirs = Vector(Path.of("/l1"), Path.of("/l2")),
@@ -87,11 +88,13 @@ class ExecutorSuite extends AnyFunSuite {
         "--driver-url spark://S@h:7 --executor-id 5 --hostname 127.78.0.1 --cores 2 --app-id app-1 " +
         "--resourceProfileId 0"
     )
+    assert(spec.workDirectory == Path.of("/project"))
     assert(spec.binding.contains(Binding(IdSet(2, 3), IdSet(0))))
     assert(
       spec.environment == Map(
         "SPARK_USER" -> "me",
         "HEARTH_APPLICATION_TOKEN" -> "t-1",
+        "HEARTH_EXECUTOR_FILES" -> "/w",
         "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_APPLICATION" -> "app-1",
         "SPARK_EXECUTOR_DIRS" -> "/l1,/l2",
         "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_PLACE" -> "1",

@@ -38,6 +38,30 @@ class NamedPathsSuite extends AnyFunSuite {
     assert(NamedPaths.arguments(Vector("java", "Main", "/in")) == Vector.empty)
   }
 
+  test("the program of a driver is what spark-submit was given, or the Python that made its JVM") {
+    def submitted(words: String*) =
+      NamedPaths.program(Vector("java", submit) ++ words, Vector("bash"))
+    assert(submitted("--name", "x", "job/main.py", "other.py").contains("job/main.py"))
+    assert(submitted("file:/job/main.py").contains("/job/main.py"))
+    assert(submitted("job.jar", "main.py").isEmpty)
+    def parent(words: String*) =
+      NamedPaths.program(Vector("java", submit, "pyspark-shell"), words.toVector)
+    assert(
+      parent("/venv/bin/python3.11", "-u", "-W", "error", "main.py", "x.py").contains("main.py")
+    )
+    for (
+      none <- Seq(
+        Vector("python", "-m", "job", "main.py"),
+        Vector("python3", "-c", "import pyspark", "main.py"),
+        Vector("python3", "/venv/bin/ipython"),
+        Vector("python3"),
+        Vector("bash", "main.py"),
+        Vector.empty
+      )
+    )
+      assert(parent(none: _*).isEmpty, none)
+  }
+
   test("data that arguments name can be read, and written where it is a directory") {
     in { root =>
       val always = Set("project:rw")

@@ -118,7 +118,8 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
     val member = world.starter.start("3", place)
     val spec = world.jvms.specs.head
     assert(member.bound && spec.binding.map(_.cpus).contains(place.cpus))
-    assert(spec.workDirectory == world.scratchRoot.resolve("3/work"))
+    assert(spec.workDirectory == world.root)
+    assert(spec.ownDirectory == world.scratchRoot.resolve("3/work"))
     assert(Files.isDirectory(world.scratchRoot.resolve("3/tmp")))
     assert(spec.environment("SPARK_EXECUTOR_DIRS") == world.scratchRoot.resolve("3").toString)
     assert(world.reaper.read.last == s"process ${member.process.pid} ${member.startTicks}")
@@ -241,6 +242,7 @@ object World {
     var refuse = false
 
     override def prepare(): Unit = ()
+    override def sees(directory: Path): Boolean = true
     override def allow(executorId: String, cpus: IdSet): Unit = ()
     override def taskFailed(error: String): Unit = ()
     override def start(spec: LaunchSpec, executorId: String): Process = {
@@ -302,7 +304,7 @@ final class World(
     redaction = Redaction.of(_ => None)
   )
   val starter = new ExecutorStarter(
-    ExecutorSettings(launch, binding, _.host, (_, _) => None, _ => None),
+    ExecutorSettings(launch, binding, _.host, (_, _) => None, _ => root, _ => None),
     jvms,
     kernel,
     scratch,

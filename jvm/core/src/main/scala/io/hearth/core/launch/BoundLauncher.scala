@@ -49,7 +49,7 @@ object BoundLauncher {
 
   /** Starts a command with a spec's directory, environment and output, where this thread may run. */
   private[launch] def unbound(spec: LaunchSpec, command: Vector[String]): Process = {
-    Files.createDirectories(spec.workDirectory)
+    Files.createDirectories(spec.ownDirectory)
     spec.argumentFile.foreach(OwnFiles.write(_, spec.argumentText))
     Vector(spec.stdout, spec.stderr).filterNot(Files.exists(_)).foreach(OwnFiles.empty)
     val builder = new ProcessBuilder(("setsid" +: command): _*)

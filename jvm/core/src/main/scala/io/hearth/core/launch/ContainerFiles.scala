@@ -58,7 +58,7 @@ object ContainerFiles {
         spec.classPath.flatMap(ofClassPath) ++ ofVariables(environment ++ spec.environment, paths)
     // A write lock needs a file that may be written to.
     val lease = spec.environment.get(LeaseRegistry.FileVariable).map(Path.of(_))
-    val own = (Vector(spec.workDirectory) ++ lease.filter(Files.exists(_)))
+    val own = (Vector(spec.ownDirectory) ++ lease.filter(Files.exists(_)))
       .map(Mount(_, writable = true))
     Wanted(read.map(Mount(_, writable = false)) ++ own, Vector.empty) ++
       Wanted.all((spec.javaOptions ++ spec.privateOptions).map(ofOption(_, paths)))

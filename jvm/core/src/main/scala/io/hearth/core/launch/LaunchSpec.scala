@@ -11,6 +11,8 @@ import io.hearth.core.topology.IdSet
  *
  * @param java the java executable
  * @param environment variables set on top of the launching process's own
+ * @param workDirectory where it starts; may be the user's, so nothing is made or written there
+ * @param ownDirectory a directory of this JVM's alone, made where it is missing
  * @param privateOptions JVM options that no other user may see, behind the others
  * @param binding where it runs; absent when it is not bound
  */
@@ -22,6 +24,7 @@ final case class LaunchSpec(
     arguments: Vector[String],
     environment: Map[String, String],
     workDirectory: Path,
+    ownDirectory: Path,
     stdout: Path,
     stderr: Path,
     binding: Option[Binding],
@@ -33,7 +36,7 @@ final case class LaunchSpec(
    * files").
    */
   def argumentFile: Option[Path] =
-    Option.when(privateOptions.nonEmpty)(workDirectory.resolve(".java-options"))
+    Option.when(privateOptions.nonEmpty)(ownDirectory.resolve(".java-options"))
 
   private[launch] def argumentText: String =
     privateOptions.map(o => "\"" + o.flatMap(LaunchSpec.quoted) + "\"\n").mkString

@@ -27,6 +27,7 @@ class LaunchSuite extends AnyFunSuite {
     arguments = Vector.empty,
     environment = Map("HEARTH_TEST" -> "as set"),
     workDirectory = directory,
+    ownDirectory = directory,
     stdout = directory.resolve("stdout"),
     stderr = directory.resolve("stderr"),
     binding = binding

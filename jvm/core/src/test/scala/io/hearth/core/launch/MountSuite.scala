@@ -131,7 +131,8 @@ class MountSuite extends AnyFunSuite {
         mainClass = "Main",
         arguments = Vector.empty,
         environment = Map("PATH" -> s"$bin:$home:relative:/absent"),
-        workDirectory = work,
+        workDirectory = home,
+        ownDirectory = work,
         stdout = work,
         stderr = work,
         binding = Some(Binding(IdSet(0), IdSet(0)))

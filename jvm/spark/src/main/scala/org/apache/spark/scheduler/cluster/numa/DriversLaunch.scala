@@ -1,7 +1,7 @@
 package org.apache.spark.scheduler.cluster.numa
 
 import java.io.File
-import java.nio.file.Path
+import java.nio.file.{Files, Path}
 
 import org.apache.spark.{SecurityManager, SparkConf, SparkContext}
 import org.apache.spark.internal.config.{EXECUTOR_CLASS_PATH, EXECUTOR_LIBRARY_PATH}
@@ -13,7 +13,8 @@ import org.apache.spark.util.ShutdownHookManager
 import io.hearth.core.Redaction
 import io.hearth.core.launch.ClassPath
 import io.hearth.core.leases.LeaseRegistry
-import io.hearth.spark.{ApplicationLaunch, ApplicationToken, DriverJvm}
+import io.hearth.core.plan.Plan
+import io.hearth.spark.{ApplicationLaunch, ApplicationToken, DriverJvm, NamedPaths}
 
 /** What all executors of an application have in common, from its driver. */
 private[spark] object DriversLaunch {
@@ -32,8 +33,9 @@ private[spark] object DriversLaunch {
       classPath = classPath(conf, jvm),
       sparkOptions = JavaModuleOptions.defaultModuleOptionArray.toVector ++ startupOptions(conf),
       userOptions = UserSettings.executorJavaOptions(conf),
-      environment = sc.executorEnvs.toMap ++ libraryPath(conf, jvm) ++ secrets(sc) ++
-        lease.map(LeaseRegistry.FileVariable -> _.toString),
+      environment =
+        sc.executorEnvs.toMap ++ pythonPath(sc, jvm) ++ libraryPath(conf, jvm) ++ secrets(sc) ++
+          lease.map(LeaseRegistry.FileVariable -> _.toString),
       driverUrl = driverUrl(sc),
       token = conf.get(ApplicationToken.Key),
       redaction = redaction
@@ -42,15 +44,37 @@ private[spark] object DriversLaunch {
 
   /** The driver's temporary directories that there are now. */
   def temporaryDirectories(sc: SparkContext, jvm: DriverJvm): Vector[Path] = {
-    val roots = (new File(jvm.temporary) +: localDirs(sc).map(_.toFile)).distinct
+    val roots = (new File(jvm.temporary) +: driversLocalDirs(sc).map(_.toFile)).distinct
     val temporary = roots
       .flatMap(root => Option(root.listFiles).toVector.flatten)
       .filter(ShutdownHookManager.hasShutdownDeleteDir)
     temporary.map(_.toPath) ++ blockManagersDirs(sc)
   }
 
-  /** Spark's local directories: those in which its block manager could make its own. */
-  def localDirs(sc: SparkContext): Vector[Path] =
+  /**
+   * Local directories for executors: the driver's, unless the plan was made in the driver and has another. That came
+   * too late for the driver, which has its own already.
+   */
+  def localDirs(sc: SparkContext, plan: Plan): Vector[Path] = {
+    val drivers = driversLocalDirs(sc)
+    plan.conf
+      .get(LocalDir)
+      .filter(sc.conf.getOption(LocalDir).contains(_))
+      .map(text => Vector(Path.of(text)))
+      .filter(_ != drivers)
+      .fold(drivers) { planned =>
+        DriversLog.info(
+          s"$LocalDir=${planned.head} of the plan is for executors; the driver, which was there before its plan, " +
+            s"writes to ${drivers.mkString(", ")}"
+        )
+        planned
+      }
+  }
+
+  private val LocalDir = "spark.local.dir"
+
+  /** Those in which the driver's block manager could make its own. */
+  private def driversLocalDirs(sc: SparkContext): Vector[Path] =
     blockManagersDirs(sc).map(_.getParent).distinct
 
   private def blockManagersDirs(sc: SparkContext): Vector[Path] =
@@ -87,6 +111,19 @@ private[spark] object DriversLaunch {
     val drivers = jvm.classPath.filter(new File(_).exists)
     ClassPath.collapse((users ++ (own +: drivers)).distinct, ClassPath.jarsOf)
   }
+
+  /** With the folder of the driver's Python program, where the driver looks for modules first. */
+  private def pythonPath(sc: SparkContext, jvm: DriverJvm): Map[String, String] =
+    NamedPaths
+      .program(jvm.command, jvm.parent)
+      .map(jvm.directory.resolve(_))
+      .filter(Files.isRegularFile(_))
+      .map { program =>
+        val set = sc.executorEnvs.get("PYTHONPATH").orElse(jvm.environment("PYTHONPATH"))
+        val folder = program.toRealPath().getParent.toString
+        "PYTHONPATH" -> (set.toVector.filter(_.nonEmpty) :+ folder).mkString(File.pathSeparator)
+      }
+      .toMap
 
   private def libraryPath(conf: SparkConf, jvm: DriverJvm): Map[String, String] =
     conf

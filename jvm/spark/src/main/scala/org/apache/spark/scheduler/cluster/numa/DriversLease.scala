@@ -4,6 +4,7 @@ import java.nio.file.Path
 import java.time.Instant
 
 import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.rpc.{RpcEndpoint, RpcEnv}
 
 import io.hearth.core.Redaction
 import io.hearth.core.affinity.{BindingRefused, LinuxScheduling}
@@ -16,7 +17,7 @@ import io.hearth.spark.{Bookkeeping, DriverJvm, Leased, Leasing, LiveKernel}
 private[spark] object DriversLease {
 
   /** Its failures are no application's: one warning, and it goes on. */
-  val keeping: Bookkeeping = new Bookkeeping(
+  private val keeping: Bookkeeping = new Bookkeeping(
     "Other applications do not know what this one takes of the machine, because it has no lease",
     DriversLog.warn
   )
@@ -34,10 +35,26 @@ private[spark] object DriversLease {
         DriversLog
       )
       val leased = leasing.take(fit)
+      releaseWith(sc.env.rpcEnv, leased)
       try place(sc.conf, leased)
       catch { case e: BindingRefused => DriversLog.warn(e.getMessage) }
       leased
     }
+  }
+
+  /**
+   * Gives the lease back when a context's RPC environment ends: so it does when the context stops, and also where
+   * the context could not be made. Whatever is stopped before that runs beside no other application.
+   */
+  private def releaseWith(env: RpcEnv, leased: Leased): Unit = {
+    env.setupEndpoint(
+      "hearth-lease",
+      new RpcEndpoint {
+        override val rpcEnv: RpcEnv = env
+        override def onStop(): Unit = leased.release(keeping)
+      }
+    )
+    ()
   }
 
   private def unleased(fit: Leases => Fitted): Leased = {

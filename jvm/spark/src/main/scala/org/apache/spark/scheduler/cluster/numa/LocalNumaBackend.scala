@@ -7,7 +7,6 @@ import scala.concurrent.Future
 import org.apache.spark.{ExceptionFailure, SparkConf, SparkContext, Success}
 import org.apache.spark.internal.config.{
   DEFAULT_PARALLELISM,
-  SCHEDULER_MAX_REGISTERED_RESOURCE_WAITING_TIME,
   SCHEDULER_MIN_REGISTERED_RESOURCES_RATIO
 }
 import org.apache.spark.launcher.{LauncherBackend, SparkAppHandle}
@@ -53,11 +52,6 @@ private[spark] class LocalNumaBackend(
     math.ceil(parts.initialExecutors * minRegisteredRatio).toInt
   )
 
-  /** Until when they are waited for, as `System.nanoTime` counts. */
-  private val patience = System.nanoTime + TimeUnit.MILLISECONDS.toNanos(
-    conf.get(SCHEDULER_MAX_REGISTERED_RESOURCE_WAITING_TIME)
-  )
-
   override def applicationId(): String = appId
 
   /** SparkContext does not wait for it (`PlannedScheduler`), so executors start beside the application. */
@@ -66,13 +60,14 @@ private[spark] class LocalNumaBackend(
   /** Executors that are still starting count: a job is cut for those that will run it. */
   override def defaultParallelism(): Int =
     if (conf.contains(DEFAULT_PARALLELISM.key)) super.defaultParallelism()
-    else math.max(super.defaultParallelism(), pool.running.map(_.place.taskSlots).sum)
+    else math.max(super.defaultParallelism(), pool.expected.map(_.taskSlots).sum)
 
-  /** Asked for a stage whose tasks must all run at once, which is refused where too few executors are there. */
-  override def maxNumConcurrentTasks(profile: ResourceProfile): Int = {
-    awaited.await(patience - System.nanoTime, TimeUnit.NANOSECONDS)
-    super.maxNumConcurrentTasks(profile)
-  }
+  /**
+   * Asked for a stage whose tasks must all run at once, which Spark gives up where too few executors are there for
+   * some time. Those that are still to come count: Spark does not start the stage before they are there.
+   */
+  override def maxNumConcurrentTasks(profile: ResourceProfile): Int =
+    math.max(super.maxNumConcurrentTasks(profile), TaskProfiles.slots(profile, conf, pool.expected))
 
   override def start(): Unit = {
     super.start()
@@ -87,7 +82,7 @@ private[spark] class LocalNumaBackend(
     try pool.start(parts.initialExecutors, supervisor).get()
     catch { case e: ExecutionException => throw e.getCause }
     placement.start(() => getExecutorIds().toSet)
-    parts.lending.foreach(_.start(() => activity(), () => super.reviveOffers()))
+    parts.lending.foreach(_.start(() => activity(), () => reviveUnlessStopped()))
     launcher.setState(SparkAppHandle.State.RUNNING)
   }
 
@@ -103,10 +98,18 @@ private[spark] class LocalNumaBackend(
         lastHook.foreach(ShutdownHookManager.removeShutdownHook)
     }
 
-  private def stopApplication(): Unit = {
+  /** Their last messages find the endpoint that they are for, which goes next. */
+  override def stopExecutors(): Unit = {
+    super.stopExecutors()
+    awaitExecutors()
+  }
+
+  private def awaitExecutors(): Unit =
     pool.stop(LocalNumaBackend.graceSeconds(archive.pending)).get()
+
+  private def stopApplication(): Unit = {
+    awaitExecutors()
     application.close()
-    parts.release()
     launcher.setState(SparkAppHandle.State.FINISHED)
     launcher.close()
   }
@@ -119,9 +122,12 @@ private[spark] class LocalNumaBackend(
 
   /** Called when tasks have come, and when one has failed or is to be run twice. */
   override def reviveOffers(): Unit = {
-    super.reviveOffers()
+    reviveUnlessStopped()
     parts.lending.foreach(_.wake())
   }
+
+  /** The endpoint that is told is gone when the application has stopped, and Spark logs that as an error. */
+  private def reviveUnlessStopped(): Unit = if (!sc.isStopped) super.reviveOffers()
 
   private def activity(): Activity = scheduler.synchronized {
     val tasks = Option(scheduler.rootPool).toVector.flatMap(_.getSortedTaskSetQueue)
@@ -185,7 +191,7 @@ private[spark] class LocalNumaBackend(
     }
 
     override def onDisconnected(address: RpcAddress): Unit =
-      addressToExecutorId.get(address).foreach(disableExecutor)
+      if (!sc.isStopped) addressToExecutorId.get(address).foreach(disableExecutor)
   }
 
   private object EndedTasks extends SparkListener {

@@ -2,8 +2,6 @@ package org.apache.spark.scheduler.cluster.numa
 
 import java.util.UUID
 
-import scala.util.control.NonFatal
-
 import org.apache.spark.{SparkConf, SparkContext, SPARK_VERSION}
 import org.apache.spark.internal.Logging
 import org.apache.spark.internal.config.{DYN_ALLOCATION_MAX_EXECUTORS, EXECUTOR_INSTANCES}
@@ -14,7 +12,14 @@ import org.apache.spark.util.Utils
 
 import io.hearth.core.Terminal
 import io.hearth.core.plan.{Beside, Plan, PlanMode, Reason}
-import io.hearth.spark.{ApplicationToken, DriverJvm, Leased, MasterUrl, SupportedSpark}
+import io.hearth.spark.{
+  ApplicationId,
+  ApplicationToken,
+  DriverJvm,
+  Leased,
+  MasterUrl,
+  SupportedSpark
+}
 
 /**
  * The masters `local-numa`, `local-numa[N]` and `local-numa[NxM]`: one executor for each part of the plan,
@@ -35,23 +40,17 @@ private[spark] class LocalNumaClusterManager extends ExternalClusterManager with
   override def createTaskScheduler(sc: SparkContext, masterURL: String): TaskScheduler = {
     val appId = sc.conf
       .getOption("spark.app.id")
-      .getOrElse(s"local-numa-${System.currentTimeMillis}-${ProcessHandle.current.pid}")
+      .fold(s"local-numa-${System.currentTimeMillis}-${ProcessHandle.current.pid}")(
+        ApplicationId.checked
+      )
     val leased = DriversLease.take(sc, masterURL, appId)
-    try scheduler(sc, leased, appId)
-    catch {
-      case NonFatal(e) =>
-        leased.release(DriversLease.keeping)
-        throw e
-    }
-  }
-
-  private def scheduler(sc: SparkContext, leased: Leased, appId: String): TaskScheduler = {
     val plan = leased.plan
+    TaskProfiles.install(sc, plan)
     plan.reasons.foreach(tell)
     plan.mode match {
       case PlanMode.Native =>
         ExecutorResources.refuse(sc.conf)
-        new NativeScheduler(sc, leased)
+        new NativeScheduler(sc, plan)
       case PlanMode.Partitioned =>
         LocalNumaClusterManager.applySettings(sc.conf, plan)
         new PlannedScheduler(sc, leased, appId)
@@ -80,15 +79,11 @@ private[spark] trait CreatesBackend {
 }
 
 /** One JVM, as `local[n]` runs it: a failed task is not tried again. */
-private[spark] class NativeScheduler(sc: SparkContext, leased: Leased)
+private[spark] class NativeScheduler(sc: SparkContext, plan: Plan)
     extends TaskSchedulerImpl(sc, 1, isLocal = true)
     with CreatesBackend {
   override def createBackend(sc: SparkContext): SchedulerBackend =
-    new LocalSchedulerBackend(sc.conf, this, leased.plan.executors.head.taskSlots)
-
-  override def stop(exitCode: Int): Unit =
-    try super.stop(exitCode)
-    finally leased.release(DriversLease.keeping)
+    new LocalSchedulerBackend(sc.conf, this, plan.executors.head.taskSlots)
 }
 
 private[spark] class PlannedScheduler(sc: SparkContext, leased: Leased, appId: String)

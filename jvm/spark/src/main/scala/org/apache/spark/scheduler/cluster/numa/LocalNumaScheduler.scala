@@ -19,6 +19,8 @@ private[spark] class LocalNumaScheduler(sc: SparkContext, hosts: Set[String])
   /** For how many more tasks executors have CPUs of other applications. */
   val lentSlots: AtomicReference[Map[String, Int]] = new AtomicReference(Map.empty)
 
+  private val lends = HearthConfig.handOver(sc.conf).between
+
   private val machine: Set[String] = hosts ++ Set(
     "localhost",
     "127.0.0.1",
@@ -37,7 +39,8 @@ private[spark] class LocalNumaScheduler(sc: SparkContext, hosts: Set[String])
 
   /** Whether enough of the first executors are there, as Spark's settings of registered resources say. */
   private def hasStarted: Boolean = {
-    if (!started) started = backend.isReady()
+    // Its endpoint asks as soon as it is there, before the scheduler has been given its backend.
+    if (!started) started = Option(backend).exists(_.isReady())
     started
   }
 
@@ -53,11 +56,8 @@ private[spark] class LocalNumaScheduler(sc: SparkContext, hosts: Set[String])
   ): Seq[Seq[TaskDescription]] = synchronized {
     if (!hasStarted) Seq.empty
     else {
-      val lent = if (barrier) Map.empty[String, Int] else lentSlots.get
-      super.resourceOffers(
-        offers.map(o => LocalNumaScheduler.widened(o, lent.getOrElse(o.executorId, 0))),
-        isAllFreeResources
-      )
+      val lent = Option.when(lends)(if (barrier) Map.empty[String, Int] else lentSlots.get)
+      super.resourceOffers(LocalNumaScheduler.widened(offers, lent), isAllFreeResources)
     }
   }
 
@@ -68,6 +68,13 @@ private[spark] class LocalNumaScheduler(sc: SparkContext, hosts: Set[String])
 }
 
 private[spark] object LocalNumaScheduler {
+
+  /** @param lent slots by executor; absent where none are ever lent, and the offers are passed on themselves */
+  private[numa] def widened(
+      offers: IndexedSeq[WorkerOffer],
+      lent: Option[Map[String, Int]]
+  ): IndexedSeq[WorkerOffer] =
+    lent.fold(offers)(slots => offers.map(o => widened(o, slots.getOrElse(o.executorId, 0))))
 
   /** The slots of an offer are an Int up to Spark 4.2 and a BigDecimal from 4.3 on (SPARK-58192), so it is copied by its parts. */
   private[numa] def widened(offer: WorkerOffer, slots: Int): WorkerOffer = {

@@ -5,7 +5,7 @@ import org.apache.spark.executor.CoarseGrainedExecutorBackend
 import org.apache.spark.resource.ResourceProfile
 import org.apache.spark.rpc.RpcEnv
 
-import io.hearth.spark.{ApplicationToken, ExecutorLease}
+import io.hearth.spark.{ApplicationToken, ExecutorLaunch, ExecutorLease}
 
 /**
  * The executor's main program: Spark's own, after a look at whose driver it is that answers.
@@ -34,6 +34,8 @@ private[spark] object NumaCoarseGrainedExecutorBackend {
       System.err.println(sentence)
       sys.exit(ApplicationToken.StrangersExit)
     }
+    // It starts in the driver's directory: what the application sends is not to land there (SparkFiles).
+    env.driverTmpDir = sys.env.get(ExecutorLaunch.FilesVariable)
     new CoarseGrainedExecutorBackend(
       rpcEnv,
       arguments.driverUrl,

@@ -96,7 +96,7 @@ private class Wiring(
   )
 
   private val scratch = new ScratchDirectories(
-    DriversLaunch.localDirs(sc).map(_.resolve(s"hearth-$appId")),
+    DriversLaunch.localDirs(sc, plan).map(_.resolve(s"hearth-$appId")),
     clearing,
     keeping,
     remove
@@ -133,10 +133,16 @@ private class Wiring(
   private val jvms = launcher match {
     case Launcher.AsProcess => Processes
     case Launcher.InContainer =>
-      new Containers(appId, conf.getAll.toMap, sys.env, scratch, log)
+      new Containers(appId, jvm, conf.getAll.toMap, sys.env, scratch, log)
   }
+  private val startsIn = new StartDirectory(
+    jvm.directory,
+    conf.getOption("spark.pyspark.python").orElse(jvm.environment("PYSPARK_PYTHON")),
+    jvms.sees,
+    log
+  )
   private val starter = new ExecutorStarter(
-    ExecutorSettings(launch, binding, hostOf, resources.writeFile, logs.urlFor),
+    ExecutorSettings(launch, binding, hostOf, resources.writeFile, startsIn, logs.urlFor),
     jvms,
     kernel,
     scratch,
@@ -211,8 +217,7 @@ private class Wiring(
     lending,
     () => announce(),
     jvms.taskFailed,
-    supervise,
-    () => leased.release(DriversLease.keeping)
+    supervise
   )
 
   /** Only who holds CPUs can lend them, and be known as a borrower. */

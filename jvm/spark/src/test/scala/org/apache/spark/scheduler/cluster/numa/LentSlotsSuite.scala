@@ -18,6 +18,13 @@ class LentSlotsSuite extends AnyFunSuite {
     assert(LocalNumaScheduler.widened(offer(-2), 3).cores == 1)
   }
 
+  test("where nothing is ever lent the offers are passed on themselves, whatever is free") {
+    val offers = Vector(offer(2), offer(-1))
+    assert(LocalNumaScheduler.widened(offers, None) eq offers)
+    val lent = LocalNumaScheduler.widened(offers, Some(Map("7" -> 1)))
+    assert(lent.map(_.cores) == Vector[BigDecimal](3, 0))
+  }
+
   test("without a loan an offer is passed on itself") {
     val own = offer(2)
     assert(LocalNumaScheduler.widened(own, 0) eq own)

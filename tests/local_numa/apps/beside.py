@@ -1,0 +1,3 @@
+"""A module beside programs that import it in their tasks."""
+
+WORD = "beside"
