@@ -70,7 +70,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
       case None if most > 1 =>
         reason(
           s"$most",
-          "every hardware thread is worth a task: a second thread made two cores 39.5 % faster, more cores by less",
+          "every hardware thread is worth a task: a second thread made two cores 39.5 % faster, and gains less beyond four",
           "Awan 2016"
         )
       case None if usable.topology.cores.exists(_.cpus.size > 1) =>
