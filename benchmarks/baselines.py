@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hearth.tuning.replay import Run
-from hearth.tuning.table import Table
+from hearth.studies.models.replay import Run
+from hearth.studies.models.table import Table
 
 
 def hill_climbing(table: Table, seed: int, start: int | None = None) -> Iterator[Run]:

@@ -35,7 +35,7 @@ import startup
 import transport
 from results import Row, loads, read, shown, spread, table
 
-from hearth.experiments.statistics import Ratio, paired_ratio
+from hearth.studies.engine.statistics import Ratio, paired_ratio
 
 BENCHMARKS = "benchmarks/README.md"
 

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hearth.model.documents import append_line
+from hearth.base.codec import append_line
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What uses the processor, what moves data through memory and disk, and two that are the same.

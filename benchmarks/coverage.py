@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 from results import table
 from scipy import special
 
-from hearth.experiments.doubts import Timed, doubts
-from hearth.experiments.statistics import (
+from hearth.studies.engine.statistics import (
     CONFIDENCE,
     LOOKS,
     Ratio,
@@ -40,6 +39,7 @@ from hearth.experiments.statistics import (
     each_confidence,
     intervals,
 )
+from hearth.studies.engine.validity import Timed, doubts
 
 ROOT = Path(__file__).resolve().parents[1]
 PAIRS = (3, 4, 5, 6, 7, 8, 10, 15, 20, 30)

@@ -27,11 +27,11 @@ from typing import Any
 from plans import ROOT, Run, Way, begun, facts, one, outcome_of
 from results import loads, table
 
-from hearth.experiments.experiment import Experiment, conduct
-from hearth.experiments.journal import Journal
-from hearth.experiments.outcome import Outcome, Turn
-from hearth.model.sizes import show_bytes
-from hearth.planner.plans import topology
+from hearth.base.sizes import show_bytes
+from hearth.machine.planner import topology
+from hearth.studies.engine.schedule import Experiment, conduct
+from hearth.studies.engine.store import Journal
+from hearth.studies.engine.trial import Outcome, Turn
 from hearth.workloads import catalogue, datasets, suites, tpch
 
 SCHEMA = "hearth/engines-benchmark/1"

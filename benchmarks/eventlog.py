@@ -60,7 +60,7 @@ def _moved(event: dict[str, Any], task: int, later_ms: int) -> str:
 def measure(log: Path) -> dict[str, Any]:
     """Analyses one log in this process; seconds and peak resident megabytes."""
     from hearth.analysis.analysis import analyse_event_log
-    from hearth.model.measured import known
+    from hearth.base.absent import known
 
     start, cpu = time.monotonic(), time.process_time()
     analysis = analyse_event_log(log)

@@ -24,8 +24,8 @@ from typing import Any
 
 from results import shown, spread, table
 
-from hearth.experiments.statistics import Ratio, paired_ratio
-from hearth.model.errors import UserError
+from hearth.base.errors import UserError
+from hearth.studies.engine.statistics import Ratio, paired_ratio
 
 ROOT = Path(__file__).resolve().parents[1]
 JOB = """

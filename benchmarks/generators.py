@@ -31,8 +31,8 @@ from typing import Any
 from results import spread, table
 
 import hearth
-from hearth.model.sizes import parse_bytes
-from hearth.planner.places import spark_home
+from hearth.base.sizes import parse_bytes
+from hearth.machine.paths import spark_home
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK_BYTES = 256 << 10

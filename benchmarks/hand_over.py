@@ -29,8 +29,8 @@ from typing import Any
 import overhead
 from results import shown, spread, table
 
-from hearth.experiments.statistics import Ratio, paired_ratio
-from hearth.planner.places import hearth_jar
+from hearth.machine.paths import hearth_jar
+from hearth.studies.engine.statistics import Ratio, paired_ratio
 from hearth.workloads import cases, catalogue, suites
 
 BIN = Path(sys.executable).parent

@@ -26,8 +26,8 @@ from typing import Any
 
 from results import shown, spread, table
 
-from hearth.experiments.statistics import Ratio, paired_ratio
-from hearth.planner.places import hearth_jar
+from hearth.machine.paths import hearth_jar
+from hearth.studies.engine.statistics import Ratio, paired_ratio
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).resolve().parents[1]

@@ -28,19 +28,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
-from hearth.experiments.experiment import Experiment, conduct
-from hearth.experiments.journal import Journal
-from hearth.experiments.outcome import Outcome, Turn
-from hearth.experiments.questions import steps
-from hearth.experiments.quiet import busy_share
-from hearth.experiments.series import machine_facts
-from hearth.model.errors import UserError
-from hearth.model.ids import parse_ids
-from hearth.model.sizes import parse_bytes
-from hearth.planner.plans import plans, topology
-from hearth.planner.topology import Topology
-from hearth.report.terminal import Screen, table
-from hearth.tuning.table import COLUMNS
+from hearth.base.errors import UserError
+from hearth.base.ids import parse_ids
+from hearth.base.sizes import parse_bytes
+from hearth.machine.planner import plans, topology
+from hearth.machine.topology import Topology
+from hearth.report.terminal.screen import Screen, table
+from hearth.studies.bench.study import machine_facts
+from hearth.studies.characterise.questions import steps
+from hearth.studies.engine.idle_wait import busy_share
+from hearth.studies.engine.schedule import Experiment, conduct
+from hearth.studies.engine.store import Journal
+from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.models.table import COLUMNS
 from hearth.workloads import cases, catalogue, suites
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -38,11 +38,11 @@ from typing import Any
 
 from results import shown, table
 
-from hearth.experiments.statistics import ratio_of_totals
-from hearth.experiments.subjects import PROFILE
-from hearth.measure.record import new_name
-from hearth.model.errors import UserError
-from hearth.planner import places
+from hearth.base.errors import UserError
+from hearth.machine import paths
+from hearth.record.store import new_name
+from hearth.studies.engine.statistics import ratio_of_totals
+from hearth.studies.engine.target import PROFILE
 from hearth.workloads import cases, catalogue, datasets, suites
 from hearth.workloads.runner import RunError
 
@@ -118,7 +118,7 @@ def nothing(folder: Path) -> Row:
     home = folder / "nothing"
     (home / "bin").mkdir(parents=True, exist_ok=True)
     if not (home / "jars").exists():
-        (home / "jars").symlink_to(places.spark_home() / "jars")
+        (home / "jars").symlink_to(paths.spark_home() / "jars")
         (home / "bin" / "spark-submit").write_text("#!/bin/sh\nexec sleep 1\n")
         (home / "bin" / "spark-submit").chmod(0o755)
     begin, cpu_s = time.monotonic(), children_cpu_s()
@@ -212,7 +212,7 @@ def children_cpu_s() -> float:
 
 def sampler_cpu_s(record: str) -> dict[str, float]:
     """CPU seconds of the sampling process, as its record tells."""
-    costs = places.state_home() / "records" / record / "samples" / "cost.jsonl"
+    costs = paths.state_home() / "records" / record / "samples" / "cost.jsonl"
     rows = map(json.loads, costs.read_text().splitlines())
     return {"sampler_cpu_s": {row["probe"]: row["cpu_s"] for row in rows}["sampler"]}
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from results import FOLDER, Row, table
 from scipy import special
 
-from hearth.experiments.statistics import CONFIDENCE
+from hearth.studies.engine.statistics import CONFIDENCE
 
 PAIRS = (3, 5, 7, 10, 15, 20, 30)
 TRUE = 0.6

@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hearth.report.terminal import Screen, table
-from hearth.tuning.binding import leave_one_out
-from hearth.tuning.scaling import Steps, read_speedups
-from hearth.tuning.space import Cell, Machine
-from hearth.tuning.whatif import Move, StageWork, Work, part, predict
+from hearth.report.terminal.screen import Screen, table
+from hearth.studies.models.binding import leave_one_out
+from hearth.studies.models.scaling import Steps, read_speedups
+from hearth.studies.models.schedule_simulation import Move, StageWork, Work, part, predict
+from hearth.studies.models.space import Cell, Machine
 
 ROOT = Path(__file__).resolve().parents[1]
 MACHINE, NODES = Machine(192, 24, 1024.0), 4

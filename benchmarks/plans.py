@@ -38,16 +38,16 @@ from typing import Any, NotRequired, TypedDict
 
 from results import loads, overall, shown, table
 
-from hearth.experiments.experiment import Experiment, conduct
-from hearth.experiments.journal import Journal
-from hearth.experiments.outcome import Outcome, Turn
-from hearth.experiments.statistics import Ratio, paired_ratio
-from hearth.model.errors import UserError
-from hearth.model.processes import die_with
-from hearth.model.sizes import parse_bytes
-from hearth.planner import places
-from hearth.planner.plans import topology
-from hearth.planner.topology import Topology
+from hearth.base.errors import UserError
+from hearth.base.processes import die_with
+from hearth.base.sizes import parse_bytes
+from hearth.machine import paths
+from hearth.machine.planner import topology
+from hearth.machine.topology import Topology
+from hearth.studies.engine.schedule import Experiment, conduct
+from hearth.studies.engine.statistics import Ratio, paired_ratio
+from hearth.studies.engine.store import Journal
+from hearth.studies.engine.trial import Outcome, Turn
 from hearth.workloads import cases, catalogue, suites
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -406,7 +406,7 @@ def standalone(machine: Topology) -> Iterator[str]:
 
     half = max(1, len(machine.usable_cpus) // 2)
     memory = f"{heap_mb(machine) // 2 + 512}m"
-    script = str(places.spark_home() / "bin" / "spark-class")
+    script = str(paths.spark_home() / "bin" / "spark-class")
     running: list[subprocess.Popen[bytes]] = []
     with tempfile.TemporaryDirectory(prefix="hearth-plans-") as folder:
         environment = {**os.environ, "SPARK_WORKER_DIR": folder}

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from hearth.analysis.analysis import analyse
-from hearth.measure.record import list_records, slug
-from hearth.model.errors import UserError
-from hearth.planner import places
-from hearth.planner.plans import topology
-from hearth.report.terminal import Screen, table
-from hearth.tuning.space import Machine
-from hearth.tuning.whatif import Work, predict, work_of
+from hearth.base.errors import UserError
+from hearth.machine import paths
+from hearth.machine.planner import topology
+from hearth.record.store import list_records, slug
+from hearth.report.terminal.screen import Screen, table
+from hearth.studies.models.schedule_simulation import Work, predict, work_of
+from hearth.studies.models.space import Machine
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What comes before and behind the application in a record's id.
@@ -35,7 +35,7 @@ _BEFORE, _BEHIND = len("20261123-070000-"), len("-0000")
 def runs(names: Sequence[str], machine: Machine) -> dict[str, list[Work]]:
     """Of each application, the work of its finished runs; one that tells too little is named."""
     found: dict[str, list[Work]] = {}
-    for record in list_records(places.state_home())[0]:
+    for record in list_records(paths.state_home())[0]:
         name = record.id[_BEFORE:-_BEHIND]
         if record.state != "finished" or (names and name not in map(slug, names)):
             continue

@@ -27,9 +27,9 @@ from typing import Any
 
 from results import over_starts, shown, spread, table
 
-from hearth.experiments.statistics import Ratio
-from hearth.model.errors import UserError
-from hearth.planner.places import affinity_jar, spark_home
+from hearth.base.errors import UserError
+from hearth.machine.paths import affinity_jar, spark_home
+from hearth.studies.engine.statistics import Ratio
 
 ROOT = Path(__file__).resolve().parents[1]
 SERVERS = ROOT / ".cache" / "hadoop-servers"

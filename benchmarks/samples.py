@@ -83,7 +83,7 @@ def memory_row(t: int, executor: int) -> dict[str, Any]:
 def measure(directory: Path) -> dict[str, Any]:
     """Analyses one record in this process."""
     from hearth.analysis.analysis import analyse
-    from hearth.model.measured import known
+    from hearth.base.absent import known
 
     start, cpu = time.monotonic(), time.process_time()
     analysis = analyse(directory)

@@ -29,7 +29,7 @@ from typing import Any
 
 from results import over_starts, shown, spread, table
 
-from hearth.experiments.statistics import Ratio
+from hearth.studies.engine.statistics import Ratio
 
 ROOT = Path(__file__).resolve().parents[1]
 JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def start(arm: str, cases: list[str], folder: Path) -> "subprocess.Popen[str]":
-    from hearth.planner.places import hearth_jar
+    from hearth.machine.paths import hearth_jar
 
     folder.mkdir()
     settings = {

@@ -33,9 +33,9 @@ from typing import Any
 
 from results import shown, spread, table
 
-from hearth.experiments.arms import no_docker
-from hearth.experiments.statistics import CONFIDENCE, Ratio, each_confidence, paired_ratio
-from hearth.planner.places import hearth_jar, spark_home
+from hearth.machine.paths import hearth_jar, spark_home
+from hearth.studies.engine.arms import no_docker
+from hearth.studies.engine.statistics import CONFIDENCE, Ratio, each_confidence, paired_ratio
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).resolve().parents[1]

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hearth.tuning import mechanism
-from hearth.tuning.space import Cell, Machine
-from hearth.tuning.table import Table
+from hearth.studies.models import performance_model
+from hearth.studies.models.space import Cell, Machine
+from hearth.studies.models.table import Table
 
 #: Parameters of the tuner's model that belong to the machine.
 _OF_MACHINE = ("smt_exponent", "bandwidth_cores", "crowding", "executor_cost", "executor_exponent")
@@ -86,7 +86,7 @@ def _table(name: str, site: Site, law: Law, draw: np.random.Generator) -> Table:
 
 
 def _jittered(site: Site, draw: np.random.Generator) -> list[Law]:
-    ranges = mechanism.jittered(int(draw.integers(10_000, 1 << 30)))
+    ranges = performance_model.jittered(int(draw.integers(10_000, 1 << 30)))
     low, high = (np.log([span[end] for span in ranges.values()]) for end in (0, 1))
     shared = draw.uniform(low, high)
     of_machine = np.array([name in _OF_MACHINE for name in ranges])
@@ -96,7 +96,7 @@ def _jittered(site: Site, draw: np.random.Generator) -> list[Law]:
         near = shared + _APART * draw.standard_normal(len(shared))
         parameters = np.exp(np.where(of_machine, near, own))[None, :]
         laws.append(lambda cells, p=parameters: np.exp(  # type: ignore[misc]
-            mechanism.log_times(p, site.machine, cells)[0]))  # fmt: skip
+            performance_model.log_times(p, site.machine, cells)[0]))  # fmt: skip
     return laws
 
 

@@ -26,9 +26,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from baselines import hill_climbing, optuna_sampler
 
-from hearth.report.terminal import Screen, table
-from hearth.report.tuning import show_replay
-from hearth.tuning.replay import (
+from hearth.report.terminal.screen import Screen, table
+from hearth.report.terminal.tuning import show_replay
+from hearth.studies.models.replay import (
     Choice,
     Settings,
     Site,
@@ -37,7 +37,7 @@ from hearth.tuning.replay import (
     random_search,
     replay,
 )
-from hearth.tuning.table import Table, read_tables
+from hearth.studies.models.table import Table, read_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Case, what is held (a key of the summary, or evaluations of the worst table), the most allowed.

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from hearth.report.terminal import Screen, table
-from hearth.tuning.mechanism import Evidence
-from hearth.tuning.search import Outlook, Stop, Task, Trial, next_step, outlook
-from hearth.tuning.space import (
+from hearth.report.terminal.screen import Screen, table
+from hearth.studies.models.performance_model import Evidence
+from hearth.studies.models.search import Outlook, Stop, Task, Trial, next_step, outlook
+from hearth.studies.models.space import (
     SHUFFLE_PARTITIONS,
     STORAGE_SHARE,
     Cell,

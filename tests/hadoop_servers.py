@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hearth.planner.places import spark_home
+from hearth.machine.paths import spark_home
 from support import ROOT, eventually, require
 
 SERVERS = "org.apache.hadoop.hdfs.server"

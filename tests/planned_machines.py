@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from hearth.model.documents import typed
-from hearth.planner.planned import Plan
-from hearth.planner.topology import Topology
+from hearth.base.codec import typed
+from hearth.machine.plan import Plan
+from hearth.machine.topology import Topology
 
 _NOWHERE = {"memory_nodes": "", "off_heap_mb": 0, "overhead_mb": 0, "java_options": []}
 

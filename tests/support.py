@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from hearth.launch.driver_archive import class_path, driver_flags
-from hearth.model.documents import parse, raw_lines
-from hearth.model.ids import show_ids
+from hearth.base.codec import parse, raw_lines
+from hearth.base.ids import show_ids
+from hearth.spark.cds import class_path, driver_flags
 
 ROOT = Path(__file__).resolve().parents[1]
 

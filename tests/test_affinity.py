@@ -6,8 +6,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from hearth.model.ids import parse_ids
-from hearth.planner import jvm
+from hearth.base.ids import parse_ids
+from hearth.machine import jvm
 from support import ROOT, Command
 from test_contract import validate
 

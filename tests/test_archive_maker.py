@@ -30,7 +30,7 @@ time.sleep(300)
 _APPLICATION = """
 import sys, time
 from pathlib import Path
-from hearth.launch import driver_archive as it
+from hearth.spark import cds as it
 home, marks, used, it._LIMIT_S = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]), 30
 for _ in range(2):
     it.make_afterwards(home, None)
@@ -75,7 +75,7 @@ def test_archives_are_made_when_the_application_is_over_by_one_process_that_soon
     eventually("a training run is started", seen.exists, 60)
     over, idle, options, child, maker, *words = seen.read_text().split()
     assert (over, idle, options) == ("True", "True", "[]")
-    assert "hearth.launch.archive_maker" in words
+    assert "hearth.spark.archive_maker" in words
     assert not any("_APPLICATION" in word or "make_afterwards" in word for word in words)
     processes = [Path("/proc", pid) for pid in (child, maker)]
     eventually("all of it has ended", lambda: not any(map(running, processes)), 90)

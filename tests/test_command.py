@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli import command_names, command_parser
+from hearth.cli.main import command_names, command_parser
 from support import Command
 
 COMMANDS = ("affinity", "bench", "cache", "characterise", "colocate", "compare", "completion")
@@ -183,16 +183,16 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(hearth: Command) -> No
 
 
 def test_starting_costs_little_because_nothing_heavy_is_imported() -> None:
-    code = "import sys, hearth.cli; print(*sys.modules)"
+    code = "import sys, hearth.cli.main; print(*sys.modules)"
     command = [sys.executable, "-I", "-c", code]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    assert not {"pyspark", "duckdb", "subprocess", "json", "hearth.planner"} & set(loaded)
+    assert not {"pyspark", "duckdb", "subprocess", "json", "hearth.machine"} & set(loaded)
 
 
 _LOADED = """
 import contextlib, io, sys
 at_first = set(sys.modules)
-from hearth.cli import main
+from hearth.cli.main import main
 with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
     assert main(sys.argv[1:]) == 0
 tops = {name.partition(".")[0] for name in {*sys.modules} - at_first}

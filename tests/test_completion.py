@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hearth.commands import command_names
-from hearth.commands.completion import SHELLS
+from hearth.cli.commands import command_names
+from hearth.cli.commands.completion import SHELLS
 from support import Command, require
 
 

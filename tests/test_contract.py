@@ -13,18 +13,18 @@ from jsonschema import Draft202012Validator
 
 from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.document import Analysis
-from hearth.measure.shapes import Head
-from hearth.model.documents import to_json, typed
-from hearth.model.errors import UserError
-from hearth.model.measured import Absent
-from hearth.planner.placements import Placement
-from hearth.planner.planned import Plan
-from hearth.planner.plans import plans
-from hearth.planner.request import plan_request
-from hearth.planner.topology import Topology
-from hearth.report.plan import show_plan
-from hearth.report.terminal import Screen
-from hearth.report.topology import show_topology
+from hearth.base.absent import Absent
+from hearth.base.codec import to_json, typed
+from hearth.base.errors import UserError
+from hearth.machine.placement import Placement
+from hearth.machine.plan import Plan
+from hearth.machine.plan_request import plan_request
+from hearth.machine.planner import plans
+from hearth.machine.topology import Topology
+from hearth.record.schema import Head
+from hearth.report.terminal.plan import show_plan
+from hearth.report.terminal.screen import Screen
+from hearth.report.terminal.topology import show_topology
 from support import ROOT, Command
 
 CONTRACT = ROOT / "contract"

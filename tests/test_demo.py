@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from hearth.commands.demo import run_in_turn
+from hearth.base.errors import UserError
+from hearth.base.processes import start_ticks
+from hearth.cli.commands.demo import run_in_turn
 from hearth.demo.check import difference
 from hearth.demo.data import copy_texts
 from hearth.demo.runs import Outcome
-from hearth.launch.children import run_child
-from hearth.model.errors import UserError
-from hearth.model.processes import start_ticks
+from hearth.spark.children import run_child
 from support import Command, eventually
 
 _PARENT = """
 import signal, sys, time
 from pathlib import Path
 from typing import Any
-from hearth.launch.children import run_child
-from hearth.model.temporary import working_directory
+from hearth.spark.children import run_child
+from hearth.base.temporary import working_directory
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in background
 with working_directory(False) as folder:
     (folder / "data").write_text("x")
@@ -52,7 +52,7 @@ def test_nothing_is_left_however_the_command_ends(tmp_path: Path, number: int) -
 
 _INTERRUPTED = """
 import subprocess, sys
-from hearth.model.temporary import working_directory
+from hearth.base.temporary import working_directory
 with working_directory(False) as folder:
     open(sys.argv[1], "w").write(str(folder))
     late = f"sleep 1; mkdir -p {folder}; echo x > {folder}/late; echo x > {sys.argv[1]}.late"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from hearth import cli
-from hearth.cli import command_parser
-from hearth.commands import command_names
-from hearth.launch.arguments import split_line
-from hearth.launch.profiling import OVER_LIMIT
+from hearth.cli import main
+from hearth.cli.commands import command_names
+from hearth.cli.main import command_parser
+from hearth.spark.profiling import OVER_LIMIT
+from hearth.spark.submit_args import split_line
 from support import ROOT, Command
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md")])
@@ -84,7 +84,14 @@ def test_the_index_of_the_documentation_names_every_page() -> None:
 def test_the_exit_codes_of_the_guide_are_those_that_the_commands_return() -> None:
     table = (ROOT / "docs" / "guide.md").read_text().partition("## Exit codes")[2]
     rows = re.findall(r"^\| (\d+|any) \| (.*) \|$", table, re.MULTILINE)
-    general = {0, cli._USAGE_ERROR, cli._INTERNAL, cli._INTERRUPTED, cli._BROKEN_PIPE, OVER_LIMIT}
+    general = {
+        0,
+        main._USAGE_ERROR,
+        main._INTERNAL,
+        main._INTERRUPTED,
+        main._BROKEN_PIPE,
+        OVER_LIMIT,
+    }
     assert {int(code) for code, _ in rows if code != "any"} == {*general, 1}
     named = {name for code, text in rows if code == "1" for name in re.findall(r"`(\w+)`", text)}
     ending = {name for name in command_names() if 1 in set(_returned(name))}
@@ -93,7 +100,7 @@ def test_the_exit_codes_of_the_guide_are_those_that_the_commands_return() -> Non
 
 def _returned(name: str) -> Iterator[object]:
     """The constants in what the functions of a command return that give an exit code."""
-    tree = ast.parse((ROOT / "src" / "hearth" / "commands" / f"{name}.py").read_text())
+    tree = ast.parse((ROOT / "src" / "hearth" / "cli" / "commands" / f"{name}.py").read_text())
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef) and getattr(function.returns, "id", "") == "int":
             for each in ast.walk(function):

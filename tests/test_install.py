@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hearth.launch import installed
-from hearth.model.errors import UserError
-from hearth.planner.places import hearth_jar, spark_home
+from hearth.base.errors import UserError
+from hearth.machine.paths import hearth_jar, spark_home
+from hearth.spark import jar_link
 from support import ROOT, Command
 
 SQL = ROOT / "tests" / "local_numa" / "apps" / "sql.py"
@@ -51,7 +51,7 @@ def test_install_links_the_jar_once_and_uninstall_takes_it_away(
 
 def test_an_older_link_is_replaced_and_named(spark: Path) -> None:
     (spark / "jars" / "hearth-spark_2.13-0.0.9.jar").symlink_to("/gone/hearth-spark_2.13-0.0.9.jar")
-    said = installed.install(spark, hearth_jar())
+    said = jar_link.install(spark, hearth_jar())
     assert "instead of the link to /gone/hearth-spark_2.13-0.0.9.jar" in said
     assert list(links(spark)) == [hearth_jar().name]
 
@@ -59,7 +59,7 @@ def test_an_older_link_is_replaced_and_named(spark: Path) -> None:
 def test_a_jar_that_somebody_put_there_is_left_to_him(spark: Path) -> None:
     own = spark / "jars" / "hearth-spark_2.13-0.0.9.jar"
     own.write_text("a jar")
-    for act in (lambda: installed.install(spark, hearth_jar()), lambda: installed.uninstall(spark)):
+    for act in (lambda: jar_link.install(spark, hearth_jar()), lambda: jar_link.uninstall(spark)):
         with pytest.raises(UserError, match=r"0\.0\.9\.jar' is no link, so 'hearth install'"):
             act()
     assert own.read_text() == "a jar"
@@ -68,13 +68,13 @@ def test_a_jar_that_somebody_put_there_is_left_to_him(spark: Path) -> None:
 def test_another_users_link_stays_and_its_owner_is_named(
     spark: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    installed.install(spark, hearth_jar())
+    jar_link.install(spark, hearth_jar())
     newer = hearth_jar().with_name("hearth-spark_2.13-9.9.9.jar")
     monkeypatch.setattr(os, "geteuid", lambda: 4321)
-    for act in (lambda: installed.install(spark, newer), lambda: installed.uninstall(spark)):
+    for act in (lambda: jar_link.install(spark, newer), lambda: jar_link.uninstall(spark)):
         with pytest.raises(UserError, match=r"is a link of root's to .*: use it as it is, or let"):
             act()
-    assert "is already there" in installed.install(spark, hearth_jar())
+    assert "is already there" in jar_link.install(spark, hearth_jar())
 
 
 def test_a_spark_that_cannot_be_written_is_said_with_what_to_do(
@@ -87,7 +87,7 @@ def test_a_spark_that_cannot_be_written_is_said_with_what_to_do(
 
     monkeypatch.setattr(Path, "symlink_to", refuse)
     with pytest.raises(UserError, match=r"cannot be changed by you .Permission denied.: let root"):
-        installed.install(spark, hearth_jar())
+        jar_link.install(spark, hearth_jar())
 
 
 def test_no_spark_and_another_spark_are_refused(hearth: Command, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 @pytest.mark.spark
 def test_where_hearth_is_installed_the_master_alone_is_enough(spark: Path, tmp_path: Path) -> None:
-    installed.install(spark, hearth_jar())
+    jar_link.install(spark, hearth_jar())
     words = ["--master", "local-numa[2x1]", "--conf", "spark.hearth.neighbours=ignore"]
     words += ["--conf", "spark.hearth.classDataArchive=false", str(SQL)]
     done = subprocess.run(
@@ -129,7 +129,7 @@ def test_where_hearth_is_installed_the_master_alone_is_enough(spark: Path, tmp_p
 _NOTEBOOK = """
 import warnings
 import hearth
-from hearth.model.errors import UserError
+from hearth.base.errors import UserError
 from pyspark.sql import SparkSession
 
 small = {"spark.hearth.neighbours": "ignore", "spark.ui.enabled": "false"}
@@ -150,7 +150,7 @@ print(hearth.builder("local-numa[2x1]").config(map=small).getOrCreate().range(7)
 """
 _TOO_LATE = """
 import hearth
-from hearth.model.errors import UserError
+from hearth.base.errors import UserError
 from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from hearth.launch.native_lease import offer
-from hearth.model.ids import show_ids
-from hearth.planner import jvm
+from hearth.base.ids import show_ids
+from hearth.machine import jvm
+from hearth.spark.native_lease import offer
 from support import Command, eventually, require
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hearth.model.ids import parse_ids
+from hearth.base.ids import parse_ids
 from support import Command, require
 
 GROUPS = Path("/sys/fs/cgroup")

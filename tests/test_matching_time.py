@@ -11,7 +11,7 @@ import pytest
 
 import hearth
 from hearth.analysis.failure import cause_of
-from hearth.model.redaction import Redaction
+from hearth.base.redaction import Redaction
 
 _LENGTH = 50_000
 #: Linear matching of so much text takes some milliseconds, quadratic matching seconds.

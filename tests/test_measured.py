@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hearth.model.documents import LEFT_OUT, load_measured, read_typed, to_json, typed
-from hearth.model.errors import UserError
-from hearth.model.measured import Absent, Measured, known
+from hearth.base.absent import Absent, Measured, known
+from hearth.base.codec import LEFT_OUT, load_measured, read_typed, to_json, typed
+from hearth.base.errors import UserError
 
 
 @dataclass(frozen=True)

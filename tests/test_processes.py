@@ -11,7 +11,7 @@ AUTOGROUP = Path("/proc/self/autogroup")
 WORK = """
 import os, sys
 from pathlib import Path
-from hearth.model.processes import take_only_idle_time
+from hearth.base.processes import take_only_idle_time
 take_only_idle_time()
 part = Path(sys.argv[1] + ".part")
 part.write_text(f"{os.sched_getscheduler(0)} {Path('/proc/self/autogroup').read_text()}")
@@ -19,7 +19,7 @@ part.rename(sys.argv[1])
 """
 DETACHES = f"""
 import sys
-from hearth.model.processes import detached
+from hearth.base.processes import detached
 detached([sys.executable, "-c", {WORK!r}, sys.argv[1]])
 """
 

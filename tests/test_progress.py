@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from hearth.experiments.following import Following, Pace
-from hearth.experiments.outcome import Outcome, Turn
-from hearth.model.progress import Work, tick, working
+from hearth.base.progress import Work, tick, working
+from hearth.studies.engine.progress import Following, Pace
+from hearth.studies.engine.trial import Outcome, Turn
 
 #: Three runs of two arms, each drawn a few times, the last one interrupted where that is asked for.
 PROGRAM = """
 import os, signal, sys
-from hearth.experiments.experiment import Experiment, conduct
-from hearth.experiments.following import Following, continued_with
-from hearth.experiments.outcome import Outcome
-from hearth.model.progress import tick, working
-from hearth.model.terminal import escaping_output
+from hearth.studies.engine.schedule import Experiment, conduct
+from hearth.studies.engine.progress import Following, continued_with
+from hearth.studies.engine.trial import Outcome
+from hearth.base.progress import tick, working
+from hearth.base.terminal import escaping_output
 
 def run(turn):
     with working("the job \\x1b]0;owned\\x07 runs"):

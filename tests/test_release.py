@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.planner.places import spark_home
+from hearth.machine.paths import spark_home
 from support import ROOT
 
 pytestmark = pytest.mark.spark

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from hearth.model.documents import typed
-from hearth.model.errors import UserError
-from hearth.planner.planned import Plan, PlannedWork, Reason
-from hearth.planner.topology import Allowed, Core, NumaNode, Topology
-from hearth.report.plan import (
+from hearth.base.codec import typed
+from hearth.base.errors import UserError
+from hearth.machine.plan import Plan, PlannedWork, Reason
+from hearth.machine.topology import Allowed, Core, NumaNode, Topology
+from hearth.report.terminal.plan import (
     explained,
     letter,
     machine_map,
@@ -20,8 +20,8 @@ from hearth.report.plan import (
     show_plan,
     show_plan_briefly,
 )
-from hearth.report.terminal import Branch, Screen, shown_width, table, tree
-from hearth.report.topology import show_topology
+from hearth.report.terminal.screen import Branch, Screen, shown_width, table, tree
+from hearth.report.terminal.topology import show_topology
 from support import ROOT, Command, check_golden
 
 EXAMPLES = ROOT / "contract" / "examples"

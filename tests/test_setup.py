@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hearth.model.processes import start_ticks
-from hearth.planner import archive
+from hearth.base.processes import start_ticks
+from hearth.machine import class_data as archive
 from numalab import passed
 from support import ROOT, Command
 

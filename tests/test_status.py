@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hearth.model.processes import start_ticks
+from hearth.base.processes import start_ticks
 from support import Command
 
 

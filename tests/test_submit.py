@@ -15,24 +15,24 @@ from pathlib import Path
 
 import pytest
 
-from hearth.commands import submit
-from hearth.launch import driver_archive
-from hearth.launch.arguments import split_line
-from hearth.launch.compose import (
+from hearth.base.errors import UserError
+from hearth.base.redaction import Redaction
+from hearth.cli.commands import submit
+from hearth.machine.paths import check_spark, spark_home
+from hearth.machine.plan import Plan
+from hearth.spark import cds
+from hearth.spark.command import (
     class_path,
     composed,
     fixed_by_master,
     pass_through_reason,
     users_class_path,
 )
-from hearth.launch.local_dirs import check_local_dirs
-from hearth.launch.plan_file import KEPT_S, write_plan
-from hearth.launch.settings import user_settings
-from hearth.launch.submission import check_application, prepare
-from hearth.model.errors import UserError
-from hearth.model.redaction import Redaction
-from hearth.planner.places import check_spark, spark_home
-from hearth.planner.planned import Plan
+from hearth.spark.conf import user_settings
+from hearth.spark.local_dirs import check_local_dirs
+from hearth.spark.plan_file import KEPT_S, write_plan
+from hearth.spark.submission import check_application, prepare
+from hearth.spark.submit_args import split_line
 from planned_machines import a_plan
 from support import ROOT, Command, check_golden, require
 
@@ -480,11 +480,9 @@ def test_an_application_is_not_held_up_by_archives_that_are_missing(
 ) -> None:
     """Its executors write none at their end, it says when they come; a measured run has them."""
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path))
-    monkeypatch.setattr(driver_archive, "is_missing", lambda *_: True)
+    monkeypatch.setattr(cds, "is_missing", lambda *_: True)
     made = []
-    monkeypatch.setattr(
-        driver_archive, "driver_flags", lambda *_, make, **__: ["-Xarchive"] if make else made
-    )
+    monkeypatch.setattr(cds, "driver_flags", lambda *_, make, **__: ["-Xarchive"] if make else made)
     program = tmp_path / "a.py"
     program.touch()
     parser = ArgumentParser()
@@ -524,7 +522,7 @@ def test_a_class_path_whose_order_matters_goes_without_an_archive(
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path / "conf"))
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path))
     archive = tmp_path / "driver.jsa"
-    monkeypatch.setattr("hearth.planner.archive.existing", lambda _: archive)
+    monkeypatch.setattr("hearth.machine.class_data.existing", lambda _: archive)
     (tmp_path / "a.py").touch()
     parser = ArgumentParser()
     submit.add_arguments(parser)
@@ -538,10 +536,10 @@ def test_a_class_path_whose_order_matters_goes_without_an_archive(
 
 def test_no_jar_of_spark_hides_a_file_of_the_configuration_directory(tmp_path: Path) -> None:
     jars = sorted((spark_home() / "jars").glob("*.jar"))
-    assert driver_archive._shadowing(jars) == ""
+    assert cds._shadowing(jars) == ""
     with zipfile.ZipFile(tmp_path / "site.jar", "w") as made:
         made.writestr("core-site.xml", "")
-    found = driver_archive._shadowing([tmp_path / "site.jar"])
+    found = cds._shadowing([tmp_path / "site.jar"])
     assert found.startswith(f"{tmp_path}/site.jar has a file 'core-site.xml'")
 
 
@@ -555,7 +553,7 @@ def test_a_configuration_directory_that_cannot_be_listed_costs_the_archive_and_n
         monkeypatch.setenv("SPARK_CONF_DIR", folder)
         os.seteuid(65534)
         try:
-            assert driver_archive.driver_flags(Path("/no"), None, make=False, debug=False) == []
-            assert not driver_archive.is_missing(Path("/no"), None)
+            assert cds.driver_flags(Path("/no"), None, make=False, debug=False) == []
+            assert not cds.is_missing(Path("/no"), None)
         finally:
             os.seteuid(0)

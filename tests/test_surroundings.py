@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from hearth.model.java import collector_of, reason_of
-from hearth.planner import archive
+from hearth.base.java import collector_of, reason_of
+from hearth.machine import class_data
 from support import Command, require
 
 HEARTH = [sys.executable, str(Path(sys.executable).with_name("hearth"))]
@@ -167,11 +167,11 @@ def test_a_cache_that_cannot_be_read_costs_time_alone(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     (tmp_path / "home").mkdir()
-    training = archive.Training("cli", "key", lambda _: ["true"], lambda _: ["true"])
+    training = class_data.Training("cli", "key", lambda _: ["true"], lambda _: ["true"])
     with locked(tmp_path / "home"):
-        assert archive.prepared(training, debug=False) is None
+        assert class_data.prepared(training, debug=False) is None
         assert capsys.readouterr().err == ""
-        assert archive.prepared(training, debug=True) is None
+        assert class_data.prepared(training, debug=True) is None
         assert "no class-data archive: [Errno 13]" in capsys.readouterr().err
 
 

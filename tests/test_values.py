@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from hearth.launch.properties import read_properties
-from hearth.model.errors import UserError
-from hearth.model.ids import brief_ids, parse_ids, show_ids
-from hearth.model.processes import is_alive, start_ticks
-from hearth.model.sizes import parse_bytes, parse_mb, show_bytes
+from hearth.base.errors import UserError
+from hearth.base.ids import brief_ids, parse_ids, show_ids
+from hearth.base.processes import is_alive, start_ticks
+from hearth.base.sizes import parse_bytes, parse_mb, show_bytes
+from hearth.spark.properties import read_properties
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,8 @@ archives() {
 
 archive() {
     .venv/bin/python - <<END
-from hearth.launch.driver_archive import driver_flags
-from hearth.planner import places
+from hearth.spark.cds import driver_flags
+from hearth.machine import paths as places
 
 driver_flags(places.spark_home(), $1, make=True, debug=True)
 END

@@ -12,9 +12,9 @@ import sys
 import time
 from pathlib import Path
 
-from hearth.measure.probes.base import Roots, Target
-from hearth.measure.probes.memory import MemoryProbe
-from hearth.model.processes import start_ticks
+from hearth.base.processes import start_ticks
+from hearth.record.probes.base import Roots, Target
+from hearth.record.probes.memory import MemoryProbe
 from numalab.guest.capture import capture_process
 
 HELD_MB = 48

@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 def jar_path() -> str:
     """The jar for the driver's class path: what a notebook's `SparkSession.builder` needs."""
-    from hearth.planner.places import hearth_jar
+    from hearth.machine.paths import hearth_jar
 
     return str(hearth_jar())
 
@@ -25,7 +25,7 @@ def builder(master: str = "local-numa") -> SparkSession.Builder:
     (executors x cores). Raises UserError where Spark or Java is missing, or where a SparkSession
     with another master runs already; warns where one with this master does.
     """
-    from hearth.launch import notebook
+    from hearth.spark import session as notebook
 
     return notebook.builder(master)
 
@@ -40,6 +40,6 @@ def session(
 
     The master's forms and the errors are those of `builder`.
     """
-    from hearth.launch import notebook
+    from hearth.spark import session as notebook
 
     return notebook.session(app_name, master, conf or {})

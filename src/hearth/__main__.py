@@ -2,6 +2,6 @@
 
 import sys
 
-from hearth.cli import main
+from hearth.cli.main import main
 
 sys.exit(main())

@@ -15,12 +15,12 @@ from made_record import make_record, write
 from hearth.analysis.analysis import analyse
 from hearth.analysis.bandwidth import read_bandwidth
 from hearth.analysis.document import Analysis
-from hearth.measure.counters import parse_perf_line
-from hearth.measure.probes import survey
-from hearth.measure.probes.bandwidth import BandwidthProbe, uncore_events
-from hearth.measure.probes.base import Roots, Target
-from hearth.measure.probes.perf import read_once
-from hearth.model.documents import to_json, typed
+from hearth.base.codec import to_json, typed
+from hearth.record.counters import parse_perf_line
+from hearth.record.probes import survey
+from hearth.record.probes.bandwidth import BandwidthProbe, uncore_events
+from hearth.record.probes.base import Roots, Target
+from hearth.record.probes.perf import read_once
 from hearth.report.html.axis import axis
 from support import ROOT, require
 
@@ -252,7 +252,7 @@ def test_a_perf_that_does_not_answer_in_time_counts_nothing(
     slow = tmp_path / "perf"
     slow.write_text("#!/bin/sh\nexec sleep 30\n")
     slow.chmod(0o755)
-    monkeypatch.setattr("hearth.measure.probes.perf._TRY_LIMIT_S", 0.2)
+    monkeypatch.setattr("hearth.record.probes.perf._TRY_LIMIT_S", 0.2)
     assert read_once(str(slow), ["-e", "cycles"]) == []
 
 

@@ -14,8 +14,8 @@ from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.eventlog import read_event_log
 from hearth.analysis.failure import cause_of
 from hearth.analysis.stages import StageTally, TaskSums
-from hearth.model.documents import to_json
-from hearth.model.errors import UserError
+from hearth.base.codec import to_json
+from hearth.base.errors import UserError
 from support import ROOT, Command
 
 LOGS = ROOT / "fixtures" / "eventlogs"

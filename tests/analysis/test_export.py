@@ -12,8 +12,8 @@ import pytest
 from hearth.analysis import export as exporting
 from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.export import export
-from hearth.model.errors import UserError
-from hearth.model.measured import known
+from hearth.base.absent import known
+from hearth.base.errors import UserError
 from support import ROOT, eventually
 
 LOG = ROOT / "fixtures" / "eventlogs" / "skew.jsonl"

@@ -12,7 +12,7 @@ from hearth.analysis.analysis import analyse, analyse_event_log
 from hearth.analysis.document import Analysis, Machine, Node, StragglerCause
 from hearth.analysis.findings import findings, other_load
 from hearth.analysis.stages import StageTally
-from hearth.model.measured import Absent
+from hearth.base.absent import Absent
 from support import ROOT
 
 METRICS = json.loads(

@@ -8,12 +8,12 @@ import pytest
 
 from hearth.analysis import flame
 from hearth.analysis.document import Flame, Method
-from hearth.launch.profiling import async_profiler
-from hearth.measure.flame import FILE, FOLDER, Recordings
-from hearth.measure.record import RecordWriter, new_directory
-from hearth.measure.shapes import Launched
-from hearth.model.errors import UserError
-from hearth.model.measured import Absent
+from hearth.base.absent import Absent
+from hearth.base.errors import UserError
+from hearth.record.flame import FILE, FOLDER, Recordings
+from hearth.record.schema import Launched
+from hearth.record.store import RecordWriter, new_directory
+from hearth.spark.profiling import async_profiler
 
 #: As `jfr print` of Java 17 writes it.
 SAMPLE = """jdk.ExecutionSample {{
@@ -115,7 +115,7 @@ def test_without_room_in_shared_memory_nothing_is_recorded_and_the_reason_stands
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = shutil._ntuple_diskusage(64 << 20, 63 << 20, 1 << 20)
-    monkeypatch.setattr("hearth.measure.flame.shutil.disk_usage", lambda _: full)
+    monkeypatch.setattr("hearth.record.flame.shutil.disk_usage", lambda _: full)
     writer = RecordWriter.create(new_directory(tmp_path, "job"), "job", Launched())
     recordings = Recordings(writer, Path("/proc"), "/bin/false")
     assert recordings.problem == "/dev/shm has 1 MB free: a recording needs 128"

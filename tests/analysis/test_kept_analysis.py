@@ -13,9 +13,9 @@ from made_record import make_record, process, write
 from hearth.analysis import analysis as deriving
 from hearth.analysis.analysis import analyse
 from hearth.analysis.document import Use
-from hearth.measure.record import delete_record, read_record
-from hearth.model.documents import to_json
-from hearth.model.processes import start_ticks
+from hearth.base.codec import to_json
+from hearth.base.processes import start_ticks
+from hearth.record.store import delete_record, read_record
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from made_record import make_record, process, write
 
 from hearth.analysis.analysis import analyse
 from hearth.analysis.document import HandOver, HandOvers
-from hearth.model.measured import Absent
+from hearth.base.absent import Absent
 from hearth.report.html.run import run_view
-from hearth.report.profile import show_profile
-from hearth.report.terminal import Screen
+from hearth.report.terminal.profile import show_profile
+from hearth.report.terminal.screen import Screen
 
 
 def record(directory: Path, loans: Any) -> Path:

@@ -13,14 +13,14 @@ from hearth.analysis import metrics
 from hearth.analysis.analysis import analyse
 from hearth.analysis.counts import Count
 from hearth.analysis.document import Analysis
-from hearth.measure.counters import parse_perf_line, topdown_metric
-from hearth.measure.probes.base import Roots, Target
-from hearth.measure.probes.counters import CountersProbe
-from hearth.model.documents import to_json
-from hearth.model.measured import Absent
+from hearth.base.absent import Absent
+from hearth.base.codec import to_json
+from hearth.record.counters import parse_perf_line, topdown_metric
+from hearth.record.probes.base import Roots, Target
+from hearth.record.probes.counters import CountersProbe
 from hearth.report.html.processor import processor_view
-from hearth.report.profile import show_profile
-from hearth.report.terminal import Screen
+from hearth.report.terminal.profile import show_profile
+from hearth.report.terminal.screen import Screen
 from support import ROOT
 
 #: Of one second: 10 % of the cycles for local and 20 % for remote DRAM by Awan's latencies.

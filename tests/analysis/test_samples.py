@@ -11,8 +11,8 @@ from hearth.analysis.analysis import analyse
 from hearth.analysis.counts import read_counts
 from hearth.analysis.locality import cpu_share_by_node, local_share, read_memory, read_threads
 from hearth.analysis.samples import last_time_s, read_processes, read_system
-from hearth.model.documents import to_json
-from hearth.model.measured import Absent
+from hearth.base.absent import Absent
+from hearth.base.codec import to_json
 from support import ROOT
 
 NODE_OF_CPU = {"0": "0", "1": "0", "2": "8", "3": "8"}

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from hearth.experiments.answers import answered
-from hearth.experiments.compared import Head, ListedArm, Settings
-from hearth.experiments.losses import loss_class
-from hearth.experiments.outcome import read_outcome
-from hearth.experiments.verdict import compared
-from hearth.model.documents import to_json
+from hearth.base.codec import to_json
+from hearth.studies.characterise.answers import answered
+from hearth.studies.compare.result import Head, ListedArm, Settings
+from hearth.studies.compare.verdict import compared
+from hearth.studies.engine.loss_classes import loss_class
+from hearth.studies.engine.trial import read_outcome
 
 _ABSENT = {"absent": "perf is not installed"}
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from hearth.experiments.prefetchers import REGISTER, cannot_switch, switched_off
-from hearth.experiments.restored import Cell, changed
-from hearth.model.errors import UserError
+from hearth.base.errors import UserError
+from hearth.studies.engine.kernel_settings import Cell, changed
+from hearth.studies.engine.prefetchers import REGISTER, cannot_switch, switched_off
 from support import ROOT
 
 CPUS = (0, 3)
@@ -49,7 +49,7 @@ def test_the_old_state_comes_back_after_an_error(devices: Path) -> None:
 
 def test_the_old_state_comes_back_after_kill_9(devices: Path) -> None:
     code = (
-        "import sys, time, pathlib; from hearth.experiments.prefetchers import switched_off\n"
+        "import sys, time, pathlib; from hearth.studies.engine.prefetchers import switched_off\n"
         f"with switched_off(('l1-ip',), {CPUS}, pathlib.Path({str(devices)!r})):\n"
         "    print('off', flush=True); time.sleep(60)"
     )

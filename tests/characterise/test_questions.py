@@ -7,12 +7,19 @@ from typing import Any
 
 import pytest
 
-from hearth.experiments.questions import KEYS, RATES, Question, Size, Surroundings, questions
-from hearth.experiments.surroundings import sweep_cells
-from hearth.model.errors import UserError
-from hearth.model.ids import parse_ids, show_ids
-from hearth.planner.planned import Plan
-from hearth.planner.topology import Topology
+from hearth.base.errors import UserError
+from hearth.base.ids import parse_ids, show_ids
+from hearth.machine.plan import Plan
+from hearth.machine.topology import Topology
+from hearth.studies.characterise.questions import (
+    KEYS,
+    RATES,
+    Question,
+    Size,
+    Surroundings,
+    questions,
+)
+from hearth.studies.characterise.surroundings import sweep_cells
 from hearth.workloads.catalogue import Job
 from planned_machines import a_machine, a_plan
 
@@ -209,9 +216,8 @@ def test_an_unknown_question_is_refused_with_those_that_there_are() -> None:
 
 
 def test_an_application_needs_none_of_the_packages_that_check_workloads() -> None:
-    modules = ", ".join(
-        f"hearth.experiments.{name}" for name in ("characterisation", "surroundings", "subjects")
-    )
+    names = ("characterise.study", "characterise.surroundings", "engine.target")
+    modules = ", ".join(f"hearth.studies.{name}" for name in names)
     code = f"import sys, {modules}; print({{'numpy', 'duckdb', 'sklearn'}} & set(sys.modules))"
     answered = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

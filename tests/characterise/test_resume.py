@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from hearth.experiments.arms import Arm
-from hearth.experiments.characterisation import Asked, Characterisation, Settings
-from hearth.experiments.outcome import Outcome, Turn
-from hearth.experiments.questions import Question
-from hearth.measure.record import RecordWriter
-from hearth.measure.shapes import Launched
-from hearth.model.documents import to_json
-from hearth.model.errors import UserError
+from hearth.base.codec import to_json
+from hearth.base.errors import UserError
+from hearth.record.schema import Launched
+from hearth.record.store import RecordWriter
+from hearth.studies.characterise.questions import Question
+from hearth.studies.characterise.study import Asked, Characterisation, Settings
+from hearth.studies.engine.arms import Arm
+from hearth.studies.engine.trial import Outcome, Turn
 
 
 class Quick:

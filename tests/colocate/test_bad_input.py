@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli import main
+from hearth.cli.main import main
 
 REFUSED = {
     "": "an application is missing: name a workload",

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from hearth.model.ids import parse_ids, show_ids
-from hearth.planner import places
+from hearth.base.ids import parse_ids, show_ids
+from hearth.machine import paths as places
 from support import ROOT, eventually
 from test_contract import validate
 
@@ -46,8 +46,8 @@ def hearth(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def cpus(split: str) -> list[set[int]]:
     """Of this machine, as the two shares of a split have them."""
-    from hearth.experiments.shares import Units
-    from hearth.planner.plans import topology
+    from hearth.machine.planner import topology
+    from hearth.studies.colocate.partition import Units
 
     units = Units.of(topology())
     return [set(share) for share in units.shares([int(word) for word in split.split("-")])]

@@ -6,8 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from hearth.experiments.colocated import Colocated, colocated, known_alone, predicted
-from hearth.experiments.colocation import (
+from hearth.base.codec import to_json
+from hearth.record.store import write_document
+from hearth.report.terminal.colocate import show_colocation
+from hearth.report.terminal.screen import Screen
+from hearth.studies.colocate.concurrent_runs import STOPPED
+from hearth.studies.colocate.prediction import read_colocated, shared_of
+from hearth.studies.colocate.result import Colocated, colocated, known_alone, predicted
+from hearth.studies.colocate.study import (
     Colocation,
     Head,
     Known,
@@ -17,13 +23,7 @@ from hearth.experiments.colocation import (
     RoundLine,
     Settings,
 )
-from hearth.experiments.foretold import read_colocated, shared_of
-from hearth.experiments.together import STOPPED
-from hearth.measure.record import write_document
-from hearth.model.documents import to_json
-from hearth.report.colocate import show_colocation
-from hearth.report.terminal import Screen
-from hearth.tuning.colocation import Estimate, Shared
+from hearth.studies.models.colocation import Estimate, Shared
 from test_contract import validate
 
 SETTINGS = Settings("throughput", ["split", "unbound", "serial"], 4, 0, 1, 3600.0, False)

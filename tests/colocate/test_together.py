@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from hearth.experiments.outcome import Outcome, Turn
-from hearth.experiments.shares import Units
-from hearth.experiments.together import STOPPED, Lane, Loop, together
-from hearth.model.errors import UserError
-from hearth.model.processes import is_alive, start_ticks
+from hearth.base.errors import UserError
+from hearth.base.processes import is_alive, start_ticks
+from hearth.studies.colocate.concurrent_runs import STOPPED, Lane, Loop, together
+from hearth.studies.colocate.partition import Units
+from hearth.studies.engine.trial import Outcome, Turn
 from planned_machines import a_machine
 from support import eventually
 
@@ -94,9 +94,9 @@ def test_a_loop_starts_each_again_until_the_time_is_over() -> None:
 _PROGRAM = """
 import sys, time
 from pathlib import Path
-from hearth.experiments.outcome import Turn, Outcome
-from hearth.experiments.together import Lane, together
-from hearth.launch.children import run_child
+from hearth.studies.engine.trial import Turn, Outcome
+from hearth.studies.colocate.concurrent_runs import Lane, together
+from hearth.spark.children import run_child
 
 def run(name):
     turn = Turn(name, "split", 0)

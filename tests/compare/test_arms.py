@@ -10,10 +10,10 @@ from typing import cast
 
 import pytest
 
-from hearth.experiments.arms import chosen, kernel_setting, profile_words, tuned_arm
-from hearth.launch.arguments import split_line
-from hearth.launch.choices import TunedChoice, forget_choice, keep_choice, kept_choice
-from hearth.model.errors import UserError
+from hearth.base.errors import UserError
+from hearth.spark.saved_configs import TunedChoice, forget_choice, keep_choice, kept_choice
+from hearth.spark.submit_args import split_line
+from hearth.studies.engine.arms import chosen, kernel_setting, profile_words, tuned_arm
 from support import ROOT
 
 
@@ -123,7 +123,7 @@ def test_a_kernel_setting_is_put_back_after_kill_9(tmp_path: Path) -> None:
     setting = tmp_path / "numa_balancing"
     setting.write_text("0\n")
     code = (
-        "import sys, time, pathlib; from hearth.experiments.arms import kernel_setting\n"
+        "import sys, time, pathlib; from hearth.studies.engine.arms import kernel_setting\n"
         f"with kernel_setting('1', pathlib.Path({str(setting)!r})): print('set', flush=True); "
         "time.sleep(60)"
     )

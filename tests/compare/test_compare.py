@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from hearth.experiments.arms import BALANCING, cannot_switch
-from hearth.launch.arguments import split_line
-from hearth.launch.choices import TunedChoice, keep_choice, keep_tuned, workload_named
+from hearth.spark.saved_configs import TunedChoice, keep_choice, keep_tuned, workload_named
+from hearth.spark.submit_args import split_line
+from hearth.studies.engine.arms import BALANCING, cannot_switch
 from support import ROOT, Command, eventually
 
 pytestmark = pytest.mark.spark

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from benchmarks import coverage
 
-from hearth.experiments.statistics import CONFIDENCE, FEWEST_PAIRS, each_confidence
+from hearth.studies.engine.statistics import CONFIDENCE, FEWEST_PAIRS, each_confidence
 
 NUMBER = 4000
 #: 4000 simulations of a rate of 5 % lie within 0.7 % of it in 95 of 100 seeds; a bootstrap over

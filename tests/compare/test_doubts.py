@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from hearth.experiments.compared import Head
-from hearth.experiments.doubts import Timed, doubts
-from hearth.experiments.outcome import Outcome, Turn
-from hearth.experiments.verdict import compared
-from hearth.model.documents import to_json, typed
+from hearth.base.codec import to_json, typed
+from hearth.studies.compare.result import Head
+from hearth.studies.compare.verdict import compared
+from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.validity import Timed, doubts
 
 #: Of arm, repetition, place in time and random numbers: the factor on an undisturbed time.
 Disturbed = Callable[[str, int, int, random.Random], float]

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from hearth.experiments.comparison import read_comparison
-from hearth.experiments.experiment import Experiment, conduct
-from hearth.experiments.journal import Journal
-from hearth.experiments.outcome import Outcome, Turn, outcome_line, read_outcome
-from hearth.experiments.shapes import ComparisonRun
-from hearth.experiments.verdict import compared
-from hearth.measure.record import new_directory
-from hearth.model.documents import to_json
-from hearth.model.errors import UserError
-from hearth.model.redaction import Redaction
+from hearth.base.codec import to_json
+from hearth.base.errors import UserError
+from hearth.base.redaction import Redaction
+from hearth.record.store import new_directory
+from hearth.studies.compare.study import read_comparison
+from hearth.studies.compare.verdict import compared
+from hearth.studies.engine.schedule import Experiment, conduct
+from hearth.studies.engine.schema import ComparisonRun
+from hearth.studies.engine.store import Journal
+from hearth.studies.engine.trial import Outcome, Turn, outcome_line, read_outcome
 
 THREE = Experiment({"job": ["a", "b", "c"]}, repeat=4, warmup=1)
 

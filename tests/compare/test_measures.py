@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hearth.experiments.measures import measured
+from hearth.studies.engine.measures import measured
 
 _ABSENT = {"absent": "it was never sampled"}
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from benchmarks import plans
 
-from hearth.experiments.journal import Journal
-from hearth.experiments.statistics import Ratio
-from hearth.model.errors import UserError
+from hearth.base.errors import UserError
+from hearth.studies.engine.statistics import Ratio
+from hearth.studies.engine.store import Journal
 from hearth.workloads import cases
 from hearth.workloads.runner import RunError
 from planned_machines import a_machine

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hearth.experiments.following import Following
-from hearth.experiments.outcome import Outcome, Turn
-from hearth.experiments.quiet import Quiet, busy_share
+from hearth.studies.engine.idle_wait import Quiet, busy_share
+from hearth.studies.engine.progress import Following
+from hearth.studies.engine.trial import Outcome, Turn
 
 TURN = Turn("job", "native", 0)
 

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from hearth.experiments import compared as documents
-from hearth.experiments.arms import Arm
-from hearth.experiments.compared import ListedArm, Settings
-from hearth.experiments.comparison import Comparison, read_comparison, run
-from hearth.experiments.outcome import Outcome, Turn
-from hearth.experiments.verdict import compared
-from hearth.measure.record import Record, RecordWriter
-from hearth.measure.shapes import Head, Launched
-from hearth.model.documents import typed
-from hearth.model.errors import UserError
-from hearth.model.measured import Absent
-from hearth.report.compare import show_comparison
-from hearth.report.terminal import Screen
+from hearth.base.absent import Absent
+from hearth.base.codec import typed
+from hearth.base.errors import UserError
+from hearth.record.schema import Head, Launched
+from hearth.record.store import Record, RecordWriter
+from hearth.report.terminal.compare import show_comparison
+from hearth.report.terminal.screen import Screen
+from hearth.studies.compare import result as documents
+from hearth.studies.compare.result import ListedArm, Settings
+from hearth.studies.compare.study import Comparison, read_comparison, run
+from hearth.studies.compare.verdict import compared
+from hearth.studies.engine.arms import Arm
+from hearth.studies.engine.trial import Outcome, Turn
 from support import ROOT, Command
 
 #: A class-data archive would be made first, which takes longer than all the rest.

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from hearth.experiments import verdict
-from hearth.experiments.compared import Head
-from hearth.experiments.outcome import read_outcome
-from hearth.experiments.statistics import EQUAL_WITHIN, LOOKS, Ratio, against
-from hearth.model.documents import to_json, typed
+from hearth.base.codec import to_json, typed
+from hearth.studies.compare import verdict
+from hearth.studies.compare.result import Head
+from hearth.studies.engine.statistics import EQUAL_WITHIN, LOOKS, Ratio, against
+from hearth.studies.engine.trial import read_outcome
 from support import ROOT
 
 _MEASURES = {"gc_share": 0.2, "remote_share": 0.5, "involuntary": 1000.0, "voluntary": 2000.0,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.planner import archive, places
+from hearth.machine import class_data, paths
 from support import eventually
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
@@ -25,12 +25,12 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """What a JVM wrote with hearth's jar as its class path."""
     file = tmp_path_factory.mktemp("archive") / "written"
-    command = [str(places.java()), f"-XX:ArchiveClassesAtExit={file}", "-Xlog:disable"]
+    command = [str(paths.java()), f"-XX:ArchiveClassesAtExit={file}", "-Xlog:disable"]
     subprocess.run([*command, *_ON_JAR], check=True, capture_output=True, timeout=60)
     return file.read_bytes()
 
 
-_ON_JAR = ["-cp", str(places.hearth_jar()), "-version"]
+_ON_JAR = ["-cp", str(paths.hearth_jar()), "-version"]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -39,13 +39,13 @@ def test_a_new_archive_that_java_refuses_is_not_kept_and_the_reason_is(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "content").write_bytes(DAMAGES[damage](written))
-    training = archive.Training(
+    training = class_data.Training(
         name="cli",
         key="key",
         command=lambda flag: ["cp", str(tmp_path / "content"), flag.partition("=")[2]],
-        check=lambda flags: [str(places.java()), *flags, *_ON_JAR],
+        check=lambda flags: [str(paths.java()), *flags, *_ON_JAR],
     )
-    made = archive.prepared(training, debug=False)
+    made = class_data.prepared(training, debug=False)
     kept = sorted(file.suffix for file in (tmp_path / "hearth").iterdir())
     if damage == "whole":
         assert made is not None
@@ -64,11 +64,11 @@ echo $$ >"$MARKS/runs"
 while :; do sleep 0.1; done
 """
 _DRIVERS = """
-from hearth.launch.driver_archive import driver_flags
+from hearth.spark.cds import driver_flags
 driver_flags(writer.parents[1], writer, make=True, debug=False)
 """
 _OWN = """
-from hearth.planner.archive import archive_flags
+from hearth.machine.class_data import archive_flags
 archive_flags(writer, ["-cp", "x", "Main"], False)
 """
 

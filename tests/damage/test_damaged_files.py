@@ -20,35 +20,35 @@ from hearth.analysis.evidence import gather
 from hearth.analysis.export import flat
 from hearth.analysis.gclog import read_gc_log
 from hearth.analysis.samples import SampleFile
-from hearth.experiments import series
-from hearth.experiments.characterisation import read_characterisation
-from hearth.experiments.comparison import read_comparison
-from hearth.experiments.summary import doubted, is_good, result_document, summarised
-from hearth.experiments.verdict import compared
-from hearth.launch.arguments import split_line
-from hearth.launch.choices import (
+from hearth.base.codec import read_document, to_json
+from hearth.base.errors import UserError
+from hearth.machine import jvm
+from hearth.machine.applications import read_runs
+from hearth.machine.known_machine import KnownMachine
+from hearth.machine.memory_bandwidth import known_bandwidth
+from hearth.record.counters import parse_perf_line, topdown_metric
+from hearth.record.placement_copy import PlacementCopy
+from hearth.record.store import find_record, list_records
+from hearth.report.html.page import page
+from hearth.report.terminal.bench import show_rows
+from hearth.report.terminal.characterisation import show_characterisation
+from hearth.report.terminal.compare import show_comparison
+from hearth.report.terminal.profile import show_profile
+from hearth.report.terminal.screen import Screen
+from hearth.spark.properties import read_properties
+from hearth.spark.saved_configs import (
     TunedChoice,
     keep_choice,
     keep_tuned,
     kept_choice,
     tuned_choice,
 )
-from hearth.launch.properties import read_properties
-from hearth.measure.counters import parse_perf_line, topdown_metric
-from hearth.measure.placement import PlacementCopy
-from hearth.measure.record import find_record, list_records
-from hearth.model.documents import read_document, to_json
-from hearth.model.errors import UserError
-from hearth.planner import jvm
-from hearth.planner.known_machine import KnownMachine
-from hearth.planner.runs import read_runs
-from hearth.planner.sustained import known_bandwidth
-from hearth.report.bench import show_rows
-from hearth.report.characterisation import show_characterisation
-from hearth.report.compare import show_comparison
-from hearth.report.html.page import page
-from hearth.report.profile import show_profile
-from hearth.report.terminal import Screen
+from hearth.spark.submit_args import split_line
+from hearth.studies.bench import study as series
+from hearth.studies.bench.result import doubted, is_good, result_document, summarised
+from hearth.studies.characterise.study import read_characterisation
+from hearth.studies.compare.study import read_comparison
+from hearth.studies.compare.verdict import compared
 from hearth.workloads import datasets, tpch
 from hearth.workloads.checks import FinishedRun
 from hearth.workloads.checks.registry import check
@@ -394,7 +394,7 @@ def test_damaged_caches_are_made_again(tmp_path: Path, monkeypatch: pytest.Monke
     (file,) = tmp_path.rglob("machine-*.json")
     try_all(file, file.read_bytes(), of_json, lambda: KnownMachine({}).document())
     whole = (EXAMPLES / "bandwidth.json").read_bytes()
-    monkeypatch.setattr("hearth.planner.sustained._place", lambda: tmp_path / "bandwidth")
+    monkeypatch.setattr("hearth.machine.memory_bandwidth._place", lambda: tmp_path / "bandwidth")
     try_all(tmp_path / "bandwidth", whole, of_json, known_bandwidth)
 
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from hearth.analysis.analysis import analyse
-from hearth.experiments.arms import Arm
-from hearth.experiments.compared import Settings
-from hearth.experiments.comparison import Comparison, read_comparison
-from hearth.experiments.outcome import Outcome, Turn
-from hearth.launch.plan_file import write_plan
-from hearth.measure.record import RecordWriter, list_records, new_directory, read_record
-from hearth.measure.shapes import Launched
-from hearth.model.errors import UserError
-from hearth.planner.places import spark_home
+from hearth.base.errors import UserError
+from hearth.machine.paths import spark_home
+from hearth.record.schema import Launched
+from hearth.record.store import RecordWriter, list_records, new_directory, read_record
+from hearth.spark.plan_file import write_plan
+from hearth.studies.compare.result import Settings
+from hearth.studies.compare.study import Comparison, read_comparison
+from hearth.studies.engine.arms import Arm
+from hearth.studies.engine.trial import Outcome, Turn
 from support import Command, confs, driver_settings, json_lines, require
 
 #: Fills the disk with hearth's state, works on, and ends with a code of its own.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.planner.places import hadoop_jar
+from hearth.machine.paths import hadoop_jar
 from support import ROOT, require
 
 pytestmark = pytest.mark.spark

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hadoop_servers import Extra, Hdfs, hdfs_in
-from hearth.planner.places import affinity_jar
+from hearth.machine.paths import affinity_jar
 from support import eventually, require
 
 pytestmark = pytest.mark.spark

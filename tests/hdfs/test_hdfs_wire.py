@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hadoop_servers import Extra, Hdfs, hdfs_in
-from hearth.planner.places import hadoop_jar
+from hearth.machine.paths import hadoop_jar
 from support import eventually
 
 pytestmark = pytest.mark.spark

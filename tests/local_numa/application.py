@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hearth.planner.places import hearth_jar, spark_home
+from hearth.machine.paths import hearth_jar, spark_home
 from support import confs, driver_settings
 
 APPS = Path(__file__).parent / "apps"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from application import APPS, Site, end_all
 
-from hearth.planner.places import hearth_jar, spark_home
+from hearth.machine.paths import hearth_jar, spark_home
 
 DISCOVERY = """#!/bin/sh
 echo '{"name": "gpu", "addresses": ["0", "1"]}'

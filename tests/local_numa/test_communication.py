@@ -5,7 +5,7 @@ import os
 import pytest
 from application import Site
 
-from hearth.planner.places import affinity_jar
+from hearth.machine.paths import affinity_jar
 from support import require
 
 pytestmark = pytest.mark.spark

@@ -15,7 +15,7 @@ import pytest
 from application import APPS, Outcome, Site, beyond
 
 from docker_engine import started
-from hearth.measure.record import list_records
+from hearth.record.store import list_records
 from support import eventually, require
 
 pytestmark = pytest.mark.spark

@@ -11,8 +11,8 @@ import pytest
 from application import APPS, Outcome, Site, end_all
 from test_bad_conditions import needs_own_mounts
 
-from hearth.launch.driver_archive import driver_flags
-from hearth.planner.places import hearth_jar, spark_home
+from hearth.machine.paths import hearth_jar, spark_home
+from hearth.spark.cds import driver_flags
 
 pytestmark = pytest.mark.spark
 

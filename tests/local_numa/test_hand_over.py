@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from application import Site
 
-from hearth.planner import jvm
+from hearth.machine import jvm
 from support import BOTH_CPUS, TWO_CPUS, eventually
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]

@@ -12,7 +12,7 @@ import pytest
 from application import Outcome, Site
 from test_shuffle_wire import JUCX, need_ucx
 
-from hearth.planner.places import hearth_jar, spark_home
+from hearth.machine.paths import hearth_jar, spark_home
 from kubernetes_cluster import ADDRESS, IMAGE, SERVER, Cluster, kubernetes_in
 from support import ROOT
 

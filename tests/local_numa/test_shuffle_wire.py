@@ -14,7 +14,7 @@ import pytest
 from application import Outcome, Site
 
 from hadoop_servers import yarn_on
-from hearth.planner.places import hearth_jar, spark_home
+from hearth.machine.paths import hearth_jar, spark_home
 from support import eventually, require
 
 pytestmark = pytest.mark.spark

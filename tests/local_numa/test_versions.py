@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from application import APPS, BIN, Outcome, Site, assert_shuffle_read_from_files
 
-from hearth.launch.driver_archive import driver_flags
-from hearth.planner.places import hearth_jar, spark_home
+from hearth.machine.paths import hearth_jar, spark_home
+from hearth.spark.cds import driver_flags
 from support import ROOT, require
 
 pytestmark = pytest.mark.spark

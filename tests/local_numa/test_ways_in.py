@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from application import APPS, Outcome, Site, assert_no_trouble
 
-from hearth.planner.places import hearth_jar, spark_home
+from hearth.machine.paths import hearth_jar, spark_home
 from support import ROOT, driver_settings, eventually, require
 
 pytestmark = pytest.mark.spark

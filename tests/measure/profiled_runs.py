@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hearth.measure.record import Record, list_records, read_record
-from hearth.planner.places import spark_home
+from hearth.machine.paths import spark_home
+from hearth.record.store import Record, list_records, read_record
 from support import confs, driver_settings
 
 #: Counts some numbers, in the JVM and in Python workers, then does what its argument says.

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from hearth.measure import counters
-from hearth.measure.counters import Reading, parse_perf_line, trusted
+from hearth.record import counters
+from hearth.record.counters import Reading, parse_perf_line, trusted
 
 CSV = """\
 # started on Sat Nov 21 13:00:00 2026

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hearth.launch.machine_reading import MachineReading
-from hearth.measure.record import RecordWriter, new_directory
-from hearth.measure.shapes import Launched
-from hearth.planner.known_machine import KnownMachine
+from hearth.machine.known_machine import KnownMachine
+from hearth.record.schema import Launched
+from hearth.record.store import RecordWriter, new_directory
+from hearth.spark.machine_reading import MachineReading
 
 SETTINGS = {"smt": {"value": "on"}}
 READ = {"schema": "hearth/topology/1", "nodes": [{"id": 0, "free_bytes": 5}, {"id": 1}]}

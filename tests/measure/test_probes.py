@@ -14,24 +14,24 @@ from typing import Any
 
 import pytest
 
-from hearth.measure import kernel
-from hearth.measure.counters import parse_perf_line
-from hearth.measure.discovery import Found, ProcessFinder
-from hearth.measure.gc_copy import MOST_BYTES, GcLogCopies, local_log_name
-from hearth.measure.probes import survey
-from hearth.measure.probes.bandwidth import BandwidthProbe
-from hearth.measure.probes.base import Probe, Roots, Target
-from hearth.measure.probes.counters import CountersProbe
-from hearth.measure.probes.devices import DiskProbe, NetworkProbe
-from hearth.measure.probes.memory import MemoryProbe
-from hearth.measure.probes.perf import try_events
-from hearth.measure.probes.process import ProcessProbe
-from hearth.measure.probes.system import SystemProbe
-from hearth.measure.probes.threads import ThreadProbe, kind_of
-from hearth.measure.record import RecordWriter
-from hearth.measure.sampler import Schedule
-from hearth.measure.shapes import Launched
-from hearth.model.processes import start_ticks
+from hearth.base.processes import start_ticks
+from hearth.record import kernel
+from hearth.record.counters import parse_perf_line
+from hearth.record.discovery import Found, ProcessFinder
+from hearth.record.gc_copy import MOST_BYTES, GcLogCopies, local_log_name
+from hearth.record.probes import survey
+from hearth.record.probes.bandwidth import BandwidthProbe
+from hearth.record.probes.base import Probe, Roots, Target
+from hearth.record.probes.counters import CountersProbe
+from hearth.record.probes.devices import DiskProbe, NetworkProbe
+from hearth.record.probes.memory import MemoryProbe
+from hearth.record.probes.perf import try_events
+from hearth.record.probes.process import ProcessProbe
+from hearth.record.probes.system import SystemProbe
+from hearth.record.probes.threads import ThreadProbe, kind_of
+from hearth.record.sampler import Schedule
+from hearth.record.schema import Launched
+from hearth.record.store import RecordWriter
 from support import eventually, require
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -603,7 +603,7 @@ def captured_process(
 SAMPLER = """
 import sys
 from pathlib import Path
-from hearth.measure import sampler
+from hearth.record import sampler
 sys.exit(sampler.main(Path(sys.argv[1]), int(sys.argv[2])))
 """
 

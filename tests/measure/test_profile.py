@@ -15,17 +15,17 @@ from profiled_runs import only_record, start_profile
 
 from hearth.analysis.analysis import analyse
 from hearth.analysis.document import Flame
-from hearth.cli import command_parser
-from hearth.launch.arguments import Option
-from hearth.launch.compose import Launch
-from hearth.launch.observed import gc_log_option, observed
-from hearth.launch.plain_path import check_locale, plain_path
-from hearth.measure.record import Record
-from hearth.measure.shapes import Machine
-from hearth.model.errors import UserError
-from hearth.model.measured import Absent
-from hearth.model.processes import is_alive
-from hearth.planner import places
+from hearth.base.absent import Absent
+from hearth.base.errors import UserError
+from hearth.base.processes import is_alive
+from hearth.cli.main import command_parser
+from hearth.machine import paths
+from hearth.record.schema import Machine
+from hearth.record.store import Record
+from hearth.spark.ascii_path import check_locale, plain_path
+from hearth.spark.command import Launch
+from hearth.spark.instrumentation import gc_log_option, observed
+from hearth.spark.submit_args import Option
 from support import ROOT, Command, driver_settings, json_lines, require
 
 pytestmark = pytest.mark.spark
@@ -308,7 +308,7 @@ def test_a_jvm_logs_into_a_record_of_any_name_in_any_locale(tmp_path: Path, name
     with plain_path(record) as place:
         option = shlex.split(gc_log_option(str(place / "driver.log")))
         environment = {**os.environ, "LC_ALL": "C"}
-        command = [str(places.java()), *option, "-version"]
+        command = [str(paths.java()), *option, "-version"]
         done = subprocess.run(command, env=environment, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (record / "driver.log").read_text()
@@ -340,7 +340,7 @@ def test_an_event_log_of_the_users_own_stays_where_they_keep_it() -> None:
 
 
 def test_a_users_event_log_gc_log_and_flight_recording_are_kept(tmp_path: Path) -> None:
-    archive = driver_settings(places.spark_home(), None).get("spark.driver.extraJavaOptions", "")
+    archive = driver_settings(paths.spark_home(), None).get("spark.driver.extraJavaOptions", "")
     recording = f"-XX:StartFlightRecording=filename={tmp_path / 'mine.jfr'}"
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "older").write_text("an application of before\n")

@@ -7,19 +7,13 @@ from pathlib import Path
 
 import pytest
 
-import hearth.measure.record as record_module
-from hearth.experiments.arms import Arm
-from hearth.experiments.characterisation import Asked, Characterisation, Settings
-from hearth.experiments.compared import Settings as ComparisonSettings
-from hearth.experiments.comparison import Comparison
-from hearth.experiments.journal import Journal
-from hearth.experiments.outcome import Outcome, Turn
-from hearth.experiments.questions import Question
-from hearth.experiments.shapes import Line
-from hearth.experiments.subjects import Application
-from hearth.launch.arguments import split_line
-from hearth.launch.machine_reading import MachineReading
-from hearth.measure.record import (
+import hearth.record.store as record_module
+from hearth.base.absent import Absent
+from hearth.base.codec import to_json
+from hearth.base.errors import UserError
+from hearth.machine.known_machine import KnownMachine
+from hearth.record.schema import Launched, Machine
+from hearth.record.store import (
     RecordWriter,
     claimed,
     find_record,
@@ -27,11 +21,17 @@ from hearth.measure.record import (
     new_directory,
     read_record,
 )
-from hearth.measure.shapes import Launched, Machine
-from hearth.model.documents import to_json
-from hearth.model.errors import UserError
-from hearth.model.measured import Absent
-from hearth.planner.known_machine import KnownMachine
+from hearth.spark.machine_reading import MachineReading
+from hearth.spark.submit_args import split_line
+from hearth.studies.characterise.questions import Question
+from hearth.studies.characterise.study import Asked, Characterisation, Settings
+from hearth.studies.compare.result import Settings as ComparisonSettings
+from hearth.studies.compare.study import Comparison
+from hearth.studies.engine.arms import Arm
+from hearth.studies.engine.schema import Line
+from hearth.studies.engine.store import Journal
+from hearth.studies.engine.target import Application
+from hearth.studies.engine.trial import Outcome, Turn
 from support import ROOT, Command, json_lines
 
 LONG_GONE = {"pid": 1, "start_ticks": 1}

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from hearth.measure.probes import schedstat
-from hearth.measure.probes.base import Target
-from hearth.measure.probes.schedstat import Schedstat
-from hearth.model.processes import start_ticks
+from hearth.base.processes import start_ticks
+from hearth.record.probes import schedstat
+from hearth.record.probes.base import Target
+from hearth.record.probes.schedstat import Schedstat
 from support import eventually
 
 OURSELVES = Target(os.getpid(), start_ticks(os.getpid()) or 0, "driver")

@@ -12,9 +12,9 @@ import pytest
 from profiled_runs import only_record, start_profile
 
 from hearth.analysis.analysis import analyse
-from hearth.model.documents import to_json
-from hearth.model.processes import is_alive
-from hearth.planner import places
+from hearth.base.codec import to_json
+from hearth.base.processes import is_alive
+from hearth.machine import paths
 from support import json_lines
 
 pytestmark = pytest.mark.spark
@@ -45,7 +45,7 @@ def daemon(
     """Starts Spark's own class in a process group of its own; its log."""
     log = folder / f"{name}.log"
     environment = {**os.environ, "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1"}
-    command = [str(places.spark_home() / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}"]
+    command = [str(paths.spark_home() / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}"]
     with log.open("wb") as output:
         started.append(
             subprocess.Popen(

@@ -15,7 +15,9 @@ from hearth.analysis.document import (
     NodeBandwidth,
     Regions,
 )
-from hearth.experiments.compared import (
+from hearth.base.absent import Absent
+from hearth.base.codec import typed
+from hearth.studies.compare.result import (
     SCHEMA,
     Compared,
     ComparedArm,
@@ -23,9 +25,7 @@ from hearth.experiments.compared import (
     Settings,
     Verdict,
 )
-from hearth.experiments.shapes import Doubt
-from hearth.model.documents import typed
-from hearth.model.measured import Absent
+from hearth.studies.engine.schema import Doubt
 
 WALL_S = 60.0
 

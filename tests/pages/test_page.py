@@ -14,14 +14,14 @@ import constructed
 import pytest
 
 from hearth.analysis.document import Analysis
-from hearth.experiments.characterised import Characterised
-from hearth.experiments.colocated import Colocated, Predicted
-from hearth.experiments.compared import PairedRatio
-from hearth.model.documents import typed
-from hearth.model.measured import Absent
+from hearth.base.absent import Absent
+from hearth.base.codec import typed
 from hearth.report.html.axis import axis
 from hearth.report.html.page import page
-from hearth.tuning.colocation import Curve, Estimate, predict
+from hearth.studies.characterise.result import Characterised
+from hearth.studies.colocate.result import Colocated, Predicted
+from hearth.studies.compare.result import PairedRatio
+from hearth.studies.models.colocation import Curve, Estimate, predict
 from support import ROOT, eventually, require
 
 _SMALL = """[...document.querySelectorAll('p,td,th,li,dd')]

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from hearth.launch.arguments import split_line
-from hearth.launch.compose import composed
-from hearth.launch.settings import (
+from hearth.base.errors import UserError
+from hearth.machine.paths import java, spark_home
+from hearth.spark.command import composed
+from hearth.spark.conf import (
     user_deploy_mode,
     user_master,
     user_remote,
     user_settings,
     variable_settings,
 )
-from hearth.launch.spark_env import load_spark_env
-from hearth.model.errors import UserError
-from hearth.planner.places import java, spark_home
+from hearth.spark.spark_env import load_spark_env
+from hearth.spark.submit_args import split_line
 from planned_machines import a_plan
 from support import Command
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hearth.launch.choices import keep_tuned
-from hearth.launch.plan_file import write_plan
-from hearth.planner.places import spark_home
+from hearth.machine.paths import spark_home
+from hearth.spark.plan_file import write_plan
+from hearth.spark.saved_configs import keep_tuned
 from support import Command, eventually
 
 MARK = "c4n4ry"
@@ -19,10 +19,10 @@ MARK = "c4n4ry"
 _RUN = f"""
 import os, sys
 from pathlib import Path
-from hearth.launch.arguments import Option, SubmitLine
-from hearth.launch.compose import Launch
-from hearth.launch.handed import handed_over
-from hearth.model.processes import detached
+from hearth.spark.submit_args import Option, SubmitLine
+from hearth.spark.command import Launch
+from hearth.spark.private_options import handed_over
+from hearth.base.processes import detached
 options = [
     Option("--conf", "spark.driver.extraJavaOptions=-Xss2m -Dpassword={MARK}Driver"),
     Option("--conf", "spark.executor.extraJavaOptions=-Dpassword={MARK}Executor"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hearth.planner import places
+from hearth.machine import paths
 from support import ROOT
 
 #: What the JVM side is held against too (OwnFilesTest).
@@ -25,5 +25,5 @@ def test_state_and_cache_are_where_the_driver_looks_for_them(
         monkeypatch.setenv(name, value)
     user = SimpleNamespace(pw_dir=case["user_home"])
     monkeypatch.setattr(pwd, "getpwuid", lambda uid: user if uid == os.getuid() else None)
-    assert str(places.state_home()) == case["state"]
-    assert str(places.cache_home()) == case["cache"]
+    assert str(paths.state_home()) == case["state"]
+    assert str(paths.cache_home()) == case["cache"]

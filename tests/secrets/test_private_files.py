@@ -12,18 +12,18 @@ import pytest
 
 from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.export import export
-from hearth.experiments.arms import Arm
-from hearth.experiments.compared import Settings
-from hearth.experiments.comparison import Comparison
-from hearth.experiments.outcome import Outcome, Turn
-from hearth.launch.arguments import split_line
-from hearth.launch.choices import keep_choice
-from hearth.launch.plan_file import write_plan
-from hearth.measure.record import RecordWriter, new_directory, write_document
-from hearth.measure.shapes import Launched
-from hearth.model.private import open_private, ours, private_directory, write_private
-from hearth.planner import archive
+from hearth.base.private_files import open_private, ours, private_directory, write_private
+from hearth.machine import class_data as archive
+from hearth.record.schema import Launched
+from hearth.record.store import RecordWriter, new_directory, write_document
 from hearth.report.html.page import write_page
+from hearth.spark.plan_file import write_plan
+from hearth.spark.saved_configs import keep_choice
+from hearth.spark.submit_args import split_line
+from hearth.studies.compare.result import Settings
+from hearth.studies.compare.study import Comparison
+from hearth.studies.engine.arms import Arm
+from hearth.studies.engine.trial import Outcome, Turn
 from support import ROOT, Command, require
 
 OTHER = 65534  # nobody

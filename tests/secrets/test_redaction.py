@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from hearth.launch.arguments import split_line
-from hearth.launch.compose import Launch
-from hearth.model.errors import UserError
-from hearth.model.redaction import REDACTED, Redaction
-from hearth.planner.request import parse_conf
+from hearth.base.errors import UserError
+from hearth.base.redaction import REDACTED, Redaction
+from hearth.machine.plan_request import parse_conf
+from hearth.spark.command import Launch
+from hearth.spark.submit_args import split_line
 
 CANARY = "c4n4ry"
 

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hearth.model.private import private_directory
-from hearth.model.terminal import escaped
+from hearth.base.private_files import private_directory
+from hearth.base.terminal import escaped
 from support import Command
 
 HOSTILE = "a\x1b]0;owned\x07\x1b[2Jb\x9b31m\rc\u202ed\u2066e\x7f"

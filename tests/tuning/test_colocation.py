@@ -6,8 +6,8 @@ from typing import get_args
 
 import pytest
 
-from hearth.model.errors import UserError
-from hearth.tuning.colocation import (
+from hearth.base.errors import UserError
+from hearth.studies.models.colocation import (
     Curve,
     Estimate,
     Objective,
@@ -18,7 +18,7 @@ from hearth.tuning.colocation import (
     ranked,
     splits,
 )
-from hearth.tuning.scaling import read_speedups
+from hearth.studies.models.scaling import read_speedups
 
 #: Sums of 1 / slowdown by hand on 1-3, 2-2 and 3-1 nodes, from table VII of Baig 2018. No study
 #: published the throughput of pairs against one after the other.

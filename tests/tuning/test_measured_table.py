@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from benchmarks.measured_table import SCHEMA, Place, begun, medians, shares_of, spec
 
-from hearth.experiments.journal import Journal
-from hearth.model.errors import UserError
-from hearth.tuning.space import Cell
-from hearth.tuning.table import COLUMNS, read_tables
+from hearth.base.errors import UserError
+from hearth.studies.engine.store import Journal
+from hearth.studies.models.space import Cell
+from hearth.studies.models.table import COLUMNS, read_tables
 from planned_machines import a_machine
 
 MACHINE = {"kernel": "6.1", "cpus": "0-1"}

@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 
 from hearth.analysis.analysis import analyse_event_log
-from hearth.cli import main
-from hearth.model.errors import UserError
-from hearth.tuning.binding import PUBLISHED as BOUND
-from hearth.tuning.binding import Nodes, Worth, change, cost
-from hearth.tuning.binding import leave_one_out as bound_one_out
-from hearth.tuning.placed import Ran, placed, ran
-from hearth.tuning.scaling import PUBLISHED, Steps, leave_one_out, read_speedups, scaled
-from hearth.tuning.space import Cell, Machine
-from hearth.tuning.whatif import (
+from hearth.base.errors import UserError
+from hearth.cli.main import main
+from hearth.studies.models.binding import PUBLISHED as BOUND
+from hearth.studies.models.binding import Nodes, Worth, change, cost
+from hearth.studies.models.binding import leave_one_out as bound_one_out
+from hearth.studies.models.placement import Ran, placed, ran
+from hearth.studies.models.scaling import PUBLISHED, Steps, leave_one_out, read_speedups, scaled
+from hearth.studies.models.schedule_simulation import (
     MODEL_ERROR,
     Move,
     StageWork,
@@ -27,6 +26,7 @@ from hearth.tuning.whatif import (
     scheduled,
     work_of,
 )
+from hearth.studies.models.space import Cell, Machine
 from support import ROOT, Command
 from test_contract import validate
 

@@ -15,28 +15,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hearth.cli import main
-from hearth.commands import tune as command
-from hearth.experiments import candidates, tune
-from hearth.experiments.arms import Arm, profile_words
-from hearth.experiments.candidates import Space, parse_vary
-from hearth.experiments.following import Following
-from hearth.experiments.kept import list_experiments
-from hearth.experiments.outcome import Outcome, Turn
-from hearth.experiments.tune import Tune, TuneSettings, read_tune
-from hearth.experiments.tuned import tuned, winner
-from hearth.launch.arguments import split_line
-from hearth.launch.choices import TunedChoice, keep_tuned, tuned_choice, workload_named
-from hearth.measure.record import RecordWriter
-from hearth.measure.shapes import Launched
-from hearth.model.errors import UserError
+from hearth.base.errors import UserError
+from hearth.cli.commands import tune as command
+from hearth.cli.main import main
+from hearth.record.schema import Launched
+from hearth.record.store import RecordWriter
 from hearth.report.html.page import page
-from hearth.report.sources import read_sources
-from hearth.report.terminal import Screen
-from hearth.report.tune import show_tune
-from hearth.tuning.mechanism import Evidence
-from hearth.tuning.search import Step, Task, Trial, next_step, outlook
-from hearth.tuning.space import Configuration, Machine
+from hearth.report.terminal.screen import Screen
+from hearth.report.terminal.sources import read_sources
+from hearth.report.terminal.tune import show_tune
+from hearth.spark.saved_configs import TunedChoice, keep_tuned, tuned_choice, workload_named
+from hearth.spark.submit_args import split_line
+from hearth.studies.engine.arms import Arm, profile_words
+from hearth.studies.engine.progress import Following
+from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.listing import list_experiments
+from hearth.studies.models.performance_model import Evidence
+from hearth.studies.models.search import Step, Task, Trial, next_step, outlook
+from hearth.studies.models.space import Configuration, Machine
+from hearth.studies.tune import search_space
+from hearth.studies.tune import study as tune
+from hearth.studies.tune.result import tuned, winner
+from hearth.studies.tune.search_space import Space, parse_vary
+from hearth.studies.tune.study import Tune, TuneSettings, read_tune
 from hearth.workloads import cases, runner
 from planned_machines import a_machine, a_plan
 from support import Command
@@ -462,8 +463,8 @@ def space(
         asked.append(len(requests))
         return [planned(request) for request in requests]
 
-    monkeypatch.setattr(candidates, "plans", plans)
-    found = candidates.space(options(**given), settings, master, vary, a_machine(topology))
+    monkeypatch.setattr(search_space, "plans", plans)
+    found = search_space.space(options(**given), settings, master, vary, a_machine(topology))
     assert len(asked) <= 2, "the planner is asked once for all, and once for what is beside them"
     return found
 

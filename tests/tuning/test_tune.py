@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from benchmarks.synthetic_tables import opposite, rotated, tables
 
-from hearth.cli import main
-from hearth.commands import tune as command
-from hearth.tuning import search
-from hearth.tuning.replay import (
+from hearth.cli.commands import tune as command
+from hearth.cli.main import main
+from hearth.studies.models import search
+from hearth.studies.models.replay import (
     Score,
     Site,
     machine_of,
@@ -24,9 +24,9 @@ from hearth.tuning.replay import (
     searched,
     shown_rows,
 )
-from hearth.tuning.space import Cell, Configuration, Machine
-from hearth.tuning.surrogate import Known, forecast
-from hearth.tuning.table import COLUMNS, Table, read_tables
+from hearth.studies.models.space import Cell, Configuration, Machine
+from hearth.studies.models.surrogate import Known, forecast
+from hearth.studies.models.table import COLUMNS, Table, read_tables
 from support import Command
 from test_contract import validate
 
@@ -328,7 +328,7 @@ def test_an_unknown_machine_is_refused(hearth: Command, tmp_path: Path) -> None:
 def test_the_tuner_computes_with_one_thread_and_what_it_tunes_does_not_inherit_that() -> None:
     program = """
 import os
-from hearth.commands import tune
+from hearth.cli.commands import tune
 tune._load_with_one_thread()
 from threadpoolctl import threadpool_info
 print({pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"},

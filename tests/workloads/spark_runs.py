@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from hearth.planner import places
+from hearth.machine import paths
 from hearth.workloads.checks import FinishedRun
 from support import ROOT, confs, driver_settings
 
@@ -21,7 +21,7 @@ def jar() -> Path:
 
 def submit(folder: Path, *words: str, timeout: int = 300) -> subprocess.CompletedProcess[str]:
     """Plain Spark, two threads, with the words given to the workloads' main class."""
-    home = places.spark_home()
+    home = paths.spark_home()
     settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4"}
     command = [
         str(home / "bin" / "spark-submit"),
@@ -45,8 +45,8 @@ def submit(folder: Path, *words: str, timeout: int = 300) -> subprocess.Complete
 
 def plain_java(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """What the main class says before it comes to a Spark session."""
-    path = f"{jar()}:{places.spark_home() / 'jars'}/*"
-    command = [str(places.java()), "-XX:TieredStopAtLevel=1", "-cp", path, MAIN, *words]
+    path = f"{jar()}:{paths.spark_home() / 'jars'}/*"
+    command = [str(paths.java()), "-XX:TieredStopAtLevel=1", "-cp", path, MAIN, *words]
     return subprocess.run(
         command, cwd=folder, timeout=60, text=True, capture_output=True, check=False
     )

@@ -20,7 +20,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import hearth
-from hearth.planner.places import spark_home
+from hearth.machine.paths import spark_home
 from support import confs, driver_settings, require
 from test_contract import validate
 

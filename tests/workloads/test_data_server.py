@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from hearth.model.errors import UserError
-from hearth.model.processes import start_ticks
+from hearth.base.errors import UserError
+from hearth.base.processes import start_ticks
 from hearth.workloads.source import DataServer
 
 pytestmark = pytest.mark.command

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from hearth.launch import driver_archive
-from hearth.model.errors import UserError
-from hearth.model.processes import start_ticks
-from hearth.planner.places import spark_home
+from hearth.base.errors import UserError
+from hearth.base.processes import start_ticks
+from hearth.machine.paths import spark_home
+from hearth.spark import cds
 from hearth.workloads import datasets
 from hearth.workloads.catalogue import Catalogue, Generator, Input, Job, Parameter
 from hearth.workloads.datasets import MANIFEST, Wanted, ensure, wanted_by
@@ -119,7 +119,7 @@ def test_a_generator_starts_from_an_archive_unless_the_user_sets_what_that_would
     conf.mkdir()
     (conf / "spark-defaults.conf").write_text(defaults)
     monkeypatch.setenv("SPARK_CONF_DIR", str(conf))
-    monkeypatch.setattr("hearth.planner.archive.existing", lambda _: Path("/a home/a.jsa"))
+    monkeypatch.setattr("hearth.machine.class_data.existing", lambda _: Path("/a home/a.jsa"))
     commands: list[list[str]] = []
 
     def run_child(command: list[str], *_: object, **__: object) -> int:
@@ -134,7 +134,7 @@ def test_a_generator_starts_from_an_archive_unless_the_user_sets_what_that_would
     quiet = ["-Xlog:disable", "-Xlog:all=warning,cds*=off:stderr"]
     flags = ["-XX:SharedArchiveFile=/a home/a.jsa", "-Xshare:auto", *quiet]
     assert [shlex.split(words) for words in given] == ([flags] if archived else [])
-    path = f"spark.driver.extraClassPath={driver_archive.class_path(spark_home(), None)}"
+    path = f"spark.driver.extraClassPath={cds.class_path(spark_home(), None)}"
     assert (path in commands[0]) is archived
 
 
@@ -163,7 +163,7 @@ _HOLDER = """
 import subprocess, sys, time
 from pathlib import Path
 from hearth.workloads import datasets
-from hearth.launch.children import run_child
+from hearth.spark.children import run_child
 with datasets._lock(Path(sys.argv[1])) as lock:
     run_child(["sh", "-c", "echo $$; exec sleep 60"], {}, Path(sys.argv[2]), inherited=(lock,))
 """

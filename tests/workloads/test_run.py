@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli import command_parser
-from hearth.commands import run as run_command
-from hearth.model.errors import UserError
-from hearth.planner import places
+from hearth.base.errors import UserError
+from hearth.cli.commands import run as run_command
+from hearth.cli.main import command_parser
+from hearth.machine import paths
 from support import ROOT, Command, confs, driver_settings
 from test_contract import validate
 
 pytestmark = pytest.mark.spark
 
 SMALL = ["--size", "512k"]
-ARCHIVED = confs(driver_settings(places.spark_home(), None))
+ARCHIVED = confs(driver_settings(paths.spark_home(), None))
 PLAIN = [*SMALL, "--master", "local[2]", *ARCHIVED]
 
 

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from hearth.experiments import series as running
-from hearth.experiments.journal import Journal
-from hearth.experiments.outcome import Turn
-from hearth.experiments.series import Results, Series, read, read_case
-from hearth.experiments.shapes import SeriesHead
-from hearth.experiments.summary import doubted, is_good, result_document, summarised
-from hearth.model.documents import typed
-from hearth.model.errors import UserError
-from hearth.report.bench import show_rows
-from hearth.report.terminal import Screen
+from hearth.base.codec import typed
+from hearth.base.errors import UserError
+from hearth.report.terminal.bench import show_rows
+from hearth.report.terminal.screen import Screen
+from hearth.studies.bench import study as running
+from hearth.studies.bench.result import doubted, is_good, result_document, summarised
+from hearth.studies.bench.study import Results, Series, read, read_case
+from hearth.studies.engine.schema import SeriesHead
+from hearth.studies.engine.store import Journal
+from hearth.studies.engine.trial import Turn
 from hearth.workloads import cases
 from hearth.workloads.catalogue import Catalogue, Job
 from hearth.workloads.logs import reason

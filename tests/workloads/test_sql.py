@@ -22,17 +22,11 @@ import pyarrow.parquet as pq
 import pytest
 from spark_runs import plain_java, planned, run_all
 
-from hearth.model.errors import UserError
+from hearth.base.errors import UserError
 from hearth.workloads import tpch
 from hearth.workloads.checks import FinishedRun, Verdict, sql
 from hearth.workloads.checks.registry import check
-from hearth.workloads.checks.sql import (
-    TPCH_AT_SCALE_1,
-    Table,
-    difference,
-    equal,
-    standard_problem,
-)
+from hearth.workloads.checks.sql import TPCH_AT_SCALE_1, Table, difference, equal, standard_problem
 from hearth.workloads.tpch import ensure_tpch, scale_of
 from support import check_golden, eventually
 

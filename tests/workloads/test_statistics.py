@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hearth.experiments.statistics import (
+from hearth.studies.engine.statistics import (
     LOOKS,
     Spread,
     against,
@@ -152,7 +152,7 @@ def test_what_are_no_pairs_is_refused(values: list[float], base: list[float]) ->
 def test_commands_that_compare_nothing_wait_for_no_library_of_numbers(words: str) -> None:
     text = (
         "import sys, contextlib, io\n"
-        "from hearth.cli import main\n"
+        "from hearth.cli.main import main\n"
         "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
         f"    main({words.split()!r})\n"
         "print(sorted({'numpy', 'scipy'} & set(sys.modules)))\n"

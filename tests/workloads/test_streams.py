@@ -21,8 +21,8 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark.java_gateway import launch_gateway
 
-from hearth.planner import places
-from hearth.report.workloads import line
+from hearth.machine import paths as places
+from hearth.report.terminal.workloads import line
 from hearth.workloads import catalogue
 from hearth.workloads.checks import FinishedRun
 from hearth.workloads.checks.streams import STREAMS

@@ -35,11 +35,11 @@ from hearth.analysis.samples import Key
 from hearth.analysis.stages import StageTally
 from hearth.analysis.taskrows import STATES, Slots
 from hearth.analysis.timeline import step_function, timeline
-from hearth.measure.record import read_record
-from hearth.measure.shapes import CpuGroup
-from hearth.model.ids import parse_ids
-from hearth.model.measured import Absent, Measured
-from hearth.model.redaction import Redaction
+from hearth.base.absent import Absent, Measured
+from hearth.base.ids import parse_ids
+from hearth.base.redaction import Redaction
+from hearth.record.schema import CpuGroup
+from hearth.record.store import read_record
 
 #: Of Spark's settings those that decide how fast it runs, in the order in which to read them.
 TELLING = (

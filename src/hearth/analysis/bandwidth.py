@@ -12,11 +12,11 @@ from hearth.analysis.coverage import Coverage
 from hearth.analysis.document import Bandwidth, NodeBandwidth, Regions, Series
 from hearth.analysis.samples import SampleFile
 from hearth.analysis.typed import numbers
-from hearth.measure.counters import bandwidth_region
-from hearth.measure.shapes import Bandwidth as Sustained
-from hearth.measure.shapes import Head
-from hearth.model.ids import parse_ids
-from hearth.model.measured import Absent, Measured
+from hearth.base.absent import Absent, Measured
+from hearth.base.ids import parse_ids
+from hearth.record.counters import bandwidth_region
+from hearth.record.schema import Bandwidth as Sustained
+from hearth.record.schema import Head
 
 REGIONS = ("constant", "linear", "exponential")
 

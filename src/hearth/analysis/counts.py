@@ -10,7 +10,7 @@ from typing import Any
 from hearth.analysis.document import Counted
 from hearth.analysis.samples import Key, SampleFile
 from hearth.analysis.typed import maybe, numbers, text, whole
-from hearth.model.measured import Absent, Measured
+from hearth.base.absent import Absent, Measured
 
 NO_VALUE = "perf gave no value"
 

@@ -1,14 +1,14 @@
 """What one run's record tells, as a document: contract/analysis.schema.json.
 
 Times that end in `_s` are seconds on the record's axis, zero being its start. `to_json` of
-`hearth.model.documents` writes it, `typed` reads it.
+`hearth.base.codec` writes it, `typed` reads it.
 """
 
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from hearth.measure.shapes import Probe, Warned
-from hearth.model.measured import Absent, Measured
+from hearth.base.absent import Absent, Measured
+from hearth.record.schema import Probe, Warned
 
 SCHEMA = "hearth/analysis/1"
 #: Why there is no flame graph where nobody asked for one.

@@ -34,12 +34,12 @@ from hearth.analysis.samples import (
     read_processes,
     read_system,
 )
-from hearth.measure.record import Record, read_record
-from hearth.measure.shapes import ProcessRow, Warned
-from hearth.model.documents import read_typed_lines, reason
-from hearth.model.errors import UserError
-from hearth.model.ids import parse_ids
-from hearth.model.measured import Absent, Measured
+from hearth.base.absent import Absent, Measured
+from hearth.base.codec import read_typed_lines, reason
+from hearth.base.errors import UserError
+from hearth.base.ids import parse_ids
+from hearth.record.schema import ProcessRow, Warned
+from hearth.record.store import Record, read_record
 
 T = TypeVar("T")
 #: Steps of the time axis at most; a step is a whole number of seconds, at least one tenth.

@@ -1,20 +1,11 @@
 """Executors: what the event log, the kernel's samples and the GC log each say of one."""
 
-from hearth.analysis.document import (
-    CpuTime,
-    Executor,
-    Faults,
-    Gc,
-    IoBytes,
-    Memory,
-    TaskTime,
-    Use,
-)
+from hearth.analysis.document import CpuTime, Executor, Faults, Gc, IoBytes, Memory, TaskTime, Use
 from hearth.analysis.eventlog import EventLog, LoggedExecutor
 from hearth.analysis.evidence import Evidence, Process
 from hearth.analysis.gclog import GcLog
-from hearth.model.ids import parse_ids
-from hearth.model.measured import Absent, Measured
+from hearth.base.absent import Absent, Measured
+from hearth.base.ids import parse_ids
 
 
 def executors(evidence: Evidence) -> list[Executor]:

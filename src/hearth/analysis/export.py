@@ -8,11 +8,11 @@ from typing import Any
 
 from hearth.analysis.document import Analysis, Executor, Stage, TasksSample
 from hearth.analysis.samples import SampleFile
-from hearth.model.documents import to_json
-from hearth.model.errors import UserError
-from hearth.model.measured import Absent, Measured
-from hearth.model.private import private_directory
-from hearth.model.temporary import working_directory
+from hearth.base.absent import Absent, Measured
+from hearth.base.codec import to_json
+from hearth.base.errors import UserError
+from hearth.base.private_files import private_directory
+from hearth.base.temporary import working_directory
 
 FORMATS = ("parquet", "csv")
 #: Rows that are turned into columns and written at a time.

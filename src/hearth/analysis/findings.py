@@ -7,8 +7,8 @@ deserves attention; they are not published anywhere.
 from collections.abc import Callable, Iterator, Sequence
 
 from hearth.analysis.document import Analysis, Finding, Stage, Times, Totals, Use
-from hearth.model.ids import parse_ids
-from hearth.model.measured import Absent
+from hearth.base.absent import Absent
+from hearth.base.ids import parse_ids
 
 #: The Spark UI marks an executor's GC time from a tenth of its task time on (executorspage.js).
 GC_SHARE = 0.10

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hearth.analysis.document import Flame, Method
-from hearth.measure.flame import FILE, FOLDER, PERIOD_MS, RECORDING, STACKS
-from hearth.measure.shapes import Recorded
-from hearth.model.documents import read_typed_lines
-from hearth.model.java import own_directory, own_environment
-from hearth.model.measured import Absent, Measured
+from hearth.base.absent import Absent, Measured
+from hearth.base.codec import read_typed_lines
+from hearth.base.java import own_directory, own_environment
+from hearth.record.flame import FILE, FOLDER, PERIOD_MS, RECORDING, STACKS
+from hearth.record.schema import Recorded
 
 #: Frames of a stack that are read, its innermost.
 DEEPEST = 64

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from hearth.analysis.document import HandOver, HandOvers, LentOut
-from hearth.model.documents import load_typed, reason
-from hearth.model.ids import parse_ids
-from hearth.model.measured import Absent, Measured
+from hearth.base.absent import Absent, Measured
+from hearth.base.codec import load_typed, reason
+from hearth.base.ids import parse_ids
 
 if TYPE_CHECKING:
     from hearth.analysis.evidence import Evidence

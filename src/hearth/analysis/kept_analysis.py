@@ -16,11 +16,11 @@ from pathlib import Path
 import orjson
 
 from hearth.analysis.document import Analysis
-from hearth.measure import shapes
-from hearth.measure.record import Record, analysis_file
-from hearth.model import documents
-from hearth.model.documents import to_json, typed
-from hearth.model.private import write_private
+from hearth.base import codec
+from hearth.base.codec import to_json, typed
+from hearth.base.private_files import write_private
+from hearth.record import schema
+from hearth.record.store import Record, analysis_file
 
 
 def key_of(record: Record) -> str:
@@ -67,6 +67,6 @@ def _program() -> str:
     """A digest of the sources that derive and write an analysis, and of what parses for them."""
     digest = hashlib.sha256(f"{sys.version} {orjson.__version__}".encode())
     own = sorted(Path(__file__).parent.glob("*.py"))
-    for file in (*own, Path(documents.__file__), Path(shapes.__file__)):
+    for file in (*own, Path(codec.__file__), Path(schema.__file__)):
         digest.update(file.read_bytes())
     return digest.hexdigest()

@@ -14,8 +14,8 @@ from typing import Any
 from hearth.analysis.coverage import Coverage
 from hearth.analysis.samples import Key, SampleFile
 from hearth.analysis.typed import whole
-from hearth.model.documents import check
-from hearth.model.ids import parse_ids
+from hearth.base.codec import check
+from hearth.base.ids import parse_ids
 
 #: Rows of the thread trace that are kept; of more, every second, fourth, eighth ... one.
 MOST_TRACE_ROWS = 100_000

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from hearth.model.errors import UserError
+from hearth.base.errors import UserError
 
 #: A longer line is skipped with a warning: it cannot be an event that a driver could have held.
 LONGEST_LINE_BYTES = 256 << 20

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from hearth.analysis.counts import NO_VALUE, Count, Mean
 from hearth.analysis.document import Metric
-from hearth.measure import counters
-from hearth.model.measured import Absent, Measured
+from hearth.base.absent import Absent, Measured
+from hearth.record import counters
 
 Confidence = Literal["high", "medium", "low"]
 #: Our judgement: above it an extrapolation adds little to what was counted.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from hearth.analysis.document import Bytes, CauseKind, Spill, StragglerCause, Times
 from hearth.analysis.histogram import Histogram
 from hearth.analysis.typed import LATEST_MS, wholes
-from hearth.model.measured import Absent, Measured
+from hearth.base.absent import Absent, Measured
 
 #: A straggler takes over 1.5 times the stage's median (Ananthanarayanan et al., Reining in the
 #: Outliers in Map-Reduce Clusters using Mantri, OSDI 2010) and at least a second more than it:

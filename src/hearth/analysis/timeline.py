@@ -8,8 +8,8 @@ from hearth.analysis.document import Bandwidth, Pause, Series, Timeline
 from hearth.analysis.eventlog import EventLog
 from hearth.analysis.evidence import Evidence
 from hearth.analysis.samples import Key, ProcessUse
-from hearth.model.ids import parse_ids
-from hearth.model.measured import Absent, Measured
+from hearth.base.absent import Absent, Measured
+from hearth.base.ids import parse_ids
 
 #: Pauses shown on the axis: the longest of all JVMs together.
 MOST_PAUSES = 5000

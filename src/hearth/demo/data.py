@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from hearth.model.errors import UserError
+from hearth.base.errors import UserError
 from hearth.workloads.tpch import ensure_tpch, query_text
 
 #: Present on every Debian and Debian-like system (package base-files).

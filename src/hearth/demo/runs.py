@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hearth.launch import children
-from hearth.launch.driver_archive import driver_flags
-from hearth.model.documents import read_document
-from hearth.model.errors import UserError
-from hearth.model.private import private_directory
-from hearth.planner import places
+from hearth.base.codec import read_document
+from hearth.base.errors import UserError
+from hearth.base.private_files import private_directory
+from hearth.machine import paths
+from hearth.spark import children
+from hearth.spark.cds import driver_flags
 
 _HERE = Path(__file__).parent
 #: The first pass over the work is cold and not among the times shown.
@@ -42,7 +42,7 @@ class Demonstration:
     def make_archives(self, debug: bool) -> None:
         """Makes what Spark starts from once for all runs, so that none of them is timed with it."""
         os.environ.update(self._environment())
-        driver_flags(places.spark_home(), places.hearth_jar(), make=True, debug=debug)
+        driver_flags(paths.spark_home(), paths.hearth_jar(), make=True, debug=debug)
 
     def run(self, name: str, bound: bool) -> Outcome:
         """Runs the job once; raises UserError with its last lines if it fails."""
@@ -60,7 +60,7 @@ class Demonstration:
         if bound:
             start = [sys.executable, "-m", "hearth", "submit", "--workload", "sql", *self.shape]
         else:
-            spark_submit = str(places.spark_home() / "bin" / "spark-submit")
+            spark_submit = str(paths.spark_home() / "bin" / "spark-submit")
             start = [spark_submit, "--master", "local[*]"]
         plain = ["--conf", "spark.ui.enabled=false", "--conf", "spark.log.level=WARN"]
         inputs = [self.folder / "tables", self.folder / "queries", self.folder / "texts"]
@@ -70,7 +70,7 @@ class Demonstration:
     def _environment(self) -> dict[str, str]:
         """The user's own spark-defaults.conf stays out of both sides of the comparison."""
         # At a place that stays: a class-data archive fits one path of Spark's configuration.
-        nothing = private_directory(places.cache_home() / "no-configuration")
+        nothing = private_directory(paths.cache_home() / "no-configuration")
         return {
             "HEARTH_STATE": str(self.state),
             "SPARK_CONF_DIR": str(nothing),

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hearth.planner import archive, places
+from hearth.machine import class_data as archive
+from hearth.machine import paths
 from hearth.workloads.datasets import MANIFEST, data_home
 
 #: A younger part of an archive may still be written: the training run takes minutes at most.
@@ -33,7 +34,7 @@ class Entry:
 
 def entries() -> list[Entry]:
     """All of it, the oldest first; what is being made, and files of the user's, are left out."""
-    found = [*_files(places.cache_home()), *_data_sets(data_home())]
+    found = [*_files(paths.cache_home()), *_data_sets(data_home())]
     return sorted(found, key=lambda entry: entry.changed)
 
 

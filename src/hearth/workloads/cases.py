@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hearth.model.errors import UserError
-from hearth.model.private import private_directory, write_private
-from hearth.model.temporary import working_directory
-from hearth.planner import places
+from hearth.base.errors import UserError
+from hearth.base.private_files import private_directory, write_private
+from hearth.base.temporary import working_directory
+from hearth.machine import paths
 from hearth.workloads import catalogue, datasets, runner
 from hearth.workloads.masters import check_master
 
@@ -132,7 +132,7 @@ def _facts(manifest: dict[str, Any]) -> dict[str, Any]:
 
 def _keep_log(job: str, log: Path) -> Path:
     """The last failed run's log of each job stays, so that there are never many."""
-    kept = places.state_home() / "logs" / f"{job}.log"
+    kept = paths.state_home() / "logs" / f"{job}.log"
     try:
         private_directory(kept.parent)
         write_private(kept, log.read_bytes())

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import hearth
-from hearth.model.documents import load_document
-from hearth.model.errors import UserError
-from hearth.model.java import QUIET, own_directory, own_environment, reason_of
-from hearth.model.private import private_directory, write_private
-from hearth.model.processes import die_with
-from hearth.planner import archive, places
+from hearth.base.codec import load_document
+from hearth.base.errors import UserError
+from hearth.base.java import QUIET, own_directory, own_environment, reason_of
+from hearth.base.private_files import private_directory, write_private
+from hearth.base.processes import die_with
+from hearth.machine import class_data, paths
 
 MAIN = "io.hearth.workloads.Main"
 _USER_ERROR = 2
@@ -115,7 +115,7 @@ def workloads_jar() -> Path:
 def load() -> Catalogue:
     """The catalogue; the jar is asked once, and what it said kept until it changes."""
     jar = workloads_jar()
-    file = places.cache_home() / f"catalogue-{archive.key([jar], [])}.json"
+    file = paths.cache_home() / f"catalogue-{class_data.key([jar], [])}.json"
     try:
         return parse(load_document(file, dict))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -139,9 +139,9 @@ def ask(*words: str) -> str:
     Raises UserError with its own one-line message if the user can correct it.
     """
     # Spark's other jars come last: they are opened only for a class that a job's own class needs.
-    path = f"{workloads_jar()}:{places.spark_home() / 'jars'}/*"
+    path = f"{workloads_jar()}:{paths.spark_home() / 'jars'}/*"
     done = subprocess.run(
-        [str(places.java()), *QUIET, *_SHORT_LIVED, "-cp", path, MAIN, *words],
+        [str(paths.java()), *QUIET, *_SHORT_LIVED, "-cp", path, MAIN, *words],
         capture_output=True,
         encoding="utf-8",
         stdin=subprocess.DEVNULL,

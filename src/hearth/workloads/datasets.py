@@ -18,17 +18,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hearth.launch import driver_archive
-from hearth.launch.arguments import SubmitLine
-from hearth.launch.children import run_child
-from hearth.launch.settings import user_settings
-from hearth.model.documents import load_document, read_document
-from hearth.model.errors import UserError
-from hearth.model.private import open_private
-from hearth.model.progress import Work, working
-from hearth.model.sizes import show_bytes
-from hearth.model.temporary import working_directory
-from hearth.planner import places
+from hearth.base.codec import load_document, read_document
+from hearth.base.errors import UserError
+from hearth.base.private_files import open_private
+from hearth.base.progress import Work, working
+from hearth.base.sizes import show_bytes
+from hearth.base.temporary import working_directory
+from hearth.machine import paths
+from hearth.spark import cds
+from hearth.spark.children import run_child
+from hearth.spark.conf import user_settings
+from hearth.spark.submit_args import SubmitLine
 from hearth.workloads import catalogue, tpch
 from hearth.workloads.shapes import Generating, Manifest
 
@@ -79,7 +79,7 @@ class WantedTpch:
 def data_home() -> Path:
     """`HEARTH_DATA` where the user set it, else the folder `data` of hearth's cache."""
     chosen = os.environ.get("HEARTH_DATA")
-    return Path(chosen).absolute() if chosen else places.cache_home() / "data"
+    return Path(chosen).absolute() if chosen else paths.cache_home() / "data"
 
 
 def default_bytes(generator: str) -> int:
@@ -241,13 +241,13 @@ def _make(wanted: Wanted, place: Path, lock: int) -> None:
 
 
 def _command(wanted: Wanted, place: Path, scratch: Path) -> list[str]:
-    home = places.spark_home()
+    home = paths.spark_home()
     given = user_settings(SubmitLine([], [], []), home, os.environ)
     settings = {
         "spark.ui.enabled": "false",
         "spark.log.level": "WARN",
         "spark.local.dir": scratch,
-        **driver_archive.settings(home, given),
+        **cds.settings(home, given),
     }
     confs = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     program = [str(home / "bin" / "spark-submit"), "--master", "local[*]"]

@@ -2,8 +2,8 @@
 
 import re
 
-from hearth.launch.compose import fixed_by_master
-from hearth.model.errors import UserError
+from hearth.base.errors import UserError
+from hearth.spark.command import fixed_by_master
 
 # Spark's own forms (SparkContext's master regexes) and the addresses of clusters.
 _SPARKS = re.compile(

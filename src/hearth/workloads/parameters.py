@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hearth.model.errors import UserError
+from hearth.base.errors import UserError
 
 
 def pairs(words: Sequence[str]) -> dict[str, str]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hearth.launch.children import run_child
-from hearth.model.documents import load_document
-from hearth.model.progress import working
-from hearth.planner import places
+from hearth.base.codec import load_document
+from hearth.base.progress import working
+from hearth.machine import paths
+from hearth.spark.children import run_child
 from hearth.workloads import catalogue, logs
 from hearth.workloads.checks import FinishedRun, Verdict
 from hearth.workloads.checks.registry import check
@@ -152,7 +152,7 @@ def command(request: Request, folder: Path, extra: dict[str, str] | None = None)
 def _program(request: Request) -> list[str]:
     master = ["--master", request.master]
     if not request.master.startswith("local-numa"):
-        plain = [str(places.spark_home() / "bin" / "spark-submit")]
+        plain = [str(paths.spark_home() / "bin" / "spark-submit")]
         return [*(request.program or plain), *master]
     workload = ["--workload", KINDS[request.job.family]]
     size = ["--input", f"{request.data_bytes}b"] if request.data_bytes else []

@@ -9,10 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from hearth.model.errors import UserError
-from hearth.model.java import QUIET, own_directory, own_environment, reason_of
-from hearth.model.processes import die_with
-from hearth.planner import places
+from hearth.base.errors import UserError
+from hearth.base.java import QUIET, own_directory, own_environment, reason_of
+from hearth.base.processes import die_with
+from hearth.machine import paths
 from hearth.workloads import catalogue
 
 _USER_ERROR = 2
@@ -63,7 +63,7 @@ class DataServer:
 
     def __enter__(self) -> "DataServer":
         command = [
-            str(places.java()),
+            str(paths.java()),
             *QUIET,
             *_JVM,
             "-cp",
@@ -140,11 +140,11 @@ class DataServer:
 
 def _class_path() -> str:
     """The workloads' jar and the few of Spark's that the server needs."""
-    spark = places.spark_home() / "jars"
+    spark = paths.spark_home() / "jars"
     found = [catalogue.workloads_jar()]
     for pattern in (*_JARS, _ANNOTATIONS):
         matches = sorted(spark.glob(pattern))
         if not matches:
-            raise UserError(f"no {pattern} in {spark}: hearth needs {places.SPARK_VERSIONS}")
+            raise UserError(f"no {pattern} in {spark}: hearth needs {paths.SPARK_VERSIONS}")
         found.append(matches[-1])
     return ":".join(map(str, found))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from hearth.model.errors import UserError
+from hearth.base.errors import UserError
 from hearth.workloads.catalogue import Catalogue, Job
 
 

@@ -21,13 +21,13 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-from hearth.launch.children import run_child
-from hearth.model.documents import read_document
-from hearth.model.errors import UserError
-from hearth.model.private import open_private
-from hearth.model.progress import tick
-from hearth.model.sizes import show_bytes
-from hearth.model.temporary import working_directory
+from hearth.base.codec import read_document
+from hearth.base.errors import UserError
+from hearth.base.private_files import open_private
+from hearth.base.progress import tick
+from hearth.base.sizes import show_bytes
+from hearth.base.temporary import working_directory
+from hearth.spark.children import run_child
 from hearth.workloads.catalogue import workloads_jar
 
 MANIFEST = "_manifest.json"

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from hearth.analysis.document import Analysis, Machine, Series, Stage, ThreadTrace, Timeline
-from hearth.model.documents import to_json
-from hearth.model.ids import parse_ids
-from hearth.model.measured import Absent, Measured
+from hearth.base.absent import Absent, Measured
+from hearth.base.codec import to_json
+from hearth.base.ids import parse_ids
 
 Document = dict[str, Any]
 #: No screen shows more columns; a series of a whole day is thinned to as many points.

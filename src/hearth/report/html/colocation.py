@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from hearth.experiments.colocated import Colocated, ShownRun
-from hearth.report import colocate
 from hearth.report.html.comparison import ticks
-from hearth.tuning.colocation import Estimate
+from hearth.report.terminal import colocate
+from hearth.studies.colocate.result import Colocated, ShownRun
+from hearth.studies.models.colocation import Estimate
 
 View = dict[str, Any]
 #: A row of a figure: its name, its kind, the figure.

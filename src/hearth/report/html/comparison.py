@@ -3,12 +3,12 @@
 from itertools import groupby
 from typing import Any
 
-from hearth.experiments.answers import StreamedRate, SweptCell
-from hearth.experiments.characterised import AnsweredQuestion, Characterised
-from hearth.experiments.compared import Compared, ComparedArm
-from hearth.experiments.statistics import EQUAL_WITHIN
-from hearth.report.compare import without_times
 from hearth.report.html.shown import Cell
+from hearth.report.terminal.compare import without_times
+from hearth.studies.characterise.answers import StreamedRate, SweptCell
+from hearth.studies.characterise.result import AnsweredQuestion, Characterised
+from hearth.studies.compare.result import Compared, ComparedArm
+from hearth.studies.engine.statistics import EQUAL_WITHIN
 
 View = dict[str, Any]
 

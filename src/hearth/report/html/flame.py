@@ -4,7 +4,7 @@ from typing import Any
 
 from hearth.analysis.document import NOT_ASKED, Flame
 from hearth.analysis.flame import ASYNC_PROFILER
-from hearth.model.measured import Absent, Measured
+from hearth.base.absent import Absent, Measured
 from hearth.report.html.axis import natural
 from hearth.report.html.shown import executor_name
 

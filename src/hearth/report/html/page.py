@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from hearth.analysis.document import Analysis
-from hearth.experiments.characterised import Characterised
-from hearth.experiments.colocated import Colocated
-from hearth.experiments.compared import Compared
-from hearth.model.errors import UserError
-from hearth.model.measured import Absent
-from hearth.model.private import write_private
+from hearth.base.absent import Absent
+from hearth.base.errors import UserError
+from hearth.base.private_files import write_private
 from hearth.report.html import shown
 from hearth.report.html.axis import executors_of
 from hearth.report.html.colocation import colocation_view
@@ -23,7 +20,10 @@ from hearth.report.html.run import SECTIONS, label, run_view
 from hearth.report.html.side_by_side import differences, side_by_side
 from hearth.report.html.threads import beside
 from hearth.report.html.tune import tune_view
-from hearth.report.tune import Document
+from hearth.report.terminal.tune import Document
+from hearth.studies.characterise.result import Characterised
+from hearth.studies.colocate.result import Colocated
+from hearth.studies.compare.result import Compared
 
 
 def write_page(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hearth.analysis.document import Metric, Metrics
-from hearth.model.measured import Absent, Measured
+from hearth.base.absent import Absent, Measured
 from hearth.report.html.shown import executor_name
 
 View = dict[str, Any]

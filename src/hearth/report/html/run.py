@@ -17,17 +17,17 @@ from hearth.analysis.document import (
     Times,
     Totals,
 )
-from hearth.measure.shapes import Probe, Warned
-from hearth.model.durations import show_moment
-from hearth.model.ids import parse_ids
-from hearth.model.measured import Absent, Measured, known
-from hearth.model.sizes import show_bytes, show_mb
+from hearth.base.absent import Absent, Measured, known
+from hearth.base.durations import show_moment
+from hearth.base.ids import parse_ids
+from hearth.base.sizes import show_bytes, show_mb
+from hearth.record.schema import Probe, Warned
 from hearth.report.html.axis import axis
 from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
 from hearth.report.html.shown import Cell, executor_name, part, plain, seconds, share
-from hearth.report.profile import open_words
-from hearth.report.sentences import sentence
+from hearth.report.terminal.profile import open_words
+from hearth.report.terminal.sentences import sentence
 
 View = dict[str, Any]
 #: The sections of a run: the start of their ids, and their words.

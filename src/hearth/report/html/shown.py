@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from hearth.model.measured import Absent, Measured
+from hearth.base.absent import Absent, Measured
 
 Group = TypeVar("Group")
 Value = TypeVar("Value")

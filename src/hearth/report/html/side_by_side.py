@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from hearth.analysis.document import Analysis
-from hearth.model.measured import Absent
+from hearth.base.absent import Absent
 from hearth.report.html.run import gc_share, idle, label, mean_local
 from hearth.report.html.shown import Cell, share
 

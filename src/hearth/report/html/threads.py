@@ -4,8 +4,8 @@ from collections import Counter
 from typing import Any
 
 from hearth.analysis.document import Analysis, Machine, ThreadTrace
-from hearth.model.ids import parse_ids
-from hearth.model.measured import Absent, Measured
+from hearth.base.absent import Absent, Measured
+from hearth.base.ids import parse_ids
 from hearth.report.html.axis import natural
 from hearth.report.html.run import label
 from hearth.report.html.shown import Cell, executor_name

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from hearth.report import tune
 from hearth.report.html.shown import Cell
+from hearth.report.terminal import tune
 
 View = dict[str, Any]
 

@@ -5,7 +5,7 @@ import java.util.regex.{Matcher, Pattern, PatternSyntaxException}
 /**
  * Hides secrets in what is shown or kept, by Spark's own rule (Utils.redact of Spark 4.3: the value of a
  * setting whose key or value matches `spark.redaction.regex`), and within values: `-Dkey=value`,
- * `key=value` and a URL's credentials. `hearth.model.redaction` does the same for the command line.
+ * `key=value` and a URL's credentials. `hearth.base.redaction` does the same for the command line.
  */
 final class Redaction private (secret: Pattern, text: Option[Pattern]) {
   import Redaction._

@@ -2,7 +2,7 @@ package io.hearth.core.files
 
 import java.nio.file.Path
 
-/** Where hearth keeps a user's files; `hearth.planner.places` does the same for the command line. */
+/** Where hearth keeps a user's files; `hearth.machine.paths` does the same for the command line. */
 object Homes {
   type Environment = String => Option[String]
 

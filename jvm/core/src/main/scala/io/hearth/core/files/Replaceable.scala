@@ -11,7 +11,7 @@ import com.sun.jna.{LastErrorException, Library, Native, Pointer}
 /**
  * Who can replace a file by one of theirs: who can rename entries of a directory above it. That is the owner
  * of each, and without the sticky bit all that can write to it (inode(7)): everybody, its group, or those
- * that an ACL names. `hearth.model.private` does the same for the command line.
+ * that an ACL names. `hearth.base.private_files` does the same for the command line.
  *
  * A user's private group, of the same name, is nobody else, and the group of root has root's rights anyway.
  */

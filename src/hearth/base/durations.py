@@ -1,0 +1,40 @@
+"""Times as a person writes them, `90s`, `30m`, `2h`, and reads them, `2:05 min`."""
+
+import re
+from datetime import UTC, datetime
+
+from hearth.base.errors import UserError
+
+_DURATION = re.compile(r"\A(\d+(?:\.\d+)?)([smh])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+def parse_seconds(text: str, what: str) -> float:
+    """Seconds; raises UserError, naming the option, for what is not a time."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise UserError(f"{what}: '{text}' is not a time: give a number and s, m or h, such as 30m")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def show_seconds(seconds: float | None, decimals: int = 1) -> str:
+    """A readable time: `8.4 s`, `2:05 min`, `1:02:05 h`; `-` where unknown.
+
+    decimals: of a time below a minute.
+    """
+    if seconds is None:
+        return "-"
+    if seconds < 60:
+        return f"{seconds:.{decimals}f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}:{rest:02} min"
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02} h"
+
+
+def show_moment(text: str) -> str:
+    """A time of a record, `2026-11-23 07:21:52 UTC`; as it stands where it is none."""
+    try:
+        return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return text

@@ -1,0 +1,72 @@
+"""Progress of long work on standard error: live lines on a terminal, nothing elsewhere.
+
+The lines stand below what is printed meanwhile, work within work below the work that it is part of,
+and are gone at the end, however it ends. No thread draws them: who waits calls `tick` a few times a
+second. rich draws them (docs/decisions/0010-rich-shows-progress.md); it is loaded with the first.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from hearth.base.durations import show_seconds
+from hearth.base.terminal import escaped
+
+
+@dataclass
+class Work:
+    """Some work that goes on. left: the seconds that it still takes; None where nothing tells."""
+
+    title: str
+    done: int = 0
+    total: int = 0
+    left: Callable[[], float | None] | None = None
+    clock: Callable[[], float] = time.monotonic
+    started: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.started = self.clock()
+
+    def show(self, done: int, total: int) -> None:
+        """So many parts are done of so many; a total of 0 is not known yet."""
+        self.done, self.total = done, total
+        tick()
+
+    @property
+    def line(self) -> str:
+        return " ".join(escaped(self.title).split())
+
+    @property
+    def times(self) -> str:
+        """`1:20 min so far, about 6:00 min left`; no time left before there is a basis for it."""
+        passed = self.clock() - self.started
+        left = self._left_s(passed)
+        so_far = f"{show_seconds(passed, 0)} so far"
+        return so_far if left is None else f"{so_far}, about {show_seconds(left, 0)} left"
+
+    def _left_s(self, passed_s: float) -> float | None:
+        if self.left is not None:
+            return self.left()
+        return passed_s / self.done * (self.total - self.done) if self.done else None
+
+
+@contextmanager
+def working(title: str, left: Callable[[], float | None] | None = None) -> Iterator[Work]:
+    """Shows some work while it goes on."""
+    work = Work(title, left=left)
+    if not sys.stderr.isatty():
+        yield work
+        return
+    from hearth.base.progress_rich import below
+
+    with below(work):
+        yield work
+
+
+def tick() -> None:
+    """Draws the lines again, where there are any."""
+    redraw = getattr(sys.stderr, "redraw_lines", None)
+    if redraw is not None:
+        redraw()

@@ -1,0 +1,1 @@
+"""The command line: typed options, and what is called and shown for them."""

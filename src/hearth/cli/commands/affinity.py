@@ -1,0 +1,76 @@
+"""Puts communication threads near the network device: which CPUs, and where they are now.
+
+The policies are those of Lu, Shi, Shankar and Panda (2017), each with a plain name:
+  o2nts:N  near-threads  N hardware threads of the device's node, round robin
+  o2acs    near-all      all CPUs of the device's node
+  o2ocs    near-core     one whole core of the device's node, round robin
+  o2ntc:N  any-threads   N hardware threads anywhere, round robin
+  o2occ    any-core      one whole core anywhere, round robin
+The device is the one named, else the one that carries the route to the peer, else the default
+route, else the fastest that is up. An agent binds them in any JVM. See docs/affinity.md.
+
+examples:
+  hearth affinity plan --policy o2nts:4
+  hearth affinity plan --machine "2 nodes of 64 GB, 8 cores, mlx5_0 on node 1" --policy o2ocs
+  hearth affinity show 4711
+  hearth affinity jar
+  hearth affinity defaults
+"""
+
+import json
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from hearth.cli.commands.topology import MACHINE_HELP
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    actions = parser.add_subparsers(dest="action", metavar="plan|show|jar|defaults", required=True)
+    planning = actions.add_parser("plan", help="the CPUs of each communication thread")
+    planning.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
+    planning.add_argument("--device", metavar="NAME", help="the network device to be near to")
+    planning.add_argument(
+        "--peer", metavar="HOST", help="choose the device that carries the route to this host"
+    )
+    planning.add_argument("--policy", help="such as o2nts:4 (default: that of the architecture)")
+    showing = actions.add_parser("show", help="where a JVM's communication threads are now")
+    showing.add_argument("pid", type=int, metavar="PID", help="the JVM's process id")
+    showing.add_argument(
+        "--seconds", default="2", metavar="S", help="how long to watch for moves (default: 2)"
+    )
+    showing.add_argument(
+        "--threads",
+        metavar="WORDS",
+        help="spark, hadoop, hdfs, or beginnings of names, with colons (default: all three)",
+    )
+    actions.add_parser("jar", help="the path of the agent, for -javaagent")
+    values = actions.add_parser("defaults", help="what holds where nothing is set")
+    for action in (planning, showing, values):
+        action.add_argument("--json", action="store_true", help="print the JSON document")
+
+
+def run(options: Namespace) -> int:
+    """Runs the chosen action."""
+    from hearth.machine import jvm, paths
+    from hearth.report.terminal import affinity
+    from hearth.report.terminal.screen import Screen
+
+    if options.action == "jar":
+        print(paths.affinity_jar())
+        return 0
+    words: list[str] = []
+    for name in ("machine", "device", "peer", "policy", "pid", "seconds", "threads"):
+        value = getattr(options, name, None)
+        words += [f"--{name}", str(value)] if value is not None else []
+    document: dict[str, Any] = jvm.call(f"affinity-{options.action}", *words, debug=options.debug)
+    if options.json:
+        print(json.dumps(document, indent=2))
+        return 0
+    show = {
+        "plan": affinity.show_plan,
+        "show": affinity.show_threads,
+        "defaults": affinity.show_defaults,
+    }
+    print("\n".join(show[options.action](document, Screen.of())))
+    return 0

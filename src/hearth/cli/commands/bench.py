@@ -1,0 +1,132 @@
+"""Runs a suite of workloads under several masters, interleaved, and compares the times.
+
+Each result goes to a file as soon as it is known; after a kill, the same command with --out FILE
+continues where it stopped. Ratios are to the first master. Exits with 1 if an answer is wrong or a
+run failed; the other runs continue.
+
+suites: batch (Spark core, MLlib, GraphX, SQL), streaming, sql (TPC-H and the other SQL jobs),
+osu (the OSU benchmarks' GroupBy and SortBy), paper-numa (the jobs of the NUMA studies).
+
+examples:
+  hearth bench --suite batch
+  hearth bench --suite osu --masters 'local[*],local-numa[2x4],local-numa[4x2]' --repeat 10
+  hearth bench --jobs word-count --size 2g --repeat 10 --warmup 1 --out results.jsonl
+"""
+
+import json
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hearth.studies.engine.options import add_run_options, quiet_option, run_options
+
+if TYPE_CHECKING:
+    from hearth.studies.bench.study import Results, Series
+    from hearth.studies.engine.idle_wait import Quiet
+    from hearth.workloads import catalogue
+
+_MASTERS = "local[*],local-numa"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    what = parser.add_mutually_exclusive_group()
+    suites = ("batch", "streaming", "sql", "osu", "paper-numa")
+    what.add_argument("--suite", choices=suites, help="default: batch")
+    what.add_argument("--jobs", metavar="A,B", help="these jobs instead of a suite")
+    masters_help = f"default: {_MASTERS}; ratios are to the first"
+    parser.add_argument("--masters", default=_MASTERS, metavar="A,B", help=masters_help)
+    add_run_options(parser, repeat=1, warmup=0)
+    parser.add_argument("--size", metavar="SIZE", help="size of each data set, such as 2g")
+    parser.add_argument(
+        "--conf",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a Spark setting for all runs",
+    )
+    parser.add_argument(
+        "--out", metavar="FILE", help="results file; if it exists, the runs in it are not repeated"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document (contract/)")
+
+
+def run(options: Namespace) -> int:
+    """Runs the series and shows its table; 0 if all runs and answers are good."""
+    from hearth.machine.planner import topology
+    from hearth.studies.bench.result import is_good
+    from hearth.studies.bench.study import Results, machine_facts
+    from hearth.workloads import cases, catalogue
+
+    offer = catalogue.load()
+    series = _series(options, offer)
+    for entry in series.entries:
+        for master in series.masters:
+            cases.check(cases.Case(entry.job, entry.parameters, seed=series.seed), master)
+    machine = machine_facts(topology(debug=options.debug))
+    described = series.described(machine)
+    results = Results.begin(_file(options, series), described, series.redaction)
+    _go(offer, series, results, quiet_option(options))
+    _show(results, options.json)
+    return 0 if is_good(results) else 1
+
+
+def _series(options: Namespace, offer: "catalogue.Catalogue") -> "Series":
+    from hearth.base.sizes import parse_bytes
+    from hearth.machine.plan_request import parse_conf
+    from hearth.studies.bench.study import Series
+    from hearth.workloads import suites
+    from hearth.workloads.masters import split_masters
+
+    runs = run_options(options)
+    name = options.suite or ("jobs" if options.jobs else "batch")
+    entries = suites.named(options.jobs, offer) if options.jobs else suites.suite(name, offer)
+    return Series(
+        name=name,
+        entries=entries,
+        masters=split_masters(options.masters),
+        repeat=runs.repeat,
+        warmup=runs.warmup,
+        size_bytes=None if options.size is None else parse_bytes(options.size, "--size"),
+        seed=runs.seed,
+        conf=parse_conf(options.conf),
+        budget_s=runs.budget_s,
+    )
+
+
+def _file(options: Namespace, series: "Series") -> Path:
+    from hearth.machine import paths
+
+    if options.out is not None:
+        return Path(options.out).absolute()
+    stamp = time.strftime("%Y-%m-%d-%H%M%S")
+    return paths.state_home() / "bench" / f"{series.name}-{stamp}.jsonl"
+
+
+def _go(offer: "catalogue.Catalogue", series: "Series", results: "Results", quiet: "Quiet") -> None:
+    from hearth.studies.bench import study as running
+    from hearth.studies.engine.progress import Following, continued_with
+
+    turns = set(series.experiment().turns())
+    kept = sum(outcome.turn in turns for outcome in results.outcomes if outcome.failure is None)
+    found = f", {kept} of them already in the file" if kept else ""
+    runs = f"{len(turns)} runs{found}; results in {results.path}"
+    print(f"hearth: {runs}", file=sys.stderr, flush=True)
+    following = Following(with_subject=True, quiet=quiet)
+    following.ended(kept)
+    with continued_with(f"--out {results.path}"), following.shown():
+        running.run(offer, series, results, following)
+
+
+def _show(results: "Results", as_json: bool) -> None:
+    from hearth.report.terminal.bench import show_rows
+    from hearth.report.terminal.screen import Screen
+    from hearth.studies.bench.result import doubted, result_document, summarised
+
+    if as_json:
+        print(json.dumps(result_document(results), indent=2))
+        return
+    rows, settings = summarised(results), results.series.settings
+    print("\n".join(show_rows(rows, doubted(results), settings, Screen.of())))

@@ -1,0 +1,64 @@
+"""Lists what hearth keeps that can be made again, and bounds it.
+
+All of it may be removed at any time; it is made again when it is needed. Records of runs are no
+part of it: 'hearth runs' lists those.
+
+examples:
+  hearth cache
+  hearth cache --limit 2g
+  hearth cache --remove data
+"""
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hearth.workloads.cache import Entry
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    from hearth.workloads.cache import KINDS
+
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument(
+        "--limit", metavar="SIZE", help="remove the oldest until all together take at most this"
+    )
+    chosen.add_argument("--remove", choices=(*KINDS, "all"), help="remove all of this kind")
+
+
+def run(options: Namespace) -> int:
+    """Removes what was asked for, then lists what is left."""
+    from hearth.base.sizes import parse_bytes, show_bytes
+    from hearth.workloads.cache import entries, over, remove
+
+    found = entries()
+    going = [entry for entry in found if options.remove in (entry.kind, "all")]
+    if options.limit is not None:
+        going = over(found, parse_bytes(options.limit, "--limit"))
+    gone = []
+    for entry in going:
+        if remove(entry):
+            gone.append(entry)
+        else:
+            print(f"'{entry.path}' stays: another process works on it")
+    if options.limit is not None or options.remove:
+        print(f"removed {len(gone)}, {show_bytes(sum(entry.size_bytes for entry in gone))}")
+    _show([entry for entry in found if entry not in gone])
+    return 0
+
+
+def _show(left: "list[Entry]") -> None:
+    from hearth.base.sizes import show_bytes
+    from hearth.machine import paths
+    from hearth.report.terminal.screen import Screen, table
+    from hearth.workloads.cache import KINDS
+    from hearth.workloads.datasets import data_home
+
+    rows = []
+    for kind, (what, bound) in KINDS.items():
+        sizes = [entry.size_bytes for entry in left if entry.kind == kind]
+        where = data_home() if kind == "data" else paths.cache_home()
+        rows.append((kind, str(len(sizes)), show_bytes(sum(sizes)), what, bound, str(where)))
+    head = ("kind", "entries", "size", "what", "bounded by", "where")
+    print("\n".join(table(Screen.of(), head, rows, right="entries size")))

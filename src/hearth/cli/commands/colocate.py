@@ -1,0 +1,476 @@
+"""Runs applications at the same time, each on its own share of this machine, and says if it pays.
+
+Each application, separated by --, is what hearth submit takes or the name of a workload. The
+machine is split by NUMA nodes, or by cores where it has one node. Every split is predicted from
+what each application loses on a part of the machine (--from, one recorded run of each on all of it;
+--profile-first, runs of each alone). The best by the objective, or that of --split, is run, and
+held against both unbound and one after the other. Every run is recorded (hearth runs).
+
+examples:
+  hearth colocate --dry-run --from RUN --from RUN a.py -- b.py
+  hearth colocate --profile-first --objective fairness a.py --day 1 -- --class org.example.B b.jar
+  hearth colocate --split 1-1 --repeat 10 word-count --size 200m -- k-means --size 100m
+  hearth colocate --split 2-2 --protocol loop --minutes 90 --ramp 15 a.py -- b.py
+  hearth colocate --applications two-lines.txt --split 1-3
+  hearth colocate --dry-run --scaling speedups.csv SQL -- SVM
+"""
+
+import contextlib
+import itertools
+import json
+import shlex
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hearth.base.durations import parse_seconds
+from hearth.base.errors import UserError
+from hearth.spark.submit_args import (
+    add_submit_arguments,
+    options_of,
+    own_options,
+    split_line,
+    without,
+)
+from hearth.studies.engine.options import add_run_options, quiet_option, run_options
+
+if TYPE_CHECKING:
+    from hearth.machine.topology import Topology
+    from hearth.studies.colocate.applications import Guest
+    from hearth.studies.colocate.partition import Units
+    from hearth.studies.colocate.result import Colocated, Predicted
+    from hearth.studies.colocate.study import Colocation, Known, Member, Settings
+
+_OBJECTIVES = ("throughput", "slowdown", "fairness")
+_MINUTES, _RAMP = 90.0, 15.0
+_MOST_APPLICATIONS = 64
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's own options; those of each application are separated in `parse`."""
+    application = "[options of hearth or spark-submit] WORKLOAD|APPLICATION [its arguments]"
+    parser.usage = f"hearth colocate [options] A -- B [-- C ...]\nwhere each is {application}"
+    add_submit_arguments(parser)
+    parser.add_argument(
+        "--applications", metavar="FILE", type=Path,
+        help="a file with one application on each line, as a shell would read it; # begins a note",
+    )  # fmt: skip
+    parser.add_argument(
+        "--split", metavar="N-M",
+        help="NUMA nodes, or cores, of each application (default: the best that is predicted)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--objective", choices=_OBJECTIVES, default="throughput",
+        help="what is best: most work an hour; least of the worse slowdown; most even slowdowns",
+    )  # fmt: skip
+    known = parser.add_mutually_exclusive_group()
+    known.add_argument(
+        "--from", dest="runs_of", metavar="RUN", action="append", default=[],
+        help="a recorded run of an application on the whole machine; once for each, in their order",
+    )  # fmt: skip
+    known.add_argument(
+        "--profile-first", action="store_true",
+        help="first run each application alone, on the whole machine and on the shares",
+    )  # fmt: skip
+    known.add_argument(
+        "--scaling", metavar="TABLE.csv", type=Path,
+        help="predict from speedups between numbers of nodes (see hearth predict)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--machine", metavar="CAPTURE|SPEC", help="predict for another machine (with --dry-run)"
+    )
+    parser.add_argument(
+        "--arms", metavar="A,B,...", help="split, unbound, whole, serial (default: all)"
+    )
+    _add_run_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON document (contract/)")
+
+
+def _add_run_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--protocol", choices=("once", "loop"), default="once",
+        help="run each to its end (default), or again and again for --minutes",
+    )  # fmt: skip
+    parser.add_argument(
+        "--minutes", metavar="N", type=float, help=f"length of a loop (default: {_MINUTES:g})"
+    )
+    parser.add_argument(
+        "--ramp", metavar="N", type=float,
+        help=f"minutes at each end of a loop that do not count (default: {_RAMP:g})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--limit", metavar="TIME", default="1h", help="most time of one run (default: 1h)"
+    )
+    add_run_options(parser, repeat=5, warmup=1)
+    parser.add_argument(
+        "--resume", metavar="ID", help="go on with a colocation that was interrupted"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="predict, list what would run, and stop"
+    )
+
+
+def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+    """The options, with the command line of each application."""
+    from hearth.studies.engine.named_target import with_options_behind
+
+    known, own = options_of(parser), own_options(parser)
+    lines = [with_options_behind(split_line(part, known), own) for part in _parts(words)]
+    options = parser.parse_args([w for line in lines for w in _only(line.hearth, own)])
+    lines = [replace(line, hearth=without(line.hearth, own)) for line in lines]
+    if options.applications is not None and any(
+        line.application or line.hearth or line.options for line in lines
+    ):
+        raise UserError("--applications: the file names all of them: leave out the others")
+    options.lines = lines
+    return options
+
+
+def _parts(words: Sequence[str]) -> list[list[str]]:
+    """What stands between the `--`."""
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word == "--":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
+
+
+def _only(words: Sequence[str], own: Mapping[str, bool]) -> Iterator[str]:
+    """Of hearth's options those of this command, with their values, and those of every command."""
+    rest = iter(words)
+    for word in rest:
+        name = word.partition("=")[0]
+        if name not in own and name not in ("--debug", "--help", "-h"):
+            continue
+        yield word
+        if own.get(name) and "=" not in word:
+            yield from itertools.islice(rest, 1)
+
+
+def _lines_of(file: Path) -> list[list[str]]:
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"--applications: '{file}' cannot be read: {error}") from error
+    found = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            found.append(shlex.split(line, comments=True))
+        except ValueError as error:
+            raise UserError(f"--applications: '{file}', line {number}: {error}") from error
+    return [words for words in found if words]
+
+
+def run(options: Namespace) -> int:
+    """Predicts, runs and shows; 1 if an application failed, for scripts."""
+    if options.applications is not None:
+        options.lines = [split_line(words) for words in _lines_of(options.applications)]
+    _check(options)
+    if options.scaling is not None or options.machine is not None:
+        return _elsewhere(options)
+    from hearth.machine.planner import topology
+    from hearth.studies.colocate.applications import make_data, read_guests
+    from hearth.studies.colocate.partition import Units
+
+    settings = _settings(options)
+    guests = read_guests(options.lines, options.debug)
+    machine = topology(debug=options.debug)
+    units = Units.of(machine)
+    ways = _ways(options, len(units.cpus))
+    known = _known_before(options, [guest.name for guest in guests], units, machine)
+    _warn_of_leases(units, options.debug)
+    if options.dry_run and not options.profile_first:
+        _dry(options, guests, units, settings, known, ways)
+        return 0
+    make_data(guests)
+    return _colocate(options, guests, units, settings, known, ways)
+
+
+def _warn_of_leases(units: "Units", debug: bool) -> None:
+    """Says which applications hold CPUs that are to be split."""
+    from hearth.base.ids import brief_ids, parse_ids
+    from hearth.machine import jvm
+
+    with contextlib.suppress(UserError):  # 'hearth leases' says what is wrong with them
+        for lease in jvm.call("leases", debug=debug)["leases"]:
+            if lease["state"] == "holds" and {*parse_ids(lease["cpus"])} & {*units.all}:
+                print(
+                    f"hearth: CPUs {brief_ids(lease['cpus'], 24)} are leased by {lease['name']} of "
+                    f"{lease['user']}: what is measured there holds only beside it",
+                    file=sys.stderr,
+                )
+
+
+def _check(options: Namespace) -> None:
+    for line in options.lines:
+        if not line.application:
+            raise UserError(
+                "an application is missing: name a workload, a jar or a Python file on each side "
+                "of --, such as: hearth colocate a.py -- b.py"
+            )
+    number = len(options.lines)
+    if not 2 <= number <= _MOST_APPLICATIONS:
+        raise UserError(
+            f"{number} application{'s' if number > 1 else ''} cannot be colocated: give 2 to "
+            f"{_MOST_APPLICATIONS}, separated by --"
+        )
+    if options.runs_of and len(options.runs_of) != number:
+        raise UserError(
+            f"--from: {len(options.runs_of)} runs of {number} applications: give one of each, in "
+            "their order"
+        )
+    for name in ("scaling", "machine"):
+        if getattr(options, name) is not None and not options.dry_run:
+            raise UserError(f"--{name}: nothing can run there: add --dry-run, or leave it out")
+    if options.machine is not None and not options.runs_of:
+        raise UserError("--machine: it needs a recorded run of each application: add --from")
+    if options.resume is not None and options.dry_run:
+        raise UserError("--dry-run: a colocation that is resumed runs: leave one of them out")
+
+
+def _settings(options: Namespace) -> "Settings":
+    from hearth.studies.colocate.study import Settings
+
+    runs = run_options(options)
+    limit_s = parse_seconds(options.limit, "--limit")
+    if limit_s <= 0:
+        raise UserError(f"--limit: '{options.limit}' is no time: give such as 30m")
+    return Settings(
+        objective=options.objective,
+        arms=_arms(options),
+        repeat=runs.repeat,
+        warmup=runs.warmup,
+        seed=runs.seed,
+        limit_s=limit_s,
+        profile_first=options.profile_first,
+        split=options.split,
+        loop=_loop(options),
+    )
+
+
+def _arms(options: Namespace) -> list[str]:
+    from hearth.studies.colocate.study import ARMS, NEEDED
+
+    if options.arms is None:
+        return list(ARMS)
+    names = [name.strip() for name in options.arms.split(",")]
+    for name in names:
+        if name not in ARMS or names.count(name) > 1:
+            raise UserError(f"--arms: '{name}' is not one of {', '.join(ARMS)}, each once")
+    for name in NEEDED:
+        if name not in names:
+            raise UserError(f"--arms: '{options.arms}' lacks {name}, which the others are held to")
+    return names
+
+
+def _loop(options: Namespace) -> list[float] | None:
+    if options.protocol == "once":
+        for name in ("minutes", "ramp"):
+            if getattr(options, name) is not None:
+                raise UserError(f"--{name}: it is for --protocol loop: leave it out")
+        return None
+    minutes = _MINUTES if options.minutes is None else options.minutes
+    ramp = _RAMP if options.ramp is None else options.ramp
+    if not 0 < minutes < float("inf") or not 0 <= ramp < minutes / 2:
+        raise UserError(
+            f"--minutes, --ramp: of {minutes:g} minutes none is left between two ends of {ramp:g}: "
+            "give more minutes, or a shorter ramp"
+        )
+    return [minutes * 60, ramp * 60]
+
+
+def _ways(options: Namespace, units: int) -> list[tuple[int, ...]]:
+    """The splits to choose from: the user's, or all."""
+    from hearth.studies.models.colocation import parse_split, splits
+
+    number = len(options.lines)
+    if options.split is not None:
+        return [parse_split(options.split, number, units)]
+    return splits(units, number)
+
+
+def _elsewhere(options: Namespace) -> int:
+    """Predicts for a machine, or from a table, where nothing runs."""
+    from hearth.base.ids import show_ids
+    from hearth.studies.colocate.result import SCHEMA, Colocated, predicted
+    from hearth.studies.colocate.study import Member
+
+    names = [line.application[0] for line in options.lines]
+    if options.scaling is not None:
+        from hearth.studies.colocate.prediction import from_table
+
+        known, number = from_table(names, options.scaling)
+        kind, units = "node", [str(n) for n in range(number)]
+    else:
+        from hearth.machine.planner import topology
+        from hearth.studies.colocate.partition import Units
+
+        machine = topology(options.machine, options.debug)
+        there = Units.of(machine)
+        known = _from_runs(options, names, there, machine)
+        kind, units, number = there.kind, [show_ids(c) for c in there.cpus], len(there.cpus)
+    found = predicted(known, _ways(options, number), options.objective)
+    _show(
+        Colocated(
+            schema=SCHEMA, id=None, started=None,
+            applications=[Member(n, [n]) for n in names],
+            kind=kind, units=units, objective=options.objective, confidence=0.95,
+            split=_chosen(options, found, _ways(options, number)), prediction=found,
+        ),
+        options.json,
+    )  # fmt: skip
+    return 0
+
+
+def _known_before(
+    options: Namespace, names: Sequence[str], units: "Units", topology: "Topology"
+) -> "Known | None":
+    return _from_runs(options, names, units, topology) if options.runs_of else None
+
+
+def _from_runs(
+    options: Namespace, names: Sequence[str], units: "Units", topology: "Topology"
+) -> "Known":
+    from hearth.machine import paths
+    from hearth.report.terminal.sources import read_sources
+    from hearth.studies.colocate.prediction import from_runs
+    from hearth.studies.models.space import Machine
+
+    analyses = []
+    for name in options.runs_of:
+        found = read_sources([name], paths.state_home()).analyses
+        if len(found) != 1:
+            raise UserError(f"--from: '{name}' is not one run: name a run or an event log")
+        analyses += found
+    machine = Machine.allowed(topology)
+    return from_runs(names, analyses, machine, len(units.cpus), units.kind)
+
+
+def _chosen(options: Namespace, found: "Predicted | None", ways: Sequence[tuple[int, ...]]) -> str:
+    """The split to run: the user's, the only one, or the best. Raises UserError where none is."""
+    if len(ways) == 1:
+        return "-".join(map(str, ways[0]))
+    if found is None or not found.splits:
+        raise UserError(
+            f"--split: there are {len(ways)} splits and nothing tells which is best: name one, or "
+            "add --profile-first, or --from with a recorded run of each application"
+        )
+    return found.splits[0].shown
+
+
+def _dry(
+    options: Namespace,
+    guests: Sequence["Guest"],
+    units: "Units",
+    settings: "Settings",
+    known: "Known | None",
+    ways: Sequence[tuple[int, ...]],
+) -> None:
+    """What is predicted, and what would run."""
+    from hearth.base.ids import show_ids
+    from hearth.studies.colocate.result import SCHEMA, Colocated, predicted
+
+    found = predicted(known, ways, options.objective) if known is not None else None
+    split = _chosen(options, found, ways)
+    said = Colocated(
+        schema=SCHEMA, id=None, started=None, applications=_members(guests), kind=units.kind,
+        units=[show_ids(cpus) for cpus in units.cpus], objective=options.objective,
+        confidence=0.95, split=split, prediction=found, settings=settings,
+    )  # fmt: skip
+    _show(said, options.json)
+    if not options.json:
+        _list(guests, units, settings, split)
+
+
+def _list(guests: Sequence["Guest"], units: "Units", settings: "Settings", split: str) -> None:
+    """What each way would run, and where."""
+    from hearth.base.ids import show_ids
+    from hearth.base.redaction import Redaction
+    from hearth.report.terminal.screen import Screen, table
+    from hearth.studies.colocate.study import ways_of
+    from hearth.studies.engine.arms import profile_words
+    from hearth.studies.engine.target import Application
+
+    shares = tuple(int(word) for word in split.split("-"))
+    rows = []
+    for arm, ways in ways_of(guests, units, shares, settings).items():
+        for guest, way in zip(guests, ways, strict=True):
+            words = [*way.arm.words, *(("--master", way.arm.master) if way.arm.master else ())]
+            if isinstance(guest.subject, Application):
+                words = profile_words(way.arm, guest.line)
+            shown = Redaction.of(guest.settings).words(words)
+            where = show_ids(way.cpus if way.cpus is not None else units.all)
+            name = guest.name if not isinstance(guest.subject, Application) else ""
+            rows.append(
+                [arm, where, shlex.join(["hearth", "profile", *shown]) + f" {name}".rstrip()]
+            )
+    print("\n".join(table(Screen.of(), ["way", "CPUs", "command"], rows)))
+    print(f"\nof each way {settings.warmup} warm-up and {settings.repeat} counted rounds")
+
+
+def _members(guests: Sequence["Guest"]) -> list["Member"]:
+    from hearth.studies.colocate.study import Member
+
+    return [Member(guest.name, guest.command) for guest in guests]
+
+
+def _colocate(
+    options: Namespace,
+    guests: Sequence["Guest"],
+    units: "Units",
+    settings: "Settings",
+    known: "Known | None",
+    ways: Sequence[tuple[int, ...]],
+) -> int:
+    from hearth.base.redaction import Redaction
+    from hearth.machine import paths
+    from hearth.studies.colocate.prediction import known_of
+    from hearth.studies.colocate.result import colocated, predicted
+    from hearth.studies.colocate.study import Colocation, profile_alone, run
+    from hearth.studies.engine.progress import Following, continued_with
+
+    home = paths.state_home()
+    secrets = {key: value for guest in guests for key, value in guest.settings.items()}
+    redaction, members = Redaction.of(secrets), _members(guests)
+    if options.resume is None:
+        if known is None and not settings.profile_first:
+            _chosen(options, None, ways)  # before anything is kept
+        place = Colocation.begin(home, members, units, settings, known, redaction)
+    else:
+        place = Colocation.resume(home, options.resume, members, units, settings, redaction)
+    budget_s = run_options(options).budget_s
+    following = Following(budget_s is not None, with_subject=True, quiet=quiet_option(options))
+    following.ended(sum(line.failure is None for line in place.lines))
+    with continued_with(f"--resume {place.head.id}"), following.shown():
+        if settings.profile_first:
+            profile_alone(place, guests, units, ways, following)
+        known = known_of(place)
+        found = predicted(known, ways, settings.objective) if known is not None else None
+        split = _chosen(options, found, ways)
+        if not options.dry_run:
+            shares = tuple(int(word) for word in split.split("-"))
+            run(place, guests, units, shares, following, budget_s)
+    _show(colocated(place, found, split), options.json)
+    if not options.json:
+        print(f"hearth: colocation {place.head.id}", file=sys.stderr)
+    return 1 if _failed(place) else 0
+
+
+def _failed(place: "Colocation") -> bool:
+    return any(line.failure for line in place.lines)
+
+
+def _show(said: "Colocated", as_json: bool) -> None:
+    from hearth.base.codec import to_json
+    from hearth.report.terminal.colocate import show_colocation
+    from hearth.report.terminal.screen import Screen
+
+    if as_json:
+        print(json.dumps(to_json(said), indent=2))
+        return
+    print("\n".join(show_colocation(said, Screen.of())))

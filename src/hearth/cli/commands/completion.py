@@ -1,0 +1,62 @@
+"""Prints a script that completes hearth's commands, options and values in your shell.
+
+bash: put eval "$(hearth completion bash)" into ~/.bashrc. zsh: write it to a file _hearth in a
+directory of fpath. fish: write it to ~/.config/fish/completions/hearth.fish. It knows the commands
+of this version, so a written file is to be written anew after an update. Needs shtab
+(pip install 'hearth[completion]').
+
+examples:
+  hearth completion bash
+  hearth completion fish
+"""
+
+import importlib
+from argparse import ArgumentParser, Namespace
+
+from hearth.cli.commands import command_names
+
+SHELLS = ("bash", "zsh", "fish")
+#: Metavars of values that are completed as files' or directories' names.
+_FILES = ("FILE", "CAPTURE|SPEC", "TABLE.csv")
+_DIRECTORIES = ("DIR",)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("shell", choices=SHELLS, help="the shell that the script is for")
+
+
+def run(options: Namespace) -> int:
+    """Prints the script."""
+    import shtab
+
+    print(shtab.complete(_whole_parser(), shell=options.shell))
+    return 0
+
+
+def _whole_parser() -> ArgumentParser:
+    """All commands in one parser, for their words alone: no command line is read by it."""
+    parser = ArgumentParser(prog="hearth")
+    parser.add_argument("--version", action="store_true", help="print the version")
+    commands = parser.add_subparsers(dest="command")
+    for name in command_names():
+        module = importlib.import_module(f"hearth.cli.commands.{name}")
+        command = commands.add_parser(name, help=(module.__doc__ or "").strip().splitlines()[0])
+        command.add_argument("--debug", action="store_true", help="show where an error occurred")
+        module.add_arguments(command)
+        if "APPLICATION" in (command.usage or ""):
+            command.add_argument("application", nargs="*", metavar="FILE")
+        _complete_names(command)
+    return parser
+
+
+def _complete_names(command: ArgumentParser) -> None:
+    """Values that are names of files are completed as such."""
+    import shtab
+
+    # argparse has no public list of them.
+    for action in command._actions:
+        if action.metavar in _FILES:
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+        elif action.metavar in _DIRECTORIES:
+            action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]

@@ -1,0 +1,35 @@
+"""Captures this machine in a file, so that hearth can plan for it elsewhere.
+
+The capture holds what the kernel says about the hardware and this process's limits. Attach it to a
+bug report about a machine; 'hearth topology --machine FILE' reads it anywhere.
+
+examples:
+  hearth gather
+  hearth gather --output big-box.tar.gz
+"""
+
+import platform
+import re
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument(
+        "--output", metavar="FILE", help="file to write (default: NAME-OF-THIS-MACHINE.tar.gz)"
+    )
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+
+
+def run(options: Namespace) -> int:
+    """Writes the capture."""
+    from hearth.machine import jvm
+
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", platform.node().split(".")[0]) or "machine"
+    output = Path(options.output or f"{name}.tar.gz").absolute()
+    force = ["--force"] if options.force else []
+    jvm.call("gather", "--output", str(output), *force, debug=options.debug)
+    print(f"captured in {output}")
+    print(f"to look at it: hearth topology --machine {output}")
+    return 0

@@ -1,0 +1,35 @@
+"""Links hearth's jar into a Spark, so that --master local-numa needs no option.
+
+spark-shell, pyspark, spark-sql, spark-submit and notebooks of that Spark then know the master. The
+link is in its `jars` folder and points into this installation of hearth: install again after an
+upgrade. 'hearth uninstall' takes it away.
+
+examples:
+  hearth install
+  hearth install --spark-home /opt/spark
+  spark-shell --master local-numa
+"""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument(
+        "--spark-home",
+        metavar="DIR",
+        type=Path,
+        help="the Spark (default: SPARK_HOME, else the installed pyspark)",
+    )
+
+
+def run(options: Namespace) -> int:
+    """Links the jar and says so."""
+    from hearth.machine import paths
+    from hearth.spark.jar_link import install
+
+    home = paths.spark_home(options.spark_home)
+    paths.check_spark(home)
+    print(install(home, paths.hearth_jar()))
+    return 0

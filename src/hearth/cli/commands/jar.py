@@ -1,0 +1,27 @@
+"""Prints the path of hearth's jar, for Spark's --jars option.
+
+With it, any of Spark's own commands runs under local-numa: see docs/running.md. --hadoop prints the
+path of the RPC engine for Hadoop: see docs/hadoop.md.
+
+examples:
+  hearth jar
+  spark-submit --master 'local-numa[2]' --jars "$(hearth jar)" my_job.py
+  spark-shell --master local-numa --jars "$(hearth jar)"
+"""
+
+from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument(
+        "--hadoop", action="store_true", help="the jar of the RPC engine for Hadoop's class path"
+    )
+
+
+def run(options: Namespace) -> int:
+    """Prints the path."""
+    from hearth.machine import paths
+
+    print(paths.hadoop_jar() if options.hadoop else paths.hearth_jar())
+    return 0

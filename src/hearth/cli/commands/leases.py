@@ -1,0 +1,32 @@
+"""Shows who holds what of this machine: the leases of running applications, of all users.
+
+An application takes a lease of CPUs and memory when it starts under local-numa, and others plan
+around it. A lease ends with the last process of its application, however that ends.
+
+examples:
+  hearth leases
+  hearth leases --json
+"""
+
+import json
+from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
+
+
+def run(options: Namespace) -> int:
+    """Reads the leases and the machine, and shows them."""
+    from hearth.machine import jvm
+
+    document = jvm.call("leases", debug=options.debug)
+    if options.json:
+        print(json.dumps(document, indent=2))
+        return 0
+    from hearth.report.terminal.leases import show_leases
+    from hearth.report.terminal.screen import Screen
+
+    print("\n".join(show_leases(document, Screen.of())))
+    return 0

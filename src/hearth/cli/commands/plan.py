@@ -1,0 +1,94 @@
+"""Shows how Spark would use a machine, and why; runs nothing.
+
+Decides whether to partition the machine and, if so, how many executors run where, with how many
+task slots and how much memory. What you fix is honoured, or refused by name.
+
+examples:
+  hearth plan
+  hearth plan --input 200g --workload sql
+  hearth plan --executors 4 --memory 20g --conf spark.sql.shuffle.partitions=64
+  hearth plan --machine "2 packages, 4 nodes of 128 GB, 6 cores x 8 threads"
+  hearth plan --explain
+  hearth plan --explain heap
+  hearth plan --format spark-submit
+"""
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
+from hearth.machine.plan_request import add_workload_arguments, parse_conf, plan_request
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    machine_help = "a capture, or a one-line description (default: this machine)"
+    parser.add_argument("--machine", metavar="CAPTURE|SPEC", help=machine_help)
+    add_workload_arguments(parser)
+    python_help = "plan for a Python program, whose workers need memory beside the heap"
+    parser.add_argument("--python", action="store_true", help=python_help)
+    parser.add_argument("--occupied", metavar="CPUS", help="CPUs to leave alone, such as 0-3,8")
+    parser.add_argument(
+        "--conf", metavar="KEY=VALUE", action="append", default=[], help="a Spark setting to honour"
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
+        "--explain",
+        nargs="?",
+        const="",
+        metavar="DECISION",
+        help="the reason and source of each decision, or of one, such as heap",
+    )
+    form.add_argument(
+        "--json",
+        action="store_const",
+        const="json",
+        dest="format",
+        help="print the JSON document (contract/)",
+    )
+    form.add_argument(
+        "--format",
+        choices=("text", "spark-submit", "conf", "json"),
+        help="readable text, options for spark-submit, lines for spark-defaults.conf, or JSON",
+    )
+    parser.set_defaults(format="text")
+
+
+def run(options: Namespace) -> int:
+    """Plans and shows the plan."""
+    from hearth.machine import jvm
+
+    request = plan_request(options, parse_conf(options.conf), options.machine)
+    if options.format in ("spark-submit", "conf"):
+        request["format"] = options.format
+    elif options.format == "text":
+        request["with_topology"] = True
+    plan = jvm.call("plan", request=request, debug=options.debug)
+    shown = Redaction.of(request["limits"]["conf"]).plan(plan)
+    text = _text(shown, options.format, options.explain)
+    print(text)
+    if options.bind == "none" and plan["mode"] != "native":
+        print("hearth: --bind none: executors have these sizes and run anywhere", file=sys.stderr)
+    if is_redacted([text]):
+        what = f"'{REDACTED}' hides values ({KEY_PATTERN}): put them back"
+        print(f"hearth: {what} before you use this", file=sys.stderr)
+    return 0
+
+
+def _text(plan: dict[str, Any], form: str, explain: str | None) -> str:
+    if form == "json":
+        return json.dumps(plan, indent=2)
+    if form != "text":
+        return str(plan["text"]).rstrip("\n")
+    from hearth.base.codec import typed
+    from hearth.machine.plan import Plan
+    from hearth.machine.topology import Topology
+    from hearth.report.terminal.plan import explained, show_plan
+    from hearth.report.terminal.screen import Screen
+
+    shown = typed(plan, Plan)
+    if explain is not None:
+        return "\n".join(explained(shown, explain, Screen.of()))
+    return "\n".join(show_plan(shown, typed(plan["topology"], Topology), Screen.of()))

@@ -1,0 +1,214 @@
+"""Predicts how long a recorded run would have taken with other executors and cores, without it.
+
+From the tasks of one run (a record, or the event log of any Spark application): they are scheduled
+on the other slots, with their waves, skew and the driver's own time, and a model says how much
+slower or faster each gets. Without --executors and --cores all partitionings of the machine are
+listed, the fastest first. The interval is 90 %; docs/tuning.md has the error that was measured.
+
+--bind and --nodes ask for another binding and for a part of the machine: what binding is worth is
+taken from published speedups; where it cannot be told, such as on one node, the reason is given.
+
+With --scaling, a table of measured speedups between numbers of NUMA nodes (CSV: workload,
+from_binding, to_binding, speedup) is predicted from 1 and 2 nodes, each workload from the others.
+
+examples:
+  hearth predict --from last
+  hearth predict --from last --executors 4 --cores 6
+  hearth predict --from last --bind node --nodes 2
+  hearth predict --from app-20261123.zstd --machine "2 packages, 4 nodes of 64 GB, 8 cores" --json
+  hearth predict --scaling speedups.csv
+"""
+
+import json
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hearth.base.errors import UserError
+from hearth.base.sizes import parse_mb
+from hearth.machine.plan_request import BINDINGS
+
+if TYPE_CHECKING:
+    from hearth.analysis.document import Analysis
+    from hearth.studies.models.binding import Nodes
+    from hearth.studies.models.placement import Placed
+    from hearth.studies.models.schedule_simulation import Work
+    from hearth.studies.models.space import Cell, Machine
+
+_MOST = 1 << 16
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "--from", dest="run", metavar="RUN",
+        help="a run's id or directory, 'last', or a Spark event log",
+    )  # fmt: skip
+    source.add_argument(
+        "--scaling", metavar="TABLE.csv", type=Path, help="speedups between numbers of nodes"
+    )
+    parser.add_argument("--executors", type=int, metavar="N", help="executors of what is predicted")
+    parser.add_argument("--cores", type=int, metavar="N", help="task slots of each executor")
+    parser.add_argument(
+        "--memory", metavar="SIZE", help="heap of each (default: all heaps' sum is shared)"
+    )
+    parser.add_argument(
+        "--bind", choices=BINDINGS,
+        help="what executors are bound to (default: as in the run, as far as that is known)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--nodes", type=int, metavar="N", help="on so many NUMA nodes (default: as many as the run)"
+    )
+    parser.add_argument(
+        "--machine", metavar="CAPTURE|SPEC", help="where it ran (default: this machine)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
+
+
+def run(options: Namespace) -> int:
+    """Predicts and shows."""
+    document = _scaling(options) if options.scaling is not None else _partitionings(options)
+    if options.json:
+        print(json.dumps(document, indent=2))
+        return 0
+    from hearth.report.terminal.predict import show_prediction
+    from hearth.report.terminal.screen import Screen
+
+    print("\n".join(show_prediction(document, Screen.of())))
+    return 0
+
+
+def _scaling(options: Namespace) -> dict[str, Any]:
+    from hearth.studies.models.scaling import leave_one_out, read_speedups
+
+    for name in ("executors", "cores", "memory", "bind", "nodes", "machine"):
+        if getattr(options, name) is not None:
+            raise UserError(f"--{name}: it is for --from: leave it out")
+    found = leave_one_out(read_speedups(options.scaling))
+    if not found:
+        raise UserError(f"{options.scaling}: no time on 3 nodes or more follows from it")
+    rows = [{**vars(one), "error": one.error} for one in found]
+    return {"schema": "hearth/prediction/1", "scaling": rows}
+
+
+def _partitionings(options: Namespace) -> dict[str, Any]:
+    from hearth.machine import paths
+    from hearth.report.terminal.sources import read_sources
+    from hearth.studies.models.schedule_simulation import CONFIDENCE, doubts, predict, work_of
+
+    for name in ("executors", "cores", "nodes"):
+        value = getattr(options, name)
+        if value is not None and not 1 <= value <= _MOST:
+            raise UserError(f"--{name}: {value} is not between 1 and {_MOST}: give such as 4")
+    analyses = read_sources([options.run], paths.state_home()).analyses
+    if len(analyses) != 1:
+        raise UserError(f"--from: '{options.run}' is not one run: name a run or an event log")
+    machine, nodes, notes = _machine(options, analyses[0])
+    work = work_of(analyses[0], machine)
+    placed = _placed(options, analyses[0], work, machine, nodes)
+    cells = _cells(options, work, placed, nodes)
+    found = predict(work, machine, cells, placed.move)
+    rows = [
+        {"executors": one.cell.workers, "cores": one.cell.cores_per_worker,
+         "heap_gb": one.cell.memory_per_worker_gb, "low": one.low, "value": one.value,
+         "high": one.high}
+        for one in sorted(found, key=lambda one: one.value)
+    ]  # fmt: skip
+    run = analyses[0].record
+    return {
+        "schema": "hearth/prediction/1",
+        "from": {
+            "id": run.id,
+            "application": run.application,
+            "seconds": work.wall_s,
+            "executors": work.cell.workers,
+            "cores": work.cell.cores_per_worker,
+            "stages": len(work.stages),
+            "tasks": sum(len(stage.tasks) * stage.each for stage in work.stages),
+            "scheduling_error_s": work.error_s,
+        },
+        "place": placed.document(),
+        "confidence": CONFIDENCE,
+        "predictions": rows,
+        "notes": [*notes, *placed.notes, *doubts(work)],
+    }
+
+
+def _machine(options: Namespace, analysis: "Analysis") -> "tuple[Machine, Nodes, list[str]]":
+    """Where the run was, and what was assumed of it."""
+    from hearth.base.absent import Absent
+    from hearth.machine.planner import topology
+    from hearth.studies.models.binding import Nodes
+    from hearth.studies.models.space import Machine
+
+    if options.machine is not None:
+        named = topology(options.machine, options.debug)
+        return Machine.of(named), Nodes.of(named, allowed=False), []
+    here = topology(debug=options.debug)
+    nodes, there = Nodes.of(here, allowed=True), analysis.machine
+    if isinstance(there, Absent):
+        return Machine.allowed(here), nodes, [
+            "the run does not say where it was: taken to be this machine (--machine names another)"
+        ]  # fmt: skip
+    if there.cpus is not None and there.cpus != here.cpus:
+        raise UserError(
+            f"--from: the run was on a machine of CPUs {there.cpus}, this one has {here.cpus}: "
+            "name its machine with --machine"
+        )
+    return Machine.allowed(here), nodes, []
+
+
+def _placed(
+    options: Namespace, analysis: "Analysis", work: "Work", machine: "Machine", nodes: "Nodes"
+) -> "Placed":
+    """Where the run was, and where it is asked about."""
+    from hearth.studies.models.placement import placed, ran
+
+    if options.nodes is not None and options.nodes > nodes.number:
+        raise UserError(
+            f"--nodes: {options.nodes} are more than the {nodes.number} that the machine has: give "
+            "fewer, or name another with --machine"
+        )
+    return placed(ran(analysis, nodes), options.bind, options.nodes, machine, nodes)
+
+
+def _cells(options: Namespace, work: "Work", placed: "Placed", nodes: "Nodes") -> list["Cell"]:
+    from hearth.studies.characterise.questions import steps
+    from hearth.studies.models.binding import check_fits, most_cores
+    from hearth.studies.models.space import Cell
+
+    machine = placed.move.machine
+    heaps_gb = work.cell.workers * work.cell.memory_per_worker_gb * placed.move.share
+    fixed = None if options.memory is None else parse_mb(options.memory, "--memory") / 1024
+    many = steps(machine.threads) if options.executors is None else [options.executors]
+    cores = steps(machine.threads) if options.cores is None else [options.cores]
+    both = options.executors is not None and options.cores is not None
+    if options.cores is not None and options.bind is not None:
+        check_fits(options.cores, options.bind, nodes)
+    widest = machine.threads if options.bind is None else most_cores(options.bind, nodes)
+    cells = [
+        Cell(n, c, heaps_gb / n if fixed is None else fixed)
+        for n in many
+        for c in cores
+        if n * c <= machine.threads and c <= widest and (both or 4 * n * c >= machine.threads)
+    ]
+    if not cells:
+        asked = f"{options.executors or 'any'} x {options.cores or 'any'}"
+        raise UserError(
+            f"--executors, --cores: {asked} is no partitioning of {machine.threads} hardware "
+            "threads, a quarter of them at least: give fewer or more"
+        )
+    return cells if fixed is None else _fitting(cells, machine.memory_gb, options.memory)
+
+
+def _fitting(cells: list["Cell"], memory_gb: float, asked: str) -> list["Cell"]:
+    """Those whose heaps, of the size that was asked for, the machine has memory for."""
+    found = [cell for cell in cells if cell.workers * cell.memory_per_worker_gb <= memory_gb]
+    if not found:
+        fewest = min(cell.workers for cell in cells)
+        raise UserError(
+            f"--memory: {fewest} x {asked} is more than the {memory_gb:.0f} GB that the machine "
+            f"has: at most {memory_gb / fewest:.1f} GB each"
+        )
+    return found

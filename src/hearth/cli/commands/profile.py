@@ -1,0 +1,85 @@
+"""Runs an application like hearth submit, and records where its time went.
+
+Any Spark application on any master, unchanged. The record holds Spark's event log, a
+garbage-collection log of each JVM, and samples of every process: CPU, context switches, memory by
+NUMA node, threads, hardware counters if the machine has them. The application's output and exit
+code are its own; a summary on standard error ends with the record's id.
+
+examples:
+  hearth profile my_job.py
+  hearth profile --master 'local[*]' my_job.py --date 2026-11-21
+  hearth profile --executors 4 --class org.example.Job job.jar
+  hearth profile --flame my_job.py
+  hearth runs show last
+"""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from hearth.base.durations import parse_seconds
+from hearth.cli.commands.submit import show_plan
+from hearth.spark.submission import prepare
+from hearth.spark.submit_args import add_submit_arguments, options_of, split_line
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's own options; those of spark-submit are separated in `hearth.spark`."""
+    parser.usage = "hearth profile [options of hearth or spark-submit] APPLICATION [its arguments]"
+    add_submit_arguments(parser)
+    parser.add_argument("--arm", metavar="NAME", help="name of this way of running in the record")
+    parser.add_argument("--record", metavar="ID", help="the id of the record, which must be new")
+    parser.add_argument(
+        "--limit", metavar="TIME", help="end the application after this, such as 30m; exit code 124"
+    )
+    parser.add_argument(
+        "--flame",
+        action="store_true",
+        help="sample what the JVMs execute for a flame graph, by async-profiler where "
+        "ASYNC_PROFILER_HOME or the PATH has it, else by Java's flight recorder",
+    )
+    parser.add_argument(
+        "--no-summary", action="store_true", help="print only the record's id at the end"
+    )
+
+
+def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+    """The options, with the whole command line."""
+    line = split_line(words, options_of(parser))
+    options = parser.parse_args(line.hearth)
+    options.line, options.dry_run = line, False
+    return options
+
+
+def run(options: Namespace) -> int:
+    """Runs and records the application; returns its exit code."""
+    from hearth.spark.profiling import profile
+
+    submission = prepare(options, options.line, show_plan, measured=True)
+    for note in submission.launch.notes:
+        print(f"hearth: {note}", file=sys.stderr)
+    sys.stderr.flush()
+    limit_s = float("inf") if options.limit is None else parse_seconds(options.limit, "--limit")
+    named = (options.arm, options.record, options.debug)
+    done = profile(submission, options.line, *named, limit_s, flame=options.flame)
+    if done.problem is not None:
+        print(f"hearth: the record is incomplete: {done.problem}; make room", file=sys.stderr)
+    if not options.no_summary:
+        print("\n".join(_summary(done.directory)), file=sys.stderr)
+    print(f"hearth: record {done.directory.name}", file=sys.stderr)
+    return done.exit_code
+
+
+def _summary(directory: Path) -> list[str]:
+    from hearth.analysis.analysis import analyse
+    from hearth.base.progress import working
+    from hearth.report.terminal.profile import show_profile
+    from hearth.report.terminal.screen import Screen
+
+    try:
+        with working("the record is read"):
+            analysis = analyse(directory)
+        return show_profile(analysis, Screen.of(sys.stderr))
+    except Exception as fault:  # whatever it is: the exit code is the application's
+        why = f"{type(fault).__name__}: {fault}"
+        return [f"hearth: the summary failed: {why}; try 'hearth report {directory.name}'"]

@@ -1,0 +1,70 @@
+"""Shows where the time of recorded runs went, in the terminal, as an HTML page or as JSON.
+
+Name a run by its id or directory (`hearth runs` lists them), a comparison, a characterisation, a
+tune or a colocation by its id, any Spark event log by its path. Several runs are shown side by
+side. The HTML file loads nothing from the network and can be passed on as it is.
+
+examples:
+  hearth report last
+  hearth report last --html report.html
+  hearth report 20261121-101500-shop-1a2b --json
+"""
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from hearth.base.errors import UserError
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="a run's id or directory, or 'last'")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write an HTML page to this file")
+    parser.add_argument(
+        "--json", action="store_true", help="print the analysis as JSON (contract/)"
+    )
+
+
+def run(options: Namespace) -> int:
+    """Reads the runs, then shows or writes them."""
+    from hearth.machine import paths
+    from hearth.report.terminal.sources import read_sources
+
+    folder = options.html and options.html.absolute().parent
+    if folder and not folder.is_dir():
+        raise UserError(f"--html: there is no directory '{folder}': make it, or name another")
+    sources = read_sources(options.runs, paths.state_home())
+    if options.html:
+        from hearth.report.html.page import write_page
+
+        others = (sources.comparison, sources.characterisation, sources.tune)
+        write_page(options.html, sources.analyses, *others, sources.colocation)
+        print(f"hearth: wrote {options.html}", file=sys.stderr)
+    if options.json:
+        print(json.dumps(sources.document(), indent=2))
+    elif not options.html:
+        from hearth.report.terminal.profile import show_profile
+        from hearth.report.terminal.screen import Screen
+
+        screen = Screen.of()
+        if sources.comparison is not None:
+            from hearth.report.terminal.compare import show_comparison
+
+            print("\n".join(show_comparison(sources.comparison, screen)), end="\n\n")
+        if sources.characterisation is not None:
+            from hearth.report.terminal.characterisation import show_characterisation
+
+            print("\n".join(show_characterisation(sources.characterisation, screen)))
+        if sources.tune is not None:
+            from hearth.report.terminal.tune import show_tune
+
+            print("\n".join(show_tune(sources.tune, screen)))
+        if sources.colocation is not None:
+            from hearth.report.terminal.colocate import show_colocation
+
+            print("\n".join(show_colocation(sources.colocation, screen)))
+        for analysis in sources.analyses:
+            print("\n".join(show_profile(analysis, screen)))
+    return 0

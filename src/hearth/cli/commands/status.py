@@ -1,0 +1,93 @@
+"""Shows running applications: where the kernel says each executor is, and any drift.
+
+For each executor: its place in the plan, process id, CPUs allowed, memory policy, the nodes
+that hold its anonymous memory, and the CPUs on which its threads last ran, all read now.
+
+examples:
+  hearth status
+  hearth status --all
+  hearth status app-20261121120000-0001 --json
+"""
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from hearth.base.errors import UserError
+from hearth.machine.applications import Run
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("app", nargs="?", metavar="APP", help="one application, by its id or name")
+    parser.add_argument("--all", action="store_true", help="include ended applications")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(options: Namespace) -> int:
+    """Lists the recorded applications."""
+    from hearth.machine import paths
+    from hearth.machine.applications import find_run, read_runs
+
+    runs, problems = read_runs(paths.state_home())
+    for problem in problems:
+        print(f"hearth: {problem}", file=sys.stderr)
+    if options.app is not None:
+        runs = [find_run(runs, options.app)]
+    elif not options.all:
+        runs = [run for run in runs if run.alive]
+    applications = [_application(run, options.debug) for run in runs]
+    if options.json:
+        document = {"schema": "hearth/status/1", "applications": applications}
+        print(json.dumps(document, indent=2))
+    else:
+        print("\n".join(_lines(applications)))
+    return 0
+
+
+def _application(run: Run, debug: bool) -> dict[str, Any]:
+    """The record, the state, and for a running application a new reading."""
+    from hearth.machine import jvm
+
+    directory = str(run.directory)
+    application = {**run.record, "state": run.state, "directory": directory}
+    if run.alive and (run.directory / "placement.json").is_file():
+        try:
+            application["placement"] = jvm.call(
+                "placement",
+                "--run",
+                directory,
+                "--driver",
+                str(run.record["driver_pid"]),
+                debug=debug,
+            )
+        except UserError as problem:  # of this application alone
+            application["placement_absent"] = str(problem)
+    return application
+
+
+def _lines(applications: list[dict[str, Any]]) -> list[str]:
+    from hearth.base.codec import typed
+    from hearth.base.durations import show_moment
+    from hearth.machine.placement import Placement
+    from hearth.report.terminal.placement import show_placement
+    from hearth.report.terminal.screen import Screen
+
+    if not applications:
+        return ["no application is running under local-numa (--all lists ended ones)"]
+    screen = Screen.of()
+    lines: list[str] = []
+    for item in applications:
+        lines.append(screen.title(f"{item['app_id']}  {item['name']}") + f"  {item['state']}")
+        ui = f", UI {item['ui']}" if "ui" in item and item["state"] == "running" else ""
+        lines.append(
+            f"  {item['master']}, driver {item['driver_pid']}, "
+            f"started {show_moment(item['started_at'])}{ui}"
+        )
+        if "placement" in item:
+            lines += show_placement(typed(item["placement"], Placement), screen)
+        elif "placement_absent" in item:
+            lines.append(screen.paragraph(f"placement unknown: {item['placement_absent']}", "  "))
+        lines.append("")
+    return lines[:-1]

@@ -1,0 +1,40 @@
+"""Shows a machine: packages, NUMA nodes, caches, cores, devices, and the part that may be used.
+
+The machine is this one, a capture made by 'hearth gather' (or by hwloc-gather-topology), or
+one described in one line, such as
+  2 packages, 4 nodes of 128 GB, 6 cores x 8 threads
+
+examples:
+  hearth topology
+  hearth topology --machine "2 packages, 4 nodes of 128 GB, 6 cores x 8 threads"
+  hearth topology --json
+"""
+
+import json
+from argparse import ArgumentParser, Namespace
+
+MACHINE_HELP = "a capture, or a one-line description (default: this machine)"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
+    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
+
+
+def run(options: Namespace) -> int:
+    """Reads the machine and shows it."""
+    from hearth.machine import jvm
+
+    machine = ["--machine", options.machine] if options.machine is not None else []
+    document = jvm.call("topology", *machine, debug=options.debug)
+    if options.json:
+        print(json.dumps(document, indent=2))
+        return 0
+    from hearth.base.codec import typed
+    from hearth.machine.topology import Topology
+    from hearth.report.terminal.screen import Screen
+    from hearth.report.terminal.topology import show_topology
+
+    print("\n".join(show_topology(typed(document, Topology), Screen.of())))
+    return 0

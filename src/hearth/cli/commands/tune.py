@@ -1,0 +1,396 @@
+"""Finds the fastest configuration of an application on this machine in few runs.
+
+What hearth submit takes, or the name of a workload. Each trial is a recorded run (hearth runs).
+First the plan's proposal and your own configuration as typed are run, then what a model expects to
+be faster: executors x cores, collector, binding, and any key of --vary; what you fix stays. A trial
+that cannot be the best any more is stopped; one that fails is information. It ends when a further
+trial is not worth its time. hearth submit --tuned uses the result, hearth report ID shows it again.
+
+With --replay, tables of measured times answer instead of Spark: how many runs does this search
+need, compared with a random order? It starts at the executors x cores of the table that are nearest
+to the plan for --machine. A table is a CSV file with the columns
+  workload,workers,cores_per_worker,total_cores,memory_per_worker_gb,seconds
+
+examples:
+  hearth tune my_job.py --date 2026-11-21
+  hearth tune --budget 12 --limit 30m --class org.example.Job job.jar
+  hearth tune --vary spark.sql.shuffle.partitions=64,200,800 --objective core-seconds my_job.py
+  hearth tune --dry-run my_job.py
+  hearth tune word-count --size 2g --budget 5
+  hearth tune --replay times.csv --machine "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
+  hearth tune --replay a.csv b.csv --machine big.tar.gz --drop 0.3 --seeds 50
+  hearth tune --replay a.csv --prior b.csv --machine big.tar.gz --noise 0.05 --json
+"""
+
+import json
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hearth.base.durations import parse_seconds
+from hearth.base.errors import UserError
+from hearth.spark.submit_args import (
+    SubmitLine,
+    add_submit_arguments,
+    options_of,
+    own_options,
+    split_line,
+    without,
+)
+from hearth.studies.engine.options import add_quiet_option, quiet_option
+
+if TYPE_CHECKING:
+    from hearth.studies.engine.target import Subject
+    from hearth.studies.models.space import Machine
+    from hearth.studies.tune.search_space import Space
+    from hearth.studies.tune.study import Objective, Tune, TuneSettings
+
+_MOST_SEEDS = 10_000
+_MOST_TRIALS = 1000
+_OBJECTIVES: "dict[frozenset[str], Objective]" = {
+    frozenset({"time"}): "time",
+    frozenset({"throughput"}): "throughput",
+    frozenset({"core-seconds"}): "core-seconds",
+    frozenset({"time", "core-seconds"}): "time,core-seconds",
+}
+_MOST_RUNS = 1_000_000
+#: Options that only one of the two takes, with what they are where not given.
+_OF_REPLAY: dict[str, Any] = {"machine": None, "prior": [], "drop": 0.0, "noise": 0.0, "seeds": 200}
+_OF_TRIALS: dict[str, Any] = {
+    "budget": 8, "limit": "1h", "vary": [], "objective": "time", "for_runs": 100, "resume": None,
+    "dry_run": False, "html": None, "wait_quiet": None,
+}  # fmt: skip
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's own options; those of spark-submit are separated in `hearth.spark`."""
+    parser.usage = (
+        "hearth tune [options of hearth or spark-submit] WORKLOAD|APPLICATION [its arguments]\n"
+        "       hearth tune --replay TABLE.csv ... --machine CAPTURE|SPEC [options]"
+    )
+    add_submit_arguments(parser)
+    _add_trial_arguments(parser)
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write a page to this file")
+    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
+    replay = parser.add_argument_group("replay of tables")
+    replay.add_argument(
+        "--replay", metavar="TABLE.csv", type=Path, nargs="+", help="what answers, in place of runs"
+    )
+    replay.add_argument(
+        "--machine", metavar="CAPTURE|SPEC",
+        help="the machine that the table was measured on: a capture, or a one-line description",
+    )  # fmt: skip
+    replay.add_argument(
+        "--prior", metavar="TABLE.csv", type=Path, nargs="+", action="extend", default=[],
+        help="tables of other workloads or machines that are known before",
+    )  # fmt: skip
+    replay.add_argument(
+        "--drop", metavar="SHARE", type=float, default=0.0,
+        help="hide this share of the rows at random, anew for each seed (default: 0)",
+    )  # fmt: skip
+    replay.add_argument(
+        "--noise", metavar="SHARE", type=float, default=0.0,
+        help="scatter the times: standard deviation of their logarithm (default: 0)",
+    )  # fmt: skip
+    replay.add_argument("--seeds", metavar="N", type=int, default=200, help="(default: 200)")
+
+
+def _add_trial_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--budget", metavar="N", type=int, default=8, help="most trials (default: 8)"
+    )
+    parser.add_argument(
+        "--limit", metavar="TIME", default="1h", help="most time of a trial (default: 1h)"
+    )
+    parser.add_argument(
+        "--vary", metavar="spark.KEY=A,B,...", action="append", default=[],
+        help="try these values of a setting too; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--objective", default="time", metavar="WHAT",
+        help="what is best: time (least); throughput (most runs an hour); core-seconds (least time "
+        "x task slots); time,core-seconds: the best by time, and trials for both in turn",
+    )  # fmt: skip
+    parser.add_argument(
+        "--for-runs", metavar="N", type=int, default=100,
+        help="how often the application will run with the result: a trial that is expected to "
+        "save less than its own time over so many runs is not made (default: 100)",
+    )  # fmt: skip
+    add_quiet_option(parser)
+    parser.add_argument("--resume", metavar="ID", help="go on with a tune that was interrupted")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="list the configurations, run nothing"
+    )
+
+
+def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+    """The options, with the whole command line; of a replay there is none."""
+    line = split_line(words, options_of(parser))
+    if any(word.partition("=")[0] == "--replay" for word in line.hearth):
+        options = parser.parse_args(words)
+        options.line = SubmitLine([], [], [])
+        return options
+    from hearth.studies.engine.named_target import with_options_behind
+
+    own = own_options(parser)
+    line = with_options_behind(line, own)
+    options = parser.parse_args(line.hearth)
+    # From here on the line is what each run is given.
+    options.line = replace(line, hearth=without(line.hearth, own))
+    options.python = options.line.is_python
+    return options
+
+
+def run(options: Namespace) -> int:
+    """Tunes, or replays, and shows what was found."""
+    _load_with_one_thread()
+    if options.replay:
+        _refuse(options, _OF_TRIALS, "is not for --replay")
+        return _replay(options)
+    _refuse(options, _OF_REPLAY, "is for --replay alone")
+    if not options.line.application:
+        raise UserError("nothing to tune: name a workload, a jar or a Python file")
+    return _tune(options)
+
+
+def _load_with_one_thread() -> None:
+    """The matrices are small: a library's threads only get in each other's way.
+
+    It reads the variable when it is loaded; the applications do not inherit it.
+    """
+    if "OMP_NUM_THREADS" in os.environ:
+        return
+    os.environ["OMP_NUM_THREADS"] = "1"
+    try:
+        import numpy as np  # noqa: F401
+        import scipy.linalg  # noqa: F401
+    finally:
+        del os.environ["OMP_NUM_THREADS"]
+
+
+def _refuse(options: Namespace, usual: dict[str, Any], why: str) -> None:
+    for name, value in usual.items():
+        if getattr(options, name) != value:
+            raise UserError(f"--{name.replace('_', '-')}: it {why}: leave it out")
+
+
+def _settings(options: Namespace) -> "TuneSettings":
+    from hearth.studies.tune.study import TuneSettings
+
+    limits = (("budget", options.budget, _MOST_TRIALS), ("for-runs", options.for_runs, _MOST_RUNS))
+    for name, value, most in limits:
+        if not 1 <= value <= most:
+            raise UserError(f"--{name}: {value} is not between 1 and {most}: give such as 8")
+    objective = _OBJECTIVES.get(frozenset(options.objective.split(",")))
+    if objective is None:
+        names = "time, throughput, core-seconds or time,core-seconds"
+        raise UserError(f"--objective: '{options.objective}' is unknown: give {names}")
+    limit_s = parse_seconds(options.limit, "--limit")
+    if limit_s <= 0:
+        raise UserError(f"--limit: '{options.limit}' is no time: give such as 30m")
+    return TuneSettings(objective, options.budget, limit_s, options.for_runs)
+
+
+def _tune(options: Namespace) -> int:
+    from hearth.base.redaction import Redaction
+    from hearth.machine import paths
+    from hearth.spark.conf import user_settings
+    from hearth.spark.private_options import key_of
+    from hearth.spark.saved_configs import machine_key
+    from hearth.studies.engine.progress import Following, continued_with
+    from hearth.studies.tune.result import tuned
+    from hearth.studies.tune.study import Tune, run
+
+    folder = options.html and options.html.absolute().parent
+    if folder and not folder.is_dir():
+        raise UserError(f"--html: there is no directory '{folder}': make it, or name another")
+    asked, line, home = _settings(options), options.line, paths.state_home()
+    settings = user_settings(line, paths.spark_home(), os.environ)
+    redaction = Redaction.of(settings)
+    subject = _subject(options)
+    command = [*redaction.words([*line.hearth, *_words(line), *line.application]), *options.vary]
+    if options.resume is not None:
+        if options.dry_run:
+            raise UserError("--dry-run: a tune that is resumed has its list already: leave it out")
+        tune = Tune.resume(home, options.resume, asked, command, redaction)
+    else:
+        found, machine = _space(options, settings)
+        if options.dry_run:
+            _list(found, asked)
+            return 0
+        given = (asked, command, machine, machine_key())
+        tune = Tune.begin(home, subject, found, *given, redaction)
+    following = Following(at_most=True, quiet=quiet_option(options))
+    following.ended(len(tune.lines))
+    with continued_with(f"--resume {tune.head.id}"), following.shown():
+        run(tune, subject, settings, following, {key_of(option) for option in line.options})
+    document = tuned(tune)
+    _keep(options, tune, document)
+    _show(document, options)
+    return 0
+
+
+def _words(line: SubmitLine) -> list[str]:
+    return [word for o in line.options for word in (o.name, o.value) if word is not None]
+
+
+def _subject(options: Namespace) -> "Subject":
+    """The application, or the workload; its kind of work is known to the planner."""
+    from hearth.studies.engine.named_target import subject_of
+    from hearth.workloads import runner
+
+    subject, job = subject_of(options.line, "tune")
+    if job is not None:
+        for option in ("memory", "docker", "hosts", "input", "workload"):
+            if getattr(options, option):
+                raise UserError(f"--{option}: a workload is tuned without it: leave it out")
+        options.workload = runner.KINDS[job.family]
+    return subject
+
+
+def _space(options: Namespace, settings: dict[str, str]) -> "tuple[Space, Machine]":
+    from hearth.machine.planner import topology
+    from hearth.spark.conf import user_master
+    from hearth.studies.models.space import Machine
+    from hearth.studies.tune.search_space import parse_vary, space
+
+    vary = parse_vary(options.vary, settings)
+    machine = topology(debug=options.debug)
+    master = user_master(options.line, settings, os.environ)
+    return space(options, settings, master, vary, machine), Machine.allowed(machine)
+
+
+def _list(found: "Space", asked: "TuneSettings") -> None:
+    """What may be tried, and by which rule."""
+    from hearth.report.terminal.screen import Screen, table
+
+    screen, roles = (
+        Screen.of(),
+        {found.proposal: "the plan: first", found.current: "as typed: next"},
+    )
+    if found.proposal == found.current:
+        roles = {found.proposal: "as typed, which is the plan: first"}
+    rows = [
+        [one.shown, one.binding, f"{one.heap_mb} MiB", roles.get(at, "")]
+        for at, one in enumerate(found.configurations)
+    ]
+    print("\n".join(table(screen, ["configuration", "bound to", "heap", ""], rows, "heap")))
+    for refused in found.refused:
+        print(screen.paragraph(f"does not fit: {refused.shown}: {refused.reason}", "  ", "    "))
+    print(f"\nat most {asked.budget} trials among {len(found.configurations)} configurations")
+
+
+def _keep(options: Namespace, tune: "Tune", document: dict[str, Any]) -> None:
+    """For `hearth submit --tuned`, and for `hearth run --tuned`."""
+    from hearth.machine import paths
+    from hearth.report.terminal.tune import sentence
+    from hearth.spark.saved_configs import TunedChoice, keep_tuned
+    from hearth.studies.engine.named_target import is_application, tuned_as
+    from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS
+    from hearth.studies.tune.result import winner
+
+    way = winner(tune)
+    if way is None:
+        print("hearth: nothing is kept", file=sys.stderr)
+        return
+    key = JAVA_OPTIONS if way.executors else DRIVERS_JAVA_OPTIONS
+    choice: TunedChoice = {
+        "tune": tune.head.id,
+        "date": tune.head.started,
+        "sentence": sentence(document),
+        "master": None if way.master.startswith("local-numa") else way.master,
+        "executors": way.executors or None,
+        "cores": way.cores if way.executors else None,
+        "unbound": bool(way.executors) and way.binding == "none",
+        "conf": way.varied,
+        "java": {key: way.java} if way.java else {},
+    }
+    name = options.line.application[0]
+    keep_tuned(paths.state_home(), tuned_as(options.line), choice)
+    words = "hearth submit --tuned" if is_application(name) else f"hearth run {name} --tuned"
+    print(f"hearth: kept: {words} runs it so", file=sys.stderr)
+
+
+def _show(document: dict[str, Any], options: Namespace) -> None:
+    from hearth.report.terminal.screen import Screen
+    from hearth.report.terminal.tune import show_tune
+
+    if options.html:
+        from hearth.report.html.page import write_page
+
+        write_page(options.html, [], tune=document)
+        print(f"hearth: wrote {options.html}", file=sys.stderr)
+    if options.json:
+        print(json.dumps(document, indent=2))
+        return
+    print("\n".join(show_tune(document, Screen.of())))
+    print(f"hearth: tune {document['id']}", file=sys.stderr)
+
+
+def _replay(options: Namespace) -> int:
+    """Replays and shows what each way to search needed."""
+    _check_replay(options)
+    from hearth.base.progress import tick, working
+    from hearth.studies.models.table import read_tables
+
+    tables = [table for file in options.replay for table in read_tables(file)]
+    prior = [table for file in options.prior for table in read_tables(file)]
+    _check_workloads([table.workload for table in tables])
+    from hearth.studies.models.replay import Settings, planned, replay
+
+    site = planned(options.machine, options.debug)
+
+    settings = Settings(options.drop, options.noise, options.seeds)
+    for table in tables:
+        _doubt_machine(table.workload, max(cell.slots for cell in table.cells), site.machine)
+    with working("replay") as work:
+
+        def tell(text: str) -> None:
+            work.title = text
+            tick()
+
+        document = replay(tables, prior, site, settings, tell)
+    if options.json:
+        print(json.dumps(document, indent=2))
+        return 0
+    from hearth.report.terminal.screen import Screen
+    from hearth.report.terminal.tuning import show_replay
+
+    print("\n".join(show_replay(document, Screen.of())))
+    return 0
+
+
+def _doubt_machine(workload: str, most: int, machine: "Machine") -> None:
+    """A table of more task slots than hardware threads is likely of another machine."""
+    if most > machine.threads:
+        print(
+            f"hearth: warning: {workload} has {most} task slots, --machine {machine.threads} "
+            "hardware threads: is it the machine that was measured?",
+            file=sys.stderr,
+        )
+
+
+def _check_replay(options: Namespace) -> None:
+    if options.machine is None:
+        raise UserError("--machine: --replay needs the machine of the table: give a capture, or "
+                        "such as '2 packages, 4 nodes of 256 GB, 6 cores x 8 threads'")  # fmt: skip
+    for name, most in (("drop", 0.9), ("noise", 1.0)):
+        value = getattr(options, name)
+        if not 0 <= value <= most:
+            raise UserError(f"--{name}: {value} is not between 0 and {most}: give such as 0.3")
+    if not 1 <= options.seeds <= _MOST_SEEDS:
+        raise UserError(
+            f"--seeds: {options.seeds} is not between 1 and {_MOST_SEEDS}: give such as 200"
+        )
+
+
+def _check_workloads(names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(
+                f"--replay: workload '{name}' is in two tables: give one of them to --prior, or "
+                "name them apart"
+            )

@@ -1,0 +1,24 @@
+"""Takes away the link to hearth's jar that 'hearth install' put into a Spark.
+
+examples:
+  hearth uninstall
+  hearth uninstall --spark-home /opt/spark
+"""
+
+from argparse import ArgumentParser, Namespace
+
+from hearth.cli.commands import install
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options: those of `hearth install`."""
+    install.add_arguments(parser)
+
+
+def run(options: Namespace) -> int:
+    """Takes the link away and says so."""
+    from hearth.machine import paths
+    from hearth.spark.jar_link import uninstall
+
+    print(uninstall(paths.spark_home(options.spark_home)))
+    return 0

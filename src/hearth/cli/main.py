@@ -1,0 +1,204 @@
+"""The `hearth` command: finds the subcommand, runs it, turns errors into one line and an exit code.
+
+A subcommand is a module of `hearth.cli.commands`; its docstring is its help. It is imported only
+when needed, so that starting is quick.
+"""
+
+import errno
+import importlib
+import os
+import signal
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Iterable
+from io import TextIOWrapper
+from types import ModuleType
+from typing import NoReturn
+
+import hearth
+from hearth.base.errors import UserError
+from hearth.base.java import own_directory
+from hearth.base.terminal import escaping_output
+from hearth.cli.commands import command_names
+
+_USAGE_ERROR = 2
+_INTERNAL = 70
+_INTERRUPTED = 128 + signal.SIGINT
+_BROKEN_PIPE = 128 + signal.SIGPIPE
+#: Problems with the machine or with permissions, not with hearth.
+_SURROUNDINGS = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR,
+     errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EMFILE, errno.ENFILE, errno.EIO)
+)  # fmt: skip
+
+
+_NO_DIRECTORY = "the current directory has been deleted: change to another one (cd)"
+#: What an extra brings, by the module that is missed first.
+_EXTRAS = {
+    "numpy": "report", "scipy": "report", "lz4": "report", "zstandard": "report",
+    "pyarrow": "export", "duckdb": "workloads", "sklearn": "workloads", "networkx": "workloads",
+    "shtab": "completion",
+}  # fmt: skip
+
+
+class Parser(ArgumentParser):
+    """A parser whose errors are user errors: one line, like every other."""
+
+    def error(self, message: str) -> NoReturn:
+        near = self._near(message)
+        hint = f"did you mean '{near}'?" if near else f"see '{self.prog} --help'"
+        raise UserError(f"{message}: {hint}")
+
+    def _near(self, message: str) -> str | None:
+        """The option or the value that may be meant, where argparse's message is about one."""
+        import re
+
+        known = self._option_string_actions
+        if option := re.match(r"unrecognized arguments: (-[^\s=]+)", message):
+            return _nearest(option[1], known)
+        value = re.match(r"argument ([^\s:/]+)[^:]*: invalid choice: '(.*?)' ", message)
+        action = known.get(value[1]) if value else None
+        return _nearest(value[2], action.choices) if value and action and action.choices else None
+
+
+def _nearest(word: str, words: Iterable[str]) -> str | None:
+    import difflib
+
+    return next(iter(difflib.get_close_matches(word, list(words), n=1)), None)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one command line and returns its exit code.
+
+    2 is a user error, 70 a fault in hearth, 130 an interrupt (Ctrl-C).
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    _open_standard_streams()
+    with escaping_output():
+        return _main(arguments)
+
+
+def _open_standard_streams() -> None:
+    """Open those that the caller has closed on nothing, or the next file would take their number.
+
+    A child that is given that number would then write into this file.
+    """
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(opened, True)
+    os.close(opened)
+    # They stay open to the end of this process.
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def _main(arguments: list[str]) -> int:
+    # Only looked for, wherever it is: an application's own --debug is never removed.
+    debug = "--debug" in arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # an undecodable name must not stop the output
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+        return code
+    except UserError as error:
+        return _failed(str(error), _USAGE_ERROR, debug)
+    except KeyboardInterrupt:
+        return _failed("interrupted", _INTERRUPTED, debug)
+    except BrokenPipeError:
+        # The reader of our output is gone (`hearth topology | head`).
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except OSError as error:
+        if own_directory() is not None and error.filename is None:
+            return _failed(_NO_DIRECTORY, _USAGE_ERROR, debug)
+        if error.errno not in _SURROUNDINGS:
+            return _fault(error, debug)
+        return _failed(_surroundings(error), _USAGE_ERROR, debug)
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            return _fault(error, debug)
+        missing = f"{error.name} is not installed: pip install 'hearth[{extra}]'"
+        return _failed(missing, _USAGE_ERROR, debug)
+    except Exception as error:
+        return _fault(error, debug)
+
+
+def _fault(error: Exception, debug: bool) -> int:
+    what = f"{type(error).__name__}: {error}"
+    return _failed(f"a fault in hearth: {what} (--debug shows where)", _INTERNAL, debug)
+
+
+def _surroundings(error: OSError) -> str:
+    """The message for a full disk or a place without permission, wherever hearth meets it."""
+    try:
+        sys.stdout.flush()
+    except OSError:  # the output itself cannot be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    place = f"'{error.filename}': " if error.filename else ""
+    where = "HEARTH_STATE, XDG_CACHE_HOME, HEARTH_DATA and TMPDIR say where hearth writes"
+    return f"{place}{error.strerror}: make room, or choose another place ({where})"
+
+
+def command_parser(name: str) -> tuple[ModuleType, ArgumentParser]:
+    """The module of a subcommand and the parser of its arguments."""
+    module = importlib.import_module(f"hearth.cli.commands.{name}")
+    parser = Parser(
+        prog=f"hearth {name}",
+        description=(module.__doc__ or "").strip(),
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--debug", action="store_true", help="show where an error occurred")
+    module.add_arguments(parser)
+    return module, parser
+
+
+def _run(arguments: list[str]) -> int:
+    while arguments[:1] == ["--debug"]:
+        arguments = arguments[1:]
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_overview())
+        return 0 if arguments else _USAGE_ERROR
+    name, rest = arguments[0], arguments[1:]
+    if name == "--version":
+        print(f"hearth {hearth.__version__}")
+        return 0
+    if name not in command_names():
+        raise UserError(_unknown(name))
+    module, parser = command_parser(name)
+    options = module.parse(parser, rest) if hasattr(module, "parse") else parser.parse_args(rest)
+    code: int = module.run(options)
+    return code
+
+
+def _failed(message: str, code: int, debug: bool) -> int:
+    if debug:
+        import traceback
+
+        traceback.print_exc()
+    print(f"hearth: {message}", file=sys.stderr)
+    return code
+
+
+def _unknown(name: str) -> str:
+    kind = "option" if name.startswith("-") else "command"
+    near = _nearest(name, [*command_names(), "--version", "--help"])
+    hint = f"did you mean '{near}'?" if near else "see 'hearth --help'"
+    return f"'{name}' is not a hearth {kind}: {hint}"
+
+
+def _overview() -> str:
+    lines = ["usage: hearth [--debug] COMMAND ...", "", (hearth.__doc__ or "").strip(), ""]
+    for name in command_names():
+        module = importlib.import_module(f"hearth.cli.commands.{name}")
+        lines.append(f"  {name:<10} {(module.__doc__ or '').strip().splitlines()[0]}")
+    lines += ["", "examples:", "  hearth topology", "  hearth plan --input 200g --workload sql"]
+    lines += ["  hearth submit my_job.py", ""]
+    return "\n".join([*lines, "'hearth COMMAND --help' shows a command's options and examples."])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

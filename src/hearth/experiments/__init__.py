@@ -1,1 +1,0 @@
-"""Runs that are repeated and compared: series, comparisons, characterisations, their statistics."""

@@ -1,0 +1,82 @@
+"""The records of applications that ran under `local-numa`, as the driver writes them."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NotRequired, TypedDict
+
+from hearth.base.codec import load_document, reason
+from hearth.base.errors import UserError
+from hearth.base.processes import is_alive
+
+
+class RunDocument(TypedDict):
+    """What is read of `run.json`; contract/run.schema.json has all of it."""
+
+    schema: Literal["hearth/run/1"]
+    app_id: str
+    name: str
+    master: str
+    state: str
+    started_at: str
+    driver_pid: int
+    driver_start_ticks: int
+    ui: NotRequired[str]
+    machine: NotRequired[str]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One application: its record `run.json` (contract/run.schema.json) and its directory."""
+
+    directory: Path
+    record: dict[str, Any]
+
+    @property
+    def app_id(self) -> str:
+        return str(self.record["app_id"])
+
+    @property
+    def alive(self) -> bool:
+        return is_alive(self.record["driver_pid"], self.record["driver_start_ticks"])
+
+    @property
+    def state(self) -> str:
+        """What the driver last wrote; `gone` if that is `running` but the driver has ended."""
+        state = str(self.record["state"])
+        return "gone" if state == "running" and not self.alive else state
+
+
+def read_runs(state_home: Path) -> tuple[list[Run], list[str]]:
+    """All runs on record, the oldest first, and a line for each that cannot be read.
+
+    A directory without a record yet is skipped.
+    """
+    runs, problems = [], []
+    for directory in sorted((state_home / "runs").glob("*")):
+        file = directory / "run.json"
+        if not os.path.lexists(file):
+            continue
+        try:
+            runs.append(Run(directory, load_document(file, RunDocument)))
+        except FileNotFoundError:
+            if os.path.lexists(file):
+                problems.append(f"'{file}' points to a missing file; delete it")
+            # else deleted between listing and reading
+        except (OSError, ValueError) as error:
+            problems.append(f"'{file}' cannot be read: {reason(error)}; delete its directory")
+    return sorted(runs, key=lambda run: str(run.record["started_at"])), problems
+
+
+def find_run(runs: list[Run], name: str) -> Run:
+    """The run with this application id or this name, which one run has, or one that is running."""
+    matches = [run for run in runs if run.app_id == name]
+    matches = matches or [run for run in runs if run.record.get("name") == name]
+    running = [run for run in matches if run.alive]
+    matches = running if len(running) == 1 else matches
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        ids = ", ".join(run.app_id for run in matches)
+        raise UserError(f"'{name}' is the name of {len(matches)} applications: choose from {ids}")
+    raise UserError(f"no application '{name}' is on record: 'hearth status --all' lists them")

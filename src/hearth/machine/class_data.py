@@ -1,0 +1,235 @@
+"""Class-data archives: what makes a JVM start in a fraction of the time (JEP 350).
+
+An archive is made once by a training run and reused until anything that it was made from changes.
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hearth.base.errors import UserError
+from hearth.base.java import own_directory, own_environment, reason_of
+from hearth.base.private_files import ours, private_directory, write_private
+from hearth.base.processes import die_with
+from hearth.machine import paths
+
+#: Archives of a kind that stay: some 40 to 100 MB each.
+_KEPT = 4
+_LEFT_S = 3600
+#: A failure to make one is remembered for a day: a disk that was full may have room again.
+_REFUSED_S = 24 * 3600
+# A truncated archive ends the JVM by a signal: that leaves neither a report nor a core file.
+_STRICT = ["-Xshare:on", "-XX:+VerifySharedSpaces", "-XX:ErrorFile=/dev/null"]
+_STRICT += ["-XX:-CreateCoredumpOnCrash"]
+_REQUEST = b'{"machine": "2 packages, 2 nodes of 64 GB, 8 cores x 2 threads"}'
+
+
+@dataclass(frozen=True)
+class Training:
+    """How an archive is made.
+
+    name: the kind of archive. key: what it depends on. command: the training run, given the flag
+    that makes the JVM write its archive. check: a short run with the same class path, given the
+    flags to start from it. limit_s: how long each may take, in seconds.
+    announcement: printed before a long run; empty for a short one. obstacle: looked for before the
+    training run: why there can be no archive, or nothing.
+    """
+
+    name: str
+    key: str
+    command: Callable[[str], list[str]]
+    check: Callable[[list[str]], list[str]]
+    request: bytes = b""
+    limit_s: float = 60
+    announcement: str = ""
+    obstacle: Callable[[], str] = lambda: ""
+
+
+def archive_flags(java: Path, jvm: list[str], debug: bool) -> list[str]:
+    """The flags by which hearth's own JVM side starts from its archive, made by a verb for it."""
+    training = Training(
+        name="cli",
+        key=key([java, paths.hearth_jar()], jvm),
+        command=lambda flag: [str(java), flag, *jvm, "train"],
+        check=lambda flags: [str(java), *flags, *jvm[:-1], "-version"],
+        request=_REQUEST,
+    )
+    made = prepared(training, debug)
+    return using(made) if made else []
+
+
+def prepared(training: Training, debug: bool) -> Path | None:
+    """The archive; made first where it is missing.
+
+    If none can be made, that only costs time: None; the reason is kept and `--debug` shows it.
+    """
+    try:
+        made, reason = _prepared(training)
+    except (OSError, UserError) as error:  # a home that is another user's, or none at all
+        made, reason = None, str(error)
+    if debug and reason:
+        print(f"hearth: no class-data archive: {reason}", file=sys.stderr)
+    return made
+
+
+def _prepared(training: Training) -> tuple[Path | None, str]:
+    """The archive, or None and the reason."""
+    archive = existing(training)
+    if archive is not None:
+        return archive, ""
+    if _parted():
+        return None, (
+            f"'{paths.cache_home()}' has a colon, which parts archives in a JVM's options: set "
+            "XDG_CACHE_HOME to a directory without one"
+        )
+    refusal = _place(training, "failed")
+    if _is_fresh(refusal):
+        why = refusal.read_text(errors="replace").strip()
+        return None, f"{why} (delete {refusal})"
+    private_directory(refusal.parent)
+    reason = _make(training)
+    if reason:
+        write_private(refusal, reason + "\n")
+    return existing(training), reason
+
+
+def is_missing(training: Training) -> bool:
+    """Whether there is none and making one has not failed lately."""
+    return not (_parted() or existing(training) or _is_fresh(_place(training, "failed")))
+
+
+def _is_fresh(refusal: Path) -> bool:
+    return refusal.is_file() and time.time() - refusal.stat().st_mtime < _REFUSED_S
+
+
+def existing(training: Training) -> Path | None:
+    """The archive, if it has been made; a damaged one is removed."""
+    if _parted():
+        return None
+    for archive in sorted(paths.cache_home().glob(f"{training.name}-{training.key}.*.jsa")):
+        with contextlib.suppress(OSError):
+            if ours(archive) and archive == name_of(training, archive):
+                return archive
+            archive.unlink()
+    return None
+
+
+def _parted() -> bool:
+    """Whether a JVM would take the archive's name for several: it ends where they are over two."""
+    return ":" in str(paths.cache_home())
+
+
+def using(archive: Path) -> list[str]:
+    """The flags by which a JVM starts from an archive; one that does not fit is ignored."""
+    return [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"]
+
+
+def key(files: list[Path], words: list[str]) -> str:
+    """Changes with the path, time and size of each file, and with each word."""
+    stats = [(str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files]
+    return hashlib.sha256(repr((stats, words)).encode()).hexdigest()[:16]
+
+
+def _place(training: Training, end: str) -> Path:
+    return paths.cache_home() / f"{training.name}-{training.key}.{end}"
+
+
+def name_of(training: Training, content: Path) -> Path:
+    """The archive with this content: its name has the size and Adler-32.
+
+    A JVM that starts from a truncated or changed archive crashes sooner or later.
+    """
+    total = 1
+    with content.open("rb") as file:
+        while part := file.read(1 << 20):
+            total = zlib.adler32(part, total)
+    return _place(training, f"{content.stat().st_size:x}-{total:08x}.jsa")
+
+
+def _make(training: Training) -> str:
+    """Makes the archive; the reason where it cannot be made, else the empty text.
+
+    A JVM that is asked to end writes its archive yet: into a directory that goes with hearth.
+    """
+    from hearth.base.temporary import working_directory
+
+    if reason := training.obstacle():
+        return reason
+    if training.announcement:
+        print(f"hearth: {training.announcement}", file=sys.stderr, flush=True)
+    place = {"prefix": f"{training.name}-{training.key}.", "suffix": ".part"}
+    with working_directory(False, parent=paths.cache_home(), **place) as folder:
+        return _made(training, folder / "archive")
+
+
+def _made(training: Training, part: Path) -> str:
+    try:
+        done = subprocess.run(
+            training.command(f"-XX:ArchiveClassesAtExit={part}"),
+            input=training.request,
+            capture_output=True,
+            timeout=training.limit_s,
+            check=False,
+            cwd=own_directory(),
+            env=own_environment(),
+            preexec_fn=die_with(os.getpid(), signal.SIGKILL),
+        )
+        if done.returncode or not part.is_file():
+            said = reason_of(
+                *(part.decode(errors="replace") for part in (done.stderr, done.stdout))
+            )
+            return said or f"java ended with {done.returncode} and made no archive"
+        if not _sound(training, part):
+            return "java refuses the archive that it has just written"
+        part.replace(name_of(training, part))
+        drop_oldest(paths.cache_home(), training.name)
+        return ""
+    except subprocess.TimeoutExpired:
+        return f"the training run took over {training.limit_s} s"
+
+
+def _sound(training: Training, archive: Path) -> bool:
+    """Whether a JVM starts from a new archive; it compares the checksums that it wrote into it."""
+    flags = [f"-XX:SharedArchiveFile={archive}", *_STRICT]
+    done = subprocess.run(
+        training.check(flags),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=training.limit_s,
+        check=False,
+        cwd=own_directory(),
+        env=own_environment(),
+        preexec_fn=die_with(os.getpid()),
+    )
+    return done.returncode == 0
+
+
+def drop_oldest(folder: Path, name: str) -> None:
+    """The newest few stay: each jar and each JVM has its own, as has each checkout.
+
+    Unfinished ones stay too, except old ones, which a killed command left.
+    """
+    files = list(folder.glob(f"{name}-*"))
+    kept = [file for file in files if file.suffix != ".part"]
+    with contextlib.suppress(FileNotFoundError):  # another process did the same
+        parts = [file for file in files if file.suffix == ".part"]
+        left = [file for file in parts if time.time() - file.stat().st_mtime > _LEFT_S]
+        for old in [*sorted(kept, key=lambda file: -file.stat().st_mtime)[_KEPT:], *left]:
+            discard(old)
+
+
+def discard(kept: Path) -> None:
+    """Removes an archive, or the directory in which one was being made."""
+    if kept.is_dir() and not kept.is_symlink():
+        shutil.rmtree(kept, ignore_errors=True)
+    else:
+        kept.unlink(missing_ok=True)

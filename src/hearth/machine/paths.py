@@ -1,0 +1,146 @@
+"""Where things are: the jar, Spark, Java, and hearth's state and cache directories."""
+
+import contextlib
+import importlib.util
+import os
+import pwd
+import re
+import shutil
+from pathlib import Path
+
+from hearth.base.errors import UserError
+
+
+def hearth_jar() -> Path:
+    """The one jar of hearth, shipped inside the Python package."""
+    folder = Path(__file__).parents[1] / "jars"
+    jars = sorted(folder.glob("hearth-spark_*.jar"))
+    if len(jars) != 1:
+        found = f"{len(jars)} jars" if jars else "no jar"
+        raise UserError(
+            f"{found} of hearth in {folder}: exactly one is needed; install hearth's wheel again, "
+            "or run 'make setup' in a checkout"
+        )
+    return jars[0]
+
+
+def affinity_jar() -> Path:
+    """The agent for communication threads, shipped inside the Python package."""
+    return _shipped("hearth-affinity.jar")
+
+
+def hadoop_jar() -> Path:
+    """The RPC engine for Hadoop, shipped inside the Python package."""
+    return _shipped("hearth-hadoop.jar")
+
+
+def _shipped(name: str) -> Path:
+    jar = Path(__file__).parents[1] / "jars" / name
+    if not jar.is_file():
+        raise UserError(
+            f"{jar} is missing: install hearth again, or run 'make setup' in a checkout"
+        )
+    return jar
+
+
+#: The versions that the jar is made for (`SupportedSpark`), and how to get one.
+SPARK_VERSIONS = "Spark 4.0 to 4.3 (Scala 2.13)"
+_SUPPORTED_SPARK = re.compile(r"spark-core_2\.13-4\.[0-3][.-].*")
+_PYSPARK = "pip install 'pyspark>=4.0,<4.4'"
+_OLDEST_JAVA = 17
+_INSTALL_JAVA = (
+    f"install one of {_OLDEST_JAVA} or later (Debian, Ubuntu: apt-get install "
+    "openjdk-17-jre-headless; Fedora: dnf install java-21-openjdk-headless), or set JAVA_HOME"
+)
+
+
+def check_spark(home: Path) -> None:
+    """Raises UserError if hearth's jar is not made for this Spark."""
+    cores = sorted((home / "jars").glob("spark-core_*.jar"))
+    if not any(_SUPPORTED_SPARK.fullmatch(jar.name) for jar in cores):
+        found = cores[-1].name if cores else "no spark-core jar"
+        raise UserError(
+            f"SPARK_HOME: {found} in {home}/jars: hearth is for {SPARK_VERSIONS}; point SPARK_HOME "
+            f"at one, or unset it and {_PYSPARK}"
+        )
+
+
+def spark_home(named: Path | None = None) -> Path:
+    """The Spark that is named, else `SPARK_HOME`, else the installed pyspark package."""
+    if named is not None:
+        if not (named / "bin" / "spark-submit").is_file():
+            raise UserError(f"--spark-home: no bin/spark-submit in '{named}': name a Spark")
+        return named
+    chosen = os.environ.get("SPARK_HOME")
+    if chosen:
+        if not (Path(chosen) / "bin" / "spark-submit").is_file():
+            raise UserError(
+                f"SPARK_HOME: no bin/spark-submit in '{chosen}': correct the variable or unset it"
+            )
+        return Path(chosen)
+    # Found, not imported: importing pyspark takes most of a second.
+    package = importlib.util.find_spec("pyspark")
+    if package is None or not package.submodule_search_locations:
+        raise UserError(f"pyspark is not installed: {_PYSPARK}, or set SPARK_HOME")
+    return Path(package.submodule_search_locations[0])
+
+
+def java() -> Path:
+    """The `java` that Spark itself would start: of `JAVA_HOME`, else the first on the path.
+
+    Raises UserError where there is none, or where its `release` file names one that is too old.
+    """
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    if found is None:
+        where = f"in JAVA_HOME ({home})" if home else "on the path"
+        raise UserError(f"java: none {where}: {_INSTALL_JAVA}")
+    java = Path(found).resolve()
+    major = _java_major(java)
+    if major is not None and major < _OLDEST_JAVA:
+        raise too_old(java, f"is Java {major}")
+    return java
+
+
+def too_old(java: Path, what: str) -> UserError:
+    return UserError(f"java: {java} {what}: {_INSTALL_JAVA}")
+
+
+def _java_major(java: Path) -> int | None:
+    """11 for 11.0.2, 8 for 1.8.0; None where no file beside it says so (starting it takes long)."""
+    for folder in java.parents[1:3]:  # a JRE may lie inside a JDK
+        with contextlib.suppress(OSError):
+            text = (folder / "release").read_text(errors="replace")
+            if named := re.search(r'^JAVA_VERSION="(?:1\.)?(\d{1,3})', text, re.MULTILINE):
+                return int(named[1])
+    return None
+
+
+def state_home() -> Path:
+    """Plans and the records of runs: `HEARTH_STATE`, else `~/.local/state/hearth` (XDG)."""
+    chosen = os.environ.get("HEARTH_STATE")
+    return Path(chosen).absolute() if chosen else _base("XDG_STATE_HOME", ".local/state") / "hearth"
+
+
+def cache_home() -> Path:
+    """What can be recreated at any time: `~/.cache/hearth` (XDG)."""
+    return _base("XDG_CACHE_HOME", ".cache") / "hearth"
+
+
+def home() -> Path:
+    """`HOME`, else the home directory of the user database, as the JVM side has it (`Homes`)."""
+    chosen = os.environ.get("HOME", "")
+    if chosen.startswith("/"):
+        return Path(chosen)
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError as unknown:
+        raise UserError(
+            f"HOME: not set, and user {os.getuid()} has no entry in the user database: set HOME"
+        ) from unknown
+
+
+def _base(variable: str, below_home: str) -> Path:
+    """A base directory; a relative path is ignored (XDG Base Directory 0.8)."""
+    chosen = os.environ.get(variable, "")
+    return Path(chosen) if chosen.startswith("/") else home() / below_home

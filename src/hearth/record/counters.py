@@ -1,0 +1,284 @@
+"""What hardware counters mean: perf's output as values, and the published formulas over them.
+
+Pure functions. Latencies of the formulas of Awan 2016 are those of Ivy Bridge, in cycles; another
+processor has others, so each takes its latency as an argument. A share that is not known is None.
+"""
+
+import math
+import re
+from dataclasses import dataclass, replace
+
+from hearth.base.codec import parse
+
+#: Awan's latencies on Ivy Bridge, in cycles.
+LOCAL_DRAM_CYCLES = 130
+REMOTE_DRAM_CYCLES = 310
+L2_HIT_CYCLES = 12
+L1_MISS_CYCLES = 6
+#: Bounds of Awan's regions of memory latency, as shares of the sustained bandwidth.
+LINEAR_FROM, EXPONENTIAL_FROM = 0.4, 0.8
+#: Below this share of the time an event was counted, its extrapolation says little (our judgement).
+LEAST_RUNNING_SHARE = 0.25
+_BYTES_PER_TRANSFER = 8
+_DOMAIN = re.compile(r"[SN]\d+")
+#: perf's own metrics of top-down, which are shares, in lower case: Intel; AMD (Zen 5, Zen 4); Arm.
+PERF_METRICS: dict[str, tuple[str, ...]] = {
+    "retiring": ("tma_retiring", "retiring"),
+    "bad_speculation": ("tma_bad_speculation", "bad_speculation"),
+    "front_end_bound": ("tma_frontend_bound", "frontend_bound"),
+    "back_end_bound": ("tma_backend_bound", "backend_bound"),
+    "smt_contention": ("smt_contention",),
+    "memory_bound": ("tma_memory_bound", "backend_bound_by_memory", "backend_bound_memory"),
+    "core_bound": ("tma_core_bound", "backend_bound_by_cpu", "backend_bound_cpu"),
+    "memory share of the back end's stalls": ("backend_mem_bound",),
+}
+_KNOWN_METRICS = frozenset(name for names in PERF_METRICS.values() for name in names)
+_NOT_COUNTED = {"<not counted>": "not counted", "<not supported>": "not supported"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One event in one interval, scaled by perf to the whole interval.
+
+    value: None where it was not counted, `absent` says why. running_share: the part of the time for
+    which the event had a counter; below 1 events took turns (multiplexing), and the value is perf's
+    extrapolation. metric: perf's own metric (name, value) where the line has one. domain: `S0` or
+    `N0` of a count by socket or node.
+    """
+
+    t: float
+    event: str
+    value: float | None
+    unit: str
+    running_share: float | None
+    absent: str | None = None
+    metric: tuple[str, float] | None = None
+    domain: str | None = None
+
+
+def parse_perf_line(line: str) -> Reading | None:
+    """A line of `perf stat -I -x,` or `perf stat -I -j`; None for a comment, blank or torn line."""
+    text = line.strip()
+    if not text or text.startswith("#"):
+        return None
+    try:
+        return _from_json(text) if text.startswith("{") else _from_csv(text)
+    except (ValueError, KeyError, IndexError, TypeError):
+        return None
+
+
+def _from_csv(text: str) -> Reading:
+    """perf-stat(1), CSV FORMAT: time, value, unit, event, runtime, share, metric, metric's unit.
+
+    A further metric of the same event has blank fields before it. A count by socket or node has
+    that and the number of counters behind the time.
+    """
+    fields = text.split(",")
+    domain = fields[1] if _DOMAIN.fullmatch(fields[1]) else None
+    if domain is not None:
+        del fields[1:3]
+    shown, unit, event = fields[1].strip(), fields[2], fields[3]
+    share = float(fields[5]) / 100 if fields[5].strip() else None
+    named = len(fields) > 7 and fields[6].strip() and fields[7].strip()
+    metric = (fields[7].strip(), float(fields[6])) if named else None
+    reading = _reading(float(fields[0]), event, shown, unit, share, metric)
+    return replace(reading, domain=domain)
+
+
+def _from_json(text: str) -> Reading:
+    row = parse(text)
+    named = row.get("metric-unit") and row.get("metric-value") is not None
+    metric = (str(row["metric-unit"]), float(row["metric-value"])) if named else None
+    share = row.get("pcnt-running")
+    reading = _reading(
+        float(row["interval"]),
+        str(row.get("event", "")),
+        str(row.get("counter-value", "")),
+        str(row.get("unit", "")),
+        None if share is None else float(share) / 100,
+        metric,
+    )
+    return replace(reading, domain=row.get("socket") or row.get("node"))
+
+
+def _reading(
+    t: float,
+    event: str,
+    shown: str,
+    unit: str,
+    share: float | None,
+    metric: tuple[str, float] | None,
+) -> Reading:
+    absent = _NOT_COUNTED.get(shown)
+    value = float(shown) if shown and absent is None else None
+    reported = metric[1] if metric is not None else 0.0
+    if not all(math.isfinite(number) for number in (t, value or 0.0, share or 0.0, reported)):
+        raise ValueError(f"{shown} is not a number")
+    if absent is not None:
+        return Reading(t, event, None, unit, None, absent)
+    return Reading(t, event, value, unit, share, None if shown else "no value", metric)
+
+
+def topdown_metric(reading: Reading) -> tuple[str, float] | None:
+    """perf's own top-down metric of a line as (name, share); None where the line has another.
+
+    perf writes its scale before the name: `%  tma_retiring`, `percent of slots  retiring`.
+    """
+    if reading.metric is None:
+        return None
+    *scale, name = reading.metric[0].lower().split() or [""]
+    if name not in _KNOWN_METRICS or not math.isfinite(reading.metric[1]):
+        return None
+    per_cent = bool(scale) and scale[0].startswith(("%", "percent"))
+    return name, reading.metric[1] / 100 if per_cent else reading.metric[1]
+
+
+def trusted(reading: Reading) -> bool:
+    """Whether an event had a counter for enough of the interval to believe its extrapolation."""
+    share = reading.running_share
+    return reading.value is not None and share is not None and share >= LEAST_RUNNING_SHARE
+
+
+def share_of(part: float | None, whole: float | None) -> float | None:
+    """part / whole; None where either is not known or there is no whole."""
+    return None if part is None or not whole else part / whole
+
+
+def instructions_per_cycle(instructions: float | None, cycles: float | None) -> float | None:
+    """IPC; its reciprocal is CPI, by which Baig 2018 classifies."""
+    return share_of(instructions, cycles)
+
+
+def local_dram_bound(
+    local_loads: float | None, cycles: float | None, latency_cycles: float = LOCAL_DRAM_CYCLES
+) -> float | None:
+    """Awan 2016, formula 1: share of cycles spent on loads that local memory answered."""
+    return _stalled(local_loads, cycles, latency_cycles)
+
+
+def remote_dram_bound(
+    remote_loads: float | None, cycles: float | None, latency_cycles: float = REMOTE_DRAM_CYCLES
+) -> float | None:
+    """Awan 2016, formula 2: the same for loads that another node's memory answered."""
+    return _stalled(remote_loads, cycles, latency_cycles)
+
+
+def smt_effectiveness(smt_scaling: float, dp_scaling: float) -> float:
+    """Awan 2016, formula 3: smt_scaling x (0.538 + 0.462 / dp_scaling); above 1, two threads pay.
+
+    smt_scaling: speed-up of two threads a core over one. dp_scaling: of twice the cores.
+    Raises ValueError where a scaling is not above zero.
+    """
+    if smt_scaling <= 0 or dp_scaling <= 0:
+        raise ValueError(f"scalings {smt_scaling} and {dp_scaling}: both must be above zero")
+    return smt_scaling * (0.538 + 0.462 / dp_scaling)
+
+
+def l1_miss_impact(
+    l1_misses: float | None, cycles: float | None, latency_cycles: float = L1_MISS_CYCLES
+) -> float | None:
+    """Awan 2016, formula 4: share of cycles that misses of the first-level cache cost."""
+    return _stalled(l1_misses, cycles, latency_cycles)
+
+
+def l2_hit_impact(
+    l2_hits: float | None, cycles: float | None, latency_cycles: float = L2_HIT_CYCLES
+) -> float | None:
+    """Awan 2016, formula 5: share of cycles that hits of the second-level cache cost."""
+    return _stalled(l2_hits, cycles, latency_cycles)
+
+
+def _stalled(events: float | None, cycles: float | None, latency: float) -> float | None:
+    return share_of(None if events is None else latency * events, cycles)
+
+
+def peak_bandwidth_gb_s(mega_transfers_per_s: float, channels: int) -> float:
+    """Awan 2016, formula 6: peak of a socket in GB/s (10^9 bytes), channels of 8 bytes.
+
+    Raises ValueError where an argument is not above zero.
+    """
+    if mega_transfers_per_s <= 0 or channels < 1:
+        raise ValueError(
+            f"{mega_transfers_per_s} MT/s on {channels} channels: both must be above zero"
+        )
+    return mega_transfers_per_s * _BYTES_PER_TRANSFER * channels / 1000
+
+
+def bandwidth_region(used_gb_s: float, sustained_gb_s: float) -> str:
+    """Awan's region of latency: constant below 40 % of sustained, linear to 80 %, exponential."""
+    if not (sustained_gb_s > 0 and math.isfinite(used_gb_s)):
+        raise ValueError(f"{used_gb_s} of {sustained_gb_s} GB/s: no sustained bandwidth to compare")
+    share = used_gb_s / sustained_gb_s
+    if share < LINEAR_FROM:
+        return "constant"
+    return "linear" if share <= EXPONENTIAL_FROM else "exponential"
+
+
+@dataclass(frozen=True)
+class TopDownOne:
+    """Level 1 of the top-down method: shares of pipeline slots, which add up to 1."""
+
+    retiring: float
+    bad_speculation: float
+    front_end_bound: float
+    back_end_bound: float
+
+
+@dataclass(frozen=True)
+class TopDownTwo:
+    """Level 2 of the back end: shares of all slots, which add up to `back_end_bound`."""
+
+    memory_bound: float
+    core_bound: float
+
+
+def topdown_one_of_slots(
+    slots: float | None,
+    retiring: float | None,
+    bad_speculation: float | None,
+    front_end: float | None,
+) -> TopDownOne | None:
+    """From slot counts, as Ice Lake and later count them (`topdown-*` events of perf).
+
+    The back end is what the others leave, so that rounding of the counters does not add up to more.
+    """
+    shares = [share_of(part, slots) for part in (retiring, bad_speculation, front_end)]
+    if any(share is None for share in shares):
+        return None
+    retired, wasted, starved = (float(share) for share in shares if share is not None)
+    rest = max(0.0, 1.0 - retired - wasted - starved)
+    return TopDownOne(retired, wasted, starved, back_end_bound=rest)
+
+
+def topdown_one_of_uops(
+    cycles: float | None,
+    issued: float | None,
+    retired: float | None,
+    not_delivered: float | None,
+    recovery_cycles: float | None,
+    width: int = 4,
+) -> TopDownOne | None:
+    """From micro-operation counts, as Sandy Bridge to Skylake count them (A. Yasin, ISPASS 2014).
+
+    Slots are width x cycles; front end = IDQ_UOPS_NOT_DELIVERED.CORE / slots; retiring =
+    UOPS_RETIRED.RETIRE_SLOTS / slots; bad speculation = (UOPS_ISSUED.ANY - retired + width x
+    INT_MISC.RECOVERY_CYCLES) / slots; the back end is the rest.
+    """
+    counts = (issued, retired, not_delivered, recovery_cycles)
+    if not cycles or any(count is None for count in counts):
+        return None
+    up, down, starved, recovery = (float(count) for count in counts if count is not None)
+    slots = width * cycles
+    front, retiring = starved / slots, down / slots
+    speculation = max(0.0, (up - down + width * recovery) / slots)
+    return TopDownOne(retiring, speculation, front, max(0.0, 1.0 - front - retiring - speculation))
+
+
+def topdown_two(back_end_bound: float, memory_stall_share: float | None) -> TopDownTwo | None:
+    """Splits the back end by the share of its stalls that wait for memory (0 to 1)."""
+    if memory_stall_share is None:
+        return None
+    if not 0 <= memory_stall_share <= 1:
+        raise ValueError(f"memory stall share {memory_stall_share} is not between 0 and 1")
+    memory = back_end_bound * memory_stall_share
+    return TopDownTwo(memory, back_end_bound - memory)

@@ -1,0 +1,161 @@
+"""Memory bandwidth of the machine, where it is counted: resctrl, else the memory controllers.
+
+Documentation/arch/x86/resctrl.rst: `mon_data/mon_L3_NN/mbm_total_bytes` and `mbm_local_bytes`
+count, for each last-level cache, the bytes from all memory and from memory of its own node. The
+controllers' own counters (Intel `uncore_imc`, AMD `amd_umc`) are read through `perf stat -a`, by
+socket.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from hearth.base.ids import show_ids
+from hearth.record.counters import Reading
+from hearth.record.probes.base import Probe, Roots, Row, Target, unreadable
+from hearth.record.probes.perf import Stream, read_once, start_perf
+
+_PREFIX = "mon_L3_"
+_COUNTS = {"total_bytes": "mbm_total_bytes", "local_bytes": "mbm_local_bytes"}
+#: Of Intel's servers, and of its processors for clients.
+_OF_INTEL = ("cas_count_read", "cas_count_write", "data_reads", "data_writes")
+_OF_AMD = ("umc_cas_cmd.rd", "umc_cas_cmd.wr")
+_BYTES = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "MB": 10**6, "Bytes": 1}
+#: A transfer between controller and memory moves a cache line; perf scales it where it knows.
+_BYTES_PER_TRANSFER = 64
+
+
+class BandwidthProbe(Probe):
+    """Bytes to and from memory by L3 domain or socket; of the machine, not of one process."""
+
+    name = "bandwidth"
+    cost = "two files for each last-level cache, or one perf process for the machine"
+
+    def __init__(self, roots: Roots, perf: str | None = None) -> None:
+        super().__init__(roots)
+        self._perf = perf or shutil.which("perf")
+        self._stream: Stream | None = None
+        self._totals: dict[str, dict[str, int]] = {}
+
+    @property
+    def _data(self) -> Path:
+        return self.roots.sys / "fs" / "resctrl" / "mon_data"
+
+    @property
+    def _resctrl(self) -> bool:
+        return any(self._data.glob(f"{_PREFIX}*"))
+
+    @property
+    def source(self) -> str:
+        """`resctrl`, or `uncore` for the memory controllers' own counters."""
+        return "resctrl" if self._resctrl else "uncore"
+
+    def supported(self) -> str | None:
+        if self._resctrl:
+            return unreadable(min(self._data.glob(f"{_PREFIX}*")) / _COUNTS["total_bytes"])
+        events = uncore_events(self.roots.sys)
+        if not events:
+            return (
+                "neither resctrl (mount -t resctrl resctrl /sys/fs/resctrl, where the processor "
+                "has memory bandwidth monitoring) nor memory controller counters are on this "
+                "machine"
+            )
+        if self._perf is None:
+            return "perf is not installed (Debian: apt-get install linux-perf)"
+        readings = read_once(self._perf, ["-a", "--per-socket", "-e", ",".join(events)])
+        if any(reading.value is not None for reading in readings):
+            return None
+        return (
+            "resctrl is not mounted, and perf may not count the memory controllers here: run as "
+            "root, or 'sysctl kernel.perf_event_paranoid=0'"
+        )
+
+    def domains(self) -> dict[str, str]:
+        """The CPUs of each domain that is counted, as a kernel's list."""
+        own = _by_cache(self.roots.sys) if self._resctrl else _by_socket(self.roots.sys)
+        return {name: show_ids(cpus) for name, cpus in own.items()}
+
+    def sample(self, targets: Sequence[Target]) -> Iterator[Row]:
+        if self._resctrl:
+            yield _row("resctrl", self._cache_bytes())
+        else:
+            yield from self._controllers()
+
+    def _cache_bytes(self) -> dict[str, Any]:
+        domains = {}
+        for folder in sorted(self._data.glob(f"{_PREFIX}*")):
+            read = {name: (folder / file).read_text().strip() for name, file in _COUNTS.items()}
+            # The kernel answers "Unavailable" where a counter was taken meanwhile.
+            counts = {name: int(text) for name, text in read.items() if text.isdigit()}
+            domains[f"L3:{folder.name.removeprefix(_PREFIX)}"] = counts
+        return domains
+
+    def _controllers(self) -> Iterator[Row]:
+        """perf's intervals added up, so that rows are cumulative as resctrl's are."""
+        if self._stream is None:
+            events = uncore_events(self.roots.sys)
+            assert self._perf is not None
+            what = ["-a", "--per-socket", "-e", ",".join(events)]
+            self._stream = start_perf(self._perf, what)
+            self._totals = {name: {"read_bytes": 0, "write_bytes": 0} for name in self.domains()}
+            yield _row("uncore", _with_total(self._totals))
+            return
+        readings = list(self._stream.readings())
+        unknown = {reading.domain for reading in readings if reading.value is None}
+        for reading in readings:
+            if reading.domain is not None and reading.value is not None:
+                total = self._totals.setdefault(reading.domain, {"read_bytes": 0, "write_bytes": 0})
+                total[_direction(reading.event)] += _bytes(reading)
+        if readings:
+            known = {name: t for name, t in self._totals.items() if name not in unknown}
+            lost = {name: {"total_bytes": None} for name in unknown if name is not None}
+            yield _row("uncore", {**_with_total(known), **lost})
+
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.end()
+
+
+def _row(source: str, domains: dict[str, Any]) -> Row:
+    return "samples/bandwidth.jsonl", {"source": source, "domains": domains}
+
+
+def _with_total(domains: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    return {name: {"total_bytes": sum(d.values()), **d} for name, d in domains.items()}
+
+
+def _direction(event: str) -> str:
+    return "read_bytes" if "read" in event or event.endswith(".rd") else "write_bytes"
+
+
+def _bytes(reading: Reading) -> int:
+    return round((reading.value or 0.0) * _BYTES.get(reading.unit, _BYTES_PER_TRANSFER))
+
+
+def uncore_events(sys: Path) -> tuple[str, ...]:
+    """Reads and writes of the memory controllers, where the kernel has their counters."""
+    devices = sys / "bus" / "event_source" / "devices"
+    found = []
+    for device in sorted(devices.glob("uncore_imc*")):
+        found += [f"{device.name}/{n}/" for n in _OF_INTEL if (device / "events" / n).exists()]
+    return (*found, *_OF_AMD) if any(devices.glob("amd_umc*")) else tuple(found)
+
+
+def _by_cache(sys: Path) -> dict[str, set[int]]:
+    """The CPUs behind each last-level cache, named as resctrl names it (`mon_L3_00`)."""
+    domains: dict[str, set[int]] = {}
+    for index in sys.glob("devices/system/cpu/cpu[0-9]*/cache/index[0-9]*"):
+        if (index / "level").read_text().strip() == "3" and (index / "id").is_file():
+            name = f"L3:{int((index / 'id').read_text()):02}"
+            domains.setdefault(name, set()).add(int(index.parent.parent.name[3:]))
+    return domains
+
+
+def _by_socket(sys: Path) -> dict[str, set[int]]:
+    """The CPUs of each package, named as perf names it (`S0`)."""
+    domains: dict[str, set[int]] = {}
+    for file in sys.glob("devices/system/cpu/cpu[0-9]*/topology/physical_package_id"):
+        name = f"S{int(file.read_text())}"
+        domains.setdefault(name, set()).add(int(file.parent.parent.name[3:]))
+    return domains

@@ -1,0 +1,201 @@
+"""Hardware and software events of each JVM, and perf's own top-down metrics of the processor.
+
+Which events a processor has, and under which names perf knows them, is tried before a run.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from hearth.record.counters import Reading, topdown_metric
+from hearth.record.probes.base import Probe, Roots, Row, Target
+from hearth.record.probes.perf import (
+    Stream,
+    Tried,
+    listed,
+    plain,
+    start_perf,
+    try_events,
+    try_generations,
+    try_metrics,
+)
+
+SOFTWARE = ("context-switches", "cpu-migrations", "page-faults")
+HARDWARE = (
+    *("cycles", "instructions", "branches", "branch-misses", "LLC-loads", "LLC-load-misses"),
+    *("node-loads", "node-load-misses", "dTLB-loads", "dTLB-load-misses", "iTLB-load-misses"),
+)
+#: What the formulas of Awan 2016 read, by processor generation, the newest first; the first whose
+#: names perf knows here is used. Intel since Skylake; Haswell, Broadwell; Sandy and Ivy Bridge.
+OF_S4 = (
+    (
+        *("mem_load_retired.l1_miss", "mem_load_retired.l2_hit"),
+        *("mem_load_l3_miss_retired.local_dram", "mem_load_l3_miss_retired.remote_dram"),
+    ),
+    (
+        *("mem_load_uops_retired.l1_miss", "mem_load_uops_retired.l2_hit"),
+        "mem_load_uops_l3_miss_retired.local_dram",
+        "mem_load_uops_l3_miss_retired.remote_dram",
+    ),
+    (
+        *("mem_load_uops_retired.l1_miss", "mem_load_uops_retired.l2_hit"),
+        "mem_load_uops_llc_miss_retired.local_dram",
+        "mem_load_uops_llc_miss_retired.remote_dram",
+    ),
+    # AMD: Zen 4 and later; Zen 3.
+    (
+        *("ls_dmnd_fills_from_sys.local_l2", "ls_dmnd_fills_from_sys.dram_io_near"),
+        "ls_dmnd_fills_from_sys.dram_io_far",
+    ),
+    (
+        *("ls_dmnd_fills_from_sys.lcl_l2", "ls_dmnd_fills_from_sys.mem_io_local"),
+        "ls_dmnd_fills_from_sys.mem_io_remote",
+    ),
+)
+#: perf's own groups of metrics: Intel, with level 2; Arm; Intel or Arm without it; AMD.
+METRIC_GROUPS = (
+    *("TopdownL1,TopdownL2", "TopdownL1,Topdown_Backend", "TopdownL1"),
+    *("PipelineL1,PipelineL2", "PipelineL1"),
+)
+#: For a perf without these groups. Slots of Ice Lake and later are read as one group, led by
+#: `slots` (perf-stat(1)); Sandy Bridge to Skylake; POWER10, POWER9, POWER8 (Linux names them in
+#: tools/perf/pmu-events/arch/powerpc).
+TOP_DOWN = (
+    (
+        *("slots", "topdown-retiring", "topdown-bad-spec", "topdown-fe-bound"),
+        *("topdown-be-bound", "topdown-mem-bound"),
+    ),
+    ("slots", "topdown-retiring", "topdown-bad-spec", "topdown-fe-bound", "topdown-be-bound"),
+    (
+        *("uops_issued.any", "uops_retired.retire_slots", "idq_uops_not_delivered.core"),
+        *("int_misc.recovery_cycles", "cycle_activity.stalls_mem_any"),
+        "cycle_activity.stalls_total",
+    ),
+    (
+        *("uops_issued.any", "uops_retired.retire_slots", "idq_uops_not_delivered.core"),
+        *("int_misc.recovery_cycles", "cycle_activity.stalls_ldm_pending"),
+        "cycle_activity.cycles_no_execute",
+    ),
+    ("pm_disp_stall_cyc", "pm_issue_stall", "pm_exec_stall", "pm_cmpl_stall"),
+    ("pm_ict_noslot_cyc", "pm_cmplu_stall", "pm_cmplu_stall_dcache_miss"),
+    ("pm_gct_noslot_cyc", "pm_cmplu_stall", "pm_cmplu_stall_dcache_miss"),
+)
+
+
+class CountersProbe(Probe):
+    """Hardware and software events of each JVM through one `perf stat` for each.
+
+    Software events go to `samples/scheduler.jsonl`, hardware events to `samples/counters.jsonl`; a
+    probe of either kind that cannot count is absent with the reason, never zero.
+    """
+
+    name = "counters"
+    cost = "one perf process for each JVM; the kernel saves counters at each switch of a thread"
+
+    def __init__(self, roots: Roots, perf: str | None = None) -> None:
+        super().__init__(roots)
+        self._perf = perf or shutil.which("perf")
+        self._events: Sequence[str] | None = None
+        self._metrics: str | None = None
+        self._streams: dict[Target, Stream] = {}
+
+    def use(self, events: Sequence[str], metric_group: str | None = None) -> None:
+        """Takes what was tried already, so that it is not tried twice."""
+        self._events, self._metrics = events, metric_group
+
+    @cached_property
+    def _everywhere(self) -> Tried:
+        """The events that any perf knows, tried together: a trial takes 25 ms of CPU time."""
+        return try_events(self._perf, SOFTWARE + HARDWARE) if self._perf else Tried((), {})
+
+    @cached_property
+    def hardware(self) -> Tried:
+        if self._perf is None:
+            return Tried((), {})
+        basic = self._everywhere.of(HARDWARE)
+        if "cycles" not in basic.counted:
+            return basic  # the processor's own events need the same counters
+        of_s4 = try_generations(self._perf, OF_S4)
+        own = self.metric_group is not None
+        topdown = Tried((), {}) if own else try_generations(self._perf, TOP_DOWN)
+        tried = (basic, of_s4, topdown)
+        counted = dict.fromkeys(event for one in tried for event in one.counted)
+        return Tried(tuple(counted), {**basic.absent, **of_s4.absent, **topdown.absent})
+
+    @cached_property
+    def metric_group(self) -> str | None:
+        """perf's own top-down metrics of this processor, where it has them."""
+        return try_metrics(self._perf, METRIC_GROUPS) if self._perf else None
+
+    @cached_property
+    def software(self) -> Tried:
+        return self._everywhere.of(SOFTWARE)
+
+    def supported(self) -> str | None:
+        """Hardware events; see `scheduler_supported` for the software events."""
+        if self._perf is None:
+            return "perf is not installed (Debian: apt-get install linux-perf)"
+        if not self.hardware.counted:
+            reasons = sorted(set(self.hardware.absent.values()))
+            where = f"{self._perf} counts none of {len(HARDWARE)} hardware events here"
+            return f"{where} ({', '.join(reasons)}): {self._why_not()}"
+        return None
+
+    def scheduler_supported(self) -> str | None:
+        if self._perf is None:
+            return "perf is not installed (Debian: apt-get install linux-perf)"
+        if not self.software.counted:
+            return f"{self._perf} counts no software event here: {self._why_not()}"
+        return None
+
+    def _why_not(self) -> str:
+        info = self.roots.proc / "cpuinfo"
+        if info.is_file() and " hypervisor" in info.read_text(errors="replace"):
+            return "this is a virtual machine without a virtual performance counter unit"
+        paranoid = self.roots.proc / "sys" / "kernel" / "perf_event_paranoid"
+        level = paranoid.read_text().strip() if paranoid.is_file() else "unknown"
+        return (
+            f"kernel.perf_event_paranoid is {level}; 'sysctl kernel.perf_event_paranoid=1' allows"
+        )
+
+    def sample(self, targets: Sequence[Target]) -> Iterator[Row]:
+        if self._events is None:
+            self._events = (*self.software.counted, *self.hardware.counted)
+            self._metrics = self.metric_group if self.hardware.counted else None
+        events = self._events
+        jvms = {target for target in targets if target.role in ("driver", "executor")}
+        for target in jvms - self._streams.keys():
+            if events:
+                self._streams[target] = self._start(target, events)
+        for target, stream in list(self._streams.items()):
+            for reading in stream.readings():
+                yield from self._rows(target, stream, reading)
+            if target not in jvms:
+                self._streams.pop(target).end()
+
+    def _start(self, target: Target, events: Sequence[str]) -> Stream:
+        assert self._perf is not None
+        metrics = ["-M", self._metrics] if self._metrics else []
+        return start_perf(self._perf, ["-e", listed(events), *metrics, "-p", str(target.pid)])
+
+    def _rows(self, target: Target, stream: Stream, reading: Reading) -> Iterator[Row]:
+        """A line's event, and its metric where that is one of top-down."""
+        event, share = plain(reading.event), stream.running_share(reading)
+        kind = "scheduler" if event in SOFTWARE else "counters"
+        interval_s = stream.interval_s(event, reading.t)
+        head = {**target.identity, "interval_s": interval_s}
+        if event and interval_s > 0:  # a metric may count what is counted already: once is enough
+            row = {**head, "event": event, "value": reading.value, "unit": reading.unit}
+            row["running_share"] = reading.running_share
+            if reading.absent is not None:
+                row["absent"] = reading.absent
+            yield f"samples/{kind}.jsonl", row
+        metric = topdown_metric(reading)
+        if metric is not None:
+            metric_fields = {"metric": metric[0], "value": metric[1], "unit": "share of slots"}
+            yield "samples/counters.jsonl", {**head, **metric_fields, "running_share": share}
+
+    def close(self) -> None:
+        for stream in self._streams.values():
+            stream.end()
+        self._streams.clear()

@@ -1,0 +1,85 @@
+"""The table of `hearth bench`: times of each job under each master, and how reliable they are."""
+
+from collections.abc import Sequence
+
+from hearth.report.terminal.screen import Screen, table
+from hearth.studies.bench.result import Doubted, Row, Stream
+from hearth.studies.engine.schema import SeriesSettings
+from hearth.studies.engine.statistics import FEWEST_PAIRS
+
+#: Gives an interval of about 5 % to either side where runs scatter by 5 %.
+REPEAT = 10
+_RIGHT = "seconds min-max ratio"
+
+
+def show_rows(
+    rows: Sequence[Row], warnings: Sequence[Doubted], settings: SeriesSettings, screen: Screen
+) -> list[str]:
+    """The table, a row for each job and master, warnings, and a note on how to read it."""
+    head = ["job", "master", "seconds", "min-max", "ratio", "95 %", "answer"]
+    lines = table(screen, head, [_cells(row) for row in rows], right=_RIGHT)
+    streams = [[row.label, row.master, *_stream(row.stream)] for row in rows if row.stream]
+    if streams:
+        lines += ["", *_streams(streams, screen)]
+    doubts = [f"warning: {warned.label}: {warned.sentence}." for warned in warnings]
+    lines += ["", *(screen.paragraph(text, "  ", "    ") for text in doubts)] if doubts else []
+    return [*lines, "", *_notes(rows, settings, screen)]
+
+
+def _cells(row: Row) -> list[str]:
+    if row.seconds is None:
+        why = "not run" if row.reason is None else f"failed: {row.reason}"
+        return [row.label, row.master, "-", "-", "-", "-", why]
+    seconds = row.seconds
+    spread = f"{seconds.least:.2f}-{seconds.most:.2f}" if seconds.runs > 1 else "one run"
+    ratio, interval = "-", "-"
+    if row.ratio is not None:
+        ratio = f"{row.ratio.value:.2f}"
+        if row.ratio.interval is not None:
+            interval = "[{:.2f}, {:.2f}]".format(*row.ratio.interval)
+    return [row.label, _master(row), f"{seconds.median:.2f}", spread, ratio, interval,
+            _answer(row)]  # fmt: skip
+
+
+def _master(row: Row) -> str:
+    """The requested master, with the one that the plan chose: `local-numa (local[2])`."""
+    became = ", ".join(row.ran_as or [])
+    planned = row.master.startswith("local-numa") and became != row.master
+    return f"{row.master} ({became})" if planned else row.master
+
+
+def _answer(row: Row) -> str:
+    text = ""
+    if row.answer is not None:
+        status = row.answer["status"]
+        text = status if status == "checked" else f"{status}: {row.answer['detail']}"
+    return f"{text}; {row.failed} failed: {row.reason}" if row.failed else text
+
+
+def _streams(rows: list[list[str]], screen: Screen) -> list[str]:
+    """Streaming jobs: events of the shortest run, milliseconds of a batch and of its delay."""
+    head = ["stream", "master", "events", "unsent", "batch", "p95", "delay", "kept-up"]
+    return table(screen, head, rows, right="events unsent batch p95 delay")
+
+
+def _stream(stream: Stream) -> list[str]:
+    times = [stream.processing_ms, stream.p95_ms, stream.delay_ms]
+    shown = ["none" if time is None else f"{time:.0f} ms" for time in times]
+    events = [f"{stream.events:,}", f"{stream.unsent:,}"]
+    return [*events, *shown, "yes" if stream.kept_up else "no"]
+
+
+def _notes(rows: Sequence[Row], settings: SeriesSettings, screen: Screen) -> list[str]:
+    repeat, warmup = settings.repeat, settings.warmup
+    warm = f"{warmup} warm-up run{'s' * (warmup != 1)} of each dropped" if warmup else "no warm-up"
+    text = f"seconds: median of {repeat} run{'s' * (repeat != 1)} of each, {warm}"
+    if any(row.ratio for row in rows):
+        text += f"; ratio to {rows[0].master}: centre of the paired ratios, below 1 is faster"
+    if repeat < FEWEST_PAIRS:
+        text += f"; too few runs to show the spread: use --repeat {REPEAT}"
+    elif any(row.ratio for row in rows):
+        text += (
+            "; 95 %: of the paired repetitions' ratios, for all masters of a job together; of "
+            "jobs without a difference, one in 20 shows one by chance"
+        )
+    return [screen.paragraph(f"{text}.", indent="  ")]

@@ -1,0 +1,177 @@
+"""A colocation in the terminal: the splits as predicted, the ways as measured, and the answer.
+
+The page shows the same tables.
+"""
+
+from hearth.report.terminal.screen import Screen, table
+from hearth.studies.colocate.result import ArmSaid, Colocated, MemberSaid, Predicted
+from hearth.studies.compare.verdict import MEASURES
+from hearth.studies.models.colocation import Estimate, Split
+
+_ROWS = 12
+SPLIT_HEAD = ["split", "throughput", "worse slowdown", "fairness", "s until all end",
+              "slowdown of each"]  # fmt: skip
+ARM_HEAD = ["way", "rounds", "s until all end", "to serial", "throughput", "worse slowdown",
+            "fairness", "to the split"]  # fmt: skip
+MEMBER_HEAD = ["application", "way", "median s", "min-max", "an-hour", "slowdown",
+               "context switches", "remote"]  # fmt: skip
+CHECK_HEAD = ["slowdown on the share", "predicted", "measured", "error"]
+
+
+def show_colocation(said: Colocated, screen: Screen) -> list[str]:
+    """What was predicted, then what was measured, then the answer in one sentence."""
+    names = " beside ".join(one.name for one in said.applications)
+    lines = [screen.title(f"{names}{f', {said.id}' if said.id else ''}"), ""]
+    if said.prediction is not None:
+        lines += [*_prediction(said, said.prediction, screen), ""]
+    if not any(arm.members and arm.members[0].runs for arm in said.arms):
+        return lines[:-1]
+    lines += [*table(screen, ARM_HEAD, arm_rows(said), "rounds"), ""]
+    lines += table(screen, MEMBER_HEAD, member_rows(said), "an-hour")
+    if said.checks:
+        lines += ["", *table(screen, CHECK_HEAD, check_rows(said), "error")]
+    lines += ["", *(screen.paragraph(text, "  ", "    ") for text in failures(said))]
+    lines += [screen.paragraph(f"warning: {text}.", "  ", "    ") for text in said.warnings]
+    lines += [screen.paragraph(screen.title(said.sentence), "  ")]
+    notes = notes_of(said)
+    return [*lines, "", *(screen.paragraph(screen.paint(n, "dim"), "  ", "    ") for n in notes)]
+
+
+def _prediction(said: Colocated, predicted: Predicted, screen: Screen) -> list[str]:
+    rows = split_rows(said, predicted)
+    left = len(rows) - _ROWS
+    title = f"Predicted {predicted_from(said, predicted)}"
+    lines = [screen.paragraph(title, "  "), "", *table(screen, SPLIT_HEAD, rows[:_ROWS])]
+    lines += [f"  ... and {left} more"] if left > 0 else []
+    notes = (screen.paint(f"{note}.", "dim") for note in predicted.notes)
+    return [*lines, "", *(screen.paragraph(note, "  ", "    ") for note in notes)]
+
+
+def predicted_from(said: Colocated, predicted: Predicted) -> str:
+    """What the prediction was made from, and what the table of splits shows."""
+    unit = "NUMA nodes" if said.kind == "node" else "cores"
+    return (
+        f"from {predicted.source}; {unit} of each, the best by {said.objective} first; "
+        "throughput: work an hour of what runs again and again, one after the other = 1."
+    )
+
+
+def split_rows(said: Colocated, predicted: Predicted) -> list[list[str]]:
+    """Of each split, the best first."""
+    return [
+        [
+            split.shown + (" *" if split.shown == said.split else ""),
+            shown(split.throughput),
+            shown(split.worst),
+            shown(split.fairness),
+            _all_end(split),
+            ", ".join(f"{one.application} {shown(one.slowdown)}" for one in split.applications),
+        ]
+        for split in predicted.splits
+    ]
+
+
+def _all_end(split: Split) -> str:
+    """When the longest is expected to have ended, where it is known how long they take."""
+    seconds = [one.seconds.value for one in split.applications if one.seconds is not None]
+    return f"{max(seconds):.0f}" if len(seconds) == len(split.applications) else "-"
+
+
+def arm_rows(said: Colocated) -> list[list[str]]:
+    """Of each way to run them."""
+    return [_arm(arm, said) for arm in said.arms]
+
+
+def _arm(arm: ArmSaid, said: Colocated) -> list[str]:
+    name = f"split {said.split}" if arm.name == "split" else arm.name
+    ends = arm.all_end_s
+    spread = f"{min(ends):.1f} to {max(ends):.1f}" if ends else "-"
+    figures = [
+        shown(one) for one in (arm.all_end, arm.throughput, arm.worst, arm.fairness, arm.to_split)
+    ]
+    if arm.name == "serial":
+        figures = ["1", "1", "1", "1", figures[-1]]
+    return [name, str(arm.rounds), spread, *figures]
+
+
+def member_rows(said: Colocated) -> list[list[str]]:
+    """Of each application in each way."""
+    return [
+        _member(arm.members[at], arm) for at in range(len(said.applications)) for arm in said.arms
+    ]
+
+
+def _member(one: MemberSaid, arm: ArmSaid) -> list[str]:
+    if one.median_s is None:
+        return [one.name, arm.name, "-", "-", "-", "-", "-", "-"]
+    return [
+        one.name,
+        arm.name,
+        f"{one.median_s:.2f}",
+        f"{min(one.seconds):.2f}-{max(one.seconds):.2f}",
+        f"{one.per_hour:.1f}" if one.per_hour else "-",
+        "1" if arm.name == "serial" else shown(one.slowdown),
+        _number(one.measures.get("involuntary"), "{:,.0f}"),
+        _number(one.measures.get("remote_share"), "{:.1%}"),
+    ]
+
+
+def _number(value: object, form: str) -> str:
+    return form.format(value) if isinstance(value, int | float) else "-"
+
+
+def check_rows(said: Colocated) -> list[list[str]]:
+    """Predicted against measured."""
+    return [[c.name, shown(c.predicted), shown(c.measured), f"{c.error:+.0%}"] for c in said.checks]
+
+
+def failures(said: Colocated) -> list[str]:
+    """Of each application that failed how it did, and in which way."""
+    return [
+        f"{member.name} failed in {arm.name} {text}."
+        for arm in said.arms
+        for member in arm.members
+        for text in member.failures
+    ]
+
+
+def shown(one: Estimate | None) -> str:
+    """`1.35 [1.20, 1.51]`; without brackets where there is no interval."""
+    if one is None:
+        return "-"
+    return f"{one.value:.2f}" + (f" [{one.ends[0]:.2f}, {one.ends[1]:.2f}]" if one.ends else "")
+
+
+def notes_of(said: Colocated) -> list[str]:
+    """What is not known and why, and what the figures are."""
+    return [*_absent(said), _explained(said)]
+
+
+def _absent(said: Colocated) -> list[str]:
+    """Of each measure that is not known why, once."""
+    words = {one.key: one.words for one in MEASURES}
+    reasons: dict[str, list[str]] = {}
+    for arm in said.arms:
+        for member in arm.members:
+            for key, value in member.measures.items():
+                what = words.get(key)
+                if isinstance(value, dict) and what not in (
+                    None,
+                    *reasons.get(value["absent"], ()),
+                ):
+                    reasons.setdefault(value["absent"], []).append(str(what))
+    return [f"not measured: {', '.join(what)}: {why}." for why, what in reasons.items()]
+
+
+def _explained(said: Colocated) -> str:
+    """What the figures are."""
+    text = "; ".join(f"{arm.name}: {arm.what}" for arm in said.arms)
+    intervals = (
+        f"{said.confidence:.0%} intervals over repetitions, of one figure for all ways together"
+    )
+    loop = said.settings.loop if said.settings else None
+    counted = (
+        f"Each is repeated for {loop[0] / 60:g} minutes, of which the first and last "
+        f"{loop[1] / 60:g} do not count. " if loop else ""
+    )  # fmt: skip
+    return f"{text}. {counted}Slowdown: to running alone in the same repetition. {intervals}."

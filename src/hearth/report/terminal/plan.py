@@ -1,0 +1,262 @@
+"""A plan as a person reads it: what was decided, where it is on the machine, and why."""
+
+from collections.abc import Sequence
+from string import ascii_lowercase, ascii_uppercase
+
+from hearth.base.errors import UserError
+from hearth.base.ids import brief_ids, parse_ids
+from hearth.base.sizes import show_mb
+from hearth.machine.plan import Plan, PlannedExecutor, Reason
+from hearth.machine.topology import Topology
+from hearth.report.terminal.screen import Screen, table
+from hearth.report.terminal.topology import name_of, summary
+
+LETTERS = ascii_lowercase + ascii_uppercase
+_ROWS_SHOWN = 32
+
+
+def show_plan(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
+    """The lines: the decision in five, the memory, the partitions, the map of the machine."""
+    lines = [screen.title(f"{name_of(machine)}: {summary(machine)}"), *_decided(plan, screen)]
+    for warning in machine.warnings:
+        lines.append(screen.paragraph(warning, indent="  warning    ", hanging=" " * 13))
+    lines += ["", screen.title("memory"), *memory_balance(plan, machine, screen), ""]
+    lines += [screen.title("partitions"), *partitions(plan, screen), ""]
+    lines += [screen.title("map"), *machine_map(places(plan), machine, screen), ""]
+    return [*lines, "the reason of each decision: --explain; of one: --explain heap"]
+
+
+def explained(plan: Plan, key: str, screen: Screen) -> list[str]:
+    """The reasons of a plan, or of the one decision that `key` names; UserError for another."""
+    if not key:
+        return _reasons(plan.reasons, screen)
+    wanted = _plain_name(key)
+    found = [r for r in plan.reasons if _plain_name(r.decision) == wanted]
+    if not found:
+        names = ", ".join(dict.fromkeys(reason.decision for reason in plan.reasons))
+        raise UserError(f"--explain: the plan has no decision '{key}': it has {names}")
+    return _reasons(found, screen)
+
+
+def _plain_name(decision: str) -> str:
+    return decision.lower().replace("-", " ").replace("_", " ").strip()
+
+
+def _decided(plan: Plan, screen: Screen) -> list[str]:
+    executors = plan.executors
+    first = executors[0]
+    slots = sum(executor.task_slots for executor in executors)
+    shape = f"{len(executors)} x {_each(executors, 'task_slots')} task slots, {slots} in all"
+    beside = [f"off-heap {show_mb(first.off_heap_mb)}, "] if first.off_heap_mb else []
+    memory = f"heap {show_mb(first.heap_mb)}, {''.join(beside)}overhead "
+    reasons = {reason.decision: reason for reason in plan.reasons}
+    lines = [
+        f"  runs       {_mode_text(plan)}",
+        f"  executors  {shape}",
+        f"  memory     {memory}{show_mb(first.overhead_mb)} for each",
+    ]
+    for name, decision in (("why", "partition"), ("expected", "expected gain")):
+        if decision in reasons:
+            reason = reasons[decision]
+            value = f"{reason.value}: " if name == "expected" else ""
+            text = f"{value}{reason.because} [{reason.source}]"
+            lines.append(screen.paragraph(text, indent=f"  {name:<11}", hanging=" " * 13))
+    for text in _limits(plan):
+        lines.append(screen.paragraph(text, indent="  limit      ", hanging=" " * 13))
+    for text in _beside(plan):
+        lines.append(screen.paragraph(text, indent="  beside     ", hanging=" " * 13))
+    return lines
+
+
+def _limits(plan: Plan) -> list[str]:
+    """What quotas, isolated CPUs and limits of threads change in this plan."""
+    named = ("cpu quota", "isolated CPUs", "threads")
+    return [
+        f"{reason.decision} {reason.value}: {reason.because}"
+        for reason in plan.reasons
+        if reason.decision in named
+    ]
+
+
+def _beside(plan: Plan) -> list[str]:
+    """What other applications and processes change in this plan."""
+    return [
+        f"{reason.value}: {reason.because}"
+        for reason in plan.reasons
+        if reason.decision in ("neighbours", "leases", "sharing")
+    ]
+
+
+def memory_balance(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
+    """A table of who gets the machine's memory; its rows add up to what there is."""
+    executors = plan.executors
+    total = sum(node.memory_bytes for node in machine.nodes) >> 20
+    limit = machine.allowed.memory_limit_bytes
+    if limit is not None:
+        total = min(total, limit >> 20)
+    python = ", Python workers" if plan.workload.python else ""
+    shares = [
+        ("heap", "heap_mb"),
+        ("off-heap", "off_heap_mb"),
+        (f"threads, code, buffers{python}", "overhead_mb"),
+    ]
+    rows, taken = [], 0
+    for name, key in shares:
+        whole = sum(getattr(executor, key) for executor in executors)
+        taken += whole
+        if whole:
+            rows.append(
+                [name, f"{len(executors)} x {show_mb(getattr(executors[0], key))}", show_mb(whole)]
+            )
+    if plan.mode != "native":
+        heap = plan.driver.heap_mb
+        rows.append(["driver's heap", "", show_mb(heap)])
+        taken += heap
+    rows.append(["left: page cache, kernel, other processes", "", show_mb(max(0, total - taken))])
+    rows.append(["memory that may be used", "", show_mb(total)])
+    return table(screen, ["for", "each", "all"], rows, right="each all")
+
+
+def show_plan_briefly(plan: Plan) -> list[str]:
+    """The plan in five lines, as `hearth submit` prints it, and a line for each reason about
+    limits and neighbours."""
+    executors = plan.executors
+    first = executors[0]
+    slots = sum(executor.task_slots for executor in executors)
+    why = next(iter(plan.reasons), None)
+    places = "; ".join(_place(executor) for executor in executors[:4])
+    more = f"; and {len(executors) - 4} more" if len(executors) > 4 else ""
+    return [
+        f"plan: {_mode_text(plan)}",
+        f"  slots   {slots} task slots in all, {_each(executors, 'task_slots')} per executor",
+        f"  memory  heap {show_mb(first.heap_mb)}, off-heap {show_mb(first.off_heap_mb)}, "
+        f"overhead {show_mb(first.overhead_mb)} per executor",
+        f"  place   {places}{more}" if plan.mode == "partitioned" else "  place   not bound",
+        f"  why     {why.because if why else 'no reason given'} (all: hearth plan)",
+        *(f"  limit   {text}" for text in _limits(plan)),
+        *(f"  beside  {text}" for text in _beside(plan)),
+    ]
+
+
+def _mode_text(plan: Plan) -> str:
+    number = len(plan.executors)
+    if plan.mode == "native":
+        return f"native, one JVM ({plan.master})"
+    return f"{number} bound executor{'' if number == 1 else 's'} ({plan.master})"
+
+
+def _each(executors: list[PlannedExecutor], key: str) -> str:
+    values = sorted({getattr(executor, key) for executor in executors})
+    return f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}"
+
+
+def _place(executor: PlannedExecutor) -> str:
+    return f"CPUs {brief_ids(executor.cpus, 24)} on node {executor.memory_nodes}"
+
+
+def partitions(plan: Plan, screen: Screen) -> list[str]:
+    head = ["executor", "node", "CPUs", "slots", "heap", "off-heap", "overhead", "GC"]
+    executors = plan.executors
+    rows = [_partition(executor, plan, screen) for executor in executors[:_ROWS_SHOWN]]
+    lines = table(screen, head, rows, right="slots heap off-heap overhead")
+    if len(executors) > _ROWS_SHOWN:
+        lines.append(f"  ... and {len(executors) - _ROWS_SHOWN} more: --json lists all")
+    driver = plan.driver
+    bound = f"on node {driver.memory_nodes}" if driver.bound else "not bound"
+    where = f"CPUs {brief_ids(driver.cpus)}, {bound}"
+    return [*lines, f"  driver    {where}, heap {show_mb(driver.heap_mb)}"]
+
+
+def _partition(executor: PlannedExecutor, plan: Plan, screen: Screen) -> list[str]:
+    return [
+        f"{executor.id} {screen.hue(letter(executor.id), executor.id)}",
+        executor.memory_nodes if plan.mode == "partitioned" else "any",
+        brief_ids(executor.cpus, 32),
+        str(executor.task_slots),
+        show_mb(executor.heap_mb),
+        show_mb(executor.off_heap_mb),
+        show_mb(executor.overhead_mb),
+        _collector(executor.java_options),
+    ]
+
+
+def _collector(options: list[str]) -> str:
+    """`G1 x8`: the garbage collector and its threads, as the JVM flags say."""
+    names = [
+        option.removeprefix("-XX:+Use").removesuffix("GC")
+        for option in options
+        if option.startswith("-XX:+Use") and option.endswith("GC")
+    ]
+    threads = [o.partition("=")[2] for o in options if o.startswith("-XX:ParallelGCThreads=")]
+    name = names[-1] if names else "default"
+    return f"{name} x{threads[-1]}" if threads else name
+
+
+def letter(executor_id: int) -> str:
+    """The letter of an executor on the map; after 52 the letters repeat."""
+    return LETTERS[executor_id % len(LETTERS)]
+
+
+def places(plan: Plan) -> list[tuple[int, str]]:
+    """Of each executor its id and its CPUs."""
+    return [(executor.id, executor.cpus) for executor in plan.executors]
+
+
+def machine_map(held: Sequence[tuple[int, str]], machine: Topology, screen: Screen) -> list[str]:
+    """Each node a row, each core a letter: the executor that owns it.
+
+    held: of each executor its id and its CPUs. `.` is a core left free, `-` one that this process
+    may not use, `+` one that several share.
+    """
+    owner: dict[int, set[int]] = {}
+    for executor, ids in held:
+        for cpu in parse_ids(ids):
+            owner.setdefault(cpu, set()).add(executor)
+    allowed = set(parse_ids(machine.allowed.cpus))
+    node_of = {cpu: node.id for node in machine.nodes for cpu in parse_ids(node.cpus)}
+    rows: dict[int | None, list[str]] = {node.id: [] for node in machine.nodes}
+    for core in machine.cores:
+        cpus = parse_ids(core.cpus)
+        rows.setdefault(node_of.get(cpus[0]), []).append(_cell(cpus, owner, allowed, screen))
+    lines = []
+    for node, cells in rows.items():
+        lines += _map_rows("no node" if node is None else f"node {node}", cells, screen)
+    return [*lines, screen.paint("  " + _legend(machine), "dim")]
+
+
+def _cell(cpus: list[int], owner: dict[int, set[int]], allowed: set[int], screen: Screen) -> str:
+    owners = set().union(*(owner[cpu] for cpu in cpus if cpu in owner))
+    if len(owners) > 1:
+        return "+"
+    if owners:
+        executor = owners.pop()
+        return screen.hue(letter(executor), executor)
+    return "." if any(cpu in allowed for cpu in cpus) else "-"
+
+
+def _map_rows(name: str, cells: list[str], screen: Screen) -> list[str]:
+    room = max(8, (screen.width - 14) // 9 * 8)
+    groups = [cells[start : start + room] for start in range(0, len(cells), room)] or [["no CPU"]]
+    lines = []
+    for index, group in enumerate(groups):
+        if group == ["no CPU"]:
+            text = screen.paint("no CPU", "dim")
+        else:
+            text = " ".join("".join(group[at : at + 8]) for at in range(0, len(group), 8))
+        lines.append(f"  {name if index == 0 else '':<9} {text}")
+    return lines
+
+
+def _legend(machine: Topology) -> str:
+    threads = {len(parse_ids(core.cpus)) for core in machine.cores}
+    smt = f" ({max(threads)} hardware threads)" if max(threads, default=1) > 1 else ""
+    return f"a letter is a core{smt} of that executor; . free, - not allowed, + shared"
+
+
+def _reasons(reasons: list[Reason], screen: Screen) -> list[str]:
+    lines = []
+    for reason in reasons:
+        lines.append(f"  {screen.title(reason.decision)}: {reason.value}")
+        because = f"{reason.because} [{reason.source}]"
+        lines.append(screen.paragraph(because, indent="      "))
+    return lines

@@ -1,0 +1,50 @@
+"""The list of recorded runs, comparisons and characterisations, as a table."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hearth.base.durations import show_seconds
+from hearth.base.sizes import show_bytes
+from hearth.report.terminal.screen import Screen, table
+from hearth.studies.listing import KeptExperiment
+
+_STYLES = {"running": "bold", "failed": "red", "killed": "red", "interrupted": "yellow"}
+
+
+def show_runs(
+    rows: Sequence[dict[str, Any]],
+    experiments: Sequence[KeptExperiment],
+    applications: int,
+    screen: Screen,
+) -> list[str]:
+    """A line for each, by the time of its start; a hint if there is none.
+
+    applications: how many ran under local-numa, whose placement is kept without a recording.
+    """
+    if not rows and not experiments:
+        none = "no run is recorded: 'hearth profile APPLICATION' makes one"
+        if not applications:
+            return [none]
+        what = "application that ran" if applications == 1 else "applications that ran"
+        kept = f"where executors were is kept of {applications} {what} under local-numa"
+        return [none, f"{kept}: 'hearth status --all' lists them"]
+    head = ("id", "started (UTC)", "application", "master or question", "state", "wall", "size")
+    cells = [_cells(row, screen) for row in rows]
+    cells += [_experiment_cells(experiment) for experiment in experiments]
+    return table(screen, head, sorted(cells, key=lambda row: row[1]), right="wall size")
+
+
+def _experiment_cells(kept: KeptExperiment) -> tuple[str, ...]:
+    started = kept.started[:19].replace("T", " ")
+    what = f"{kept.kind}: {', '.join(kept.asked)}"
+    runs = "-" if kept.runs is None else f"{kept.runs} runs"
+    return (kept.id, started, kept.application, what, runs, "-", "-")
+
+
+def _cells(row: dict[str, Any], screen: Screen) -> tuple[str, ...]:
+    state = row["state"]
+    shown = screen.paint(state, _STYLES[state]) if state in _STYLES else state
+    application = f"{row['application']} ({row['arm']})" if row["arm"] else row["application"]
+    started = row["started"][:19].replace("T", " ")
+    master, size = row["master"] or "-", show_bytes(row["size_bytes"])
+    return (row["id"], started, application, master, shown, show_seconds(row["wall_s"]), size)

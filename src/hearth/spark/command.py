@@ -1,0 +1,178 @@
+"""From what the user typed and the plan to the command that runs: pure, plain text."""
+
+import re
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hearth.base.errors import UserError
+from hearth.base.redaction import Redaction
+from hearth.machine.plan import Plan
+from hearth.spark.conf import DROPPED_BY_SPARK, OPTION_KEYS
+from hearth.spark.submit_args import Option, SubmitLine, planning_words
+
+_LOCAL_NUMA = re.compile(r"local-numa(?:\[(\d+)(?:x(\d+))?\])?")
+_SPARKS = ("local", "local-cluster", "spark", "yarn", "k8s")
+#: Options that start nothing: hearth only passes them on.
+_NO_APPLICATION = ("--kill", "--status", "--version", "--usage-error")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """The command to run, what it adds to the environment, and notes for the user."""
+
+    spark_submit: Path
+    options: list[Option]
+    application: list[str]
+    environment: dict[str, str]
+    notes: list[str]
+    #: What binds the driver, before spark-submit: nothing when it is not bound.
+    prefix: list[str] = field(default_factory=list)
+    #: File descriptors that the driver inherits.
+    inherited: tuple[int, ...] = ()
+
+    @property
+    def command(self) -> list[str]:
+        program = [*self.prefix, str(self.spark_submit)]
+        return [*program, *_words(self.options), *self.application]
+
+    def shown_command(self, redaction: Redaction) -> list[str]:
+        """The command without its secrets."""
+        options = [word for option in self.options for word in _shown(option, redaction)]
+        program = [*self.prefix, str(self.spark_submit)]
+        return [*program, *options, *redaction.words(self.application)]
+
+    def shell_text(self, redaction: Redaction) -> str:
+        """The command as shell input, one option per line, without its secrets."""
+        variables = [
+            f"{name}={redaction.setting(name, value)}" for name, value in self.environment.items()
+        ]
+        start = ["env", *variables] if variables else []
+        groups = [_shown(option, redaction) for option in self.options]
+        application = redaction.words(self.application)
+        lines = [[*start, *self.prefix, str(self.spark_submit)], *groups, application]
+        return " \\\n  ".join(shlex.join(line) for line in lines if line)
+
+
+def pass_through_reason(line: SubmitLine, master: str | None, remote: str | None) -> str | None:
+    """Why hearth only passes this command line on; None if it plans."""
+    if line.has(*_NO_APPLICATION):
+        return "nothing to plan"
+    if remote is not None:
+        return "a Spark Connect server runs the application"
+    if master is not None and not master.startswith("local-numa"):
+        _refuse_mistyped(master)
+        return f"the master is {master}"
+    return None
+
+
+def _refuse_mistyped(master: str) -> None:
+    """Spark has other masters, and may be given more: only what is nearly hearth's is refused."""
+    from difflib import get_close_matches
+
+    name = re.split(r"[\[:]", master)[0]
+    if name not in _SPARKS and get_close_matches(name.lower(), ["local-numa"], cutoff=0.75):
+        meant = "local-numa" + master[len(name) :]
+        raise UserError(f"--master: '{master}' is not a master: did you mean '{meant}'?")
+
+
+def fixed_by_master(master: str | None) -> tuple[int | None, int | None]:
+    """Executors and cores that `local-numa[4x12]` fixes; raises UserError for another form."""
+    if master is None:
+        return None, None
+    match = _LOCAL_NUMA.fullmatch(master)
+    if match is None:
+        forms = "local-numa, local-numa[4] or local-numa[4x12]"
+        raise UserError(f"--master: '{master}' is not a form of local-numa: write {forms}")
+    executors, cores = match.groups()
+    return int(executors) if executors else None, int(cores) if cores else None
+
+
+def passed_through(spark_submit: Path, line: SubmitLine, reason: str) -> Launch:
+    """spark-submit with what the user typed, less hearth's own options."""
+    idle = planning_words(line)
+    ignored = f", so {' '.join(idle)} has no effect" if idle else ""
+    note = f"{reason}: hearth only passes through the command{ignored}"
+    return Launch(spark_submit, line.options, line.application, {}, [note])
+
+
+def composed(
+    spark_submit: Path,
+    line: SubmitLine,
+    settings: dict[str, str],
+    plan: Plan,
+    additions: dict[str, str],
+    path: str,
+    driver_flags: list[str] | None = None,
+) -> Launch:
+    """spark-submit with the plan: the user's options, then what the plan adds, the application.
+
+    additions: hearth's own settings (including the plan file). path: the driver's extra class path
+    where hearth adds to it, else empty. driver_flags: JVM flags before the user's.
+    """
+    wanted = {**plan.conf, **additions, **_driver_options(settings, plan, driver_flags or [])}
+    changed = {key: value for key, value in wanted.items() if settings.get(key) != value}
+    notes: list[str] = []
+    options = [Option("--master", plan.master)]
+    for option in line.options:
+        if not (path and option.name == "--driver-class-path"):
+            options += _kept(option, changed, notes)
+    options += [Option("--conf", f"{key}={value}") for key, value in sorted(changed.items())]
+    if path:
+        options.append(Option("--driver-class-path", path))
+    prefix = ["taskset", "--cpu-list", plan.driver.cpus] if plan.driver.bound else []
+    return Launch(spark_submit, options, line.application, {}, notes, prefix)
+
+
+def _driver_options(settings: dict[str, str], plan: Plan, flags: list[str]) -> dict[str, str]:
+    """The driver's JVM flags and the plan's, then the user's own: the last one counts."""
+    name = "spark.driver.extraJavaOptions"
+    ours = list(filter(None, [*flags, plan.conf.get(name)]))
+    return {name: " ".join([*ours, *filter(None, [settings.get(name)])])} if ours else {}
+
+
+def users_class_path(line: SubmitLine, settings: dict[str, str]) -> str:
+    """The driver's extra class path that the user set; empty where there is none."""
+    return line.last("--driver-class-path") or settings.get("spark.driver.extraClassPath") or ""
+
+
+def class_path(theirs: str, jar: Path | None) -> str:
+    """The user's and hearth's jar; empty where hearth adds nothing."""
+    return ":".join([*filter(None, [theirs]), str(jar)]) if jar else ""
+
+
+def _kept(option: Option, changed: dict[str, str], notes: list[str]) -> list[Option]:
+    """Translates one of the user's options."""
+    if option.name == "--master":
+        return []
+    if option.name == "--conf" and (option.value or "").partition("=")[0].strip() in changed:
+        return []
+    key = OPTION_KEYS.get(option.name)
+    if option.name in DROPPED_BY_SPARK:
+        notes.append(
+            f"{option.name} {option.value} becomes {key}={option.value}: "
+            "Spark drops the option for local masters"
+        )
+        return [] if key in changed else [Option("--conf", f"{key}={option.value}")]
+    return [] if key in changed else [option]
+
+
+def _shown(option: Option, redaction: Redaction) -> list[str]:
+    """The words of an option without its secrets: its value is a setting's, or a file's name."""
+    if option.value is None:
+        return [option.name]
+    key = OPTION_KEYS.get(option.name)
+    if key is not None:
+        return [option.name, redaction.setting(key, option.value)]
+    if option.name == "--conf":
+        return [option.name, redaction.assignment(option.value)]
+    return [option.name, redaction.text(option.value)]
+
+
+def _words(options: list[Option]) -> list[str]:
+    words: list[str] = []
+    for option in options:
+        words.append(option.name)
+        if option.value is not None:
+            words.append(option.value)
+    return words

@@ -1,0 +1,1 @@
+"""Runs that are repeated and compared, and what they say."""

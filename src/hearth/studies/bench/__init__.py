@@ -1,0 +1,1 @@
+"""Run jobs on masters, repeated and interleaved."""

@@ -1,0 +1,179 @@
+"""From the outcomes of a series to its table: one row for each job and master."""
+
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hearth.base.codec import LEFT_OUT, to_json
+from hearth.studies.bench.study import Results, case_line
+from hearth.studies.compare.verdict import pairs
+from hearth.studies.engine.schema import CaseResult
+from hearth.studies.engine.statistics import CONFIDENCE, Spread, each_confidence, paired_ratio
+from hearth.studies.engine.trial import Outcome
+from hearth.studies.engine.validity import Timed, doubts
+from hearth.workloads.shapes import Streaming, Verdict
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of the runs that count."""
+
+    median: float
+    least: float
+    most: float
+    runs: int
+
+
+@dataclass(frozen=True)
+class MasterRatio:
+    """To the first master's seconds, over pairs of runs; no interval of too few."""
+
+    value: float
+    interval: list[float] | None
+    pairs: int
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A stream over its repetitions; the times in ms are None where no batch was measured.
+
+    processing_ms: median of the runs' medians. p95_ms, delay_ms: the largest of any run.
+    """
+
+    events: int
+    unsent: int
+    processing_ms: float | None
+    p95_ms: float | None
+    delay_ms: float | None
+    kept_up: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """One job under one master, as contract/bench-result.schema.json has it.
+
+    failed: how many runs; reason: of the last of them. The rest is there where a run counts.
+    answers: how many runs had which verdict on their answer.
+    """
+
+    label: str
+    master: str
+    failed: int
+    reason: str | None = field(default=None, metadata=LEFT_OUT)
+    ran_as: list[str] | None = field(default=None, metadata=LEFT_OUT)
+    seconds: Times | None = field(default=None, metadata=LEFT_OUT)
+    stream: Stream | None = field(default=None, metadata=LEFT_OUT)
+    answers: dict[str, int] | None = field(default=None, metadata=LEFT_OUT)
+    answer: Verdict | None = field(default=None, metadata=LEFT_OUT)
+    ratio: MasterRatio | None = field(default=None, metadata=LEFT_OUT)
+
+
+@dataclass(frozen=True)
+class Doubted:
+    """A reason to doubt the times of a job."""
+
+    label: str
+    kind: str
+    sentence: str
+
+
+def summarised(results: Results) -> list[Row]:
+    """The rows, in the order of the series; a job or master without a run says why.
+
+    Seconds are those of the jobs' own phases. `ratio` is against the first master of the series,
+    over repetitions that both have; its intervals hold for all masters of a job together.
+    """
+    labels = [entry.label for entry in results.series.entries]
+    masters = results.series.masters
+    return [_row(of(results, label), label, master, masters) for label in labels
+            for master in masters]  # fmt: skip
+
+
+def of(results: Results, label: str) -> list[Outcome]:
+    """The outcomes of one job."""
+    return [outcome for outcome in results.outcomes if outcome.turn.subject == label]
+
+
+def _row(outcomes: Sequence[Outcome], label: str, master: str, masters: Sequence[str]) -> Row:
+    own = [outcome for outcome in outcomes if outcome.arm == master]
+    failed = [outcome.failure for outcome in own if outcome.failure is not None]
+    row = Row(label, master, len(failed), failed[-1] if failed else None)
+    results = [o.result for o in own if o.counted_s is not None and o.result is not None]
+    if not results:
+        return row
+    spread = Spread.of([result["seconds"] for result in results])
+    streams = [result["streaming"] for result in results if "streaming" in result]
+    return replace(
+        row,
+        ran_as=sorted({result["spark"]["master"] for result in results}),
+        seconds=Times(spread.median, spread.least, spread.most, spread.number),
+        stream=_stream(streams) if streams else None,
+        answers=dict(Counter(result["verdict"]["status"] for result in results)),
+        answer=_worst(results),
+        ratio=_ratio(outcomes, master, masters),
+    )
+
+
+def _worst(results: Sequence[CaseResult]) -> Verdict:
+    """The verdict that matters most: one wrong answer is not outvoted by right ones."""
+    order = ("wrong", "unchecked", "checked")
+    return min((r["verdict"] for r in results), key=lambda verdict: order.index(verdict["status"]))
+
+
+def _stream(streams: Sequence[Streaming]) -> Stream:
+    times = [stream["processing_ms"] for stream in streams if "median" in stream["processing_ms"]]
+    delays = [stream["scheduling_delay_ms"] for stream in streams]
+    return Stream(
+        events=min(stream["events_processed"] for stream in streams),
+        unsent=sum(stream["unsent"] for stream in streams),
+        processing_ms=statistics.median(t["median"] for t in times) if times else None,
+        p95_ms=max((t["p95"] for t in times), default=None),
+        delay_ms=max((delay["max"] for delay in delays if "max" in delay), default=None),
+        kept_up=all(stream["kept_up"] for stream in streams),
+    )
+
+
+def _ratio(outcomes: Sequence[Outcome], master: str, masters: Sequence[str]) -> MasterRatio | None:
+    mine, base = pairs(master, masters[0], outcomes)
+    if master == masters[0] or not base:
+        return None
+    ratio = paired_ratio(mine, base, each_confidence(CONFIDENCE, len(masters) - 1))
+    interval = None if ratio.interval is None else list(ratio.interval)
+    return MasterRatio(ratio.value, interval, len(base))
+
+
+def doubted(results: Results) -> list[Doubted]:
+    """Warnings about the times of each job, which were run in the order of the file."""
+    first = results.series.masters[0]
+    found = []
+    for entry in results.series.entries:
+        runs = [
+            Timed(outcome.arm, outcome.repetition, outcome.counted_s)
+            for outcome in of(results, entry.label)
+            if outcome.counted_s is not None
+        ]
+        found += [Doubted(entry.label, d.kind, d.sentence) for d in doubts(runs, first)]
+    return found
+
+
+def is_good(results: Results) -> bool:
+    """Whether every run ended and no answer is wrong."""
+    return not any(
+        outcome.result is None or outcome.result["verdict"]["status"] == "wrong"
+        for outcome in results.outcomes
+    )
+
+
+def result_document(results: Results) -> Document:
+    """What `hearth bench --json` prints: contract/bench-result.schema.json."""
+    return {
+        "schema": "hearth/bench-result/2",
+        "series": to_json(results.series),
+        "cases": [case_line(outcome) for outcome in results.outcomes],
+        "rows": to_json(summarised(results)),
+        "warnings": to_json(doubted(results)),
+    }

@@ -1,0 +1,1 @@
+"""Ask the published studies' questions of this machine."""

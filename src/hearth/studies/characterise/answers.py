@@ -1,0 +1,242 @@
+"""What the runs of a question say: pure, from a comparison to a sentence and its figures."""
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypedDict
+
+from hearth.base.codec import LEFT_OUT
+from hearth.record.counters import bandwidth_region, smt_effectiveness
+from hearth.studies.compare.result import Compared, ComparedArm
+from hearth.studies.compare.verdict import MEASURES, claim, counted_times, moved, pairs
+from hearth.studies.engine.loss_classes import loss_class, not_told
+from hearth.studies.engine.statistics import Ratio, each_confidence, paired_ratio
+from hearth.studies.engine.trial import Measures, Outcome
+
+#: Measures that do not grow with the length of a run.
+_OF_ANY_LENGTH = ("gc_share", "remote_share", "cpu_use", "cpi", "l3_misses", "front_end")
+#: A configuration of a sweep: its median seconds, and why it is slower than the best one.
+SweptCell = TypedDict("SweptCell", {"executors": int, "cores": int, "seconds": float, "class": str})
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Of threads and cores, and Awan's effectiveness of SMT (2016, formula 3)."""
+
+    smt_scaling: float
+    dp_scaling: float
+    effectiveness: float
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A measure of a batch job and of a streaming one, as it is shown."""
+
+    measure: str
+    batch: str
+    streaming: str
+
+
+@dataclass(frozen=True)
+class StreamedRate:
+    """A stream at a rate (events a second): times in ms, events that were not sent."""
+
+    rate: int
+    processing_ms: float
+    delay_ms: float | None
+    unsent: int
+    kept_up: bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One sentence, what speaks for it, and the figures of some questions."""
+
+    sentence: str
+    why: list[str] = field(default_factory=list)
+    cells: list[SweptCell] | None = field(default=None, metadata=LEFT_OUT)
+    scaling: Scaling | None = field(default=None, metadata=LEFT_OUT)
+    sides: list[Sides] | None = field(default=None, metadata=LEFT_OUT)
+    streams: list[StreamedRate] | None = field(default=None, metadata=LEFT_OUT)
+
+
+def answered(key: str, comparison: Compared, outcomes: Sequence[Outcome]) -> Answer:
+    """The answer to a question; outcomes: of its comparison, warm-ups too."""
+    failures = [f"{a.name} failed: {a.failures[-1]}" for a in comparison.arms if a.failures]
+    if not comparison.finished:
+        return Answer("No run finished, so there is no answer.", failures)
+    found = _ANSWERS.get(key, _fastest)(comparison, comparison.finished, outcomes)
+    return replace(found, why=[*found.why, *failures])
+
+
+def _fastest(
+    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+) -> Answer:
+    """Which arm has the smallest median, and how each compares with the baseline."""
+    best = min(arms, key=lambda arm: arm.median)
+    base = comparison.baseline
+    claims = [claim(a, a.ratio, base, comparison.confidence) for a in arms if a.ratio]
+    sentence = f"{best.name} has the smallest median, {best.median:.2f} s"
+    if claims:
+        sentence += f": {'; '.join(claims)}"
+    return Answer(f"{sentence}.", moved(best.name, base, outcomes) if best.name != base else [])
+
+
+def _sweep(
+    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+) -> Answer:
+    """The fastest configuration, and the class of each other one."""
+    best = min(arms, key=lambda arm: arm.median)
+    cells = [_cell(arm, best) for arm in arms]
+    near = sum(cell["class"].startswith("within") for cell in cells)
+    few = min(len(arm.seconds) for arm in arms)
+    sentence = (
+        f"{best.name} (executors x cores) has the smallest median, {best.median:.2f} s; "
+        f"{near} of {len(cells) - 1} others are within 10 % of it ({few} runs of each)."
+    )
+    blind = not_told(_measures(best))
+    why = (
+        [f"not measured, so no configuration is classified as: {', '.join(blind)}"] if blind else []
+    )
+    return Answer(sentence, why, cells=cells)
+
+
+def _cell(arm: ComparedArm, best: ComparedArm) -> SweptCell:
+    executors, cores = map(int, arm.name.split("x"))
+    kind = loss_class(arm.median, _measures(arm), best.median, _measures(best))
+    return {"executors": executors, "cores": cores, "seconds": arm.median, "class": kind}
+
+
+def _measures(arm: ComparedArm) -> Measures:
+    return arm.measures or {}
+
+
+def _smt(comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]) -> Answer:
+    """Whether the further threads pay, and Awan's effectiveness of them."""
+    found = _fastest(comparison, arms, outcomes)
+    half, both, one = "half the cores", "half the cores, all threads", "one thread"
+    times = counted_times(outcomes)
+    whole = [r for name, r in times if name == half and {(both, r), (one, r)} <= times.keys()]
+    if not whole:
+        return found
+    halves = [times[half, r] for r in whole]
+    of_threads = [h / times[both, r] for h, r in zip(halves, whole, strict=True)]
+    of_cores = [h / times[one, r] for h, r in zip(halves, whole, strict=True)]
+    each = [smt_effectiveness(*two) for two in zip(of_threads, of_cores, strict=True)]
+    ones = [1.0] * len(whole)
+    smt, cores = paired_ratio(of_threads, ones).value, paired_ratio(of_cores, ones).value
+    effective = paired_ratio(each, ones, comparison.confidence)
+    effectiveness = effective.value
+    sentence = (
+        f"{found.sentence} On half the cores all threads scale by {smt:.2f}, twice the cores by "
+        f"{cores:.2f}: effectiveness {effectiveness:.2f}"
+        f"{_interval(effective, comparison.confidence)} (Awan 2016, formula 3), {_pay(effective)}."
+    )
+    return Answer(sentence, found.why, scaling=Scaling(smt, cores, effectiveness))
+
+
+def _pay(effectiveness: Ratio) -> str:
+    if not effectiveness.is_certain:
+        return "whether more threads per core pay is undecided"
+    return f"more threads per core {'pay' if effectiveness.value > 1 else 'do not pay'}"
+
+
+def _interval(ratio: Ratio, confidence: float) -> str:
+    if ratio.interval is None:
+        return ""
+    return f" ({confidence:.0%} interval {ratio.interval[0]:.2f} to {ratio.interval[1]:.2f})"
+
+
+def _nodes(
+    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+) -> Answer:
+    """Of each number of nodes, bound (1B, 2B, ...) against left to the kernel (1NB, 2NB, ...)."""
+    names = {arm.name.split(" ")[0]: arm.name for arm in arms}
+    both = {kind[:-1]: (names[kind], names[f"{kind[:-1]}NB"])
+            for kind in names if not kind.endswith("NB") and f"{kind[:-1]}NB" in names}  # fmt: skip
+    confidence = each_confidence(comparison.confidence, len(both))
+    parts, why, numbers = [], [], []
+    for number, (bound, unbound) in both.items():
+        mine, base = pairs(bound, unbound, outcomes)
+        if not base:
+            continue
+        speedup = paired_ratio(base, mine, confidence)
+        shown = _interval(speedup, comparison.confidence)
+        parts.append(f"{number} node{'s' * (number != '1')}: {speedup.value:.2f}x{shown}")
+        numbers.append(len(base))
+        why += moved(bound, unbound, outcomes)
+    if not parts:
+        return _fastest(comparison, arms, outcomes)
+    text = f"Speed-up of bound over unbound, of {min(numbers)} pairs: {', '.join(parts)}."
+    return Answer(text, why)
+
+
+def _bandwidth(
+    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+) -> Answer:
+    """The mean over the run, as a share of what this machine sustains, and Awan's region."""
+    used = _measures(arms[0]).get("bandwidth_gb_s")
+    sustained = comparison.settings.sustained_gb_s
+    if not isinstance(used, int | float):
+        reason = used["absent"] if isinstance(used, dict) else "not recorded"
+        return Answer(f"The bandwidth was not measured: {reason}.")
+    if not sustained:
+        return Answer(f"{used:.1f} GB/s on average; what this machine sustains is unknown.")
+    region = bandwidth_region(used, sustained)
+    return Answer(
+        f"{used:.1f} GB/s on average, {used / sustained:.0%} of the {sustained:.1f} "
+        f"GB/s that this machine sustains: the region of {region} latency (Awan 2016)."
+    )
+
+
+def _kinds(
+    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+) -> Answer:
+    """The measures of both side by side: their times mean different things."""
+    if len(arms) < 2:
+        return Answer(f"Only {arms[0].name} finished, so there is nothing to compare.")
+    sides = []
+    for measure in MEASURES:
+        values = [_measures(arm).get(measure.key) for arm in arms[:2]]
+        if measure.key in _OF_ANY_LENGTH and all(isinstance(v, int | float) for v in values):
+            batch, streaming = (measure.form.format(v) for v in values)
+            sides.append(Sides(measure.words, batch, streaming))
+    shown = "; ".join(f"{s.measure} {s.batch} and {s.streaming}" for s in sides)
+    sentence = f"Batch and streaming: {shown or 'no measure was taken for both'}."
+    return Answer(f"{sentence} Their times mean different things.", sides=sides)
+
+
+def _rates(
+    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+) -> Answer:
+    """Processing time of a batch, delay, and whether it kept up, by events a second."""
+    streams = [_stream(arm, outcomes) for arm in arms]
+    kept = [s.rate for s in streams if s.kept_up]
+    most = f"it kept up at {max(kept):,} events/s" if kept else "it kept up at none of the rates"
+    times = ", ".join(f"{s.processing_ms:.0f} ms at {s.rate:,}/s" for s in streams)
+    sentence = f"A batch takes {times} (medians); {most}."
+    return Answer(sentence, streams=streams)
+
+
+def _stream(arm: ComparedArm, outcomes: Sequence[Outcome]) -> StreamedRate:
+    counted = [o for o in outcomes if o.arm == arm.name and o.counted_s is not None]
+    reports = [o.streaming for o in counted if o.streaming is not None]
+    delays = [t["scheduling_delay_ms"].get("max") for t in reports]
+    return StreamedRate(
+        rate=int(arm.name.removesuffix("/s")),
+        processing_ms=statistics.median(t["processing_ms"]["median"] for t in reports),
+        delay_ms=max((d for d in delays if d is not None), default=None),
+        unsent=sum(t["unsent"] for t in reports),
+        kept_up=all(t["kept_up"] for t in reports),
+    )
+
+
+_Question = Callable[[Compared, Sequence[ComparedArm], Sequence[Outcome]], Answer]
+_ANSWERS: dict[str, _Question] = {
+    "sweep": _sweep,
+    "smt": _smt,
+    "nodes": _nodes,
+    "bandwidth": _bandwidth,
+    "kinds": _kinds,
+    "rates": _rates,
+}

@@ -1,0 +1,309 @@
+"""The questions of the published studies, each as the ways in which one application is run here.
+
+Pure: what this machine is and has comes in as `Surroundings`; what it cannot answer carries the
+reason. Baig 2018: sweep, nodes. Awan 2016: kinds, rates, memory, smt, prefetchers, bandwidth,
+executors.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from hearth.base.errors import UserError
+from hearth.base.ids import parse_ids, show_ids
+from hearth.machine.plan import Plan
+from hearth.machine.topology import NumaNode, Topology
+from hearth.studies.engine import prefetchers
+from hearth.studies.engine.arms import Arm
+from hearth.workloads.catalogue import Job
+
+#: Executors of the same total cores and memory (Awan 2016).
+EXECUTORS = (1, 2, 4, 6)
+#: Events a second (Awan 2016).
+RATES = (10, 100, 1000, 10_000)
+#: The streaming job that corresponds to a batch job.
+COUNTERPARTS = {
+    "word-count": "streaming-network-word-count",
+    "grep": "streaming-network-grep",
+    "k-means": "streaming-kmeans",
+    "logistic-regression": "streaming-logistic-regression",
+}
+#: A configuration that leaves more of the CPUs idle than this loses by its size alone.
+_LEAST_SHARE_OF_CPUS = 4
+
+
+@dataclass(frozen=True)
+class Size:
+    """What a plan is asked for: executors and cores, where fixed, and CPUs to leave alone."""
+
+    executors: int | None = None
+    cores: int | None = None
+    occupied: str | None = None
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the questions depend on.
+
+    topology: of this machine. plans: the plan for each of some sizes, or why none fits: asked once
+    for all of a question. job: the workload; None for the user's own application. The reasons say
+    why something is not possible here.
+    """
+
+    topology: Topology
+    plans: Callable[[tuple[Size, ...]], Sequence[Plan | UserError]]
+    job: Job | None = None
+    no_numactl: str | None = None
+    no_prefetchers: str | None = None
+    no_bandwidth: str | None = None
+    sweep: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def cpus(self) -> list[int]:
+        return sorted(self.topology.usable_cpus)
+
+    @property
+    def nodes(self) -> list[tuple[NumaNode, list[int]]]:
+        """Those whose memory may be used, with the CPUs of each that may be used."""
+        cpus = self.topology.usable_cpus
+        return [
+            (node, sorted(cpus & set(parse_ids(node.cpus))))
+            for node in self.topology.usable_nodes
+            if node.memory_bytes
+        ]
+
+    @property
+    def cores(self) -> list[list[int]]:
+        """The usable hardware threads of each core that has one."""
+        cpus = self.topology.usable_cpus
+        threads = [sorted(cpus & set(parse_ids(core.cpus))) for core in self.topology.cores]
+        return [core for core in threads if core]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question: the arms whose runs answer it, or why it cannot be answered here.
+
+    The first arm is the baseline. notes: arms that the study had and that cannot be run here.
+    """
+
+    key: str
+    title: str
+    source: str
+    arms: tuple[Arm, ...] = ()
+    unanswerable: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def questions(here: Surroundings, keys: Sequence[str]) -> list[Question]:
+    """Those named, in the order of `KEYS`; raises UserError for one that is unknown."""
+    for key in keys:
+        if key not in KEYS:
+            raise UserError(f"--questions: '{key}' is not a question: use {', '.join(KEYS)}")
+    return [_ASKED[key](here) for key in KEYS if key in keys]
+
+
+def _kinds(here: Surroundings) -> Question:
+    asked = Question("kinds", "Does streaming use the machine like batch?", "Awan 2016")
+    if here.job is None:
+        return _not(asked, "it needs one of hearth's workloads: hearth characterise word-count")
+    batch = {stream: job for job, stream in COUNTERPARTS.items()} | {j: j for j in COUNTERPARTS}
+    if here.job.name not in batch:
+        pairs = ", ".join(COUNTERPARTS)
+        return _not(asked, f"{here.job.name} does not exist in both kinds; these do: {pairs}")
+    job = batch[here.job.name]
+    arms = (Arm("batch", job=job), Arm("streaming", job=COUNTERPARTS[job]))
+    return replace(asked, arms=arms)
+
+
+def _rates(here: Surroundings) -> Question:
+    asked = Question("rates", "What does the event rate change?", "Awan 2016")
+    if here.job is None or here.job.stream is None:
+        job = "streaming-network-word-count"
+        return _not(asked, f"it needs a streaming workload: hearth characterise {job}")
+    arms = tuple(Arm(f"{rate}/s", parameters=(("rate", str(rate)),)) for rate in RATES)
+    return replace(asked, arms=arms)
+
+
+def _memory(here: Surroundings) -> Question:
+    asked = Question("memory", "What does memory on another node cost?", "Awan 2016")
+    nodes = [node for node, _ in here.nodes]
+    with_cpus = [(node, cpus) for node, cpus in here.nodes if cpus]
+    if len(nodes) < 2 or not with_cpus:
+        return _not(asked, "only one NUMA node may be used here: all memory is local")
+    if here.no_numactl is not None:
+        return _not(asked, here.no_numactl)
+    own, cpus = with_cpus[0]
+    others = [node for node in nodes if node.id != own.id]
+    by_distance = {own.distances.get(str(node.id), 0): node for node in reversed(others)}
+    remote = [by_distance[distance] for distance in sorted(by_distance)]
+    arms = [_on(cpus, own, "local")]
+    arms += [_on(cpus, node, f"node {node.id}") for node in remote]
+    note = f"all CPUs of node {own.id}; one other node at each distance"
+    return replace(asked, arms=tuple(arms), notes=(note,))
+
+
+def _on(cpus: Sequence[int], memory_of: NumaNode, name: str) -> Arm:
+    """Strictly (--membind): a run whose memory does not fit there fails, and says so."""
+    prefix = ("numactl", f"--physcpubind={show_ids(cpus)}", f"--membind={memory_of.id}")
+    return Arm(name, master="local[*]", prefix=prefix)
+
+
+def _smt(here: Surroundings) -> Question:
+    asked = Question("smt", "Does more than one thread per core pay?", "Awan 2016")
+    cores = here.cores
+    if all(len(core) < 2 for core in cores):
+        return _not(asked, "no core has a second hardware thread that may be used here")
+    arms = [
+        _restricted("one thread", [core[:1] for core in cores]),
+        _restricted("all threads", cores),
+    ]
+    if len(cores) < 2:
+        note = "only one core may be used: the effectiveness (Awan 2016, formula 3) needs two"
+        return replace(asked, arms=tuple(arms), notes=(note,))
+    half = cores[: len(cores) // 2]
+    arms += [
+        _restricted("half the cores", [core[:1] for core in half]),
+        _restricted("half the cores, all threads", half),
+    ]
+    return replace(asked, arms=tuple(arms))
+
+
+def _restricted(name: str, cores: Iterable[Sequence[int]]) -> Arm:
+    cpus = show_ids(cpu for core in cores for cpu in core)
+    return Arm(name, master="local[*]", prefix=("taskset", "--cpu-list", cpus))
+
+
+def _prefetchers(here: Surroundings) -> Question:
+    asked = Question("prefetchers", "Do the data prefetchers help?", "Awan 2016")
+    if here.no_prefetchers is not None:
+        return _not(asked, here.no_prefetchers)
+    names = ("l1-next-line", "l2-adjacent-line")
+    arms = [Arm("all on", prefetchers=())]
+    arms += [Arm(f"{name} off", prefetchers=(name,)) for name in names]
+    arms.append(Arm("all off", prefetchers=tuple(prefetchers.BITS)))
+    return replace(asked, arms=tuple(arms))
+
+
+def _bandwidth(here: Surroundings) -> Question:
+    asked = Question("bandwidth", "How much of the memory bandwidth is used?", "Awan 2016")
+    if here.no_bandwidth is not None:
+        return _not(asked, here.no_bandwidth)
+    return replace(asked, arms=(Arm("planned"),))
+
+
+def _executors(here: Surroundings) -> Question:
+    asked = Question("executors", "How many executors for the same cores and memory?", "Awan 2016")
+    cpus = len(here.cpus)
+    counts, notes = _even_counts(cpus)
+    if len(counts) < 2:
+        return _not(asked, f"{cpus} CPU is allowed here: two executors need two")
+    slots = math.lcm(*counts) * (cpus // math.lcm(*counts))
+    plans = here.plans(tuple(Size(n, slots // n) for n in counts))
+    refused = [plan for plan in plans if isinstance(plan, UserError)]
+    if refused:
+        return _not(asked, f"no plan: {refused[0]}")
+    total_mb = min(n * plan.least_heap_mb for n, plan in zip(counts, plans, strict=True)
+                   if not isinstance(plan, UserError))  # fmt: skip
+    arms = [_sized(n, slots // n, total_mb // n) for n in counts]
+    notes.append(f"{slots} task slots and {total_mb} MiB of heap in all")
+    return replace(asked, arms=tuple(arms), notes=tuple(notes))
+
+
+def _even_counts(cpus: int) -> tuple[list[int], list[str]]:
+    """Those of EXECUTORS that can share the CPUs evenly, and why not the others."""
+    counts = [n for n in EXECUTORS if n <= cpus]
+    notes = [f"{n} executors need {n} CPUs: {cpus} are allowed" for n in EXECUTORS if n > cpus]
+    while math.lcm(*counts) > cpus:
+        last = counts.pop()
+        shown = ", ".join(map(str, counts))
+        notes.append(f"{last} executors cannot share {cpus} CPUs as evenly as {shown} can")
+    return counts, notes
+
+
+def _sized(executors: int, cores: int, heap_mb: int) -> Arm:
+    words = ("--memory", f"{heap_mb}m")
+    return Arm(f"{executors}x{cores}", words, master=f"local-numa[{executors}x{cores}]")
+
+
+def _sweep(here: Surroundings) -> Question:
+    asked = Question(
+        "sweep", "Which executors x cores is fastest, and why are others slower?", "Baig 2018"
+    )
+    cpus = len(here.cpus)
+    cells = here.sweep or tuple(
+        (executors, cores)
+        for executors in steps(cpus)
+        for cores in steps(cpus)
+        if cpus <= executors * cores * _LEAST_SHARE_OF_CPUS and executors * cores <= cpus
+    )
+    arms, notes = [], []
+    plans = here.plans(tuple(Size(executors, cores) for executors, cores in cells))
+    for (executors, cores), plan in zip(cells, plans, strict=True):
+        name = f"{executors}x{cores}"
+        if isinstance(plan, UserError):
+            notes.append(f"{name}: {plan}")
+        else:
+            arms.append(Arm(name, master=f"local-numa[{name}]"))
+    if len(arms) < 2:
+        return replace(_not(asked, f"{cpus} CPUs leave no choice"), notes=tuple(notes))
+    return replace(asked, arms=tuple(arms), notes=tuple(notes))
+
+
+def steps(most: int) -> list[int]:
+    """1, 2, 3, 4, 6, 8, 12, ...: powers of two and their halves more, up to a limit."""
+    powers = [1 << n for n in range(most.bit_length())]
+    return sorted(n for n in {*powers, *(3 * power for power in powers)} if n <= most)
+
+
+def _nodes(here: Surroundings) -> Question:
+    asked = Question("nodes", "What does binding to 1, 2, ... nodes gain?", "Baig 2018")
+    nodes = [cpus for _, cpus in here.nodes if cpus]
+    if len(nodes) < 2:
+        return _not(asked, "only one NUMA node with CPUs may be used here: nothing to bind to")
+    arms: list[Arm] = []
+    notes = []
+    numbers = range(1, len(nodes) + 1)
+    used = [[cpu for cpus in nodes[:number] for cpu in cpus] for number in numbers]
+    rest = [show_ids(set(here.cpus) - set(cpus)) or None for cpus in used]
+    plans = here.plans(tuple(Size(occupied=cpus) for cpus in rest))
+    for number, cpus, plan in zip(numbers, used, plans, strict=True):
+        if isinstance(plan, UserError):
+            notes.append(f"{number} nodes: {plan}")
+        elif plan.is_native:
+            notes.append(f"{number} nodes: the plan is native: nothing is bound")
+        else:
+            arms += _bound_and_not(plan, number, cpus)
+    if not arms:
+        return replace(_not(asked, "no number of nodes has a plan"), notes=tuple(notes))
+    return replace(asked, arms=tuple(arms), notes=tuple(notes))
+
+
+def _bound_and_not(plan: Plan, number: int, cpus: list[int]) -> list[Arm]:
+    """The same executors, left to the kernel on the whole machine (NB), and bound (1B)."""
+    size = f"{len(plan.executors)}x{plan.executors[0].task_slots}"
+    words = ("--memory", f"{plan.least_heap_mb}m")
+    master = f"local-numa[{size}]"
+    prefix = ("taskset", "--cpu-list", show_ids(cpus))
+    return [
+        Arm(f"{number}NB {size}", (*words, "--unbound"), master=master),
+        Arm(f"{number}B {size}", words, master=master, prefix=prefix),
+    ]
+
+
+def _not(asked: Question, reason: str) -> Question:
+    return replace(asked, unanswerable=reason)
+
+
+_ASKED: dict[str, Callable[[Surroundings], Question]] = {
+    "executors": _executors,
+    "sweep": _sweep,
+    "nodes": _nodes,
+    "memory": _memory,
+    "smt": _smt,
+    "prefetchers": _prefetchers,
+    "bandwidth": _bandwidth,
+    "kinds": _kinds,
+    "rates": _rates,
+}
+KEYS = tuple(_ASKED)

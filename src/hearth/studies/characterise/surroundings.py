@@ -1,0 +1,72 @@
+"""What the questions depend on, read once from this machine."""
+
+import functools
+import os
+import re
+import shutil
+from argparse import Namespace
+from typing import Any
+
+from hearth.base.errors import UserError
+from hearth.machine import paths
+from hearth.machine.memory_bandwidth import sustained_bandwidth
+from hearth.machine.plan import Plan
+from hearth.machine.plan_request import plan_request
+from hearth.machine.planner import plans, topology
+from hearth.record.probes import survey
+from hearth.record.probes.base import Roots
+from hearth.spark.conf import user_settings
+from hearth.studies.characterise.questions import Size, Surroundings
+from hearth.studies.engine import prefetchers
+
+Document = dict[str, Any]
+
+
+def surroundings(options: Namespace, may_switch: bool, debug: bool) -> Surroundings:
+    """Of the live machine; options: of `add_workload_arguments`, for the plans."""
+    conf = user_settings(options.line, paths.spark_home(), os.environ)
+    machine = topology(debug=debug)
+
+    def request(size: Size) -> Document:
+        asked = {"executors": size.executors, "cores": size.cores, "occupied": size.occupied}
+        asked_for = {**vars(options), **asked, "python": options.line.is_python}
+        return plan_request(Namespace(**asked_for), conf, None)
+
+    @functools.cache  # the same for each subject
+    def planned(sizes: tuple[Size, ...]) -> list[Plan | UserError]:
+        return plans([request(size) for size in sizes], debug)
+
+    bandwidth = next(row for row in survey(Roots()) if row.name == "bandwidth")
+    no_numactl = None if shutil.which("numactl") else "numactl is not installed: apt-get install it"
+    return Surroundings(
+        topology=machine,
+        plans=planned,
+        no_numactl=no_numactl,
+        no_prefetchers=_no_prefetchers(may_switch, sorted(machine.usable_cpus)),
+        no_bandwidth=bandwidth.reason if bandwidth.status != "on" else None,
+        sweep=sweep_cells(options.sweep),
+    )
+
+
+def _no_prefetchers(may_switch: bool, cpus: list[int]) -> str | None:
+    """Not without the user's consent: the registers are the whole machine's."""
+    reason = prefetchers.cannot_switch(cpus)
+    if reason is None and not may_switch:
+        return "it changes model-specific registers: allow it with --change-prefetchers"
+    return reason
+
+
+def sweep_cells(text: str | None) -> tuple[tuple[int, int], ...]:
+    """Of `2x4,4x2`: executors and cores of each; raises UserError for another form."""
+    cells = []
+    for part in [] if text is None else text.split(","):
+        match = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", part.strip())
+        if match is None:
+            raise UserError(f"--sweep: '{part}' is not executors x cores: write 2x4,4x2")
+        cells.append((int(match[1]), int(match[2])))
+    return tuple(dict.fromkeys(cells))
+
+
+def sustained_gb_s() -> float:
+    """What all memory nodes of this machine sustain together, measured once and kept."""
+    return sum(node.best_gb_s for node in sustained_bandwidth().nodes.values())

@@ -1,0 +1,1 @@
+"""Divide a machine between applications that run at the same time."""

@@ -1,0 +1,255 @@
+"""The applications of a colocation, and how each is run: on a share of the machine, or unbound.
+
+On its share an application is planned as if the machine ended there, by its own `hearth profile`
+whose CPUs are the share's. Memory that CPUs of several shares use, such as that of the one node of
+a machine split by cores, is divided in proportion to CPUs: by the plan for the same CPUs of a
+machine on which the others are occupied.
+"""
+
+import contextlib
+import functools
+import json
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hearth.base.errors import UserError
+from hearth.base.ids import show_ids
+from hearth.base.redaction import Redaction
+from hearth.machine import paths
+from hearth.machine.plan import Plan
+from hearth.machine.plan_request import plan_request
+from hearth.machine.planner import plan
+from hearth.spark.command import fixed_by_master
+from hearth.spark.conf import user_master, user_settings
+from hearth.spark.private_options import key_of, private_properties
+from hearth.spark.spark_env import load_spark_env
+from hearth.spark.submit_args import SubmitLine, add_submit_arguments, planning_words
+from hearth.studies.colocate.partition import Units
+from hearth.studies.engine.arms import Arm, refuse_levelling
+from hearth.studies.engine.named_target import subject_of
+from hearth.studies.engine.target import Subject
+from hearth.studies.engine.workload_target import Workload
+from hearth.workloads import cases, datasets, runner
+
+_HEAPS = ("spark.executor.memory", "spark.driver.memory")
+_OFF_HEAP = ("spark.memory.offHeap.enabled", "spark.memory.offHeap.size")
+_JAVA = "spark.driver.extraJavaOptions"
+_IGNORED = ("spark.hearth.neighbours", "ignore")
+
+
+@dataclass(frozen=True)
+class Guest:
+    """An application that takes part. name: no other has it. settings: the user's own."""
+
+    name: str
+    subject: Subject
+    line: SubmitLine
+    options: Namespace
+    settings: dict[str, str]
+
+    @property
+    def command(self) -> list[str]:
+        """As typed, without secrets."""
+        options = [w for o in self.line.options for w in (o.name, o.value) if w is not None]
+        words = [*self.line.hearth, *options, *self.line.application]
+        return list(Redaction.of(self.settings).words(words))
+
+
+@dataclass(frozen=True)
+class Way:
+    """How an application is run: an arm of `hearth profile`, and the CPUs that it may use."""
+
+    arm: Arm
+    cpus: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class _Sized:
+    """The configuration of a plan: of each executor the heap, None where the user fixed it."""
+
+    plan: Plan
+    heap_mb: int | None = None
+    off_heap_mb: int = 0
+
+
+def read_guests(lines: Sequence[SubmitLine], debug: bool) -> list[Guest]:
+    """Of the command line of each application. Raises UserError for what cannot take part."""
+    parser = ArgumentParser(add_help=False, allow_abbrev=False)
+    add_submit_arguments(parser)
+    found: list[Guest] = []
+    for line in lines:
+        options = parser.parse_args(line.hearth)
+        options.debug, options.python, options.dry_run = debug, line.is_python, True
+        name = _checked(line, options)
+        guest = _guest(line, options, name)
+        number = sum(one.subject.name == guest.name for one in found)
+        found.append(replace(guest, name=f"{guest.name} {number + 1}") if number else guest)
+    return found
+
+
+def _checked(line: SubmitLine, options: Namespace) -> str:
+    for option in ("unbound", "docker", "bind"):
+        if getattr(options, option):
+            raise UserError(f"--{option}: each way of running sets it: leave it out")
+    refuse_levelling(line)
+    return line.application[0]
+
+
+def _guest(line: SubmitLine, options: Namespace, name: str) -> Guest:
+    subject, job = subject_of(line, "name")
+    home = paths.spark_home()
+    load_spark_env(home, os.environ)
+    settings = user_settings(line, home, os.environ)
+    master = user_master(line, settings, os.environ)
+    if job is not None:
+        _refuse_hints(name, options)
+        options.workload = runner.KINDS[job.family]
+    elif master is not None and not master.startswith("local-numa"):
+        raise UserError(
+            f"--master: {name}: '{master}' cannot be given a share: leave it out, or give "
+            "local-numa[NxM]"
+        )
+    options.executors, options.cores = _shape(options, None if job else master)
+    return Guest(subject.name, subject, line, options, settings)
+
+
+def _refuse_hints(name: str, options: Namespace) -> None:
+    for option in ("hosts", "input", "workload", "when_full"):
+        if getattr(options, option):
+            shown = option.replace("_", "-")
+            raise UserError(f"--{shown}: {name}: a workload is run without it: leave it out")
+
+
+def _shape(options: Namespace, master: str | None) -> tuple[int | None, int | None]:
+    fixed = fixed_by_master(master)
+    for name, by_master in zip(("executors", "cores"), fixed, strict=True):
+        given = getattr(options, name)
+        if by_master is not None and given not in (None, by_master):
+            raise UserError(f"--{name}: {given} contradicts the master {master}: give one of them")
+    return fixed[0] or options.executors, fixed[1] or options.cores
+
+
+def make_data(guests: Sequence[Guest]) -> None:
+    """Makes the data of workloads that is missing, before anything is timed."""
+    for guest in guests:
+        if isinstance(guest.subject, Workload):
+            data = cases.data_of(guest.subject.offer, guest.subject.case)
+            size = sum(int(datasets.manifest(place)["bytes"]) for place in data.values())
+            guest.options.input = f"{size}b" if size else None
+
+
+def alone(guest: Guest, name: str, limit_s: float) -> Way:
+    """On the whole machine, as planned for it."""
+    return Way(Arm(name, _own(guest), limit_s=limit_s))
+
+
+def _own(guest: Guest) -> tuple[str, ...]:
+    """A workload's planning options, which an application's line has itself."""
+    return tuple(planning_words(guest.line)) if isinstance(guest.subject, Workload) else ()
+
+
+def on_share(guest: Guest, units: Units, share: Sequence[int], name: str, limit_s: float) -> Way:
+    """Bound to these CPUs, as planned for them."""
+    sized = _sized(guest, units, share)
+    words = () if sized.heap_mb is None else ("--memory", f"{sized.heap_mb}m")
+    conf = tuple(_off_heap(guest, sized).items())
+    return Way(Arm(name, (*_own(guest), *words), conf=conf, limit_s=limit_s), tuple(share))
+
+
+def unbound(
+    guest: Guest,
+    units: Units,
+    share: Sequence[int],
+    like: Sequence[int],
+    name: str,
+    limit_s: float,
+) -> Way:
+    """On all CPUs, unbound, in the configuration of the plan for those of `like`.
+
+    Its memory is that of the share, so that all fit.
+    """
+    sized = _sized(guest, units, share, like)
+    if sized.plan.is_native:
+        return Way(_one_jvm(guest, sized, name, limit_s))
+    words = () if sized.heap_mb is None else ("--memory", f"{sized.heap_mb}m")
+    conf = {**_off_heap(guest, sized), _IGNORED[0]: _IGNORED[1]}
+    words = (*_own(guest), "--unbound", *words)
+    master = sized.plan.master
+    return Way(Arm(name, words, master=master, conf=tuple(conf.items()), limit_s=limit_s))
+
+
+def _one_jvm(guest: Guest, sized: _Sized, name: str, limit_s: float) -> Arm:
+    """What `hearth submit` would start: the plan's master and settings, under plain Spark."""
+    conf = {k: v for k, v in sized.plan.conf.items() if k not in _OFF_HEAP}
+    if sized.heap_mb is not None:
+        conf["spark.driver.memory"] = f"{sized.heap_mb}m"
+    conf |= _off_heap(guest, sized)
+    private = {}
+    if users := guest.settings.get(_JAVA):
+        conf[_JAVA] = " ".join(filter(None, [conf.get(_JAVA), users]))
+        # JVM options from the user's files are not for a command line, which every user can read.
+        if _JAVA not in {key_of(option) for option in guest.line.options}:
+            private = {_JAVA: conf.pop(_JAVA)}
+    files = private_properties(private, paths.state_home()) if private else None
+    master = sized.plan.master
+    return Arm(name, master=master, conf=tuple(conf.items()), properties=files, limit_s=limit_s)
+
+
+def _sized(
+    guest: Guest, units: Units, share: Sequence[int], like: Sequence[int] | None = None
+) -> _Sized:
+    """The plan on the CPUs of `like` (by default the share), with the share's memory."""
+    found = _planned(guest, like if like is not None else share)
+    fixed = guest.options.memory is not None or any(key in guest.settings for key in _HEAPS)
+    if fixed:
+        return _Sized(found)
+    others = sorted({*units.all} - {*share})
+    room = _planned(guest, units.all, show_ids(others) if others else None)
+    number = len(found.executors)
+    heap = sum(executor.heap_mb for executor in room.executors)
+    off = sum(executor.off_heap_mb for executor in room.executors)
+    return _Sized(found, min(heap // number, found.executors[0].heap_mb), off // number)
+
+
+def _off_heap(guest: Guest, sized: _Sized) -> dict[str, str]:
+    """What the plan for the share says of memory beside the heap, where the user says nothing."""
+    if sized.heap_mb is None or any(key in guest.settings for key in _OFF_HEAP):
+        return {}
+    if not sized.off_heap_mb:
+        return {_OFF_HEAP[0]: "false"}
+    return {_OFF_HEAP[0]: "true", _OFF_HEAP[1]: f"{sized.off_heap_mb}m"}
+
+
+def _planned(guest: Guest, cpus: Sequence[int], occupied: str | None = None) -> Plan:
+    """The plan on these CPUs; raises UserError, with the application's name, where nothing fits."""
+    conf = {key: value for key, value in guest.settings.items() if key != "spark.master"}
+    options = Namespace(**{**vars(guest.options), "occupied": occupied})
+    with _allowed(cpus):
+        try:
+            return _answered(json.dumps(plan_request(options, conf, None)), tuple(cpus))
+        except UserError as error:
+            raise UserError(f"{guest.name} on CPUs {show_ids(cpus)}: {error}") from error
+
+
+@functools.cache
+def _answered(request: str, _cpus: tuple[int, ...]) -> Plan:
+    """Asked once for the same CPUs, which are allowed now, as each ask starts a JVM."""
+    return plan(json.loads(request))
+
+
+@contextlib.contextmanager
+def _allowed(cpus: Sequence[int]) -> Iterator[None]:
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def name_of(guest: Guest) -> str:
+    """For the names of files and records."""
+    return Path(guest.subject.name).stem

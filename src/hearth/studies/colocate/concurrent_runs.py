@@ -1,0 +1,206 @@
+"""Runs several applications at the same time, each watched over by a process of its own.
+
+Whatever dies, nothing stays behind: the kernel ends such a process when this one dies, and it then
+ends its application as it does on Ctrl-C. An application that fails does not touch the others.
+"""
+
+import contextlib
+import io
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
+
+from hearth.base.codec import parse
+from hearth.base.errors import UserError
+from hearth.base.processes import die_with
+from hearth.base.progress import tick
+from hearth.studies.engine.trial import Outcome, Turn, outcome_line, read_outcome
+
+_LOOK_S = 0.2
+#: Longer than a run takes that is asked to end, and is killed if it does not.
+_GRACE_S = 45.0
+_CHUNK = 1 << 16
+STOPPED = "stopped at the end of the time"
+
+
+@dataclass(frozen=True)
+class Lane:
+    """An application's place. turn: of its first run. cpus: what it may use; None for all.
+
+    run: makes the n-th run, in a process of its own.
+    """
+
+    turn: Turn
+    run: Callable[[int], Outcome]
+    cpus: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Each application is started again and again for so long; what ends in the middle counts."""
+
+    length_s: float
+    ramp_s: float
+
+    def counts(self, end_s: float) -> bool:
+        """Whether a run that ended so long after the start counts."""
+        return self.ramp_s <= end_s <= self.length_s - self.ramp_s
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run that ended: the number of its lane, and when it began and ended, from the start."""
+
+    lane: int
+    start_s: float
+    end_s: float
+    outcome: Outcome
+
+
+@dataclass
+class _Process:
+    lane: int
+    number: int
+    pid: int
+    pipe: int
+    start_s: float
+    said: bytes = b""
+    stopped: bool = False
+
+
+@dataclass
+class _Watch:
+    lanes: Sequence[Lane]
+    clock: Callable[[], float]
+    began: float
+    running: list[_Process] = field(default_factory=list)
+    ran: list[Ran] = field(default_factory=list)
+
+    @property
+    def now_s(self) -> float:
+        return self.clock() - self.began
+
+    def start(self, lane: int, number: int) -> None:
+        pid, pipe = _forked(self.lanes[lane], number)
+        self.running.append(_Process(lane, number, pid, pipe, self.now_s))
+
+    def look(self) -> list[tuple[Ran, int]]:
+        """Waits a moment; what ended meanwhile, and which run of its lane it was."""
+        ready = select.select([one.pipe for one in self.running], [], [], _LOOK_S)[0]
+        ended = []
+        for one in [p for p in self.running if p.pipe in ready]:
+            chunk = os.read(one.pipe, _CHUNK)
+            one.said += chunk
+            if not chunk:
+                ended.append((self._end(one), one.number))
+        return ended
+
+    def _end(self, one: _Process) -> Ran:
+        code = os.waitstatus_to_exitcode(os.waitpid(one.pid, 0)[1])
+        os.close(one.pipe)
+        self.running.remove(one)
+        outcome = _outcome(self.lanes[one.lane].turn, one.said, code)
+        if one.stopped:
+            outcome = replace(outcome, seconds=None, failure=STOPPED, stopped=True)
+        self.ran.append(Ran(one.lane, one.start_s, self.now_s, outcome))
+        return self.ran[-1]
+
+    def stop(self) -> None:
+        """Ends what runs, and waits for it."""
+        for one in self.running:
+            one.stopped = True
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one.pid, signal.SIGTERM)
+        kill_at = self.clock() + _GRACE_S
+        while self.running:
+            if self.clock() > kill_at:
+                for one in self.running:
+                    os.kill(one.pid, signal.SIGKILL)
+                kill_at = float("inf")
+            self.look()
+
+
+def together(
+    lanes: Sequence[Lane],
+    loop: Loop | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[Ran]:
+    """All at once, each to its end, or again and again; the runs in the order in which they ended.
+
+    In a loop an application that failed is not started again, and what runs at its end is stopped.
+    """
+    watch = _Watch(lanes, clock, clock())
+    try:
+        for lane in range(len(lanes)):
+            watch.start(lane, 0)
+        while watch.running:
+            for ran, number in watch.look():
+                goes_on = loop is not None and watch.now_s < loop.length_s
+                if goes_on and ran.outcome.failure is None:
+                    watch.start(ran.lane, number + 1)
+            if loop is not None and watch.now_s >= loop.length_s:
+                watch.stop()
+            tick()
+    finally:
+        watch.stop()
+    return watch.ran
+
+
+def _forked(lane: Lane, number: int) -> tuple[int, int]:
+    """Starts a process that makes a run; its id, and the pipe on which it says how that ended."""
+    reading, writing = os.pipe()
+    dies = die_with(os.getpid())
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    pid = os.fork()
+    if pid == 0:
+        _in_child(lane, number, dies, writing)
+    os.close(writing)
+    return pid, reading
+
+
+def _in_child(lane: Lane, number: int, dies: Callable[[], None], writing: int) -> NoReturn:
+    code = 1
+    try:
+        os.setsid()  # out of reach of the terminal's Ctrl-C: the parent passes it on, once
+        signal.signal(signal.SIGTERM, _interrupt)
+        dies()
+        sys.stdout = sys.stderr = io.StringIO()  # what is to be known comes back through the pipe
+        if lane.cpus is not None:
+            os.sched_setaffinity(0, lane.cpus)
+        line = json.dumps(outcome_line(_run(lane, number)))
+        with os.fdopen(writing, "w", encoding="utf-8") as pipe:
+            pipe.write(line)
+        code = 0
+    except KeyboardInterrupt:
+        code = 128 + signal.SIGINT
+    finally:
+        os._exit(code)
+
+
+def _run(lane: Lane, number: int) -> Outcome:
+    try:
+        return lane.run(number)
+    except UserError as error:
+        return Outcome(lane.turn, failure=str(error))
+    except Exception as fault:  # of hearth's: it is one application's, not the others'
+        return Outcome(lane.turn, failure=f"a fault in hearth: {type(fault).__name__}: {fault}")
+
+
+def _interrupt(_number: int, _frame: Any) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once: what it started is being ended
+    raise KeyboardInterrupt
+
+
+def _outcome(turn: Turn, said: bytes, code: int) -> Outcome:
+    try:
+        return read_outcome(parse(said), turn.subject)
+    except (ValueError, KeyError):
+        ended = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return Outcome(turn, failure=f"the process that watched over it ended with {ended}")

@@ -1,0 +1,61 @@
+"""The parts into which a machine is split between applications: its NUMA nodes, or its cores."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from hearth.base.errors import UserError
+from hearth.base.ids import parse_ids
+from hearth.machine.topology import Core, NumaNode, Topology
+
+#: How a part is called, one and several.
+NAMES = {"node": "NUMA node", "core": "core"}
+
+
+@dataclass(frozen=True)
+class Units:
+    """The parts of a machine, in the order in which they are given away, each with its CPUs."""
+
+    kind: Literal["node", "core"]
+    cpus: tuple[tuple[int, ...], ...]
+
+    @staticmethod
+    def of(topology: Topology) -> "Units":
+        """Of a machine what may be used: its nodes where there are several, else cores.
+
+        All hardware threads of a core stay together. Raises UserError where nothing can be split.
+        """
+        allowed = topology.usable_cpus
+        nodes = _parts(topology.nodes, allowed)
+        if len(nodes) > 1:
+            return Units("node", nodes)
+        cores = _parts(topology.cores, allowed)
+        if len(cores) < 2:
+            raise UserError(
+                f"one core ({topology.allowed.cpus or 'no CPU'}) cannot be split between "
+                "applications: use a machine, or a cpuset, with two cores or more"
+            )
+        return Units("core", cores)
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        """All CPUs."""
+        return tuple(sorted(cpu for part in self.cpus for cpu in part))
+
+    def shares(self, split: Sequence[int]) -> list[tuple[int, ...]]:
+        """The CPUs of each application: neighbouring parts, the first application has the first."""
+        found, first = [], 0
+        for count in split:
+            parts = self.cpus[first : first + count]
+            found.append(tuple(sorted(cpu for part in parts for cpu in part)))
+            first += count
+        return found
+
+    def said(self, count: int) -> str:
+        """`1 core`, `3 NUMA nodes`."""
+        return f"{count} {NAMES[self.kind]}{'' if count == 1 else 's'}"
+
+
+def _parts(found: Sequence[NumaNode | Core], allowed: set[int]) -> tuple[tuple[int, ...], ...]:
+    own = (sorted(allowed & set(parse_ids(part.cpus))) for part in found)
+    return tuple(sorted(tuple(cpus) for cpus in own if cpus))

@@ -1,0 +1,118 @@
+"""What applications lose on a part of the machine, known before they run together.
+
+From a recorded run of each, alone on the whole machine: its tasks are scheduled on the slots of a
+share (hearth.studies.models.schedule_simulation). From a table of speedups between numbers of
+nodes. What a split does not divide is looked for in the records, and what is not known of it is
+said.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hearth.analysis.analysis import analyse
+from hearth.analysis.document import Analysis
+from hearth.base.absent import Absent
+from hearth.base.errors import UserError
+from hearth.record.store import records_home
+from hearth.studies.colocate.result import Colocated, colocated, known_alone, predicted
+from hearth.studies.colocate.study import ALONE, Colocation, Known, KnownCurve, read_colocation
+from hearth.studies.engine.measures import bandwidth_share
+from hearth.studies.models.colocation import Curve, Estimate, Shared, parse_split, splits
+from hearth.studies.models.scaling import read_speedups
+from hearth.studies.models.schedule_simulation import Work, doubts, part, predict, work_of
+from hearth.studies.models.space import Machine
+
+_ALWAYS = "{}, the disks and the page cache are shared, and not in the prediction"
+
+
+def from_runs(
+    names: Sequence[str], analyses: Sequence[Analysis], machine: Machine, units: int, kind: str
+) -> Known:
+    """Of each application's run on the whole machine, in the order of the names."""
+    curves, notes = [], []
+    for name, analysis in zip(names, analyses, strict=True):
+        try:
+            work = work_of(analysis, machine)
+        except UserError as error:
+            raise UserError(f"{name}: {error}") from error
+        curves.append(_curve(name, work, machine, units))
+        notes += [f"{name}: {doubt}" for doubt in doubts(work)]
+        if work.cell.slots < machine.threads / 2:
+            notes.append(
+                f"{name}: its run had {work.cell.slots} task slots on {machine.threads} hardware "
+                "threads, and is taken to be its best on the whole machine"
+            )
+    shared = shared_of(kind, analyses)
+    source = "a recorded run of each, scheduled on the slots of a share"
+    if kind == "node":
+        notes.append("a share's smaller memory bandwidth is not in it: runs of each alone have it")
+    return Known(source, curves, [*notes, *shared.notes], shared.stretch)
+
+
+def _curve(name: str, work: Work, machine: Machine, units: int) -> KnownCurve:
+    """Fewer executors in proportion, and where there is less than one, fewer slots of it."""
+    parts = range(1, units)
+    cells = [part(work.cell, n / units) for n in parts]
+    found = predict(work, machine, cells) if cells else []
+    slow = {
+        str(n): Estimate(p.value / work.wall_s, p.low / work.wall_s, p.high / work.wall_s)
+        for n, p in zip(parts, found, strict=True)
+    }
+    return KnownCurve(name, {**slow, str(units): Estimate(1, 1, 1)}, work.wall_s)
+
+
+def from_table(names: Sequence[str], file: Path) -> tuple[Known, int]:
+    """Of the workloads of a table of speedups, by name, and how many nodes its machine has."""
+    table = read_speedups(file)
+    for name in names:
+        if name not in table:
+            raise UserError(f"{file}: it has no workload '{name}': it has {', '.join(table)}")
+    units = max(max(table[name]) for name in names)
+    curves = []
+    for name in names:
+        curve = Curve.of_times(name, table[name], units)
+        curves.append(KnownCurve(name, {str(n): one for n, one in curve.slowdown.items()}))
+    notes = ["the table has one time for each number of nodes, so there are no intervals"]
+    return Known(f"speedups of {file.name}", curves, [*notes, *shared_of("node", []).notes]), units
+
+
+def known_of(colocation: Colocation) -> Known | None:
+    """What was known before the applications ran together; None where nothing was."""
+    head = colocation.head
+    if head.known is not None or not head.settings.profile_first:
+        return head.known
+    arm = f"{ALONE}{len(head.units)}"
+    ids = {line.subject: line.runs[0].record for line in colocation.lines if line.arm == arm}
+    places = [records_home(colocation.home) / name for name in ids.values() if name is not None]
+    analyses = [analyse(place) for place in places if place.is_dir()]
+    return known_alone(head, colocation.lines, shared_of(head.kind, analyses))
+
+
+def read_colocated(directory: Path) -> Colocated:
+    """What a colocation on disk says. Raises UserError where there is none."""
+    colocation = read_colocation(directory)
+    head = colocation.head
+    parts, units = len(head.members), len(head.units)
+    asked = head.settings.split
+    ways = splits(units, parts) if asked is None else [parse_split(asked, parts, units)]
+    known = known_of(colocation)
+    found = None if known is None else predicted(known, ways, head.settings.objective)
+    ran = next((line.split for line in colocation.lines if line.split is not None), None)
+    return colocated(colocation, found, ran or asked)
+
+
+def shared_of(kind: str, analyses: Sequence[Analysis]) -> Shared:
+    """What applications share on a machine split into these parts.
+
+    Within a node that is its memory: where the bandwidth of all runs alone adds up to more than it
+    sustains, each may take that many times as long, if it does nothing but read memory.
+    """
+    if kind == "node":
+        return Shared(notes=(_ALWAYS.format("links between nodes"),))
+    used = [bandwidth_share(analysis) for analysis in analyses]
+    cache = _ALWAYS.format("the last-level cache")
+    unknown = next((one for one in used if isinstance(one, Absent)), None)
+    if unknown is not None:
+        return Shared(notes=(cache, f"nor is memory bandwidth: {unknown.reason}"))
+    shares = [one for one in used if not isinstance(one, Absent)]
+    return Shared(max(1.0, sum(shares)), (cache,))

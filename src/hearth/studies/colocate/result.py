@@ -1,0 +1,439 @@
+"""What a colocation says: pure, from its rounds to what each application lost and what was gained.
+
+An application's slowdown in a round is its seconds there to those alone, one after the other, in
+the same repetition; throughput, the worst slowdown and fairness follow from it as predictions do
+(hearth.studies.models.colocation).
+"""
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from hearth.analysis.findings import OTHER_LOAD_SHARE
+from hearth.base.codec import LEFT_OUT
+from hearth.studies.colocate.study import (
+    ALONE,
+    ARMS,
+    Colocation,
+    Head,
+    Known,
+    KnownCurve,
+    Member,
+    MemberRun,
+    RoundLine,
+    Settings,
+)
+from hearth.studies.engine.measures import Document
+from hearth.studies.engine.statistics import (
+    CONFIDENCE,
+    Ratio,
+    against,
+    each_confidence,
+    paired_ratio,
+)
+from hearth.studies.models import colocation as tuning
+from hearth.studies.models.colocation import Curve, Estimate, Objective, Shared, Split
+
+SCHEMA: Literal["hearth/colocation/1"] = "hearth/colocation/1"
+#: Of the measures of runs, those shown of each application.
+SHOWN = ("involuntary", "voluntary", "remote_share", "gc_share", "cpu_use")
+
+
+@dataclass(frozen=True)
+class MemberSaid:
+    """An application in one arm.
+
+    seconds: of the rounds that count; of a loop, the mean of its runs in the middle. slowdown: to
+    running alone; per_hour: completions an hour at that pace. measures: medians over its runs.
+    """
+
+    name: str
+    seconds: list[float]
+    median_s: float | None = field(default=None, metadata=LEFT_OUT)
+    per_hour: float | None = field(default=None, metadata=LEFT_OUT)
+    slowdown: Estimate | None = field(default=None, metadata=LEFT_OUT)
+    runs: int = 0
+    failures: list[str] = field(default_factory=list)
+    measures: Document = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ArmSaid:
+    """One way to run them. rounds: how many count.
+
+    throughput: work an hour of applications that run again and again, one after the other = 1;
+    worst: the largest slowdown; fairness: the least slowdown to the largest. to_split: this
+    throughput to that of the split. all_end_s: seconds until all have ended, where each ran once;
+    all_end: those to the seconds of one after the other.
+    """
+
+    name: str
+    what: str
+    rounds: int
+    members: list[MemberSaid]
+    all_end_s: list[float] = field(default_factory=list)
+    throughput: Estimate | None = field(default=None, metadata=LEFT_OUT)
+    worst: Estimate | None = field(default=None, metadata=LEFT_OUT)
+    fairness: Estimate | None = field(default=None, metadata=LEFT_OUT)
+    to_split: Estimate | None = field(default=None, metadata=LEFT_OUT)
+    all_end: Estimate | None = field(default=None, metadata=LEFT_OUT)
+
+
+@dataclass(frozen=True)
+class Check:
+    """Predicted against measured slowdown on the share. error: predicted / measured - 1."""
+
+    name: str
+    predicted: Estimate
+    measured: Estimate
+    error: float
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """The splits, the best first. source: what it was made from; notes: what is not in it."""
+
+    source: str
+    splits: list[Split]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class ShownRun:
+    """When a run took place in its round, in seconds from the round's start.
+
+    application: its place among them. end: as it ended itself, stopped when a loop was over, or
+    failed.
+    """
+
+    application: int
+    start_s: float
+    end_s: float
+    end: Literal["itself", "stopped", "failed"]
+
+
+@dataclass(frozen=True)
+class ShownRound:
+    """The last repetition of a way, run by run."""
+
+    arm: str
+    repetition: int
+    runs: list[ShownRun]
+
+
+@dataclass(frozen=True)
+class Colocated:
+    """What a colocation says. confidence: of the intervals of one figure, for all arms together."""
+
+    schema: Literal["hearth/colocation/1"]
+    id: str | None
+    started: str | None
+    applications: list[Member]
+    kind: str
+    units: list[str]
+    objective: Objective
+    confidence: float
+    split: str | None
+    prediction: Predicted | None
+    settings: Settings | None = None
+    arms: list[ArmSaid] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    sentence: str = ""
+    warnings: list[str] = field(default_factory=list)
+    rounds: list[ShownRound] = field(default_factory=list)
+
+
+def known_alone(head: Head, lines: Sequence[RoundLine], shared: Shared) -> Known | None:
+    """What the runs of each application alone say of it; None where there were none.
+
+    The slowdown on a share is over pairs of runs of one repetition, with their interval.
+    """
+    whole = len(head.units)
+    curves = []
+    for member in head.members:
+        times: dict[int, dict[int, float]] = {}
+        for line in lines:
+            if line.subject == member.name and line.arm.startswith(ALONE) and line.repetition >= 0:
+                seconds = line.runs[0].seconds
+                if seconds is not None:
+                    units = int(line.arm.removeprefix(ALONE))
+                    times.setdefault(units, {})[line.repetition] = seconds
+        base = times.get(whole, {})
+        slow = {str(n): of for n, own in times.items() if (of := _paired(own, base)) is not None}
+        if not base or not slow:
+            return None
+        alone_s = statistics.median(base.values())
+        curves.append(KnownCurve(member.name, {**slow, str(whole): Estimate(1, 1, 1)}, alone_s))
+    return Known("runs of each alone", curves, list(shared.notes), shared.stretch)
+
+
+def _paired(own: dict[int, float], base: dict[int, float]) -> Estimate | None:
+    both = sorted(own.keys() & base.keys())
+    if not both:
+        return None
+    return _estimate(paired_ratio([own[r] for r in both], [base[r] for r in both]))
+
+
+def _estimate(ratio: Ratio) -> Estimate:
+    return Estimate(ratio.value, *(ratio.interval or ()))
+
+
+def predicted(known: Known, ways: Sequence[tuple[int, ...]], objective: Objective) -> Predicted:
+    """The splits of these, the best first."""
+    curves: list[Curve] = [one.curve for one in known.curves]
+    found = tuning.predict(curves, ways, Shared(known.stretch, tuple(known.notes)))
+    return Predicted(known.source, tuning.ranked(found, objective), known.notes)
+
+
+def colocated(colocation: Colocation, prediction: Predicted | None, split: str | None) -> Colocated:
+    """What these rounds say."""
+    head, settings = colocation.head, colocation.head.settings
+    lines = [line for line in colocation.lines if line.subject == head.title]
+    arms = said_of_arms(head, lines)
+    checks = _checks(head, arms, prediction, split)
+    return Colocated(
+        schema=SCHEMA,
+        id=head.id,
+        started=head.started,
+        applications=head.members,
+        kind=head.kind,
+        units=head.units,
+        objective=settings.objective,
+        confidence=CONFIDENCE,
+        split=split,
+        prediction=prediction,
+        settings=settings,
+        arms=arms,
+        checks=checks,
+        sentence=sentence(arms, settings, split),
+        warnings=_disturbed(colocation.lines),
+        rounds=_last_rounds(settings.arms, lines),
+    )
+
+
+def _last_rounds(arms: Sequence[str], lines: Sequence[RoundLine]) -> list[ShownRound]:
+    found = []
+    for arm in arms:
+        own = [line for line in lines if line.arm == arm and line.repetition >= 0]
+        if own:
+            last = max(own, key=lambda line: line.repetition)
+            found.append(ShownRound(arm, last.repetition, [_shown_run(run) for run in last.runs]))
+    return found
+
+
+def _shown_run(run: MemberRun) -> ShownRun:
+    end: Literal["itself", "stopped", "failed"] = "itself"
+    if run.stopped:
+        end = "stopped"
+    elif run.failure is not None:
+        end = "failed"
+    return ShownRun(run.member, round(run.start_s, 3), round(run.end_s, 3), end)
+
+
+def _disturbed(lines: Sequence[RoundLine]) -> list[str]:
+    """Where other programs used much of the machine while an application ran alone.
+
+    While several run, each one's record counts the others among the other programs.
+    """
+    alone = [line for line in lines if line.arm == "serial" or line.arm.startswith(ALONE)]
+    found = [(run.measures or {}).get("other_load") for line in alone for run in line.runs]
+    shares = [share for share in found if isinstance(share, int | float)]
+    over = [share for share in shares if share > OTHER_LOAD_SHARE]
+    if not over:
+        return []
+    return [
+        f"other programs used more than {OTHER_LOAD_SHARE:.0%} of the machine's CPUs during "
+        f"{len(over)} of {len(shares)} runs alone ({max(over):.0%} in one of them): colocate again "
+        "on a quiet machine"
+    ]
+
+
+def said_of_arms(head: Head, lines: Sequence[RoundLine]) -> list[ArmSaid]:
+    """Each arm, with what it shows against running one after the other."""
+    each = each_confidence(CONFIDENCE, max(len(head.settings.arms) - 1, 1))
+    seconds = {
+        (line.arm, line.repetition): _seconds(head, line)
+        for line in lines
+        if line.repetition >= 0 and line.failure is None
+    }
+    return [_arm(head, arm, lines, seconds, each) for arm in head.settings.arms]
+
+
+def _seconds(head: Head, line: RoundLine) -> list[float]:
+    """Of each application in a round that counts."""
+    loop = head.settings.looped if line.arm != "serial" else None
+    found = []
+    for at in range(len(head.members)):
+        own = [r for r in line.runs if r.member == at and r.seconds is not None]
+        counted = [r.seconds for r in own if loop is None or loop.counts(r.end_s)]
+        found.append(statistics.fmean(s for s in counted if s is not None))
+    return found
+
+
+_Seconds = dict[tuple[str, int], list[float]]
+
+
+def _arm(
+    head: Head, arm: str, lines: Sequence[RoundLine], seconds: _Seconds, each: float
+) -> ArmSaid:
+    own = [line for line in lines if line.arm == arm and line.repetition >= 0]
+    good = [line for line in own if line.failure is None]
+    paired = [
+        line.repetition
+        for line in good
+        if arm != "serial" and ("serial", line.repetition) in seconds
+    ]
+    slow = [
+        [mine / alone for mine, alone in zip(seconds[arm, r], seconds["serial", r], strict=True)]
+        for r in paired
+    ]
+    members = [_member(head, at, own, seconds, slow, each) for at in range(len(head.members))]
+    last = sum if arm == "serial" else max
+    once = head.settings.loop is None or arm == "serial"
+    ends = [last(seconds[arm, line.repetition]) for line in good] if once else []
+    found = ArmSaid(arm, ARMS[arm], len(good), members, [round(end, 3) for end in ends])
+    if not slow:
+        return found
+    base = [sum(seconds["serial", r]) for r in paired]
+    mine = [max(seconds[arm, r]) for r in paired]
+    return replace(
+        found,
+        throughput=_over(slow, tuning.throughput, each),
+        worst=_over(slow, max, each),
+        fairness=_over(slow, tuning.fairness, each),
+        to_split=_to_split(arm, seconds, each),
+        all_end=_estimate(paired_ratio(mine, base, each)) if once else None,
+    )
+
+
+def _over(
+    slow: Sequence[Sequence[float]], figure: Callable[[Sequence[float]], float], each: float
+) -> Estimate:
+    """The middle of a figure over repetitions, and its interval."""
+    values = [figure(one) for one in slow]
+    return _estimate(paired_ratio(values, [1.0] * len(values), each))
+
+
+def _to_split(arm: str, seconds: _Seconds, each: float) -> Estimate | None:
+    """Throughput to that of the split: over the repetitions that both and the serial arm have."""
+    if arm == "split":
+        return None
+    both = sorted(
+        r
+        for name, r in seconds
+        if name == arm and all((o, r) in seconds for o in ("split", "serial"))
+    )
+    if not both:
+        return None
+
+    def work(name: str, r: int) -> float:
+        pairs = zip(seconds[name, r], seconds["serial", r], strict=True)
+        return tuning.throughput([mine / alone for mine, alone in pairs])
+
+    mine, theirs = ([work(name, r) for r in both] for name in (arm, "split"))
+    return _estimate(paired_ratio(mine, theirs, each))
+
+
+def _member(
+    head: Head,
+    at: int,
+    lines: Sequence[RoundLine],
+    seconds: _Seconds,
+    slow: Sequence[Sequence[float]],
+    each: float,
+) -> MemberSaid:
+    own = [run for line in lines for run in line.runs if run.member == at]
+    good = [seconds[line.arm, line.repetition][at] for line in lines if line.failure is None]
+    median = statistics.median(good) if good else None
+    return MemberSaid(
+        name=head.members[at].name,
+        seconds=[round(s, 3) for s in good],
+        median_s=median,
+        per_hour=None if median is None else 3600 / median,
+        slowdown=_over([[one[at]] for one in slow], max, each) if slow else None,
+        runs=sum(run.seconds is not None for run in own),
+        failures=[_failed(run) for run in own if run.failure is not None and not run.stopped],
+        measures=_medians(own),
+    )
+
+
+def _failed(run: MemberRun) -> str:
+    return f"after {run.end_s - run.start_s:.1f} s: {run.failure}"
+
+
+def _medians(runs: Sequence[MemberRun]) -> Document:
+    """Of each measure over the runs; the reason where it is not known of any."""
+    found: dict[str, Any] = {}
+    for key in SHOWN:
+        values = [(run.measures or {}).get(key) for run in runs if run.measures is not None]
+        numbers = [v for v in values if isinstance(v, int | float)]
+        reasons = [v for v in values if isinstance(v, dict)]
+        if numbers:
+            found[key] = statistics.median(numbers)
+        elif reasons:
+            found[key] = reasons[0]
+    return found
+
+
+def _checks(
+    head: Head, arms: Sequence[ArmSaid], prediction: Predicted | None, split: str | None
+) -> list[Check]:
+    """Of each application on the share that it ran on."""
+    ran = next((arm for arm in arms if arm.name == "split"), None)
+    said = next((s for s in prediction.splits if s.shown == split), None) if prediction else None
+    if ran is None or said is None:
+        return []
+    pairs = zip(ran.members, said.applications, strict=True)
+    return [
+        Check(m.name, e.slowdown, m.slowdown, e.slowdown.value / m.slowdown.value - 1)
+        for m, e in pairs
+        if m.slowdown is not None
+    ]
+
+
+_BEST: dict[Objective, tuple[str, Callable[[ArmSaid], Estimate | None], bool]] = {
+    "throughput": ("throughput", lambda arm: arm.throughput, True),
+    "slowdown": ("the worse slowdown", lambda arm: arm.worst, False),
+    "fairness": ("fairness", lambda arm: arm.fairness, True),
+}
+
+
+def sentence(arms: Sequence[ArmSaid], settings: Settings, split: str | None) -> str:
+    """The best way by the objective, and whether running at the same time pays at all.
+
+    Where each runs once that is when the last has ended; in a loop, the work of an hour.
+    """
+    name, figure, most = _BEST[settings.objective]
+    judged = [(of.value, arm) for arm in arms if (of := figure(arm)) is not None]
+    if not judged:
+        return "No repetition of any way has both ended and run alone, so nothing can be said."
+    value, best = (max if most else min)(judged, key=lambda pair: pair[0])
+    shown = f"split {split}" if best.name == "split" else best.name
+    text = f"Best by {name}: {shown} ({value:.2f})"
+    if best.all_end is not None:
+        times = best.all_end
+        text += f"; all have ended in {times.value:.2f} of the time of one after the other"
+        return f"{text} ({_certain(times, 'faster', 'slower')})."
+    work = best.throughput
+    if work is None:
+        raise ValueError(f"{best.name} is judged without its throughput")
+    text += f"; it does {work.value:.2f} times the work an hour of one after the other"
+    return f"{text} ({_certain(work, 'slower', 'faster')})."
+
+
+def _certain(figure: Estimate, gain: str, loss: str) -> str:
+    """What a ratio to one after the other shows.
+
+    gain, loss: what `against`, which speaks of times, says of a ratio that is good, and of one that
+    is bad.
+    """
+    if figure.ends is None:
+        return "too few repetitions for an interval"
+    sure = {
+        gain: "so running them at the same time pays",
+        loss: "so run them one after the other",
+        "equal": "which is the same",
+        "undecided": "which may be chance",
+    }[against(Ratio(figure.value, figure.ends))]
+    return f"{CONFIDENCE:.0%} interval {figure.ends[0]:.2f} to {figure.ends[1]:.2f}, {sure}"

@@ -1,0 +1,417 @@
+"""Runs applications at the same time on shares of this machine, and in the ways it is held against.
+
+A colocation is a directory: `colocation.json` says what runs, `rounds.jsonl` is the journal of its
+rounds, so that after kill -9 it goes on where it was. What they say is derived from both
+(hearth.studies.colocate.result) and stored in neither.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from hearth.base.codec import LEFT_OUT, read_typed, to_json
+from hearth.base.errors import UserError
+from hearth.base.ids import show_ids
+from hearth.base.redaction import Redaction
+from hearth.record.store import Record, claimed, read_record, records_home, slug
+from hearth.studies.colocate.applications import Guest, Way, alone, name_of, on_share, unbound
+from hearth.studies.colocate.concurrent_runs import STOPPED, Lane, Loop, Ran, together
+from hearth.studies.colocate.partition import Units
+from hearth.studies.compare.study import refuse_other_command, refuse_unlike
+from hearth.studies.engine.measures import measures
+from hearth.studies.engine.progress import Following
+from hearth.studies.engine.schedule import Experiment, conduct
+from hearth.studies.engine.store import REMEDY, Journal, begin_directory, fresh_directory
+from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.models.colocation import Curve, Estimate, Objective
+
+HOME = "colocations"
+HEAD, ROUNDS = "colocation.json", "rounds.jsonl"
+#: The ways to run the applications, and what each is.
+ARMS = {
+    "split": "each bound to its own share, as planned for it",
+    "unbound": "at the same time on all CPUs, unbound, in the configuration of the shares",
+    "whole": "at the same time on all CPUs, unbound, each as planned for the whole machine",
+    "serial": "one after the other, each as planned for the whole machine",
+}
+NEEDED = ("split", "serial")
+ALONE = "alone on "
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a colocation runs. split: as asked; None for the best that is predicted.
+
+    loop: seconds of a loop and of each end of it that does not count; None for once. profile_first:
+    whether each application first runs alone on each share.
+    """
+
+    objective: Objective
+    arms: list[str]
+    repeat: int
+    warmup: int
+    seed: int
+    limit_s: float
+    profile_first: bool
+    split: str | None = None
+    loop: list[float] | None = None
+
+    @property
+    def looped(self) -> Loop | None:
+        return None if self.loop is None else Loop(*self.loop)
+
+
+@dataclass(frozen=True)
+class Member:
+    """An application: its name here, and what was typed."""
+
+    name: str
+    command: list[str]
+
+
+@dataclass(frozen=True)
+class KnownCurve:
+    """What an application loses on a part of the machine, by the number of its units."""
+
+    application: str
+    slowdown: dict[str, Estimate]
+    alone_s: float | None = None
+
+    @property
+    def curve(self) -> Curve:
+        found = {int(units): one for units, one in self.slowdown.items()}
+        return Curve(self.application, found, self.alone_s)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known before a run. source: where from, in words. stretch, notes: see `Shared`."""
+
+    source: str
+    curves: list[KnownCurve]
+    notes: list[str] = field(default_factory=list)
+    stretch: float | None = None
+
+
+@dataclass(frozen=True)
+class Head:
+    """`colocation.json`. units: the CPUs of each part of the machine, of this kind."""
+
+    schema: Literal["hearth/colocation-head/1"]
+    id: str
+    started: str
+    members: list[Member]
+    kind: Literal["node", "core"]
+    units: list[str]
+    settings: Settings
+    known: Known | None = None
+
+    @property
+    def title(self) -> str:
+        return " + ".join(member.name for member in self.members)
+
+
+@dataclass(frozen=True)
+class MemberRun:
+    """One run in a round. member: its place in the head. start_s, end_s: from the round's start."""
+
+    member: int
+    start_s: float
+    end_s: float
+    record: str | None = None
+    seconds: float | None = None
+    failure: str | None = None
+    stopped: bool = False
+    measures: dict[str, Any] | None = field(default=None, metadata=LEFT_OUT)
+
+
+@dataclass(frozen=True)
+class RoundLine:
+    """A line of `rounds.jsonl`. subject: all applications, or the one that ran alone."""
+
+    subject: str
+    arm: str
+    repetition: int
+    split: str | None
+    runs: list[MemberRun]
+    failure: str | None = None
+
+    @property
+    def elapsed_s(self) -> float:
+        """From the start of the first to the end of the last."""
+        return max(run.end_s for run in self.runs) if self.runs else 0.0
+
+    @property
+    def turn(self) -> Turn:
+        return Turn(self.subject, self.arm, self.repetition)
+
+    @property
+    def outcome(self) -> Outcome:
+        seconds = None if self.failure else self.elapsed_s
+        return Outcome(self.turn, seconds=seconds, failure=self.failure)
+
+
+class Colocation:
+    """One colocation on disk, and the rounds in it."""
+
+    def __init__(self, directory: Path, head: Head, redaction: Redaction | None = None) -> None:
+        self.directory, self.head = directory, head
+        self.journal = Journal(directory / ROUNDS, redaction)
+        self.lines: list[RoundLine] = []
+        self._first: Record | None = None
+
+    @property
+    def home(self) -> Path:
+        return self.directory.parent.parent
+
+    @staticmethod
+    def begin(
+        home: Path,
+        members: Sequence[Member],
+        units: Units,
+        settings: Settings,
+        known: Known | None,
+        redaction: Redaction | None = None,
+    ) -> "Colocation":
+        """A new, empty one below `home`."""
+        names = "-".join(Path(member.name).stem for member in members)
+        directory = fresh_directory(home / HOME, names)
+        head = Head(
+            schema="hearth/colocation-head/1",
+            id=directory.name,
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            members=list(members),
+            kind=units.kind,
+            units=[show_ids(cpus) for cpus in units.cpus],
+            settings=settings,
+            known=known,
+        )
+        begin_directory(directory, HEAD, to_json(head))
+        return Colocation(directory, head, redaction)
+
+    @staticmethod
+    def resume(
+        home: Path,
+        number: str,
+        members: Sequence[Member],
+        units: Units,
+        settings: Settings,
+        redaction: Redaction | None = None,
+    ) -> "Colocation":
+        """The one of this id below `home`, to go on with.
+
+        Raises UserError, naming what differs, for one of other applications, machine or settings.
+        """
+        directory = home / HOME / number
+        if Path(number).name != number or not (directory / HEAD).is_file():
+            raise UserError(
+                f"--resume: no colocation has the id '{number}': 'hearth runs' lists them"
+            )
+        found = read_colocation(directory)
+        kept = {**_asked(found.head.members, found.head.units), **vars(found.head.settings)}
+        cpus = [show_ids(cpus) for cpus in units.cpus]
+        refuse_other_command(number, kept, {**_asked(members, cpus), **vars(settings)})
+        found.journal = Journal(directory / ROUNDS, redaction)
+        found.journal.cut_torn_line()
+        return found
+
+    def keep(self, line: RoundLine) -> None:
+        """On the disk before the next round begins."""
+        self.journal.keep(to_json(line))
+        self.lines.append(line)
+
+    def check_alike(self, record: Record) -> None:
+        """Raises UserError, naming what differs, where a run's machine is not the first one's."""
+        if self._first is None:
+            ids = [run.record for line in self.lines for run in line.runs if run.seconds]
+            there = [records_home(self.home) / name for name in ids if name is not None]
+            self._first = next((read_record(p) for p in there if p.is_dir()), record)
+        refuse_unlike(self._first, record)
+
+
+def _asked(members: Sequence[Member], units: Sequence[str]) -> dict[str, Any]:
+    words = [word for member in members for word in ("--", *member.command)]
+    return {"applications": words[1:], "CPUs": list(units)}
+
+
+def read_colocation(directory: Path) -> Colocation:
+    """One from disk; raises UserError where there is none. A line cut short does not count."""
+    head = read_typed(directory / HEAD, Head, REMEDY)
+    found = Colocation(directory, head)
+    number = len(head.members)
+    found.lines = [
+        line
+        for line in found.journal.read_typed(RoundLine)
+        if all(0 <= run.member < number for run in line.runs)
+    ]
+    return found
+
+
+def profile_alone(
+    colocation: Colocation,
+    guests: Sequence[Guest],
+    units: Units,
+    ways: Sequence[Sequence[int]],
+    following: Following,
+) -> None:
+    """Runs each application alone on the whole machine, and on each share that it may get.
+
+    Raises UserError where one fails: there is nothing to split then.
+    """
+    settings = colocation.head.settings
+    whole = len(units.cpus)
+    sizes = [sorted({*(way[at] for way in ways), whole}) for at in range(len(guests))]
+    arms = {g.name: [f"{ALONE}{n}" for n in sizes[at]] for at, g in enumerate(guests)}
+    places: dict[tuple[str, str], tuple[int, Way]] = {}
+    for at, guest in enumerate(guests):
+        for arm, size in zip(arms[guest.name], sizes[at], strict=True):
+            (share,) = units.shares((size,))
+            given = (guest, units, share, arm, settings.limit_s)
+            way = alone(guest, arm, settings.limit_s) if size == whole else on_share(*given)
+            places[guest.name, arm] = at, way
+
+    def make(turn: Turn) -> RoundLine:
+        at, way = places[turn.subject, turn.arm]
+        return _round(colocation, turn, [(at, guests[at], way)], None, serial=False)
+
+    experiment = _experiment(settings, arms)
+    _conduct(colocation, experiment, make, following)
+    for line in colocation.lines:
+        if line.failure is not None and line.arm.startswith(ALONE):
+            raise UserError(
+                f"{line.subject} {line.arm}: {line.failure}; make it run with 'hearth submit' first"
+            )
+
+
+def _experiment(settings: Settings, arms: Mapping[str, Sequence[str]]) -> Experiment:
+    return Experiment(arms, settings.repeat, settings.warmup, settings.seed)
+
+
+def _conduct(
+    colocation: Colocation,
+    experiment: Experiment,
+    make: Callable[[Turn], RoundLine],
+    following: Following,
+    budget_s: float | None = None,
+) -> None:
+    """The rounds of an experiment that are missing."""
+    made: list[RoundLine] = []
+
+    def run(turn: Turn) -> Outcome:
+        made.append(make(turn))
+        return made[-1].outcome
+
+    earlier = [line.outcome for line in colocation.lines if line.subject in experiment.arms]
+    conduct(
+        replace(experiment, budget_s=budget_s),
+        run,
+        lambda _outcome: colocation.keep(made.pop()),
+        earlier=earlier,
+        following=following,
+    )
+
+
+def run(
+    colocation: Colocation,
+    guests: Sequence[Guest],
+    units: Units,
+    split: Sequence[int],
+    following: Following,
+    budget_s: float | None = None,
+) -> None:
+    """Makes the rounds that are missing, of the split and of what it is held against."""
+    head = colocation.head
+    settings = head.settings
+    ways = ways_of(guests, units, split, settings)
+    shown = "-".join(map(str, split))
+
+    def make(turn: Turn) -> RoundLine:
+        members = [(at, guest, ways[turn.arm][at]) for at, guest in enumerate(guests)]
+        return _round(colocation, turn, members, shown, serial=turn.arm == "serial")
+
+    experiment = _experiment(settings, {head.title: settings.arms})
+    _conduct(colocation, experiment, make, following, budget_s)
+
+
+def ways_of(
+    guests: Sequence[Guest], units: Units, split: Sequence[int], settings: Settings
+) -> dict[str, list[Way]]:
+    """How each application runs in each arm. Raises UserError where a share is too small."""
+    limit = settings.limit_s
+    pairs = list(zip(guests, units.shares(split), strict=True))
+    made: dict[str, Callable[[Guest, tuple[int, ...]], Way]] = {
+        "split": lambda guest, share: on_share(guest, units, share, "split", limit),
+        "unbound": lambda guest, share: unbound(guest, units, share, share, "unbound", limit),
+        "whole": lambda guest, share: unbound(guest, units, share, units.all, "whole", limit),
+        "serial": lambda guest, share: alone(guest, "serial", limit),
+    }
+    return {arm: [made[arm](guest, share) for guest, share in pairs] for arm in settings.arms}
+
+
+def _round(
+    colocation: Colocation,
+    turn: Turn,
+    members: Sequence[tuple[int, Guest, Way]],
+    split: str | None,
+    *,
+    serial: bool,
+) -> RoundLine:
+    """One turn: all at once, or one after the other."""
+    lanes = [_lane(colocation, turn, at, guest, way) for at, guest, way in members]
+    loop = colocation.head.settings.looped if len(lanes) > 1 and not serial else None
+    ran: list[Ran] = []
+    for batch in [[lane] for lane in lanes] if serial else [lanes]:
+        begun = max((one.end_s for one in ran), default=0.0)
+        first = lanes.index(batch[0])
+        ran += [
+            replace(r, lane=first + r.lane, start_s=begun + r.start_s, end_s=begun + r.end_s)
+            for r in together(batch, loop)
+        ]
+    runs = [_member_run(colocation, members[one.lane][0], one) for one in ran]
+    failure = _failure(colocation.head, runs, loop)
+    return RoundLine(turn.subject, turn.arm, turn.repetition, split, runs, failure)
+
+
+def _lane(colocation: Colocation, turn: Turn, at: int, guest: Guest, way: Way) -> Lane:
+    def make(number: int) -> Outcome:
+        name = f"{slug(turn.arm)}-{turn.repetition}-{at}-{number}.log"
+        log = colocation.directory / name
+        with claimed(colocation.home, name_of(guest)) as record:
+            outcome = guest.subject.run(turn, way.arm, record, log)
+        if outcome.failure is None:
+            log.unlink(missing_ok=True)
+        return replace(outcome, streaming=None, result=None)
+
+    return Lane(turn, make, way.cpus)
+
+
+def _member_run(colocation: Colocation, at: int, ran: Ran) -> MemberRun:
+    """What one run tells; its seconds are the application's, from start to end."""
+    outcome = ran.outcome
+    times = (round(ran.start_s, 3), round(ran.end_s, 3))
+    found = MemberRun(at, *times, outcome.record, failure=outcome.failure, stopped=outcome.stopped)
+    if outcome.failure is not None:
+        return found
+    if outcome.record is None:
+        return replace(found, failure="left no record")
+    record = read_record(records_home(colocation.home) / outcome.record)
+    colocation.check_alike(record)
+    return replace(found, seconds=record.wall_s, measures=measures(record))
+
+
+def _failure(head: Head, runs: Sequence[MemberRun], loop: Loop | None) -> str | None:
+    """Why a round does not count; an application that was stopped with its loop did not fail."""
+    said = [
+        f"{head.members[run.member].name}: {run.failure}"
+        for run in runs
+        if run.failure is not None and run.failure != STOPPED
+    ]
+    if loop is not None and not said:
+        ended = {run.member for run in runs if run.seconds and loop.counts(run.end_s)}
+        said = [
+            f"{head.members[at].name}: no run of it ended in the middle: give more --minutes"
+            for at in sorted({run.member for run in runs} - ended)
+        ]
+    return "; ".join(said) or None

@@ -1,0 +1,1 @@
+"""Hold ways to run one application against each other."""

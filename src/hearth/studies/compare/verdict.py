@@ -1,0 +1,344 @@
+"""What a comparison says: pure, from the times and measures of its runs to one sentence and why."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hearth.analysis.findings import OTHER_LOAD_SHARE
+from hearth.studies.compare.result import SCHEMA, Compared, ComparedArm, Head, PairedRatio, Verdict
+from hearth.studies.engine.schema import Absent, Doubt
+from hearth.studies.engine.statistics import (
+    CONFIDENCE,
+    FEWEST_PAIRS,
+    Ratio,
+    against,
+    each_confidence,
+    needed,
+    paired_ratio,
+    reached,
+)
+from hearth.studies.engine.trial import Outcome
+from hearth.studies.engine.validity import Timed, doubts
+
+#: A measure has changed when its median changed by this share and the ranges do not overlap, which
+#: of two arms of five equal runs happens by chance in 2 of 252 cases: of fewer it says nothing.
+_MOVED = 0.10
+_FEWEST_TO_MOVE = 5
+#: An interval of this half-width is what more repetitions are asked for.
+_WORTH_KNOWING = 0.05
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure that may explain a difference, how it is named and shown."""
+
+    key: str
+    words: str
+    form: str
+
+
+#: The arms whose executors are bound, by mask and memory policy, or by a cpuset.
+_BINDING = ("bound", "package", "docker")
+MEASURES = (
+    Measure("gc_share", "GC share of task time", "{:.1%}"),
+    Measure("remote_share", "share of memory on another node", "{:.1%}"),
+    Measure("involuntary", "involuntary context switches", "{:,.0f}"),
+    Measure("voluntary", "voluntary context switches", "{:,.0f}"),
+    Measure("cpu_s", "CPU seconds", "{:,.1f}"),
+    Measure("cpu_use", "share of the CPUs' time used", "{:.1%}"),
+    Measure("cpi", "cycles per instruction", "{:.2f}"),
+    Measure("l3_misses", "L3 load misses per 1,000 instructions", "{:.2f}"),
+    Measure("front_end", "share of slots bound by the front end", "{:.1%}"),
+    Measure("bandwidth_gb_s", "GB/s from and to memory", "{:.1f}"),
+)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What all claims of a comparison share: the baseline, and how sure they are to be.
+
+    confidence: of all claims together, at every look. each: of one claim alone. looks: the numbers
+    of pairs at which a comparison that stops by its result looks; empty where the number is fixed.
+    """
+
+    baseline: str
+    confidence: float
+    each: float
+    looks: tuple[int, ...]
+
+    @staticmethod
+    def of(head: Head, confidence: float) -> "_Asked":
+        """As many claims as arms besides the baseline were to run, whichever of them finished."""
+        looks = tuple(head.settings.looks or ())
+        others = [name for name in head.running if name != head.baseline]
+        return _Asked(
+            head.baseline, confidence, each_confidence(confidence, len(others), looks), looks
+        )
+
+    def ratio(self, mine: list[float], base: list[float]) -> tuple[Ratio, int]:
+        """Of as many of these pairs as count, and how many those are; of all where none does."""
+        pairs = reached(self.looks, len(base))
+        if not pairs:
+            return Ratio(paired_ratio(mine, base).value, None), len(base)
+        return paired_ratio(mine[:pairs], base[:pairs], self.each), pairs
+
+
+def compared(head: Head, outcomes: Sequence[Outcome], confidence: float = CONFIDENCE) -> Compared:
+    """What these outcomes, in the order of time, say.
+
+    confidence: of all that is claimed together.
+    """
+    asked = _Asked.of(head, confidence)
+    arms = [_arm(arm.name, arm.skipped, asked, outcomes) for arm in head.arms]
+    return Compared(
+        schema=SCHEMA,
+        id=head.id,
+        application=head.application,
+        started=head.started,
+        baseline=head.baseline,
+        settings=head.settings,
+        confidence=confidence,
+        confidence_each=asked.each,
+        arms=arms,
+        verdict=_verdict(arms, asked, outcomes),
+        warnings=[
+            *_other_load(outcomes),
+            *doubts(_timed(outcomes), asked.baseline),
+            *_other_plans(outcomes),
+        ],
+    )
+
+
+def _timed(outcomes: Sequence[Outcome]) -> list[Timed]:
+    return [Timed(o.arm, o.repetition, o.counted_s) for o in outcomes if o.counted_s is not None]
+
+
+def _other_load(outcomes: Sequence[Outcome]) -> list[Doubt]:
+    """Where other programs used much of the machine during runs that count."""
+    counted = [(o.measures or {}).get("other_load") for o in outcomes if o.counted_s is not None]
+    shares = [share for share in counted if isinstance(share, float)]
+    disturbed = [share for share in shares if share > OTHER_LOAD_SHARE]
+    if not disturbed:
+        return []
+    return [
+        Doubt(
+            "other-load",
+            f"other programs used more than {OTHER_LOAD_SHARE:.0%} of the machine's CPUs during "
+            f"{len(disturbed)} of {len(shares)} runs ({max(disturbed):.0%} in one of them): "
+            "compare again on a quiet machine",
+        )
+    ]
+
+
+def _other_plans(outcomes: Sequence[Outcome]) -> list[Doubt]:
+    """Of each arm whose executors were not the same in all its runs."""
+    plans: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        own = plans.setdefault(outcome.arm, [])
+        if outcome.counted_s is not None and outcome.plan is not None and outcome.plan not in own:
+            own.append(outcome.plan)
+    return [
+        Doubt(
+            "other-plan",
+            f"{name} did not run with the same executors each time ({own[0]}, and later {own[1]}), "
+            "for example because another application started or ended: compare again on an idle "
+            "machine",
+        )
+        for name, own in plans.items()
+        if len(own) > 1
+    ]
+
+
+def certain(head: Head, outcomes: Sequence[Outcome]) -> bool:
+    """Whether each arm that runs is shown to be faster or slower than the baseline, or equal."""
+    asked = _Asked.of(head, CONFIDENCE)
+    judged = [_arm(n, None, asked, outcomes) for n in head.running if n != head.baseline]
+    return bool(judged) and all(arm.against in _CERTAIN for arm in judged)
+
+
+_CERTAIN = ("faster", "slower", "equal")
+
+
+def _arm(name: str, skipped: str | None, asked: _Asked, outcomes: Sequence[Outcome]) -> ComparedArm:
+    """One arm, of its runs that count; a failure counts in a warm-up too."""
+    if skipped:
+        return ComparedArm(name, [], skipped=skipped)
+    own = [outcome for outcome in outcomes if outcome.arm == name]
+    failures = [outcome.failure for outcome in own if outcome.failure is not None] or None
+    seconds = [outcome.counted_s for outcome in own if outcome.counted_s is not None]
+    if not seconds:
+        return ComparedArm(name, [], failures=failures)
+    arm = ComparedArm(
+        name,
+        seconds,
+        failures=failures,
+        median_s=statistics.median(seconds),
+        min_s=min(seconds),
+        max_s=max(seconds),
+        measures=_medians(name, outcomes),
+    )
+    mine, base = pairs(name, asked.baseline, outcomes)
+    if name == asked.baseline or not base:
+        return arm
+    ratio, number = asked.ratio(mine, base)
+    low, high = ratio.interval or (None, None)
+    return replace(arm, ratio=PairedRatio(ratio.value, number, low, high), against=against(ratio))
+
+
+def pairs(name: str, baseline: str, outcomes: Sequence[Outcome]) -> tuple[list[float], list[float]]:
+    """The times of two arms in those repetitions that both finished."""
+    times = counted_times(outcomes)
+    both = sorted(r for arm, r in times if arm == name and (baseline, r) in times)
+    return [times[name, r] for r in both], [times[baseline, r] for r in both]
+
+
+def counted_times(outcomes: Sequence[Outcome]) -> dict[tuple[str, int], float]:
+    """The seconds of the runs that count, by arm and repetition."""
+    return {(o.arm, o.repetition): o.counted_s for o in outcomes if o.counted_s is not None}
+
+
+def _medians(name: str, outcomes: Sequence[Outcome]) -> dict[str, float | Absent]:
+    found: dict[str, float | Absent] = {}
+    for measure in MEASURES:
+        values = _values(name, measure.key, outcomes)
+        if values:
+            found[measure.key] = statistics.median(values)
+            continue
+        measured = [(o.measures or {}).get(measure.key) for o in _counted(name, outcomes)]
+        reasons = [value for value in measured if isinstance(value, dict)]
+        found[measure.key] = reasons[0] if reasons else {"absent": "not recorded"}
+    return found
+
+
+def _counted(name: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    return [o for o in outcomes if o.arm == name and o.counted_s is not None]
+
+
+def _values(name: str, key: str, outcomes: Sequence[Outcome]) -> list[float]:
+    values = [(o.measures or {}).get(key) for o in _counted(name, outcomes)]
+    return [float(value) for value in values if isinstance(value, int | float)]
+
+
+def _verdict(arms: Sequence[ComparedArm], asked: _Asked, outcomes: Sequence[Outcome]) -> Verdict:
+    baseline, confidence = asked.baseline, asked.confidence
+    failures = _failures(arms)
+    if not any(arm.seconds for arm in arms if arm.name == baseline):
+        ended = any(outcome.arm == baseline for outcome in outcomes)
+        sentence = (
+            f"No verdict: {baseline} never finished, so there is nothing to compare with."
+            if ended
+            else f"No verdict yet: no run of {baseline} has ended; --resume goes on with it."
+        )
+        return Verdict(None, sentence, failures)
+    judged = [(arm, arm.ratio) for arm in arms if arm.ratio is not None]
+    faster = [(arm, ratio) for arm, ratio in judged if arm.against == "faster"]
+    if faster:
+        best, ratio = min(faster, key=lambda found: found[1].value)
+        sentence = f"{_advice(best.name)}: {claim(best, ratio, baseline, confidence)}."
+        binding = _binding(best, arms, outcomes, asked)
+        why = [binding] if binding else []
+        why += moved(best.name, baseline, outcomes)
+        return Verdict(best.name, sentence, why + failures)
+    if not judged:
+        sentence = f"No verdict: no other arm finished in a repetition in which {baseline} did."
+        return Verdict(None, sentence, failures)
+    claims = "; ".join(claim(arm, ratio, baseline, confidence) for arm, ratio in judged)
+    others = {arm.name for arm, _ in judged}
+    unbound = baseline == "native" and others <= {"plan", "tuned"}
+    advice = "Stay with local[*]" if unbound else _advice(baseline)
+    sentence = f"{advice}: no arm is shown to be faster than {baseline}: {claims}."
+    slower = [arm.name for arm, _ in judged if arm.against == "slower"]
+    why = [line for name in slower for line in moved(name, baseline, outcomes)]
+    why += [line for arm, ratio in judged for line in _more(arm, ratio)]
+    return Verdict(baseline, sentence, why + failures)
+
+
+def _advice(name: str) -> str:
+    return {
+        "native": "Do not bind",
+        "plan": "Use the plan (hearth submit)",
+        "bound": "Bind",
+        "unbound": "Partition, but do not bind",
+        "balanced": "Partition, do not bind, and leave NUMA balancing on",
+        "package": "Bind to packages",
+        "docker": "Bind, with containers",
+        "tuned": "Use what hearth tune found (--tuned)",
+    }.get(name, f"Use {name}")
+
+
+def claim(arm: ComparedArm, ratio: PairedRatio, baseline: str, confidence: float) -> str:
+    """How an arm's time compares with the baseline's, with the interval."""
+    words = f"{arm.name} takes {ratio.value:.2f} of {baseline}'s time"
+    shown = f"{ratio.pairs} pair{'s' * (ratio.pairs != 1)}"
+    if ratio.interval is None:
+        return f"{words} ({shown}, too few for an interval: at least {FEWEST_PAIRS} are needed)"
+    interval = f"{confidence:.0%} interval {ratio.interval[0]:.2f} to {ratio.interval[1]:.2f}"
+    return f"{words} ({interval}, {shown}: {arm.against})"
+
+
+def _more(arm: ComparedArm, ratio: PairedRatio) -> list[str]:
+    """How many repetitions would decide an undecided arm."""
+    if arm.against != "undecided" or ratio.interval is None:
+        return []
+    number = needed(ratio.interval, ratio.pairs, _WORTH_KNOWING)
+    if number <= ratio.pairs:
+        return []
+    wide = f"{_WORTH_KNOWING:.0%}"
+    return [
+        f"{arm.name} is undecided: with this scatter, about {number} repetitions would give an "
+        f"interval of {wide} to either side (--repeat {number})"
+    ]
+
+
+def _binding(
+    best: ComparedArm, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome], asked: _Asked
+) -> str | None:
+    """Whether the binding itself pays, or only the partitioning.
+
+    Asked only of an arm that is shown to be faster, and at that arm's share of the error: a fixed
+    sequence, which needs no more (Maurer, Hothorn and Lehmacher 1995).
+    """
+    names = [arm.name for arm in arms if arm.seconds]
+    if best.name not in _BINDING or "unbound" not in names:
+        return None
+    mine, base = pairs(best.name, "unbound", outcomes)
+    if not base:
+        return None
+    ratio, _ = asked.ratio(mine, base)
+    kind = against(ratio)
+    words = f"{best.name} against unbound: {ratio.value:.2f} of its time"
+    if ratio.interval is not None:
+        words += f" ({ratio.interval[0]:.2f} to {ratio.interval[1]:.2f})"
+    if kind == "faster":
+        return f"{words}: the binding itself pays, in addition to the partitioning"
+    return f"{words}: the partitioning pays; that the binding does is not shown"
+
+
+def moved(name: str, baseline: str, outcomes: Sequence[Outcome]) -> list[str]:
+    """A sentence for each measure that changed by more than its spread between two arms."""
+    ran = [len(_counted(arm, outcomes)) for arm in (name, baseline)]
+    if min(ran) < _FEWEST_TO_MOVE:
+        few = f"{min(ran)} run{'s' * (min(ran) != 1)} of {name} and {baseline} are too few"
+        return [f"{few} to say what changed: {_FEWEST_TO_MOVE} of each are needed"]
+    sentences = []
+    for measure in MEASURES:
+        mine, base = _values(name, measure.key, outcomes), _values(baseline, measure.key, outcomes)
+        if not mine or not base:
+            continue
+        new, old = statistics.median(mine), statistics.median(base)
+        apart = max(mine) < min(base) or min(mine) > max(base)
+        if apart and abs(new - old) > _MOVED * abs(old):
+            direction = "fell" if new < old else "rose"
+            shown = f"{measure.form.format(old)} to {measure.form.format(new)}"
+            sentences.append(f"{measure.words} {direction} from {shown} ({baseline} to {name})")
+    return sentences or [
+        f"no measure changed by more than its spread between {baseline} and {name}"
+    ]
+
+
+def _failures(arms: Sequence[ComparedArm]) -> list[str]:
+    return [
+        f"{arm.name} failed and was not run again: {arm.failures[-1]}"
+        for arm in arms
+        if arm.failures
+    ]

@@ -1,0 +1,207 @@
+"""The arms of a comparison: the ways in which one application is run on one machine.
+
+native: `local[*]` with the user's own settings. plan: what `hearth submit` does. unbound: the
+plan's executors, not bound. balanced: unbound, with the kernel's automatic NUMA balancing on
+(kernel.numa_balancing of sysctl/kernel.rst). bound: the plan's executors, bound. package: the same,
+each to all CPUs of a package and the memory of its nodes. docker: as bound, each in a container
+whose cpuset binds it (Kyong 2017). tuned: what `hearth tune` found best.
+"""
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hearth.base.errors import UserError
+from hearth.machine import paths
+from hearth.spark.conf import user_settings
+from hearth.spark.private_options import private_properties
+from hearth.spark.saved_configs import TunedChoice
+from hearth.spark.submit_args import SubmitLine
+from hearth.studies.engine.kernel_settings import Cell, changed
+from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS
+
+NAMES = ("native", "plan", "unbound", "balanced", "bound", "package", "docker", "tuned")
+#: What is compared where the user names no arms: with a plan that has executors, with a native one.
+DEFAULT = ("native", "unbound", "bound")
+DEFAULT_NATIVE = ("native", "plan")
+#: Those that run, whatever the plan.
+WITHOUT_EXECUTORS = frozenset((*DEFAULT_NATIVE, "tuned"))
+#: Settings that would silently make all ways of running the same.
+_LEVELLING = {"spark.hearth.binding": "off", "spark.hearth.launcher": "docker"}
+BALANCING = Path("/proc/sys/kernel/numa_balancing")
+_ANSWER_S = 20
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One arm; `skipped` is the reason why it cannot be run here.
+
+    words: hearth's own options that it adds. balancing: the kernel's NUMA balancing during the run;
+    None leaves it alone. master: instead of the user's. prefix: what the whole run is started by,
+    such as taskset. job, parameters: of a workload, in place of the user's. prefetchers: those that
+    are off during the run, all others on; None leaves them alone. conf: settings, over the user's
+    own. properties: a file of settings that no command line may show. limit_s: a run that takes
+    longer is ended; None for no limit.
+    """
+
+    name: str
+    words: tuple[str, ...] = ()
+    balancing: str | None = None
+    skipped: str | None = None
+    master: str | None = None
+    prefix: tuple[str, ...] = ()
+    job: str | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    prefetchers: tuple[str, ...] | None = None
+    conf: tuple[tuple[str, str], ...] = ()
+    properties: Path | None = None
+    limit_s: float | None = None
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether hearth plans it, where the user names no other master."""
+        return (self.master or "local-numa").startswith("local-numa")
+
+
+def chosen(
+    names: list[str], setting: Path = BALANCING, tuned: Callable[[], Arm] | None = None
+) -> list[Arm]:
+    """The arms of these names; raises UserError for an unknown or repeated one.
+
+    tuned: makes the arm of that name.
+    """
+    for name in names:
+        if name not in NAMES:
+            raise UserError(f"--arms: '{name}' is not an arm: use {', '.join(NAMES)}")
+    if len(set(names)) < len(names) or len(names) < 2:
+        raise UserError(f"--arms: '{','.join(names)}' needs two arms or more, each once")
+    return [tuned() if tuned and name == "tuned" else _arm(name, names, setting) for name in names]
+
+
+def refuse_levelling(line: SubmitLine) -> None:
+    """Raises UserError for a user setting that would override what an arm sets."""
+    settings = user_settings(line, paths.spark_home(), os.environ)
+    for key, value in _LEVELLING.items():
+        if settings.get(key, "").strip().lower() == value:
+            raise UserError(
+                f"{key}: '{value}' would apply to every run and hide the comparison: leave it out"
+            )
+
+
+def _arm(name: str, names: list[str], setting: Path) -> Arm:
+    if name == "docker":
+        return Arm(name, ("--docker",), skipped=no_docker())
+    if name == "package":
+        return Arm(name, ("--bind", "package"))
+    if name == "balanced":
+        reason = cannot_switch(setting)
+        return Arm(name, ("--unbound",), balancing="1", skipped=reason)
+    if name == "unbound":
+        apart = "balanced" in names and cannot_switch(setting) is None
+        return Arm(name, ("--unbound",), balancing="0" if apart else None)
+    return Arm(name, master="local[*]" if name == "native" else None)
+
+
+def configured(
+    arm: Arm,
+    conf: Mapping[str, str],
+    settings: Mapping[str, str],
+    typed: Collection[str | None],
+    home: Path,
+) -> Arm:
+    """The arm with these settings over the user's own.
+
+    JVM options that hold those of the user's files go into a private file below `home`: every user
+    can read a command line. typed: the keys of what the user typed, which are on one already.
+    """
+    private = {
+        key: conf[key]
+        for key in (JAVA_OPTIONS, DRIVERS_JAVA_OPTIONS)
+        if key in conf and key in settings and key not in typed
+    }
+    shown = tuple((key, value) for key, value in conf.items() if key not in private)
+    return replace(
+        arm, conf=shown, properties=private_properties(private, home) if private else None
+    )
+
+
+def tuned_arm(
+    found: TunedChoice | None,
+    name: str,
+    settings: Mapping[str, str],
+    typed: Collection[str | None],
+    home: Path,
+) -> Arm:
+    """What `hearth tune` found best for the application of this name; settings: the user's own."""
+    if found is None:
+        reason = f"nothing is kept for '{name}' on this machine: run 'hearth tune {name}' first"
+        return Arm("tuned", skipped=reason)
+    size = f"local-numa[{found['executors']}x{found['cores']}]" if found["executors"] else None
+    words = ("--unbound",) if found["unbound"] else ()
+    arm = Arm("tuned", words, master=found["master"] or size or "local-numa")
+    java = {
+        key: " ".join(filter(None, [settings.get(key), flag]))
+        for key, flag in found["java"].items()
+    }
+    return configured(arm, {**found["conf"], **java}, settings, typed, home)
+
+
+def cannot_switch(setting: Path = BALANCING) -> str | None:
+    """Why the kernel's NUMA balancing cannot be switched here; None if it can."""
+    if not setting.exists():
+        return f"this kernel has no {setting}"
+    if not os.access(setting, os.W_OK):
+        return f"{setting} can only be written by root"
+    return None
+
+
+def no_docker() -> str | None:
+    """Why no container can be started here; None where the engine answers."""
+    try:
+        words = ["docker", "version", "--format", "{{.Server.Version}}"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=_ANSWER_S, check=False)
+    except FileNotFoundError:
+        return "the docker command is not installed (Debian: apt-get install docker.io)"
+    except subprocess.TimeoutExpired:
+        return f"the Docker engine does not answer within {_ANSWER_S} s"
+    said = done.stderr.strip().splitlines()
+    return f"no Docker engine answers: {said[-1]}" if done.returncode else None
+
+
+@contextlib.contextmanager
+def kernel_setting(value: str | None, setting: Path = BALANCING) -> Iterator[None]:
+    """Holds a setting at a value and restores the old one, even after kill -9 of this process."""
+    if value is None:
+        yield
+        return
+    before = Cell(setting, 0, setting.read_bytes())
+    with changed([before], [Cell(setting, 0, value.encode("ascii"))]):
+        yield
+
+
+def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
+    """What follows `hearth profile` for an arm: the user's line, with what the arm changes.
+
+    Under a master that hearth does not plan for, what only a plan takes is dropped.
+    """
+    kept = [option for option in line.options if option.name != "--master"]
+    options = [word for o in kept for word in (o.name, o.value) if word is not None]
+    master = arm.master or line.last("--master")
+    named = ["--master", master] if master is not None else []
+    planned = master is None or master.startswith("local-numa")
+    own = [*line.hearth, *arm.words] if planned else []
+    confs = [word for key, value in arm.conf for word in ("--conf", f"{key}={value}")]
+    return [*own, *named, *options, *properties_words(arm), *confs, *line.application]
+
+
+def workload_words(arm: Arm) -> list[str]:
+    """What an arm adds to the command of a workload."""
+    confs = [word for key, value in arm.conf for word in ("--conf", f"{key}={value}")]
+    return [*arm.words, "--master", arm.master or "local-numa", *properties_words(arm), *confs]
+
+
+def properties_words(arm: Arm) -> list[str]:
+    return ["--extra-properties-file", str(arm.properties)] if arm.properties else []

@@ -1,0 +1,121 @@
+"""One experiment: arms that run in turn, are repeated, and stop when it is enough.
+
+What an arm is, the runner alone knows: a master, a set of settings, two applications at once. The
+order is a pure function of the experiment, so that one that was cut short goes on in it.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hearth.studies.engine.progress import Following
+from hearth.studies.engine.trial import Outcome, Turn
+
+#: Makes one run; what it raises ends the experiment.
+Runner = Callable[[Turn], Outcome]
+#: Whether so many repetitions, with these outcomes, are enough.
+StopRule = Callable[[int, Sequence[Outcome]], bool]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is run, how often and in which order.
+
+    arms: the names of the arms of each subject. repeat: the most repetitions that count; warmup:
+    those before them. budget_s: a repetition that would not fit into it is not begun.
+    baseline: the arm beside which alone the others count; None where each counts by itself.
+    failed_again: whether an arm that failed is run in the next repetition, and when resumed.
+    """
+
+    arms: Mapping[str, Sequence[str]]
+    repeat: int
+    warmup: int = 0
+    seed: int = 1
+    budget_s: float | None = None
+    baseline: str | None = None
+    failed_again: bool = False
+
+    def rounds(self) -> Iterator[list[Turn]]:
+        """The turns of each repetition: subjects in random order, and the arms of each together.
+
+        What drifts slowly so disturbs all arms of a subject alike. The order follows from the seed.
+        """
+        draw = random.Random(self.seed)
+        for repetition in range(-self.warmup, self.repeat):
+            yield [
+                Turn(subject, arm, repetition)
+                for subject in draw.sample(list(self.arms), len(self.arms))
+                for arm in draw.sample(list(self.arms[subject]), len(self.arms[subject]))
+            ]
+
+    def turns(self) -> list[Turn]:
+        """All turns, in their order."""
+        return [turn for turns in self.rounds() for turn in turns]
+
+    def missing(self, turns: Sequence[Turn], outcomes: Sequence[Outcome]) -> list[Turn]:
+        """Those of a repetition's turns that are still to be run, after these outcomes."""
+        done = {outcome.turn for outcome in outcomes if outcome.failure is None}
+        left = [turn for turn in turns if turn not in done]
+        if self.failed_again:
+            return left
+        failed = {(o.turn.subject, o.arm) for o in outcomes if o.failure is not None}
+        return [
+            turn
+            for turn in left
+            if (turn.subject, turn.arm) not in failed and not self._alone(turn.subject, failed)
+        ]
+
+    def _alone(self, subject: str, failed: set[tuple[str, str]]) -> bool:
+        """Whether nothing is left of a subject that could be compared with the baseline."""
+        if self.baseline is None:
+            return False
+        running = [arm for arm in self.arms[subject] if (subject, arm) not in failed]
+        return self.baseline not in running or len(running) < 2
+
+
+def _never(repetition: int, outcomes: Sequence[Outcome]) -> bool:
+    return False
+
+
+def conduct(
+    experiment: Experiment,
+    run: Runner,
+    keep: Callable[[Outcome], None],
+    *,
+    earlier: Sequence[Outcome] = (),
+    enough: StopRule = _never,
+    following: Following | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> None:
+    """Makes the runs that are missing, and hands each outcome to `keep` before the next begins.
+
+    earlier: the outcomes that an experiment cut short has kept. enough: asked before each
+    repetition but the first. following: shows how far it is.
+    """
+    outcomes, start, rounds_made = list(earlier), clock(), 0
+    all_turns = experiment.turns()
+    for turns in experiment.rounds():
+        missing = experiment.missing(turns, outcomes)
+        if not missing:
+            continue
+        repetition = missing[0].repetition
+        spent = clock() - start
+        if repetition > 0 and (
+            _over(experiment.budget_s, spent, rounds_made) or enough(repetition, outcomes)
+        ):
+            return
+        for turn in missing:
+            if following is None:
+                outcome = run(turn)
+            else:
+                ahead = experiment.missing(all_turns[all_turns.index(turn) + 1 :], outcomes)
+                outcome = following.run(turn, ahead, run)
+            outcomes.append(outcome)
+            keep(outcome)
+        rounds_made += 1
+
+
+def _over(budget_s: float | None, spent_s: float, rounds: int) -> bool:
+    """Whether one more repetition, as long as those before it, would not fit into the budget."""
+    return budget_s is not None and rounds > 0 and spent_s + spent_s / rounds > budget_s

@@ -1,0 +1,236 @@
+"""Warnings: reasons to doubt the times of a comparison, and what to do.
+
+Each kind is found where at most CHANCE of comparisons of undisturbed runs (independent, their
+logarithms normal) look like it, however many arms they have, and where it is worth more than WORTH
+of a run's time. How often each is found and missed is simulated by benchmarks/coverage.py.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hearth.studies.engine.schema import Doubt
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Statistic = Callable[[Array], Array]
+
+CHANCE = 0.01
+WORTH = 0.03
+_DRAWS = 20_000
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A run that counts."""
+
+    arm: str
+    repetition: int
+    seconds: float
+
+
+def doubts(runs: Sequence[Timed], baseline: str) -> list[Doubt]:
+    """Warnings about these runs, which are in chronological order."""
+    import numpy as np
+
+    if not runs:
+        return []
+    logs = np.log(np.array([run.seconds for run in runs]))
+    names = list(dict.fromkeys(run.arm for run in runs))
+    places = {name: [i for i, run in enumerate(runs) if run.arm == name] for name in names}
+    centred = logs.copy()
+    for own in places.values():
+        centred[own] -= centred[own].mean()
+    first = _slow_first(runs, centred)
+    later = [i for i, run in enumerate(runs) if first is None or run.repetition > 0]
+    drift = _drift([runs[i] for i in later], centred[later])
+    found: list[Doubt | None] = [first, drift]
+    chance = CHANCE / len(names)
+    for name, own in places.items():
+        kept = [i for i in own if i in later]
+        found.append(_outlier([runs[i] for i in kept], logs[kept], chance))
+        found.append(_two_groups(name, logs[own], chance))
+        if name != baseline and baseline in places:
+            found.append(_own_state(name, baseline, runs, CHANCE / (len(names) - 1)))
+    return [doubt for doubt in found if doubt is not None]
+
+
+def _slow_first(runs: Sequence[Timed], centred: "Array") -> Doubt | None:
+    """The first repetition against the others, by the t test of one new observation."""
+    import numpy as np
+    from scipy import special
+
+    numbers = sorted({run.repetition for run in runs})
+    if len(numbers) < 4:
+        return None
+    of = np.array([run.repetition for run in runs])
+    means = np.array([centred[of == number].mean() for number in numbers])
+    rest = means[1:]
+    more = float(means[0] - rest.mean())
+    error = float(rest.std(ddof=1)) * math.sqrt(1 + 1 / len(rest))
+    if more < math.log1p(WORTH) or more < special.stdtrit(len(rest) - 1, 1 - CHANCE) * error:
+        return None
+    return Doubt(
+        "slow-first",
+        f"the first repetition took {_share(more):.0%} longer than the others: "
+        "warm up longer (--warmup, one more than now)",
+    )
+
+
+def _drift(runs: Sequence[Timed], centred: "Array") -> Doubt | None:
+    """Whether the times, without what tells arms apart, go with the order of runs: t of a line."""
+    import numpy as np
+    from scipy import special
+
+    names = [run.arm for run in runs]
+    freedom = len(runs) - len(set(names)) - 1
+    if freedom < 1:
+        return None
+    order = np.arange(len(runs), dtype=np.float64)
+    values = centred.copy()
+    for name in set(names):
+        own = [i for i, other in enumerate(names) if other == name]
+        order[own] -= order[own].mean()
+        values[own] -= values[own].mean()
+    slope = float(order @ values / (order @ order))
+    left = values - slope * order
+    error = math.sqrt(float(left @ left) / freedom / float(order @ order))
+    change = slope * (len(runs) - 1)
+    limit = float(special.stdtrit(freedom, 1 - CHANCE / 2))
+    if abs(change) < math.log1p(WORTH) or abs(slope) < limit * error:
+        return None
+    return Doubt(
+        "drift",
+        f"from the first run to the last all became {abs(_share(change)):.0%} "
+        f"{'slower' if change > 0 else 'faster'}: the machine was not idle (heat, other work, "
+        "a disk that fills); let it settle and repeat, with at least 6 repetitions: fewer "
+        "do not cope with a drift",
+    )
+
+
+def _share(change: float) -> float:
+    """Of a change of the logarithm; a damaged file may hold any."""
+    return math.expm1(min(change, 700.0))
+
+
+def _outlier(runs: Sequence[Timed], logs: "Array", chance: float) -> Doubt | None:
+    import numpy as np
+
+    if len(runs) < 5:
+        return None
+    middle = float(np.median(logs))
+    far = int(np.argmax(np.abs(logs - middle)))
+    away = float(logs[far]) - middle
+    if abs(away) < math.log1p(WORTH) or _farthest(logs) < _limit(_farthest, len(runs), chance):
+        return None
+    run = runs[far]
+    return Doubt(
+        "outlier",
+        f"{run.arm} took {run.seconds:.2f} s in run {run.repetition + 1}, its median is "
+        f"{math.exp(middle):.2f} s: check that run's report for other work, and repeat on a quiet "
+        "machine; from about 10 repetitions on an outlier hardly widens the interval",
+    )
+
+
+def _farthest(logs: "Array") -> "Array":
+    """The farthest from the median, by the scatter of the nearer three quarters."""
+    import numpy as np
+
+    away = np.sort(np.abs(logs - np.median(logs, axis=-1, keepdims=True)), axis=-1)
+    near = away[..., : math.ceil(0.75 * logs.shape[-1])]
+    return _over(away[..., -1] ** 2, (near**2).mean(axis=-1))
+
+
+def _two_groups(name: str, logs: "Array", chance: float) -> Doubt | None:
+    import numpy as np
+
+    if len(logs) < 7:
+        return None
+    ordered = np.sort(logs)
+    cut = int(np.argmin(_within(logs))) + _least_group(len(logs))
+    low, high = float(ordered[:cut].mean()), float(ordered[cut:].mean())
+    if high - low < math.log1p(WORTH) or _apart(logs) < _limit(_apart, len(logs), chance):
+        return None
+    return Doubt(
+        "two-groups",
+        f"{name} has two kinds of runs, {cut} of about {math.exp(low):.2f} s and "
+        f"{len(logs) - cut} of about {math.exp(high):.2f} s: compare the report of one of each to "
+        "see what differs, and fix that; an average of two kinds holds for neither",
+    )
+
+
+def _least_group(number: int) -> int:
+    return max(2, number // 5)
+
+
+def _within(logs: "Array") -> "Array":
+    """The squares left within two groups, for each place where the ordered values may be cut."""
+    import numpy as np
+
+    ordered = np.sort(logs, axis=-1)
+    number = logs.shape[-1]
+    least = _least_group(number)
+    size = np.arange(least, number - least + 1)
+    sums, squares = ordered.cumsum(axis=-1), (ordered**2).cumsum(axis=-1)
+    low, low_squares = sums[..., size - 1], squares[..., size - 1]
+    high, high_squares = sums[..., -1:] - low, squares[..., -1:] - low_squares
+    left: Array = low_squares - low**2 / size + high_squares - high**2 / (number - size)
+    return left
+
+
+def _apart(logs: "Array") -> "Array":
+    """All squares by those left within two groups, cut where least is left (Fisher 1958)."""
+    centred = logs - logs.mean(axis=-1, keepdims=True)
+    return _over((centred**2).sum(axis=-1), _within(centred).min(axis=-1))
+
+
+def _own_state(name: str, baseline: str, runs: Sequence[Timed], chance: float) -> Doubt | None:
+    """Whether the ratio of a repetition resembles that of the one before."""
+    import numpy as np
+
+    seconds = {(run.arm, run.repetition): run.seconds for run in runs}
+    both = sorted(r for arm, r in seconds if arm == name and (baseline, r) in seconds)
+    if len(both) < 7:
+        return None
+    logs = np.array([math.log(seconds[name, r] / seconds[baseline, r]) for r in both])
+    if logs.std() < math.log1p(WORTH) / 2 or _resembling(logs) < _limit(
+        _resembling, len(logs), chance
+    ):
+        return None
+    return Doubt(
+        "own-state",
+        f"the ratio of {name} to {baseline} carries over from one repetition to the next, so the "
+        "interval is too narrow: something persists between its runs (files, caches, a drift of "
+        "one side); remove it (compare --cold empties the page cache), or repeat another day",
+    )
+
+
+def _resembling(logs: "Array") -> "Array":
+    """The correlation of each value with the next."""
+    centred = logs - logs.mean(axis=-1, keepdims=True)
+    return _over((centred[..., 1:] * centred[..., :-1]).sum(axis=-1), (centred**2).sum(axis=-1))
+
+
+def _over(one: "Array", other: "Array") -> "Array":
+    import numpy as np
+
+    return np.divide(one, np.maximum(other, np.finfo(np.float64).tiny))
+
+
+def _limit(statistic: "Statistic", number: int, chance: float) -> float:
+    """What the statistic of so many normal values exceeds by this chance (seeded simulation)."""
+    import numpy as np
+
+    return float(np.quantile(_null(statistic, number), 1 - chance))
+
+
+@functools.cache
+def _null(statistic: "Statistic", number: int) -> "Array":
+    import numpy as np
+
+    return statistic(np.random.default_rng(0).standard_normal((_DRAWS, number)))

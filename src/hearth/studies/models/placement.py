@@ -1,0 +1,135 @@
+"""Where a run was, on which nodes and bound to what, and where a prediction puts it."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.analysis.document import Analysis
+from hearth.base.absent import Absent
+from hearth.base.codec import to_json
+from hearth.base.errors import UserError
+from hearth.studies.models import scaling
+from hearth.studies.models.binding import PUBLISHED, Binding, Nodes, Worth, change, cost
+from hearth.studies.models.schedule_simulation import Move
+from hearth.studies.models.space import Machine
+
+_NORMAL = 1.645
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run's executors were bound to, on how many nodes they were, and what was assumed."""
+
+    binding: Binding
+    nodes: int
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class Effect:
+    """By what the time is multiplied as memory gets nearer: low, expected, high."""
+
+    low: float
+    value: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where the run was and where it is asked about, and what that changes."""
+
+    ran: Ran
+    binding: Binding
+    nodes: int
+    move: Move
+    effect: Effect | Absent
+    notes: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """As `place` of contract/prediction.schema.json."""
+        return {
+            "from": {"binding": self.ran.binding, "nodes": self.ran.nodes},
+            "to": {"binding": self.binding, "nodes": self.nodes},
+            "effect": to_json(self.effect),
+        }
+
+
+def ran(analysis: Analysis, nodes: Nodes) -> Ran:
+    """By what was seen of its executors; else by what its settings say."""
+    seen = [one for one in analysis.executors if one.tasks and not isinstance(one.nodes, Absent)]
+    kernel = [one for one in seen if one.policy is not None and one.policy.startswith("bind")]
+    if seen:
+        of = [frozenset(one.nodes) for one in seen if not isinstance(one.nodes, Absent)]
+        number = max(min(len(frozenset().union(*of)), nodes.number), 1)
+        if len(kernel) < len(seen):
+            return Ran("none", nodes.number)
+        widest = max(map(len, of))
+        return Ran(
+            "node" if widest == 1 else "package" if widest < nodes.number else "none", number
+        )
+    return _as_set(analysis, nodes.number)
+
+
+def _as_set(analysis: Analysis, number: int) -> Ran:
+    """What was not sampled: the log of an application tells its master alone."""
+    master = analysis.record.master or ""
+    if master.startswith("local-numa"):
+        return Ran("node", number, "its executors were not seen: taken to be bound to nodes, as "
+                   "its master local-numa does")  # fmt: skip
+    return Ran("none", number, "what its executors were bound to is not on record: taken to be "
+               "nothing, which is Spark's own way")  # fmt: skip
+
+
+def placed(
+    before: Ran, asked: Binding | None, number: int | None, machine: Machine, nodes: Nodes
+) -> Placed:
+    """asked, number: as `--bind` and `--nodes` say; None for as in the run.
+
+    Raises UserError for more nodes than it is known of how work scales.
+    """
+    binding, on = asked or before.binding, number or before.nodes
+    most = max(scaling.PUBLISHED.loss)
+    if on != before.nodes and max(on, before.nodes) > most:
+        raise UserError(
+            f"--nodes: from {before.nodes} to {on}: how work scales was published for up to {most} "
+            "nodes: give --nodes as in the run, or leave it out"
+        )
+    worth = Worth.of(list(PUBLISHED.values()))
+    had, has = cost(before.binding, nodes.within(before.nodes)), cost(binding, nodes.within(on))
+    moved = change(had, has, worth)
+    slower = scaling.PUBLISHED.step(before.nodes, on)
+    move = Move(machine.share(on, nodes.number), on / before.nodes, slower, moved)
+    notes = [] if before.note is None or asked is None else [before.note]
+    if on != before.nodes:
+        notes.append(
+            f"from {before.nodes} to {on} nodes each task's time changes by "
+            f"{math.exp(slower[0]) - 1:+.0%}, as in three published workloads on up to four nodes "
+            "of a POWER8; the input is the same"
+        )
+    effect = _effect(before, binding, on, nodes, moved)
+    if isinstance(effect, Absent) and asked is not None:
+        notes.append(f"--bind {asked} changes nothing here: {effect.reason}")
+    elif not isinstance(effect, Absent):
+        notes.append("what local memory is worth is that of five published workloads on four nodes "
+                     "of a POWER8, by the share of memory on other nodes")  # fmt: skip
+        if "package" in (asked, before.binding):
+            notes.append("no study measured binding to packages: taken to be worth a part of "
+                         "binding to nodes")  # fmt: skip
+    return Placed(before, binding, on, move, effect, tuple(notes))
+
+
+def _effect(
+    before: Ran, binding: Binding, on: int, nodes: Nodes, moved: tuple[float, float]
+) -> Effect | Absent:
+    if nodes.number == 1:
+        return Absent("the machine has one NUMA node, so all memory is equally near")
+    if moved == (0.0, 0.0):
+        if on == 1:
+            return Absent("on one node all memory is equally near")
+        return Absent(f"the run's executors were bound to {_named(before.binding)} already")
+    middle, reach = moved[0], _NORMAL * moved[1]
+    return Effect(*(math.exp(middle + at * reach) for at in (-1, 0, 1)))
+
+
+def _named(binding: Binding) -> str:
+    return {"none": "nothing", "node": "nodes", "package": "packages"}[binding]

@@ -1,0 +1,306 @@
+"""Replay of tables: the search of `hearth tune` asks for trials, a table of measured times answers.
+
+The first trial is the executors x cores nearest to the plan's. The user's own configuration, which
+is the second trial of a tune, is in no table and is left out; everything else is `search.next_step`
+with the defaults of `hearth tune`: the budget, when it stops, the repeats at the end, and trials
+that are stopped because they cannot be the best.
+
+A configuration counts as found when its time in the table is within 10 % (5 %) of the table's best;
+runs are counted from the first. A search that did not find one is counted on with no limit to its
+budget. Regret after n runs: the time in the table of what is recommended then, over the best, less
+1. Where rows are hidden, the best is that of the rest.
+"""
+
+import math
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hearth.machine.planner import plan, topology
+from hearth.studies.models import search
+from hearth.studies.models.space import Cell, Configuration, Machine
+from hearth.studies.models.surrogate import Known
+from hearth.studies.models.table import Table
+
+WITHIN = (0.10, 0.05)
+REGRET_AFTER = (1, 3, 5, 8)
+#: So many runs of the result are worth any trial.
+_ENDLESS = 10**9
+
+#: A run of a search: the index that was tried, and the one that is recommended after it.
+Run = tuple[int, int]
+#: The runs of another way to search, for the rows that are shown and a seed.
+Choice = Callable[[Table, int], Iterator[Run]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """drop: share of rows hidden at random; noise: standard deviation of the logarithm of times."""
+
+    drop: float
+    noise: float
+    seeds: int
+
+    @property
+    def is_random(self) -> bool:
+        """Whether a seed changes what is shown."""
+        return self.drop > 0 or self.noise > 0
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a table was measured, and the executors and cores that are planned there."""
+
+    machine: Machine
+    executors: int
+    cores: int
+
+    def proposal(self, table: Table) -> int:
+        """Return the index of the configuration nearest to the plan's, by doublings."""
+
+        def away(at: int) -> float:
+            cell = table.cells[at]
+            pairs = ((cell.workers, self.executors), (cell.cores_per_worker, self.cores))
+            return sum(abs(math.log2(one / other)) for one, other in pairs)
+
+        return min(range(len(table.cells)), key=away)
+
+
+def planned(machine: str, debug: bool = False) -> Site:
+    """Return the site that `--machine` names, with hearth's plan for it. Raises UserError."""
+    there = {"machine": machine, "workload": {}, "limits": {"conf": {}}}
+    found = plan({"schema": "hearth/plan-request/1", **there}, debug)
+    first = found.executors[0]
+    return Site(Machine.of(topology(machine, debug)), len(found.executors), first.task_slots)
+
+
+@dataclass(frozen=True)
+class Score:
+    """One search: runs until within 10 % and 5 %, regret after 1, 3, 5, 8, first choices."""
+
+    evaluations: tuple[int, ...]
+    regret: tuple[float, ...]
+    chosen: tuple[str, ...]
+
+    @staticmethod
+    def of(table: Table, runs: Sequence[Run], longer: Sequence[Run]) -> "Score":
+        """runs: as users make them; longer: the same where it goes on until one is found."""
+        best = min(table.seconds)
+        lost = [table.seconds[tried] / best - 1 for tried, _ in longer]
+        regret = [table.seconds[recommended] / best - 1 for _, recommended in runs]
+        return Score(
+            tuple(
+                next((at for at, one in enumerate(lost, 1) if one <= share), len(table.cells))
+                for share in WITHIN
+            ),
+            tuple(regret[min(after, len(regret)) - 1] for after in REGRET_AFTER),
+            tuple(table.cells[tried].shown for tried, _ in runs[: REGRET_AFTER[-1]]),
+        )
+
+
+def searched(
+    table: Table, related: Sequence[Table], site: Site, noise: float = 0.0, seed: int = 0
+) -> Score:
+    """Return how `hearth tune` does on a table where the related ones are known."""
+    ways = tuple(map(_way, table.cells))
+    first = site.proposal(table)
+    known = tuple(_known(other, machine_of(other, site.machine)) for other in related)
+    limits = (search.BUDGET, search.FOR_RUNS)
+    task = search.Task(site.machine, ways, first, first, *limits, known)
+    runs = list(trials(task, table, noise, seed))
+    if is_found(table, runs):
+        return Score.of(table, runs, runs)
+    endless = replace(task, budget=len(ways) + search.BUDGET, runs=_ENDLESS)
+    return Score.of(table, runs, list(until_found(table, trials(endless, table, noise, seed))))
+
+
+def trials(task: search.Task, table: Table, noise: float, seed: int) -> Iterator[Run]:
+    """Yield the trials of the search until it stops."""
+    draw = np.random.default_rng(seed)
+    made: list[search.Trial] = []
+    step = search.next_step(task, made)
+    while not isinstance(step, search.Stop):
+        seconds = table.seconds[step.index] * math.exp(noise * draw.standard_normal())
+        limit = math.inf
+        if step.role == "search" and step.before is not None:
+            of_best = [one.value for one in made if one.index == step.before.best and one.value]
+            limit = search.BEYOND_HOPE * max(of_best)
+        made.append(search.Trial(step.index, min(seconds, limit), seconds > limit))
+        tried, step = step.index, search.next_step(task, made)
+        now = step.before if isinstance(step, search.Step) else search.outlook(task, made)
+        assert now is not None, "the first trial is never stopped"
+        yield tried, now.best
+
+
+def is_found(table: Table, runs: Sequence[Run]) -> bool:
+    """Whether a configuration within 5 % of the best was tried."""
+    enough = (1 + WITHIN[-1]) * min(table.seconds)
+    return any(table.seconds[tried] <= enough for tried, _ in runs)
+
+
+def until_found(table: Table, runs: Iterator[Run]) -> Iterator[Run]:
+    """Yield runs up to the first within 5 % of the best."""
+    for run in runs:
+        yield run
+        if is_found(table, [run]):
+            return
+
+
+def _way(cell: Cell) -> Configuration:
+    heap_mb = max(round(cell.memory_per_worker_gb * 1024), 1)
+    workers, cores = cell.workers, cell.cores_per_worker
+    return Configuration(f"local-numa[{cell.shown}]", workers, cores, heap_mb, "node", "")
+
+
+def _known(table: Table, machine: Machine) -> Known:
+    ways = [_way(cell) for cell in table.cells]
+    choices = tuple(way.choices for way in ways)
+    return Known(machine, tuple(way.cell for way in ways), np.log(table.seconds), choices)
+
+
+def random_search(table: Table, seed: int) -> Iterator[Run]:
+    """Yield the configurations in a random order; the fastest so far is recommended."""
+    order = np.random.default_rng(seed).permutation(len(table.cells)).tolist()
+    best = order[0]
+    for at in order:
+        best = min(best, at, key=lambda one: table.seconds[one])
+        yield at, best
+
+
+def shown_rows(table: Table, drop: float, seed: int) -> Table:
+    """The table without a share of its rows, chosen at random; at least two stay."""
+    number = max(round(len(table.cells) * (1 - drop)), 2)
+    kept = np.random.default_rng([seed, 1]).permutation(len(table.cells))[:number]
+    return table.only(sorted(kept.tolist()))
+
+
+def machine_of(table: Table, machine: Machine) -> Machine:
+    """The machine that a related table is from: this one, or one like it of the table's size.
+
+    A table does not name its machine. One whose most task slots are more than this machine's
+    hardware threads, or fewer than half, is taken to fill a machine of the same threads a core.
+    """
+    most = max(cell.slots for cell in table.cells)
+    if machine.threads / 2 <= most <= machine.threads:
+        return machine
+    memory = max(cell.workers * cell.memory_per_worker_gb for cell in table.cells)
+    cores = max(round(most * machine.cores / machine.threads), 1)
+    return Machine(most, cores, memory)
+
+
+def related_to(table: Table, others: Sequence[Table]) -> list[Table]:
+    """The tables that may be known before: none that holds rows of this one."""
+    return [other for other in others if other is not table and not table.shares_rows_with(other)]
+
+
+def replay(
+    tables: Sequence[Table],
+    prior: Sequence[Table],
+    site: Site,
+    settings: Settings,
+    tell: Callable[[str], None] = lambda _: None,
+    beside: Mapping[str, Choice] = {"random": random_search},
+) -> dict[str, Any]:
+    """Return the document of a replay: each table left out in turn, the others and `prior` known.
+
+    beside: other ways to search, by name.
+    """
+    found: list[dict[str, Any]] = []
+    for table in tables:
+        related = related_to(table, [*tables, *prior])
+        own = partial(_own, related, site, settings)
+        seeds = range(settings.seeds if settings.is_random else 1)
+        tell(f"{table.workload}: hearth")
+        results = {"hearth": _summary([own(_shown(table, settings, seed), seed) for seed in seeds])}
+        for name, choice in beside.items():
+            tell(f"{table.workload}: {name}")
+            shown = ((_shown(table, settings, seed), seed) for seed in range(settings.seeds))
+            results[name] = _summary([scored(choice, one, seed) for one, seed in shown])
+        found.append(
+            {
+                "workload": table.workload,
+                "configurations": len(table.cells),
+                "best": _best(table),
+                "related": [other.workload for other in related],
+                "methods": results,
+            }
+        )
+    machine = site.machine
+    return {
+        "schema": "hearth/tune-replay/2",
+        "machine": {
+            "threads": machine.threads, "cores": machine.cores, "memory_gb": machine.memory_gb,
+        },
+        "plan": {"executors": site.executors, "cores": site.cores},
+        "settings": {"drop": settings.drop, "noise": settings.noise, "seeds": settings.seeds},
+        "tables": found,
+        "mean": mean_of_methods([one["methods"] for one in found]),
+    }  # fmt: skip
+
+
+def _own(
+    related: Sequence[Table], site: Site, settings: Settings, table: Table, seed: int
+) -> Score:
+    return searched(table, related, site, settings.noise, seed)
+
+
+def scored(choice: Callable[..., Iterator[Run]], table: Table, *words: int) -> Score:
+    """Return how another way to search does; words: its seed, and what else it takes."""
+    runs: list[Run] = []
+    for run in choice(table, *words):
+        runs.append(run)
+        if len(runs) >= REGRET_AFTER[-1] and is_found(table, runs):
+            break
+    return Score.of(table, runs, runs)
+
+
+def _shown(table: Table, settings: Settings, seed: int) -> Table:
+    return shown_rows(table, settings.drop, seed) if settings.drop else table
+
+
+def _best(table: Table) -> dict[str, Any]:
+    at = min(range(len(table.cells)), key=lambda index: table.seconds[index])
+    return {"configuration": table.cells[at].shown, "seconds": table.seconds[at]}
+
+
+def _summary(scores: Sequence[Score]) -> dict[str, Any]:
+    """Means over seeds; the spread of evaluations is that between seeds."""
+    return {
+        "seeds": len(scores),
+        **{
+            f"evaluations_to_{share:.0%}".replace("%", "_percent"): _spread(
+                [score.evaluations[at] for score in scores]
+            )
+            for at, share in enumerate(WITHIN)
+        },
+        "regret_after": {
+            str(after): statistics.fmean(score.regret[at] for score in scores)
+            for at, after in enumerate(REGRET_AFTER)
+        },
+        "first_chosen": list(scores[0].chosen),
+    }
+
+
+def _spread(values: Sequence[int]) -> dict[str, float]:
+    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+    return {"mean": statistics.fmean(values), "deviation": deviation, "most": max(values)}
+
+
+def _mean(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    keys = ("evaluations_to_10_percent", "evaluations_to_5_percent")
+    return {
+        **{key: statistics.fmean(one[key]["mean"] for one in results) for key in keys},
+        "regret_after": {
+            str(after): statistics.fmean(one["regret_after"][str(after)] for one in results)
+            for after in REGRET_AFTER
+        },
+    }
+
+
+def mean_of_methods(of_tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """For each method: means over tables, each table counting once."""
+    return {name: _mean([one[name] for one in of_tables]) for name in of_tables[0]}

@@ -1,0 +1,1 @@
+"""Find the fastest configuration of an application in few runs."""

@@ -1,0 +1,428 @@
+"""A tune: which configuration of an application is fastest here, found in few runs.
+
+A directory: `tune.json` says what is tuned and which configurations there are, `trials.jsonl` is
+the journal of its trials. Which trial comes next follows from both (hearth.studies.models.search),
+so that after kill -9 it goes on where it was and no finished trial is lost. What it found is
+derived from both and stored in neither.
+"""
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal
+
+from hearth.analysis.findings import OTHER_LOAD_SHARE
+from hearth.base.codec import LEFT_OUT, read_typed, to_json
+from hearth.base.errors import UserError
+from hearth.base.redaction import Redaction
+from hearth.record.store import (
+    Record,
+    claimed,
+    has_begun,
+    read_record,
+    records_home,
+    slug,
+    write_document,
+)
+from hearth.studies.compare.study import refuse_other_command, refuse_unlike
+from hearth.studies.engine.arms import Arm, configured
+from hearth.studies.engine.measures import measures
+from hearth.studies.engine.progress import Following
+from hearth.studies.engine.store import REMEDY, Journal, begin_directory, fresh_directory
+from hearth.studies.engine.target import Subject
+from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.models import search
+from hearth.studies.models.performance_model import Evidence
+from hearth.studies.models.space import SHUFFLE_PARTITIONS, STORAGE_SHARE, Configuration, Machine
+from hearth.studies.models.surrogate import Known
+from hearth.studies.tune.search_space import Refused, Space
+
+Objective = Literal["time", "throughput", "core-seconds", "time,core-seconds"]
+#: The best is by time, and every second trial is chosen for core-seconds: the front is wanted.
+BOTH: Objective = "time,core-seconds"
+_HEAD, _TRIALS = "tune.json", "trials.jsonl"
+HOME = "tunes"
+#: What a job may take beside its timed phases, when a trial of it is stopped early.
+_BESIDE_S = 10.0
+#: Of earlier tunes the newest are known; more would slow each choice down.
+_EARLIER = 8
+_OUT_OF_MEMORY = ("OutOfMemory", "exit code 137", "ended with 137", "Container killed")
+
+
+@dataclass(frozen=True)
+class TuneSettings:
+    """budget: most trials. limit_s: of each. runs: how often the result will be used."""
+
+    objective: Objective
+    budget: int
+    limit_s: float
+    runs: int
+
+
+@dataclass(frozen=True)
+class TuneHead:
+    """`tune.json`. command: as typed, without secrets. machine_key: tells machines apart."""
+
+    schema: Literal["hearth/tune-head/1"]
+    id: str
+    application: str
+    timed: str
+    started: str
+    command: list[str]
+    settings: TuneSettings
+    machine: Machine
+    machine_key: str
+    configurations: list[Configuration]
+    proposal: int
+    current: int
+    refused: list[Refused]
+    fixed: list[str]
+    offered: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class TrialLine:
+    """A line of `trials.jsonl`.
+
+    configuration: its index. expected: low, middle and high of the forecast before, in the
+    objective's unit. stopped_s: when it was stopped because it could not be the best any more.
+    """
+
+    configuration: int
+    role: search.Role
+    record: str | None
+    seconds: float | None = field(default=None, metadata=LEFT_OUT)
+    wall_s: float | None = field(default=None, metadata=LEFT_OUT)
+    stopped_s: float | None = field(default=None, metadata=LEFT_OUT)
+    failure: str | None = field(default=None, metadata=LEFT_OUT)
+    expected: list[float] | None = field(default=None, metadata=LEFT_OUT)
+    gain: float | None = field(default=None, metadata=LEFT_OUT)
+    measures: dict[str, Any] | None = field(default=None, metadata=LEFT_OUT)
+
+    @property
+    def out_of_memory(self) -> bool:
+        return self.failure is not None and any(word in self.failure for word in _OUT_OF_MEMORY)
+
+
+class Tune:
+    """One tune on disk, and the trials in it."""
+
+    def __init__(self, directory: Path, head: TuneHead, redaction: Redaction | None = None) -> None:
+        self.directory, self.head = directory, head
+        self.journal = Journal(directory / _TRIALS, redaction)
+        self.lines: list[TrialLine] = []
+        self.related: tuple[Known, ...] = ()
+
+    @staticmethod
+    def begin(
+        home: Path,
+        subject: Subject,
+        found: Space,
+        settings: TuneSettings,
+        command: Sequence[str],
+        machine: Machine,
+        machine_key: str,
+        redaction: Redaction | None = None,
+    ) -> "Tune":
+        """A new one below `home`, which knows the earlier ones there."""
+        directory = fresh_directory(home / HOME, Path(subject.name).stem)
+        head = TuneHead(
+            schema="hearth/tune-head/1",
+            id=directory.name,
+            application=subject.name,
+            timed=subject.timed,
+            started=datetime.now(UTC).isoformat(timespec="microseconds"),
+            command=list(command),
+            settings=settings,
+            machine=machine,
+            machine_key=machine_key,
+            **{name: getattr(found, name) for name in _OF_SPACE},
+        )
+        begin_directory(directory, _HEAD, to_json(head))
+        tune = Tune(directory, head, redaction)
+        tune.related = earlier(home, head)
+        return tune
+
+    @staticmethod
+    def resume(
+        home: Path,
+        number: str,
+        settings: TuneSettings,
+        command: Sequence[str],
+        redaction: Redaction | None = None,
+    ) -> "Tune":
+        """The one of this id below `home`, to go on with, with these settings.
+
+        Raises UserError, naming what differs, for one of another command or objective.
+        """
+        directory = home / HOME / number
+        if Path(number).name != number or not (directory / _HEAD).is_file():
+            raise UserError(f"--resume: no tune has the id '{number}': 'hearth runs' lists them")
+        tune = read_tune(directory)
+        kept = {"command": tune.head.command, "objective": tune.head.settings.objective}
+        asked = {"command": list(command), "objective": settings.objective}
+        refuse_other_command(number, kept, asked)
+        if settings != tune.head.settings:
+            tune.head = replace(tune.head, settings=settings)
+            write_document(directory / _HEAD, to_json(tune.head))
+        tune.journal = Journal(directory / _TRIALS, redaction)
+        tune.journal.cut_torn_line()
+        return tune
+
+    @property
+    def by_cores(self) -> bool:
+        """Whether core-seconds are what the best has fewest of."""
+        return self.head.settings.objective == "core-seconds"
+
+    @property
+    def next_by_cores(self) -> bool:
+        """Whether the next trial is chosen for them."""
+        both = self.head.settings.objective == BOTH
+        return self.by_cores or (both and len(self.lines) % 2 == 1)
+
+    def task(self, by_cores: bool) -> search.Task:
+        """What is searched."""
+        head = self.head
+        configurations = tuple(head.configurations)
+        ways = (configurations, head.proposal, head.current)
+        limits = (head.settings.budget, head.settings.runs)
+        return search.Task(head.machine, *ways, *limits, self.related, by_cores)
+
+    def trials(self, by_cores: bool) -> list[search.Trial]:
+        """The trials so far, as the search reads them."""
+        return [trial_of(self.head, line, by_cores) for line in self.lines]
+
+    def keep(self, line: TrialLine) -> None:
+        """On the disk before the next trial begins."""
+        self.journal.keep(to_json(line))
+        self.lines.append(line)
+
+
+_OF_SPACE = ("configurations", "proposal", "current", "refused", "fixed", "offered")
+
+
+def trial_of(head: TuneHead, line: TrialLine, by_cores: bool = False) -> search.Trial:
+    """A trial in what is minimised: seconds, or core-seconds."""
+    slots = head.configurations[line.configuration].slots
+    scale = slots if by_cores else 1
+    reached = line.seconds if line.seconds is not None else line.stopped_s
+    value = None if reached is None else reached * scale
+    stopped, measured = line.stopped_s is not None, line.measures or {}
+    seen, idle = evidence_of(measured), _idle(measured) & set(head.offered)
+    return search.Trial(line.configuration, value, stopped, line.out_of_memory, seen, idle)
+
+
+def _idle(measures: Mapping[str, Any]) -> frozenset[str]:
+    """Settings that a run shows to have nothing to act on."""
+    acts = {SHUFFLE_PARTITIONS: "sql_shuffle_mb", STORAGE_SHARE: "spilled_mb"}
+    return frozenset(key for key, name in acts.items() if measures.get(name) == 0)
+
+
+def evidence_of(measures: Mapping[str, Any]) -> Evidence:
+    """What a run's measures say of the mechanism; other programs' CPU time would mislead it."""
+    known = {name: float(v) for name, v in measures.items() if isinstance(v, int | float)}
+    share, switches, cpu_s = (known.get(n) for n in ("gc_share", "voluntary", "cpu_s"))
+    alone = known.get("other_load", 0.0) <= OTHER_LOAD_SHARE
+    return Evidence(
+        None if share is None else share / max(1 - share, 0.01),
+        known.get("cpu_use") if alone else None,
+        known.get("bandwidth_share") if alone else None,
+        switches / cpu_s if switches is not None and cpu_s else None,
+    )
+
+
+def read_tune(directory: Path) -> Tune:
+    """One from disk; raises UserError where there is none. A line cut short does not count."""
+    found = _read(directory)
+    found.related = earlier(directory.parent.parent, found.head)
+    return found
+
+
+def _read(directory: Path) -> Tune:
+    head = read_typed(directory / _HEAD, TuneHead, REMEDY)
+    number = len(head.configurations)
+    if not number or not all(0 <= at < number for at in (head.proposal, head.current)):
+        raise UserError(f"'{directory}': it names configurations that are not there; {REMEDY}")
+    found = Tune(directory, head)
+    lines = found.journal.read_typed(TrialLine)
+    found.lines = [line for line in lines if 0 <= line.configuration < number]
+    return found
+
+
+def earlier(home: Path, head: TuneHead) -> tuple[Known, ...]:
+    """What the newest of the tunes before this one measured, of any application and machine."""
+    found: list[Known] = []
+    folders = sorted((home / HOME).iterdir(), reverse=True) if (home / HOME).is_dir() else []
+    for directory in folders:
+        if len(found) == _EARLIER:
+            break
+        try:
+            tune = _read(directory)
+            known = _known(tune) if tune.head.started < head.started else None
+        except (UserError, OSError, ValueError):  # it is listed by name in `hearth runs`
+            continue
+        if known is not None:
+            found.append(known)
+    return tuple(found)
+
+
+def _known(tune: Tune) -> Known | None:
+    """The mean seconds of its configurations; None where fewer than two were measured."""
+    import numpy as np
+
+    head = tune.head
+    logs: dict[int, list[float]] = {}
+    for line in tune.lines:
+        if line.seconds is not None:
+            logs.setdefault(line.configuration, []).append(math.log(line.seconds))
+    if len(logs) < 2:
+        return None
+    ways = [head.configurations[index] for index in logs]
+    values = np.array([np.mean(of) for of in logs.values()])
+    cells = tuple(way.cell for way in ways)
+    return Known(head.machine, cells, values, tuple(way.choices for way in ways))
+
+
+def run(
+    tune: Tune,
+    subject: Subject,
+    settings: Mapping[str, str],
+    following: Following,
+    typed: Collection[str | None] = (),
+) -> search.Stop:
+    """Makes trials until it is enough; the reason. settings: the user's own. typed: the keys of
+    those that the user typed.
+
+    Raises UserError where neither the plan's proposal nor the user's configuration ends.
+    """
+    while True:
+        by_cores = tune.next_by_cores
+        step = search.next_step(tune.task(by_cores), tune.trials(by_cores))
+        _refuse_hopeless(tune, step)
+        if isinstance(step, search.Stop):
+            return step
+        now = step.before
+        arm = _arm(tune, step, settings, typed)
+        before = sum(line.configuration == step.index for line in tune.lines)
+        turn = Turn(subject.name, arm.name, before)
+        ahead = [turn] * (tune.head.settings.budget - len(tune.lines) - 1)
+        following.question = _question(tune, step)
+        made: list[TrialLine] = []
+        following.run(turn, ahead, partial(_trial, tune, subject, arm, step, made.append))
+        expected = None if now is None else [round(v, 4) for v in now.interval(step.index)]
+        tune.keep(replace(made[0], expected=expected, gain=step.gain))
+
+
+def _refuse_hopeless(tune: Tune, step: search.Step | search.Stop) -> None:
+    first = {tune.head.proposal, tune.head.current}
+    failed = [line for line in tune.lines if line.failure is not None]
+    over = isinstance(step, search.Stop) or step.index not in first
+    if not failed or not over or len(failed) < len(tune.lines):
+        return
+    why = failed[0].failure
+    ways = "in its first run" if len(first) == 1 else "as planned and as typed"
+    raise UserError(
+        f"{tune.head.application} failed {ways}, so there is nothing to tune: {why}; "
+        "make it run with 'hearth submit' first"
+    )
+
+
+def _question(tune: Tune, step: search.Step) -> str:
+    """What progress says of the trial: why it is made, and the best so far."""
+    now = step.before
+    role = {
+        "proposal": "the plan",
+        "current": "as typed",
+        "search": "" if step.gain is None else f"may save {step.gain:.0%}",
+        "repeat": "again, to be sure",
+    }[step.role]
+    if now is None:
+        return role
+    best = tune.head.configurations[now.best]
+    runs = [trial for trial in tune.trials(tune.next_by_cores) if trial.index == now.best]
+    value = fmean(trial.value for trial in runs if trial.value is not None)
+    unit = "core-s" if tune.next_by_cores else "s"
+    return f"best so far {value:.2f} {unit} ({best.shown}); {role}"
+
+
+def _arm(
+    tune: Tune, step: search.Step, settings: Mapping[str, str], typed: Collection[str | None]
+) -> Arm:
+    way = tune.head.configurations[step.index]
+    conf = way.conf(settings) if step.index != tune.head.current else dict(way.varied)
+    unbound = way.executors and way.binding == "none"
+    limit = tune.head.settings.limit_s
+    if step.role == "search":
+        limit = min(limit, _hope_s(tune, way, step.before))
+    words = ("--unbound",) if unbound else ()
+    arm = Arm(way.shown, words, master=way.master, limit_s=limit)
+    return configured(arm, conf, settings, typed, tune.directory.parent.parent)
+
+
+def _hope_s(tune: Tune, way: Configuration, now: search.Outlook | None) -> float:
+    """After how long a trial cannot be the best any more, start and end of Spark included."""
+    if now is None:
+        return math.inf
+    best = tune.head.configurations[now.best]
+    share = best.slots / way.slots if tune.next_by_cores else 1.0
+    if tune.head.settings.objective == BOTH:
+        share = max(best.slots / way.slots, 1.0)  # it may still be the cheapest
+    known = [line for line in tune.lines if line.configuration == now.best and line.seconds]
+    seconds = max(line.seconds or 0.0 for line in known)
+    wall = max(line.wall_s or seconds for line in known)
+    beside = wall - seconds
+    return search.BEYOND_HOPE * seconds * share + (beside + _BESIDE_S if beside > 1 else 0.0)
+
+
+def _trial(
+    tune: Tune,
+    subject: Subject,
+    arm: Arm,
+    step: search.Step,
+    tell: Callable[[TrialLine], None],
+    turn: Turn,
+) -> Outcome:
+    """One run on record; `tell` is told what it says of the configuration."""
+    log = tune.directory / f"{slug(arm.name)}-{step.index}-{turn.repetition}.log"
+    home = tune.directory.parent.parent
+    with claimed(home, Path(subject.name).stem) as record:
+        outcome = subject.run(turn, arm, record, log)
+    kept = read_record(record) if has_begun(record) else None
+    line = TrialLine(step.index, step.role, outcome.record)
+    if outcome.failure is not None:
+        outcome, line = _ended_early(tune, outcome, line, arm, kept)
+        tell(line)
+        return outcome
+    if kept is not None:
+        _refuse_other_machine(tune, home, kept)
+        line = replace(line, wall_s=kept.wall_s, measures=measures(kept))
+    log.unlink(missing_ok=True)
+    tell(replace(line, seconds=outcome.seconds))
+    return outcome
+
+
+def _ended_early(
+    tune: Tune, outcome: Outcome, line: TrialLine, arm: Arm, kept: Record | None
+) -> tuple[Outcome, TrialLine]:
+    wall = kept.wall_s if kept is not None else None
+    if arm.limit_s is None or wall is None or wall < arm.limit_s:
+        return outcome, replace(line, failure=outcome.failure, wall_s=wall)
+    if arm.limit_s < tune.head.settings.limit_s:
+        said = f"stopped after {wall:.1f} s: it cannot be the best any more"
+        outcome = replace(outcome, failure=said, stopped=True)
+        return outcome, replace(line, stopped_s=arm.limit_s, wall_s=wall)
+    said = f"was not over after {arm.limit_s:g} s: give a longer --limit"
+    return replace(outcome, failure=said), replace(line, failure=said, wall_s=wall)
+
+
+def _refuse_other_machine(tune: Tune, home: Path, kept: Record) -> None:
+    """Raises UserError where the machine is not as it was in an earlier trial."""
+    ids = [line.record for line in tune.lines if line.seconds is not None and line.record]
+    there = [records_home(home) / name for name in ids]
+    first = next((place for place in there if place.is_dir()), None)
+    if first is not None:
+        refuse_unlike(read_record(first), kept)
