@@ -320,7 +320,9 @@ class WireRpcTest extends AnyFunSuite {
     }
   }
 
-  test("strangers who announce long calls and send nothing delay no call, over the wire or over TCP") {
+  test(
+    "strangers who announce long calls and send nothing delay no call, over the wire or over TCP"
+  ) {
     withServer() { (server, _) =>
       val at = new InetSocketAddress("127.0.0.1", server.asInstanceOf[WireServer].wirePort)
       calling(server) { call =>
@@ -333,8 +335,10 @@ class WireRpcTest extends AnyFunSuite {
             val pool = Executors.newFixedThreadPool(8)
             implicit val context: ExecutionContext = ExecutionContext.fromExecutor(pool)
             try {
-              val text = "y" * (1 << 20)
-              val all = Future.traverse((1 to 40).toList)(_ => Future(call("echo", text) == text))
+              val bytes = 1 << 20
+              def answered = call("long", s"$bytes").length == bytes
+              val all = Future.traverse((1 to 40).toList)(_ => Future(answered))
+              Thread.sleep(300) // each handler has one
               val begun = System.nanoTime
               (1 to 20).foreach(_ => tcp("echo", "x"))
               assert(System.nanoTime - begun < 4.seconds.toNanos, "calls over TCP are quick")
@@ -378,7 +382,9 @@ class WireRpcTest extends AnyFunSuite {
       PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
     )
     Files.writeString(file, "a secret of tests, of some length")
-    withServer()((server, _) => calling(server)(_("echo", "x"))) // the process's first client decides for all
+    withServer()((server, _) =>
+      calling(server)(_("echo", "x"))
+    ) // the process's first client decides for all
     withServer("hearth.rpc.secret.file" -> file.toString) { (server, echo) =>
       calling(server, Echo.conf("hearth.rpc.secret.file" -> file.toString)) { call =>
         assert(call("echo", "x") == "x")
@@ -414,7 +420,13 @@ class WireRpcTest extends AnyFunSuite {
   }
 
   test("a value that is not allowed is named with its key") {
-    for ((key, value) <- Seq("hearth.rpc.idle" -> "never", "hearth.rpc.port" -> "70000", "hearth.rpc.tcp" -> "off")) {
+    for (
+      (key, value) <- Seq(
+        "hearth.rpc.idle" -> "never",
+        "hearth.rpc.port" -> "70000",
+        "hearth.rpc.tcp" -> "off"
+      )
+    ) {
       val error = intercept[IOException](RpcSettings.of(Echo.conf(key -> value)))
       assert(error.getMessage.startsWith(s"$key: '$value' is not one of "))
     }

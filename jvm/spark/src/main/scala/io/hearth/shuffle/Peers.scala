@@ -32,7 +32,7 @@ final private[shuffle] class Peers(
   /** The last line about each: of so many that a long application's lost executors do not fill the memory. */
   private val said = new LinkedHashMap[String, String] {
     override def removeEldestEntry(eldest: java.util.Map.Entry[String, String]): Boolean =
-      size > MostSaid
+      this.size > MostSaid
   }
 
   /** Completes with the wire to the executor, or with the reason why there is none; never waits. */
@@ -75,7 +75,7 @@ final private[shuffle] class Peers(
       .thenAccept { way =>
         try note(executor, way)
         finally mine.complete(Known(way, clockNs.getAsLong() + AgainNs))
-        way.foreach(_.end().thenAccept(_ => { known.remove(executor, mine); () }))
+        way.foreach(_.end().thenAccept { _ => known.remove(executor, mine); () })
       }
   }
 

@@ -171,13 +171,18 @@ class BlockFetchSuite extends AnyFunSuite {
     }
   }
 
-  test("where no thread can be had for what comes, or asking for more ends in an Error, no block is forgotten") {
+  test(
+    "where no thread can be had for what comes, or asking for more ends in an Error, no block is forgotten"
+  ) {
     val limits = BlockFetch.Limits(20000, 2, 10 * Second)
     val noThreads: Executor = _ => throw new OutOfMemoryError("unable to create native thread")
     Using.resource(new Exchange(Vector(50000, 7), limits)) { exchange =>
       assertAll(exchange, exchange.fetch(workers = Some(noThreads)))
       val landed = exchange.fetch(new BlockFetchSuite.SlicedOnce(exchange.blocks))
-      assert(landed.missing.size == 2 && landed.missing.values.asScala.forall(_.isInstanceOf[LinkageError]))
+      assert(
+        landed.missing.size == 2 && landed.missing.values.asScala
+          .forall(_.isInstanceOf[LinkageError])
+      )
       exchange.allMemoryIsBack()
     }
   }

@@ -139,7 +139,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
   having("an Error of a service fails its request alone, and no thread ends by it") {
     val uncaught = new ConcurrentLinkedQueue[Throwable]
     val before = Thread.getDefaultUncaughtExceptionHandler
-    Thread.setDefaultUncaughtExceptionHandler((_, fault) => { uncaught.add(fault); () })
+    Thread.setDefaultUncaughtExceptionHandler { (_, fault) => uncaught.add(fault); () }
     try
       between { request =>
         if (request.data.remaining == 0) throw new UnsatisfiedLinkError("no library")
@@ -159,7 +159,8 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
       try {
         val connection = connect(wire, where)
         assert(content(ask(connection, new Array[Byte](1000))).length == 1000)
-        val long = (1 to 4).map(_ => failure(ask(connection, new Array[Byte](6 << 20), 20 * Second)))
+        val long =
+          (1 to 4).map(_ => failure(ask(connection, new Array[Byte](6 << 20), 20 * Second)))
         assert(long.forall(_.kind == WireException.Kind.BUSY), long)
         assert(content(ask(connection, new Array[Byte](1000))).length == 1000)
         assert(process.isAlive)
@@ -205,7 +206,9 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
     }
   }
 
-  having("a peer that stops in the middle of a request is given up after the limit, and its memory is free") {
+  having(
+    "a peer that stops in the middle of a request is given up after the limit, and its memory is free"
+  ) {
     val quick = own.withTimes(java.time.Duration.ofSeconds(10), java.time.Duration.ofMillis(1500))
     Using.resource(Wire.open(quick, new Heard)) { wire =>
       val where = wire.listen(Loopback, request => request.respond(request.buffer(0)))
@@ -360,7 +363,9 @@ class UcxBehaviourTest extends Behaviour(WireSettings.Carriers.UCX) {
         assert(!segments.exists(_.trim.split("\\s+")(4) == pid), "cpid of `ipcs -m -p`")
         val files = new java.io.File("/proc/self/fd").list.toVector
           .map(Path.of("/proc/self/fd", _))
-          .filter(fd => Try(Files.readSymbolicLink(fd).toString).toOption.exists(_.startsWith("/dev/shm/")))
+          .filter(fd =>
+            Try(Files.readSymbolicLink(fd).toString).toOption.exists(_.startsWith("/dev/shm/"))
+          )
         assert(files.nonEmpty, "shared memory of POSIX was used")
         files.foreach { fd =>
           val mode = PosixFilePermissions.toString(Files.getPosixFilePermissions(fd))

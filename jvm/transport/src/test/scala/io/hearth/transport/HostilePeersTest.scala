@@ -43,12 +43,16 @@ class HostilePeersTest extends AnyFunSuite {
 
   private def twentyAreAnswered(connection: Connection): Unit = {
     val begun = System.nanoTime
-    (1 to 20).foreach(n => assert(content(ask(connection, new Array[Byte](Mb))).length == Mb, s"$n"))
+    (1 to 20).foreach(n =>
+      assert(content(ask(connection, new Array[Byte](Mb))).length == Mb, s"$n")
+    )
     assert(System.nanoTime - begun < 3500000000L, "nobody waits for the attackers to be given up")
   }
 
   for ((sent, what) <- Seq(0 -> "nothing", 12 * Mb -> "a part of them"))
-    test(s"five peers that announce long messages and send $what keep nobody waiting, and are given up") {
+    test(
+      s"five peers that announce long messages and send $what keep nobody waiting, and are given up"
+    ) {
       among(echo) { (_, asking, where) =>
         Using.resource(Wire.open(short.withMemory(256L * Mb, Mb, 16 * Mb), new Heard)) { hostile =>
           val connection = connect(asking, where)

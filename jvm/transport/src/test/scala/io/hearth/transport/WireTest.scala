@@ -152,13 +152,18 @@ class WireTest extends AnyFunSuite {
   }
 
   test("what the user tells UCX in the environment wins over what the wire derives") {
-    Using.resource(Wire.open(settings, _ => ()))(wire => assume(wire.whyNoUcx.isEmpty, wire.whyNoUcx))
+    Using.resource(Wire.open(settings, _ => ()))(wire =>
+      assume(wire.whyNoUcx.isEmpty, wire.whyNoUcx)
+    )
     val command = Seq(s"${sys.props("java.home")}/bin/java", "-cp", sys.props("java.class.path"))
     val builder = new ProcessBuilder(command ++ Seq("io.hearth.transport.Alone", "ANY"): _*)
     builder.environment.put("UCX_TLS", "no_such_transport")
     val process = builder.redirectErrorStream(true).start()
     val said = new String(process.getInputStream.readAllBytes)
-    assert(process.waitFor() == 0 && said.contains("tcp, UCX has no transport of 'no_such_transport'"), said)
+    assert(
+      process.waitFor() == 0 && said.contains("tcp, UCX has no transport of 'no_such_transport'"),
+      said
+    )
   }
 
   test("deadlines are those of the clock that was given; no round of an agent waits") {
@@ -241,7 +246,7 @@ class WireTest extends AnyFunSuite {
   test("a fault of a thread is told once and ends its connections; the wire goes on") {
     val uncaught = new java.util.concurrent.ConcurrentLinkedQueue[Throwable]
     val before = Thread.getDefaultUncaughtExceptionHandler
-    Thread.setDefaultUncaughtExceptionHandler((_, fault) => { uncaught.add(fault); () })
+    Thread.setDefaultUncaughtExceptionHandler { (_, fault) => uncaught.add(fault); () }
     @volatile var faults = 0
     val faulty: IdleStrategy = (agent, rounds) => {
       if (faults > 0) { faults -= 1; throw new NoClassDefFoundError("a/class/of/tests") }

@@ -130,10 +130,10 @@ object Wires extends Assertions {
 object EchoPeer {
   def main(args: Array[String]): Unit = {
     // As Spark's executors do.
-    Thread.setDefaultUncaughtExceptionHandler((_, fault) => {
+    Thread.setDefaultUncaughtExceptionHandler { (_, fault) =>
       System.err.println(s"an executor would end: $fault")
       Runtime.getRuntime.halt(50)
-    })
+    }
     val settings = Wires.settings.withCarriers(WireSettings.Carriers.valueOf(args(0)))
     val wire = Wire.open(settings, line => System.err.println(line))
     args.lift(1).foreach { port =>

@@ -59,10 +59,11 @@ final private[spark] class WireBlockStoreClient(sparks: BlockStoreClient, wire: 
     else {
       val peer = wire.peer(executor)
       if (peer.isDone) over(peer.join())
-      else peer.whenComplete((way, trouble) => {
-        val known = Option(way).getOrElse(Left(String.valueOf(trouble)))
-        later(_ => over(known), listener)(blocks.toIndexedSeq)
-      })
+      else
+        peer.whenComplete { (way, trouble) =>
+          val known = Option(way).getOrElse(Left(String.valueOf(trouble)))
+          later(_ => over(known), listener)(blocks.toIndexedSeq)
+        }
     }
   }
 

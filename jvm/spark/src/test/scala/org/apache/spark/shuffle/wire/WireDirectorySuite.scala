@@ -1,34 +1,31 @@
 package org.apache.spark.shuffle.wire
 
-import java.net.InetSocketAddress
-import java.util.concurrent.TimeUnit
-
-import org.apache.spark.{SecurityManager, SparkConf}
-import org.apache.spark.rpc.RpcEnv
+import org.apache.spark.rpc.{RpcAddress, RpcCallContext}
 import org.scalatest.funsuite.AnyFunSuite
 
 class WireDirectorySuite extends AnyFunSuite {
-  private val conf = new SparkConf(false)
 
-  private def env(name: String, clientMode: Boolean): RpcEnv =
-    RpcEnv.create(name, "127.0.0.1", 0, conf, new SecurityManager(conf), clientMode)
-
-  test("the driver knows where an executor's wire listens, until that executor is lost") {
-    val driver = env("driver", clientMode = false)
-    driver.setupEndpoint(WireDirectory.Name, new WireDirectory(driver))
-    val executors = Vector("1", "2").map(id => id -> env(id, clientMode = true))
-    val seen = executors.map { case (_, own) =>
-      new WireDirectory.Seen(own.setupEndpointRef(driver.address, WireDirectory.Name))
+  /** Asks as an executor at this address. */
+  private def ask(directory: WireDirectory, from: RpcAddress, message: Any): Any = {
+    var answer = Option.empty[Any]
+    val call = new RpcCallContext {
+      override def reply(response: Any): Unit = answer = Some(response)
+      override def sendFailure(trouble: Throwable): Unit = throw trouble
+      override def senderAddress: RpcAddress = from
     }
-    try {
-      val where = new InetSocketAddress("127.0.0.1", 4711)
-      seen.zip(executors).foreach { case (directory, (id, _)) => directory.join(id, Right(where)) }
-      def find(id: String) = seen(1).find(id).get(20, TimeUnit.SECONDS)
-      assert(find("1") == Right(where) && find("2") == Right(where))
-      executors.head._2.shutdown()
-      val end = System.nanoTime + TimeUnit.SECONDS.toNanos(20)
-      while (find("1").isRight) assert(System.nanoTime < end, "it is forgotten within 20 s")
-      assert(find("2") == Right(where))
-    } finally (executors.map(_._2) :+ driver).foreach(_.shutdown())
+    directory.receiveAndReply(call)(message)
+    answer.get
+  }
+
+  test("the driver knows where an executor's wire listens until its connection with it ends") {
+    val directory = new WireDirectory(null) // an RPC environment that it does not use
+    val (one, two) = (RpcAddress("127.0.0.1", 1001), RpcAddress("127.0.0.1", 1002))
+    ask(directory, one, ("hearth-shuffle-join", "1", "+4711 127.0.0.1"))
+    ask(directory, two, ("hearth-shuffle-join", "2", "+4712 127.0.0.1"))
+    def find(id: String): Any = ask(directory, two, ("hearth-shuffle-find", id))
+    assert(find("1") == "+4711 127.0.0.1" && find("2") == "+4712 127.0.0.1")
+    directory.onDisconnected(one)
+    assert(find("1") == "-it has not said yet where its wire listens")
+    assert(find("2") == "+4712 127.0.0.1")
   }
 }
