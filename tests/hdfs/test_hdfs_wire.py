@@ -37,8 +37,8 @@ def ucx_away_from_output() -> Iterator[None]:
 def wire() -> Extra:
     """As docs/hadoop.md says, and no call of these protocols goes over TCP.
 
-    A client that does not fall back fails where there is no wire; a server that refuses TCP answers
-    no client whose calls do not go over the wire.
+    A client that does not fall back fails where there is no wire; a server that refuses TCP
+    answers no client whose calls do not go over the wire.
     """
     jars = [hadoop_jar(), *([JUCX] if JUCX.is_file() else [])]
     strict = {"hearth.rpc.fallback": "false", "hearth.rpc.tcp": "refuse"}

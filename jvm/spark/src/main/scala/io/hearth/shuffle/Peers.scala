@@ -1,6 +1,7 @@
 package io.hearth.shuffle
 
 import java.net.InetSocketAddress
+import java.util.LinkedHashMap
 import java.util.concurrent.{CompletableFuture, CompletionException, ConcurrentHashMap}
 import java.util.function.LongSupplier
 
@@ -27,7 +28,12 @@ final private[shuffle] class Peers(
   import Peers._
 
   private val known = new ConcurrentHashMap[String, CompletableFuture[Known]]
-  private val said = new ConcurrentHashMap[String, String]
+
+  /** The last line about each: of so many that a long application's lost executors do not fill the memory. */
+  private val said = new LinkedHashMap[String, String] {
+    override def removeEldestEntry(eldest: java.util.Map.Entry[String, String]): Boolean =
+      this.size > MostSaid
+  }
 
   /** Completes with the wire to the executor, or with the reason why there is none; never waits. */
   def to(executor: String): CompletableFuture[Either[String, Connection]] = {
@@ -36,8 +42,19 @@ final private[shuffle] class Peers(
       executor,
       (_, before) => if (Option(before).exists(b => !isOver(b))) before else mine
     )
-    if (found eq mine) begin(executor, mine)
+    if (found eq mine) {
+      forgetThoseThatAreOver()
+      begin(executor, mine)
+    }
     found.thenApply(_.way)
+  }
+
+  /** For how many executors something is known. */
+  def size: Int = known.size
+
+  private def forgetThoseThatAreOver(): Unit = {
+    known.values.removeIf(isOver(_))
+    ()
   }
 
   private def isOver(known: CompletableFuture[Known]): Boolean = known.isDone && {
@@ -56,8 +73,9 @@ final private[shuffle] class Peers(
         Option(way).getOrElse(Left(line(trouble)))
       )
       .thenAccept { way =>
-        note(executor, way)
-        mine.complete(Known(way, clockNs.getAsLong() + AgainNs))
+        try note(executor, way)
+        finally mine.complete(Known(way, clockNs.getAsLong() + AgainNs))
+        way.foreach(_.end().thenAccept { _ => known.remove(executor, mine); () })
       }
   }
 
@@ -69,7 +87,12 @@ final private[shuffle] class Peers(
           .filter(_.nonEmpty)
           .fold("")(" as " + _)
     )
-    if (said.put(executor, text) != text) say(s"shuffle blocks of executor $executor $text")
+    sayOnce(executor, text)
+  }
+
+  private def sayOnce(executor: String, text: String): Unit = {
+    val isNew = said.synchronized(said.put(executor, text) != text)
+    if (isNew) say(s"shuffle blocks of executor $executor $text")
   }
 
   /** A fetch over this wire has failed: one line, and no wire where the peer is too slow to be trusted with more. */
@@ -81,13 +104,13 @@ final private[shuffle] class Peers(
         connection.close()
       case _ =>
     }
-    val text = s"go on over Spark's own transfer: ${line(why)}"
-    if (said.put(executor, text) != text) say(s"shuffle blocks of executor $executor $text")
+    sayOnce(executor, s"go on over Spark's own transfer: ${line(why)}")
   }
 }
 
 private[shuffle] object Peers {
   private val AgainNs = 60L * 1000 * 1000 * 1000
+  private val MostSaid = 1000
 
   final private case class Known(way: Either[String, Connection], untilNs: Long)
 

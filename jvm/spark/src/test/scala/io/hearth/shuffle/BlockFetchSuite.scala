@@ -2,7 +2,7 @@ package io.hearth.shuffle
 
 import java.nio.ByteBuffer
 import java.nio.file.{Files, StandardOpenOption}
-import java.util.concurrent.{ConcurrentLinkedQueue, ExecutionException}
+import java.util.concurrent.{ConcurrentLinkedQueue, ExecutionException, Executor}
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.jdk.CollectionConverters._
@@ -144,6 +144,49 @@ class BlockFetchSuite extends AnyFunSuite {
     }
   }
 
+  test("an Error at one block fails that block, and leaves alone what the others' reader has") {
+    Using.resource(new Exchange(Vector(50000, 7, 50000))) { exchange =>
+      val unread = new ConcurrentLinkedQueue[IndexedSeq[Piece]]
+      val landing = new Exchange.Landed {
+        override def arrived(block: String, pieces: IndexedSeq[Piece]): Unit = {
+          if (block == exchange.blocks(1)) {
+            pieces.foreach(_.free())
+            throw new NoClassDefFoundError("a/class/of/tests")
+          }
+          unread.add(pieces)
+          super.arrived(block, pieces.map(piece => Piece(piece.bytes.duplicate(), () => ())))
+        }
+      }
+      exchange.fetch(landing = landing)
+      assert(landing.missing.keySet.asScala.contains(exchange.blocks(1)))
+      assert(landing.missing.get(exchange.blocks(1)).isInstanceOf[NoClassDefFoundError])
+      assert(landing.arrived.containsKey(exchange.blocks(0)) && landing.twice.isEmpty)
+      (1 to 5).foreach(_ => exchange.fetch(exchange.blocks.drop(2))) // into memory that is free
+      val first = unread.peek
+      val content = ByteBuffer.allocate(50000)
+      first.foreach(piece => content.put(piece.bytes.duplicate()))
+      assert(content.array.toSeq == exchange.expected(0))
+      unread.forEach(_.foreach(_.free()))
+      exchange.allMemoryIsBack()
+    }
+  }
+
+  test(
+    "where no thread can be had for what comes, or asking for more ends in an Error, no block is forgotten"
+  ) {
+    val limits = BlockFetch.Limits(20000, 2, 10 * Second)
+    val noThreads: Executor = _ => throw new OutOfMemoryError("unable to create native thread")
+    Using.resource(new Exchange(Vector(50000, 7), limits)) { exchange =>
+      assertAll(exchange, exchange.fetch(workers = Some(noThreads)))
+      val landed = exchange.fetch(new BlockFetchSuite.SlicedOnce(exchange.blocks))
+      assert(
+        landed.missing.size == 2 && landed.missing.values.asScala
+          .forall(_.isInstanceOf[LinkageError])
+      )
+      exchange.allMemoryIsBack()
+    }
+  }
+
   test("a peer that does not answer in time fails the fetch") {
     val silent: Service = (_: Request) => ()
     val limits = BlockFetch.Limits(1 << 16, 1, Second / 5)
@@ -213,5 +256,20 @@ class BlockFetchSuite extends AnyFunSuite {
       intercept[IllegalArgumentException](
         BlockQuestion.read(bytes.duplicate().position(0).limit(length))
       )
+  }
+}
+
+object BlockFetchSuite {
+
+  /** Of these blocks a part is named once; then the JVM misses a class. */
+  final private class SlicedOnce(blocks: IndexedSeq[String])
+      extends scala.collection.immutable.AbstractSeq[String]
+      with IndexedSeq[String] {
+    private val slices = new AtomicInteger
+    override def apply(i: Int): String = blocks(i)
+    override def length: Int = blocks.length
+    override def slice(from: Int, until: Int): IndexedSeq[String] =
+      if (slices.incrementAndGet() > 1) throw new LinkageError("a class is missing")
+      else blocks.slice(from, until)
   }
 }

@@ -5,8 +5,6 @@ import java.nio.ByteBuffer
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.atomic.AtomicInteger
 
-import scala.util.control.NonFatal
-
 import com.codahale.metrics.MetricSet
 import io.netty.buffer.Unpooled
 import org.apache.spark.network.buffer.ManagedBuffer
@@ -61,22 +59,24 @@ final private[spark] class WireBlockStoreClient(sparks: BlockStoreClient, wire: 
     else {
       val peer = wire.peer(executor)
       if (peer.isDone) over(peer.join())
-      else peer.thenAcceptAsync(way => over(way), wire.mayWait)
+      else
+        peer.whenComplete { (way, trouble) =>
+          val known = Option(way).getOrElse(Left(String.valueOf(trouble)))
+          later(_ => over(known), listener)(blocks.toIndexedSeq)
+        }
     }
   }
 
-  /** Connecting may take minutes: not on the wire's threads. */
+  /** Connecting may take minutes: not on the wire's threads. Whatever goes wrong, the listener hears of each block. */
   private def later(
       fetch: IndexedSeq[String] => Unit,
       listener: BlockFetchingListener
-  ): IndexedSeq[String] => Unit =
-    missing =>
-      wire.mayWait.execute { () =>
-        try fetch(missing)
-        catch {
-          case NonFatal(trouble) => missing.foreach(listener.onBlockFetchFailure(_, trouble))
-        }
-      }
+  ): IndexedSeq[String] => Unit = missing => {
+    def telling(work: => Unit): Unit =
+      try work
+      catch { case trouble: Throwable => missing.foreach(listener.onBlockFetchFailure(_, trouble)) }
+    telling(wire.mayWait.execute(() => telling(fetch(missing))))
+  }
 
   private def isShuffleBlock(name: String): Boolean = BlockId(name) match {
     case _: ShuffleBlockId | _: ShuffleBlockBatchId => true
@@ -153,8 +153,16 @@ private class ForSpark(listener: BlockFetchingListener, elsewhere: IndexedSeq[St
   }
 
   override def arrived(block: String, pieces: IndexedSeq[Piece]): Unit = {
-    val whole = new PiecesManagedBuffer(pieces)
+    val whole =
+      try new PiecesManagedBuffer(pieces)
+      catch {
+        case trouble: Throwable =>
+          pieces.foreach(_.free())
+          throw trouble
+      }
+    // Once the listener has been asked, nobody else may bring the block: it might have taken it.
     try listener.onBlockFetchSuccess(block, whole)
+    catch { case trouble: Throwable => listener.onBlockFetchFailure(block, trouble) }
     finally whole.release()
   }
 

@@ -5,9 +5,16 @@ import java.security.SecureRandom
 import java.util.concurrent.{CompletableFuture, ConcurrentHashMap}
 
 import scala.concurrent.ExecutionContext
+import scala.jdk.CollectionConverters._
 import scala.util.{Failure, Success}
 
-import org.apache.spark.rpc.{RpcCallContext, RpcEndpointRef, RpcEnv, ThreadSafeRpcEndpoint}
+import org.apache.spark.rpc.{
+  RpcAddress,
+  RpcCallContext,
+  RpcEndpointRef,
+  RpcEnv,
+  ThreadSafeRpcEndpoint
+}
 
 import io.hearth.shuffle.Directory
 
@@ -19,6 +26,7 @@ import io.hearth.shuffle.Directory
  */
 private[spark] class WireDirectory(override val rpcEnv: RpcEnv) extends ThreadSafeRpcEndpoint {
   private val places = new ConcurrentHashMap[String, String]
+  private val connected = new ConcurrentHashMap[String, RpcAddress]
   private val secret = {
     val bytes = new Array[Byte](32)
     new SecureRandom().nextBytes(bytes)
@@ -29,9 +37,19 @@ private[spark] class WireDirectory(override val rpcEnv: RpcEnv) extends ThreadSa
     case WireDirectory.Secret => context.reply(secret)
     case (WireDirectory.Join, executor: String, place: String) =>
       places.put(executor, place)
+      connected.put(executor, context.senderAddress)
       context.reply(true)
     case (WireDirectory.Find, executor: String) =>
       context.reply(places.getOrDefault(executor, WireDirectory.Unknown))
+  }
+
+  /** An executor whose connection with the driver ends is lost. */
+  override def onDisconnected(gone: RpcAddress): Unit = {
+    val lost = connected.asScala.collect { case (executor, `gone`) => executor }.toVector
+    lost.foreach { executor =>
+      connected.remove(executor)
+      places.remove(executor)
+    }
   }
 }
 
