@@ -32,6 +32,8 @@ import rpc_latency
 import samples
 import shuffle
 import startup
+import table_replay
+import transfer_evidence
 import transport
 from results import Row, loads, read, shown, spread, table
 
@@ -89,7 +91,7 @@ def claims() -> Iterator[Claim]:
     for section in (
         *(start_up, compiler_flags, one_jvm, long_jobs, naive_bayes, larger_inputs, two_executors),
         *(sixteen_cpus, other_engines, hand_over_cpus, reading, profile, verdicts, wire),
-        *(spark_shuffle, hadoop, threads, colocations, measured_tables, tunes),
+        *(spark_shuffle, hadoop, threads, colocations, measured_tables, tunes, transfer, replayed),
     ):
         yield from section()
 
@@ -631,6 +633,54 @@ def tunes() -> Iterator[Claim]:
         found = "the plan" if tune["best"]["is_proposal"] else "the plan with 6 shuffle partitions"
         text = f"| {tune['application']} | {{}} | {found} | {{}} | {{}} | {{}} |"
         yield Claim(BENCHMARKS, text, tuple(figures), names)
+
+
+FAMILIES = ("jittered", "other-laws", "queueing")
+
+
+def transfer() -> Iterator[Claim]:
+    """Whether knowing other workloads helps, on synthetic tables."""
+    for family in FAMILIES:
+        name = f"transfer-evidence-{family}-2026-11-26-1549"
+        rows = read(name)
+        for known in dict.fromkeys(row["known"] for row in rows):
+            mean = {
+                key: statistics.fmean(row[key] for row in rows if row["known"] == known)
+                for key in ("to 10 %", "to 5 %", "regret 3", "regret 5", "regret 8")
+            }
+            runs = [f"{mean[key]:.2f}" for key in ("to 10 %", "to 5 %")]
+            regrets = [f"{mean[f'regret {after}']:.1f} %" for after in (3, 5, 8)]
+            change = transfer_evidence.difference(rows, known, "regret 5")
+            cells = " | ".join([f"{family}: {known}", *runs, *regrets, change])
+            yield Claim("docs/tuning.md", "{}", (f"| {cells} |",), (name,))
+
+
+def replayed() -> Iterator[Claim]:
+    """The search on the two published tables, beside the bars."""
+    name = "table-replay-2026-11-26-1551"
+    found: table_replay.Documents = {}
+    for document in read(name):
+        if "tables" in document:
+            found.setdefault(document["case"], []).append(document)
+    values = [(row["value"], row["bar"]) for row in table_replay.held(found)]
+    (ten, ten_bar), (most, most_bar), (five, five_bar), after_5, after_8, *others = values
+    regrets = [
+        f"{100 * one:.1f} %" for one in (*next(zip(*(after_5, after_8))), after_5[1], after_8[1])
+    ]
+    hidden, alone = others[:2], others[2:]
+    lines = [
+        ["the other table known", "runs to 10 %, mean (worst table)", f"{ten:.2f} ({most:.0f})",
+         f"{ten_bar:.0f} ({most_bar:.0f})"],
+        ["", "runs to 5 %", f"{five:.2f}", f"{five_bar:.0f}"],
+        ["", "regret after 5, after 8", ", ".join(regrets[:2]), ", ".join(regrets[2:])],
+        *(
+            [case, "runs to 10 %, to 5 %", ", ".join(f"{value:.2f}" for value, _ in pair),
+             ", ".join(f"{bar:.1f}" for _, bar in pair)]
+            for case, pair in (("30 % of the rows hidden", hidden), ("no related table", alone))
+        ),
+    ]  # fmt: skip
+    told = "\n".join(table(["Case", "What", "hearth", "At most"], lines)).replace("|  |", "| |")
+    yield Claim(BENCHMARKS, "{}", (told,), (name,))
 
 
 if __name__ == "__main__":
