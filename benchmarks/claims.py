@@ -664,9 +664,7 @@ def replayed() -> Iterator[Claim]:
             found.setdefault(document["case"], []).append(document)
     values = [(row["value"], row["bar"]) for row in table_replay.held(found)]
     (ten, ten_bar), (most, most_bar), (five, five_bar), after_5, after_8, *others = values
-    regrets = [
-        f"{100 * one:.1f} %" for one in (*next(zip(*(after_5, after_8))), after_5[1], after_8[1])
-    ]
+    regrets = [f"{100 * pair[at]:.1f} %" for at in (0, 1) for pair in (after_5, after_8)]
     hidden, alone = others[:2], others[2:]
     lines = [
         ["the other table known", "runs to 10 %, mean (worst table)", f"{ten:.2f} ({most:.0f})",
