@@ -2,12 +2,11 @@ package io.hearth.shuffle
 
 import java.nio.ByteBuffer
 import java.util.concurrent.{CompletionException, ConcurrentSkipListMap, Executor}
-import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
-import io.hearth.transport.{Connection, Message, WireException}
+import io.hearth.transport.{Connection, Message, Reply}
 
 /** Where fetched blocks go. Called by several threads; each block arrives once, or is among those that failed. */
 trait Landing {
@@ -15,7 +14,10 @@ trait Landing {
   /** Memory to copy a part of a block to; the piece is handed over. */
   def room(bytes: Int): Piece
 
-  /** A block is there, in pieces that are handed over, in their order; none where it is empty. */
+  /**
+   * A block is there, in pieces that are handed over, in their order; none where it is empty. Where this throws, the
+   * block is among those that failed.
+   */
   def arrived(block: String, pieces: IndexedSeq[Piece]): Unit
 
   /** What has not arrived, and will not. */
@@ -24,8 +26,8 @@ trait Landing {
 
 /**
  * Fetches blocks from one peer: at first as much of them as one message may have, which says how long they are, then
- * the rest, several messages at a time. When anything goes wrong, nothing more is asked for, and what has not arrived
- * has failed.
+ * the rest, several messages at a time. When anything goes wrong, an Error too, nothing more is asked for, and what has
+ * not arrived has failed: nobody waits for ever.
  *
  * @param kept the answers whose memory the blocks keep
  * @param workers take what comes, and copy what is not kept
@@ -64,39 +66,70 @@ final private[shuffle] class BlockFetch(
         BlockQuestion(blocks.slice(touched.start, touched.end), from - before, most(touched.size))
       val buffer = connection.buffer(question.bytes)
       question.write(buffer.data())
-      connection
-        .request(buffer, limits.timeoutNs)
-        .whenCompleteAsync(
-          (message, trouble) => answered(from, touched, Option(message).toRight(trouble)),
-          workers
-        )
+      val reply = connection.request(buffer, limits.timeoutNs)
+      val taken = new AtomicBoolean(false)
+      val take: Runnable = () =>
+        if (taken.compareAndSet(false, true)) answered(from, touched, outcome(reply))
+      // Where the workers take nothing, whoever brings the answer does.
+      reply.whenCompleteAsync((_, _) => take.run(), workers).whenComplete((_, _) => take.run())
+      ()
     } catch {
-      case trouble: WireException => answered(from, touched, Left(trouble))
+      case trouble: Throwable => answered(from, touched, Left(trouble))
     }
+
+  private def outcome(reply: Reply): Either[Throwable, Message] =
+    try Right(reply.join())
+    catch { case trouble: Throwable => Left(trouble) }
 
   private def most(blocks: Int): Int = limits.pieceBytes - BlockAnswer.headBytes(blocks)
 
   private def answered(from: Long, touched: Range, outcome: Either[Throwable, Message]): Unit = {
-    try
-      outcome match {
-        case Left(trouble) => fail(cause(trouble))
-        case Right(message) =>
-          try land(message, from, touched)
-          catch {
-            case trouble: Throwable =>
-              message.close()
-              throw trouble
-          }
-      }
-    catch {
-      case trouble: OutOfMemoryError => fail(trouble)
-      case NonFatal(trouble) => fail(trouble)
+    outcome match {
+      case Left(trouble) => fail(cause(trouble))
+      case Right(message) => attempt(land(message, from, touched))
     }
     goOn()
   }
 
+  private def attempt(work: => Unit): Unit =
+    try work
+    catch { case trouble: Throwable => fail(trouble) }
+
+  /** The message is handed over: closed here, or kept until the last of its pieces is freed. */
   private def land(message: Message, from: Long, touched: Range): Unit = {
     val data = message.data()
+    val (parts, free) =
+      try {
+        val parts = checked(data, from, touched)
+        (parts, kept.keep(message, parts.size))
+      } catch {
+        case trouble: Throwable =>
+          message.close()
+          throw trouble
+      }
+    free match {
+      case Some(free) => takeAll(parts, free)(block => Piece(block.part(data, from), free), from)
+      case None =>
+        try takeAll(parts, () => ())(block => copied(block.part(data, from)), from)
+        finally message.close()
+    }
+  }
+
+  /** Those that are not taken any more are freed; what was taken is its block's, or its reader's already. */
+  private def takeAll(parts: Seq[Begun], free: () => Unit)(
+      piece: Begun => Piece,
+      from: Long
+  ): Unit = {
+    var left = parts
+    try
+      while (left.nonEmpty) {
+        left.head.take(piece(left.head), from)
+        left = left.tail
+      }
+    finally left.foreach(_ => free())
+  }
+
+  private def checked(data: ByteBuffer, from: Long, touched: Range): Seq[Begun] = {
     val lengths = BlockAnswer.lengths(data, touched.size)
     if (from == 0) begin(lengths)
     val known = touched.map(i => begun(i).bytes.toLong)
@@ -109,14 +142,7 @@ final private[shuffle] class BlockFetch(
       data.remaining == expected,
       s"an answer of ${data.remaining} bytes in place of $expected"
     )
-    val parts = touched.map(begun).filter(_.isIn(from, data.remaining))
-    kept.keep(message, parts.size) match {
-      case Some(free) =>
-        parts.foreach(block => block.take(Piece(block.part(data, from), free), from))
-      case None =>
-        parts.foreach(block => block.take(copied(block.part(data, from)), from))
-        message.close()
-    }
+    touched.map(begun).filter(_.isIn(from, data.remaining))
   }
 
   private def copied(part: ByteBuffer): Piece = {
@@ -177,14 +203,15 @@ final private[shuffle] class BlockFetch(
 
   private def end(why: Throwable): Unit = {
     val missing = blocks.indices.filter(i => begun.lift(i).forall(!_.hasArrived))
-    missing.flatMap(begun.lift(_)).foreach(_.drop())
-    landing.failed(missing.map(blocks), why)
+    try missing.flatMap(begun.lift(_)).foreach(_.drop())
+    finally landing.failed(missing.map(blocks), why)
   }
 
   /** A block whose length is known. */
   final private class Begun(name: String, val start: Long, val bytes: Int) {
     private val pieces = new ConcurrentSkipListMap[Long, Piece]
     private val missing = new AtomicInteger(bytes)
+    @volatile private var handedOver = false
     @volatile private var announced = false
 
     def end: Long = start + bytes
@@ -206,15 +233,16 @@ final private[shuffle] class BlockFetch(
       if (missing.addAndGet(-bytes) == 0) arrive()
     }
 
-    /** What the landing does not take is its own trouble: the other blocks of an answer go on. */
-    def arrive(): Unit = {
-      announced = true
+    /** Where the landing throws, the block has failed, whose pieces are the landing's; the others of an answer go on. */
+    def arrive(): Unit = attempt {
+      val all = pieces.values.asScala.toVector
       traffic.fetched(connection.carriedBy, bytes.toLong)
-      try landing.arrived(name, pieces.values.asScala.toVector)
-      catch { case NonFatal(trouble) => fail(trouble) }
+      handedOver = true
+      landing.arrived(name, all)
+      announced = true
     }
 
-    def drop(): Unit = pieces.values.forEach(_.free())
+    def drop(): Unit = if (!handedOver) pieces.values.forEach(_.free())
   }
 }
 

@@ -8,7 +8,6 @@ import java.util.concurrent.{ScheduledExecutorService, TimeUnit}
 
 import scala.jdk.CollectionConverters._
 import scala.util.Using
-import scala.util.control.NonFatal
 
 import io.hearth.transport.{FilePart, Request, Service, WireException}
 
@@ -37,14 +36,17 @@ final private[shuffle] class BlockServer(
     else
       try answer(request)
       catch {
-        case e: WireException if e.kind == WireException.Kind.BUSY =>
-          workers.schedule(
-            (() => serve(request)): Runnable,
-            BlockServer.AgainMs,
-            TimeUnit.MILLISECONDS
-          )
-        case NonFatal(trouble) => request.fail(BlockServer.line(trouble))
+        case e: WireException if e.kind == WireException.Kind.BUSY => serveLater(request)
+        // Also an Error: whoever asked waits for an answer, and these threads' pool would keep it to itself.
+        case trouble: Throwable => request.fail(BlockServer.line(trouble))
       }
+
+  private def serveLater(request: Request): Unit = {
+    val again: Runnable = () => serve(request)
+    try workers.schedule(again, BlockServer.AgainMs, TimeUnit.MILLISECONDS)
+    catch { case trouble: Throwable => request.fail(BlockServer.line(trouble)) }
+    ()
+  }
 
   private def answer(request: Request): Unit = {
     val question = BlockQuestion.read(request.data())
@@ -54,7 +56,7 @@ final private[shuffle] class BlockServer(
     val asFiles =
       request.connection().sendsFiles && count >= segments.size * BlockServer.LeastFileBytes
     val head = BlockAnswer.headBytes(segments.size)
-    val buffer = request.connection().buffer(if (asFiles) head else head + count)
+    val buffer = request.buffer(if (asFiles) head else head + count)
     val files =
       try {
         val to = buffer.data()
@@ -66,7 +68,7 @@ final private[shuffle] class BlockServer(
           Nil
         }
       } catch {
-        case NonFatal(trouble) =>
+        case trouble: Throwable =>
           buffer.close()
           throw trouble
       }

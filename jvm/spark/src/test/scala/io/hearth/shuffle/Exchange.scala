@@ -7,6 +7,7 @@ import java.util.concurrent.{
   ConcurrentHashMap,
   ConcurrentLinkedQueue,
   CountDownLatch,
+  Executor,
   Executors,
   TimeUnit
 }
@@ -50,9 +51,14 @@ final class Exchange(
   def expected(i: Int): Seq[Byte] = content.slice(starts(i), starts(i) + sizes(i)).toSeq
 
   /** Fetches these, and waits until each has arrived or failed. */
-  def fetch(wanted: IndexedSeq[String] = blocks, landing: Exchange.Landed = new Exchange.Landed) = {
+  def fetch(
+      wanted: IndexedSeq[String] = blocks,
+      landing: Exchange.Landed = new Exchange.Landed,
+      workers: Option[Executor] = None
+  ): Exchange.Landed = {
     landing.expect(wanted.size)
-    new BlockFetch(connection, wanted, landing, limits, kept, workers, traffic).start()
+    val own = workers.getOrElse(this.workers)
+    new BlockFetch(connection, wanted, landing, limits, kept, own, traffic).start()
     landing.await()
     landing
   }

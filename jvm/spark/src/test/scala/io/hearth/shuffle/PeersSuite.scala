@@ -81,6 +81,23 @@ class PeersSuite extends AnyFunSuite {
     }
   }
 
+  test("of executors that are lost nothing is kept") {
+    Using.resource(new Exchange(Vector(1))) { exchange =>
+      val asking = new Asking(exchange.client, Right(exchange.where))
+      val ways = (1 to 50).map(n => asking.peers.to(s"$n").get(20, TimeUnit.SECONDS).toOption.get)
+      assert(asking.peers.size == 50)
+      ways.foreach(_.close())
+      ways.foreach(_.end().get(10, TimeUnit.SECONDS))
+      val end = System.nanoTime + Minute / 6
+      while (asking.peers.size > 0) assert(System.nanoTime < end, asking.peers.size)
+      val without = new Asking(exchange.client, Left("its port is taken"))
+      (1 to 50).foreach(n => without.peers.to(s"$n").get(20, TimeUnit.SECONDS))
+      without.nowNs.set(Minute)
+      without.way
+      assert(without.peers.size == 1)
+    }
+  }
+
   test("a peer that was too slow is not used for a minute; one that has ended is asked for again") {
     Using.resource(new Exchange(Vector(1))) { exchange =>
       val asking = new Asking(exchange.client, Right(exchange.where))
