@@ -138,6 +138,15 @@ def own_leases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
+def users_jdk() -> Iterator[None]:
+    """The JDK that users have, with both compilers, where other tests run on one of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        if named := os.environ.get("HEARTH_USERS_JDK"):
+            patch.setenv("JAVA_HOME", named)
+        yield
+
+
+@pytest.fixture(scope="module")
 def two_cpus() -> Iterator[tuple[int, ...]]:
     """Two CPUs, and no other one for this module's tests and what they start."""
     allowed = os.sched_getaffinity(0)

@@ -110,10 +110,6 @@ def _returned(name: str) -> Iterator[object]:
                     yield from (end.value for end in ends if isinstance(end, ast.Constant))
 
 
-def test_architecture_stays_within_two_pages() -> None:
-    assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) <= 120
-
-
 #: Words that readers stumbled over, and the numbers that studies once had in place of names.
 _QUAINT = re.compile(
     r"\bamiss\b|\bwhosever\b|\bdearer\b|\bexecutors of its own\b"

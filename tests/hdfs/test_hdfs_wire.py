@@ -16,7 +16,8 @@ from hadoop_servers import Extra, Hdfs, hdfs_in
 from hearth.machine.paths import hadoop_jar
 from support import eventually
 
-pytestmark = pytest.mark.spark
+#: Races of the wire show with both of the JVM's compilers.
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("users_jdk")]
 
 JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
 PROTOCOLS = ("ClientNamenodeProtocolPB", "DatanodeProtocolPB", "NamenodeProtocolPB")

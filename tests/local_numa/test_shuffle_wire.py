@@ -17,7 +17,8 @@ from hadoop_servers import yarn_on
 from hearth.machine.paths import hearth_jar, spark_home
 from support import eventually, require
 
-pytestmark = pytest.mark.spark
+#: Races of the wire show with both of the JVM's compilers.
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("users_jdk")]
 
 JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
 

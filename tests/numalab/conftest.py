@@ -1,8 +1,6 @@
 """Says which emulated machines boot, and writes down when everything has passed."""
 
-import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,12 +16,8 @@ _left_out: list[str] = []
 
 
 @pytest.fixture(scope="module", autouse=True)
-def users_jdk() -> Iterator[None]:
-    """The guests get the JDK that users have, where the other tests run on one of their own."""
-    with pytest.MonkeyPatch.context() as patch:
-        if named := os.environ.get("HEARTH_USERS_JDK"):
-            patch.setenv("JAVA_HOME", named)
-        yield
+def guests_jdk(users_jdk: None) -> None:
+    """The guests get the JDK that users have."""
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -129,6 +129,21 @@ object GeneratedMachines {
       bytes <- maybe(Gen.oneOf(Gen.choose(0L, 1L << 33), Gen.choose(0L, 1L << 41)))
     } yield Workload(kind, bytes)
 
+  /** A machine, and counts and a heap asked of it that are about as large as it is: many do not fit. */
+  val tight: Gen[(Topology, Limits)] =
+    for {
+      topology <- forms.map(_.topology)
+      nodes = topology.nodes.filter(_.cpus.nonEmpty)
+      executors <- Gen.choose(1, 2 * nodes.size)
+      cores <- Gen.choose(1, 3 * topology.cpus.size / (2 * executors) + 1)
+      share <- Gen.choose(0.1, 1.6)
+    } yield {
+      val each = nodes.map(_.memoryBytes >> 20).sum * share / executors
+      val memoryMb = Some(math.max(1000L, each.toLong)) // less has another reason
+      val asked = Limits.none.copy(executors = Some(executors), cores = Some(cores))
+      (topology, asked.copy(memoryMb = memoryMb))
+    }
+
   private val confs: Gen[Map[String, String]] = {
     val keys = Gen.oneOf(
       Gen.choose(1, 40).map(n => "spark.cores.max" -> s"$n"),

@@ -277,6 +277,25 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
     if (own.isEmpty) mb else mb * (own &~ occupied).size / own.size
   }
 
+  test(
+    "what is about as large as the machine is refused or planned, and more of it never fits again"
+  ) {
+    var (fits, refused) = (0, 0)
+    forAll(GeneratedMachines.tight) { case (topology, limits) =>
+      planned(topology, Workload.unknown, limits, IdSet.empty) match {
+        case Right(_) => fits += 1
+        case Left(unfit) =>
+          refused += 1
+          assert(Vector(unfit.name, unfit.value, unfit.limit, unfit.remedy).forall(_.nonEmpty))
+          assert(!unfit.message.contains('\n'))
+          val more = limits.copy(memoryMb = limits.memoryMb.map(_ * 2))
+          assert(planned(topology, Workload.unknown, more, IdSet.empty).isLeft, unfit.message)
+      }
+    }
+    val least = Seeded.count / 10
+    assert(fits >= least && refused >= least, s"$fits fit and $refused are refused")
+  }
+
   test("the number that a refusal offers is one that fits") {
     forAll(anything) { case (topology, occupied, workload, limits) =>
       planned(topology, workload, limits, occupied).left.foreach { unfit =>
