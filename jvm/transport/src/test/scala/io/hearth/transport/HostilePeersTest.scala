@@ -88,13 +88,11 @@ class HostilePeersTest extends AnyFunSuite {
     }
   }
 
-  test("answers that nobody asked for have no memory, and end the connection at once") {
+  test("answers that nobody asked for have no memory, and end the connection") {
     among(echo) { (serving, asking, where) =>
       val peer = connect(asking, where)
       frame(peer, 1, Frame.Kind.RESPONSE, announced = 16 * Mb, sent = 0)
-      val begun = System.nanoTime
       peer.end.get(10, TimeUnit.SECONDS)
-      assert(System.nanoTime - begun < 2 * Second)
       assert(serving.counters.reservedBytes < Mb)
     }
   }
