@@ -516,6 +516,17 @@ def test_an_executor_that_is_no_child_of_the_driver_is_found_by_its_records_tag(
     assert [(row["pid"], row["event"]) for row in finder.scan()] == [(20, "gone")]
 
 
+def test_a_child_that_an_executor_has_just_forked_is_no_executor(tmp_path: Path) -> None:
+    words = ["/usr/bin/java", "-Xlog:file=REC1", "a.CoarseGrainedExecutorBackend"]
+    captured_process(tmp_path, 10, words=["bash", "bin/spark-class"])
+    captured_process(tmp_path, 20, parent=10, words=words)
+    captured_process(tmp_path, 21, parent=20, words=words)
+    finder = ProcessFinder(tmp_path, driver=10, tag="REC1")
+    assert [row["role"] for row in finder.scan()] == ["other", "executor", "other"]
+    (tmp_path / "21" / "cmdline").write_text("python3\0-m\0pyspark.daemon\0")
+    assert [(row["pid"], row["role"]) for row in finder.scan()] == [(21, "python")]
+
+
 def test_what_ran_before_the_driver_is_no_process_of_the_application(tmp_path: Path) -> None:
     """So that thousands of them are looked at once and not five times."""
     executor = ["/usr/bin/java", "-Xlog:file=REC1", "a.CoarseGrainedExecutorBackend"]

@@ -112,6 +112,9 @@ class ProcessFinder:
         if not ours and not self._is_tagged(pid, command, words):
             return None
         role = self._role(pid, words)
+        parent = self.known.get(stat.parent)
+        if role == "executor" and parent is not None and parent.target.role == "executor":
+            role = "other"  # a child of it between fork and exec, which still has its command line
         target = Target(pid, stat.start_ticks, role)
         brief = " ".join(self._redaction.words(words))[:_COMMAND_LENGTH]
         found = Found(target, stat.parent, None, brief)
