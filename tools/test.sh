@@ -92,7 +92,7 @@ tests_jdk() {
 # Made once, before tests that would each make them meanwhile; both at a time.
 archives() {
     printf 'test: class-data archives for Spark\n'
-    archive 'places.hearth_jar()' &
+    archive 'paths.hearth_jar()' &
     other=$!
     archive None
     wait $other
@@ -101,9 +101,9 @@ archives() {
 archive() {
     .venv/bin/python - <<END
 from hearth.spark.cds import driver_flags
-from hearth.machine import paths as places
+from hearth.machine import paths
 
-driver_flags(places.spark_home(), $1, make=True, debug=True)
+driver_flags(paths.spark_home(), $1, make=True, debug=True)
 END
 }
 
