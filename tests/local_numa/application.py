@@ -157,10 +157,12 @@ TROUBLE = re.compile(
 )
 
 
-#: Of Spark Connect's own server, to a prompt's client that sends it the settings it has already.
-REFUSED_SETTING = re.compile(
-    r"^\S+ \S+ ERROR ErrorUtils: Spark Connect RPC error during: config\b.*\n"
-    r"(?:.*CANNOT_MODIFY_STATIC_CONFIG.*\n|\s+at .*\n|Caused by: .*\n|\s+\.\.\. \d+ more\n)*",
+#: Of Spark Connect's own server: to a prompt's client that sends it the settings it has already,
+#: and to a client that ends its session before its own release of a query has come through.
+REFUSED_CALL = re.compile(
+    r"^\S+ \S+ ERROR ErrorUtils: Spark Connect RPC error during: (?:config|releaseExecute)\b.*\n"
+    r"(?:.*(?:CANNOT_MODIFY_STATIC_CONFIG|INVALID_HANDLE).*\n"
+    r"|\s+at .*\n|Caused by: .*\n|\s+\.\.\. \d+ more\n)*",
     re.MULTILINE,
 )
 
@@ -169,7 +171,7 @@ def assert_no_trouble(site: Site) -> None:
     """No error and no stack trace in the log of a good run: of its driver and of its executors."""
     logs = [site.root / "driver.log", *(site.only_run() / "executors").glob("*/stderr")]
     logs += (site.root / "logs").glob("*.out")  # of a server
-    texts = {log.name: REFUSED_SETTING.sub("", log.read_text(errors="replace")) for log in logs}
+    texts = {log.name: REFUSED_CALL.sub("", log.read_text(errors="replace")) for log in logs}
     found = {name: TROUBLE.search(text) for name, text in texts.items()}
     assert not any(found.values()), {name: hit[0] for name, hit in found.items() if hit}
 
