@@ -1,5 +1,7 @@
 #!/bin/sh
-# Formatting, style and import directions of both languages.
+# Formatting, style, types and import directions of both languages.
+#
+# usage: tools/lint.sh [python]
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -7,4 +9,4 @@ cd "$(dirname "$0")/.."
 .venv/bin/ruff format --check .
 .venv/bin/lint-imports
 .venv/bin/mypy
-mvn -B -q -Dstyle.color=never -f jvm spotless:check
+[ "${1:-}" = python ] || mvn -B -q -Dstyle.color=never -f jvm spotless:check

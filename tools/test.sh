@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tests, or one tier of them. Stops at the first part that fails; pytest comes last, so its
+# The tests, or one tier of them. Stops at the first part that fails; pytest takes longest, so its
 # summary closes the output.
 #
 # usage: tools/test.sh all|check|command|spark|lab|hadoop|versions
@@ -17,66 +17,71 @@ fi
 unset PYTHONDONTWRITEBYTECODE
 tier=${1:-all}
 
-jvm_says='test: the JVM side (formatter, compiler warnings, import cycles, ScalaTest)'
 # Maven by the first compiler alone: it does not run for long enough to earn what the second costs.
 export MAVEN_OPTS="-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m ${MAVEN_OPTS:-}"
-jvm_verify='mvn -B -ntp -Dstyle.color=never -T 2 -f jvm verify'
+linters= jvm= python= # the processes that run
 
-jvm() {
-    echo "$jvm_says"
-    $jvm_verify
-}
-
-# Beside what comes next, as each waits at times. Whatever ends this script ends both first.
-jvm_begins() {
-    echo 'test: the JVM side runs beside what follows, and is shown when it ends (.cache/jvm-tests.log)'
-    (exec $jvm_verify) >.cache/jvm-tests.log 2>&1 &
-    jvm=$!
-    python=
-    trap end_both EXIT
+# Parts run beside each other, as each waits at times: pytest here, each other one in a process group
+# of its own, so that it ends as a whole. Whatever ends this script ends them all first.
+beside() {
+    part=$1
+    shift
+    echo "test: beside what follows: $part, shown when it ends (.cache/$part.log)"
+    setsid "$@" >".cache/$part.log" 2>&1 &
+    trap end_all EXIT
     trap 'python=; exit 130' INT # Ctrl-C has reached pytest too, which a second one would cut short
     trap 'exit 143' TERM
 }
 
-end_both() {
-    kill $python $jvm 2>/dev/null || true
-    wait
+begin_linters() {
+    beside linters tools/lint.sh python
+    linters=$!
 }
 
-# pytest is begun too, so that a failure of the JVM side ends it.
-both_sides() {
-    python_tests &
-    python=$!
-    code=0
-    wait "$jvm" || code=$?
-    jvm= # another process may have its number soon
-    [ $code = 0 ] || end_both # before what is shown last
-    printf '\n%s\n' "$jvm_says"
-    cat .cache/jvm-tests.log
+begin_jvm() {
+    beside jvm mvn -B -ntp -Dstyle.color=never -T 2 -f jvm verify
+    jvm=$!
+}
+
+end_all() {
+    for group in $linters $jvm; do kill -- "-$group" 2>/dev/null || true; done
+    kill $python 2>/dev/null || true
+    wait
+    linters= jvm= python=
+}
+
+# A failure ends the other parts, and is shown last.
+finish() {
+    part=$1 code=0
+    wait "$2" || code=$?
+    [ $code = 0 ] || end_all
+    printf '\ntest: %s\n' "$3"
+    cat ".cache/$part.log"
     [ $code = 0 ] || exit $code
+}
+
+# What was begun, and pytest with the words given.
+all_parts() {
+    python_tests "$@" &
+    python=$!
+    finish linters "$linters" 'linters and types of the Python side'
+    linters= # another process may have its number soon
+    if [ -n "$jvm" ]; then
+        finish jvm "$jvm" 'the JVM side (formatter, compiler warnings, import cycles, ScalaTest)'
+        jvm=
+        printf '%s' "$print" >.cache/jvm-passed.stamp
+    fi
+    code=0
     wait "$python" || code=$?
     trap - EXIT INT TERM
     return $code
 }
 
-# `check` leaves it out where nothing that it reads has changed since it last passed.
-jvm_where_changed() {
+# All that the JVM side reads, as one number; whether it has passed on that.
+jvm_has_passed() {
     print=$(find jvm contract fixtures docs/configuration.md -type f -not -path '*/target/*' -print0 |
         sort -z | xargs -0 sha256sum | sha256sum)
-    if [ "$(cat .cache/jvm-passed.stamp 2>/dev/null)" = "$print" ]; then
-        printf 'test: the JVM side is as it was when it last passed\n'
-        return 0
-    fi
-    jvm
-    printf '%s' "$print" >.cache/jvm-passed.stamp
-}
-
-python_linters() {
-    printf 'test: linters and types of the Python side\n'
-    .venv/bin/ruff check .
-    .venv/bin/ruff format --check .
-    .venv/bin/lint-imports
-    .venv/bin/mypy
+    [ "$(cat .cache/jvm-passed.stamp 2>/dev/null)" = "$print" ]
 }
 
 # Where tools/setup.sh has made one; HEARTH_TEST_JDK=off: the users' own.
@@ -120,18 +125,23 @@ python_tests() {
 case $tier in
 all)
     tests_jdk
-    jvm_begins
-    python_linters
+    begin_linters
+    jvm_has_passed || true # here it runs whatever has changed
+    begin_jvm
     archives
-    both_sides
+    all_parts
     ;;
 check)
     export HEARTH_FUZZ="${HEARTH_FUZZ:-8}" # `all` tries 25 damages of each file,
     export HEARTH_PROPERTIES="${HEARTH_PROPERTIES:-30}" # and 100 of each kind of machine
-    python_linters
-    jvm_where_changed
     tests_jdk
-    python_tests -m unit
+    begin_linters
+    if jvm_has_passed; then
+        printf 'test: the JVM side is as it was when it last passed\n'
+    else
+        begin_jvm
+    fi
+    all_parts -m unit
     ;;
 versions)
     tests_jdk
