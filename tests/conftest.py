@@ -1,10 +1,10 @@
 """What every test may ask for: features of the machine, the command, the jar."""
 
 import contextlib
+import functools
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +13,7 @@ import execnet
 import pytest
 
 import own_processes
+import support
 from docker_engine import NoEngineError, docker_engine
 from numalab import passed
 from support import ROOT, TWO_CPUS, Command, require
@@ -191,14 +192,4 @@ def engine() -> Iterator[str]:
 @pytest.fixture
 def hearth(tmp_path: Path) -> Command:
     """Runs the installed `hearth` in a directory and a state of its own."""
-
-    def run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "HEARTH_STATE": str(tmp_path / "state"), "NO_COLOR": "1"}
-        for name in ("SPARK_HOME", "SPARK_CONF_DIR", "MASTER", "COLUMNS"):
-            environment.pop(name, None)
-        environment.update(options.pop("environment", {}))  # type: ignore[call-overload]
-        settings = {"cwd": tmp_path, "timeout": 300, "text": True, "capture_output": True}
-        command = [sys.executable, str(Path(sys.executable).with_name("hearth")), *words]
-        return subprocess.run(command, check=False, env=environment, **{**settings, **options})
-
-    return run
+    return functools.partial(support.hearth, tmp_path / "state")

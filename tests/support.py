@@ -1,14 +1,17 @@
 """What tests share: what they need of their surroundings, golden files."""
 
+import json
 import os
 import shlex
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from hearth.base.codec import parse, raw_lines
 from hearth.base.ids import show_ids
@@ -45,6 +48,47 @@ def check_golden(name: str, actual: str) -> None:
         file.write_text(actual, encoding="utf-8")
     assert file.is_file(), f"{file} is missing: HEARTH_UPDATE_GOLDEN=1 writes it"
     assert actual == file.read_text(encoding="utf-8")
+
+
+#: What leads a command to another Spark, another master or another screen than the test's.
+_ELSEWHERE = {"SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_DIRS", "MASTER", "COLUMNS"}
+
+
+def command(*words: str) -> list[str]:
+    """The command line of the installed `hearth`."""
+    return [sys.executable, str(Path(sys.executable).with_name("hearth")), *words]
+
+
+def environment(state: Path, **more: str) -> dict[str, str]:
+    """The environment of a command whose state is kept in the given folder."""
+    return _own(state, more)
+
+
+def hearth(
+    state: Path, *words: str, environment: Mapping[str, str] | None = None, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Runs the installed `hearth`, in the folder that its state is in.
+
+    environment: more of it. options: of subprocess.run.
+    """
+    given = {"cwd": state.parent, "timeout": 400, "text": True, "capture_output": True, **options}
+    own = _own(state, environment or {})
+    return subprocess.run(command(*words), check=False, env=own, **given)
+
+
+def _own(state: Path, more: Mapping[str, str]) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+    return {**inherited, "HEARTH_STATE": str(state), "NO_COLOR": "1", **more}
+
+
+def validator(name: str) -> Draft202012Validator:
+    """The schema of the contract's document NAME."""
+    return Draft202012Validator(parse((ROOT / "contract" / f"{name}.schema.json").read_bytes()))
+
+
+def validate(name: str, document: Any) -> None:
+    """Holds a document, as JSON would carry it, against the contract's schema NAME."""
+    validator(name).validate(json.loads(json.dumps(document)))
 
 
 def driver_settings(spark: Path, jar: Path | None, *options: str) -> dict[str, str]:

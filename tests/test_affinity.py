@@ -8,8 +8,7 @@ from pathlib import Path
 
 from hearth.base.ids import parse_ids
 from hearth.machine import jvm
-from support import ROOT, Command
-from test_contract import validate
+from support import ROOT, Command, validate
 
 EXAMPLE = json.loads((ROOT / "contract" / "examples" / "affinity-plan.json").read_text())
 POWER = EXAMPLE["source"]

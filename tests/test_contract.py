@@ -25,22 +25,16 @@ from hearth.record.schema import Head
 from hearth.report.terminal.plan import show_plan
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.topology import show_topology
-from support import ROOT, Command
+from support import ROOT, Command, validate, validator
 
 CONTRACT = ROOT / "contract"
 NAMES = sorted(file.name.removesuffix(".schema.json") for file in CONTRACT.glob("*.schema.json"))
 BIG = "2 packages, 4 nodes of 128 GB, 6 cores x 8 threads"
 
 
-def validate(name: str, document: Any) -> None:
-    """Fails with the first place where a document breaks its schema."""
-    schema = json.loads((CONTRACT / f"{name}.schema.json").read_text())
-    Draft202012Validator.check_schema(schema)
-    Draft202012Validator(schema).validate(document)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_schema_has_one_worked_example_that_it_accepts(name: str) -> None:
+    Draft202012Validator.check_schema(validator(name).schema)
     document = json.loads((CONTRACT / "examples" / f"{name}.json").read_text())
     validate(name, document)
     assert re.fullmatch(rf"hearth/{name}/[1-9]", document["schema"])

@@ -3,13 +3,12 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from support import Command, eventually
+from support import Command, command, environment, eventually
 
 
 def test_an_existing_file_is_replaced_only_where_the_user_says_so(
@@ -42,10 +41,9 @@ def test_a_gather_that_is_ended_leaves_no_part_and_no_process(
     scratch, target = tmp_path / "scratch", tmp_path / "target"
     scratch.mkdir()
     target.mkdir()
-    hearth = Path(sys.executable).with_name("hearth")
     running = subprocess.Popen(
-        [str(hearth), "gather", "--output", str(target / "m.tar.gz")],
-        env={**os.environ, "TMPDIR": str(scratch), "HEARTH_STATE": str(tmp_path / "state")},
+        command("gather", "--output", str(target / "m.tar.gz")),
+        env=environment(tmp_path / "state", TMPDIR=str(scratch)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,

@@ -11,7 +11,7 @@ import pytest
 from hearth.base.errors import UserError
 from hearth.machine.paths import hearth_jar, spark_home
 from hearth.spark import jar_link
-from support import ROOT, Command
+from support import ROOT, Command, environment
 
 SQL = ROOT / "tests" / "local_numa" / "apps" / "sql.py"
 
@@ -103,10 +103,6 @@ def test_no_spark_and_another_spark_are_refused(hearth: Command, tmp_path: Path)
     assert "hearth is for Spark 4.0 to 4.3 (Scala 2.13)" in done.stderr
 
 
-def environment(folder: Path, **more: str) -> dict[str, str]:
-    return {**os.environ, "HEARTH_STATE": str(folder / "state"), **more}
-
-
 @pytest.mark.spark
 def test_where_hearth_is_installed_the_master_alone_is_enough(spark: Path, tmp_path: Path) -> None:
     jar_link.install(spark, hearth_jar())
@@ -114,7 +110,7 @@ def test_where_hearth_is_installed_the_master_alone_is_enough(spark: Path, tmp_p
     words += ["--conf", "spark.hearth.classDataArchive=false", str(SQL)]
     done = subprocess.run(
         [str(spark / "bin" / "spark-submit"), *words],
-        env=environment(tmp_path, SPARK_HOME=str(spark), PYSPARK_PYTHON=sys.executable),
+        env=environment(tmp_path / "state", SPARK_HOME=str(spark), PYSPARK_PYTHON=sys.executable),
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -169,7 +165,7 @@ def run_program(folder: Path, text: str) -> list[str]:
     program.write_text(text)
     done = subprocess.run(
         [sys.executable, str(program)],
-        env=environment(folder),
+        env=environment(folder / "state"),
         cwd=folder,
         capture_output=True,
         text=True,

@@ -5,7 +5,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from hearth.base.ids import parse_ids
-from support import Command, require
+from support import Command, command, environment, require
 
 GROUPS = Path("/sys/fs/cgroup")
 
@@ -107,12 +106,11 @@ def test_where_sys_is_hidden_the_plan_is_made_from_what_the_process_may_use(tmp_
     unshare = shutil.which("unshare")
     if not unshare or os.geteuid() != 0:
         require("namespaces", "a namespace of mounts takes root and unshare")
-    hearth = shlex.join([sys.executable, str(Path(sys.executable).with_name("hearth"))])
-    script = f"mount -t tmpfs none /sys && exec {hearth} plan --json"
+    script = f"mount -t tmpfs none /sys && exec {shlex.join(command('plan', '--json'))}"
     ran = subprocess.run(
         [str(unshare), "-m", "sh", "-c", script],
         check=False,
-        env={**os.environ, "HEARTH_STATE": str(tmp_path / "state")},
+        env=environment(tmp_path / "state"),
         capture_output=True,
         text=True,
         timeout=300,

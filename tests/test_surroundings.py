@@ -15,7 +15,7 @@ import pytest
 
 from hearth.base.java import collector_of, reason_of
 from hearth.machine import class_data
-from support import Command, require
+from support import Command, environment, require
 
 HEARTH = [sys.executable, str(Path(sys.executable).with_name("hearth"))]
 ONE_NODE = "1 node of 16 GB, 2 cores"
@@ -101,14 +101,14 @@ def test_a_current_directory_that_was_deleted_is_missed_only_where_it_is_needed(
         "submit --dry-run x.py": 2,
         f"submit {tmp_path}/x.py": 2,
     }
-    environment = {**os.environ, "HEARTH_STATE": str(tmp_path / "state")}
+    own = environment(tmp_path / "state")
     for command, code in words.items():
         gone = tmp_path / "gone"
         gone.mkdir()
         script = f"cd {gone} && rmdir {gone} && exec {' '.join(HEARTH)} {command}"
         done = subprocess.run(
             ["sh", "-c", script],
-            env=environment, text=True, capture_output=True, timeout=120, check=False,
+            env=own, text=True, capture_output=True, timeout=120, check=False,
         )  # fmt: skip
         assert done.returncode == code, (command, done.stderr)
         if code:
@@ -118,12 +118,12 @@ def test_a_current_directory_that_was_deleted_is_missed_only_where_it_is_needed(
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_change_nothing_else(tmp_path: Path, closed: str) -> None:
-    environment = {**os.environ, "HEARTH_STATE": str(tmp_path / "state")}
+    own = environment(tmp_path / "state")
     for words, code in ((f"plan --json --machine '{ONE_NODE}'", 0), ("xyzzy", 2)):
         script = f"exec {' '.join(HEARTH)} {words} {closed}"
         done = subprocess.run(
             ["sh", "-c", script],
-            env=environment, text=True, capture_output=True, timeout=120, check=False,
+            env=own, text=True, capture_output=True, timeout=120, check=False,
         )  # fmt: skip
         assert done.returncode == code, done.stderr
         if code == 0 and " >&-" not in f" {closed}":
@@ -184,7 +184,7 @@ def test_a_home_of_another_users_refuses_no_command_that_keeps_nothing(tmp_path:
         require("python3", f"{python} is older than 3.11")
     (tmp_path / "home").mkdir(mode=0o700)
     folders = [entry for entry in sys.path if entry]
-    environment = {
+    own = {
         "HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "PYTHONPATH": ":".join(folders),
         "JAVA_HOME": os.environ.get("JAVA_HOME", ""),
     }  # fmt: skip
@@ -193,7 +193,7 @@ def test_a_home_of_another_users_refuses_no_command_that_keeps_nothing(tmp_path:
     for words, lines in ((["topology"], 0), (submit, 2)):
         done = subprocess.run(
             [*user, python, "-m", "hearth", *words],
-            env=environment, cwd="/", text=True, capture_output=True, timeout=120, check=False,
+            env=own, cwd="/", text=True, capture_output=True, timeout=120, check=False,
         )  # fmt: skip
         if "No module named" in done.stderr or "ermission denied: '/root" in done.stderr:
             require("second user", "another user cannot read this checkout")

@@ -1,6 +1,5 @@
 """Memory bandwidth, from constructed resctrl trees and perf output: known by arithmetic."""
 
-import json
 import re
 import shutil
 import sys
@@ -9,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 from made_record import make_record, write
 
 from hearth.analysis.analysis import analyse
@@ -22,7 +20,7 @@ from hearth.record.probes.bandwidth import BandwidthProbe, uncore_events
 from hearth.record.probes.base import Roots, Target
 from hearth.record.probes.perf import read_once
 from hearth.report.html.axis import axis
-from support import ROOT, require
+from support import require, validate
 
 DRIVER = Target(1, 1, "driver")
 GB = 1_000_000_000
@@ -184,8 +182,7 @@ def test_use_is_told_by_node_as_a_share_of_what_the_node_sustains_with_the_study
     tmp_path: Path,
 ) -> None:
     document = counted_run(tmp_path / "run")
-    schema = json.loads((ROOT / "contract" / "analysis.schema.json").read_text())
-    Draft202012Validator(schema).validate(json.loads(json.dumps(document)))
+    validate("analysis", document)
     bandwidth = document["timeline"]["bandwidth"]
     assert (bandwidth["source"], set(bandwidth["nodes"])) == ("resctrl", {"0", "8"})
     step, node = document["timeline"]["step_s"], bandwidth["nodes"]["0"]

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 from made_record import make_record, write
 
 from hearth.analysis import metrics
@@ -21,7 +20,7 @@ from hearth.record.probes.counters import CountersProbe
 from hearth.report.html.processor import processor_view
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
-from support import ROOT
+from support import validate
 
 #: Of one second: 10 % of the cycles for local and 20 % for remote DRAM by Awan's latencies.
 IVY_BRIDGE = {
@@ -78,8 +77,7 @@ def test_the_formulas_of_the_study_stand_in_the_analysis_for_each_executor_and_i
 ) -> None:
     samples = rows(7, IVY_BRIDGE, 0.9) + rows(8, {**IVY_BRIDGE, "cycles": 3_900_000_000.0}, 0.5)
     document = counted_run(tmp_path / "run", samples)
-    schema = json.loads((ROOT / "contract" / "analysis.schema.json").read_text())
-    Draft202012Validator(schema).validate(json.loads(json.dumps(document)))
+    validate("analysis", document)
     first, second = (document["metrics"]["by_executor"][name] for name in ("0", "1"))
     assert values(first) == pytest.approx({
         "local_dram_bound": 0.1, "remote_dram_bound": 0.2, "l1_miss_impact": 0.3,

@@ -1,16 +1,14 @@
 """`hearth characterise` as a black box, on real Spark."""
 
 import json
-import os
 import signal
 import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft202012Validator
 
-from support import ROOT, TWO_CPUS, eventually
+from support import ROOT, TWO_CPUS, command, environment, eventually, hearth, validate
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
@@ -19,20 +17,15 @@ LIMIT_S = 400.0
 CPUS = len(TWO_CPUS)
 
 
-def environment(state: Path) -> dict[str, str]:
-    home = {"HEARTH_STATE": str(state), "HEARTH_DATA": str(state.parent / "data")}
-    return {**os.environ, **home, "NO_COLOR": "1"}
-
-
-def hearth(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "hearth", *words],
-        env=environment(state), cwd=state.parent, capture_output=True, text=True,
-        timeout=LIMIT_S, check=False,
-    )  # fmt: skip
-
-
 ONCE = ("--repeat", "1", "--warmup", "0")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The data of this module's runs are its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEARTH_DATA", str(tmp_path_factory.mktemp("data")))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +41,8 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict, str]:
 
 def test_a_characterisation_holds_to_its_contract_and_each_run_is_on_record(asked) -> None:
     state, document, _ = asked
-    schema = json.loads((ROOT / "contract" / "characterisation.schema.json").read_text())
-    Draft202012Validator(schema).validate(document)
-    compared = json.loads((ROOT / "contract" / "comparison.schema.json").read_text())
-    Draft202012Validator(compared).validate(document["questions"][0]["comparison"])
+    validate("characterisation", document)
+    validate("comparison", document["questions"][0]["comparison"])
     heads = [json.loads(f.read_text()) for f in sorted(state.glob("records/*/record.json"))]
     assert sorted((head["arm"], head["master"]) for head in heads) == [
         ("1x2", "local-numa[1x2]"), ("2x1", "local-numa[2x1]"),
@@ -186,9 +177,8 @@ def test_what_ran_before_a_kill_or_ctrl_c_is_reported_and_nothing_runs_on(
     (tmp_path / "marks").mkdir()
     words = ["--questions", "sweep", "--sweep", "1x2,2x1", "--repeat", "3", "--warmup", "0"]
     with subprocess.Popen(
-        ["env", "--default-signal=INT", sys.executable, "-m", "hearth", "characterise", *words,
-         str(slow)],
-        env={**environment(state), "MARKS": str(tmp_path / "marks")}, cwd=tmp_path,
+        ["env", "--default-signal=INT", *command("characterise", *words, str(slow))],
+        env=environment(state, MARKS=str(tmp_path / "marks")), cwd=tmp_path,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     ) as running:  # fmt: skip
         eventually("two runs began", lambda: len(list((tmp_path / "marks").iterdir())) > 1, LIMIT_S)

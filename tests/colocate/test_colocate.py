@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,7 @@ import pytest
 
 from hearth.base.ids import parse_ids, show_ids
 from hearth.machine import paths as places
-from support import ROOT, eventually
-from test_contract import validate
+from support import ROOT, command, environment, eventually, hearth, validate
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
@@ -27,21 +25,6 @@ while not os.path.exists("go"):
     time.sleep(0.1)
 """
 LIMIT_S = 400.0
-
-
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "hearth", *words]
-
-
-def environment(state: Path) -> dict[str, str]:
-    return {**os.environ, "HEARTH_STATE": str(state), "NO_COLOR": "1"}
-
-
-def hearth(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(*words), env=environment(state), cwd=state.parent, capture_output=True, text=True,
-        timeout=LIMIT_S, check=False,
-    )  # fmt: skip
 
 
 def cpus(split: str) -> list[set[int]]:
@@ -256,7 +239,7 @@ def test_however_it_ends_no_process_lease_or_temporary_file_is_left(
     places = {name: tmp_path / name for name in ("TMPDIR", "SPARK_LOCAL_DIRS", "HEARTH_LEASES")}
     for place in places.values():
         place.mkdir()
-    own = {**environment(tmp_path / "state"), **{k: str(v) for k, v in places.items()}}
+    own = environment(tmp_path / "state", **{k: str(v) for k, v in places.items()})
     with subprocess.Popen(
         ["env", "--default-signal=INT", *command(*words)], env=own,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

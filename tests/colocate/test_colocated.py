@@ -24,7 +24,7 @@ from hearth.studies.colocate.study import (
     Settings,
 )
 from hearth.studies.models.colocation import Estimate, Shared
-from test_contract import validate
+from support import validate
 
 SETTINGS = Settings("throughput", ["split", "unbound", "serial"], 4, 0, 1, 3600.0, False)
 HEAD = Head(

@@ -4,35 +4,28 @@ import json
 import os
 import signal
 import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from hearth.spark.saved_configs import TunedChoice, keep_choice, keep_tuned, workload_named
 from hearth.spark.submit_args import split_line
 from hearth.studies.engine.arms import BALANCING, cannot_switch
-from support import ROOT, Command, eventually
+from support import ROOT, Command, command, environment, eventually, hearth, validate
 
 pytestmark = pytest.mark.spark
 
 APPS = ROOT / "tests" / "local_numa" / "apps"
 FORCED = ("--executors", "2", "--cores", "1", "--memory", "512m")
-LIMIT_S = 400.0
 
 
-def environment(state: Path) -> dict[str, str]:
-    no_engine = {"DOCKER_HOST": "unix:///nowhere/docker.sock"}
-    return {**os.environ, **no_engine, "HEARTH_STATE": str(state), "NO_COLOR": "1"}
-
-
-def hearth(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "hearth", *words],
-        env=environment(state), cwd=state.parent, capture_output=True, text=True,
-        timeout=LIMIT_S, check=False,
-    )  # fmt: skip
+@pytest.fixture(scope="module", autouse=True)
+def no_engine() -> Iterator[None]:
+    """No Docker engine answers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +40,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict, str]
 
 def test_a_comparison_holds_to_its_contract_and_ran_each_arm_on_record(compared) -> None:
     state, document, _ = compared
-    schema = json.loads((ROOT / "contract" / "comparison.schema.json").read_text())
-    Draft202012Validator(schema).validate(document)
+    validate("comparison", document)
     assert [len(arm["seconds"]) for arm in document["arms"]] == [1, 1, 0]
     heads = [json.loads(f.read_text()) for f in sorted(state.glob("records/*/record.json"))]
     assert {head["arm"]: head["master"] for head in heads} == {
@@ -128,15 +120,15 @@ def test_a_killed_comparison_leaves_nothing_running(tmp_path: Path) -> None:
     mark = f"pause-{os.getpid()}-mark"
     words = ["compare", "--arms", "bound,native", *FORCED, str(APPS / "pause.py"), "60", "4", mark]
     with subprocess.Popen(
-        [sys.executable, "-m", "hearth", *words],
-        env=environment(tmp_path / "state"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    ) as command:  # fmt: skip
+        command(*words), env=environment(tmp_path / "state"), cwd=tmp_path,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as comparing:  # fmt: skip
         eventually(
             "an event log is there",
             lambda: any((tmp_path / "state").glob("records/*/eventlog/*")),
             120,
         )
-        command.send_signal(signal.SIGKILL)
+        comparing.send_signal(signal.SIGKILL)
     eventually("nothing runs any more", lambda: not running(mark), 60)
 
 

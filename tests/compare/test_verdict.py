@@ -1,17 +1,15 @@
 """What a comparison says, on runs whose answer is known by arithmetic."""
 
-import json
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from hearth.base.codec import to_json, typed
 from hearth.studies.compare import verdict
 from hearth.studies.compare.result import Head
 from hearth.studies.engine.statistics import EQUAL_WITHIN, LOOKS, Ratio, against
 from hearth.studies.engine.trial import read_outcome
-from support import ROOT
+from support import validate
 
 _MEASURES = {"gc_share": 0.2, "remote_share": 0.5, "involuntary": 1000.0, "voluntary": 2000.0,
              "cpu_s": 50.0, "cpi": {"absent": "perf is not installed"}}  # fmt: skip
@@ -210,9 +208,8 @@ def test_until_certain_goes_on_while_any_arm_is_undecided():
 
 
 def test_what_it_says_holds_to_its_contract() -> None:
-    schema = json.loads((ROOT / "contract" / "comparison.schema.json").read_text())
     failed = [{"arm": "bound", "repetition": 5, "failure": "ended with 1: out of memory"}]
     for slow in ([12.0, 12.2, 11.8, 12.1, 11.9], [8.0, 8.0], []):
         found = [*runs("native", _NATIVE), *runs("bound", slow), *failed]
         said = compared(head("native", "bound", balanced="none here"), found)
-        Draft202012Validator(schema).validate(json.loads(json.dumps(said)))
+        validate("comparison", said)

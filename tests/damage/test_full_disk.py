@@ -20,7 +20,7 @@ from hearth.studies.compare.result import Settings
 from hearth.studies.compare.study import Comparison, read_comparison
 from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.trial import Outcome, Turn
-from support import Command, confs, driver_settings, json_lines, require
+from support import Command, command, confs, driver_settings, environment, json_lines, require
 
 #: Fills the disk with hearth's state, works on, and ends with a code of its own.
 APPLICATION = """
@@ -66,8 +66,7 @@ def test_a_profile_whose_disk_fills_ends_with_the_applications_code_and_a_readab
     words = ["--flame", "--master", "local[2]", "--conf", "spark.ui.enabled=false"]
     words += [*confs(driver_settings(spark_home(), None)), str(tmp_path / "job.py")]
     done = subprocess.run(
-        [sys.executable, "-m", "hearth", "profile", *words],
-        env={**os.environ, "HEARTH_STATE": str(small), "PYSPARK_PYTHON": sys.executable},
+        command("profile", *words), env=environment(small, PYSPARK_PYTHON=sys.executable),
         cwd=tmp_path, text=True, capture_output=True, check=False, timeout=300,
     )  # fmt: skip
     assert done.returncode == 7, done.stderr[-2000:]

@@ -1,13 +1,12 @@
 """A tiny application, and `hearth profile` of it in a state directory of its own."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 from hearth.machine.paths import spark_home
 from hearth.record.store import Record, list_records, read_record
-from support import confs, driver_settings
+from support import command, confs, driver_settings, environment
 
 #: Counts some numbers, in the JVM and in Python workers, then does what its argument says.
 APPLICATION = """
@@ -39,15 +38,11 @@ def start_profile(state: Path, *words: str) -> subprocess.Popen[str]:
     quiet = list(QUIET)
     if any(word.startswith(("local[", "spark://")) for word in words):  # else hearth adds its own
         quiet += confs(driver_settings(spark_home(), None))
-    program = [sys.executable, "-m", "hearth", "profile", *quiet, *named]
-    environment = {**os.environ, "HEARTH_STATE": str(state), "PYSPARK_PYTHON": sys.executable}
     # Where a driver that is killed leaves what Spark deletes at its end only.
-    environment["SPARK_SUBMIT_OPTS"] = f"-Djava.io.tmpdir={state}"
-    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "MASTER"):
-        environment.pop(name, None)
+    temporary = f"-Djava.io.tmpdir={state}"
     return subprocess.Popen(
-        program,
-        env=environment,
+        command("profile", *quiet, *named),
+        env=environment(state, PYSPARK_PYTHON=sys.executable, SPARK_SUBMIT_OPTS=temporary),
         cwd=state,
         text=True,
         stdout=subprocess.PIPE,

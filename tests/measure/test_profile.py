@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft202012Validator
 from profiled_runs import only_record, start_profile
 
 from hearth.analysis.analysis import analyse
@@ -26,7 +25,7 @@ from hearth.spark.ascii_path import check_locale, plain_path
 from hearth.spark.command import Launch
 from hearth.spark.instrumentation import gc_log_option, observed
 from hearth.spark.submit_args import Option
-from support import ROOT, Command, driver_settings, json_lines, require
+from support import ROOT, Command, driver_settings, json_lines, require, validate
 
 pytestmark = pytest.mark.spark
 
@@ -412,6 +411,4 @@ def test_what_follows_the_application_is_never_taken_for_an_option_of_profile() 
 
 
 def test_record_json_holds_to_its_contract(finished) -> None:
-    schema = json.loads((ROOT / "contract" / "record.schema.json").read_text())
-    head = json.loads((finished[0].directory / "record.json").read_text())
-    Draft202012Validator(schema).validate(head)
+    validate("record", json.loads((finished[0].directory / "record.json").read_text()))

@@ -27,8 +27,7 @@ from hearth.studies.models.schedule_simulation import (
     work_of,
 )
 from hearth.studies.models.space import Cell, Machine
-from support import ROOT, Command
-from test_contract import validate
+from support import ROOT, Command, validate
 
 LOGS = ROOT / "fixtures" / "eventlogs"
 EIGHT = ["--from", str(LOGS / "skew.jsonl"), "--machine", "1 node of 64 GB, 8 cores"]

@@ -40,8 +40,7 @@ from hearth.studies.tune.search_space import Space, parse_vary
 from hearth.studies.tune.study import Tune, TuneSettings, read_tune
 from hearth.workloads import cases, runner
 from planned_machines import a_machine, a_plan
-from support import Command
-from test_contract import validate
+from support import Command, validate
 
 MACHINE = Machine(threads=32, cores=16, memory_gb=128)
 TOPOLOGY = {

@@ -27,8 +27,7 @@ from hearth.studies.models.replay import (
 from hearth.studies.models.space import Cell, Configuration, Machine
 from hearth.studies.models.surrogate import Known, forecast
 from hearth.studies.models.table import COLUMNS, Table, read_tables
-from support import Command
-from test_contract import validate
+from support import Command, validate
 
 MACHINE = Machine(threads=32, cores=16, memory_gb=128)
 HEAD = ",".join(COLUMNS)

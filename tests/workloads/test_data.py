@@ -21,8 +21,7 @@ import pytest
 
 import hearth
 from hearth.machine.paths import spark_home
-from support import confs, driver_settings, require
-from test_contract import validate
+from support import confs, driver_settings, require, validate
 
 pytestmark = pytest.mark.spark
 

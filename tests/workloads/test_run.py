@@ -7,7 +7,6 @@ import pty
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +17,7 @@ from hearth.base.errors import UserError
 from hearth.cli.commands import run as run_command
 from hearth.cli.main import command_parser
 from hearth.machine import paths
-from support import ROOT, Command, confs, driver_settings
-from test_contract import validate
+from support import ROOT, Command, command, confs, driver_settings, environment, validate
 
 pytestmark = pytest.mark.spark
 
@@ -246,11 +244,9 @@ def started(
 
     on: a command that becomes it.
     """
-    environment = {**os.environ, "HEARTH_DATA": str(home), "HEARTH_STATE": str(tmp_path / "state")}
-    command = [*on, sys.executable, str(Path(sys.executable).with_name("hearth")), *words]
     return subprocess.Popen(
-        command,
-        env=environment,
+        [*on, *command(*words)],
+        env=environment(tmp_path / "state", HEARTH_DATA=str(home)),
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=errors,

@@ -24,7 +24,7 @@ from hearth.workloads.logs import reason
 from hearth.workloads.masters import check_master, split_masters
 from hearth.workloads.runner import RunError
 from hearth.workloads.suites import Entry, named, suite
-from support import ROOT
+from support import ROOT, validate
 
 MACHINE = {"name": "box", "kernel": "6.1", "cpus": "0-1", "memory_nodes": "0", "nodes": 1}
 SCHEMA = json.loads((ROOT / "contract" / "bench-result.schema.json").read_text())
@@ -281,7 +281,7 @@ def test_a_job_whose_machine_was_not_at_rest_is_named_with_what_to_do(tmp_path: 
     assert any(
         line.startswith("  warning: alpha: from the first run to the last") for line in lines
     )
-    Draft202012Validator(SCHEMA).validate(result_document(kept))
+    validate("bench-result", result_document(kept))
 
 
 def test_three_masters_share_the_error_of_a_job(tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ def test_the_worked_example_is_what_its_own_cases_give(tmp_path: Path) -> None:
 
 def test_the_lines_and_the_document_hold_to_their_contract(tmp_path: Path) -> None:
     kept = constructed(tmp_path)
-    Draft202012Validator(SCHEMA).validate(result_document(kept))
+    validate("bench-result", result_document(kept))
     lines = [json.loads(line) for line in kept.path.read_text().splitlines()]
     for line in lines:
         part = {"$ref": f"#/$defs/{line['record']}", "$defs": SCHEMA["$defs"]}

@@ -29,8 +29,7 @@ from hearth.workloads.checks.streams import STREAMS
 from hearth.workloads.logs import reason
 from hearth.workloads.source import DataServer, events_of
 from hearth.workloads.suites import suite
-from support import ROOT, Command, confs, driver_settings
-from test_contract import validate
+from support import ROOT, Command, confs, driver_settings, validate
 
 pytestmark = pytest.mark.spark
 
