@@ -1,17 +1,20 @@
 """A real Spark under local-numa, in a directory of its own, and what it leaves behind."""
 
+import contextlib
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hearth.machine.paths import hearth_jar, spark_home
-from support import confs, driver_settings
+from support import confs, driver_settings, environment, eventually
 
 APPS = Path(__file__).parent / "apps"
 BIN = Path(sys.executable).parent
@@ -27,16 +30,10 @@ class Site:
 
     @property
     def environment(self) -> dict[str, str]:
-        spark = {"SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_DIRS", "MASTER"}
-        inherited = {name: value for name, value in os.environ.items() if name not in spark}
-        chosen = {"SPARK_HOME": str(self.spark_home)} if self.spark_home else {}
-        return {
-            **inherited,
-            **chosen,
-            "HEARTH_STATE": str(self.root / "state"),
-            "PYSPARK_PYTHON": sys.executable,
-            "PATH": f"{BIN}:{os.environ['PATH']}",
-        }
+        more = {"PYSPARK_PYTHON": sys.executable, "PATH": f"{BIN}:{os.environ['PATH']}"}
+        if self.spark_home:
+            more["SPARK_HOME"] = str(self.spark_home)
+        return environment(self.root / "state", **more)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -200,6 +197,24 @@ def end_all(site: Site) -> None:
             process.wait(timeout=10)
     for pid in site.executors():
         os.kill(pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def taken_ports(count: int) -> Iterator[list[int]]:
+    """Ports on which somebody else listens, at every address of this machine."""
+    with contextlib.ExitStack() as stack:
+        listeners = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for listener in listeners:
+            listener.bind(("0.0.0.0", 0))
+            listener.listen()
+        yield [listener.getsockname()[1] for listener in listeners]
+
+
+def assert_abandoned(site: Site) -> None:
+    """After its driver has been killed: nobody and nothing of the application is left."""
+    eventually("executors gone", lambda: site.executors() == {}, 30)
+    eventually("nothing left behind", lambda: site.leftovers() == [], 30)
+    eventually("the run marked", lambda: site.document("run.json")["state"] == "abandoned", 5)
 
 
 def beyond(site: Site) -> str:

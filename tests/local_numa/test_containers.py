@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 from application import APPS, Outcome, Site, beyond
+from test_hand_over import result
 
 from docker_engine import started
 from hearth.record.store import list_records
-from support import eventually, require
+from support import eventually, hearth, require
 
 pytestmark = pytest.mark.spark
 
@@ -88,7 +89,7 @@ def outside(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     return root
 
 
-def test_tasks_in_containers_have_their_cpus_and_files_and_see_no_others(
+def test_tasks_in_containers_have_their_cpus_and_files_and_who_is_killed_is_replaced_there(
     contained: Site, outside: Path, engine: str, monkeypatch: pytest.MonkeyPatch
 ):
     secret = {"spark__authenticate": "true", "spark__authenticate__secret": "hush"}
@@ -103,10 +104,24 @@ def test_tasks_in_containers_have_their_cpus_and_files_and_see_no_others(
     monkeypatch.setenv("OWN_KEY", "hush")
     leased |= {"spark__executorEnv__WANTED": "yes"}
     (contained.root / "relative.txt").write_text("read")
-    outcome = run(contained, "contained.py", str(outside / "named"), **secret, **served, **leased)
-    report = outcome.report
+    rounds = contained.root / "rounds"
+    words = (str(outside / "named"), str(rounds))
+    process = start(contained, "contained.py", *words, **secret, **served, **leased)
+    report = result(process)
     its_workers_are_held_by_its_cpuset(contained, report)
     assert report["lease_holders"] == 3, "the driver and each executor keep it"
+    assert_its_tasks_have_what_is_theirs(report, shown)
+    assert "list.csv" in report["failure"]
+    remedy = f"spark.hearth.docker.mounts={outside / 'unnamed'}"
+    assert contained.log.count(remedy) == 1, contained.log[-3000:]
+    each_victim_is_replaced_in_its_place_though_the_image_is_gone(contained, rounds)
+    process.communicate(timeout=180)
+    assert process.returncode == 0
+    nothing_is_left(contained)
+
+
+def assert_its_tasks_have_what_is_theirs(report: dict[str, Any], shown: list[Path]) -> None:
+    """CPUs, files to see, to read and to write, variables, rights, each other's shuffle files."""
     # Whatever they ask of the kernel.
     assert [own for own, _ in report["tried"]] == [[0], [1]]
     assert all(after == own for own, after in report["tried"])
@@ -127,10 +142,6 @@ def test_tasks_in_containers_have_their_cpus_and_files_and_see_no_others(
     assert report["shuffle"]["right"]
     assert report["shuffle"]["shuffleRemoteBytesRead"] == 0  # read from each other's files
     assert report["shuffle"]["shuffleLocalBytesRead"] > 0
-    assert "list.csv" in report["failure"]
-    remedy = f"spark.hearth.docker.mounts={outside / 'unnamed'}"
-    assert outcome.log.count(remedy) == 1, outcome.log[-3000:]
-    nothing_is_left(contained)
 
 
 def its_workers_are_held_by_its_cpuset(site: Site, report: dict[str, Any]) -> None:
@@ -145,22 +156,17 @@ def its_workers_are_held_by_its_cpuset(site: Site, report: dict[str, Any]) -> No
     assert site.document("run.json")["launcher"] == "docker"
 
 
-def test_what_is_killed_is_replaced_in_the_same_place_though_the_image_is_gone(contained: Site):
-    enough = contained.root / "enough"
-    process = start(contained, "losses.py", str(enough))
-    eventually("two containers", lambda: len(cpusets()) == 2, 120)
-    eventually("tasks", lambda: "Starting task" in contained.log, 90)
+def each_victim_is_replaced_in_its_place_though_the_image_is_gone(site: Site, rounds: Path) -> None:
+    """While the application counts in short tasks, until it is told that that is enough."""
+    eventually("a round", rounds.exists, 90)
     docker("rmi", "--force", IMAGE)
     for victim in ("jvm", "container", "client"):
-        kill_one(contained, victim)
+        kill_one(site, victim)
     assert docker("image", "ls", "--quiet", IMAGE) != ""
     lost = r"Lost executor \d+ \(place \d+, process \d+\): exit 137: killed by SIGKILL"
-    assert len(re.findall(lost, contained.log)) == 3
-    enough.touch()
-    output, _ = process.communicate(timeout=180)
-    assert process.returncode == 0
-    assert 'RESULT {"counts": [8]}' in output
-    nothing_is_left(contained)
+    assert len(re.findall(lost, site.log)) == 3
+    rounds.with_name("enough").touch()
+    assert set(rounds.read_text().split()) == {"8"}
 
 
 def kill_one(site: Site, victim: str) -> None:
@@ -250,22 +256,13 @@ def test_cpus_that_the_engine_refuses_end_the_application_with_its_words(contain
     nothing_is_left(contained)
 
 
-def hearth(site: Site, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "hearth", *words]
-    done = subprocess.run(
-        command, env=site.environment, cwd=site.root, capture_output=True, text=True, check=False,
-        timeout=300,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done
-
-
 def test_compare_measures_the_docker_arm_as_the_others_and_submit_uses_it_when_it_is_kept(
     contained: Site,
 ):
     arms = ("--arms", "docker,bound", "--repeat", "1", "--warmup", "0", "--keep", "--json")
     application = str(APPS / "pause.py")
-    done = hearth(contained, "compare", *arms, *FORCED, application, "2")
+    done = hearth(contained.root / "state", "compare", *arms, *FORCED, application, "2")
+    assert done.returncode == 0, done.stderr[-3000:]
     document = json.loads(done.stdout)
     assert [(arm["name"], len(arm["seconds"])) for arm in document["arms"]] == [
         ("docker", 1),
@@ -275,7 +272,7 @@ def test_compare_measures_the_docker_arm_as_the_others_and_submit_uses_it_when_i
     runs = contained.root / "state" / "runs"
     documents = [json.loads(file.read_text()) for file in runs.glob("*/run.json")]
     assert sorted(document["launcher"] for document in documents) == ["docker", "process"]
-    dry = hearth(contained, "submit", "--dry-run", application, "2")
+    dry = hearth(contained.root / "state", "submit", "--dry-run", application, "2")
     assert "kept choice 'docker'" in dry.stderr
     assert "spark.hearth.launcher=docker" in dry.stdout
     assert "local-numa[2x1]" in dry.stdout  # as compared, though the plan here is one JVM

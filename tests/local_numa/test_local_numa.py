@@ -1,56 +1,139 @@
 """What a user of local-numa gets, from a real Spark."""
 
-import json
 import os
+import re
 import signal
-import time
+from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
-from application import APPS, Site, assert_shuffle_read_from_files, beyond, planned
-from jsonschema import Draft202012Validator
+from application import (
+    Outcome,
+    Site,
+    assert_abandoned,
+    assert_shuffle_read_from_files,
+    beyond,
+    end_all,
+    planned,
+    read_words,
+    taken_ports,
+)
 
-from support import BOTH_CPUS, TWO_CPUS, eventually
+from support import BOTH_CPUS, eventually, validate
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
-CONTRACT = Path(__file__).resolve().parents[2] / "contract"
+
+class Many(NamedTuple):
+    """An application for many tests: what it printed, and the ports that others had."""
+
+    site: Site
+    outcome: Outcome
+    report: dict[str, Any]
+    taken: dict[str, int]
 
 
-def validate(name: str, document: dict) -> None:
-    schema = json.loads((CONTRACT / f"{name}.schema.json").read_text())
-    Draft202012Validator(schema).validate(document)
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory, two_cpus: tuple[int, ...]) -> Iterator[Many]:
+    """One application for many tests, which fails at its end; its ports are taken by others."""
+    site = Site(tmp_path_factory.mktemp("many"))
+    (site.root / "marks").mkdir()
+    try:
+        with taken_ports(3) as (ui, driver, blocks):
+            outcome = site.run(
+                "many.py",
+                str(site.root / "marks"),
+                spark__local__dir=None,
+                spark__hearth__input="1m",
+                spark__ui__enabled="true",
+                spark__ui__port=str(ui),
+                spark__driver__port=str(driver),
+                spark__blockManager__port=str(blocks),
+                spark__speculation="true",
+                spark__speculation__interval="100ms",
+                spark__speculation__minTaskRuntime="1s",
+                spark__speculation__quantile="0.5",
+                timeout=480,
+            )
+        taken = {"ui": ui, "driver": driver, "blocks": blocks}
+        yield Many(site, outcome, outcome.report, taken)
+    finally:
+        end_all(site)
 
 
-def cpus_of(pid: int) -> str:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return status.split("Cpus_allowed_list:\t")[1].split("\n")[0]
-
-
-def test_executors_and_their_python_workers_run_where_the_plan_says(site: Site):
-    outcome = site.run("placement.py", spark__local__dir=None, spark__hearth__input="1m")
-    assert outcome.code == 0, outcome.log[-4000:]
+def test_executors_and_their_python_workers_run_where_the_plan_says(many: Many):
+    site, outcome, report, _ = many
     # The plan is made in the driver, which has its own local directory by then.
     derived = site.document("plan.json")["conf"].get("spark.local.dir", str(site.root / "tmp"))
     scratch = Path(site.document("run.json")["scratch"][0])
     assert scratch.parent == Path(derived)
     assert scratch.name.startswith("hearth-local-numa-") and not scratch.exists()
     planned = {e["cpus"] for e in site.document("plan.json")["executors"]}
-    workers = outcome.report["workers"]
-    assert {w["cpus"] for w in workers} == planned == {"0", "1"}
-    assert {w["policy"] for w in workers} == {"bind:0"}
-    placement = site.document("placement.json")
-    assert [e["verdict"] for e in placement["executors"]] == ["as planned"] * 2
-    for executor in placement["executors"]:
-        assert executor["kernel"]["cpus_allowed"] == executor["planned_cpus"]
-        mine = {w["cpus"] for w in workers if w["executor_pid"] == executor["pid"]}
-        assert mine == {executor["planned_cpus"]}
-        assert set(executor["kernel"]["anonymous_bytes"]) == {"0"}
+    for workers, placement in (
+        (report["workers"], report["placement"]),
+        (report["workers_after"], site.document("placement.json")["executors"]),
+    ):
+        assert {w["cpus"] for w in workers} == planned == {"0", "1"}
+        assert {w["policy"] for w in workers} == {"bind:0"}
+        assert [e["verdict"] for e in placement] == ["as planned"] * 2
+        for executor in placement:
+            assert executor["kernel"]["cpus_allowed"] == executor["planned_cpus"]
+            mine = {w["cpus"] for w in workers if w["executor_pid"] == executor["pid"]}
+            assert mine == {executor["planned_cpus"]}
+            assert set(executor["kernel"]["anonymous_bytes"]) == {"0"}
     assert "Placement, from the kernel:" in outcome.log
     for name in ("run", "plan", "placement"):
         validate(name, site.document(f"{name}.json"))
-    assert site.document("run.json")["state"] == "finished"
+
+
+def test_with_its_ports_taken_an_application_moves_on_and_its_executors_logs_are_shown(many: Many):
+    window, taken = many.report["window"], many.taken
+    assert taken["ui"] < int(window["ui"].rsplit(":", 1)[1]) <= taken["ui"] + 16
+    assert taken["driver"] < window["driver_port"] <= taken["driver"] + 16
+    chosen = [int(address.rsplit(":", 1)[1]) for address in window["block_managers"]]
+    assert len(chosen) == 2
+    assert all(taken["blocks"] < port <= taken["blocks"] + 16 for port in chosen)
+    assert set(window["logs"]) == {"0", "1"}
+    for logs in window["logs"].values():
+        assert set(logs) == {"stdout", "stderr"}
+        assert "Finished task" in logs["stderr"]
+    assert all("The executor is a number" in text for text in window["refused"])
+    assert not any("root:" in text or "app_id" in text for text in window["refused"])
+
+
+def test_a_crashed_python_worker_costs_its_task_an_attempt_and_no_executor(many: Many):
+    assert many.report["crashed"] == {"sum": sum(range(8)), "same": True}
+    assert "Python worker exited unexpectedly (crashed)" in many.outcome.log
+    lost = re.findall(r"Lost executor \d+ \(place", many.outcome.log)
+    assert len(lost) == 1, "the one that is killed"
+
+
+def test_speculation_runs_a_second_attempt_on_another_executor(many: Many):
+    assert many.report["speculation"] == {"total": sum(range(8)), "second_attempt": True}
+
+
+def test_a_killed_executor_is_replaced_in_the_same_place_and_its_shuffle_is_read_from_files(
+    many: Many,
+):
+    site, outcome, report, _ = many
+    assert_shuffle_read_from_files(report["shuffle"])
+    assert_fetched_from_the_host(site)
+    first = {e["executor_id"]: e["planned_cpus"] for e in report["placement"]}
+    last = {e["executor_id"]: e for e in site.document("placement.json")["executors"]}
+    (killed,) = first.keys() - last.keys()
+    (successor,) = last.keys() - first.keys()
+    assert last[successor]["kernel"]["cpus_allowed"] == first[killed]
+    assert "exit 137: killed by SIGKILL" in outcome.log
+
+
+def test_an_application_that_fails_leaves_nothing_behind(many: Many):
+    site, outcome = many[:2]
+    assert outcome.code != 0
+    assert "Job aborted due to stage failure" in outcome.log
     assert site.leftovers() == []
+    assert site.document("run.json")["state"] == "finished"
 
 
 def test_an_application_goes_on_while_its_executors_start_and_its_first_jobs_get_them_all(
@@ -70,103 +153,106 @@ def test_an_application_goes_on_while_its_executors_start_and_its_first_jobs_get
     assert "Will retry up to" not in outcome.log, "the stage in barrier mode was not refused first"
 
 
-def test_an_application_that_ends_before_its_executors_have_started_leaves_nothing(site: Site):
-    began = time.monotonic()
-    outcome = site.run("brief.py", spark__executor__extraJavaOptions="-Xint")
-    assert outcome.code == 0, outcome.log[-4000:]
-    assert "Started executor 1" in outcome.log and "Lost executor" not in outcome.log
-    assert time.monotonic() - began < 60, "it waits for no executor's 10 s of grace and more"
-    assert site.leftovers() == []
-    assert site.document("run.json")["state"] == "finished"
-
-
-@pytest.mark.parametrize(
-    ("hosts", "dynamic", "scope"),
-    [("node", "false", "node"), ("machine", "true", "package")],
-    ids=["default", "opposite"],
-)
-def test_shuffle_blocks_of_another_executor_are_read_from_its_file_even_after_its_loss(
-    site: Site, hosts: str, dynamic: str, scope: str
+def test_what_a_driver_killed_with_its_reaper_leaves_is_swept_by_the_next_however_brief(
+    site: Site,
 ):
-    """And executors are bound to CPUs of their own, or share those of their package."""
+    process = site.start("pause.py", "60")
+    eventually("tasks", lambda: "Starting task" in site.log, 120)
+    first = site.only_run()
+    driver = site.document("run.json")["driver_pid"]
+    for pid in (reaper_of(driver), driver):
+        os.kill(pid, signal.SIGKILL)
+    process.wait(timeout=60)
+    eventually("executors gone", lambda: site.executors() == {}, 60)
+    left = {re.sub("-.*", "", Path(path).name) for path in site.leftovers()}
+    assert left >= {"hearth", "spark", "blockmgr"}
+    earlier = len(site.log)
+    second = site.run("brief.py", spark__executor__extraJavaOptions="-Xint")
+    log = second.log[earlier:]
+    assert second.code == 0, log[-4000:]
+    assert "Started executor 1" in log and "Lost executor" not in log
+    stop = seconds_between(log, "SparkContext is stopping", "Successfully stopped SparkContext")
+    assert stop < 60, "it waits for no executor's 10 s of grace and more"
+    assert site.leftovers() == []
+    (own,) = {*first.parent.glob("*/run.json")} - {first / "run.json"}
+    assert '"state" : "finished"' in own.read_text()
+    assert '"state" : "abandoned"' in (first / "run.json").read_text()
+
+
+def seconds_between(log: str, first: str, last: str) -> float:
+    """Between the log's lines that contain each text."""
+    moments = [
+        datetime.strptime(" ".join(line.split()[:2]), "%y/%m/%d %H:%M:%S")
+        for text in (first, last)
+        for line in log.splitlines()
+        if text in line
+    ]
+    return (moments[-1] - moments[0]).total_seconds()
+
+
+def reaper_of(driver: int) -> int:
+    found = [
+        int(entry.name)
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit()
+        and "hearth-reaper" in read_words(entry / "cmdline")
+        and f"PPid:\t{driver}\n" in (entry / "status").read_text()
+    ]
+    assert len(found) == 1, found
+    return found[0]
+
+
+def test_executors_of_one_host_and_one_package_read_each_others_files_even_after_a_loss(
+    site: Site,
+):
     outcome = site.run(
         "shuffle.py",
-        spark__hearth__hosts=hosts,
-        spark__hearth__binding__scope=scope,
-        spark__dynamicAllocation__enabled=dynamic,
+        spark__hearth__hosts="machine",
+        spark__hearth__binding__scope="package",
+        spark__dynamicAllocation__enabled="true",
         spark__dynamicAllocation__initialExecutors="2",
         spark__dynamicAllocation__minExecutors="2",
         spark__ui__enabled="true",
         spark__ui__port="0",
     )
     assert_shuffle_read_from_files(outcome.report)
+    assert_fetched_from_the_host(site)
+    seen = [e["kernel"] for e in site.document("placement.json")["executors"] if "kernel" in e]
+    assert seen and {kernel["cpus_allowed"] for kernel in seen} == {BOTH_CPUS}
+    assert site.leftovers() == []
+
+
+def assert_fetched_from_the_host(site: Site) -> None:
+    """By the logs of its executors."""
     logs = [log.read_text() for log in (site.only_run() / "executors").glob("*/stderr")]
     fetches = [line for log in logs for line in log.splitlines() if " host-local and " in line]
     assert any("and 0 (0.0 B) host-local" not in line for line in fetches)
-    seen = [e["kernel"] for e in site.document("placement.json")["executors"] if "kernel" in e]
-    places = {BOTH_CPUS} if scope == "package" else {str(cpu) for cpu in TWO_CPUS}
-    assert seen and {kernel["cpus_allowed"] for kernel in seen} <= places
-    assert site.leftovers() == []
 
 
-def test_speculation_runs_a_second_attempt_on_another_executor(site: Site):
-    outcome = site.run(
-        "speculate.py",
-        spark__speculation="true",
-        spark__speculation__interval="100ms",
-        spark__speculation__minTaskRuntime="1s",
-        spark__speculation__quantile="0.5",
-    )
-    report = outcome.report
-    assert report["total"] == sum(range(8))
-    assert report["second_attempt"]
-    assert report["seconds"] < 50
-
-
-def test_a_killed_executor_is_replaced_in_the_same_place_and_the_job_completes(site: Site):
-    process = site.start("pause.py", "4", "6")
-    eventually("two executors", lambda: len(site.executors()) == 2, 60)
-    eventually("placement", lambda: '"kernel"' in read(site, "placement.json"), 60)
-    victim, arguments = min(site.executors().items())
-    place = cpus_of(victim)
-    os.kill(victim, signal.SIGKILL)
-    eventually(
-        "a replacement on the same CPUs",
-        lambda: any(
-            cpus_of(pid) == place and words["--executor-id"] != arguments["--executor-id"]
-            for pid, words in site.executors().items()
-        ),
-        20,
-    )
-    output, _ = process.communicate(timeout=180)
-    assert process.returncode == 0
-    assert '{"counted": 6}' in output
-    assert "exit 137: killed by SIGKILL" in site.log
-    last = {e["executor_id"]: e["verdict"] for e in site.document("placement.json")["executors"]}
-    assert arguments["--executor-id"] not in last
-    assert list(last.values()) == ["as planned"] * 2
-    assert site.leftovers() == []
-
-
-@pytest.mark.parametrize("moment", ["busy", "starting"])
-def test_a_killed_driver_leaves_no_executor_and_no_temporary_directory(site: Site, moment):
+def test_a_driver_killed_while_its_executors_start_leaves_none(site: Site):
     process = site.start("pause.py", "30")
     eventually("two executors", lambda: len(site.executors()) == 2, 60)
-    if moment == "busy":
-        eventually("tasks", lambda: "Starting task" in site.log, 90)
-        # It cannot notice that the driver is gone: whoever else looks after it must end it.
-        os.kill(min(site.executors()), signal.SIGSTOP)
-    driver = site.document("run.json")["driver_pid"]
-    os.kill(driver, signal.SIGKILL)
+    os.kill(site.document("run.json")["driver_pid"], signal.SIGKILL)
     process.wait(timeout=60)
-    eventually("executors gone", lambda: site.executors() == {}, 30)
-    eventually("nothing left behind", lambda: site.leftovers() == [], 30)
-    eventually("the run marked", lambda: site.document("run.json")["state"] == "abandoned", 5)
+    assert_abandoned(site)
 
 
-def test_ctrl_c_stops_everything_in_order(site: Site):
-    process = site.start("pause.py", "60")
-    eventually("tasks", lambda: "Starting task" in site.log, 120)
+def test_a_terminated_executor_does_not_count_against_its_tasks_and_ctrl_c_stops_all_in_order(
+    site: Site,
+):
+    rounds = site.root / "rounds"
+    rounds.touch()
+    process = site.start("losses.py", str(rounds), spark__task__maxFailures="1")
+    eventually("two executors", lambda: len(site.executors()) == 2, 60)
+    victim, words = min(site.executors().items())
+    log = site.only_run() / "executors" / words["--executor-id"] / "stderr"
+    eventually("a task on it", lambda: "Running task" in log.read_text(), 120)
+    os.kill(victim, signal.SIGTERM)
+    eventually("a line of it", lambda: "exit 143: ended by SIGTERM" in site.log, 60)
+    eventually("a successor", lambda: len({*site.executors()} - {victim}) == 2, 60)
+    done = len(rounds.read_text().split())
+    eventually("more rounds", lambda: len(rounds.read_text().split()) > done + 1, 120)
+    assert set(rounds.read_text().split()) == {"8"}, "each has counted all elements"
     # Out of reach of the terminal: the driver alone is interrupted, and ends its executors.
     assert all(os.getsid(pid) == pid for pid in site.executors())
     os.killpg(process.pid, signal.SIGINT)
@@ -174,7 +260,7 @@ def test_ctrl_c_stops_everything_in_order(site: Site):
     assert process.returncode != 0
     eventually("nothing left behind", lambda: site.leftovers() == [], 30)
     assert site.document("run.json")["state"] == "finished"
-    assert "Lost executor" not in site.log
+    assert set(re.findall(r"Lost executor (\d+)", site.log)) == {words["--executor-id"]}
     assert "exit 130" not in site.log
 
 
@@ -198,41 +284,3 @@ def test_a_refused_binding_fails_the_launch_and_says_what_is_missing(site: Site)
     assert "the kernel refused sched_setaffinity for CPUs 4000" in outcome.log
     assert "spark.hearth.binding=preferred" in outcome.log
     assert site.leftovers() == []
-
-
-GPU = {
-    "spark__executor__resource__gpu__amount": "1",
-    "spark__executor__resource__gpu__discoveryScript": str(APPS / "one_gpu.sh"),
-    "spark__task__resource__gpu__amount": "1",
-}
-
-
-@pytest.mark.parametrize(
-    ("master", "conf", "message"),
-    [
-        ("local-numa[two]", {}, "local-numa[4x12] (4 executors of 12 cores)"),
-        ("local-numa[2x1]", GPU, "2 executors of 1 each need 2, and this machine has 1 (0)"),
-    ],
-)
-def test_what_cannot_be_done_ends_the_application_before_an_executor_starts(
-    site: Site, master, conf, message
-):
-    outcome = site.run("pause.py", "1", master=master, **conf)
-    assert outcome.code != 0
-    assert message in outcome.log
-    assert site.leftovers() == []
-
-
-def test_local_numa_alone_runs_one_jvm_on_a_machine_too_small_to_partition(site: Site):
-    outcome = site.run("pause.py", "0.1", master="local-numa")
-    assert outcome.report == {"counted": 4}
-    assert "Plan: partition native" in outcome.log
-    assert "Started executor" not in outcome.log
-    assert not (site.root / "state" / "runs").exists()
-
-
-def read(site, name: str) -> str:
-    try:
-        return (site.only_run() / name).read_text()
-    except (OSError, AssertionError):
-        return ""

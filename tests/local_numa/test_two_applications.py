@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from application import APPS, BIN, Outcome, Site, read_words
 
-from support import BOTH_CPUS, TWO_CPUS, Command, confs, eventually
+from support import TWO_CPUS, Command, confs, eventually
 
 pytestmark = pytest.mark.usefixtures("two_cpus")
 
@@ -151,37 +151,33 @@ def does_not_register(stray: Site, first: Site, port: int) -> None:
     assert first.log.count("Registered executor") == 1
 
 
-def test_two_applications_started_in_one_instant_have_different_cpus(
+def test_two_started_in_one_instant_have_different_cpus_and_a_third_gets_those_of_a_killed_one(
     site: Site, other: Site
 ) -> None:
+    """kill -9 leaves a driver's lease to its executors, and they give it back when they end."""
     end = site.root / "end"
-    each = [place.start("hold.py", str(end), master="local-numa[1x1]", **AVOID)
-            for place in (other, site)]  # fmt: skip
+    third = Site(other.root / "third")
+    third.root.mkdir()
+    mine = "local-numa[1x1]"
+    second, first = (place.start("hold.py", str(end), master=mine, **AVOID)
+                     for place in (other, site))  # fmt: skip
     eventually("two executors", lambda: len(site.executors()) == 2, 120)
     assert {cpus_of(pid) for pid in site.executors()} == {str(cpu) for cpu in TWO_CPUS}
+    (kept,) = other.executors()
+    (lost,) = site.executors().keys() - {kept}
+    its_cpus = cpus_of(lost)
+    wait = {"spark__hearth__lease__whenFull": "wait", **AVOID}
+    waiting = third.start("hold.py", str(end), master=mine, **wait)
+    other.started.append(waiting)
+    eventually("it waits", lambda: "Waiting for a lease: what this" in third.log, 120)
+    assert not third.executors()
+    first.kill()
+    eventually("an executor of its own", lambda: len(third.executors()) == 1, 120)
+    (pid,) = third.executors()
+    assert site.executors().keys() == {kept, pid}, "the killed one's has ended"
+    assert cpus_of(pid) == its_cpus
     end.touch()
-    for process, place in zip(each, (other, site), strict=True):
+    for process, place in ((second, other), (waiting, third)):
         output, _ = process.communicate(timeout=240)
         assert Outcome(process.returncode, output, place.log).report
         assert place.document("placement.json")["executors"][0]["verdict"] == "as planned"
-
-
-def test_who_waits_starts_when_the_driver_that_held_the_cpus_is_killed(
-    site: Site, other: Site
-) -> None:
-    """kill -9 leaves a lease to the executors, and they give it back when they end."""
-    end = site.root / "end"
-    first = site.start("hold.py", str(end), master="local-numa[1x2]", **AVOID)
-    eventually("an executor", lambda: len(site.executors()) == 1, 120)
-    wait = {"spark__hearth__lease__whenFull": "wait", **AVOID}
-    second = other.start("hold.py", str(end), master="local-numa[1x2]", **wait)
-    eventually("it waits", lambda: "Waiting for a lease: what this" in other.log, 120)
-    assert not other.executors()
-    first.kill()
-    eventually("an executor of its own", lambda: len(other.executors()) == 1, 120)
-    ((pid, _),) = other.executors().items()
-    assert list(site.executors()) == [pid], "the first one's, whose folder holds both, has ended"
-    assert cpus_of(pid) == BOTH_CPUS
-    end.touch()
-    output, _ = second.communicate(timeout=240)
-    assert Outcome(second.returncode, output, other.log).report

@@ -81,7 +81,7 @@ def documented(section: str, language: str = "sh") -> str:
     return found[0]
 
 
-def environment(site: Site) -> dict[str, str]:
+def with_defaults(site: Site) -> dict[str, str]:
     """A machine's defaults: everything that is written stays in the test's own directory."""
     for name in ("local", "tmp", "state", "conf", "logs"):
         (site.root / name).mkdir(exist_ok=True)
@@ -111,7 +111,7 @@ def typed(site: Site, command: list[str], text: str = "", timeout: float = 400) 
     """Runs a command with `text` at its prompt, as `hearth` itself is found: on the path."""
     process = subprocess.Popen(
         command,
-        env=environment(site),
+        env=with_defaults(site),
         cwd=site.root,
         text=True,
         stdin=subprocess.PIPE,

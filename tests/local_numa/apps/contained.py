@@ -1,7 +1,8 @@
 """What tasks see, may do and may not do in the containers of their executors, on one application.
 
-Arguments: a directory with `list.csv` to read and to write to, a directory that nobody names to the
-executors (in the variable UNNAMED), paths to look for (in PROBES, separated by colons).
+Arguments: a directory with `list.csv` to read and to write to, a file to which goes what rounds of
+short tasks count afterwards, until its neighbour `enough` is there. In the variable UNNAMED: a
+directory that nobody names to the executors; in PROBES: paths to look for, separated by colons.
 """
 
 import json
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+LIMIT_S = 300
 named = Path(sys.argv[1])
 unnamed = Path(os.environ["UNNAMED"])
 probes = os.environ["PROBES"].split(":")
@@ -135,5 +137,10 @@ report["saved"] = sorted(
     int(line) for part in (named / "out").glob("part-*") for line in part.open()
 )
 report["tried"] = on_all(escape)
-print("RESULT", json.dumps(report))
+print("RESULT", json.dumps(report), flush=True)
+rounds, end = Path(sys.argv[2]), time.monotonic() + LIMIT_S
+while not rounds.with_name("enough").exists() and time.monotonic() < end:
+    counted = context.range(8, numSlices=8).map(lambda n: time.sleep(0.3)).count()
+    with rounds.open("a") as file:
+        print(counted, file=file)
 spark.stop()

@@ -1,4 +1,7 @@
-"""Short tasks on both executors until the file given is there, then what each round counted."""
+"""Rounds of short tasks on both executors; what each has counted goes to the file given.
+
+It ends when the file's neighbour `enough` is there, and prints the different counts.
+"""
 
 import json
 import sys
@@ -16,9 +19,11 @@ def work(n: int) -> int:
 
 
 spark = SparkSession.builder.appName("losses").getOrCreate()
+rounds = Path(sys.argv[1])
 deadline = time.monotonic() + LIMIT_S
-counts = set()
-while not Path(sys.argv[1]).exists() and time.monotonic() < deadline:
-    counts.add(spark.sparkContext.range(8, numSlices=8).map(work).count())
-print("RESULT", json.dumps({"counts": sorted(counts)}))
+while not rounds.with_name("enough").exists() and time.monotonic() < deadline:
+    counted = spark.sparkContext.range(8, numSlices=8).map(work).count()
+    with rounds.open("a") as file:
+        print(counted, file=file)
+print("RESULT", json.dumps({"counts": sorted({int(n) for n in rounds.read_text().split()})}))
 spark.stop()

@@ -1,6 +1,6 @@
-"""Contexts that cannot be made, one after the other in one JVM, and what each leaves of leases.
+"""Contexts, one after the other in one JVM: what Spark or hearth says, what each leaves of leases.
 
-Arguments: for each, KEY=VALUE of a setting that is wrong, with which Spark or hearth refuses.
+Arguments: for each, its settings as JSON. One that is made counts four elements, and is stopped.
 """
 
 import json
@@ -10,14 +10,20 @@ from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
 
-report = {}
-for word in sys.argv[1:]:
-    key, value = word.split("=", 1)
+
+def tried(settings: dict[str, str]) -> str:
     try:
-        SparkContext(conf=SparkConf().set(key, value))
-        said = "made"
+        context = SparkContext(conf=SparkConf().setAll(list(settings.items())))
     except Exception as problem:
-        said = str(problem)
+        return str(problem)
+    counted = context.parallelize(range(4), 4).count()
+    context.stop()
+    return f"counted {counted}"
+
+
+report = []
+for word in sys.argv[1:]:
+    said = tried(json.loads(word))
     leases = Path(os.environ["HEARTH_LEASES"]).glob("hearth-lease-*")
-    report[key] = {"said": said, "leases": [lease.name for lease in leases]}
+    report.append({"said": said, "leases": [lease.name for lease in leases]})
 print("RESULT", json.dumps(report))
