@@ -40,9 +40,9 @@ TWO_CPUS = tuple(sorted(os.sched_getaffinity(0))[:2])
 BOTH_CPUS = show_ids(TWO_CPUS)
 
 
-def check_golden(name: str, actual: str) -> None:
-    """Holds a text against tests/golden/NAME; HEARTH_UPDATE_GOLDEN=1 writes it anew."""
-    file = ROOT / "tests" / "golden" / name
+def check_golden(name: str, actual: str, folder: Path = ROOT / "tests" / "golden") -> None:
+    """Holds a text against the file FOLDER/NAME; HEARTH_UPDATE_GOLDEN=1 writes it anew."""
+    file = folder / name
     if os.environ.get("HEARTH_UPDATE_GOLDEN"):
         file.parent.mkdir(exist_ok=True)
         file.write_text(actual, encoding="utf-8")

@@ -5,9 +5,10 @@ Times that end in `_s` are seconds on the record's axis, zero being its start. `
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from hearth.base.absent import Absent, Measured
+from hearth.base.limits import Amount, Count, Limits, NonEmpty, OneOf, Positive, Share
 from hearth.record.schema import Probe, Warned
 
 SCHEMA = "hearth/analysis/1"
@@ -16,53 +17,54 @@ NOT_ASKED = Absent("not asked for: 'hearth profile --flame' samples what the JVM
 #: One value for each step of the axis; None where nothing was sampled.
 Series = list[float | None]
 
+RunState = Annotated[
+    str, OneOf("finished", "failed", "interrupted", "running", "killed", "unfinished")
+]
+
 
 @dataclass(frozen=True)
 class Run:
-    """Which run it was; `wall_s` is the span that is known of. An event log alone has no id.
+    """Which run it was."""
 
-    arguments: the application and its own, without secrets; empty where they are not known.
-    settings: those of Spark's that decide how fast it runs, where anything set them.
-    """
-
-    id: str | None
+    id: str | None  #: null for an event log alone
     application: str | None
     application_id: str | None
     spark_version: str | None
-    java_version: str | None
+    java_version: str | None  #: of the driver, as Spark's event log gives it
+    #: the application and its own arguments, without secrets; empty where they are not known
     arguments: list[str]
     master: str | None
     arm: str | None
-    state: str
+    state: RunState
     started: str | None
-    wall_s: float
+    wall_s: float  #: the span that is known of
     exit_code: int | None
+    #: of Spark's settings those that decide how fast it runs, where anything set them
     settings: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Node:
-    """A NUMA node: its CPUs, those of each core and of each last-level cache, as kernel lists."""
+    """A NUMA node; CPUs as kernel lists."""
 
     id: str
     cpus: str
     memory_bytes: int | None
+    #: the CPUs of each core that has any on this node
     cores: list[str] = field(default_factory=list)
-    caches: list[str] = field(default_factory=list)
+    caches: list[str] = field(default_factory=list)  #: the same of each last-level cache
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine; `packages` is their number. settings: each `{value, source}` or absent.
-
-    processor: its model in the kernel's words.
-    """
+    """The machine."""
 
     architecture: str | None
     cpus: str | None
-    packages: int
+    packages: Count  #: their number
     nodes: list[Node]
-    settings: dict[str, Any]
+    settings: dict[str, Any]  #: each `{value, source}` or absent
+    #: its model in the kernel's words
     processor: Measured[str] = field(default_factory=lambda: Absent("not derived"))
 
 
@@ -75,63 +77,67 @@ class Times:
     to more than `run`; compute is then zero, not negative.
     """
 
-    duration: int
-    run: int
-    cpu: int
-    gc: int
-    deserialise: int
-    result_serialise: int
-    shuffle_read_wait: int
-    shuffle_write: int
-    scheduler_delay: int
-    getting_result: int
-    compute: int
+    duration: Count  #: launch to finish
+    #: executor run time; compute + gc + shuffle_read_wait + shuffle_write, up to overlaps
+    run: Count
+    cpu: Count  #: CPU time of the run
+    gc: Count  #: time that the JVM collected garbage while the task ran
+    deserialise: Count
+    result_serialise: Count
+    shuffle_read_wait: Count  #: fetch wait
+    shuffle_write: Count
+    #: the Spark UI's: duration less run, deserialise, result_serialise and getting_result, of each
+    #: task
+    scheduler_delay: Count
+    getting_result: Count
+    #: run less gc, shuffle_read_wait and shuffle_write, of each task, never below zero
+    compute: Count
 
 
 @dataclass(frozen=True)
 class Spill:
-    """Bytes spilled: their size in memory, and what was written to disk."""
+    """Bytes spilled."""
 
-    memory: int
-    disk: int
+    memory: Count  #: bytes as they were in memory
+    disk: Count  #: bytes as written
 
 
 @dataclass(frozen=True)
 class Bytes:
     """Bytes read and written."""
 
-    input: int
-    output: int
-    shuffle_read_local: int
-    shuffle_read_remote: int
-    shuffle_write: int
+    input: Count
+    output: Count
+    shuffle_read_local: Count
+    shuffle_read_remote: Count
+    shuffle_write: Count
 
 
 @dataclass(frozen=True)
 class TaskTime:
-    """Of one executor's tasks, in milliseconds."""
+    """Milliseconds, summed over an executor's tasks."""
 
-    run: int
-    cpu: int
-    gc: int
+    run: Count
+    cpu: Count
+    gc: Count
 
 
 @dataclass(frozen=True)
 class Gc:
-    """What a JVM's GC log tells; share: of the pauses in the time that the process was seen."""
+    """What a JVM's GC log tells."""
 
     collector: str | None
-    pauses: int
+    pauses: Count
     pause_ms: float
     longest_pause_ms: float
-    share: float | None
+    share: float | None  #: pauses over the time that the process was seen
     pause_ms_by_kind: dict[str, float]
-    count_by_kind: dict[str, int]
-    count_by_cause: dict[str, int]
-    concurrent_ms: float
-    allocation_stall_ms: float
+    count_by_kind: dict[str, Count]
+    count_by_cause: dict[str, Count]
+    concurrent_ms: float  #: beside the application, not in the pauses
+    allocation_stall_ms: float  #: ZGC: threads that waited for memory
     heap_after_max_mb: int | None
-    safepoints: int
+    safepoints: Count
     safepoint_ms: float
 
 
@@ -166,56 +172,48 @@ class IoBytes:
 
 @dataclass(frozen=True)
 class Use:
-    """What a process used from its start to its last sample.
-
-    run_delay_s: ready to run, waiting for a CPU. voluntary, involuntary: context switches.
-    migrations: of threads to another CPU.
-    """
+    """What a process used from its start to its last sample."""
 
     cpu_s: CpuTime
-    run_delay_s: float | None
+    run_delay_s: float | None  #: ready to run, waiting for a CPU
     disk_wait_s: float | None
-    voluntary: float | None
+    voluntary: float | None  #: context switches; as the next
     involuntary: float | None
-    migrations: Measured[float]
+    migrations: Measured[float]  #: of threads to another CPU
     faults: Faults
     io_bytes: IoBytes
-    rss_max_mb: int
+    rss_max_mb: Count
     sampled_s: float
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Where a process's pages lay; local_share: 0 to 1, by its threads' time on each node."""
+    """Where a process's pages lay."""
 
-    local_share: Measured[float]
+    local_share: Measured[Share]  #: by its threads' time on each node
     pages_kb_by_node: dict[str, dict[str, int]]
-    samples: int
+    samples: Count
 
 
 @dataclass(frozen=True)
 class Executor:
-    """One executor, or the driver.
-
-    cpus: allowed, as the kernel lists them; nodes: those CPUs' NUMA nodes; policy: of memory, such
-    as `bind:0`; cores: task slots; reason: why it was removed.
-    """
+    """One executor, or the driver."""
 
     id: str
-    role: str
+    role: Annotated[str, OneOf("driver", "executor")]
     pid: int | None
     host: str | None
-    cpus: str | None
-    nodes: Measured[list[str]]
-    policy: str | None
-    cores: int | None
+    cpus: str | None  #: allowed CPUs, kernel list
+    nodes: Measured[list[str]]  #: the NUMA nodes of its CPUs
+    policy: str | None  #: memory policy, such as bind:0
+    cores: int | None  #: task slots
     heap_setting: str | None
     heap_peak_bytes: int | None
     added_s: float | None
     removed_s: float | None
-    reason: str | None
-    tasks: int
-    failed: int
+    reason: str | None  #: why it was removed
+    tasks: Count
+    failed: Count
     task_time: TaskTime
     gc: Measured[Gc]
     use: Measured[Use]
@@ -248,57 +246,53 @@ class StragglerCause:
     """Why a stage's stragglers are slow; the numbers are those of the slowest of them."""
 
     kind: CauseKind
-    duration_ms: int
+    duration_ms: Count
     executor: str
-    read_bytes: int
+    read_bytes: Count
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One attempt of a stage.
+    """One attempt of a stage."""
 
-    skew: longest over median duration; stragglers: ids of tasks above the limit, the slowest first.
-    sql: the id of the SQL execution that it belongs to; operators: what it runs, from its input to
-    its output; label: what to call it, made of both.
-    """
-
-    id: int
-    attempt: int
+    id: Count
+    attempt: Count
     name: str | None
     submitted_s: float | None
     completed_s: float | None
     failure: str | None
     planned_tasks: int | None
-    tasks: int
-    failed: int
-    killed: int
-    speculative: int
+    tasks: Count
+    failed: Count
+    killed: Count
+    speculative: Count
     time: Times
     spill: Spill
     bytes: Bytes
     duration: Durations
     read_bytes: ReadBytes
-    skew: float | None
+    skew: float | None  #: longest over median duration
     straggler_limit_ms: float | None
-    stragglers: list[int]
-    locality: dict[str, int]
+    stragglers: list[Count]  #: task ids above the limit, the slowest first, at most 100
+    locality: dict[str, Count]
     straggler_cause: Measured[StragglerCause] = field(
         default_factory=lambda: Absent("no task is a straggler")
     )
-    sql: int | None = None
+    sql: int | None = None  #: the id of the SQL execution that it belongs to
+    #: what it runs, from its input to its output
     operators: list[str] = field(default_factory=list)
-    label: str | None = None
+    label: str | None = None  #: what to call it
 
 
 @dataclass(frozen=True)
 class Job:
-    """One job; sql: the id of the SQL execution that it belongs to."""
+    """One job."""
 
-    id: int
+    id: Count
     submitted_s: float | None
     completed_s: float | None
     result: str | None
-    sql: int | None
+    sql: int | None  #: the id of the SQL execution that it belongs to
     description: str | None
 
 
@@ -306,7 +300,7 @@ class Job:
 class Sql:
     """One SQL execution."""
 
-    id: int
+    id: Count
     description: str | None
     submitted_s: float | None
     completed_s: float | None
@@ -314,21 +308,21 @@ class Sql:
 
 @dataclass(frozen=True)
 class Totals:
-    """Of all tasks; running: started, never ended; slots: most at one time, slot_s their time."""
+    """Of all tasks."""
 
-    tasks: int
-    failed: int
-    killed: int
-    speculative: int
-    running: int
+    tasks: Count
+    failed: Count
+    killed: Count
+    speculative: Count
+    running: Count  #: started, never ended
     time: Times
     spill: Spill
     bytes: Bytes
     wall_s: float
-    slots: int | None
-    slot_s: float
+    slots: int | None  #: most at one time
+    slot_s: float  #: the time of the slots
     idle_slot_share: float | None
-    streaming_batches: int
+    streaming_batches: Count
 
 
 @dataclass(frozen=True)
@@ -368,55 +362,57 @@ class Regions:
 
 @dataclass(frozen=True)
 class NodeBandwidth:
-    """Memory traffic of a node in GB/s (10^9 bytes); share: of what the node sustains."""
+    """Memory traffic of a node."""
 
-    gb_s: Series
-    sustained_gb_s: Measured[float]
-    share: Measured[Series]
+    gb_s: Series  #: 10^9 bytes per second in each step
+    sustained_gb_s: Measured[float]  #: what the node sustains
+    share: Measured[Series]  #: of the sustained bandwidth
+    #: spent in Awan's regions of latency: below 40 % of sustained, to 80 %, above
     seconds: Measured[Regions]
 
 
 @dataclass(frozen=True)
 class Bandwidth:
-    """Memory traffic by whatever ran on the machine; `0,1` where one counter is of both nodes."""
+    """Memory traffic by whatever ran on the machine."""
 
-    source: str
+    #: resctrl: by the CPUs of the node, to any memory; uncore: by the memory controllers of the
+    #: socket
+    source: Annotated[str, OneOf("resctrl", "uncore", "unknown")]
+    #: by node, or by several, such as 0,1, if the counter spans them
     nodes: dict[str, NodeBandwidth]
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """Series on one axis, `t`, of equal steps; CPU by node as shares, by executor in whole CPUs.
-
-    cpu_other: CPUs used by processes that are not of the run (or too short to be sampled).
-    """
+    """Series on one axis, `t`, of equal steps; null where nothing was sampled."""
 
     step_s: float
     t: list[float]
     running_tasks: Measured[list[float]]
     slots: Measured[list[float]]
-    cpu_by_node: Measured[dict[str, Series]]
-    cpu_by_executor: Measured[dict[str, Series]]
+    cpu_by_node: Measured[dict[str, Series]]  #: shares
+    cpu_by_executor: Measured[dict[str, Series]]  #: whole CPUs
     gc: Measured[list[Pause]]
     local_share_by_executor: Measured[dict[str, Series]]
     bandwidth: Measured[Bandwidth]
+    #: CPUs used by processes that are not of the run, or too short to be sampled
     cpu_other: Measured[Series] = field(default_factory=lambda: Absent("not derived"))
 
 
 @dataclass(frozen=True)
 class TasksSample:
-    """Every `stride`-th task, as columns of equal length; executor: its place in `executors`."""
+    """Every `stride`-th task, as columns of equal length."""
 
-    stride: int
+    stride: Count  #: one task in this many is included
     executors: list[str]
-    task: list[int]
-    executor: list[int]
-    slot: list[int]
+    task: list[Count]
+    executor: list[Count]  #: a place in `executors`
+    slot: list[Count]
     start_s: list[float]
     end_s: list[float]
-    stage: list[int]
-    attempt: list[int]
-    state: list[str]
+    stage: list[Count]
+    attempt: list[Count]
+    state: list[Annotated[str, OneOf("success", "failed", "killed", "running")]]
     straggler: list[bool]
 
 
@@ -425,17 +421,17 @@ class Places:
     """Columns: at which second which thread was seen on which CPU."""
 
     t: list[float]
-    pid: list[int]
-    tid: list[int]
-    cpu: list[int]
+    pid: list[Count]
+    tid: list[Count]
+    cpu: list[Count]
 
 
 @dataclass(frozen=True)
 class ThreadName:
     """A thread by its process and its own id, and what it is for."""
 
-    pid: int
-    tid: int
+    pid: Count
+    tid: Count
     name: str
     kind: str
 
@@ -444,12 +440,12 @@ class ThreadName:
 class ThreadTrace:
     """Every `stride`-th observation of a thread; transitions are of all of them, by kind."""
 
-    stride: int
+    stride: Count
     columns: Places
     names: list[ThreadName]
-    node_transitions: dict[str, int]
-    cpu_transitions: int
-    observations: int
+    node_transitions: dict[str, Count]
+    cpu_transitions: Count
+    observations: Count
 
 
 @dataclass(frozen=True)
@@ -458,18 +454,22 @@ class Counted:
 
     value: float
     unit: str
-    intervals: int
+    intervals: Positive
     least_running_share: float
 
 
 @dataclass(frozen=True)
 class Metric:
-    """What events say; events: those of the formula; least_running_share: None where not known."""
+    """What events say."""
 
     value: float
-    unit: str
-    events: list[str]
+    unit: Annotated[str, OneOf("share of slots", "share of cycles", "instructions per cycle")]
+    events: NonEmpty[str]  #: what was counted, in the order of the formula; or perf's own metrics
+    #: the least share of an interval for which one of the events had a counter (multiplexing); null
+    #: where perf does not say
     least_running_share: float | None
+    #: high: least_running_share is 0.8 or more; medium: 0.25 or more, or the formula holds Awan's
+    #: latencies of Ivy Bridge and the processor is another; low: less, or unknown
     confidence: Literal["high", "medium", "low"]
     formula: str
     source: str
@@ -494,83 +494,80 @@ class Method(NamedTuple):
 class Flame:
     """What threads executed, sampled every `period_ms`: a tree of calls.
 
-    Columns of equal length, a caller before what it calls: `frame` is a place in `frames`, `parent`
-    the caller's row or -1, `own` the samples of each process that end there. Calls too rare to be
-    drawn are counted in their caller, but by their own name in `top`. absent: why a process has no
-    samples.
+    Columns of equal length, a caller before what it calls. Calls too rare to be drawn are counted
+    in their caller, but by their own name in `top`.
     """
 
-    sampled_by: str
-    period_ms: int
-    samples: dict[str, int]
+    sampled_by: str  #: Java's flight recorder or async-profiler
+    period_ms: Positive
+    samples: dict[str, int]  #: of each process
     frames: list[str]
-    frame: list[int]
-    parent: list[int]
-    own: dict[str, list[int]]
+    frame: list[Count]  #: a place in `frames`
+    parent: list[int]  #: the caller's row, or -1
+    own: dict[str, list[int]]  #: of each process the samples that end in each row
+    #: methods and how many samples found a thread in their own code, the most first
     top: list[Method]
-    absent: dict[str, str]
+    absent: dict[str, str]  #: why a process has no samples
 
 
 @dataclass(frozen=True)
 class HandOver:
-    """CPUs of idle places, open to an executor; end_s: None where it is not known.
-
-    application: whose places these are; None where they are this one's.
-    """
+    """CPUs of idle places, open to an executor."""
 
     executor: str
     cpus: str
     from_places: list[int]
     start_s: float
-    end_s: float | None
+    end_s: float | None  #: null where nothing says when they went back
+    #: whose places these are; null where they are this application's own
     application: str | None = None
 
 
 @dataclass(frozen=True)
 class LentOut:
-    """CPUs of an idle place that another application's executor used; end_s: as of HandOver."""
+    """CPUs of an idle place that another application's executor used."""
 
     place: int
     cpus: str
     application: str
     executor: str
     start_s: float
-    end_s: float | None
+    end_s: float | None  #: null where nothing says when they went back
 
 
 @dataclass(frozen=True)
 class HandOvers:
-    """number, cpu_s: of all, in CPUs times seconds of those that have ended; listed: the latest.
+    """CPUs of idle executors that were open to others for a while."""
 
-    lent_out: the latest to other applications, which are in none of the others. gained_cpu_s: CPU
-    seconds that executors used beyond what their own CPUs give, at least, during those listed.
-    """
-
-    number: int
-    cpu_s: float
-    listed: list[HandOver]
+    number: int  #: of all
+    cpu_s: float  #: CPUs times seconds, of all that have ended
+    listed: list[HandOver]  #: the latest
+    #: the latest to executors of other applications; not among the others
     lent_out: list[LentOut] = field(default_factory=list)
+    #: CPU seconds that executors used beyond what their own CPUs give, at least, during those
+    #: listed
     gained_cpu_s: Measured[float] = field(default_factory=lambda: Absent("not derived"))
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What stands out; evidence: JSON pointers into the analysis.
-
-    seconds: of the run's wall time, an upper bound of what is to be gained; None where unknown.
-    """
+    """What stands out."""
 
     id: str
     severity: Literal["error", "warning", "note"]
     sentence: str
-    evidence: list[str]
+    evidence: list[Annotated[str, Limits(pattern=r"^/")]]  #: JSON pointers into this document
     next_step: str
-    seconds: float | None = None
+    #: of the run's wall time, an upper bound of what is to be gained; null where unknown
+    seconds: Amount | None = None
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """All of it."""
+    """What one run's record tells; derived, and never stored in the record.
+
+    Times that end in `_s` are seconds on the record's axis, zero being its start.
+    """
 
     schema: Literal["hearth/analysis/1"]
     record: Run
@@ -587,6 +584,8 @@ class Analysis:
     tasks_sample: Measured[TasksSample]
     threads: Measured[ThreadTrace]
     counters: Measured[dict[str, dict[str, Measured[Counted]]]]
+    #: top-down and Awan's formulas; total is that of all executors, or of the driver if it is the
+    #: only JVM
     metrics: Measured[Metrics]
     hand_overs: Measured[HandOvers] = field(default_factory=lambda: Absent("not derived"))
     findings: list[Finding] = field(default_factory=list)

@@ -3,10 +3,10 @@
 A file may be cut off, empty, a directory, another document, nested a million times deep, or hold
 invalid numbers: no later reader can stumble over a value read here. A
 shape is a type: a dataclass, a TypedDict, a NamedTuple (a list in JSON), `dict[str, X]`,
-`list[X]`, `X | Y`, `Measured[X]`, `Literal`, `Annotated[X, check]` (the check raises ValueError),
-str, int, float (any number), bool, None or Any. An object of JSON may hold more than its shape
-names; a dataclass keeps that in its field `more`, where it has one. A field whose name in JSON is a
-word of Python's ends in an underscore: `from_`.
+`list[X]`, `X | Y`, `Measured[X]`, `Literal`, `Annotated[X, check]` (the check raises ValueError;
+`Limits` are for the schema, unchecked), str, int, float (any number), bool, None or Any. An object
+of JSON may hold more than its shape names; a dataclass keeps that in its field `more`, where it has
+one. A field whose name in JSON is a word of Python's ends in an underscore: `from_`.
 """
 
 import json
@@ -185,7 +185,7 @@ def to_json(value: Any) -> Any:
         if each.name == _MORE:
             document.update(item)
         elif item is not None or each.metadata != LEFT_OUT:
-            document[_in_json(each.name)] = to_json(item)
+            document[in_json(each.name)] = to_json(item)
     return document
 
 
@@ -205,7 +205,8 @@ def _typed(value: Any, shape: Any, place: str) -> Any:
         return _typed_dict(value, shape, place)
     if origin is Annotated:
         found = _typed(value, inner[0], place)
-        _check_further(value, inner[1], place)
+        for further in filter(callable, inner[1:]):
+            _check_further(value, further, place)
         return found
     if origin in (Union, UnionType):
         return _one_of(value, inner, place)
@@ -258,8 +259,8 @@ def _object(value: Any, kind: Any, place: str) -> Any:
 
 
 @cache
-def _in_json(member: str) -> str:
-    """What a field is called there."""
+def in_json(member: str) -> str:
+    """Return the name of a field in JSON."""
     plain = member.removesuffix("_")
     return plain if keyword.iskeyword(plain) else member
 
@@ -271,7 +272,7 @@ def _members(kind: Any) -> list[tuple[str, str, Any, frozenset[type], bool]]:
     return [
         (
             each.name,
-            _in_json(each.name),
+            in_json(each.name),
             _fields(kind)[each.name],
             _plain_types(_fields(kind)[each.name]),
             each.default is MISSING and each.default_factory is MISSING,
@@ -286,6 +287,8 @@ def _plain_types(shape: Any) -> frozenset[type]:
     """The types of which a value of a shape may be without a further look."""
     if get_origin(shape) in (Union, UnionType):
         return frozenset().union(*map(_plain_types, get_args(shape)))
+    if get_origin(shape) is Annotated and not any(map(callable, shape.__metadata__)):
+        return _plain_types(shape.__origin__)
     if shape is float:
         return frozenset({int, float})
     return frozenset({shape} & _SCALARS)

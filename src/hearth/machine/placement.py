@@ -1,58 +1,97 @@
-"""Where the kernel says the executors of an application are: contract/placement.schema.json.
-
-What is read of it; the verb `placement` and the driver write it.
-"""
+"""Where the kernel says the executors of an application are: contract/placement.schema.json."""
 
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from hearth.base.codec import LEFT_OUT
+from hearth.base.limits import Amount, Count, Id, IdList, OneOf, Positive, SomeIds, Time
+
+Verdict = Annotated[
+    str,
+    OneOf(
+        "as planned",
+        "CPUs as planned, memory not bound",
+        "drift",
+        "unbound",
+        "gone",
+        "unreadable",
+    ),
+]
 
 
 @dataclass(frozen=True)
 class KernelView:
-    """What the kernel says of a process: CPUs that it may use, memory policies, where it was.
+    """What the kernel says of a process."""
 
-    policies: mappings by policy. anonymous_bytes: by node. threads_on_cpu: by the CPU of each.
-    """
-
-    cpus_allowed: str
-    policies: dict[str, int]
-    anonymous_bytes: dict[str, int]
-    threads_on_cpu: dict[str, int]
+    cpus_allowed: IdList  #: union of Cpus_allowed_list over all threads
+    #: anonymous mappings, and those of files that are memory, under each memory policy of numa_maps
+    policies: dict[str, Positive]
+    #: bytes of anonymous memory on each NUMA node, and of files that are memory (memfd, huge
+    #: pages); what is mapped several times, as a heap of ZGC up to Java 20, counts as often
+    anonymous_bytes: dict[Id, Count]
+    threads_on_cpu: dict[Id, Count]  #: threads that last ran on each CPU
+    #: Mems_allowed_list: the cpuset's, which a memory policy does not change
+    mems_allowed: IdList = ""
+    #: of the whole machine; absent where it cannot be read
+    cpus_online: IdList | None = field(default=None, metadata=LEFT_OUT)
+    #: how many there were
+    threads: Count | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
 class PlacedExecutor:
-    """One executor, its place in the plan, and whether it is there; kernel: where it was read.
+    """One executor, its place in the plan, and whether it is there."""
 
-    drift, notes: sentences; a record of hearth 0.1 has no notes.
-    """
-
-    executor_id: str
-    place: int
-    pid: int
-    planned_cpus: str
-    planned_memory_nodes: str
-    verdict: str
+    executor_id: str  #: Spark's id; a replacement has a new one
+    place: Count  #: id of the executor in the plan; a replacement keeps it
+    pid: Positive
+    planned_cpus: IdList
+    #: empty where the kernel did not let memory be bound (spark.hearth.binding=preferred)
+    planned_memory_nodes: IdList
+    verdict: Verdict
+    #: a sentence for each deviation from the plan; threads are named with their tids, up to a limit
     drift: list[str]
-    notes: list[str] = field(default_factory=list)
-    kernel: KernelView | None = None
+    #: a sentence for what is worth knowing but not drift: threads that the application pinned
+    #: inside its place, CPUs on loan
+    notes: list[str] = field(default_factory=list, metadata=LEFT_OUT)
+    #: absent when the process is gone or unreadable
+    kernel: KernelView | None = field(default=None, metadata=LEFT_OUT)
+    host: str = ""  #: name of the place as the plan has it
+    start_ticks: Count = 0  #: field 22 of /proc/PID/stat
+    bound: bool = True  #: whether it was bound when it was started
+    #: CPUs of idle executors that it may use too for a while; absent without any
+    lent_cpus: SomeIds | None = field(default=None, metadata=LEFT_OUT)
+    #: why the kernel refused to let it be read
+    unreadable: str | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
 class OtherUse:
     """A process that is not the application's, and what it used of its CPUs between two times."""
 
-    pid: int
+    pid: Positive
     name: str
     user: str
-    cpus: str
-    cpu_seconds: float
-    from_: str
-    to: str
+    cpus: SomeIds  #: of the application, on which its threads last ran
+    cpu_seconds: Amount  #: CPU time of threads that last ran on these
+    from_: Time
+    to: Time
+    start_ticks: Count = 0
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Of one application."""
+    """Where the kernel says that executors are: placement.json, and what the verb placement prints.
+
+    The verb `placement` and the driver write it.
+    """
 
     executors: list[PlacedExecutor]
-    others: list[OtherUse] = field(default_factory=list)
+    #: processes of others that kept a tenth of a CPU or more busy among those to which executors
+    #: are bound; while the application runs, all that were seen (the most recent 50), from `hearth
+    #: status` those of half a second. One that lived for less than two looks is missing
+    others: list[OtherUse] = field(default_factory=list, metadata=LEFT_OUT)
+    app_id: str = ""
+    taken_at: Time = ""
+    #: 1, of hearth 0.1, has no notes, threads, cpus_online
+    schema: Literal["hearth/placement/1", "hearth/placement/2"] = "hearth/placement/2"

@@ -1,11 +1,11 @@
-"""A machine, as the verb `topology` describes it: contract/topology.schema.json.
-
-CPUs and nodes are lists of ids as the kernel writes them: `0-3,8`.
-"""
+"""A machine, as the verb `topology` describes it: contract/topology.schema.json."""
 
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
+from hearth.base.codec import LEFT_OUT
 from hearth.base.ids import parse_ids
+from hearth.base.limits import AboveZero, Count, Id, IdList, NonEmpty, OneOf, Positive
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class Die:
     """A die of a package."""
 
     id: int
-    cpus: str
+    cpus: IdList
 
 
 @dataclass(frozen=True)
@@ -21,99 +21,120 @@ class Package:
     """A package: what fits one socket."""
 
     id: int
-    cpus: str
-    dies: list[Die]
+    cpus: IdList
+    dies: NonEmpty[Die]
 
 
 @dataclass(frozen=True)
 class NumaNode:
-    """A NUMA node; distances: by the id of the other node."""
+    """A NUMA node."""
 
-    id: int
-    cpus: str
-    memory_bytes: int
-    distances: dict[str, int]
-    free_bytes: int | None = None
-    gpu_memory: bool = False
+    id: Count
+    cpus: IdList  #: empty for a memory-only node
+    memory_bytes: Count  #: 0 for a node without memory
+    #: to every node, itself included, by id (10 is local); empty where unreadable
+    distances: dict[Id, Count]
+    #: free memory when it was read; absent in a description
+    free_bytes: Count | None = field(default=None, metadata=LEFT_OUT)
+    #: the memory of a GPU, which no heap should be bound to; absent means false
+    gpu_memory: bool = field(default=False, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
 class Cache:
     """CPUs that share a last-level cache."""
 
-    level: int
-    cpus: str
-    size_bytes: int | None = None
+    level: Positive
+    cpus: IdList
+    size_bytes: Positive | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
 class Core:
-    """A core, with its hardware threads; kind: where cores differ."""
+    """A core."""
 
-    id: int
+    id: int  #: the kernel's core_id, unique only within its package and die
     package: int
-    cpus: str
-    kind: str | None = None
+    cpus: IdList  #: its online hardware threads
+    #: core type on a hybrid machine, such as cpu_core and cpu_atom
+    kind: str | None = field(default=None, metadata=LEFT_OUT)
+    die: int = 0
 
 
 @dataclass(frozen=True)
 class Device:
-    """A network device, host channel adapter or disk, and the node that it hangs on."""
+    """A network device, host channel adapter or disk."""
 
     name: str
-    kind: str
-    node: int | None = None
+    kind: Annotated[str, OneOf("network", "infiniband", "block")]
+    #: the NUMA node it is attached to; absent where the kernel says -1 or nothing
+    node: Count | None = field(default=None, metadata=LEFT_OUT)
+    local_cpus: IdList | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
 class CpuQuota:
-    """CPU time that its cgroups may take, in CPUs, and how often and how long that stopped them."""
+    """The smallest CPU quota of the cgroup and its ancestors."""
 
-    cpus: float
-    throttled_periods: int | None = None
-    throttled_usec: int | None = None
+    cpus: AboveZero  #: CPUs' worth of time
+    #: periods in which it was used up
+    throttled_periods: Count | None = field(default=None, metadata=LEFT_OUT)
+    #: how long its threads were stopped
+    throttled_usec: Count | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
 class TaskLimit:
-    """How many processes and threads may be (`pids.max`, `RLIMIT_NPROC`), and how many are."""
+    """How many processes and threads there may be."""
 
+    #: `pids.max` of the cgroup or an ancestor, the one that leaves least; `RLIMIT_NPROC` of the
+    #: user, unless a capability lifts it
     name: str
-    most: int
-    current: int | None = None
+    most: Positive
+    #: how many there are in the cgroup
+    current: Count | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """What this process may use."""
+    """What this process may use: affinity and cpuset, intersected with what is online."""
 
-    cpus: str
-    nodes: str
-    memory_limit_bytes: int | None = None
-    cpu_quota: CpuQuota | None = None
-    task_limits: list[TaskLimit] = field(default_factory=list)
+    cpus: IdList
+    nodes: IdList
+    #: the tightest limit of the cgroup and its ancestors; absent if there is none
+    memory_limit_bytes: Positive | None = field(default=None, metadata=LEFT_OUT)
+    cpu_quota: CpuQuota | None = field(default=None, metadata=LEFT_OUT)
+    task_limits: list[TaskLimit] = field(default_factory=list, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
 class Topology:
-    """A machine; source: `live`, a capture's path, or a description.
+    """A machine, and the part of it that this process may use.
 
-    isolated, nohz_full: CPUs that the kernel's load balancer, its timer leave alone.
+    Written by the verb `topology`; accepted by `--machine`. Online hardware only. Ids are the
+    kernel's and may be sparse; sizes are bytes; sets of CPUs and nodes are in the kernel's list
+    format, such as `0-3,8`. A fact that the kernel does not report is absent.
     """
 
-    source: str
-    cpus: str
-    packages: list[Package]
-    nodes: list[NumaNode]
-    caches: list[Cache]
-    cores: list[Core]
+    source: str  #: `live`, the path of a capture, or the text of a description
+    cpus: IdList  #: all online CPUs (hardware threads): the union of the cores' CPUs
+    packages: NonEmpty[Package]
+    nodes: NonEmpty[NumaNode]  #: in id order
+    caches: list[Cache]  #: groups of CPUs that share a last-level cache; empty where unknown
+    cores: NonEmpty[Core]
     devices: list[Device]
     allowed: Allowed
+    #: what was contradictory or missing, and how it was interpreted
     warnings: list[str] = field(default_factory=list)
-    architecture: str | None = None
-    processor: str | None = None
-    isolated: str = ""
-    nohz_full: str = ""
+    #: as `uname -m` names it; absent where unknown
+    architecture: str | None = field(default=None, metadata=LEFT_OUT)
+    #: its model in the kernel's words, from /proc/cpuinfo; absent where the kernel does not tell
+    processor: str | None = field(default=None, metadata=LEFT_OUT)
+    #: online CPUs over which the kernel's load balancer spreads no threads (isolcpus)
+    isolated: IdList = field(default="", metadata=LEFT_OUT)
+    #: online CPUs that the kernel's timer leaves alone where one thread runs
+    nohz_full: IdList = field(default="", metadata=LEFT_OUT)
+    schema: Literal["hearth/topology/1"] = "hearth/topology/1"
 
     @property
     def usable_cpus(self) -> set[int]:

@@ -11,18 +11,20 @@ from typing import Annotated, Any, Literal
 from hearth.base.absent import Measured
 from hearth.base.codec import LEFT_OUT
 from hearth.base.ids import parse_ids
+from hearth.base.limits import Count, Limits, OneOf
 
 Ids = Annotated[str, parse_ids]
-Moment = Annotated[str, datetime.fromisoformat]
+Moment = Annotated[str, datetime.fromisoformat, Limits(format="date-time")]
+RecordId = Annotated[str, Limits(pattern=r"^[0-9]{8}-[0-9]{6}-[a-z0-9-]+-[0-9a-f]{4}$")]
 State = Literal["finished", "failed", "interrupted"]
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Both clocks in nanoseconds, read at one moment."""
+    """Both clocks in nanoseconds, read at one moment: zero of every `t`."""
 
-    wall_ns: int
-    monotonic_ns: int
+    wall_ns: Count
+    monotonic_ns: Count
 
 
 @dataclass(frozen=True)
@@ -35,16 +37,16 @@ class Owner:
 
 @dataclass(frozen=True)
 class Probe:
-    """What `survey` says of a probe. period_s: seconds between two samples at least.
-
-    source: what counts the bandwidth; domains: the CPUs of each of its domains.
-    """
+    """What `survey` says of a probe."""
 
     name: str
-    status: str
+    status: Annotated[str, OneOf("on", "absent")]
     reason: str | None = None
+    #: seconds between two samples at least
     period_s: float | None = field(default=None, metadata=LEFT_OUT)
+    #: what counts the bandwidth
     source: str | None = field(default=None, metadata=LEFT_OUT)
+    #: the CPUs of each of its domains
     domains: dict[str, Ids] | None = field(default=None, metadata=LEFT_OUT)
     more: dict[str, Any] = field(default_factory=dict)
 
@@ -104,29 +106,28 @@ class Bandwidth:
 
 @dataclass(frozen=True, kw_only=True)
 class Launched:
-    """What is known of a run before it starts: how it is started, on what, and what is sampled.
+    """What is known of a run before it starts: how it is started, on what, and what is sampled."""
 
-    command: as it is shown, without secrets. arguments: the application and its own.
-    cpus_of_node: of each NUMA node its CPUs, as the kernel lists them. sampling: seconds between
-    two samples of each probe, at least. flame: the JDK's jcmd, which asks the JVMs for recordings;
-    None where nobody wants them. flame_agent: async-profiler's library, which samples instead.
-    """
-
-    command: list[str] = field(default_factory=list)
-    arguments: list[str] = field(default_factory=list)
+    command: list[str] = field(default_factory=list)  #: as it is shown, without secrets
+    arguments: list[str] = field(default_factory=list)  #: the application and its own
     master: str | None = None
-    arm: str | None = None
+    arm: str | None = None  #: of a comparison
     configuration: dict[str, str] = field(default_factory=dict)
     plan: dict[str, Any] | None = None
     versions: dict[str, Any] = field(default_factory=dict)
     machine_settings: dict[str, Any] = field(default_factory=dict)
     probes: list[Probe] = field(default_factory=list)
+    #: of each NUMA node its CPUs, as the kernel lists them
     cpus_of_node: dict[str, Ids] = field(default_factory=dict)
-    clock_ticks_per_s: int = 100
-    page_bytes: int = 4096
+    clock_ticks_per_s: Count = 100
+    page_bytes: Count = 4096
+    #: of each probe, seconds between two samples at least
     sampling: dict[str, float | None] = field(default_factory=dict)
-    sustained_bandwidth: Measured[Bandwidth] | None = None
+    sustained_bandwidth: Measured[Bandwidth] | None = None  #: as bandwidth.schema.json
+    #: the JDK's jcmd, which asked the JVMs for flight recordings (jfr/, jfr.jsonl), or why there
+    #: are none; left out where nobody asked
     flame: Measured[str] | None = field(default=None, metadata=LEFT_OUT)
+    #: async-profiler's library, which sampled in place of the flight recorder
     flame_agent: str | None = field(default=None, metadata=LEFT_OUT)
 
     def probe(self, name: str) -> Probe | None:
@@ -136,10 +137,15 @@ class Launched:
 
 @dataclass(frozen=True, kw_only=True)
 class Head(Launched):
-    """`record.json`: the same, with what makes it a record."""
+    """What was known at the start of one recorded run: `record.json`.
+
+    Written once, when the run starts; next to it are eventlog/, gc/, samples/, processes.jsonl,
+    warnings.jsonl, soon after the start machine.json (topology.schema.json, or an object with the
+    reason as `absent`) and, at the end, end.json.
+    """
 
     schema: Literal["hearth/record/1"]
-    id: str
+    id: RecordId
     started: Moment
     clock: Clock
     owner: Owner
