@@ -27,7 +27,7 @@ from typing import Any
 from results import over_starts, shown, spread, table
 from rpc_latency import PLAIN, ROOT, compile_client, java, namenode, site_of, started
 
-from hearth.studies.engine.statistics import Ratio
+from hearth import Ratio
 
 THREAD = "hearth-affinity"
 TICKS = os.sysconf("SC_CLK_TCK")

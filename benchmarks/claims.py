@@ -37,7 +37,7 @@ import transfer_evidence
 import transport
 from results import Row, loads, read, shown, spread, table
 
-from hearth.studies.engine.statistics import Ratio, paired_ratio
+from hearth import Ratio, paired_ratio
 
 BENCHMARKS = "benchmarks/README.md"
 

@@ -31,14 +31,8 @@ from numpy.typing import NDArray
 from results import table
 from scipy import special
 
-from hearth.studies.engine.statistics import (
-    CONFIDENCE,
-    LOOKS,
-    Ratio,
-    against,
-    each_confidence,
-    intervals,
-)
+from hearth import Ratio
+from hearth.studies.engine.statistics import CONFIDENCE, LOOKS, against, each_confidence, intervals
 from hearth.studies.engine.validity import Timed, doubts
 
 ROOT = Path(__file__).resolve().parents[1]

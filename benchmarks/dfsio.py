@@ -31,8 +31,8 @@ from hadoop_rpc import JUCX
 from results import over_starts, shown, spread, table
 from rpc_latency import LIMIT_S, LOGGING, PLAIN, ROOT, SERVERS, awaited, started, write_site
 
+from hearth import Ratio
 from hearth.machine.paths import affinity_jar, hadoop_jar, spark_home
-from hearth.studies.engine.statistics import Ratio
 
 PROTOCOLS = ("ClientNamenodeProtocolPB", "DatanodeProtocolPB", "NamenodeProtocolPB")
 ENGINE = {

@@ -33,8 +33,8 @@ from typing import Any
 import overhead
 from results import shown, table
 
-from hearth.base.errors import UserError
-from hearth.studies.engine.statistics import Ratio, ratio_of_totals
+from hearth import Ratio, UserError
+from hearth.studies.engine.statistics import ratio_of_totals
 from hearth.workloads import catalogue, suites
 from hearth.workloads.runner import RunError
 

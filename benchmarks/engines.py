@@ -27,8 +27,8 @@ from typing import Any
 from plans import ROOT, Run, Way, begun, facts, one, outcome_of
 from results import loads, table
 
+from hearth import topology
 from hearth.base.sizes import show_bytes
-from hearth.machine.planner import topology
 from hearth.studies.engine.schedule import Experiment, conduct
 from hearth.studies.engine.store import Journal
 from hearth.studies.engine.trial import Outcome, Turn

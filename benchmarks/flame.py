@@ -24,8 +24,7 @@ from typing import Any
 
 from results import shown, spread, table
 
-from hearth.base.errors import UserError
-from hearth.studies.engine.statistics import Ratio, paired_ratio
+from hearth import Ratio, UserError, paired_ratio
 
 ROOT = Path(__file__).resolve().parents[1]
 JOB = """

@@ -25,8 +25,8 @@ from typing import Any
 
 from results import shown, spread, table
 
+from hearth import Ratio, paired_ratio
 from hearth.machine.paths import hadoop_jar, spark_home
-from hearth.studies.engine.statistics import Ratio, paired_ratio
 
 ROOT = Path(__file__).resolve().parents[1]
 JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"

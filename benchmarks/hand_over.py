@@ -29,8 +29,7 @@ from typing import Any
 import overhead
 from results import shown, spread, table
 
-from hearth.machine.paths import hearth_jar
-from hearth.studies.engine.statistics import Ratio, paired_ratio
+from hearth import Ratio, jar_path, paired_ratio
 from hearth.workloads import cases, catalogue, suites
 
 BIN = Path(sys.executable).parent
@@ -140,7 +139,7 @@ def measure(options: argparse.Namespace, folder: Path, output: Path) -> list[Row
 def tails(mode: str, folder: Path) -> dict[str, Row]:
     application = folder / "tails.py"
     application.write_text(APPLICATION)
-    jar = str(hearth_jar())
+    jar = jar_path()
     settings = {
         "spark.hearth.handOver": mode,
         "spark.ui.enabled": "false",

@@ -26,8 +26,7 @@ from typing import Any
 
 from results import shown, spread, table
 
-from hearth.machine.paths import hearth_jar
-from hearth.studies.engine.statistics import Ratio, paired_ratio
+from hearth import Ratio, jar_path, paired_ratio
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).resolve().parents[1]
@@ -150,7 +149,7 @@ def both(mode: str, options: argparse.Namespace) -> Row:
 def start(
     role: str, mode: str, folder: Path, options: argparse.Namespace
 ) -> "subprocess.Popen[str]":
-    jar, slots = str(hearth_jar()), len(os.sched_getaffinity(0)) // 2
+    jar, slots = jar_path(), len(os.sched_getaffinity(0)) // 2
     settings = {
         "spark.hearth.handOver": mode,
         "spark.ui.enabled": "false",

@@ -19,9 +19,9 @@ from typing import Any
 
 from results import overall, shown, spread, table
 
+from hearth import Ratio, paired_ratio
 from hearth.base.codec import append_line
 from hearth.base.sizes import parse_bytes
-from hearth.studies.engine.statistics import Ratio, paired_ratio
 from hearth.workloads import cases, catalogue
 
 ROOT = Path(__file__).resolve().parents[1]

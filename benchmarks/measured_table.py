@@ -28,11 +28,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
-from hearth.base.errors import UserError
+from hearth import Topology, UserError, topology
 from hearth.base.ids import parse_ids
 from hearth.base.sizes import parse_bytes
-from hearth.machine.planner import plans, topology
-from hearth.machine.topology import Topology
+from hearth.machine.planner import plans
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.bench.study import machine_facts
 from hearth.studies.characterise.questions import steps

@@ -38,7 +38,7 @@ from typing import Any
 
 from results import shown, table
 
-from hearth.base.errors import UserError
+from hearth import UserError
 from hearth.machine import paths
 from hearth.record.store import new_name
 from hearth.studies.engine.statistics import ratio_of_totals

@@ -38,14 +38,11 @@ from typing import Any, NotRequired, TypedDict
 
 from results import loads, overall, shown, table
 
-from hearth.base.errors import UserError
+from hearth import Ratio, Topology, UserError, paired_ratio, topology
 from hearth.base.processes import die_with
 from hearth.base.sizes import parse_bytes
 from hearth.machine import paths
-from hearth.machine.planner import topology
-from hearth.machine.topology import Topology
 from hearth.studies.engine.schedule import Experiment, conduct
-from hearth.studies.engine.statistics import Ratio, paired_ratio
 from hearth.studies.engine.store import Journal
 from hearth.studies.engine.trial import Outcome, Turn
 from hearth.workloads import cases, catalogue, suites

@@ -18,10 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hearth import UserError, topology
 from hearth.analysis.analysis import analyse
-from hearth.base.errors import UserError
 from hearth.machine import paths
-from hearth.machine.planner import topology
 from hearth.record.store import list_records, slug
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.models.schedule_simulation import Work, predict, work_of

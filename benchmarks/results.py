@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hearth.studies.engine.statistics import Ratio, paired_ratio
+from hearth import Ratio, paired_ratio
 
 FOLDER = Path(__file__).resolve().parent / "results"
 #: Of results whose name is not that of their benchmark.

@@ -27,9 +27,8 @@ from typing import Any
 
 from results import over_starts, shown, spread, table
 
-from hearth.base.errors import UserError
+from hearth import Ratio, UserError
 from hearth.machine.paths import affinity_jar, spark_home
-from hearth.studies.engine.statistics import Ratio
 
 ROOT = Path(__file__).resolve().parents[1]
 SERVERS = ROOT / ".cache" / "hadoop-servers"

@@ -29,7 +29,7 @@ from typing import Any
 
 from results import over_starts, shown, spread, table
 
-from hearth.studies.engine.statistics import Ratio
+from hearth import Ratio, jar_path
 
 ROOT = Path(__file__).resolve().parents[1]
 JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
@@ -82,11 +82,10 @@ def main() -> None:
 
 
 def start(arm: str, cases: list[str], folder: Path) -> "subprocess.Popen[str]":
-    from hearth.machine.paths import hearth_jar
 
     folder.mkdir()
     settings = {
-        "spark.driver.extraClassPath": str(hearth_jar()),
+        "spark.driver.extraClassPath": jar_path(),
         "spark.executor.extraClassPath": str(JUCX),
         "spark.executorEnv.UCX_LOG_LEVEL": "error",
         "spark.shuffle.readHostLocalDisk": "false",
@@ -96,7 +95,7 @@ def start(arm: str, cases: list[str], folder: Path) -> "subprocess.Popen[str]":
         "spark.hearth.neighbours": "ignore",
         "spark.hearth.binding": "off",
         "spark.hearth.classDataArchive": "false",
-        "spark.jars": str(hearth_jar()),
+        "spark.jars": jar_path(),
         "spark.ui.enabled": "false",
         "spark.local.dir": str(folder / "local"),
         "spark.hearth.runs.dir": str(folder / "runs"),

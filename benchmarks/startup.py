@@ -33,9 +33,10 @@ from typing import Any
 
 from results import shown, spread, table
 
-from hearth.machine.paths import hearth_jar, spark_home
+from hearth import Ratio, jar_path, paired_ratio
+from hearth.machine.paths import spark_home
 from hearth.studies.engine.arms import no_docker
-from hearth.studies.engine.statistics import CONFIDENCE, Ratio, each_confidence, paired_ratio
+from hearth.studies.engine.statistics import CONFIDENCE, each_confidence
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).resolve().parents[1]
@@ -77,7 +78,7 @@ def main() -> None:
 
 
 def arms(application: Path, standalone_master: str, folder: Path) -> dict[str, list[str]]:
-    jar = str(hearth_jar())
+    jar = jar_path()
     quiet = [
         *("--conf", "spark.ui.enabled=false", "--conf", "spark.log.level=WARN"),
         *("--conf", f"spark.local.dir={folder / 'local'}", "--conf", "spark.executor.memory=1g"),

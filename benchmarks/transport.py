@@ -27,7 +27,7 @@ from typing import Any
 
 from results import loads, shown, spread, table
 
-from hearth.studies.engine.statistics import paired_ratio
+from hearth import paired_ratio
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = "hearth/transport-benchmark/1"

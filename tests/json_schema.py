@@ -189,7 +189,7 @@ def _docstring(kind: Any) -> str:
 
 
 def _described(kind: Any, name: str) -> Schema:
-    texts = [_comments(each)[name] for each in _classes(kind) if name in _comments(each)]
+    texts = [comments(each)[name] for each in _classes(kind) if name in comments(each)]
     return {"description": texts[0]} if texts else {}
 
 
@@ -204,7 +204,7 @@ def _is_ours(kind: Any) -> bool:
 
 
 @cache
-def _comments(kind: Any) -> dict[str, str]:
+def comments(kind: Any) -> dict[str, str]:
     """The comment `#:` of each field of a class."""
     found: dict[str, list[str]] = {}
     above: list[str] = []

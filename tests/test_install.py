@@ -125,7 +125,6 @@ def test_where_hearth_is_installed_the_master_alone_is_enough(spark: Path, tmp_p
 _NOTEBOOK = """
 import warnings
 import hearth
-from hearth.base.errors import UserError
 from pyspark.sql import SparkSession
 
 small = {"spark.hearth.neighbours": "ignore", "spark.ui.enabled": "false"}
@@ -139,14 +138,13 @@ with warnings.catch_warnings(record=True) as shown:
 print(shown[0].filename == __file__, shown[0].message)
 try:
     hearth.builder("local-numa[1x1]")
-except UserError as problem:
+except hearth.UserError as problem:
     print(problem)
 spark.stop()
 print(hearth.builder("local-numa[2x1]").config(map=small).getOrCreate().range(7).count())
 """
 _TOO_LATE = """
 import hearth
-from hearth.base.errors import UserError
 from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
@@ -155,7 +153,7 @@ for end in (None, spark.stop):
         end()
     try:
         hearth.session()
-    except UserError as problem:
+    except hearth.UserError as problem:
         print(problem)
 """
 

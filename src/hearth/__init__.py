@@ -1,4 +1,7 @@
-"""hearth runs Apache Spark on one big NUMA machine the way Spark runs on a cluster."""
+"""hearth runs Apache Spark on one big NUMA machine the way Spark runs on a cluster.
+
+What `__all__` names is hearth's public API (docs/api.md); all modules below are private to hearth.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,48 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from hearth.analysis.document import Analysis
+    from hearth.api import Run, compare, load_run, plan, topology
+    from hearth.base.absent import Absent
+    from hearth.base.errors import UserError
+    from hearth.base.rows import Rows
+    from hearth.machine.plan import Plan
+    from hearth.machine.topology import Topology
+    from hearth.studies.compare.result import Compared
+    from hearth.studies.engine.statistics import Ratio, paired_ratio
+
 __version__ = "0.1.0"
+__all__ = [
+    "Absent", "Analysis", "Compared", "Plan", "Ratio", "Rows", "Run", "Topology", "UserError",
+    "builder", "compare", "jar_path", "load_run", "paired_ratio", "plan", "session", "topology",
+]  # fmt: skip
+#: Where those are that this module does not define: they are imported when they are first used.
+_HOMES = {
+    "Absent": "hearth.base.absent",
+    "Analysis": "hearth.analysis.document",
+    "Compared": "hearth.studies.compare.result",
+    "Plan": "hearth.machine.plan",
+    "Ratio": "hearth.studies.engine.statistics",
+    "Rows": "hearth.base.rows",
+    "Topology": "hearth.machine.topology",
+    "UserError": "hearth.base.errors",
+    "paired_ratio": "hearth.studies.engine.statistics",
+    **dict.fromkeys(("Run", "compare", "load_run", "plan", "topology"), "hearth.api"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'hearth' has no attribute '{name}'")
+    import importlib
+
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def jar_path() -> str:

@@ -17,11 +17,11 @@ from hearth.analysis.analysis import analyse, analyse_event_log, compose
 from hearth.analysis.document import Analysis
 from hearth.analysis.eventlog import MOST_STAGES, read_event_log
 from hearth.analysis.evidence import gather
-from hearth.analysis.export import flat
 from hearth.analysis.gclog import read_gc_log
 from hearth.analysis.samples import SampleFile
 from hearth.base.codec import read_document, to_json
 from hearth.base.errors import UserError
+from hearth.base.rows import flat
 from hearth.machine import jvm
 from hearth.machine.applications import read_runs
 from hearth.machine.known_machine import KnownMachine

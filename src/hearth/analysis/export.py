@@ -12,6 +12,7 @@ from hearth.base.absent import Absent, Measured
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.private_files import private_directory
+from hearth.base.rows import flat
 from hearth.base.temporary import working_directory
 
 FORMATS = ("parquet", "csv")
@@ -55,18 +56,6 @@ def _task_rows(sample: Measured[TasksSample]) -> Iterator[dict[str, Any]]:
     for values in zip(*columns.values(), strict=True):
         row = dict(zip(columns, values, strict=True))
         yield {**row, "executor": sample.executors[row["executor"]]}
-
-
-def flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A row without nesting: `{"a": {"b": 1}}` becomes `{"a.b": 1}`."""
-    columns: dict[str, Any] = {}
-    for name, value in row.items():
-        if isinstance(value, dict):
-            columns.update(flat(value, f"{prefix}{name}."))
-        else:
-            text = isinstance(value, list)
-            columns[prefix + name] = json.dumps(value) if text else value
-    return columns
 
 
 def _write(part: Path, rows: Iterator[dict[str, Any]], form: str) -> Path | None:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import Count, IdList, NonEmpty, Positive, Text
+from hearth.base.rows import html_table
 
 
 @dataclass(frozen=True)
@@ -102,3 +103,14 @@ class Plan:
     def least_heap_mb(self) -> int:
         """Of its executors."""
         return min(executor.heap_mb for executor in self.executors)
+
+    def _repr_html_(self) -> str:
+        head = ["executor", "CPUs", "memory nodes", "task slots", "heap MB"]
+        rows = [
+            (one.id, one.cpus, one.memory_nodes, one.task_slots, one.heap_mb)
+            for one in self.executors
+        ]
+        reasons = [(one.decision, one.value, one.because, one.source) for one in self.reasons]
+        return html_table(f"{self.mode}: {self.master}", head, rows) + html_table(
+            "reasons", ["decision", "value", "because", "source"], reasons
+        )

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 from hearth.base.codec import LEFT_OUT
 from hearth.base.ids import parse_ids
 from hearth.base.limits import AboveZero, Count, Id, IdList, NonEmpty, OneOf, Positive
+from hearth.base.rows import html_table
+from hearth.base.sizes import show_bytes
 
 
 @dataclass(frozen=True)
@@ -146,3 +148,7 @@ class Topology:
         """The nodes whose memory it may use."""
         allowed = set(parse_ids(self.allowed.nodes))
         return [node for node in self.nodes if node.id in allowed]
+
+    def _repr_html_(self) -> str:
+        rows = [(node.id, node.cpus, show_bytes(node.memory_bytes)) for node in self.nodes]
+        return html_table(self.processor or self.source, ["NUMA node", "CPUs", "memory"], rows)
