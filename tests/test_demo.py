@@ -13,10 +13,8 @@ import pytest
 
 from hearth.base.errors import UserError
 from hearth.base.processes import start_ticks
-from hearth.cli.commands.demo import run_in_turn
 from hearth.demo.check import difference
 from hearth.demo.data import copy_texts
-from hearth.demo.runs import Outcome
 from hearth.spark.children import run_child
 from support import Command, eventually
 
@@ -130,18 +128,6 @@ def test_a_number_of_rounds_out_of_range_is_refused(hearth: Command, rounds: str
     )
 
 
-def test_bound_and_plain_runs_take_turns_so_that_none_is_always_first() -> None:
-    began: list[str] = []
-
-    def run(name: str, bound: bool) -> Outcome:
-        began.append(name)
-        return Outcome({"master": "local[*]", "bound": bound}, 1.0)
-
-    bound, plain = run_in_turn(run, 3)
-    assert began == ["bound-1", "plain-1", "plain-2", "bound-2", "bound-3", "plain-3"]
-    assert [outcome.document["bound"] for outcome in bound + plain] == [True] * 3 + [False] * 3
-
-
 @pytest.mark.spark
 def test_the_whole_demonstration_holds_and_leaves_nothing(hearth: Command, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
@@ -157,7 +143,8 @@ def test_the_whole_demonstration_holds_and_leaves_nothing(hearth: Command, tmp_p
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "All checks hold." in done.stdout
-    assert done.stdout.count("equal in all 2 runs") == 6
-    assert "as planned" in done.stdout
+    assert done.stdout.count("equal in all 3 runs") == 6
+    assert "as planned" in done.stdout and "placement as of 20" in done.stdout
+    assert "native" in done.stdout and "bound" in done.stdout
     assert "are not a benchmark" in done.stdout
     assert list(scratch.iterdir()) == []

@@ -40,6 +40,7 @@ def place(folder: Path, pid: int, cpus: str) -> None:
     executor |= {"start_ticks": start_ticks(pid), "planned_cpus": cpus}
     executor |= {"planned_memory_nodes": "0", "verdict": "as planned", "drift": []}
     report = {"schema": "hearth/placement/1", "app_id": folder.name, "executors": [executor]}
+    report |= {"taken_at": "2026-11-21T09:00:00Z"}
     (folder / "placement.json").write_text(json.dumps(report))
 
 
@@ -72,6 +73,19 @@ def test_a_dead_driver_is_not_running_and_with_all_it_is_gone(
     shown = hearth("status", "--all").stdout
     assert "app-reused-pid  test  gone" in shown
     assert "app-done  test  finished" in shown
+
+
+def test_an_ended_application_that_is_named_has_its_last_placement(
+    hearth: Command, tmp_path: Path
+) -> None:
+    folder = record(tmp_path / "state", "app-done", 1, 1, state="finished")
+    place(folder, os.getpid(), "4000-4001")
+    shown = hearth("status", "app-done").stdout
+    assert "placement as of 2026-11-21 09:00:00 UTC:" in shown
+    assert "4000-4001" in shown and "as planned" in shown
+    (application,) = json.loads(hearth("status", "app-done", "--json").stdout)["applications"]
+    assert application["placement"]["executors"][0]["planned_cpus"] == "4000-4001"
+    assert "4000-4001" not in hearth("status", "--all").stdout
 
 
 def test_a_running_application_is_read_afresh_from_the_kernel(

@@ -4,12 +4,23 @@ import shutil
 from pathlib import Path
 
 from hearth.base.errors import UserError
+from hearth.base.sizes import show_bytes
 from hearth.workloads.tpch import ensure_tpch, query_text
 
 #: Present on every Debian and Debian-like system (package base-files).
 LICENCES = Path("/usr/share/common-licenses")
 #: Those of TPC-H's queries that the demonstration runs.
 QUERIES = (1, 3, 5, 6, 10)
+
+
+def generate(folder: Path, scale: float) -> str:
+    """Make tables, queries, texts and a place for answers below a folder; say what was made."""
+    size = generate_tables(scale, folder / "tables")
+    write_queries(scale, folder / "queries")
+    texts = copy_texts(folder / "texts")
+    (folder / "answers").mkdir()
+    return (f"TPC-H at scale {scale:g} by tpchgen-cli: {show_bytes(size)} of Parquet; {texts} "
+            "licence texts from Debian's base-files for the word count")  # fmt: skip
 
 
 def generate_tables(scale: float, folder: Path) -> int:

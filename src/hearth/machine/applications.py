@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
-from hearth.base.codec import load_document, reason
+from hearth.base.codec import load_document, read_typed, reason
 from hearth.base.errors import UserError
 from hearth.base.processes import is_alive
+from hearth.machine.placement import Placement
 
 
 class RunDocument(TypedDict):
@@ -66,6 +67,15 @@ def read_runs(state_home: Path) -> tuple[list[Run], list[str]]:
         except (OSError, ValueError) as error:
             problems.append(f"'{file}' cannot be read: {reason(error)}; delete its directory")
     return sorted(runs, key=lambda run: str(run.record["started_at"])), problems
+
+
+def last_placement(run: Run) -> Placement | None:
+    """Return what the driver last kept of its executors' placement; None where it kept none.
+
+    Raises UserError for a damaged file.
+    """
+    file = run.directory / "placement.json"
+    return read_typed(file, Placement, "delete it") if file.is_file() else None
 
 
 def find_run(runs: list[Run], name: str) -> Run:

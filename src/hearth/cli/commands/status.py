@@ -1,7 +1,8 @@
 """Shows running applications: where the kernel says each executor is, and any drift.
 
 For each executor: its place in the plan, process id, CPUs allowed, memory policy, the nodes
-that hold its anonymous memory, and the CPUs on which its threads last ran, all read now.
+that hold its anonymous memory, and the CPUs on which its threads last ran, all read now. Of an
+ended application that you name: as the driver last read them.
 
 examples:
   hearth status
@@ -37,7 +38,8 @@ def run(options: Namespace) -> int:
         runs = [find_run(runs, options.app)]
     elif not options.all:
         runs = [run for run in runs if run.alive]
-    applications = [_application(run, options.debug) for run in runs]
+    named = options.app is not None
+    applications = [_application(run, options.debug, named) for run in runs]
     if options.json:
         document = {"schema": "hearth/status/1", "applications": applications}
         print(json.dumps(document, indent=2))
@@ -46,9 +48,11 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _application(run: Run, debug: bool) -> dict[str, Any]:
-    """The record, the state, and for a running application a new reading."""
+def _application(run: Run, debug: bool, named: bool) -> dict[str, Any]:
+    """The record, the state, and a new reading; of an ended one that is named, the last one."""
+    from hearth.base.codec import to_json
     from hearth.machine import jvm
+    from hearth.machine.applications import last_placement
 
     directory = str(run.directory)
     application = {**run.record, "state": run.state, "directory": directory}
@@ -64,6 +68,8 @@ def _application(run: Run, debug: bool) -> dict[str, Any]:
             )
         except UserError as problem:  # of this application alone
             application["placement_absent"] = str(problem)
+    elif named and (last := last_placement(run)) is not None:
+        application["placement"] = to_json(last)
     return application
 
 
@@ -86,6 +92,8 @@ def _lines(applications: list[dict[str, Any]]) -> list[str]:
             f"started {show_moment(item['started_at'])}{ui}"
         )
         if "placement" in item:
+            if item["state"] != "running":
+                lines.append(f"  placement as of {show_moment(item['placement']['taken_at'])}:")
             lines += show_placement(typed(item["placement"], Placement), screen)
         elif "placement_absent" in item:
             lines.append(screen.paragraph(f"placement unknown: {item['placement_absent']}", "  "))
