@@ -20,10 +20,10 @@ it. What stands here is public, and typed (`py.typed`); every module of hearth i
 ```python
 import hearth
 
-hearth.topology()                           # this machine
-plan = hearth.plan(input="200g")            # how Spark would use it, and why
-spark = hearth.session("my notebook")       # a SparkSession under local-numa
-run = hearth.load_run("last")               # what `hearth profile` recorded
+hearth.topology()  # this machine
+plan = hearth.plan(input="200g")  # how Spark would use it, and why
+spark = hearth.session("my notebook")  # a SparkSession under local-numa
+run = hearth.load_run("last")  # what `hearth profile` recorded
 run.stages.to_pandas()
 result = hearth.compare("my_job.py", arms=["native", "bound"], repeat=5)
 print(result.verdict.sentence)

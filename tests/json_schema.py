@@ -68,7 +68,7 @@ def _schema(shape: Any, definitions: dict[str, Schema]) -> Schema:
         return _any_of([_schema(part, definitions) for part in inner])
     if origin is Literal:
         return {"const": inner[0]} if len(inner) == 1 else {"enum": list(inner)}
-    if origin is list:
+    if origin in (list, tuple) and inner[1:] in ((), (...,)):
         return _with({"type": "array"}, "items", _schema(inner[0], definitions))
     if origin is dict:
         keys = _with({"type": "object"}, "propertyNames", _key_limits(inner[0]))
@@ -184,7 +184,7 @@ def _camel(name: str) -> str:
 
 
 def _docstring(kind: Any) -> str:
-    paragraphs = (inspect.getdoc(kind) or "").split("\n\n")
+    paragraphs = inspect.cleandoc(kind.__doc__ or "").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
@@ -209,9 +209,10 @@ def comments(kind: Any) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     above: list[str] = []
     name = ""
-    if kind.__module__ == "builtins" or not inspect.isclass(kind):
+    try:
+        source = inspect.cleandoc("\n" + inspect.getsource(kind))
+    except OSError:  # a TypedDict that is called into being
         return {}
-    source = inspect.cleandoc("\n" + inspect.getsource(kind))
     for token in tokenize.generate_tokens(StringIO(source).readline):
         is_field = token.type == tokenize.NAME and token.start[1] == 4
         if token.type == tokenize.COMMENT and token.string.startswith("#:"):

@@ -23,6 +23,9 @@ from hearth.record.schema import Head
 from hearth.report.terminal.plan import show_plan
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.topology import show_topology
+from hearth.studies.characterise.result import Characterised
+from hearth.studies.colocate.result import Colocated
+from hearth.studies.compare.result import Compared
 from json_schema import schema_of, written
 from support import ROOT, Command, check_golden, validate, validator
 
@@ -32,6 +35,9 @@ NAMES = sorted(file.name.removesuffix(".schema.json") for file in CONTRACT.glob(
 #: written by hand. HEARTH_UPDATE_GOLDEN=1 writes them anew.
 DOCUMENTS = {
     "analysis": Analysis,
+    "characterisation": Characterised,
+    "colocation": Colocated,
+    "comparison": Compared,
     "placement": Placement,
     "plan": Plan,
     "record": Head,

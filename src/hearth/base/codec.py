@@ -1,12 +1,14 @@
 """JSON documents read from files: sound and of the expected shape, or an error.
 
 A file may be cut off, empty, a directory, another document, nested a million times deep, or hold
-invalid numbers: no later reader can stumble over a value read here. A
-shape is a type: a dataclass, a TypedDict, a NamedTuple (a list in JSON), `dict[str, X]`,
-`list[X]`, `X | Y`, `Measured[X]`, `Literal`, `Annotated[X, check]` (the check raises ValueError;
-`Limits` are for the schema, unchecked), str, int, float (any number), bool, None or Any. An object
-of JSON may hold more than its shape names; a dataclass keeps that in its field `more`, where it has
-one. A field whose name in JSON is a word of Python's ends in an underscore: `from_`.
+invalid numbers: no later reader can stumble over a value read here.
+
+A shape is a type: a dataclass, a TypedDict, a NamedTuple (a list in JSON), `dict[str, X]`,
+`list[X]`, `tuple[X, ...]`, `X | Y`, `Measured[X]`, `Literal`, `Annotated[X, check]` (the check
+raises ValueError; `Limits` are for the schema, unchecked), str, int, float (any number), bool, None
+or Any. An object of JSON may hold more than its shape names; a dataclass keeps that in its field
+`more`, where it has one. A field whose name in JSON is a word of Python's ends in an underscore:
+`from_`.
 """
 
 import json
@@ -214,6 +216,8 @@ def _typed(value: Any, shape: Any, place: str) -> Any:
         if value not in inner:
             raise ValueError(f"{place} is {_shown(value)}, not one of {', '.join(map(str, inner))}")
         return value
+    if origin is tuple:
+        return tuple(_items(value, list, inner[0], place))
     if origin in (dict, list):
         return _items(value, origin, inner[-1], place)
     _check_kind(value, type(None) if shape is None else shape, place)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
 from hearth.base.codec import LEFT_OUT
+from hearth.base.limits import Count, Positive
 from hearth.record.counters import bandwidth_region, smt_effectiveness
 from hearth.studies.compare.result import Compared, ComparedArm
 from hearth.studies.compare.verdict import MEASURES, claim, counted_times, moved, pairs
@@ -41,10 +42,10 @@ class Sides:
 class StreamedRate:
     """A stream at a rate (events a second): times in ms, events that were not sent."""
 
-    rate: int
+    rate: Positive
     processing_ms: float
     delay_ms: float | None
-    unsent: int
+    unsent: Count
     kept_up: bool
 
 

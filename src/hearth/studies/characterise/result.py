@@ -1,31 +1,46 @@
 """The document of a characterisation: contract/characterisation.schema.json, as dataclasses."""
 
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
 from hearth.base.codec import LEFT_OUT
+from hearth.base.limits import OneOf, Time
 from hearth.studies.characterise.answers import Scaling, Sides, StreamedRate, SweptCell
 from hearth.studies.compare.result import Compared
 from hearth.studies.engine.schema import CharacterisationSettings
 
-SCHEMA = "hearth/characterisation/1"
+SCHEMA: Literal["hearth/characterisation/1"] = "hearth/characterisation/1"
+
+Key = Annotated[
+    str,
+    OneOf(
+        "executors", "sweep", "nodes", "memory", "smt", "prefetchers", "bandwidth", "kinds", "rates"
+    ),
+]
 
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
     """A question with its answer (`answers.Answer`), or with the reason why there is none."""
 
-    subject: str
-    key: str
+    subject: str  #: the application or workload
+    key: Key
     title: str
-    source: str
-    notes: list[str]
-    reason: str | None = field(default=None, metadata=LEFT_OUT)
+    source: str  #: the study that asked it (docs/sources.md)
+    notes: list[str]  #: ways of the study that are not possible here, and what was held equal
+    reason: str | None = field(default=None, metadata=LEFT_OUT)  #: why there is no answer here
+    #: its runs, as contract/comparison.schema.json
     comparison: Compared | None = field(default=None, metadata=LEFT_OUT)
-    sentence: str | None = field(default=None, metadata=LEFT_OUT)
+    sentence: str | None = field(default=None, metadata=LEFT_OUT)  #: the answer
+    #: which measures changed, and what failed
     why: list[str] | None = field(default=None, metadata=LEFT_OUT)
+    #: of a sweep: median seconds and class (Baig 2018) of each configuration
     cells: list[SweptCell] | None = field(default=None, metadata=LEFT_OUT)
+    #: of hardware threads (Awan 2016, formula 3)
     scaling: Scaling | None = field(default=None, metadata=LEFT_OUT)
+    #: batch and streaming compared
     sides: list[Sides] | None = field(default=None, metadata=LEFT_OUT)
+    #: by events per second
     streams: list[StreamedRate] | None = field(default=None, metadata=LEFT_OUT)
 
 
@@ -33,9 +48,9 @@ class AnsweredQuestion:
 class Characterised:
     """What a characterisation says."""
 
-    schema: str
+    schema: Literal["hearth/characterisation/1"]
     id: str
-    started: str
+    started: Time
     subjects: list[str]
     settings: CharacterisationSettings
     questions: list[AnsweredQuestion]

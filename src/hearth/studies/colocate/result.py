@@ -8,10 +8,11 @@ the same repetition; throughput, the worst slowdown and fairness follow from it 
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from hearth.analysis.findings import OTHER_LOAD_SHARE
 from hearth.base.codec import LEFT_OUT
+from hearth.base.limits import AboveZero, Count, OneOf
 from hearth.studies.colocate.study import (
     ALONE,
     ARMS,
@@ -42,74 +43,69 @@ SHOWN = ("involuntary", "voluntary", "remote_share", "gc_share", "cpu_use")
 
 @dataclass(frozen=True)
 class MemberSaid:
-    """An application in one arm.
-
-    seconds: of the rounds that count; of a loop, the mean of its runs in the middle. slowdown: to
-    running alone; per_hour: completions an hour at that pace. measures: medians over its runs.
-    """
+    """An application in one arm."""
 
     name: str
-    seconds: list[float]
-    median_s: float | None = field(default=None, metadata=LEFT_OUT)
-    per_hour: float | None = field(default=None, metadata=LEFT_OUT)
+    #: of the rounds that count; of a loop, the mean of its runs in the middle
+    seconds: list[AboveZero]
+    median_s: AboveZero | None = field(default=None, metadata=LEFT_OUT)
+    #: completions an hour at the median
+    per_hour: AboveZero | None = field(default=None, metadata=LEFT_OUT)
+    #: to running alone in the same repetition
     slowdown: Estimate | None = field(default=None, metadata=LEFT_OUT)
-    runs: int = 0
+    runs: Count = 0
     failures: list[str] = field(default_factory=list)
-    measures: Document = field(default_factory=dict)
+    measures: Document = field(default_factory=dict)  #: medians over its runs
 
 
 @dataclass(frozen=True)
 class ArmSaid:
-    """One way to run them. rounds: how many count.
+    """One way to run them."""
 
-    throughput: work an hour of applications that run again and again, one after the other = 1;
-    worst: the largest slowdown; fairness: the least slowdown to the largest. to_split: this
-    throughput to that of the split. all_end_s: seconds until all have ended, where each ran once;
-    all_end: those to the seconds of one after the other.
-    """
-
-    name: str
+    name: Annotated[str, OneOf("split", "unbound", "whole", "serial")]
     what: str
-    rounds: int
+    rounds: Count  #: that count
     members: list[MemberSaid]
-    all_end_s: list[float] = field(default_factory=list)
+    #: seconds until all have ended, where each ran once; empty for a loop
+    all_end_s: list[AboveZero] = field(default_factory=list)
+    #: work an hour of applications that run again and again, one after the other = 1
     throughput: Estimate | None = field(default=None, metadata=LEFT_OUT)
-    worst: Estimate | None = field(default=None, metadata=LEFT_OUT)
+    worst: Estimate | None = field(default=None, metadata=LEFT_OUT)  #: the largest slowdown
+    #: the least slowdown to the largest
     fairness: Estimate | None = field(default=None, metadata=LEFT_OUT)
+    #: this throughput to that of the split
     to_split: Estimate | None = field(default=None, metadata=LEFT_OUT)
+    #: seconds until all have ended, to those of one after the other; absent for a loop
     all_end: Estimate | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
 class Check:
-    """Predicted against measured slowdown on the share. error: predicted / measured - 1."""
+    """Predicted against measured slowdown on the share."""
 
     name: str
     predicted: Estimate
     measured: Estimate
-    error: float
+    error: float  #: predicted / measured - 1
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """The splits, the best first. source: what it was made from; notes: what is not in it."""
+    """The predicted splits."""
 
-    source: str
-    splits: list[Split]
-    notes: list[str]
+    source: str  #: what it was made from
+    splits: list[Split]  #: the best by the objective first
+    notes: list[str]  #: what is not in it
 
 
 @dataclass(frozen=True)
 class ShownRun:
-    """When a run took place in its round, in seconds from the round's start.
+    """When a run took place in its round."""
 
-    application: its place among them. end: as it ended itself, stopped when a loop was over, or
-    failed.
-    """
-
-    application: int
-    start_s: float
+    application: Count  #: its place among the applications
+    start_s: float  #: seconds from the round's start
     end_s: float
+    #: as it ended itself, stopped when a loop was over, or failed
     end: Literal["itself", "stopped", "failed"]
 
 
@@ -118,29 +114,31 @@ class ShownRound:
     """The last repetition of a way, run by run."""
 
     arm: str
-    repetition: int
+    repetition: Count
     runs: list[ShownRun]
 
 
 @dataclass(frozen=True)
 class Colocated:
-    """What a colocation says. confidence: of the intervals of one figure, for all arms together."""
+    """What a colocation says."""
 
     schema: Literal["hearth/colocation/1"]
-    id: str | None
+    id: str | None  #: null where nothing was run or kept
     started: str | None
     applications: list[Member]
-    kind: str
-    units: list[str]
+    kind: Annotated[str, OneOf("node", "core")]  #: what the machine is split into
+    units: list[str]  #: CPUs of each part; of a table of speedups the parts' numbers
     objective: Objective
-    confidence: float
-    split: str | None
+    confidence: AboveZero  #: of the intervals of one measured figure, for all arms together
+    split: str | None  #: parts of each application: what runs, or would
     prediction: Predicted | None
     settings: Settings | None = None
     arms: list[ArmSaid] = field(default_factory=list)
+    #: slowdown on the share, predicted and measured
     checks: list[Check] = field(default_factory=list)
-    sentence: str = ""
+    sentence: str = ""  #: the best way and whether it pays; empty where nothing ran
     warnings: list[str] = field(default_factory=list)
+    #: the last repetition of each way, run by run
     rounds: list[ShownRound] = field(default_factory=list)
 
 

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from hearth.base.codec import LEFT_OUT, read_typed, to_json
 from hearth.base.errors import UserError
 from hearth.base.ids import show_ids
+from hearth.base.limits import AboveZero, Count, OneOf, Positive
 from hearth.base.redaction import Redaction
 from hearth.record.store import Record, claimed, read_record, records_home, slug
 from hearth.studies.colocate.applications import Guest, Way, alone, name_of, on_share, unbound
@@ -49,13 +50,13 @@ class Settings:
     """
 
     objective: Objective
-    arms: list[str]
-    repeat: int
-    warmup: int
-    seed: int
-    limit_s: float
+    arms: list[Annotated[str, OneOf("split", "unbound", "whole", "serial")]]
+    repeat: Positive
+    warmup: Count
+    seed: Count
+    limit_s: AboveZero
     profile_first: bool
-    split: str | None = None
+    split: str | None = None  #: as asked
     loop: list[float] | None = None
 
     @property
@@ -68,7 +69,7 @@ class Member:
     """An application: its name here, and what was typed."""
 
     name: str
-    command: list[str]
+    command: list[str]  #: as typed, without secrets
 
 
 @dataclass(frozen=True)

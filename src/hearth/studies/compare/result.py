@@ -6,29 +6,33 @@ comparison says is contract/comparison.schema.json.
 
 import statistics
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
 from hearth.base.codec import LEFT_OUT
+from hearth.base.limits import AboveZero, Confidence, Count, NonEmpty, OneOf, Positive, Time
 from hearth.studies.engine.schema import Absent, Doubt, Looks
 
-SCHEMA = "hearth/comparison/2"
+SCHEMA: Literal["hearth/comparison/2"] = "hearth/comparison/2"
+
+Against = Annotated[str, OneOf("faster", "slower", "equal", "undecided", "too few")]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a comparison runs its arms.
+    """How a comparison runs its arms."""
 
-    repeat: runs of each arm that count; else `looks`, the numbers of them after which it looks
-    whether it is certain. cold: the page cache is dropped before each run. command: what is run.
-    timed: what the seconds are of; None for the application from start to end.
-    """
-
-    warmup: int
-    seed: int
-    cold: bool = False
-    command: list[str] = field(default_factory=list)
-    repeat: int | None = field(default=None, metadata=LEFT_OUT)
+    warmup: Count  #: runs of each arm that are not counted
+    seed: int  #: of the random order of the arms
+    cold: bool = False  #: whether the page cache was dropped before each run
+    command: list[str] = field(default_factory=list)  #: what is run
+    #: runs of each arm that were asked for; absent: see looks, or kept by hearth before it was on
+    #: record
+    repeat: Positive | None = field(default=None, metadata=LEFT_OUT)
+    #: of a comparison that stops by its result: the numbers of pairs after which it is checked
     looks: Looks | None = field(default=None, metadata=LEFT_OUT)
+    #: what the seconds measure; absent: the application, from start to end
     timed: str | None = field(default=None, metadata=LEFT_OUT)
+    #: memory bandwidth that the machine sustains, if it was measured
     sustained_gb_s: float | None = field(default=None, metadata=LEFT_OUT)
 
     @property
@@ -39,10 +43,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class ListedArm:
-    """An arm that is to run. skipped: the reason why it cannot be run here."""
+    """An arm that is to run."""
 
     name: str
-    skipped: str | None = field(default=None, metadata=LEFT_OUT)
+    skipped: str | None = field(default=None, metadata=LEFT_OUT)  #: why it cannot be run here
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,15 @@ class Head:
 
 @dataclass(frozen=True)
 class PairedRatio:
-    """An arm's time to the baseline's, over pairs of runs; no interval of too few."""
+    """An arm's time to the baseline's: the centre of the paired ratios, and its interval.
 
-    value: float
-    pairs: int
+    The centre is the geometric mean or, with more pairs, the Hodges-Lehmann estimate; the interval
+    is by Student's t or by signed ranks, on logarithms. It is absent where there are too few pairs.
+    """
+
+    value: AboveZero
+    #: repetitions that both finished; of a comparison that stops by its result, up to the last look
+    pairs: Positive
     low: float | None = field(default=None, metadata=LEFT_OUT)
     high: float | None = field(default=None, metadata=LEFT_OUT)
 
@@ -78,22 +87,21 @@ class PairedRatio:
 
 @dataclass(frozen=True)
 class ComparedArm:
-    """One arm: the seconds of its runs that count, why others failed, what was measured.
-
-    ratio: to the baseline; against: what it shows (`faster`, `slower`, `equal`, `undecided` or
-    `too few`). Both are None for the baseline itself, and without a pair.
-    """
+    """One arm, and what its runs say."""
 
     name: str
-    seconds: list[float]
-    skipped: str | None = field(default=None, metadata=LEFT_OUT)
-    failures: list[str] | None = field(default=None, metadata=LEFT_OUT)
+    seconds: list[AboveZero]  #: wall time of each counted run, in the order of repetitions
+    skipped: str | None = field(default=None, metadata=LEFT_OUT)  #: why the arm cannot be run here
+    failures: list[str] | None = field(default=None, metadata=LEFT_OUT)  #: why runs of it failed
     median_s: float | None = field(default=None, metadata=LEFT_OUT)
     min_s: float | None = field(default=None, metadata=LEFT_OUT)
     max_s: float | None = field(default=None, metadata=LEFT_OUT)
+    #: medians over the counted runs of what may explain a difference
     measures: dict[str, float | Absent] | None = field(default=None, metadata=LEFT_OUT)
+    #: to the baseline; absent for the baseline itself, and without a pair
     ratio: PairedRatio | None = field(default=None, metadata=LEFT_OUT)
-    against: str | None = field(default=None, metadata=LEFT_OUT)
+    #: what the ratio shows
+    against: Against | None = field(default=None, metadata=LEFT_OUT)
 
     @property
     def median(self) -> float:
@@ -103,31 +111,28 @@ class ComparedArm:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The arm to use, or None; one sentence, and what speaks for it."""
+    """The arm to use; one sentence, and what speaks for it."""
 
-    choice: str | None
+    choice: str | None  #: the arm to use; null if undecided
     sentence: str
     why: list[str]
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What a comparison says.
+    """What a comparison says."""
 
-    confidence: of all claims together; confidence_each: of one claim alone.
-    """
-
-    schema: str
+    schema: Literal["hearth/comparison/2"]
     id: str
     application: str
-    started: str
-    baseline: str
+    started: Time
+    baseline: str  #: the baseline arm
     settings: Settings
-    confidence: float
-    confidence_each: float
-    arms: list[ComparedArm]
+    confidence: Confidence  #: for all statements on the arms together, at every check
+    confidence_each: Confidence  #: of each interval alone, such that confidence holds
+    arms: NonEmpty[ComparedArm]
     verdict: Verdict
-    warnings: list[Doubt]
+    warnings: list[Doubt]  #: reasons to doubt the times, with the remedy
 
     @property
     def finished(self) -> list[ComparedArm]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from hearth.base.codec import LEFT_OUT
+from hearth.base.limits import Count, OneOf, Positive
 from hearth.workloads.shapes import Seconds, Streaming, Timed, Verdict
 
 
@@ -27,14 +28,16 @@ class Absent(TypedDict):
 
 @dataclass(frozen=True)
 class Doubt:
-    """kind: `outlier`, `two-groups`, `slow-first`, `drift`, `own-state`; of the verdict's own,
-    `other-load` and `other-plan`.
+    """A reason to doubt times."""
 
-    sentence: what was found and what to do about it.
-    """
-
-    kind: str
-    sentence: str
+    #: the last two are of the verdict
+    kind: Annotated[
+        str,
+        OneOf(
+            "outlier", "two-groups", "slow-first", "drift", "own-state", "other-load", "other-plan"
+        ),
+    ]
+    sentence: str  #: what was found and what to do about it
 
 
 class ComparisonRun(TypedDict):
@@ -54,8 +57,8 @@ class ComparisonRun(TypedDict):
 class CharacterisationSettings:
     """How often each way is run."""
 
-    repeat: int
-    warmup: int
+    repeat: Positive
+    warmup: Count
     seed: int
 
 

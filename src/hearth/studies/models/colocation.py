@@ -95,11 +95,11 @@ class Split:
     least relative speed to the largest, 1 where all lose the same.
     """
 
-    units: tuple[int, ...]
+    units: tuple[int, ...]  #: parts of each application
     applications: tuple[Expected, ...]
-    throughput: Estimate
-    worst: Estimate
-    fairness: Estimate
+    throughput: Estimate  #: work an hour, one after the other = 1
+    worst: Estimate  #: the largest slowdown
+    fairness: Estimate  #: the least slowdown to the largest
 
     @property
     def shown(self) -> str:
