@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 
 from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.document import Analysis
+from hearth.analysis.hand_over import LoanFile
 from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
 from hearth.machine.placement import Placement
@@ -38,6 +39,7 @@ DOCUMENTS = {
     "characterisation": Characterised,
     "colocation": Colocated,
     "comparison": Compared,
+    "hand-over": LoanFile,
     "placement": Placement,
     "plan": Plan,
     "record": Head,

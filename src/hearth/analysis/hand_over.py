@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from hearth.analysis.document import HandOver, HandOvers, LentOut
 from hearth.base.absent import Absent, Measured
-from hearth.base.codec import load_typed, reason
+from hearth.base.codec import LEFT_OUT, load_typed, reason
 from hearth.base.ids import parse_ids
+from hearth.base.limits import Amount, Count, SomeIds, Time
 
 if TYPE_CHECKING:
     from hearth.analysis.evidence import Evidence
@@ -32,38 +33,47 @@ class Lender:
 
 @dataclass(frozen=True)
 class Lent:
-    """A row of CPUs that another application uses."""
+    """CPUs of an idle place that another application used."""
 
-    place: int
-    cpus: str
-    app_id: str
+    place: Count
+    cpus: SomeIds
+    app_id: str  #: who used them
     user: str
-    executor_id: str
-    since: Annotated[str, _moment]
-    until: Annotated[str, _moment] | None = None
+    executor_id: str  #: of that application
+    since: Annotated[Time, _moment]
+    #: absent while they are open, and where the driver was killed meanwhile
+    until: Annotated[Time, _moment] | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
 class Loan:
-    """A row of hand-over.json; until: None while the CPUs are open."""
+    """CPUs of idle places, open to an executor of this application."""
 
-    executor_id: str
-    place: int
-    cpus: str
-    from_places: list[int]
-    since: Annotated[str, _moment]
-    until: Annotated[str, _moment] | None = None
-    from_application: Lender | None = None
+    executor_id: str  #: who may use the CPUs besides its own
+    place: Count  #: its place in the plan
+    cpus: SomeIds
+    from_places: list[Count]  #: the idle places whose CPUs they are
+    since: Annotated[Time, _moment]
+    #: absent while they are open, and where the driver was killed meanwhile
+    until: Annotated[Time, _moment] | None = field(default=None, metadata=LEFT_OUT)
+    #: whose places these are, where they are another application's
+    from_application: Lender | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
 class LoanFile:
-    """hand-over.json (contract/hand-over.schema.json)."""
+    """CPUs of idle executors that were opened to others: hand-over.json, in a run directory.
 
-    number: int
-    cpu_seconds: float
+    The others are executors of the same application or of another. The driver writes it.
+    """
+
+    number: Count  #: of all loans; the latest 200 of them are listed
+    cpu_seconds: Amount  #: CPUs times seconds, of all loans that have ended
     loans: list[Loan]
-    lent_out: list[Lent] = field(default_factory=list)
+    #: CPUs of this application's idle places that others used; the latest 200
+    lent_out: list[Lent] = field(default_factory=list, metadata=LEFT_OUT)
+    app_id: str = ""
+    schema: Literal["hearth/hand-over/1"] = "hearth/hand-over/1"
 
 
 def read_hand_overs(evidence: "Evidence", file: Path) -> Measured[HandOvers]:
