@@ -5,7 +5,6 @@ import re
 from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
