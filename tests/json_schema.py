@@ -1,8 +1,8 @@
 """JSON Schemas of the documents that dataclasses, TypedDicts and NamedTuples describe.
 
 No library's, because a schema must say what `hearth.base.codec` reads and writes: a field `more`,
-`LEFT_OUT`, `Absent`, named tuples as lists. pydantic describes what pydantic would write, msgspec
-refuses unions of dataclasses.
+`LEFT_OUT`, `Absent`, `from_`, named tuples as lists. pydantic and mashumaro describe what they
+would write; msgspec refuses a union of dataclasses, such as `Measured[Machine]`.
 
 A class's docstring and the comments `#:` of its fields, on the line or above it, are the
 descriptions; `hearth.base.limits` are the limits.

@@ -1,8 +1,12 @@
 """`import hearth`: each call as a user types it, and docs/api.md."""
 
+import ast
+import inspect
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -93,3 +97,23 @@ def test_the_ratio_of_paired_times_has_an_interval() -> None:
     assert isinstance(ratio, hearth.Ratio)
     assert ratio.value == pytest.approx(0.5, abs=0.01)
     assert ratio.is_certain
+
+
+def shown_calls() -> Iterator[tuple[str, ast.Call]]:
+    """Each call of the API in a Python block of the documentation."""
+    for page_of_docs in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for block in re.findall(r"^```python\n(.*?)^```", page_of_docs.read_text(), re.M | re.S):
+            if block.partition("(")[0] in hearth.__all__:
+                continue  # a signature
+            for node in ast.walk(ast.parse(block)):
+                if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("hearth."):
+                    yield page_of_docs.name, node
+
+
+@pytest.mark.parametrize(("document", "call"), list(shown_calls()))
+def test_a_call_that_a_document_shows_is_one_that_the_api_takes(
+    document: str, call: ast.Call
+) -> None:
+    function = getattr(hearth, ast.unparse(call.func).removeprefix("hearth."))
+    keywords = {word.arg: ast.unparse(word.value) for word in call.keywords if word.arg}
+    inspect.signature(function).bind(*map(ast.unparse, call.args), **keywords)
