@@ -2,8 +2,7 @@
 
 import json
 import re
-from argparse import Namespace
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,7 @@ from hearth.analysis.hand_over import LoanFile
 from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
 from hearth.machine.placement import Placement
-from hearth.machine.plan import Plan
-from hearth.machine.plan_request import plan_request
+from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.planner import plans
 from hearth.machine.topology import Topology
 from hearth.record.schema import Head
@@ -71,11 +69,10 @@ def test_the_analysis_of_an_event_log_holds_to_its_contract(log: Path) -> None:
 
 
 def test_the_plan_request_holds_to_its_contract() -> None:
-    options = Namespace(executors=2, cores=3, memory="4g", input="200g", workload="sql")
-    options.occupied = "0-3,8"
-    validate("plan-request", plan_request(options, {"spark.a": "b"}, BIG))
-    empty = Namespace(executors=None, cores=None, memory=None, input=None, workload=None)
-    validate("plan-request", plan_request(empty, {}, None))
+    fixed = PlanRequest(BIG, executors=2, cores=3, memory="4g", occupied="0-3,8")
+    full = replace(fixed, input="200g", workload="sql", conf={"spark.a": "b"})
+    validate("plan-request", full.document())
+    validate("plan-request", PlanRequest().document())
 
 
 def test_a_capture_of_this_machine_is_planned_for_like_this_machine(
@@ -95,8 +92,7 @@ def test_every_shared_capture_is_shown_and_planned_for(
 ) -> None:
     captures = sorted((shared / "data" / "machines").glob("*.tar.*"))
     assert captures
-    nothing = Namespace(executors=None, cores=None, memory=None, input=None, workload=None)
-    requests = [plan_request(nothing, {}, str(capture)) for capture in captures]
+    requests = [PlanRequest(str(capture)).document() for capture in captures]
     made = plans([{**request, "with_topology": True} for request in requests])
     for number, (capture, plan) in enumerate(zip(captures, made, strict=True)):
         assert not isinstance(plan, UserError), f"{capture.name}: {plan}"

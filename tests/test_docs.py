@@ -11,8 +11,8 @@ import pytest
 from hearth.cli import main
 from hearth.cli.commands import command_names
 from hearth.cli.main import command_parser
+from hearth.cli.options import read_line
 from hearth.spark.profiling import OVER_LIMIT
-from hearth.spark.submit_args import split_line
 from support import ROOT, Command
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md")])
@@ -50,9 +50,9 @@ def test_a_command_line_that_is_shown_can_be_typed(document: str, line: str) -> 
     elif program == "make":
         assert re.search(rf"^{rest[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
     elif program in _SPARK:
-        assert split_line([word for word in rest if word not in ("-e", "-f")]).hearth == []
+        assert read_line([word for word in rest if word not in ("-e", "-f")]).asked.to_words() == []
     elif program in ("start-connect-server.sh", "start-thriftserver.sh"):
-        assert split_line(rest).hearth == []
+        assert read_line(rest).asked.to_words() == []
     else:
         assert program in ("export", "python", "pip", "mvn", "source", "hdfs", "beeline"), line
 

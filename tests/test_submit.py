@@ -18,6 +18,7 @@ import pytest
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.cli.commands import submit
+from hearth.cli.options import read_line
 from hearth.machine.paths import check_spark, spark_home
 from hearth.machine.plan import Plan
 from hearth.spark import cds
@@ -28,11 +29,9 @@ from hearth.spark.command import (
     pass_through_reason,
     users_class_path,
 )
-from hearth.spark.conf import user_settings
-from hearth.spark.local_dirs import check_local_dirs
-from hearth.spark.plan_file import KEPT_S, write_plan
-from hearth.spark.submission import check_application, prepare
-from hearth.spark.submit_args import split_line
+from hearth.spark.conf import read_settings, user_settings
+from hearth.spark.run_files import KEPT_S, write_plan
+from hearth.spark.submission import Occasion, check_application, check_local_dirs, prepare
 from planned_machines import a_plan
 from support import ROOT, Command, check_golden, require
 
@@ -46,7 +45,7 @@ NATIVE = a_plan({"mode": "native", "master": "local[2]", "conf": {"spark.driver.
 
 def command(words: str, plan: Plan = PLAN, conf: Path | None = None) -> list[str]:
     """The words after spark-submit, for a plan; `/hearth.jar` is the jar."""
-    line = split_line(shlex.split(words))
+    line = read_line(shlex.split(words))
     settings = user_settings(line, conf or Path("/nowhere"), {})
     path = class_path(users_class_path(line, settings), Path("/hearth.jar"))
     path = path if plan is PLAN else ""
@@ -55,31 +54,31 @@ def command(words: str, plan: Plan = PLAN, conf: Path | None = None) -> list[str
 
 def test_what_follows_the_application_is_never_touched() -> None:
     tail = "app.py --executors 3 --master yarn --conf x=y --dry-run -- --memory"
-    line = split_line(shlex.split(f"--executors 2 {tail}"))
-    assert line.hearth == ["--executors", "2"]
+    line = read_line(shlex.split(f"--executors 2 {tail}"))
+    assert line.asked.to_words() == ["--executors", "2"]
     assert shlex.join(line.application) == tail
-    assert line.options == []
+    assert line.options == ()
 
 
 def test_hearths_options_may_stand_among_those_of_spark_submit() -> None:
-    line = split_line(
+    line = read_line(
         shlex.split("--name n --workload sql -v --conf a=b --memory=4g -c c=d app.jar")
     )
-    assert line.hearth == ["--workload", "sql", "--memory=4g"]
+    assert line.asked.to_words() == ["--workload", "sql", "--memory", "4g"]
     assert [(o.name, o.value) for o in line.options] == [
         ("--name", "n"),
         ("-v", None),
         ("--conf", "a=b"),
         ("--conf", "c=d"),
     ]
-    assert line.application == ["app.jar"]
+    assert line.application == ("app.jar",)
 
 
 def test_a_value_that_looks_like_an_option_stays_a_value() -> None:
-    line = split_line(
+    line = read_line(
         ["--driver-java-options", "--add-opens=a/b=ALL", "--name", "--dry-run", "a.py"]
     )
-    assert line.hearth == []
+    assert line.asked.to_words() == []
     assert line.last("--name") == "--dry-run"
 
 
@@ -97,11 +96,11 @@ def test_a_value_that_looks_like_an_option_stays_a_value() -> None:
 )
 def test_a_word_that_nobody_knows_is_refused(words: str, message: str) -> None:
     with pytest.raises(UserError, match=re.escape(message)):
-        split_line(shlex.split(words))
+        read_line(shlex.split(words))
 
 
 def test_options_that_spark_drops_for_local_masters_become_settings() -> None:
-    line = split_line(shlex.split("--executor-memory 4g --num-executors 2 app.py"))
+    line = read_line(shlex.split("--executor-memory 4g --num-executors 2 app.py"))
     settings = user_settings(line, Path("/nowhere"), {})
     conf = {"spark.executor.memory": "4g", "spark.executor.instances": "2"}
     plan = replace(PLAN, conf=conf)
@@ -187,7 +186,7 @@ def test_settings_come_in_sparks_order_of_precedence(tmp_path: Path) -> None:
     file.write_text("spark.b 2\nspark.c 2\nspark.driver.memory 2g\nspark.master local-numa[2]\n")
 
     def settings(words: str) -> dict[str, str]:
-        return user_settings(split_line(shlex.split(words)), tmp_path, {})
+        return user_settings(read_line(shlex.split(words)), tmp_path, {})
 
     assert settings("app.py") == {"spark.a": "1", "spark.b": "1"}
     own = settings(f"--properties-file {file} --conf spark.c=3 --driver-memory 4g app.py")
@@ -349,7 +348,7 @@ def test_a_mistyped_word_is_refused_with_what_may_be_meant(
 
 @pytest.mark.parametrize("master", ["local[2]", "yarn", "spark://numa:7077", "k8s://local", "mine"])
 def test_the_masters_of_others_are_passed_on(master: str) -> None:
-    assert pass_through_reason(split_line(["x.py"]), master, None) == f"the master is {master}"
+    assert pass_through_reason(read_line(["x.py"]), master, None) == f"the master is {master}"
 
 
 @pytest.mark.parametrize(
@@ -459,13 +458,13 @@ def test_the_exit_code_is_the_applications(hearth: Command, tmp_path: Path) -> N
 
 def test_a_driver_with_a_place_of_its_own_is_bound_to_it() -> None:
     plan = replace(PLAN, driver=replace(PLAN.driver, bound=True, cpus="6-7"))
-    launch = composed(Path("spark-submit"), split_line(["a.py"]), {}, plan, {}, "/h.jar")
+    launch = composed(Path("spark-submit"), read_line(["a.py"]), {}, plan, {}, "/h.jar")
     assert launch.command[:4] == ["taskset", "--cpu-list", "6-7", "spark-submit"]
     assert "taskset --cpu-list 6-7 spark-submit" in launch.shell_text(Redaction.of({}))
 
 
 def test_the_flags_of_the_drivers_archive_stand_before_the_users_own() -> None:
-    line = split_line(["--driver-java-options", "-Dmine=1", "a.py"])
+    line = read_line(["--driver-java-options", "-Dmine=1", "a.py"])
     settings = user_settings(line, Path("/nowhere"), {})
     flags = ["-XX:SharedArchiveFile=/a.jsa"]
     made = composed(Path("spark-submit"), line, settings, PLAN, {}, "/h.jar", flags)
@@ -490,8 +489,8 @@ def test_an_application_is_not_held_up_by_archives_that_are_missing(
     parser.add_argument("--debug", action="store_true")
     without = "spark.hearth.classDataArchive=false"
     for measured in (False, True):
-        options = submit.parse(parser, ["--executors", "1", "--cores", "1", str(program)])
-        ready = prepare(options, options.line, lambda _: None, measured=measured)
+        line = submit.parse(parser, ["--executors", "1", "--cores", "1", str(program)]).line
+        ready = prepare(line, read_settings(line), lambda _: None, Occasion(measured=measured))
         assert (without in ready.launch.command) is not measured
         assert (ready.afterwards is None) is measured
         assert any("when this application is over" in n for n in ready.launch.notes) != measured
@@ -527,8 +526,9 @@ def test_a_class_path_whose_order_matters_goes_without_an_archive(
     parser = ArgumentParser()
     submit.add_arguments(parser)
     parser.add_argument("--debug", action="store_true")
-    options = submit.parse(parser, [*words, str(tmp_path / "a.py")])
-    command = prepare(options, options.line, lambda _: None, measured=True).launch.command
+    line = submit.parse(parser, [*words, str(tmp_path / "a.py")]).line
+    settings, occasion = read_settings(line), Occasion(measured=True)
+    command = prepare(line, settings, lambda _: None, occasion).launch.command
     jars = f"{spark_home()}/jars/*"
     assert any(f"-XX:SharedArchiveFile={archive} " in word for word in command) is archived
     assert any(word.endswith(jars) for word in command) is archived

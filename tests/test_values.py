@@ -10,7 +10,7 @@ from hearth.base.errors import UserError
 from hearth.base.ids import brief_ids, parse_ids, show_ids
 from hearth.base.processes import is_alive, start_ticks
 from hearth.base.sizes import parse_bytes, parse_mb, show_bytes
-from hearth.spark.properties import read_properties
+from hearth.spark.conf import read_properties
 
 
 @pytest.mark.parametrize(

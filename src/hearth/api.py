@@ -6,7 +6,6 @@ mistake of the caller's is a UserError whose message names the value, the limit 
 
 import subprocess
 import sys
-from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike, fspath
@@ -20,8 +19,7 @@ from hearth.base.codec import parse, typed
 from hearth.base.errors import UserError
 from hearth.base.rows import Rows
 from hearth.machine import paths, planner
-from hearth.machine.plan import Plan
-from hearth.machine.plan_request import plan_request
+from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.topology import Topology
 from hearth.record.store import LAST, Record, find_record
 from hearth.studies.compare.result import Compared
@@ -54,17 +52,19 @@ def plan(
     The arguments are those of `hearth plan`: what is given is honoured, or refused by a UserError.
     conf: Spark's settings. machine: a capture or a description; by default this machine.
     """
-    asked = Namespace(
+    request = PlanRequest(
+        machine=machine,
         input=input,
         workload=workload,
-        python=python,
         executors=executors,
         cores=cores,
         memory=memory,
         bind=bind,
+        python=python,
         occupied=occupied,
+        conf=conf or {},
     )
-    return planner.plan(plan_request(asked, dict(conf or {}), machine))
+    return planner.plan(request.document())
 
 
 class Run:

@@ -11,14 +11,14 @@ from typing import cast
 import pytest
 
 from hearth.base.errors import UserError
+from hearth.cli.options import read_line
 from hearth.spark.saved_configs import TunedChoice, forget_choice, keep_choice, kept_choice
-from hearth.spark.submit_args import split_line
 from hearth.studies.engine.arms import chosen, kernel_setting, profile_words, tuned_arm
 from support import ROOT
 
 
 def test_native_is_the_users_own_line_on_local_without_what_only_a_plan_takes() -> None:
-    line = split_line(["--executors", "2", "--master", "local-numa", "--conf", "a=b", "x.py", "7"])
+    line = read_line(["--executors", "2", "--master", "local-numa", "--conf", "a=b", "x.py", "7"])
     native, bound = chosen(["native", "bound"])
     assert profile_words(native, line) == [
         "--master", "local[*]", "--conf", "a=b", "x.py", "7",
@@ -29,13 +29,13 @@ def test_native_is_the_users_own_line_on_local_without_what_only_a_plan_takes() 
 
 
 def test_unbound_is_the_same_plan_with_one_word_more() -> None:
-    line = split_line(["--executors", "2", "x.py"])
+    line = read_line(["--executors", "2", "x.py"])
     unbound, _ = chosen(["unbound", "native"])
     assert profile_words(unbound, line) == ["--executors", "2", "--unbound", "x.py"]
 
 
 def test_package_is_the_same_plan_bound_to_packages() -> None:
-    line = split_line(["--executors", "2", "x.py"])
+    line = read_line(["--executors", "2", "x.py"])
     _, package = chosen(["bound", "package"])
     assert profile_words(package, line) == ["--executors", "2", "--bind", "package", "x.py"]
 
@@ -48,7 +48,7 @@ TUNED: TunedChoice = {
 
 
 def test_tuned_is_what_the_tune_found_with_the_users_own_jvm_options(tmp_path: Path) -> None:
-    line = split_line(["--conf", "spark.executor.extraJavaOptions=-Xss4m", "x.py", "7"])
+    line = read_line(["--conf", "spark.executor.extraJavaOptions=-Xss4m", "x.py", "7"])
     users = {"spark.executor.extraJavaOptions": "-Xss4m"}
     tuned = tuned_arm(TUNED, "x.py", users, users.keys(), tmp_path)
     assert profile_words(tuned, line) == [
@@ -64,7 +64,7 @@ def test_jvm_options_of_the_users_files_reach_no_command_line_in_the_arm_tuned(
 ) -> None:
     users = {"spark.executor.extraJavaOptions": "-Dpassword=hush42"}
     tuned = tuned_arm(TUNED, "x.py", users, [], tmp_path)
-    words = profile_words(tuned, split_line(["x.py"]))
+    words = profile_words(tuned, read_line(["x.py"]))
     assert "hush42" not in " ".join(words)
     assert tuned.properties is not None
     assert "hush42 -XX:+UseG1GC" in tuned.properties.read_text()
@@ -74,7 +74,7 @@ def test_jvm_options_of_the_users_files_reach_no_command_line_in_the_arm_tuned(
 def test_tuned_as_one_jvm_is_run_under_that_master(tmp_path: Path) -> None:
     one = TUNED | {"master": "local[2]", "executors": None, "cores": None, "unbound": False}
     tuned = tuned_arm(cast(TunedChoice, one), "x.py", {}, [], tmp_path)
-    assert profile_words(tuned, split_line(["--memory", "2g", "x.py"]))[:2] == [
+    assert profile_words(tuned, read_line(["--memory", "2g", "x.py"]))[:2] == [
         "--master", "local[2]",
     ]  # fmt: skip
 
@@ -151,21 +151,21 @@ _CHOICE = {
 
 
 def test_a_kept_choice_is_found_for_the_same_application_and_forgotten(tmp_path: Path) -> None:
-    keep_choice(tmp_path, split_line(["job.py"]), _CHOICE)
-    found = kept_choice(tmp_path, split_line(["job.py", "--other", "arguments"]))
+    keep_choice(tmp_path, read_line(["job.py"]), _CHOICE)
+    found = kept_choice(tmp_path, read_line(["job.py", "--other", "arguments"]))
     assert found is not None
     assert found["arm"] == "native"
-    assert kept_choice(tmp_path, split_line(["other.py"])) is None
-    assert forget_choice(tmp_path, split_line(["job.py"]))
-    assert kept_choice(tmp_path, split_line(["job.py"])) is None
+    assert kept_choice(tmp_path, read_line(["other.py"])) is None
+    assert forget_choice(tmp_path, read_line(["job.py"]))
+    assert kept_choice(tmp_path, read_line(["job.py"])) is None
 
 
 @pytest.mark.parametrize(
     "words", [["--master", "local-numa"], ["--executors", "2"], ["--executors=2"], ["--unbound"]]
 )
 def test_what_the_user_fixes_speaks_against_a_kept_choice(tmp_path: Path, words: list[str]) -> None:
-    keep_choice(tmp_path, split_line(["job.py"]), _CHOICE)
-    assert kept_choice(tmp_path, split_line([*words, "job.py"])) is None
+    keep_choice(tmp_path, read_line(["job.py"]), _CHOICE)
+    assert kept_choice(tmp_path, read_line([*words, "job.py"])) is None
 
 
 def test_a_choice_does_not_travel_to_another_machine(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_choice_does_not_travel_to_another_machine(tmp_path: Path) -> None:
         (node / "cpulist").write_text(cpus + "\n")
         (tmp_path / name / "proc").mkdir()
         (tmp_path / name / "proc/cpuinfo").write_text("processor: 0\nmodel name : X\n")
-    line = split_line(["job.py"])
+    line = read_line(["job.py"])
     keep_choice(tmp_path, line, _CHOICE, tmp_path / "here")
     assert kept_choice(tmp_path, line, tmp_path / "here") is not None
     assert kept_choice(tmp_path, line, tmp_path / "there") is None

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hearth.cli.options import read_line
 from hearth.spark.saved_configs import TunedChoice, keep_choice, keep_tuned, workload_named
-from hearth.spark.submit_args import split_line
 from hearth.studies.engine.arms import BALANCING, cannot_switch
 from support import ROOT, Command, command, environment, eventually, hearth, validate
 
@@ -102,7 +102,7 @@ def test_a_kept_plan_is_run_as_it_was_compared(tmp_path: Path) -> None:
     state, application = tmp_path / "state", str(APPS / "tiny.py")
     choice = {"arm": "unbound", "comparison": "c", "sentence": "Partition."}
     choice |= {"master": None, "words": ["--executors", "2", "--cores", "1", "--unbound"]}
-    keep_choice(state, split_line([application]), choice)
+    keep_choice(state, read_line([application]), choice)
     dry = hearth(state, "submit", "--dry-run", application)
     assert "kept choice 'unbound' of comparison c: Partition." in dry.stderr
     assert "--master 'local-numa[2x1]'" in dry.stdout

@@ -22,6 +22,7 @@ from hearth.analysis.samples import SampleFile
 from hearth.base.codec import read_document, to_json
 from hearth.base.errors import UserError
 from hearth.base.rows import flat
+from hearth.cli.options import read_line
 from hearth.machine import jvm
 from hearth.machine.applications import read_runs
 from hearth.machine.known_machine import KnownMachine
@@ -35,7 +36,7 @@ from hearth.report.terminal.characterisation import show_characterisation
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
-from hearth.spark.properties import read_properties
+from hearth.spark.conf import read_properties
 from hearth.spark.saved_configs import (
     TunedChoice,
     keep_choice,
@@ -43,7 +44,6 @@ from hearth.spark.saved_configs import (
     kept_choice,
     tuned_choice,
 )
-from hearth.spark.submit_args import split_line
 from hearth.studies.bench import study as series
 from hearth.studies.bench.result import doubted, is_good, result_document, summarised
 from hearth.studies.characterise.study import read_characterisation
@@ -359,7 +359,7 @@ def test_a_damaged_run_of_local_numa_does_not_hide_the_others(tmp_path: Path) ->
 
 
 def test_a_damaged_choice_is_named(tmp_path: Path) -> None:
-    line = split_line(["job.py"])
+    line = read_line(["job.py"])
     kept = {"arm": "bound", "comparison": "c", "sentence": "s", "master": None, "words": ["a"]}
     file = keep_choice(tmp_path, line, kept)
 

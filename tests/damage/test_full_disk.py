@@ -15,7 +15,7 @@ from hearth.base.errors import UserError
 from hearth.machine.paths import spark_home
 from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter, list_records, new_directory, read_record
-from hearth.spark.plan_file import write_plan
+from hearth.spark.run_files import write_plan
 from hearth.studies.compare.result import Settings
 from hearth.studies.compare.study import Comparison, read_comparison
 from hearth.studies.engine.arms import Arm

@@ -21,9 +21,9 @@ from hearth.cli.main import command_parser
 from hearth.machine import paths
 from hearth.record.schema import Machine
 from hearth.record.store import Record
-from hearth.spark.ascii_path import check_locale, plain_path
 from hearth.spark.command import Launch
 from hearth.spark.instrumentation import gc_log_option, observed
+from hearth.spark.run_files import check_locale, plain_path
 from hearth.spark.submit_args import Option
 from support import ROOT, Command, driver_settings, json_lines, require, validate
 

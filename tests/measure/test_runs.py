@@ -11,6 +11,7 @@ import hearth.record.store as record_module
 from hearth.base.absent import Absent
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
+from hearth.cli.options import read_line
 from hearth.machine.known_machine import KnownMachine
 from hearth.record.schema import Launched, Machine
 from hearth.record.store import (
@@ -22,7 +23,6 @@ from hearth.record.store import (
     read_record,
 )
 from hearth.spark.machine_reading import MachineReading
-from hearth.spark.submit_args import split_line
 from hearth.studies.characterise.questions import Question
 from hearth.studies.characterise.study import Asked, Characterisation, Settings
 from hearth.studies.compare.result import Settings as ComparisonSettings
@@ -190,7 +190,7 @@ def test_comparisons_and_characterisations_are_in_the_same_listing(
     arms = [Arm("native"), Arm("bound")]
     alone = Comparison.begin(state, "job.py", arms, ComparisonSettings(0, 1))
     alone.keep(Outcome(Turn("job.py", "native", 0), seconds=1.0))
-    asked = [Asked(Application(split_line(["job.py"])), [Question("smt", "Threads", "a paper")])]
+    asked = [Asked(Application(read_line(["job.py"])), [Question("smt", "Threads", "a paper")])]
     whole = Characterisation.begin(state, "job.py", asked, Settings(1, 0, 1))
     part = Comparison.begin(state, "part.py", arms, ComparisonSettings(0, 1))
     line = Line("job.py", "smt", "Threads", "a paper", [], part.head.id)

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from hearth.base.errors import UserError
+from hearth.cli.options import read_line
 from hearth.machine.paths import java, spark_home
 from hearth.spark.command import composed
 from hearth.spark.conf import (
+    load_spark_env,
     user_deploy_mode,
     user_master,
     user_remote,
     user_settings,
     variable_settings,
 )
-from hearth.spark.spark_env import load_spark_env
-from hearth.spark.submit_args import split_line
 from planned_machines import a_plan
 from support import Command
 
@@ -125,7 +125,7 @@ def test_settings_master_and_mode_are_those_that_spark_itself_takes(
 ) -> None:
     assert len(sparks) == len(CASES)
     for case, spark in zip(CASES, sparks, strict=True):
-        line = split_line(words_of(case, folder))
+        line = read_line(words_of(case, folder))
         environment = environment_of(case, folder)
         settings = user_settings(line, folder, environment)
         made = variable_settings(settings, environment)
@@ -152,7 +152,7 @@ def test_the_drivers_jvm_starts_with_what_is_last_on_the_line(
     own = ["--conf", "spark.driver.extraJavaOptions=-Dat=conf"]
     given = ["--driver-java-options", "-Dat=option"]
     words = [*words, *(given + own if option == "-Dat=conf" else own + given), "app.py"]
-    settings = user_settings(split_line(words), folder, {})
+    settings = user_settings(read_line(words), folder, {})
     assert settings["spark.driver.memory"] == heap
     assert settings["spark.driver.extraJavaOptions"] == option
     launcher = "org.apache.spark.launcher.Main"
@@ -231,7 +231,7 @@ def test_the_users_flags_of_the_one_jvm_stand_behind_the_plans() -> None:
     key = "spark.driver.extraJavaOptions"
     conf = {key: "-XX:+UseParallelGC"}
     plan = a_plan({"mode": "native", "master": "local[2]", "conf": conf})
-    line = split_line(["--conf", f"{key}=-Dmine=1", "app.py"])
+    line = read_line(["--conf", f"{key}=-Dmine=1", "app.py"])
     settings = user_settings(line, Path("/nowhere"), {})
     command = composed(Path("spark-submit"), line, settings, plan, {}, "").command
     assert [word for word in command if key in word] == [f"{key}=-XX:+UseParallelGC -Dmine=1"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hearth.machine.paths import spark_home
-from hearth.spark.plan_file import write_plan
+from hearth.spark.run_files import write_plan
 from hearth.spark.saved_configs import keep_tuned
 from support import Command, eventually
 
@@ -21,14 +21,14 @@ import os, sys
 from pathlib import Path
 from hearth.spark.submit_args import Option, SubmitLine
 from hearth.spark.command import Launch
-from hearth.spark.private_options import handed_over
+from hearth.spark.run_files import handed_over
 from hearth.base.processes import detached
 options = [
     Option("--conf", "spark.driver.extraJavaOptions=-Xss2m -Dpassword={MARK}Driver"),
     Option("--conf", "spark.executor.extraJavaOptions=-Dpassword={MARK}Executor"),
 ]
 launch = Launch(Path("sh"), options, [], {{}}, [])
-launch = handed_over(launch, SubmitLine([], [], []), Path(sys.argv[1]))
+launch = handed_over(launch, SubmitLine(), Path(sys.argv[1]))
 detached(["/bin/sleep", "20"])
 os.execvp("sh", ["sh", "-c", 'printf "%s\\\\n" "$@"; exec sleep 60', *launch.command])
 """

@@ -13,13 +13,13 @@ import pytest
 from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.export import export
 from hearth.base.private_files import open_private, ours, private_directory, write_private
+from hearth.cli.options import read_line
 from hearth.machine import class_data as archive
 from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter, new_directory, write_document
 from hearth.report.html.page import write_page
-from hearth.spark.plan_file import write_plan
+from hearth.spark.run_files import write_plan
 from hearth.spark.saved_configs import keep_choice
-from hearth.spark.submit_args import split_line
 from hearth.studies.compare.result import Settings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
@@ -51,7 +51,7 @@ def test_records_plans_choices_comparisons_and_pages_are_private_under_any_umask
     (writer.directory / "eventlog" / "app").write_text("as Spark writes it")
     writer.finish("finished", 0, 1.0)
     write_plan({"mode": "native"}, state)
-    keep_choice(state, split_line(["job.py"]), {"arm": "bound"})
+    keep_choice(state, read_line(["job.py"]), {"arm": "bound"})
     comparison = Comparison.begin(state, "app", [Arm("native")], Settings(0, 1))
     comparison.keep(Outcome(Turn("app", "native", 0), seconds=1.0))
     write_page(state / "page.html", [])

@@ -6,9 +6,9 @@ import pytest
 
 from hearth.base.errors import UserError
 from hearth.base.redaction import REDACTED, Redaction
-from hearth.machine.plan_request import parse_conf
+from hearth.cli.options import read_line
+from hearth.machine.plan import parse_conf
 from hearth.spark.command import Launch
-from hearth.spark.submit_args import split_line
 
 CANARY = "c4n4ry"
 
@@ -88,7 +88,7 @@ def test_the_users_own_patterns_hold_in_place_of_sparks() -> None:
 
 
 def test_a_dry_run_shows_the_command_and_no_secret() -> None:
-    line = split_line(
+    line = read_line(
         ["--conf", f"spark.authenticate.secret={CANARY}", "--driver-java-options",
          f"-Dpassword={CANARY}", "--conf", "spark.executor.memory=1g", "a.py", f"token={CANARY}"]
     )  # fmt: skip
@@ -103,7 +103,7 @@ def test_a_dry_run_shows_the_command_and_no_secret() -> None:
 
 def test_an_error_about_a_word_does_not_repeat_its_secret() -> None:
     with pytest.raises(UserError) as wrong:
-        split_line([f"--passwort-password={CANARY}", "a.py"])
+        read_line([f"--passwort-password={CANARY}", "a.py"])
     assert CANARY not in str(wrong.value)
     with pytest.raises(UserError) as wrong:
         parse_conf([f"spark.authenticate.secret {CANARY}"])

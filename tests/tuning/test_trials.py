@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import re
 import signal
-from argparse import Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 from hearth.base.errors import UserError
 from hearth.cli.commands import tune as command
 from hearth.cli.main import main
+from hearth.cli.options import read_line
 from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter
 from hearth.report.html.page import page
@@ -25,7 +25,7 @@ from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import read_sources
 from hearth.report.terminal.tune import show_tune
 from hearth.spark.saved_configs import TunedChoice, keep_tuned, tuned_choice, workload_named
-from hearth.spark.submit_args import split_line
+from hearth.spark.submit_args import SubmitLine, SubmitOptions
 from hearth.studies.engine.arms import Arm, profile_words
 from hearth.studies.engine.progress import Following
 from hearth.studies.engine.trial import Outcome, Turn
@@ -427,12 +427,6 @@ def test_an_interval_holds_the_gain_as_often_as_it_says(tmp_path: Path) -> None:
     assert np.mean(held) >= 0.85
 
 
-def options(**given: object) -> Namespace:
-    names = ("executors", "cores", "memory", "bind", "input", "workload", "hosts")
-    usual = {**dict.fromkeys(names), "unbound": False, "docker": False, "debug": False}
-    return Namespace(**{**usual, "python": True, **given})
-
-
 def planned(request: dict[str, Any]) -> Any:
     """A planner in little: two nodes of 16 threads, 64 GB; no executor over both, 4 GB a slot."""
     limits = request["limits"]
@@ -463,7 +457,8 @@ def space(
         return [planned(request) for request in requests]
 
     monkeypatch.setattr(search_space, "plans", plans)
-    found = search_space.space(options(**given), settings, master, vary, a_machine(topology))
+    line = SubmitLine(SubmitOptions(**given), application=("a.py",))  # type: ignore[arg-type]
+    found = search_space.space(line, settings, master, vary, a_machine(topology))
     assert len(asked) <= 2, "the planner is asked once for all, and once for what is beside them"
     return found
 
@@ -599,7 +594,7 @@ def test_trials_show_no_java_option_of_a_private_file_on_a_command_line(
     assert "hush" not in f"{[other.conf for other in subject.arms]}"
     assert arm.properties is not None
     assert arm.properties.read_text() == f"{key}={with_both}\n"
-    words = profile_words(arm, split_line(["--extra-properties-file", "mine", "x.py"]))
+    words = profile_words(arm, read_line(["--extra-properties-file", "mine", "x.py"]))
     assert words.index(str(arm.properties)) > words.index("mine"), "the last one counts"
 
 

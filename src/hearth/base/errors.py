@@ -1,5 +1,7 @@
 """The one exception that a user is meant to see."""
 
+from collections.abc import Iterable
+
 
 class UserError(Exception):
     """Something the user can correct.
@@ -7,3 +9,10 @@ class UserError(Exception):
     The message is one line that states the name, the value, the limit and what to do next.
     It is shown without a stack trace, and the command ends with exit code 2.
     """
+
+
+def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The word that is probably meant: the one most like `word`, if any is at all."""
+    import difflib  # only where something is wrong already
+
+    return next(iter(difflib.get_close_matches(word, list(words), n=1, cutoff=cutoff)), None)

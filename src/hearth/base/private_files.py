@@ -9,7 +9,9 @@ A user's private group, of the same name, is nobody else; the group of root has 
 
 import contextlib
 import errno
+import grp
 import os
+import pwd
 import shlex
 import stat
 from pathlib import Path
@@ -106,9 +108,6 @@ def _weakness(folder: Path, links_owner: int, seen: os.stat_result) -> str:
 
 def _other_group(folder: Path, group: int) -> str:
     """Whom the bits of the group stand for; empty where that is nobody else."""
-    import grp
-    import pwd
-
     # With an ACL the bits of the group are the most that it gives to anybody (acl(5)).
     with contextlib.suppress(OSError):
         if os.getxattr(folder, "system.posix_acl_access"):

@@ -10,16 +10,15 @@ import os
 import signal
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Iterable
 from io import TextIOWrapper
 from types import ModuleType
 from typing import NoReturn
 
 import hearth
-from hearth.base.errors import UserError
+from hearth.base.errors import UserError, nearest
 from hearth.base.java import own_directory
 from hearth.base.terminal import escaping_output
-from hearth.cli.commands import command_names
+from hearth.cli.commands import command_names, summary
 
 _USAGE_ERROR = 2
 _INTERNAL = 70
@@ -55,16 +54,10 @@ class Parser(ArgumentParser):
 
         known = self._option_string_actions
         if option := re.match(r"unrecognized arguments: (-[^\s=]+)", message):
-            return _nearest(option[1], known)
+            return nearest(option[1], known)
         value = re.match(r"argument ([^\s:/]+)[^:]*: invalid choice: '(.*?)' ", message)
         action = known.get(value[1]) if value else None
-        return _nearest(value[2], action.choices) if value and action and action.choices else None
-
-
-def _nearest(word: str, words: Iterable[str]) -> str | None:
-    import difflib
-
-    return next(iter(difflib.get_close_matches(word, list(words), n=1)), None)
+        return nearest(value[2], action.choices) if value and action and action.choices else None
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -185,7 +178,7 @@ def _failed(message: str, code: int, debug: bool) -> int:
 
 def _unknown(name: str) -> str:
     kind = "option" if name.startswith("-") else "command"
-    near = _nearest(name, [*command_names(), "--version", "--help"])
+    near = nearest(name, [*command_names(), "--version", "--help"])
     hint = f"did you mean '{near}'?" if near else "see 'hearth --help'"
     return f"'{name}' is not a hearth {kind}: {hint}"
 
@@ -193,8 +186,7 @@ def _unknown(name: str) -> str:
 def _overview() -> str:
     lines = ["usage: hearth [--debug] COMMAND ...", "", (hearth.__doc__ or "").strip(), ""]
     for name in command_names():
-        module = importlib.import_module(f"hearth.cli.commands.{name}")
-        lines.append(f"  {name:<10} {(module.__doc__ or '').strip().splitlines()[0]}")
+        lines.append(f"  {name:<10} {summary(name)}")
     lines += ["", "examples:", "  hearth topology", "  hearth plan --input 200g --workload sql"]
     lines += ["  hearth submit my_job.py", ""]
     return "\n".join([*lines, "'hearth COMMAND --help' shows a command's options and examples."])

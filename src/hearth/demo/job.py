@@ -5,6 +5,7 @@ job.py TABLES QUERIES TEXTS ANSWERS
 """
 
 import json
+import re
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -31,8 +32,6 @@ def run_query(session: SparkSession, sql: str) -> list[list[Any]]:
 
 def count_words(session: SparkSession, texts: str) -> list[list[Any]]:
     """How often each word (letters a to z) occurs in the files, by Python workers."""
-    import re
-
     word = re.compile("[a-z]+")
     lines = session.sparkContext.textFile(texts)
     counts = lines.flatMap(lambda line: word.findall(line.lower())).map(lambda w: (w, 1))

@@ -20,6 +20,7 @@ from hearth.base.errors import UserError
 from hearth.base.java import own_directory, own_environment, reason_of
 from hearth.base.private_files import ours, private_directory, write_private
 from hearth.base.processes import die_with
+from hearth.base.temporary import working_directory
 from hearth.machine import paths
 
 #: Archives of a kind that stay: some 40 to 100 MB each.
@@ -160,8 +161,6 @@ def _make(training: Training) -> str:
 
     A JVM that is asked to end writes its archive yet: into a directory that goes with hearth.
     """
-    from hearth.base.temporary import working_directory
-
     if reason := training.obstacle():
         return reason
     if training.announcement:

@@ -1,11 +1,119 @@
-"""A plan, as the verb `plan` answers: contract/plan.schema.json."""
+"""A plan, and the request for one: what is known and what the user fixed.
 
+The parts of a plan that commands use are dataclasses; its `more` keeps what is not read.
+"""
+
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hearth.base.codec import LEFT_OUT
+from hearth.base.errors import UserError
+from hearth.base.java import OPTION_VARIABLES, SUBMIT_OPTIONS
 from hearth.base.limits import Count, IdList, NonEmpty, Positive, Text
+from hearth.base.redaction import REDACTED, Redaction
 from hearth.base.rows import html_table
+from hearth.base.sizes import parse_bytes, parse_mb
+
+#: The largest count that any machine could serve: an executor or task slot needs a CPU.
+_MOST_CPUS = 1 << 16
+BINDINGS = ("none", "node", "package")
+BINDING = "spark.hearth.binding"
+BINDING_SCOPE = "spark.hearth.binding.scope"
+KINDS = ("sql", "ml", "graph", "etl")
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """What is known of an application, what the user fixed, and the machine to plan for.
+
+    machine: a capture or a description; None for this machine. input, memory: sizes as typed.
+    python: whether the program is in Python. occupied: CPUs to leave alone. conf: Spark settings.
+    """
+
+    machine: str | None = None
+    input: str | None = None
+    workload: str | None = None
+    executors: int | None = None
+    cores: int | None = None
+    memory: str | None = None
+    bind: str | None = None
+    python: bool = False
+    occupied: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """The document that the verb `plan` reads. Raises UserError for a value out of range."""
+        for name, value in (("executors", self.executors), ("cores", self.cores)):
+            _check_count(name, value)
+        size = parse_bytes(self.input, "--input") if self.input is not None else None
+        memory = parse_mb(self.memory, "--memory") if self.memory is not None else None
+        workload = {"kind": self.workload, "input_bytes": size, "python": self.python or None}
+        limits = {
+            "executors": self.executors,
+            "cores": self.cores,
+            "memory_mb": memory,
+            "conf": with_binding(self.bind, dict(self.conf)),
+            "environment": _java_options() if self.machine is None else None,
+        }
+        request = {
+            "schema": "hearth/plan-request/1",
+            "machine": self.machine,
+            "workload": _given(workload),
+            "limits": _given(limits),
+            "occupied_cpus": self.occupied,
+        }
+        return _given(request)
+
+
+def _check_count(name: str, value: int | None) -> None:
+    if value is not None and value < 1:
+        raise UserError(f"--{name}: {value} is below 1: give at least 1, or leave it out")
+    if value is not None and value > _MOST_CPUS:
+        limit = f"no machine has more than {_MOST_CPUS} CPUs, and each needs one"
+        raise UserError(f"--{name}: {value} is too many: {limit}; give fewer, or leave it out")
+
+
+def with_binding(bind: str | None, conf: dict[str, str]) -> dict[str, str]:
+    """The settings with what `--bind` sets; raises UserError where they say something else."""
+    if bind is None:
+        return conf
+    key, value = (BINDING, "off") if bind == "none" else (BINDING_SCOPE, bind)
+    if conf.get(key, value) != value:
+        raise UserError(f"--bind: {bind} contradicts {key}={conf[key]}: give one of them")
+    return conf if bind == "node" else {**conf, key: value}
+
+
+def _java_options() -> dict[str, str] | None:
+    """The user's variables that give Java options to an application's JVMs."""
+    names = (*OPTION_VARIABLES, SUBMIT_OPTIONS)
+    return {name: os.environ[name] for name in names if os.environ.get(name)} or None
+
+
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def parse_conf(settings: list[str], what: str = "--conf") -> dict[str, str]:
+    """Spark settings from `key=value` texts; a later one wins, as in Spark."""
+    conf = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            shown = _shown(setting)
+            raise UserError(f"{what}: '{shown}' is not key=value: write it as spark.key=value")
+        conf[key.strip()] = value.strip()
+    return conf
+
+
+def _shown(setting: str) -> str:
+    """Shows a malformed setting, such as `spark.some.password hush`, by its key only."""
+    redaction = Redaction.of({})
+    key, blank, _ = setting.partition(" ")
+    return (
+        f"{key} {REDACTED}" if blank and redaction.secret.search(key) else redaction.text(setting)
+    )
 
 
 @dataclass(frozen=True)

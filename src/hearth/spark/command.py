@@ -2,14 +2,15 @@
 
 import re
 import shlex
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hearth.base.errors import UserError
+from hearth.base.errors import UserError, nearest
 from hearth.base.redaction import Redaction
 from hearth.machine.plan import Plan
-from hearth.spark.conf import DROPPED_BY_SPARK, OPTION_KEYS
-from hearth.spark.submit_args import Option, SubmitLine, planning_words
+from hearth.spark.conf import DROPPED_BY_SPARK
+from hearth.spark.submit_args import OPTION_KEYS, Option, SubmitLine, SubmitOptions
 
 _LOCAL_NUMA = re.compile(r"local-numa(?:\[(\d+)(?:x(\d+))?\])?")
 _SPARKS = ("local", "local-cluster", "spark", "yarn", "k8s")
@@ -22,8 +23,8 @@ class Launch:
     """The command to run, what it adds to the environment, and notes for the user."""
 
     spark_submit: Path
-    options: list[Option]
-    application: list[str]
+    options: Sequence[Option]
+    application: Sequence[str]
     environment: dict[str, str]
     notes: list[str]
     #: What binds the driver, before spark-submit: nothing when it is not bound.
@@ -68,10 +69,8 @@ def pass_through_reason(line: SubmitLine, master: str | None, remote: str | None
 
 def _refuse_mistyped(master: str) -> None:
     """Spark has other masters, and may be given more: only what is nearly hearth's is refused."""
-    from difflib import get_close_matches
-
     name = re.split(r"[\[:]", master)[0]
-    if name not in _SPARKS and get_close_matches(name.lower(), ["local-numa"], cutoff=0.75):
+    if name not in _SPARKS and nearest(name.lower(), ["local-numa"], cutoff=0.75):
         meant = "local-numa" + master[len(name) :]
         raise UserError(f"--master: '{master}' is not a master: did you mean '{meant}'?")
 
@@ -88,9 +87,25 @@ def fixed_by_master(master: str | None) -> tuple[int | None, int | None]:
     return int(executors) if executors else None, int(cores) if cores else None
 
 
+def sized_by_master(asked: SubmitOptions, master: str | None) -> SubmitOptions:
+    """The options with what the master fixes; raises UserError where they say something else."""
+    executors, cores = fixed_by_master(master)
+    for name, given, fixed in (
+        ("executors", asked.executors, executors),
+        ("cores", asked.cores, cores),
+    ):
+        if fixed is not None and given not in (None, fixed):
+            raise UserError(f"--{name}: {given} contradicts the master {master}: give one of them")
+    return replace(
+        asked,
+        executors=asked.executors if executors is None else executors,
+        cores=asked.cores if cores is None else cores,
+    )
+
+
 def passed_through(spark_submit: Path, line: SubmitLine, reason: str) -> Launch:
     """spark-submit with what the user typed, less hearth's own options."""
-    idle = planning_words(line)
+    idle = line.asked.to_words()
     ignored = f", so {' '.join(idle)} has no effect" if idle else ""
     note = f"{reason}: hearth only passes through the command{ignored}"
     return Launch(spark_submit, line.options, line.application, {}, [note])
@@ -99,7 +114,7 @@ def passed_through(spark_submit: Path, line: SubmitLine, reason: str) -> Launch:
 def composed(
     spark_submit: Path,
     line: SubmitLine,
-    settings: dict[str, str],
+    settings: Mapping[str, str],
     plan: Plan,
     additions: dict[str, str],
     path: str,
@@ -124,14 +139,14 @@ def composed(
     return Launch(spark_submit, options, line.application, {}, notes, prefix)
 
 
-def _driver_options(settings: dict[str, str], plan: Plan, flags: list[str]) -> dict[str, str]:
+def _driver_options(settings: Mapping[str, str], plan: Plan, flags: list[str]) -> dict[str, str]:
     """The driver's JVM flags and the plan's, then the user's own: the last one counts."""
     name = "spark.driver.extraJavaOptions"
     ours = list(filter(None, [*flags, plan.conf.get(name)]))
     return {name: " ".join([*ours, *filter(None, [settings.get(name)])])} if ours else {}
 
 
-def users_class_path(line: SubmitLine, settings: dict[str, str]) -> str:
+def users_class_path(line: SubmitLine, settings: Mapping[str, str]) -> str:
     """The driver's extra class path that the user set; empty where there is none."""
     return line.last("--driver-class-path") or settings.get("spark.driver.extraClassPath") or ""
 
@@ -169,7 +184,7 @@ def _shown(option: Option, redaction: Redaction) -> list[str]:
     return [option.name, redaction.text(option.value)]
 
 
-def _words(options: list[Option]) -> list[str]:
+def _words(options: Iterable[Option]) -> list[str]:
     words: list[str] = []
     for option in options:
         words.append(option.name)

@@ -1,23 +1,17 @@
 """Every Spark setting that the user made anywhere, in Spark's order of precedence."""
 
-from collections.abc import Mapping
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
-from hearth.machine.plan_request import parse_conf
-from hearth.spark.properties import read_properties
-from hearth.spark.submit_args import SubmitLine
+from hearth.base.errors import UserError
+from hearth.machine import paths
+from hearth.machine.plan import parse_conf
+from hearth.spark.submit_args import OPTION_KEYS, SubmitLine
 
-#: Options of spark-submit that set a key.
-OPTION_KEYS = {
-    "--driver-cores": "spark.driver.cores",
-    "--driver-java-options": "spark.driver.extraJavaOptions",
-    "--driver-library-path": "spark.driver.extraLibraryPath",
-    "--driver-memory": "spark.driver.memory",
-    "--executor-cores": "spark.executor.cores",
-    "--executor-memory": "spark.executor.memory",
-    "--num-executors": "spark.executor.instances",
-    "--total-executor-cores": "spark.cores.max",
-}
 #: Keys with which the driver's JVM is started (SparkSubmitCommandBuilder).
 _LAST_ON_THE_LINE = (
     "spark.driver.extraJavaOptions",
@@ -39,6 +33,24 @@ DROPPED_BY_SPARK = (
     "--num-executors",
     "--total-executor-cores",
 )
+_LIMIT_S = 60
+# What the script prints is not part of the answer, and no descriptor is free: it may use any.
+_SOURCE = 'exec >&2; set -a; . "$0"; exec {env} -0 >|/proc/{pid}/fd/{answer}'
+_SHELLS_OWN = ("_", "SHLVL", "PWD", "OLDPWD")
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_NAMED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_KEY = re.compile(r"((?:\\.|[^\\\s=:])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
+
+
+def read_settings(line: SubmitLine) -> dict[str, str]:
+    """The user's settings for this command line; each command reads them once and hands them on.
+
+    Changes this process's environment as `spark-env.sh` does, as spark-submit would.
+    """
+    Path.cwd()  # neither a shell nor a JVM starts in a directory that is gone
+    home = paths.spark_home()
+    load_spark_env(home, os.environ)
+    return user_settings(line, home, os.environ)
 
 
 def user_settings(
@@ -125,3 +137,109 @@ def user_deploy_mode(
     """Where the user wants the driver, in the same order."""
     named = line.last("--deploy-mode") or settings.get("spark.submit.deployMode")
     return named or environment.get("DEPLOY_MODE") or "client"
+
+
+def read_properties(path: Path, what: str) -> dict[str, str]:
+    """Read a Java properties file as Spark does (java.util.Properties).
+
+    what: names the file in the error where it cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{what}: cannot read '{path}': {error}") from error
+    if "\0" in text or "\\u0000" in text:  # not possible on a command line
+        raise UserError(f"{what}: '{path}' holds a NUL character: is it a properties file?")
+    settings = {}
+    for line in _logical_lines(text):
+        match = _KEY.fullmatch(line)
+        if match:
+            settings[_unescape(match[1])] = _unescape(match[2]).strip()
+    return settings
+
+
+def _logical_lines(text: str) -> list[str]:
+    """Lines without comments; one that ends in an odd number of backslashes continues."""
+    lines: list[str] = []
+    pending = ""
+    for raw in re.split(r"\r\n|\r|\n", text):
+        line = raw.lstrip(" \t\f")
+        if not pending and line[:1] in ("", "#", "!"):
+            continue
+        backslashes = len(line) - len(line.rstrip("\\"))
+        if backslashes % 2:
+            pending += line[:-1]
+            continue
+        lines.append(pending + line)
+        pending = ""
+    return [*lines, pending] if pending else lines
+
+
+def _unescape(text: str) -> str:
+    def plain(match: re.Match[str]) -> str:
+        code = match[1]
+        return chr(int(code[1:], 16)) if len(code) == 5 else _NAMED.get(code, code)
+
+    # Two escapes may be the halves of one character: Java writes those above U+FFFF so.
+    return _ESCAPE.sub(plain, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def load_spark_env(spark_home: Path, environment: MutableMapping[str, str]) -> None:
+    """Change `environment` as spark-env.sh does, where there is one and no script has read it.
+
+    Every script of Spark's sources it first (bin/load-spark-env.sh): what it sets overrides the
+    caller's environment.
+
+    Raises UserError where the script fails or ends the shell that reads it.
+    """
+    script = conf_folder(spark_home, environment) / "spark-env.sh"
+    if environment.get("SPARK_ENV_LOADED") or not script.is_file():
+        return
+    given = {**environment, "SPARK_HOME": str(spark_home), "SPARK_CONF_DIR": str(script.parent)}
+    result = _sourced(script, given)
+    for name in set(environment) - set(result):
+        del environment[name]
+    changed = {name: value for name, value in result.items() if given.get(name) != value}
+    environment.update({n: v for n, v in changed.items() if n not in _SHELLS_OWN})
+
+
+def _sourced(script: Path, environment: dict[str, str]) -> dict[str, str]:
+    answer = os.memfd_create("spark-env")
+    try:
+        _source(script, environment, answer)
+        os.lseek(answer, 0, os.SEEK_SET)
+        with open(answer, "rb", closefd=False) as file:
+            words = os.fsdecode(file.read()).split("\0")
+    finally:
+        os.close(answer)
+    found = dict(word.split("=", 1) for word in words if "=" in word)
+    if not found:
+        raise UserError(
+            f"{script}: it ends the shell that reads it (exit), and spark-submit with it: "
+            "let it end with 'return', or without"
+        )
+    return found
+
+
+def _source(script: Path, environment: dict[str, str], answer: int) -> None:
+    """Have a shell read the script, and write its environment to the file `answer`."""
+    env = shutil.which("env") or "env"  # the script may change the path
+    code = _SOURCE.format(env=env, pid=os.getpid(), answer=answer)
+    try:
+        done = subprocess.run(
+            ["bash", "-c", code, str(script)],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            timeout=_LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UserError(
+            f"{script}: it did not end within {_LIMIT_S} s, and spark-submit reads it too: "
+            "correct it"
+        ) from error
+    if done.returncode:
+        raise UserError(
+            f"{script}: it ends with exit code {done.returncode}, and spark-submit reads it too: "
+            "correct it"
+        )

@@ -5,12 +5,12 @@ stays where it is.
 """
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hearth.spark.command import Launch
-from hearth.spark.conf import OPTION_KEYS
-from hearth.spark.submit_args import Option
+from hearth.spark.submit_args import OPTION_KEYS, Option
 
 _DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 _EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
@@ -59,7 +59,7 @@ def gc_log_option(file: str) -> str:
     return shlex.quote(f"-Xlog:gc*,safepoint:file={file}:time,uptimemillis,level,tags:filecount=0")
 
 
-def _given(options: list[Option]) -> dict[str, str]:
+def _given(options: Sequence[Option]) -> dict[str, str]:
     """The settings that a command line makes, in order."""
     settings: dict[str, str] = {}
     for option in options:
@@ -72,13 +72,7 @@ def _given(options: list[Option]) -> dict[str, str]:
     return settings
 
 
-def _with(options: list[Option], additions: dict[str, str]) -> list[Option]:
+def _with(options: Sequence[Option], additions: dict[str, str]) -> list[Option]:
     """The options, with each addition replacing the option it was made from."""
-
-    def key(option: Option) -> str | None:
-        if option.name == "--conf":
-            return (option.value or "").partition("=")[0].strip()
-        return OPTION_KEYS.get(option.name)
-
-    kept = [option for option in options if key(option) not in additions]
+    kept = [option for option in options if option.key not in additions]
     return [*kept, *(Option("--conf", f"{name}={value}") for name, value in additions.items())]

@@ -25,6 +25,7 @@ from hearth.base.progress import working
 from hearth.base.redaction import Redaction
 from hearth.machine import jvm, paths
 from hearth.machine.known_machine import KnownMachine
+from hearth.machine.memory_bandwidth import known_bandwidth, sustained_bandwidth
 from hearth.record import kernel
 from hearth.record.event_log_link import UsersEventLog
 from hearth.record.gc_copy import local_log_name
@@ -35,11 +36,10 @@ from hearth.record.probes.base import Roots
 from hearth.record.sampler import ROWS_LOST
 from hearth.record.schema import Bandwidth, Launched, Probe, State
 from hearth.record.store import RecordWriter, claimed
-from hearth.spark.ascii_path import check_locale, plain_path
 from hearth.spark.conf import user_deploy_mode, user_remote
 from hearth.spark.instrumentation import Observed, observed
 from hearth.spark.machine_reading import MachineReading
-from hearth.spark.private_options import handed_over
+from hearth.spark.run_files import check_locale, handed_over, plain_path
 from hearth.spark.sampling import SamplerProcess
 from hearth.spark.submission import Submission
 from hearth.spark.submit_args import SubmitLine
@@ -165,8 +165,6 @@ def _head(
 
 def _sustained_bandwidth(probes: Sequence[Probe], debug: bool) -> Measured[Bandwidth]:
     """Measured once per machine, but only if there is a use to compare it with."""
-    from hearth.machine.memory_bandwidth import known_bandwidth, sustained_bandwidth
-
     counted = any(probe.name == "bandwidth" and probe.status == "on" for probe in probes)
     known = sustained_bandwidth(debug=debug) if counted else known_bandwidth()
     return known or Absent("not measured: nothing here counts the bandwidth that a run uses")

@@ -5,18 +5,18 @@ By `hearth compare --keep`, which `hearth submit` uses, and by `hearth tune`, wh
 """
 
 import hashlib
+import json
 import os
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
 from hearth.base.codec import read_document
-from hearth.base.private_files import private_directory
-from hearth.record.store import write_document
+from hearth.base.private_files import private_directory, write_private
 from hearth.spark.submit_args import SubmitLine
 
 Document = dict[str, Any]
 #: Options with which the user makes the choice: then a kept one is not used.
-_FIXING = ("--executors", "--cores", "--memory", "--bind", "--unbound", "--docker", "--hosts")
+_FIXING = {"--executors", "--cores", "--memory", "--bind", "--unbound", "--docker", "--hosts"}
 
 
 class Choice(TypedDict):
@@ -51,7 +51,7 @@ def keep_tuned(home: Path, named: str, choice: TunedChoice, root: Path = Path("/
     """Keeps what was found for an application (`application`) on this machine, over any older."""
     file = _tuned_file(home, named, root)
     private_directory(file.parent)
-    write_document(file, {"application": named, **choice})
+    write_private(file, json.dumps({"application": named, **choice}, indent=1))
 
 
 def tuned_choice(home: Path, named: str, root: Path = Path("/")) -> TunedChoice | None:
@@ -79,7 +79,7 @@ def keep_choice(home: Path, line: SubmitLine, choice: Document, root: Path = Pat
     """
     file = _file(home, line, root)
     private_directory(file.parent)
-    write_document(file, {"application": application(line), **choice})
+    write_private(file, json.dumps({"application": application(line), **choice}, indent=1))
     return file
 
 
@@ -88,7 +88,7 @@ def kept_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> Documen
 
     Raises UserError for one that is damaged.
     """
-    fixed = any(word.split("=")[0] in _FIXING for word in line.hearth)
+    fixed = _FIXING & line.asked.given.keys()
     if not line.application or line.has("--master") or fixed:
         return None
     file = _file(home, line, root)

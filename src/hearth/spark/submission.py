@@ -4,30 +4,30 @@ Shared by the commands that run an application; only the command prints and star
 """
 
 import os
-from argparse import Namespace
-from collections.abc import Callable
+import shutil
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hearth.base.codec import to_json
-from hearth.base.errors import UserError
+from hearth.base.errors import UserError, nearest
 from hearth.base.ids import show_ids
+from hearth.base.private_files import replaceable
 from hearth.base.redaction import Redaction
 from hearth.machine import paths
-from hearth.machine.plan import Plan
-from hearth.machine.plan_request import BINDING_SCOPE, is_unbound, plan_request
-from hearth.spark import command
+from hearth.machine.plan import BINDING, BINDING_SCOPE, Plan
+from hearth.machine.planner import offer
+from hearth.machine.planner import plan as planned
+from hearth.spark import cds, command
 from hearth.spark.conf import (
     user_deploy_mode,
     user_master,
     user_remote,
-    user_settings,
     variable_settings,
 )
-from hearth.spark.local_dirs import check_local_dirs
-from hearth.spark.python import python_of_application
-from hearth.spark.spark_env import load_spark_env
-from hearth.spark.submit_args import Option, SubmitLine, late_options
+from hearth.spark.run_files import write_plan
+from hearth.spark.submit_args import Option, SubmitLine, SubmitOptions, late_options
 
 #: What stands for Spark's own programs where an application is named.
 _NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
@@ -53,61 +53,81 @@ class Submission:
     afterwards: Callable[[], None] | None = None
 
 
-def prepare(
-    options: Namespace,
-    line: SubmitLine,
-    show_plan: Callable[[Plan], None],
-    *,
-    measured: bool,
-) -> Submission:
-    """Plans if hearth plans, and composes the command; `show_plan` is called with the plan.
+@dataclass(frozen=True)
+class Occasion:
+    """For what a submission is prepared.
 
-    options: those of `add_submit_arguments`, with `dry_run` and `debug`. measured: whether missing
-    class-data archives are made first, so that the run is like all later ones; else they are made
-    when it is over. Raises UserError.
+    dry_run: nothing of it will run. measured: missing class-data archives are made first, so that
+    the run is like all later ones; else they are made when it is over. debug: of the JVM side.
     """
-    Path.cwd()  # no JVM starts in a directory that is gone
-    home = paths.spark_home()
-    spark_submit = home / "bin" / "spark-submit"
-    load_spark_env(home, os.environ)
-    settings = user_settings(line, home, os.environ)
+
+    dry_run: bool = False
+    measured: bool = False
+    debug: bool = False
+
+
+def prepare(
+    line: SubmitLine,
+    settings: Mapping[str, str],
+    show_plan: Callable[[Plan], None],
+    occasion: Occasion,
+) -> Submission:
+    """Plan if hearth plans, and compose the command; `show_plan` is called with the plan.
+
+    settings: the user's, of `read_settings`. Raises UserError.
+    """
     master = user_master(line, settings, os.environ)
     remote = user_remote(line, settings, os.environ)
     reason = command.pass_through_reason(line, master, remote)
     if reason is not None:
-        passed = command.passed_through(spark_submit, line, reason)
-        passed.notes.extend(late_options(line))
-        return Submission(passed, settings, master, None)
-    paths.check_spark(home)
+        passed = command.passed_through(_spark_submit(), line, reason)
+        passed.notes.extend(late_options(line.application))
+        return Submission(passed, dict(settings), master, None)
+    paths.check_spark(paths.spark_home())
     _check(line, settings)
     check_local_dirs(settings, os.environ)
-    notes = _take_variables(line, settings)
-    options.python = line.is_python
-    plan, inherited = _plan(options, line, settings, master)
-    waiting = _waits(options, settings, plan)
+    line = replace(line, asked=command.sized_by_master(line.asked, master))
+    return _planned(*_with_variables(line, settings), show_plan, occasion)
+
+
+def _planned(
+    line: SubmitLine,
+    settings: dict[str, str],
+    notes: list[str],
+    show_plan: Callable[[Plan], None],
+    occasion: Occasion,
+) -> Submission:
+    """The submission of what hearth plans, on the one machine that this is."""
+    plan, inherited = _plan(line, settings, occasion)
+    waiting = _waits(line.asked, settings, plan)
     if waiting:
         plan = replace(plan, master="local-numa")  # the driver waits, and plans again
-    if not options.dry_run:
+    if not occasion.dry_run:
         check_application(line.application[0])
     show_plan(plan)
-    additions, jar = _additions(options, settings, plan, waiting)
+    additions, jar = _additions(line.asked, settings, plan, waiting)
     theirs = command.users_class_path(line, settings)
-    flags, afterwards = _archives(options, theirs, settings, jar, measured)
+    flags, afterwards = _archives(occasion, theirs, settings, jar)
     if afterwards and jar and "spark.hearth.classDataArchive" not in settings:
         # Its executors would write theirs before the application may end.
         additions["spark.hearth.classDataArchive"] = "false"
-    path = _archived_path(home, jar) if flags else command.class_path(theirs, jar)
-    launch = command.composed(spark_submit, line, settings, plan, additions, path, flags)
-    launch = replace(launch, inherited=inherited)
+    home = paths.spark_home()
+    path = cds.class_path(home, jar) if flags else command.class_path(theirs, jar)
+    launch = command.composed(_spark_submit(), line, settings, plan, additions, path, flags)
     variables, other = python_of_application(settings, os.environ)
     launch.environment.update(variables)
-    notes.extend([other] if other and line.is_python else [])
-    launch.notes.extend([*notes, *_idle(options, plan), *late_options(line)])
+    notes = [*notes, other] if other and line.is_python else notes
+    launch.notes.extend([*notes, *_idle(line.asked, plan), *late_options(line.application)])
     launch.notes.extend([_LATER] if afterwards else [])
+    launch = replace(launch, inherited=inherited)
     return Submission(launch, settings, plan.master, plan, afterwards)
 
 
-def _check(line: SubmitLine, settings: dict[str, str]) -> None:
+def _spark_submit() -> Path:
+    return paths.spark_home() / "bin" / "spark-submit"
+
+
+def _check(line: SubmitLine, settings: Mapping[str, str]) -> None:
     if not line.application:
         raise UserError("no application is given: name a jar or a Python file")
     mode = user_deploy_mode(line, settings, os.environ)
@@ -127,92 +147,79 @@ def check_application(application: str) -> None:
     path = application.removeprefix("file:")
     if ":" in path or application in _NO_FILES or Path(path).is_file():
         return
-    from difflib import get_close_matches
-
     folder = Path(path).absolute().parent
     files = [file.name for file in folder.iterdir()] if folder.is_dir() else []
-    near = get_close_matches(Path(path).name, files, n=1)
-    hint = f"did you mean '{Path(path).with_name(near[0])}'?" if near else "correct its name"
+    near = nearest(Path(path).name, files)
+    hint = f"did you mean '{Path(path).with_name(near)}'?" if near else "correct its name"
     raise UserError(f"'{application}': there is no such file in '{folder}': {hint}")
 
 
-def _take_variables(line: SubmitLine, settings: dict[str, str]) -> list[str]:
-    """Takes settings from environment variables; returns notes for the user."""
-    notes = []
-    for key, (name, value) in variable_settings(settings, os.environ).items():
-        settings[key] = value
-        if key.startswith("spark.executor."):
-            line.options.append(Option("--conf", f"{key}={value}"))
-            notes.append(f"{name}={value} becomes {key}={value}")
-    return notes
+def _with_variables(
+    line: SubmitLine, settings: Mapping[str, str]
+) -> tuple[SubmitLine, dict[str, str], list[str]]:
+    """The line and the settings with what environment variables set; notes for the user."""
+    found = variable_settings(settings, os.environ)
+    moved = {key: of for key, of in found.items() if key.startswith("spark.executor.")}
+    line = line.adding(*(Option("--conf", f"{key}={value}") for key, (_, value) in moved.items()))
+    notes = [f"{name}={value} becomes {key}={value}" for key, (name, value) in moved.items()]
+    return line, {**settings, **{key: value for key, (_, value) in found.items()}}, notes
 
 
 def _plan(
-    options: Namespace, line: SubmitLine, settings: dict[str, str], master: str | None
+    line: SubmitLine, settings: Mapping[str, str], occasion: Occasion
 ) -> tuple[Plan, tuple[int, ...]]:
     """The plan, and what the driver inherits so that it holds its lease."""
-    from hearth.machine.planner import plan
-
-    for name, fixed in zip(("executors", "cores"), command.fixed_by_master(master), strict=True):
-        given = getattr(options, name)
-        if fixed is not None and given not in (None, fixed):
-            raise UserError(f"--{name}: {given} contradicts the master {master}: give one of them")
-        setattr(options, name, fixed if fixed is not None else given)
     conf = {key: value for key, value in settings.items() if key != "spark.master"}
     # Spark looks there first and would ignore the plan's directory.
     if os.environ.get("SPARK_LOCAL_DIRS"):
         conf["spark.local.dir"] = os.environ["SPARK_LOCAL_DIRS"]
-    if options.when_full is not None:
-        conf[_WHEN_FULL] = options.when_full
-    request = plan_request(options, conf, None)
-    if options.dry_run:
-        return plan(request, options.debug), ()
-    from hearth.spark.native_lease import offer
-
+    if line.asked.when_full is not None:
+        conf[_WHEN_FULL] = line.asked.when_full
+    request = line.asked.plan_request(conf, python=line.is_python).document()
+    if occasion.dry_run:
+        return planned(request, occasion.debug), ()
     name = Redaction.of(settings).text(settings.get("spark.app.name") or line.application[0])
     with offer(Path(name).name) as offered:
         words, inherits = (offered.words, offered.inherits) if offered else ((), ())
-        found = plan(request, options.debug, words, inherits)
+        found = planned(request, occasion.debug, words, inherits)
         return found, offered.settle() if offered else ()
 
 
-def _waits(options: Namespace, settings: dict[str, str], plan: Plan) -> bool:
+def _waits(asked: SubmitOptions, settings: Mapping[str, str], plan: Plan) -> bool:
     """Whether one JVM is to wait until others have given back what it needs."""
-    wanted = options.when_full or settings.get(_WHEN_FULL)
+    wanted = asked.when_full or settings.get(_WHEN_FULL)
     full = any(reason.decision == "sharing" for reason in plan.reasons)
     return plan.is_native and wanted == "wait" and full
 
 
-def _idle(options: Namespace, plan: Plan) -> list[str]:
+def _idle(asked: SubmitOptions, plan: Plan) -> list[str]:
     """Notes on executor options that have no effect, because the plan has no executors."""
     if not plan.is_native:
         return []
-    asked = [f"--{name}" for name in ("unbound", "docker", "bind") if getattr(options, name)]
+    idle = [name for name in ("--unbound", "--docker", "--bind") if name in asked.given]
     remedy = "the plan is one JVM: fix executors, such as --executors 2"
-    return [f"{name} has no effect, {remedy}" for name in asked]
+    return [f"{name} has no effect, {remedy}" for name in idle]
 
 
 def _additions(
-    options: Namespace, settings: dict[str, str], plan: Plan, waiting: bool
+    asked: SubmitOptions, settings: Mapping[str, str], plan: Plan, waiting: bool
 ) -> tuple[dict[str, str], Path | None]:
     """hearth's own settings and its jar; neither for a native plan, which is plain Spark."""
     if waiting:
         return {_WHEN_FULL: "wait"}, paths.hearth_jar()
     if plan.is_native:
         return {}, None
-    from hearth.spark.plan_file import write_plan
-
     additions = {"spark.hearth.plan": str(write_plan(to_json(plan), paths.state_home()))}
-    if options.hosts is not None:
-        additions["spark.hearth.hosts"] = options.hosts
-    if is_unbound(options):
-        additions["spark.hearth.binding"] = "off"
-    if options.bind == "package":
+    if asked.hosts is not None:
+        additions["spark.hearth.hosts"] = asked.hosts
+    if asked.is_unbound:
+        additions[BINDING] = "off"
+    if asked.bind == "package":
         additions[BINDING_SCOPE] = "package"
-    if options.docker:
+    if asked.docker:
         additions["spark.hearth.launcher"] = "docker"
-    if options.when_full is not None:
-        additions[_WHEN_FULL] = options.when_full
+    if asked.when_full is not None:
+        additions[_WHEN_FULL] = asked.when_full
     if plan.driver.bound and settings.get("spark.hearth.neighbours") != "ignore":
         # The driver plans again if somebody else has taken its CPUs by then.
         additions["spark.hearth.internal.cpus"] = show_ids(os.sched_getaffinity(0))
@@ -220,30 +227,87 @@ def _additions(
 
 
 def _archives(
-    options: Namespace,
-    theirs: str,
-    settings: dict[str, str],
-    jar: Path | None,
-    measured: bool,
+    occasion: Occasion, theirs: str, settings: Mapping[str, str], jar: Path | None
 ) -> tuple[list[str], Callable[[], None] | None]:
     """The driver's flags for its class-data archive, and what makes a missing one later.
 
     theirs: the user's class path; an archive fits one class path only, so a user who adds to it
     starts without. Neither where the user wants none; a dry run makes none.
     """
-    from hearth.spark import cds
-
     if not cds.is_wanted(settings, theirs):
         return [], None
     home = paths.spark_home()
-    flags = cds.driver_flags(home, jar, make=measured, debug=options.debug)
-    later = not (flags or measured or options.dry_run)
+    flags = cds.driver_flags(home, jar, make=occasion.measured, debug=occasion.debug)
+    later = not (flags or occasion.measured or occasion.dry_run)
     if later and cds.is_missing(home, jar):
         return [], lambda: cds.make_afterwards(home, jar)
     return flags, None
 
 
-def _archived_path(home: Path, jar: Path | None) -> str:
-    from hearth.spark import cds
+def check_local_dirs(settings: Mapping[str, str], environment: Mapping[str, str]) -> None:
+    """Raises UserError for the first directory for shuffle files that is not writable and cannot be
+    made, or in which others could replace an application's files: the driver would end with stack
+    traces.
 
-    return cds.class_path(home, jar)
+    Spark takes SPARK_LOCAL_DIRS before spark.local.dir (Utils.getConfiguredLocalDirs of Spark 4.3).
+    """
+    for source, value in (
+        ("SPARK_LOCAL_DIRS", environment.get("SPARK_LOCAL_DIRS")),
+        ("spark.local.dir", settings.get("spark.local.dir")),
+    ):
+        if value:
+            for name in filter(None, value.split(",")):
+                _check_local_dir(source, Path(name))
+            return
+
+
+def _check_local_dir(source: str, wanted: Path) -> None:
+    """Creates nothing: the directory or its nearest existing parent decides."""
+    path = Path.cwd() / wanted
+    nearest = next(one for one in (path, *path.parents) if os.path.lexists(one))
+    if not nearest.is_dir():
+        problem = f"'{nearest}' is not a directory"
+    elif not os.access(nearest, os.W_OK | os.X_OK):
+        problem = f"'{nearest}' cannot be written"
+    elif not (problem := replaceable(path / "hearth")):
+        return
+    raise UserError(f"{source}: '{wanted}' cannot be used: {problem}; name writable directories")
+
+
+_PYTHON_VARIABLES = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+_PYTHON_KEYS = ("spark.pyspark.python", "spark.pyspark.driver.python")
+#: What an activated environment sets (venv; conda).
+_ACTIVATED = ("VIRTUAL_ENV", "CONDA_PREFIX")
+
+
+def python_of_application(
+    settings: Mapping[str, str], environment: Mapping[str, str]
+) -> tuple[dict[str, str], str]:
+    """Variables that make Spark take the user's Python, and a line where it is not hearth's own.
+
+    An activated environment comes before the first python3 of the path, and that before hearth's
+    own, which may be in an environment of its own (`uv tool install`, pipx) without what the
+    application imports. Nothing, where the user has told Spark which to take.
+    """
+    if any(environment.get(name) for name in _PYTHON_VARIABLES) or any(
+        key in settings for key in _PYTHON_KEYS
+    ):
+        return {}, ""
+    for name in _ACTIVATED:
+        if environment.get(name):
+            found = shutil.which("python3", path=f"{environment[name]}/bin")
+            if found:
+                return _chosen(found, f"the environment in {name}")
+    on_path = shutil.which("python3", path=environment.get("PATH"))
+    return _chosen(on_path or sys.executable, "the first python3 of the PATH")
+
+
+def _chosen(python: str, why: str) -> tuple[dict[str, str], str]:
+    """Without a line where it is hearth's own: its folder tells environments apart, not its file,
+    which is usually a link to the same Python.
+    """
+    own = Path(sys.executable)
+    if os.path.realpath(Path(python).parent) == os.path.realpath(own.parent):
+        return {"PYSPARK_PYTHON": str(own)}, ""
+    line = f"the application runs in {python} ({why}), not in hearth's own Python: "
+    return {"PYSPARK_PYTHON": python}, line + "PYSPARK_PYTHON chooses another"

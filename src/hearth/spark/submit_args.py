@@ -6,14 +6,13 @@ application file belongs to the application and is not inspected.
 """
 
 import re
-from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 
-from hearth.base.errors import UserError
+from hearth.base.errors import UserError, nearest
 from hearth.base.redaction import Redaction
-from hearth.machine.plan_request import add_workload_arguments
+from hearth.machine.plan import PlanRequest
 
 # fmt: off
 _WITH_VALUE = frozenset((
@@ -29,62 +28,71 @@ _SWITCHES = frozenset((
     "--load-spark-defaults", "--supervise", "--usage-error", "--verbose", "-v", "--version",
 ))
 # fmt: on
+#: Options of spark-submit that set a key.
+OPTION_KEYS = {
+    "--driver-cores": "spark.driver.cores",
+    "--driver-java-options": "spark.driver.extraJavaOptions",
+    "--driver-library-path": "spark.driver.extraLibraryPath",
+    "--driver-memory": "spark.driver.memory",
+    "--executor-cores": "spark.executor.cores",
+    "--executor-memory": "spark.executor.memory",
+    "--num-executors": "spark.executor.instances",
+    "--total-executor-cores": "spark.cores.max",
+}
 _EQUALS = re.compile(r"\A(--[^=]+)=(.*)", re.DOTALL)
 
 
-def add_submit_arguments(parser: ArgumentParser) -> None:
-    """hearth's options for planning an application."""
-    add_workload_arguments(parser)
-    parser.add_argument(
-        "--hosts",
-        choices=("node", "machine"),
-        help="what Spark treats as a host: each NUMA node (default), or the machine",
-    )
-    parser.add_argument(
-        "--unbound", action="store_true", help="the same as --bind none, for comparison"
-    )
-    parser.add_argument(
-        "--docker", action="store_true", help="start each executor in a Docker container"
-    )
-    parser.add_argument(
-        "--when-full",
-        choices=("share", "wait", "refuse"),
-        help="where other applications hold what is needed: run beside them, unbound (default), "
-        "wait until it is free, or end",
-    )
+@dataclass(frozen=True)
+class SubmitOptions:
+    """What the user asks of the plan: hearth's own options of a command that runs an application.
+
+    The field `when_full` is the option `--when-full`, and so on; None or False where not given.
+    """
+
+    input: str | None = None
+    workload: str | None = None
+    executors: int | None = None
+    cores: int | None = None
+    memory: str | None = None
+    bind: str | None = None
+    hosts: str | None = None
+    unbound: bool = False
+    docker: bool = False
+    when_full: str | None = None
+
+    @property
+    def given(self) -> dict[str, str | int | bool]:
+        """The options that the user gave, by name: `--when-full`."""
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        given = {name: value for name, value in values if value is not None and value is not False}
+        return {f"--{name.replace('_', '-')}": value for name, value in given.items()}
+
+    def to_words(self) -> list[str]:
+        """The words that stand for them on a command line."""
+        words: list[str] = []
+        for name, value in self.given.items():
+            words += [name] if value is True else [name, str(value)]
+        return words
+
+    @property
+    def is_unbound(self) -> bool:
+        """Whether executors are to be bound to nothing, by either of the two options."""
+        return self.unbound or self.bind == "none"
+
+    def or_else(self, other: "SubmitOptions") -> "SubmitOptions":
+        """These options, and of those that are not given here the other's."""
+        pairs = {f.name: getattr(self, f.name) or getattr(other, f.name) for f in fields(self)}
+        return SubmitOptions(**pairs)
+
+    def plan_request(
+        self, conf: Mapping[str, str], *, python: bool, occupied: str | None = None
+    ) -> PlanRequest:
+        """The request for a plan of this machine. conf: the user's Spark settings."""
+        shared = {name: getattr(self, name) for name in _PLANNED}
+        return PlanRequest(**shared, python=python, occupied=occupied, conf=conf)
 
 
-def options_of(parser: ArgumentParser) -> dict[str, bool]:
-    """A parser's options by name: True for those that take a value."""
-    # argparse has no public list of them.
-    return {name: action.nargs != 0 for name, action in parser._option_string_actions.items()}
-
-
-@cache
-def planning_options() -> dict[str, bool]:
-    """The options of `add_submit_arguments`."""
-    parser = ArgumentParser(add_help=False)
-    add_submit_arguments(parser)
-    return options_of(parser)
-
-
-def own_options(parser: ArgumentParser) -> dict[str, bool]:
-    """The options of one command alone: neither for planning nor of every command."""
-    shared = {*planning_options(), "--debug", "--help", "-h"}
-    return {name: takes for name, takes in options_of(parser).items() if name not in shared}
-
-
-def without(words: list[str], own: Mapping[str, bool]) -> list[str]:
-    """hearth's options less those of one command, with their values."""
-    kept: list[str] = []
-    rest = iter(words)
-    for word in rest:
-        takes_value = own.get(word.partition("=")[0])
-        if takes_value is None:
-            kept.append(word)
-        elif takes_value and "=" not in word:
-            next(rest)
-    return kept
+_PLANNED = ("input", "workload", "executors", "cores", "memory", "bind")
 
 
 @dataclass(frozen=True)
@@ -94,18 +102,37 @@ class Option:
     name: str
     value: str | None
 
+    @property
+    def key(self) -> str | None:
+        """The setting that it makes."""
+        if self.name == "--conf":
+            return (self.value or "").partition("=")[0].strip()
+        return OPTION_KEYS.get(self.name)
+
 
 @dataclass(frozen=True)
-class SubmitLine:
-    """The three parts of a command line.
+class SplitLine:
+    """The words of a command line in three parts, before hearth's own are read.
 
     hearth: hearth's options, for its own parser. options: spark-submit's, in order.
     application: the application file and its arguments, untouched; empty where there is none.
     """
 
-    hearth: list[str]
-    options: list[Option]
-    application: list[str]
+    hearth: list[str] = field(default_factory=list)
+    options: list[Option] = field(default_factory=list)
+    application: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class SubmitLine:
+    """A command line that is read.
+
+    asked: hearth's own options. options: spark-submit's. application: the file and its arguments.
+    """
+
+    asked: SubmitOptions = SubmitOptions()
+    options: tuple[Option, ...] = ()
+    application: tuple[str, ...] = ()
 
     def last(self, name: str) -> str | None:
         """The last value given for an option: the one that Spark takes."""
@@ -115,23 +142,29 @@ class SubmitLine:
     def has(self, *names: str) -> bool:
         return any(option.name in names for option in self.options)
 
+    def adding(self, *options: Option) -> "SubmitLine":
+        """The line with these options of spark-submit behind the user's."""
+        return replace(self, options=(*self.options, *options))
+
     @property
     def is_python(self) -> bool:
         """Whether the program is in Python, so that its workers need memory beside the heap."""
         return bool(self.application) and self.application[0].endswith(".py")
 
+    @property
+    def option_words(self) -> list[str]:
+        """spark-submit's options as words."""
+        return [word for o in self.options for word in (o.name, o.value) if word is not None]
 
-def split_line(
-    arguments: list[str], hearth_options: Mapping[str, bool] | None = None
-) -> SubmitLine:
-    """Splits the words behind `hearth submit` or a command like it.
 
-    hearth_options: those of the command (`options_of` its parser); by default the planning ones.
+def split_line(arguments: Iterable[str], hearth_options: Mapping[str, bool]) -> SplitLine:
+    """Split the words behind `hearth submit` or a command like it.
+
+    hearth_options: those of the command, by whether they take a value.
     Raises UserError for an option that is unknown to both hearth and spark-submit, or that lacks
     its value.
     """
-    known = planning_options() if hearth_options is None else hearth_options
-    line = SubmitLine([], [], [])
+    line = SplitLine()
     words = iter(arguments)
     for word in words:
         if not word.startswith("-") or word == "-":
@@ -139,7 +172,7 @@ def split_line(
         elif word == "--":
             line.application.extend(words)
         else:
-            _take(word, words, line, known)
+            _take(word, words, line, hearth_options)
     return line
 
 
@@ -150,9 +183,14 @@ _HEARTHS_OWN = (
 )
 
 
-def late_options(line: SubmitLine) -> list[str]:
+def is_application(name: str) -> bool:
+    """Whether it names a file, existing or not: no suite or workload has such a name."""
+    return Path(name).is_file() or "." in name or "/" in name
+
+
+def late_options(application: Sequence[str]) -> list[str]:
     """A note for each word behind the application that looks like an option meant for hearth."""
-    program, words = line.application[:1], line.application[1:]
+    program, words = application[:1], application[1:]
     return [
         f"{name} behind {program[0]} belongs to the application; hearth's options stand before it"
         for name in _HEARTHS_OWN
@@ -160,22 +198,8 @@ def late_options(line: SubmitLine) -> list[str]:
     ]
 
 
-def planning_words(line: SubmitLine) -> list[str]:
-    """hearth's own planning options, with their values."""
-    found: list[str] = []
-    words = iter(line.hearth)
-    for word in words:
-        name, equals, _ = word.partition("=")
-        takes_value = planning_options().get(name)
-        if takes_value is not None:
-            found.append(word)
-        if takes_value and not equals:
-            found.append(next(words))
-    return found
-
-
 def _take(
-    word: str, words: Iterator[str], line: SubmitLine, hearth_options: Mapping[str, bool]
+    word: str, words: Iterator[str], line: SplitLine, hearth_options: Mapping[str, bool]
 ) -> None:
     match = _EQUALS.fullmatch(word)
     name, value = (match[1], match[2]) if match else (word, None)
@@ -200,9 +224,7 @@ def _next(name: str, words: Iterator[str]) -> str:
 
 
 def _unknown(word: str, hearth_options: Mapping[str, bool]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(word, [*hearth_options, *_WITH_VALUE, *_SWITCHES], n=1)
-    hint = f"did you mean '{near[0]}'?" if near else "see 'hearth submit --help'"
+    near = nearest(word, [*hearth_options, *_WITH_VALUE, *_SWITCHES])
+    hint = f"did you mean '{near}'?" if near else "see 'hearth submit --help'"
     shown = Redaction.of({}).words([word])[0]
     return f"'{shown}' is not an option of hearth or spark-submit: {hint}"

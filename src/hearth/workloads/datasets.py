@@ -242,7 +242,7 @@ def _make(wanted: Wanted, place: Path, lock: int) -> None:
 
 def _command(wanted: Wanted, place: Path, scratch: Path) -> list[str]:
     home = paths.spark_home()
-    given = user_settings(SubmitLine([], [], []), home, os.environ)
+    given = user_settings(SubmitLine(), home, os.environ)
     settings = {
         "spark.ui.enabled": "false",
         "spark.log.level": "WARN",

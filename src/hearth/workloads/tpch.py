@@ -18,6 +18,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -212,8 +213,6 @@ def _tpchgen() -> str:
 
 
 def _version() -> str:
-    from importlib import metadata
-
     try:
         return metadata.version("tpchgen-cli")
     except metadata.PackageNotFoundError as error:

@@ -21,7 +21,10 @@ import json
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from hearth.cli.commands.topology import MACHINE_HELP
+from hearth.cli.options import MACHINE_HELP
+from hearth.machine import jvm, paths
+from hearth.report.terminal import affinity
+from hearth.report.terminal.screen import Screen
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -52,10 +55,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Runs the chosen action."""
-    from hearth.machine import jvm, paths
-    from hearth.report.terminal import affinity
-    from hearth.report.terminal.screen import Screen
-
     if options.action == "jar":
         print(paths.affinity_jar())
         return 0

@@ -18,14 +18,21 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from hearth.studies.engine.options import add_run_options, quiet_option, run_options
-
-if TYPE_CHECKING:
-    from hearth.studies.bench.study import Results, Series
-    from hearth.studies.engine.idle_wait import Quiet
-    from hearth.workloads import catalogue
+from hearth.base.sizes import parse_bytes
+from hearth.cli.options import add_run_options, run_options
+from hearth.machine import paths
+from hearth.machine.plan import parse_conf
+from hearth.machine.planner import topology
+from hearth.report.terminal.bench import show_rows
+from hearth.report.terminal.screen import Screen
+from hearth.studies.bench import study as running
+from hearth.studies.bench.result import doubted, is_good, result_document, summarised
+from hearth.studies.bench.study import Results, Series, machine_facts
+from hearth.studies.engine.idle_wait import Quiet
+from hearth.studies.engine.progress import Following, continued_with
+from hearth.workloads import cases, catalogue, suites
+from hearth.workloads.masters import split_masters
 
 _MASTERS = "local[*],local-numa"
 
@@ -55,11 +62,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Runs the series and shows its table; 0 if all runs and answers are good."""
-    from hearth.machine.planner import topology
-    from hearth.studies.bench.result import is_good
-    from hearth.studies.bench.study import Results, machine_facts
-    from hearth.workloads import cases, catalogue
-
     offer = catalogue.load()
     series = _series(options, offer)
     for entry in series.entries:
@@ -68,18 +70,12 @@ def run(options: Namespace) -> int:
     machine = machine_facts(topology(debug=options.debug))
     described = series.described(machine)
     results = Results.begin(_file(options, series), described, series.redaction)
-    _go(offer, series, results, quiet_option(options))
+    _go(offer, series, results, Quiet(run_options(options).wait_idle_s))
     _show(results, options.json)
     return 0 if is_good(results) else 1
 
 
-def _series(options: Namespace, offer: "catalogue.Catalogue") -> "Series":
-    from hearth.base.sizes import parse_bytes
-    from hearth.machine.plan_request import parse_conf
-    from hearth.studies.bench.study import Series
-    from hearth.workloads import suites
-    from hearth.workloads.masters import split_masters
-
+def _series(options: Namespace, offer: catalogue.Catalogue) -> Series:
     runs = run_options(options)
     name = options.suite or ("jobs" if options.jobs else "batch")
     entries = suites.named(options.jobs, offer) if options.jobs else suites.suite(name, offer)
@@ -96,19 +92,14 @@ def _series(options: Namespace, offer: "catalogue.Catalogue") -> "Series":
     )
 
 
-def _file(options: Namespace, series: "Series") -> Path:
-    from hearth.machine import paths
-
+def _file(options: Namespace, series: Series) -> Path:
     if options.out is not None:
         return Path(options.out).absolute()
     stamp = time.strftime("%Y-%m-%d-%H%M%S")
     return paths.state_home() / "bench" / f"{series.name}-{stamp}.jsonl"
 
 
-def _go(offer: "catalogue.Catalogue", series: "Series", results: "Results", quiet: "Quiet") -> None:
-    from hearth.studies.bench import study as running
-    from hearth.studies.engine.progress import Following, continued_with
-
+def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Quiet) -> None:
     turns = set(series.experiment().turns())
     kept = sum(outcome.turn in turns for outcome in results.outcomes if outcome.failure is None)
     found = f", {kept} of them already in the file" if kept else ""
@@ -120,11 +111,7 @@ def _go(offer: "catalogue.Catalogue", series: "Series", results: "Results", quie
         running.run(offer, series, results, following)
 
 
-def _show(results: "Results", as_json: bool) -> None:
-    from hearth.report.terminal.bench import show_rows
-    from hearth.report.terminal.screen import Screen
-    from hearth.studies.bench.result import doubted, result_document, summarised
-
+def _show(results: Results, as_json: bool) -> None:
     if as_json:
         print(json.dumps(result_document(results), indent=2))
         return

@@ -10,16 +10,16 @@ examples:
 """
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from hearth.workloads.cache import Entry
+from hearth.base.sizes import parse_bytes, show_bytes
+from hearth.machine import paths
+from hearth.report.terminal.screen import Screen, table
+from hearth.workloads.cache import KINDS, Entry, entries, over, remove
+from hearth.workloads.datasets import data_home
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
-    from hearth.workloads.cache import KINDS
-
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument(
         "--limit", metavar="SIZE", help="remove the oldest until all together take at most this"
@@ -29,9 +29,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Removes what was asked for, then lists what is left."""
-    from hearth.base.sizes import parse_bytes, show_bytes
-    from hearth.workloads.cache import entries, over, remove
-
     found = entries()
     going = [entry for entry in found if options.remove in (entry.kind, "all")]
     if options.limit is not None:
@@ -48,13 +45,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _show(left: "list[Entry]") -> None:
-    from hearth.base.sizes import show_bytes
-    from hearth.machine import paths
-    from hearth.report.terminal.screen import Screen, table
-    from hearth.workloads.cache import KINDS
-    from hearth.workloads.datasets import data_home
-
+def _show(left: list[Entry]) -> None:
     rows = []
     for kind, (what, bound) in KINDS.items():
         sizes = [entry.size_bytes for entry in left if entry.kind == kind]

@@ -15,30 +15,67 @@ examples:
 """
 
 import json
-import os
 import sys
-from argparse import ArgumentParser, Namespace
-from dataclasses import replace
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from hearth.base.codec import to_json
 from hearth.base.errors import UserError
-from hearth.spark.submit_args import (
-    add_submit_arguments,
-    options_of,
-    own_options,
-    split_line,
-    without,
+from hearth.base.redaction import Redaction
+from hearth.cli.options import (
+    RunOptions,
+    add_run_options,
+    add_submit_options,
+    from_namespace,
+    read_submit_line,
+    run_options,
 )
-from hearth.studies.engine.options import add_run_options, quiet_option, run_options
+from hearth.machine import paths
+from hearth.report.html.page import write_page
+from hearth.report.terminal.characterisation import show_characterisation, show_questions
+from hearth.report.terminal.screen import Screen
+from hearth.spark.conf import read_settings
+from hearth.spark.submit_args import SubmitLine
+from hearth.studies.characterise.questions import KEYS, questions
+from hearth.studies.characterise.result import Characterised
+from hearth.studies.characterise.study import Asked, Characterisation, Settings
+from hearth.studies.characterise.surroundings import surroundings, sustained_gb_s
+from hearth.studies.engine.arms import refuse_levelling
+from hearth.studies.engine.idle_wait import Quiet
+from hearth.studies.engine.named_target import subjects
+from hearth.studies.engine.progress import continued_with
 
-if TYPE_CHECKING:
-    from hearth.studies.characterise.result import Characterised
-    from hearth.studies.characterise.study import Asked, Settings
-
+_EACH_QUESTION = "each question sets it: leave it out"
+_NODES = "the question 'nodes' sets it: leave it out"
 #: What the questions vary themselves.
-_VARIED = ("executors", "cores", "memory")
+_REFUSED = {
+    "--executors": _EACH_QUESTION,
+    "--cores": _EACH_QUESTION,
+    "--memory": _EACH_QUESTION,
+    "--unbound": _NODES,
+    "--bind": _NODES,
+    # numactl and taskset of a question would not reach into containers.
+    "--docker": "the questions need processes: see hearth compare --arms",
+}
+
+
+@dataclass(frozen=True)
+class CharacteriseCommand:
+    """What the user typed; the fields are the options of these names."""
+
+    line: SubmitLine
+    questions: str | None
+    runs: RunOptions
+    sweep: str | None
+    change_prefetchers: bool
+    resume: str | None
+    dry_run: bool
+    html: Path | None
+    json: bool
+    debug: bool
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -47,7 +84,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "hearth characterise [options of hearth or spark-submit] "
         "SUITE|WORKLOAD|APPLICATION [its parameters or arguments]"
     )
-    add_submit_arguments(parser)
+    add_submit_options(parser, _REFUSED)
     parser.add_argument(
         "--questions", metavar="A,B,...", help="only these questions (default: all)"
     )
@@ -68,35 +105,25 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document (contract/)")
 
 
-def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
-    """The options, with the whole command line."""
-    from hearth.studies.engine.named_target import with_options_behind
-
-    own = own_options(parser)
-    line = with_options_behind(split_line(words, options_of(parser)), own)
-    options = parser.parse_args(line.hearth)
-    # From here on the line is what each run is given.
-    options.line = replace(line, hearth=without(line.hearth, own))
-    return options
+def parse(parser: ArgumentParser, words: list[str]) -> CharacteriseCommand:
+    """The options, with the line that each run is given."""
+    read = read_submit_line(parser, words, behind=True)
+    return from_namespace(CharacteriseCommand, read.own, line=read.line, runs=run_options(read.own))
 
 
-def run(options: Namespace) -> int:
+def run(options: CharacteriseCommand) -> int:
     """Runs and shows the answers; 1 if a run failed, for scripts."""
-    from hearth.base.redaction import Redaction
-    from hearth.machine import paths
-    from hearth.spark.conf import user_settings
-    from hearth.studies.characterise.study import Characterisation
-    from hearth.studies.engine.progress import continued_with
-
-    _check(options)
-    asked, settings = _asked(options)
+    if not options.line.application:
+        raise UserError("nothing to run: give a suite, a workload, a jar or a Python file")
+    spark = read_settings(options.line)
+    _check(options.line, spark)
+    asked, settings = _asked(options, spark)
     if options.dry_run:
         print("\n".join(_listed(asked, settings)))
         return 0
     import_module("scipy.special")  # for the intervals: missed before the runs, not after them
     home = paths.state_home()
-    name = options.line.application[0]
-    redaction = Redaction.of(user_settings(options.line, paths.spark_home(), os.environ))
+    name, redaction = options.line.application[0], Redaction.of(spark)
     if options.resume is None:
         kept = Characterisation.begin(home, Path(name).name, asked, settings, redaction)
     else:
@@ -104,45 +131,28 @@ def run(options: Namespace) -> int:
     number = kept.directory.name
     try:
         with continued_with(f"--resume {number}"):
-            failed = kept.run(asked, settings, quiet_option(options))
+            failed = kept.run(asked, settings, Quiet(options.runs.wait_idle_s))
     finally:
         print(f"hearth: characterisation {number}", file=sys.stderr)
     _show(kept.characterised(), options)
     return 1 if failed else 0
 
 
-def _check(options: Namespace) -> None:
-    from hearth.studies.engine.arms import refuse_levelling
-
-    if not options.line.application:
-        raise UserError("nothing to run: give a suite, a workload, a jar or a Python file")
-    for name in _VARIED:
-        if getattr(options, name) is not None:
-            raise UserError(f"--{name}: each question sets it: leave it out")
-    for name in ("unbound", "bind"):
-        if getattr(options, name):
-            raise UserError(f"--{name}: the question 'nodes' sets it: leave it out")
-    if options.docker:  # numactl and taskset of a question would not reach into containers
-        raise UserError("--docker: the questions need processes: see hearth compare --arms")
-    refuse_levelling(options.line)
-    if options.line.has("--master"):
-        master = options.line.last("--master")
+def _check(line: SubmitLine, spark: Mapping[str, str]) -> None:
+    refuse_levelling(spark)
+    if line.has("--master"):
+        master = line.last("--master")
         raise UserError(f"--master: each question sets it: leave out '{master}'")
 
 
-def _asked(options: Namespace) -> tuple[list["Asked"], "Settings"]:
+def _asked(options: CharacteriseCommand, spark: Mapping[str, str]) -> tuple[list[Asked], Settings]:
     """The questions and their subjects, from the command line and this machine."""
-    from hearth.studies.characterise.questions import KEYS, questions
-    from hearth.studies.characterise.study import Asked, Settings
-    from hearth.studies.characterise.surroundings import surroundings, sustained_gb_s
-    from hearth.studies.engine.named_target import subjects
-
-    runs = run_options(options)
+    runs, line = options.runs, options.line
     keys = KEYS if options.questions is None else [k.strip() for k in options.questions.split(",")]
-    here = surroundings(options, options.change_prefetchers, options.debug)
+    switching = options.change_prefetchers
+    here = surroundings(line, spark, options.sweep, may_switch=switching, debug=options.debug)
     asked = [
-        Asked(subject, questions(replace(here, job=job), keys))
-        for subject, job in subjects(options.line)
+        Asked(subject, questions(replace(here, job=job), keys)) for subject, job in subjects(line)
     ]
     all_questions = [q for a in asked for q in a.questions]
     counts = any(q.key == "bandwidth" and q.unanswerable is None for q in all_questions)
@@ -156,11 +166,8 @@ def _asked(options: Namespace) -> tuple[list["Asked"], "Settings"]:
     return asked, settings
 
 
-def _listed(asked: list["Asked"], settings: "Settings") -> list[str]:
+def _listed(asked: list[Asked], settings: Settings) -> list[str]:
     """What would run, and what this machine cannot answer."""
-    from hearth.report.terminal.characterisation import show_questions
-    from hearth.report.terminal.screen import Screen
-
     lines = []
     for one in asked:
         lines += [one.subject.name, *show_questions(one.questions, Screen.of()), ""]
@@ -168,14 +175,8 @@ def _listed(asked: list["Asked"], settings: "Settings") -> list[str]:
     return [*lines, f"{settings.runs(asked)} runs; for each way {each}"]
 
 
-def _show(found: "Characterised", options: Namespace) -> None:
-    from hearth.base.codec import to_json
-    from hearth.report.terminal.characterisation import show_characterisation
-    from hearth.report.terminal.screen import Screen
-
+def _show(found: Characterised, options: CharacteriseCommand) -> None:
     if options.html:
-        from hearth.report.html.page import write_page
-
         write_page(options.html, [], characterisation=found)
         print(f"hearth: wrote {options.html}", file=sys.stderr)
     if options.json:

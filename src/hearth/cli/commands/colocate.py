@@ -16,44 +16,97 @@ examples:
 """
 
 import contextlib
-import itertools
 import json
 import shlex
 import sys
-from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from hearth.base.codec import to_json
 from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
-from hearth.spark.submit_args import (
-    add_submit_arguments,
-    options_of,
-    own_options,
-    split_line,
-    without,
+from hearth.base.ids import brief_ids, parse_ids, show_ids
+from hearth.base.redaction import Redaction
+from hearth.cli.options import (
+    RunOptions,
+    add_run_options,
+    add_submit_options,
+    from_namespace,
+    read_line,
+    run_options,
+    split_words,
+    submit_line,
 )
-from hearth.studies.engine.options import add_run_options, quiet_option, run_options
-
-if TYPE_CHECKING:
-    from hearth.machine.topology import Topology
-    from hearth.studies.colocate.applications import Guest
-    from hearth.studies.colocate.partition import Units
-    from hearth.studies.colocate.result import Colocated, Predicted
-    from hearth.studies.colocate.study import Colocation, Known, Member, Settings
+from hearth.machine import jvm, paths
+from hearth.machine.planner import topology
+from hearth.machine.topology import Topology
+from hearth.report.terminal.colocate import show_colocation
+from hearth.report.terminal.screen import Screen, table
+from hearth.report.terminal.sources import read_sources
+from hearth.spark.submit_args import SubmitLine
+from hearth.studies.colocate.applications import Guest, read_guests, with_data
+from hearth.studies.colocate.partition import Units
+from hearth.studies.colocate.prediction import from_runs, from_table, known_of
+from hearth.studies.colocate.result import SCHEMA, Colocated, Predicted, colocated, predicted
+from hearth.studies.colocate.study import (
+    ARMS,
+    NEEDED,
+    Colocation,
+    Known,
+    Member,
+    Settings,
+    profile_alone,
+    ways_of,
+)
+from hearth.studies.colocate.study import run as run_study
+from hearth.studies.engine.arms import profile_words
+from hearth.studies.engine.idle_wait import Quiet
+from hearth.studies.engine.progress import Following, continued_with
+from hearth.studies.engine.target import Application
+from hearth.studies.models.colocation import Objective, parse_split, splits
+from hearth.studies.models.space import Machine
 
 _OBJECTIVES = ("throughput", "slowdown", "fairness")
 _MINUTES, _RAMP = 90.0, 15.0
 _MOST_APPLICATIONS = 64
+_EACH_WAY = "each way of running sets it: leave it out"
+_REFUSED = {"--unbound": _EACH_WAY, "--docker": _EACH_WAY, "--bind": _EACH_WAY}
+
+
+@dataclass(frozen=True)
+class ColocateCommand:
+    """What the user typed; the fields are the options of these names. lines: of each application.
+
+    runs_of: of `--from`.
+    """
+
+    lines: list[SubmitLine]
+    applications: Path | None
+    split: str | None
+    objective: Objective
+    runs_of: list[str]
+    profile_first: bool
+    scaling: Path | None
+    machine: str | None
+    arms: str | None
+    protocol: str
+    minutes: float | None
+    ramp: float | None
+    limit: str
+    runs: RunOptions
+    resume: str | None
+    dry_run: bool
+    json: bool
+    debug: bool
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's own options; those of each application are separated in `parse`."""
     application = "[options of hearth or spark-submit] WORKLOAD|APPLICATION [its arguments]"
     parser.usage = f"hearth colocate [options] A -- B [-- C ...]\nwhere each is {application}"
-    add_submit_arguments(parser)
+    add_submit_options(parser, _REFUSED)
     parser.add_argument(
         "--applications", metavar="FILE", type=Path,
         help="a file with one application on each line, as a shell would read it; # begins a note",
@@ -113,20 +166,14 @@ def _add_run_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+def parse(parser: ArgumentParser, words: list[str]) -> ColocateCommand:
     """The options, with the command line of each application."""
-    from hearth.studies.engine.named_target import with_options_behind
-
-    known, own = options_of(parser), own_options(parser)
-    lines = [with_options_behind(split_line(part, known), own) for part in _parts(words)]
-    options = parser.parse_args([w for line in lines for w in _only(line.hearth, own)])
-    lines = [replace(line, hearth=without(line.hearth, own)) for line in lines]
-    if options.applications is not None and any(
-        line.application or line.hearth or line.options for line in lines
-    ):
+    parts = [split_words(parser, part, behind=True) for part in _parts(words)]
+    lines = [submit_line(part, parser.parse_args(part.hearth)) for part in parts]
+    given = parser.parse_args([word for part in parts for word in part.hearth])
+    if given.applications is not None and any(line != SubmitLine() for line in lines):
         raise UserError("--applications: the file names all of them: leave out the others")
-    options.lines = lines
-    return options
+    return from_namespace(ColocateCommand, given, lines=lines, runs=run_options(given))
 
 
 def _parts(words: Sequence[str]) -> list[list[str]]:
@@ -140,45 +187,31 @@ def _parts(words: Sequence[str]) -> list[list[str]]:
     return parts
 
 
-def _only(words: Sequence[str], own: Mapping[str, bool]) -> Iterator[str]:
-    """Of hearth's options those of this command, with their values, and those of every command."""
-    rest = iter(words)
-    for word in rest:
-        name = word.partition("=")[0]
-        if name not in own and name not in ("--debug", "--help", "-h"):
-            continue
-        yield word
-        if own.get(name) and "=" not in word:
-            yield from itertools.islice(rest, 1)
-
-
-def _lines_of(file: Path) -> list[list[str]]:
+def _lines_of(file: Path) -> list[SubmitLine]:
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"--applications: '{file}' cannot be read: {error}") from error
     found = []
     for number, line in enumerate(lines, start=1):
+        where = f"--applications: '{file}', line {number}"
         try:
-            found.append(shlex.split(line, comments=True))
+            words = shlex.split(line, comments=True)
         except ValueError as error:
-            raise UserError(f"--applications: '{file}', line {number}: {error}") from error
-    return [words for words in found if words]
+            raise UserError(f"{where}: {error}") from error
+        found += [read_line(words, where, _REFUSED)] if words else []
+    return found
 
 
-def run(options: Namespace) -> int:
+def run(options: ColocateCommand) -> int:
     """Predicts, runs and shows; 1 if an application failed, for scripts."""
     if options.applications is not None:
-        options.lines = [split_line(words) for words in _lines_of(options.applications)]
+        options = replace(options, lines=_lines_of(options.applications))
     _check(options)
     if options.scaling is not None or options.machine is not None:
         return _elsewhere(options)
-    from hearth.machine.planner import topology
-    from hearth.studies.colocate.applications import make_data, read_guests
-    from hearth.studies.colocate.partition import Units
-
     settings = _settings(options)
-    guests = read_guests(options.lines, options.debug)
+    guests = read_guests(options.lines)
     machine = topology(debug=options.debug)
     units = Units.of(machine)
     ways = _ways(options, len(units.cpus))
@@ -187,14 +220,11 @@ def run(options: Namespace) -> int:
     if options.dry_run and not options.profile_first:
         _dry(options, guests, units, settings, known, ways)
         return 0
-    make_data(guests)
-    return _colocate(options, guests, units, settings, known, ways)
+    return _colocate(options, with_data(guests), units, settings, known, ways)
 
 
-def _warn_of_leases(units: "Units", debug: bool) -> None:
+def _warn_of_leases(units: Units, debug: bool) -> None:
     """Says which applications hold CPUs that are to be split."""
-    from hearth.base.ids import brief_ids, parse_ids
-    from hearth.machine import jvm
 
     with contextlib.suppress(UserError):  # 'hearth leases' says what is wrong with them
         for lease in jvm.call("leases", debug=debug)["leases"]:
@@ -206,7 +236,7 @@ def _warn_of_leases(units: "Units", debug: bool) -> None:
                 )
 
 
-def _check(options: Namespace) -> None:
+def _check(options: ColocateCommand) -> None:
     for line in options.lines:
         if not line.application:
             raise UserError(
@@ -233,10 +263,9 @@ def _check(options: Namespace) -> None:
         raise UserError("--dry-run: a colocation that is resumed runs: leave one of them out")
 
 
-def _settings(options: Namespace) -> "Settings":
-    from hearth.studies.colocate.study import Settings
+def _settings(options: ColocateCommand) -> Settings:
 
-    runs = run_options(options)
+    runs = options.runs
     limit_s = parse_seconds(options.limit, "--limit")
     if limit_s <= 0:
         raise UserError(f"--limit: '{options.limit}' is no time: give such as 30m")
@@ -253,8 +282,7 @@ def _settings(options: Namespace) -> "Settings":
     )
 
 
-def _arms(options: Namespace) -> list[str]:
-    from hearth.studies.colocate.study import ARMS, NEEDED
+def _arms(options: ColocateCommand) -> list[str]:
 
     if options.arms is None:
         return list(ARMS)
@@ -268,7 +296,7 @@ def _arms(options: Namespace) -> list[str]:
     return names
 
 
-def _loop(options: Namespace) -> list[float] | None:
+def _loop(options: ColocateCommand) -> list[float] | None:
     if options.protocol == "once":
         for name in ("minutes", "ramp"):
             if getattr(options, name) is not None:
@@ -284,9 +312,8 @@ def _loop(options: Namespace) -> list[float] | None:
     return [minutes * 60, ramp * 60]
 
 
-def _ways(options: Namespace, units: int) -> list[tuple[int, ...]]:
+def _ways(options: ColocateCommand, units: int) -> list[tuple[int, ...]]:
     """The splits to choose from: the user's, or all."""
-    from hearth.studies.models.colocation import parse_split, splits
 
     number = len(options.lines)
     if options.split is not None:
@@ -294,22 +321,14 @@ def _ways(options: Namespace, units: int) -> list[tuple[int, ...]]:
     return splits(units, number)
 
 
-def _elsewhere(options: Namespace) -> int:
+def _elsewhere(options: ColocateCommand) -> int:
     """Predicts for a machine, or from a table, where nothing runs."""
-    from hearth.base.ids import show_ids
-    from hearth.studies.colocate.result import SCHEMA, Colocated, predicted
-    from hearth.studies.colocate.study import Member
 
     names = [line.application[0] for line in options.lines]
     if options.scaling is not None:
-        from hearth.studies.colocate.prediction import from_table
-
         known, number = from_table(names, options.scaling)
         kind, units = "node", [str(n) for n in range(number)]
     else:
-        from hearth.machine.planner import topology
-        from hearth.studies.colocate.partition import Units
-
         machine = topology(options.machine, options.debug)
         there = Units.of(machine)
         known = _from_runs(options, names, there, machine)
@@ -328,18 +347,14 @@ def _elsewhere(options: Namespace) -> int:
 
 
 def _known_before(
-    options: Namespace, names: Sequence[str], units: "Units", topology: "Topology"
-) -> "Known | None":
+    options: ColocateCommand, names: Sequence[str], units: Units, topology: Topology
+) -> Known | None:
     return _from_runs(options, names, units, topology) if options.runs_of else None
 
 
 def _from_runs(
-    options: Namespace, names: Sequence[str], units: "Units", topology: "Topology"
-) -> "Known":
-    from hearth.machine import paths
-    from hearth.report.terminal.sources import read_sources
-    from hearth.studies.colocate.prediction import from_runs
-    from hearth.studies.models.space import Machine
+    options: ColocateCommand, names: Sequence[str], units: Units, topology: Topology
+) -> Known:
 
     analyses = []
     for name in options.runs_of:
@@ -351,7 +366,9 @@ def _from_runs(
     return from_runs(names, analyses, machine, len(units.cpus), units.kind)
 
 
-def _chosen(options: Namespace, found: "Predicted | None", ways: Sequence[tuple[int, ...]]) -> str:
+def _chosen(
+    options: ColocateCommand, found: Predicted | None, ways: Sequence[tuple[int, ...]]
+) -> str:
     """The split to run: the user's, the only one, or the best. Raises UserError where none is."""
     if len(ways) == 1:
         return "-".join(map(str, ways[0]))
@@ -364,16 +381,14 @@ def _chosen(options: Namespace, found: "Predicted | None", ways: Sequence[tuple[
 
 
 def _dry(
-    options: Namespace,
-    guests: Sequence["Guest"],
-    units: "Units",
-    settings: "Settings",
-    known: "Known | None",
+    options: ColocateCommand,
+    guests: Sequence[Guest],
+    units: Units,
+    settings: Settings,
+    known: Known | None,
     ways: Sequence[tuple[int, ...]],
 ) -> None:
     """What is predicted, and what would run."""
-    from hearth.base.ids import show_ids
-    from hearth.studies.colocate.result import SCHEMA, Colocated, predicted
 
     found = predicted(known, ways, options.objective) if known is not None else None
     split = _chosen(options, found, ways)
@@ -387,14 +402,8 @@ def _dry(
         _list(guests, units, settings, split)
 
 
-def _list(guests: Sequence["Guest"], units: "Units", settings: "Settings", split: str) -> None:
+def _list(guests: Sequence[Guest], units: Units, settings: Settings, split: str) -> None:
     """What each way would run, and where."""
-    from hearth.base.ids import show_ids
-    from hearth.base.redaction import Redaction
-    from hearth.report.terminal.screen import Screen, table
-    from hearth.studies.colocate.study import ways_of
-    from hearth.studies.engine.arms import profile_words
-    from hearth.studies.engine.target import Application
 
     shares = tuple(int(word) for word in split.split("-"))
     rows = []
@@ -413,26 +422,19 @@ def _list(guests: Sequence["Guest"], units: "Units", settings: "Settings", split
     print(f"\nof each way {settings.warmup} warm-up and {settings.repeat} counted rounds")
 
 
-def _members(guests: Sequence["Guest"]) -> list["Member"]:
-    from hearth.studies.colocate.study import Member
+def _members(guests: Sequence[Guest]) -> list[Member]:
 
     return [Member(guest.name, guest.command) for guest in guests]
 
 
 def _colocate(
-    options: Namespace,
-    guests: Sequence["Guest"],
-    units: "Units",
-    settings: "Settings",
-    known: "Known | None",
+    options: ColocateCommand,
+    guests: Sequence[Guest],
+    units: Units,
+    settings: Settings,
+    known: Known | None,
     ways: Sequence[tuple[int, ...]],
 ) -> int:
-    from hearth.base.redaction import Redaction
-    from hearth.machine import paths
-    from hearth.studies.colocate.prediction import known_of
-    from hearth.studies.colocate.result import colocated, predicted
-    from hearth.studies.colocate.study import Colocation, profile_alone, run
-    from hearth.studies.engine.progress import Following, continued_with
 
     home = paths.state_home()
     secrets = {key: value for guest in guests for key, value in guest.settings.items()}
@@ -443,8 +445,10 @@ def _colocate(
         place = Colocation.begin(home, members, units, settings, known, redaction)
     else:
         place = Colocation.resume(home, options.resume, members, units, settings, redaction)
-    budget_s = run_options(options).budget_s
-    following = Following(budget_s is not None, with_subject=True, quiet=quiet_option(options))
+    budget_s = options.runs.budget_s
+    following = Following(
+        budget_s is not None, with_subject=True, quiet=Quiet(options.runs.wait_idle_s)
+    )
     following.ended(sum(line.failure is None for line in place.lines))
     with continued_with(f"--resume {place.head.id}"), following.shown():
         if settings.profile_first:
@@ -454,21 +458,18 @@ def _colocate(
         split = _chosen(options, found, ways)
         if not options.dry_run:
             shares = tuple(int(word) for word in split.split("-"))
-            run(place, guests, units, shares, following, budget_s)
+            run_study(place, guests, units, shares, following, budget_s)
     _show(colocated(place, found, split), options.json)
     if not options.json:
         print(f"hearth: colocation {place.head.id}", file=sys.stderr)
     return 1 if _failed(place) else 0
 
 
-def _failed(place: "Colocation") -> bool:
+def _failed(place: Colocation) -> bool:
     return any(line.failure for line in place.lines)
 
 
-def _show(said: "Colocated", as_json: bool) -> None:
-    from hearth.base.codec import to_json
-    from hearth.report.terminal.colocate import show_colocation
-    from hearth.report.terminal.screen import Screen
+def _show(said: Colocated, as_json: bool) -> None:
 
     if as_json:
         print(json.dumps(to_json(said), indent=2))

@@ -21,29 +21,85 @@ import json
 import os
 import shlex
 import sys
-from argparse import ArgumentParser, Namespace
-from dataclasses import replace
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from hearth.base.codec import to_json
 from hearth.base.errors import UserError
-from hearth.spark.submit_args import (
-    add_submit_arguments,
-    options_of,
-    own_options,
-    planning_words,
-    split_line,
-    without,
+from hearth.base.redaction import Redaction
+from hearth.cli.options import (
+    RunOptions,
+    add_run_options,
+    add_submit_options,
+    from_namespace,
+    read_submit_line,
+    run_options,
 )
-from hearth.studies.engine.options import add_run_options, quiet_option, run_options
+from hearth.machine import paths
+from hearth.machine.plan import Plan
+from hearth.report.terminal.compare import show_comparison
+from hearth.report.terminal.screen import Screen, table
+from hearth.spark.conf import read_settings
+from hearth.spark.saved_configs import forget_choice, keep_choice, tuned_choice
+from hearth.spark.submission import Occasion, prepare
+from hearth.spark.submit_args import SubmitLine, is_application
+from hearth.studies.compare.result import Compared, Settings
+from hearth.studies.compare.study import Comparison
+from hearth.studies.compare.study import run as run_study
+from hearth.studies.compare.verdict import compared
+from hearth.studies.engine import arms as ways
+from hearth.studies.engine.arms import Arm, profile_words, tuned_arm, workload_words
+from hearth.studies.engine.idle_wait import Quiet
+from hearth.studies.engine.named_target import subject_of, tuned_as
+from hearth.studies.engine.progress import Following, continued_with
+from hearth.studies.engine.statistics import LOOKS
+from hearth.studies.engine.target import Subject
+from hearth.studies.engine.workload_target import Workload
+from hearth.workloads import runner
 
-if TYPE_CHECKING:
-    from hearth.machine.plan import Plan
-    from hearth.studies.compare.result import Compared
-    from hearth.studies.engine.arms import Arm
-    from hearth.studies.engine.target import Subject
+_EACH_ARM = "each arm sets it: leave it out, see --arms"
+_REFUSED = {
+    "--unbound": _EACH_ARM,
+    "--docker": _EACH_ARM,
+    "--bind none": "none is the arm unbound: leave it out, see --arms",
+}
+
+
+@dataclass(frozen=True)
+class CompareCommand:
+    """What the user typed; the fields are the options of these names."""
+
+    line: SubmitLine
+    arms: str | None
+    runs: RunOptions
+    until_certain: bool
+    cold: bool
+    keep: bool
+    forget: bool
+    resume: str | None
+    dry_run: bool
+    json: bool
+    debug: bool
+
+
+@dataclass(frozen=True)
+class PlannedTarget:
+    """What is compared, as the planner knows it, and the user's Spark settings.
+
+    line: what is planned: the user's, with what is known of a workload.
+    """
+
+    subject: Subject
+    line: SubmitLine
+    settings: Mapping[str, str]
+
+    @property
+    def redaction(self) -> Redaction:
+        return Redaction.of(self.settings)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -51,7 +107,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.usage = (
         "hearth compare [options of hearth or spark-submit] WORKLOAD|APPLICATION [its arguments]"
     )
-    add_submit_arguments(parser)
+    add_submit_options(parser, _REFUSED)
     arms_help = (
         "native, plan, unbound, balanced, bound, package, docker, tuned; the first is the baseline"
     )
@@ -76,43 +132,33 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document (contract/)")
 
 
-def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
-    """The options, with the whole command line."""
-    from hearth.studies.engine.named_target import with_options_behind
-
-    own = own_options(parser)
-    line = with_options_behind(split_line(words, options_of(parser)), own)
-    options = parser.parse_args(line.hearth)
-    # From here on the line is what each arm's run is given.
-    options.line = replace(line, hearth=without(line.hearth, own))
-    options.runs, options.list_only = run_options(options), options.dry_run
-    options.dry_run = True  # of the submission, which is prepared to know its plan
-    return options
+def parse(parser: ArgumentParser, words: list[str]) -> CompareCommand:
+    """The options, with the line that each arm's run is given."""
+    read = read_submit_line(parser, words, behind=True)
+    return from_namespace(CompareCommand, read.own, line=read.line, runs=run_options(read.own))
 
 
-def run(options: Namespace) -> int:
+def run(options: CompareCommand) -> int:
     """Compares and shows; 1 if an arm failed, for scripts."""
-    from hearth.machine import paths
-    from hearth.spark.saved_configs import forget_choice
-    from hearth.studies.engine import arms as ways
-
-    if not options.line.application:
+    line = options.line
+    if not line.application:
         raise UserError("nothing to compare: name a workload, a jar or a Python file")
     if options.forget:
-        there = forget_choice(paths.state_home(), options.line)
+        there = forget_choice(paths.state_home(), line)
         print("hearth: forgotten" if there else "hearth: nothing was kept", file=sys.stderr)
         return 0
+    settings = read_settings(line)
     names = [n.strip() for n in options.arms.split(",")] if options.arms else ways.DEFAULT
-    arms = ways.chosen(list(names), tuned=partial(_tuned, options))
-    _check(options, arms)
-    if not options.list_only:
+    arms = ways.chosen(list(names), tuned=partial(_tuned, line, settings))
+    _check(options, settings, arms)
+    if not options.dry_run:
         import_module("scipy.special")  # for the intervals: missed before the runs, not after them
-    options.subject = _subject(options)
+    target = _target(options, settings)
     if all(arm.name in ways.WITHOUT_EXECUTORS or arm.skipped for arm in arms):
-        return _compare(options, arms)
-    because = _why_native(options)
+        return _compare(options, target, arms)
+    because = _why_native(target, options.debug)
     if because is None:
-        return _compare(options, arms)
+        return _compare(options, target, arms)
     if options.arms:
         print(
             f"Do not bind: the plan for this machine is native ({because}), so it has no executors "
@@ -120,58 +166,42 @@ def run(options: Namespace) -> int:
         )
         return 0
     print(f"hearth: the plan is native ({because}): native is compared with plan", file=sys.stderr)
-    return _compare(options, ways.chosen(list(ways.DEFAULT_NATIVE)))
+    return _compare(options, target, ways.chosen(list(ways.DEFAULT_NATIVE)))
 
 
-def _tuned(options: Namespace) -> "Arm":
+def _tuned(line: SubmitLine, settings: Mapping[str, str]) -> Arm:
     """The arm of what `hearth tune` found."""
-    from hearth.machine import paths
-    from hearth.spark.conf import user_settings
-    from hearth.spark.private_options import key_of
-    from hearth.spark.saved_configs import tuned_choice
-    from hearth.studies.engine.arms import tuned_arm
-    from hearth.studies.engine.named_target import tuned_as
-
-    line, home = options.line, paths.state_home()
-    for name in ("executors", "cores"):
-        if getattr(options, name) is not None:
-            raise UserError(f"--{name}: the arm tuned sets it: leave one of them out")
-    settings = user_settings(line, paths.spark_home(), os.environ)
+    for name in ("--executors", "--cores"):
+        if name in line.asked.given:
+            raise UserError(f"{name}: the arm tuned sets it: leave one of them out")
+    home = paths.state_home()
     found = tuned_choice(home, tuned_as(line))
-    typed = {key_of(option) for option in line.options}
-    return tuned_arm(found, line.application[0], settings, typed, home)
+    keys = {option.key for option in line.options}
+    return tuned_arm(found, line.application[0], settings, keys, home)
 
 
-def _subject(options: Namespace) -> "Subject":
+def _target(options: CompareCommand, settings: Mapping[str, str]) -> PlannedTarget:
     """The application, or the workload; its kind of work is known to the planner."""
-    from hearth.studies.engine.named_target import subject_of
-
-    subject, job = subject_of(options.line, "compare")
+    line = options.line
+    subject, job = subject_of(line, "compare")
     if job is None:
-        return subject
-    from hearth.studies.engine.workload_target import Workload
-    from hearth.workloads import runner
+        return PlannedTarget(subject, line, settings)
+    # Their checks need packages that an application does without.
 
     assert isinstance(subject, Workload)
-    for option in ("input", "workload", "keep"):
-        if getattr(options, option):
-            raise UserError(f"--{option}: a workload is compared without it: leave it out")
-    options.workload = runner.KINDS[job.family]
-    options.input = f"{subject.input_bytes}b"
-    return subject
+    given = {*line.asked.given, *(["--keep"] if options.keep else [])}
+    for option in ("--input", "--workload", "--keep"):
+        if option in given:
+            raise UserError(f"{option}: a workload is compared without it: leave it out")
+    kind, size = runner.KINDS[job.family], f"{subject.input_bytes}b"
+    asked = replace(line.asked, workload=kind, input=size)
+    return PlannedTarget(subject, replace(line, asked=asked), settings)
 
 
-def _check(options: Namespace, arms: list["Arm"]) -> None:
-    from hearth.studies.engine.arms import refuse_levelling
-
-    for name in ("unbound", "docker"):
-        if getattr(options, name):
-            raise UserError(f"--{name}: each arm sets it: leave it out, see --arms")
-    if options.bind == "none":
-        raise UserError("--bind: none is the arm unbound: leave it out, see --arms")
-    if options.bind == "package" and "package" in [arm.name for arm in arms]:
+def _check(options: CompareCommand, settings: Mapping[str, str], arms: list[Arm]) -> None:
+    if options.line.asked.bind == "package" and "package" in [arm.name for arm in arms]:
         raise UserError("--bind: package is an arm of its own: leave it out, see --arms")
-    refuse_levelling(options.line)
+    ways.refuse_levelling(settings)
     if arms[0].skipped or sum(arm.skipped is None for arm in arms) < 2:
         reasons = "; ".join(f"{arm.name}: {arm.skipped}" for arm in arms if arm.skipped)
         raise UserError(f"--arms: nothing to compare with the baseline: {reasons}")
@@ -185,28 +215,17 @@ def _check(options: Namespace, arms: list["Arm"]) -> None:
         )
 
 
-def _why_native(options: Namespace) -> str | None:
+def _why_native(target: PlannedTarget, debug: bool) -> str | None:
     """Why the plan is one JVM, which the arms with executors cannot be; None where it is not."""
-    from hearth.spark.submission import prepare
-
     said: list[Plan] = []
-    prepare(options, options.line, said.append, measured=False)
+    prepare(target.line, target.settings, said.append, Occasion(dry_run=True, debug=debug))
     if not said or not said[0].is_native:
         return None
     return next(reason.because for reason in said[0].reasons if reason.decision == "partition")
 
 
-def _list(options: Namespace, arms: list["Arm"]) -> None:
+def _list(options: CompareCommand, redaction: Redaction, arms: list[Arm]) -> None:
     """What would run."""
-    from hearth.base.redaction import Redaction
-    from hearth.machine import paths
-    from hearth.report.terminal.screen import Screen, table
-    from hearth.spark.conf import user_settings
-    from hearth.studies.engine.arms import profile_words, workload_words
-    from hearth.studies.engine.named_target import is_application
-    from hearth.studies.engine.statistics import LOOKS
-
-    redaction = Redaction.of(user_settings(options.line, paths.spark_home(), os.environ))
     is_app = is_application(options.line.application[0])
     rows = []
     for arm in arms:
@@ -219,58 +238,46 @@ def _list(options: Namespace, arms: list["Arm"]) -> None:
     print(f"\nof each arm {options.runs.warmup} warm-up and {counted} counted runs")
 
 
-def _compare(options: Namespace, arms: list["Arm"]) -> int:
-    from hearth.studies.engine.named_target import is_application
-
+def _compare(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) -> int:
     if not is_application(options.line.application[0]):
-        own = planning_words(options.line)
+        own = options.line.asked.to_words()
         arms = [replace(one, words=(*own, *one.words)) if one.is_planned else one for one in arms]
-    if options.list_only:
-        _list(options, arms)
+    if options.dry_run:
+        _list(options, target.redaction, arms)
         return 0
-    from hearth.base.redaction import Redaction
-    from hearth.machine import paths
-    from hearth.spark.conf import user_settings
-    from hearth.studies.compare.result import Settings
-    from hearth.studies.compare.study import Comparison, run
-    from hearth.studies.compare.verdict import compared
-    from hearth.studies.engine.progress import Following, continued_with
-    from hearth.studies.engine.statistics import LOOKS
+    comparison = _begun(options, target, arms)
+    runs = options.runs
+    at_most = options.until_certain or runs.budget_s is not None
+    following = Following(at_most, quiet=Quiet(runs.wait_idle_s))
+    following.ended(sum(outcome.failure is None for outcome in comparison.outcomes))
+    with continued_with(f"--resume {comparison.head.id}"), following.shown():
+        run_study(comparison, arms, target.subject, following, budget_s=runs.budget_s)
+    said = compared(comparison.head, comparison.outcomes)
+    _show(said, options.json)
+    if options.keep:
+        _keep(options.line, said, arms)
+    return 1 if any(outcome.failure for outcome in comparison.outcomes) else 0
 
-    line = options.line
-    redaction = Redaction.of(user_settings(line, paths.spark_home(), os.environ))
-    certain, runs = options.until_certain, options.runs
+
+def _begun(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) -> Comparison:
+    """The comparison, new or resumed."""
+    line, runs, certain = options.line, options.runs, options.until_certain
+    words = [*line.asked.to_words(), *line.application]
     settings = Settings(
         warmup=runs.warmup,
         seed=runs.seed,
         cold=options.cold,
-        command=list(redaction.words([*line.hearth, *line.application])),
+        command=list(target.redaction.words(words)),
         repeat=None if certain else runs.repeat,
         looks=list(LOOKS) if certain else None,
     )
-    subject = options.subject
-    place: tuple[Any, ...] = (subject.name, arms, settings, redaction)
+    name, home = target.subject.name, paths.state_home()
     if options.resume is None:
-        comparison = Comparison.begin(paths.state_home(), *place)
-    else:
-        comparison = Comparison.resume(paths.state_home(), options.resume, *place)
-    at_most = certain or runs.budget_s is not None
-    following = Following(at_most, quiet=quiet_option(options))
-    following.ended(sum(outcome.failure is None for outcome in comparison.outcomes))
-    with continued_with(f"--resume {comparison.head.id}"), following.shown():
-        run(comparison, arms, subject, following, budget_s=runs.budget_s)
-    said = compared(comparison.head, comparison.outcomes)
-    _show(said, options.json)
-    if options.keep:
-        _keep(options, said, arms)
-    return 1 if any(outcome.failure for outcome in comparison.outcomes) else 0
+        return Comparison.begin(home, name, arms, settings, target.redaction)
+    return Comparison.resume(home, options.resume, name, arms, settings, target.redaction)
 
 
-def _show(said: "Compared", as_json: bool) -> None:
-    from hearth.base.codec import to_json
-    from hearth.report.terminal.compare import show_comparison
-    from hearth.report.terminal.screen import Screen
-
+def _show(said: Compared, as_json: bool) -> None:
     if as_json:
         print(json.dumps(to_json(said), indent=2))
         return
@@ -278,10 +285,7 @@ def _show(said: "Compared", as_json: bool) -> None:
     print(f"hearth: comparison {said.id}", file=sys.stderr)
 
 
-def _keep(options: Namespace, said: "Compared", arms: list["Arm"]) -> None:
-    from hearth.machine import paths
-    from hearth.spark.saved_configs import keep_choice
-
+def _keep(line: SubmitLine, said: Compared, arms: list[Arm]) -> None:
     verdict = said.verdict
     if verdict.choice is None:
         print("hearth: there is no winner to keep", file=sys.stderr)
@@ -292,10 +296,10 @@ def _keep(options: Namespace, said: "Compared", arms: list["Arm"]) -> None:
     (arm,) = (arm for arm in arms if arm.name == verdict.choice)
     choice = {
         "arm": arm.name,
-        "master": arm.master or options.line.last("--master"),
-        "words": [] if arm.master else [*planning_words(options.line), *arm.words],
+        "master": arm.master or line.last("--master"),
+        "words": [] if arm.master else [*line.asked.to_words(), *arm.words],
         "comparison": said.id,
         "sentence": verdict.sentence,
     }
-    keep_choice(paths.state_home(), options.line, choice)
+    keep_choice(paths.state_home(), line, choice)
     print(f"hearth: kept: hearth submit will run it with arm '{arm.name}'", file=sys.stderr)

@@ -13,6 +13,8 @@ import re
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from hearth.machine import jvm
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
@@ -24,8 +26,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Writes the capture."""
-    from hearth.machine import jvm
-
     name = re.sub(r"[^A-Za-z0-9._-]", "-", platform.node().split(".")[0]) or "machine"
     output = Path(options.output or f"{name}.tar.gz").absolute()
     force = ["--force"] if options.force else []

@@ -13,6 +13,9 @@ examples:
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from hearth.machine import paths
+from hearth.spark.jar_link import install
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
@@ -26,9 +29,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Links the jar and says so."""
-    from hearth.machine import paths
-    from hearth.spark.jar_link import install
-
     home = paths.spark_home(options.spark_home)
     paths.check_spark(home)
     print(install(home, paths.hearth_jar()))

@@ -11,6 +11,8 @@ examples:
 
 from argparse import ArgumentParser, Namespace
 
+from hearth.machine import paths
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The options."""
@@ -21,7 +23,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Prints the path."""
-    from hearth.machine import paths
-
     print(paths.hadoop_jar() if options.hadoop else paths.hearth_jar())
     return 0

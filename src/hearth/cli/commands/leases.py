@@ -11,6 +11,10 @@ examples:
 import json
 from argparse import ArgumentParser, Namespace
 
+from hearth.machine import jvm
+from hearth.report.terminal.leases import show_leases
+from hearth.report.terminal.screen import Screen
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
@@ -19,14 +23,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Reads the leases and the machine, and shows them."""
-    from hearth.machine import jvm
-
     document = jvm.call("leases", debug=options.debug)
     if options.json:
         print(json.dumps(document, indent=2))
         return 0
-    from hearth.report.terminal.leases import show_leases
-    from hearth.report.terminal.screen import Screen
 
     print("\n".join(show_leases(document, Screen.of())))
     return 0

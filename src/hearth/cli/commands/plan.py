@@ -18,15 +18,20 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from hearth.base.codec import typed
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
-from hearth.machine.plan_request import add_workload_arguments, parse_conf, plan_request
+from hearth.cli.options import MACHINE_HELP, add_plan_options, from_namespace
+from hearth.machine import jvm
+from hearth.machine.plan import Plan, PlanRequest, parse_conf
+from hearth.machine.topology import Topology
+from hearth.report.terminal.plan import explained, show_plan
+from hearth.report.terminal.screen import Screen
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
-    machine_help = "a capture, or a one-line description (default: this machine)"
-    parser.add_argument("--machine", metavar="CAPTURE|SPEC", help=machine_help)
-    add_workload_arguments(parser)
+    parser.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
+    add_plan_options(parser)
     python_help = "plan for a Python program, whose workers need memory beside the heap"
     parser.add_argument("--python", action="store_true", help=python_help)
     parser.add_argument("--occupied", metavar="CPUS", help="CPUs to leave alone, such as 0-3,8")
@@ -58,9 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Plans and shows the plan."""
-    from hearth.machine import jvm
-
-    request = plan_request(options, parse_conf(options.conf), options.machine)
+    request = from_namespace(PlanRequest, options, conf=parse_conf(options.conf)).document()
     if options.format in ("spark-submit", "conf"):
         request["format"] = options.format
     elif options.format == "text":
@@ -82,11 +85,6 @@ def _text(plan: dict[str, Any], form: str, explain: str | None) -> str:
         return json.dumps(plan, indent=2)
     if form != "text":
         return str(plan["text"]).rstrip("\n")
-    from hearth.base.codec import typed
-    from hearth.machine.plan import Plan
-    from hearth.machine.topology import Topology
-    from hearth.report.terminal.plan import explained, show_plan
-    from hearth.report.terminal.screen import Screen
 
     shown = typed(plan, Plan)
     if explain is not None:

@@ -24,16 +24,23 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hearth.analysis.document import Analysis
+from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.base.sizes import parse_mb
-from hearth.machine.plan_request import BINDINGS
+from hearth.machine import paths
+from hearth.machine.plan import BINDINGS
+from hearth.machine.planner import topology
+from hearth.report.terminal.predict import show_prediction
+from hearth.report.terminal.screen import Screen
+from hearth.studies.characterise.questions import steps
+from hearth.studies.models.binding import Nodes, check_fits, most_cores
+from hearth.studies.models.scaling import leave_one_out, read_speedups
+from hearth.studies.models.space import Cell, Machine
 
 if TYPE_CHECKING:
-    from hearth.analysis.document import Analysis
-    from hearth.studies.models.binding import Nodes
     from hearth.studies.models.placement import Placed
     from hearth.studies.models.schedule_simulation import Work
-    from hearth.studies.models.space import Cell, Machine
 
 _MOST = 1 << 16
 
@@ -72,16 +79,12 @@ def run(options: Namespace) -> int:
     if options.json:
         print(json.dumps(document, indent=2))
         return 0
-    from hearth.report.terminal.predict import show_prediction
-    from hearth.report.terminal.screen import Screen
 
     print("\n".join(show_prediction(document, Screen.of())))
     return 0
 
 
 def _scaling(options: Namespace) -> dict[str, Any]:
-    from hearth.studies.models.scaling import leave_one_out, read_speedups
-
     for name in ("executors", "cores", "memory", "bind", "nodes", "machine"):
         if getattr(options, name) is not None:
             raise UserError(f"--{name}: it is for --from: leave it out")
@@ -93,7 +96,6 @@ def _scaling(options: Namespace) -> dict[str, Any]:
 
 
 def _partitionings(options: Namespace) -> dict[str, Any]:
-    from hearth.machine import paths
     from hearth.report.terminal.sources import read_sources
     from hearth.studies.models.schedule_simulation import CONFIDENCE, doubts, predict, work_of
 
@@ -135,13 +137,8 @@ def _partitionings(options: Namespace) -> dict[str, Any]:
     }
 
 
-def _machine(options: Namespace, analysis: "Analysis") -> "tuple[Machine, Nodes, list[str]]":
+def _machine(options: Namespace, analysis: Analysis) -> "tuple[Machine, Nodes, list[str]]":
     """Where the run was, and what was assumed of it."""
-    from hearth.base.absent import Absent
-    from hearth.machine.planner import topology
-    from hearth.studies.models.binding import Nodes
-    from hearth.studies.models.space import Machine
-
     if options.machine is not None:
         named = topology(options.machine, options.debug)
         return Machine.of(named), Nodes.of(named, allowed=False), []
@@ -160,7 +157,7 @@ def _machine(options: Namespace, analysis: "Analysis") -> "tuple[Machine, Nodes,
 
 
 def _placed(
-    options: Namespace, analysis: "Analysis", work: "Work", machine: "Machine", nodes: "Nodes"
+    options: Namespace, analysis: Analysis, work: "Work", machine: Machine, nodes: Nodes
 ) -> "Placed":
     """Where the run was, and where it is asked about."""
     from hearth.studies.models.placement import placed, ran
@@ -173,11 +170,7 @@ def _placed(
     return placed(ran(analysis, nodes), options.bind, options.nodes, machine, nodes)
 
 
-def _cells(options: Namespace, work: "Work", placed: "Placed", nodes: "Nodes") -> list["Cell"]:
-    from hearth.studies.characterise.questions import steps
-    from hearth.studies.models.binding import check_fits, most_cores
-    from hearth.studies.models.space import Cell
-
+def _cells(options: Namespace, work: "Work", placed: "Placed", nodes: Nodes) -> list[Cell]:
     machine = placed.move.machine
     heaps_gb = work.cell.workers * work.cell.memory_per_worker_gb * placed.move.share
     fixed = None if options.memory is None else parse_mb(options.memory, "--memory") / 1024
@@ -202,7 +195,7 @@ def _cells(options: Namespace, work: "Work", placed: "Placed", nodes: "Nodes") -
     return cells if fixed is None else _fitting(cells, machine.memory_gb, options.memory)
 
 
-def _fitting(cells: list["Cell"], memory_gb: float, asked: str) -> list["Cell"]:
+def _fitting(cells: list[Cell], memory_gb: float, asked: str) -> list[Cell]:
     """Those whose heaps, of the size that was asked for, the machine has memory for."""
     found = [cell for cell in cells if cell.workers * cell.memory_per_worker_gb <= memory_gb]
     if not found:

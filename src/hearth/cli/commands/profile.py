@@ -14,19 +14,40 @@ examples:
 """
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser
+from dataclasses import dataclass
 from pathlib import Path
 
+from hearth.analysis.analysis import analyse
 from hearth.base.durations import parse_seconds
+from hearth.base.progress import working
 from hearth.cli.commands.submit import show_plan
-from hearth.spark.submission import prepare
-from hearth.spark.submit_args import add_submit_arguments, options_of, split_line
+from hearth.cli.options import add_submit_options, from_namespace, read_submit_line
+from hearth.report.terminal.profile import show_profile
+from hearth.report.terminal.screen import Screen
+from hearth.spark.conf import read_settings
+from hearth.spark.profiling import profile
+from hearth.spark.submission import Occasion, prepare
+from hearth.spark.submit_args import SubmitLine
+
+
+@dataclass(frozen=True)
+class ProfileCommand:
+    """What the user typed; the fields are the options of these names."""
+
+    line: SubmitLine
+    arm: str | None
+    record: str | None
+    limit: str | None
+    flame: bool
+    no_summary: bool
+    debug: bool
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's own options; those of spark-submit are separated in `hearth.spark`."""
     parser.usage = "hearth profile [options of hearth or spark-submit] APPLICATION [its arguments]"
-    add_submit_arguments(parser)
+    add_submit_options(parser)
     parser.add_argument("--arm", metavar="NAME", help="name of this way of running in the record")
     parser.add_argument("--record", metavar="ID", help="the id of the record, which must be new")
     parser.add_argument(
@@ -43,23 +64,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+def parse(parser: ArgumentParser, words: list[str]) -> ProfileCommand:
     """The options, with the whole command line."""
-    line = split_line(words, options_of(parser))
-    options = parser.parse_args(line.hearth)
-    options.line, options.dry_run = line, False
-    return options
+    read = read_submit_line(parser, words)
+    return from_namespace(ProfileCommand, read.own, line=read.line)
 
 
-def run(options: Namespace) -> int:
+def run(options: ProfileCommand) -> int:
     """Runs and records the application; returns its exit code."""
-    from hearth.spark.profiling import profile
-
-    submission = prepare(options, options.line, show_plan, measured=True)
+    limit_s = float("inf") if options.limit is None else parse_seconds(options.limit, "--limit")
+    occasion = Occasion(measured=True, debug=options.debug)
+    submission = prepare(options.line, read_settings(options.line), show_plan, occasion)
     for note in submission.launch.notes:
         print(f"hearth: {note}", file=sys.stderr)
     sys.stderr.flush()
-    limit_s = float("inf") if options.limit is None else parse_seconds(options.limit, "--limit")
     named = (options.arm, options.record, options.debug)
     done = profile(submission, options.line, *named, limit_s, flame=options.flame)
     if done.problem is not None:
@@ -71,11 +89,6 @@ def run(options: Namespace) -> int:
 
 
 def _summary(directory: Path) -> list[str]:
-    from hearth.analysis.analysis import analyse
-    from hearth.base.progress import working
-    from hearth.report.terminal.profile import show_profile
-    from hearth.report.terminal.screen import Screen
-
     try:
         with working("the record is read"):
             analysis = analyse(directory)

@@ -16,6 +16,14 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from hearth.base.errors import UserError
+from hearth.machine import paths
+from hearth.report.html.page import write_page
+from hearth.report.terminal.characterisation import show_characterisation
+from hearth.report.terminal.colocate import show_colocation
+from hearth.report.terminal.compare import show_comparison
+from hearth.report.terminal.profile import show_profile
+from hearth.report.terminal.screen import Screen
+from hearth.report.terminal.tune import show_tune
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -29,7 +37,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Reads the runs, then shows or writes them."""
-    from hearth.machine import paths
     from hearth.report.terminal.sources import read_sources
 
     folder = options.html and options.html.absolute().parent
@@ -37,33 +44,20 @@ def run(options: Namespace) -> int:
         raise UserError(f"--html: there is no directory '{folder}': make it, or name another")
     sources = read_sources(options.runs, paths.state_home())
     if options.html:
-        from hearth.report.html.page import write_page
-
         others = (sources.comparison, sources.characterisation, sources.tune)
         write_page(options.html, sources.analyses, *others, sources.colocation)
         print(f"hearth: wrote {options.html}", file=sys.stderr)
     if options.json:
         print(json.dumps(sources.document(), indent=2))
     elif not options.html:
-        from hearth.report.terminal.profile import show_profile
-        from hearth.report.terminal.screen import Screen
-
         screen = Screen.of()
         if sources.comparison is not None:
-            from hearth.report.terminal.compare import show_comparison
-
             print("\n".join(show_comparison(sources.comparison, screen)), end="\n\n")
         if sources.characterisation is not None:
-            from hearth.report.terminal.characterisation import show_characterisation
-
             print("\n".join(show_characterisation(sources.characterisation, screen)))
         if sources.tune is not None:
-            from hearth.report.terminal.tune import show_tune
-
             print("\n".join(show_tune(sources.tune, screen)))
         if sources.colocation is not None:
-            from hearth.report.terminal.colocate import show_colocation
-
             print("\n".join(show_colocation(sources.colocation, screen)))
         for analysis in sources.analyses:
             print("\n".join(show_profile(analysis, screen)))

@@ -18,14 +18,44 @@ examples:
 
 import json
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from hearth.base.errors import UserError
+from hearth.base.sizes import parse_bytes
+from hearth.cli.options import from_namespace
+from hearth.machine import paths
+from hearth.machine.plan import parse_conf
+from hearth.report.terminal import workloads
+from hearth.report.terminal.screen import Screen
+from hearth.spark.saved_configs import tuned_choice, workload_named
+from hearth.workloads import cases, catalogue, runner
 from hearth.workloads.parameters import pairs
 
-if TYPE_CHECKING:
-    from hearth.workloads import catalogue
+
+@dataclass(frozen=True)
+class RunCommand:
+    """What the user typed; the fields are the options of these names. parameters: of the job.
+
+    explained: whether to show the job's own help.
+    """
+
+    job: str | None
+    list: bool
+    markdown: bool
+    explained: bool
+    parameters: dict[str, str]
+    size: str | None
+    master: str
+    tuned: bool
+    seed: int
+    data: str | None
+    conf: Sequence[str]
+    port: int
+    json: bool
+    keep: bool
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -68,26 +98,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+def parse(parser: ArgumentParser, words: list[str]) -> RunCommand:
     """The options; the rest are parameters of the job, which comes first."""
     named = bool(words) and not words[0].startswith("-")
-    wants_help = named and any(word in ("-h", "--help") for word in words[1:])
-    if wants_help:
-        words = [words[0]]
-    options, rest = parser.parse_known_args(words)
+    explained = named and any(word in ("-h", "--help") for word in words[1:])
+    given, rest = parser.parse_known_args([words[0]] if explained else words)
     if rest and not named:
         parser.error(f"'{rest[0]}' is not an option of hearth run: give the job's name first")
-    options.parameters = pairs(rest)
-    options.job_help = wants_help
-    return options
+    return from_namespace(RunCommand, given, parameters=pairs(rest), explained=explained)
 
 
-def run(options: Namespace) -> int:
+def run(options: RunCommand) -> int:
     """Lists, explains, or runs; 0 unless the answer is wrong."""
-    from hearth.report.terminal import workloads
-    from hearth.report.terminal.screen import Screen
-    from hearth.workloads import catalogue
-
     offer = catalogue.load()
     if options.list or options.job is None:
         if options.markdown:
@@ -97,49 +119,39 @@ def run(options: Namespace) -> int:
         print("\n".join(lines))
         return 0
     job = offer.job(options.job)
-    if options.job_help:
+    if options.explained:
         print("\n".join(workloads.explained(job, Screen.of())))
         return 0
     return _run(options, offer, job)
 
 
-def _use_tuned(options: Namespace) -> None:
-    """Applies what `hearth tune` found; a setting of --conf wins."""
-    from hearth.base.errors import UserError
-    from hearth.machine import paths
-    from hearth.spark.saved_configs import tuned_choice, workload_named
-
-    found = tuned_choice(paths.state_home(), workload_named(options.job))
+def _tuned(options: RunCommand, job: str) -> RunCommand:
+    """The options with what `hearth tune` found; a setting of --conf wins."""
+    found = tuned_choice(paths.state_home(), workload_named(job))
     if found is None:
         raise UserError(
-            f"--tuned: nothing is kept for '{options.job}' on this machine: run "
-            f"'hearth tune {options.job}' first"
+            f"--tuned: nothing is kept for '{job}' on this machine: run 'hearth tune {job}' first"
         )
     size = f"[{found['executors']}x{found['cores']}]" if found["executors"] else ""
-    options.master = found["master"] or f"local-numa{size}"
     unbound = {"spark.hearth.binding": "off"} if found["unbound"] else {}
     tuned = {**found["conf"], **found["java"], **unbound}
-    options.conf = [*(f"{key}={value}" for key, value in tuned.items()), *options.conf]
     print(
         f"hearth: tuned on {found['date'][:10]} ({found['tune']}): {found['sentence']}",
         file=sys.stderr,
     )
+    conf = [*(f"{key}={value}" for key, value in tuned.items()), *options.conf]
+    return replace(options, master=found["master"] or f"local-numa{size}", conf=conf)
 
 
-def _run(options: Namespace, offer: "catalogue.Catalogue", job: "catalogue.Job") -> int:
-    from hearth.base.sizes import parse_bytes
-    from hearth.machine.plan_request import parse_conf
-    from hearth.report.terminal import workloads
-    from hearth.workloads import cases, runner
-
+def _run(options: RunCommand, offer: catalogue.Catalogue, job: catalogue.Job) -> int:
     if options.tuned:
-        _use_tuned(options)
+        options = _tuned(options, job.name)
     case = cases.Case(
         job=job,
         parameters=options.parameters,
         size_bytes=None if options.size is None else parse_bytes(options.size, "--size"),
         seed=options.seed,
-        conf=parse_conf(options.conf),
+        conf=parse_conf(list(options.conf)),
         data=None if options.data is None else Path(options.data).absolute(),
         port=options.port,
     )

@@ -20,11 +20,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from hearth.analysis.analysis import analyse
+from hearth.analysis.export import export
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.machine import paths
 from hearth.machine.applications import read_runs
 from hearth.record.store import Record, delete_record, find_record, list_records, read_record
+from hearth.report.terminal.profile import show_profile
+from hearth.report.terminal.runs import show_runs
+from hearth.report.terminal.screen import Screen
+from hearth.studies.listing import list_experiments
 
 _AGE = re.compile(r"\A(\d+)([mhdw])")
 _SECONDS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -58,10 +64,6 @@ def run(options: Namespace) -> int:
 
 
 def _list(options: Namespace) -> int:
-    from hearth.report.terminal.runs import show_runs
-    from hearth.report.terminal.screen import Screen
-    from hearth.studies.listing import list_experiments
-
     records, problems = list_records(paths.state_home())
     experiments, others = list_experiments(paths.state_home())
     rows = [_row(record) for record in records]
@@ -91,10 +93,6 @@ def _row(record: Record) -> dict[str, Any]:
 
 
 def _show(options: Namespace) -> int:
-    from hearth.analysis.analysis import analyse
-    from hearth.report.terminal.profile import show_profile
-    from hearth.report.terminal.screen import Screen
-
     record = find_record(paths.state_home(), options.run)
     analysis = analyse(record.directory)
     if options.json:
@@ -105,9 +103,6 @@ def _show(options: Namespace) -> int:
 
 
 def _export(options: Namespace) -> int:
-    from hearth.analysis.analysis import analyse
-    from hearth.analysis.export import export
-
     record = find_record(paths.state_home(), options.run)
     output = Path(options.output or record.id)
     analysis = analyse(record.directory)

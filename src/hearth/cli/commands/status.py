@@ -15,8 +15,14 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from hearth.base.codec import to_json, typed
+from hearth.base.durations import show_moment
 from hearth.base.errors import UserError
-from hearth.machine.applications import Run
+from hearth.machine import jvm, paths
+from hearth.machine.applications import Run, find_run, last_placement, read_runs
+from hearth.machine.placement import Placement
+from hearth.report.terminal.placement import show_placement
+from hearth.report.terminal.screen import Screen
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -28,9 +34,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Lists the recorded applications."""
-    from hearth.machine import paths
-    from hearth.machine.applications import find_run, read_runs
-
     runs, problems = read_runs(paths.state_home())
     for problem in problems:
         print(f"hearth: {problem}", file=sys.stderr)
@@ -50,10 +53,6 @@ def run(options: Namespace) -> int:
 
 def _application(run: Run, debug: bool, named: bool) -> dict[str, Any]:
     """The record, the state, and a new reading; of an ended one that is named, the last one."""
-    from hearth.base.codec import to_json
-    from hearth.machine import jvm
-    from hearth.machine.applications import last_placement
-
     directory = str(run.directory)
     application = {**run.record, "state": run.state, "directory": directory}
     if run.alive and (run.directory / "placement.json").is_file():
@@ -74,12 +73,6 @@ def _application(run: Run, debug: bool, named: bool) -> dict[str, Any]:
 
 
 def _lines(applications: list[dict[str, Any]]) -> list[str]:
-    from hearth.base.codec import typed
-    from hearth.base.durations import show_moment
-    from hearth.machine.placement import Placement
-    from hearth.report.terminal.placement import show_placement
-    from hearth.report.terminal.screen import Screen
-
     if not applications:
         return ["no application is running under local-numa (--all lists ended ones)"]
     screen = Screen.of()

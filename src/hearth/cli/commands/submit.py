@@ -20,31 +20,50 @@ examples:
 
 import os
 import sys
-from argparse import ArgumentParser, Namespace
-from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from hearth.base.errors import UserError
 from hearth.base.java import collector_of
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
+from hearth.cli.options import (
+    add_submit_options,
+    from_namespace,
+    read_planning_words,
+    read_submit_line,
+)
 from hearth.machine import paths
-from hearth.spark.private_options import handed_over
-from hearth.spark.submission import prepare
-from hearth.spark.submit_args import Option, add_submit_arguments, options_of, split_line
+from hearth.machine.plan import Plan
+from hearth.report.terminal.plan import show_plan_briefly
+from hearth.spark.conf import read_settings
+from hearth.spark.run_files import handed_over
+from hearth.spark.saved_configs import application, kept_choice, tuned_choice
+from hearth.spark.submission import Occasion, Submission, prepare
+from hearth.spark.submit_args import Option, SubmitLine
 
-if TYPE_CHECKING:
-    from hearth.machine.plan import Plan
-
+_KEPT = "kept choice ('hearth compare --forget' removes it)"
 _REDACTED_NOTE = (
     f"'{REDACTED}' hides values ({KEY_PATTERN}): the command above does not "
     "run until you put them back; without --dry-run they are used as given"
 )
 
 
+@dataclass(frozen=True)
+class SubmitCommand:
+    """What the user typed; the fields are the options of these names."""
+
+    line: SubmitLine
+    dry_run: bool
+    tuned: bool
+    no_kept: bool
+    debug: bool
+
+
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's own options; those of spark-submit are separated in `hearth.spark`."""
     parser.usage = "hearth submit [options of hearth or spark-submit] APPLICATION [its arguments]"
-    add_submit_arguments(parser)
+    add_submit_options(parser)
     parser.add_argument(
         "--dry-run", action="store_true", help="print the exact command; run nothing"
     )
@@ -56,73 +75,67 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+def parse(parser: ArgumentParser, words: list[str]) -> SubmitCommand:
     """The options, with the whole command line."""
-    line = split_line(words, options_of(parser))
-    options = parser.parse_args(line.hearth)
-    options.line = line
-    return options
+    read = read_submit_line(parser, words)
+    return from_namespace(SubmitCommand, read.own, line=read.line)
 
 
-def run(options: Namespace) -> int:
+def run(options: SubmitCommand) -> int:
     """Becomes spark-submit, whose exit code is the application's; a dry run comes back."""
-    typed = replace(options.line, options=list(options.line.options))
+    line, settings = options.line, read_settings(options.line)
     if options.tuned:
-        _use_tuned(options)
-    else:
-        _use_kept_choice(options)
-    submission = prepare(options, options.line, show_plan, measured=False)
-    launch = submission.launch
-    for note in launch.notes:
+        line, settings = _tuned(line, settings)
+    elif not options.no_kept:
+        line = _with_kept_choice(line)
+    occasion = Occasion(dry_run=options.dry_run, debug=options.debug)
+    submission = prepare(line, settings, show_plan, occasion)
+    for note in submission.launch.notes:
         print(f"hearth: {note}", file=sys.stderr)
     if not options.dry_run:
-        sys.stderr.flush()
-        if submission.afterwards is not None:
-            submission.afterwards()
-        launch = handed_over(launch, typed, paths.state_home())
-        for descriptor in launch.inherited:
-            os.set_inheritable(descriptor, True)
-        os.execvpe(launch.command[0], launch.command, {**os.environ, **launch.environment})
-    text = launch.shell_text(Redaction.of(submission.settings))
+        _become(submission, options.line)
+    text = submission.launch.shell_text(Redaction.of(submission.settings))
     print(text)
     if is_redacted([text]):
         print(f"hearth: {_REDACTED_NOTE}", file=sys.stderr)
     return 0
 
 
-def _use_kept_choice(options: Namespace) -> None:
-    """Applies what `hearth compare --keep` found, if the user leaves the choice open."""
-    from hearth.spark.saved_configs import kept_choice
+def _become(submission: Submission, typed: SubmitLine) -> None:
+    """Become spark-submit. typed: the user's own line; what is on it need not be hidden."""
+    sys.stderr.flush()
+    if submission.afterwards is not None:
+        submission.afterwards()
+    launch = handed_over(submission.launch, typed, paths.state_home())
+    for descriptor in launch.inherited:
+        os.set_inheritable(descriptor, True)
+    os.execvpe(launch.command[0], launch.command, {**os.environ, **launch.environment})
 
-    if options.no_kept:
-        return
-    parser = _KeptWords()
-    add_submit_arguments(parser)
+
+def _with_kept_choice(line: SubmitLine) -> SubmitLine:
+    """The line with what `hearth compare --keep` found, if the user leaves the choice open."""
     try:
-        choice = kept_choice(paths.state_home(), options.line)
-        words = parser.parse_args(choice["words"]) if choice else Namespace()
+        choice = kept_choice(paths.state_home(), line)
+        if choice is None:
+            return line
+        words = read_planning_words(choice["words"], _KEPT)
     except UserError as problem:
         print(f"hearth: {problem}; planning again", file=sys.stderr)
-        return
-    if choice is None:
-        return
-    if choice["master"] is not None:
-        options.line.options.append(Option("--master", choice["master"]))
-    for name, value in vars(words).items():
-        setattr(options, name, getattr(options, name) or value)
+        return line
     print(
         f"hearth: kept choice '{choice['arm']}' of comparison {choice['comparison']}: "
         f"{choice['sentence']} (--no-kept ignores it)",
         file=sys.stderr,
     )
+    line = replace(line, asked=line.asked.or_else(words))
+    master = choice["master"]
+    return line if master is None else line.adding(Option("--master", master))
 
 
-def _use_tuned(options: Namespace) -> None:
-    """Applies what `hearth tune` found; what the user fixed on this line wins, and is named."""
-    from hearth.spark.conf import user_settings
-    from hearth.spark.saved_configs import application, tuned_choice
-
-    line = options.line
+def _tuned(line: SubmitLine, settings: Mapping[str, str]) -> tuple[SubmitLine, dict[str, str]]:
+    """The line and settings with what `hearth tune` found; what the user fixed on this line wins,
+    and is named.
+    """
     if not line.application:
         raise UserError("no application is given: name a jar or a Python file")
     found = tuned_choice(paths.state_home(), application(line))
@@ -131,38 +144,28 @@ def _use_tuned(options: Namespace) -> None:
         raise UserError(
             f"--tuned: nothing is kept for '{name}' on this machine: run 'hearth tune {name}' first"
         )
-    users = user_settings(line, paths.spark_home(), os.environ)
-    given = [name for name in ("executors", "cores") if getattr(options, name) is not None]
+    given = [name for name in ("executors", "cores") if f"--{name}" in line.asked.given]
     given += ["master"] if line.has("--master") else []
+    asked = replace(line.asked, unbound=line.asked.unbound or found["unbound"])
     if not given:
+        asked = replace(asked, executors=found["executors"], cores=found["cores"])
         if found["master"] is not None:
-            line.options.append(Option("--master", found["master"]))
-        options.executors, options.cores = found["executors"], found["cores"]
-    options.unbound = options.unbound or found["unbound"]
+            line = line.adding(Option("--master", found["master"]))
     confs = dict(found["conf"])
     for key, flag in found["java"].items():
-        confs[key] = " ".join([*filter(None, [users.get(key)]), flag])
-    mine = [key for key in found["conf"] if key in users]
-    mine += [key for key in found["java"] if collector_of(users, key)]
-    line.options.extend(
-        Option("--conf", f"{key}={value}") for key, value in confs.items() if key not in mine
-    )
+        confs[key] = " ".join([*filter(None, [settings.get(key)]), flag])
+    mine = [key for key in found["conf"] if key in settings]
+    mine += [key for key in found["java"] if collector_of(settings, key)]
+    added = {key: value for key, value in confs.items() if key not in mine}
     yours = f"; yours instead: {', '.join([*given, *mine])}" if given or mine else ""
     print(
         f"hearth: tuned on {found['date'][:10]} ({found['tune']}): {found['sentence']}{yours}",
         file=sys.stderr,
     )
+    line = line.adding(*(Option("--conf", f"{key}={value}") for key, value in added.items()))
+    return replace(line, asked=asked), {**settings, **added}
 
 
-class _KeptWords(ArgumentParser):
-    """Reads the words of a kept choice; a damaged or older file may hold anything."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"kept choice: {message}; 'hearth compare --forget' removes it")
-
-
-def show_plan(plan: "Plan") -> None:
+def show_plan(plan: Plan) -> None:
     """The plan in a few lines on standard error: the output is the application's."""
-    from hearth.report.terminal.plan import show_plan_briefly
-
     print("\n".join(show_plan_briefly(plan)), file=sys.stderr)

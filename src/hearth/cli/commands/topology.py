@@ -13,6 +13,12 @@ examples:
 import json
 from argparse import ArgumentParser, Namespace
 
+from hearth.base.codec import typed
+from hearth.machine import jvm
+from hearth.machine.topology import Topology
+from hearth.report.terminal.screen import Screen
+from hearth.report.terminal.topology import show_topology
+
 MACHINE_HELP = "a capture, or a one-line description (default: this machine)"
 
 
@@ -24,17 +30,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Reads the machine and shows it."""
-    from hearth.machine import jvm
-
     machine = ["--machine", options.machine] if options.machine is not None else []
     document = jvm.call("topology", *machine, debug=options.debug)
     if options.json:
         print(json.dumps(document, indent=2))
         return 0
-    from hearth.base.codec import typed
-    from hearth.machine.topology import Topology
-    from hearth.report.terminal.screen import Screen
-    from hearth.report.terminal.topology import show_topology
 
     print("\n".join(show_topology(typed(document, Topology), Screen.of())))
     return 0

@@ -25,27 +25,44 @@ examples:
 import json
 import os
 import sys
-from argparse import ArgumentParser, Namespace
-from dataclasses import replace
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
-from hearth.spark.submit_args import (
-    SubmitLine,
-    add_submit_arguments,
-    options_of,
-    own_options,
-    split_line,
-    without,
+from hearth.base.progress import tick, working
+from hearth.base.redaction import Redaction
+from hearth.cli.options import (
+    add_submit_options,
+    add_wait_option,
+    from_namespace,
+    read_submit_line,
+    split_words,
+    wait_option,
 )
-from hearth.studies.engine.options import add_quiet_option, quiet_option
+from hearth.machine import paths
+from hearth.machine.planner import topology
+from hearth.report.html.page import write_page
+from hearth.report.terminal.screen import Screen, table
+from hearth.report.terminal.tune import sentence, show_tune
+from hearth.report.terminal.tuning import show_replay
+from hearth.spark.conf import read_settings, user_master
+from hearth.spark.saved_configs import TunedChoice, keep_tuned, machine_key
+from hearth.spark.submit_args import SubmitLine, is_application
+from hearth.studies.engine.idle_wait import Quiet
+from hearth.studies.engine.named_target import subject_of, tuned_as
+from hearth.studies.engine.progress import Following, continued_with
+from hearth.studies.engine.target import Subject
+from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS, Machine
+from hearth.studies.models.table import read_tables
+from hearth.studies.tune.search_space import Space, parse_vary, space
+from hearth.workloads import runner
 
+# What searches needs numpy, which `_load_with_one_thread` loads before it: imported where it runs.
 if TYPE_CHECKING:
-    from hearth.studies.engine.target import Subject
-    from hearth.studies.models.space import Machine
-    from hearth.studies.tune.search_space import Space
     from hearth.studies.tune.study import Objective, Tune, TuneSettings
 
 _MOST_SEEDS = 10_000
@@ -61,8 +78,32 @@ _MOST_RUNS = 1_000_000
 _OF_REPLAY: dict[str, Any] = {"machine": None, "prior": [], "drop": 0.0, "noise": 0.0, "seeds": 200}
 _OF_TRIALS: dict[str, Any] = {
     "budget": 8, "limit": "1h", "vary": [], "objective": "time", "for_runs": 100, "resume": None,
-    "dry_run": False, "html": None, "wait_quiet": None,
+    "dry_run": False, "html": None, "wait_quiet_s": None,
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TuneCommand:
+    """What the user typed; the fields are the options of these names."""
+
+    line: SubmitLine
+    budget: int
+    limit: str
+    vary: list[str]
+    objective: str
+    for_runs: int
+    resume: str | None
+    dry_run: bool
+    html: Path | None
+    json: bool
+    debug: bool
+    wait_quiet_s: float | None
+    replay: list[Path] | None
+    machine: str | None
+    prior: list[Path]
+    drop: float
+    noise: float
+    seeds: int
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -71,7 +112,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "hearth tune [options of hearth or spark-submit] WORKLOAD|APPLICATION [its arguments]\n"
         "       hearth tune --replay TABLE.csv ... --machine CAPTURE|SPEC [options]"
     )
-    add_submit_arguments(parser)
+    add_submit_options(parser)
     _add_trial_arguments(parser)
     parser.add_argument("--html", metavar="FILE", type=Path, help="write a page to this file")
     parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
@@ -119,37 +160,30 @@ def _add_trial_arguments(parser: ArgumentParser) -> None:
         help="how often the application will run with the result: a trial that is expected to "
         "save less than its own time over so many runs is not made (default: 100)",
     )  # fmt: skip
-    add_quiet_option(parser)
+    add_wait_option(parser)
     parser.add_argument("--resume", metavar="ID", help="go on with a tune that was interrupted")
     parser.add_argument(
         "--dry-run", action="store_true", help="list the configurations, run nothing"
     )
 
 
-def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
-    """The options, with the whole command line; of a replay there is none."""
-    line = split_line(words, options_of(parser))
-    if any(word.partition("=")[0] == "--replay" for word in line.hearth):
-        options = parser.parse_args(words)
-        options.line = SubmitLine([], [], [])
-        return options
-    from hearth.studies.engine.named_target import with_options_behind
-
-    own = own_options(parser)
-    line = with_options_behind(line, own)
-    options = parser.parse_args(line.hearth)
-    # From here on the line is what each run is given.
-    options.line = replace(line, hearth=without(line.hearth, own))
-    options.python = options.line.is_python
-    return options
+def parse(parser: ArgumentParser, words: list[str]) -> TuneCommand:
+    """The options, with the line that each run is given; of a replay there is none."""
+    split = split_words(parser, words, behind=False)
+    if any(word.partition("=")[0] == "--replay" for word in split.hearth):
+        given, line = parser.parse_args(words), SubmitLine()
+    else:
+        read = read_submit_line(parser, words, behind=True)
+        given, line = read.own, read.line
+    return from_namespace(TuneCommand, given, line=line, wait_quiet_s=wait_option(given))
 
 
-def run(options: Namespace) -> int:
+def run(options: TuneCommand) -> int:
     """Tunes, or replays, and shows what was found."""
     _load_with_one_thread()
     if options.replay:
         _refuse(options, _OF_TRIALS, "is not for --replay")
-        return _replay(options)
+        return _replay(options, options.replay)
     _refuse(options, _OF_REPLAY, "is for --replay alone")
     if not options.line.application:
         raise UserError("nothing to tune: name a workload, a jar or a Python file")
@@ -171,13 +205,14 @@ def _load_with_one_thread() -> None:
         del os.environ["OMP_NUM_THREADS"]
 
 
-def _refuse(options: Namespace, usual: dict[str, Any], why: str) -> None:
+def _refuse(options: TuneCommand, usual: dict[str, Any], why: str) -> None:
     for name, value in usual.items():
         if getattr(options, name) != value:
-            raise UserError(f"--{name.replace('_', '-')}: it {why}: leave it out")
+            shown = name.removesuffix("_s").replace("_", "-")
+            raise UserError(f"--{shown}: it {why}: leave it out")
 
 
-def _settings(options: Namespace) -> "TuneSettings":
+def _settings(options: TuneCommand) -> "TuneSettings":
     from hearth.studies.tune.study import TuneSettings
 
     limits = (("budget", options.budget, _MOST_TRIALS), ("for-runs", options.for_runs, _MOST_RUNS))
@@ -194,79 +229,76 @@ def _settings(options: Namespace) -> "TuneSettings":
     return TuneSettings(objective, options.budget, limit_s, options.for_runs)
 
 
-def _tune(options: Namespace) -> int:
-    from hearth.base.redaction import Redaction
-    from hearth.machine import paths
-    from hearth.spark.conf import user_settings
-    from hearth.spark.private_options import key_of
-    from hearth.spark.saved_configs import machine_key
-    from hearth.studies.engine.progress import Following, continued_with
+def _tune(options: TuneCommand) -> int:
     from hearth.studies.tune.result import tuned
-    from hearth.studies.tune.study import Tune, run
+    from hearth.studies.tune.study import run as run_study
 
     folder = options.html and options.html.absolute().parent
     if folder and not folder.is_dir():
         raise UserError(f"--html: there is no directory '{folder}': make it, or name another")
-    asked, line, home = _settings(options), options.line, paths.state_home()
-    settings = user_settings(line, paths.spark_home(), os.environ)
-    redaction = Redaction.of(settings)
-    subject = _subject(options)
-    command = [*redaction.words([*line.hearth, *_words(line), *line.application]), *options.vary]
-    if options.resume is not None:
-        if options.dry_run:
+    asked, settings = _settings(options), read_settings(options.line)
+    subject, line = _subject(options.line)
+    if options.dry_run:
+        if options.resume is not None:
             raise UserError("--dry-run: a tune that is resumed has its list already: leave it out")
-        tune = Tune.resume(home, options.resume, asked, command, redaction)
-    else:
-        found, machine = _space(options, settings)
-        if options.dry_run:
-            _list(found, asked)
-            return 0
-        given = (asked, command, machine, machine_key())
-        tune = Tune.begin(home, subject, found, *given, redaction)
-    following = Following(at_most=True, quiet=quiet_option(options))
+        _list(_space(options, line, settings)[0], asked)
+        return 0
+    tune = _begun(options, line, subject, settings, asked)
+    following = Following(at_most=True, quiet=Quiet(options.wait_quiet_s))
     following.ended(len(tune.lines))
     with continued_with(f"--resume {tune.head.id}"), following.shown():
-        run(tune, subject, settings, following, {key_of(option) for option in line.options})
+        run_study(tune, subject, settings, following, {option.key for option in line.options})
     document = tuned(tune)
-    _keep(options, tune, document)
+    _keep(options.line, tune, document)
     _show(document, options)
     return 0
 
 
-def _words(line: SubmitLine) -> list[str]:
-    return [word for o in line.options for word in (o.name, o.value) if word is not None]
+def _begun(
+    options: TuneCommand,
+    line: SubmitLine,
+    subject: Subject,
+    settings: Mapping[str, str],
+    asked: "TuneSettings",
+) -> "Tune":
+    """The tune, new or resumed. line: as it is planned."""
+    from hearth.studies.tune.study import Tune
+
+    home, redaction, own = paths.state_home(), Redaction.of(settings), options.line
+    words = [*own.asked.to_words(), *own.option_words, *own.application]
+    command = [*redaction.words(words), *options.vary]
+    if options.resume is not None:
+        return Tune.resume(home, options.resume, asked, command, redaction)
+    found, machine = _space(options, line, settings)
+    given = (asked, command, machine, machine_key())
+    return Tune.begin(home, subject, found, *given, redaction)
 
 
-def _subject(options: Namespace) -> "Subject":
-    """The application, or the workload; its kind of work is known to the planner."""
-    from hearth.studies.engine.named_target import subject_of
-    from hearth.workloads import runner
+def _subject(line: SubmitLine) -> tuple[Subject, SubmitLine]:
+    """The application, or the workload, and the line as it is planned: with its kind of work."""
+    subject, job = subject_of(line, "tune")
+    if job is None:
+        return subject, line
+    for option in ("--memory", "--docker", "--hosts", "--input", "--workload"):
+        if option in line.asked.given:
+            raise UserError(f"{option}: a workload is tuned without it: leave it out")
 
-    subject, job = subject_of(options.line, "tune")
-    if job is not None:
-        for option in ("memory", "docker", "hosts", "input", "workload"):
-            if getattr(options, option):
-                raise UserError(f"--{option}: a workload is tuned without it: leave it out")
-        options.workload = runner.KINDS[job.family]
-    return subject
+    asked = replace(line.asked, workload=runner.KINDS[job.family])
+    return subject, replace(line, asked=asked)
 
 
-def _space(options: Namespace, settings: dict[str, str]) -> "tuple[Space, Machine]":
-    from hearth.machine.planner import topology
-    from hearth.spark.conf import user_master
-    from hearth.studies.models.space import Machine
-    from hearth.studies.tune.search_space import parse_vary, space
-
+def _space(
+    options: TuneCommand, line: SubmitLine, settings: Mapping[str, str]
+) -> tuple[Space, Machine]:
     vary = parse_vary(options.vary, settings)
     machine = topology(debug=options.debug)
-    master = user_master(options.line, settings, os.environ)
-    return space(options, settings, master, vary, machine), Machine.allowed(machine)
+    master = user_master(line, settings, os.environ)
+    found = space(line, settings, master, vary, machine, options.debug)
+    return found, Machine.allowed(machine)
 
 
-def _list(found: "Space", asked: "TuneSettings") -> None:
+def _list(found: Space, asked: "TuneSettings") -> None:
     """What may be tried, and by which rule."""
-    from hearth.report.terminal.screen import Screen, table
-
     screen, roles = (
         Screen.of(),
         {found.proposal: "the plan: first", found.current: "as typed: next"},
@@ -283,13 +315,8 @@ def _list(found: "Space", asked: "TuneSettings") -> None:
     print(f"\nat most {asked.budget} trials among {len(found.configurations)} configurations")
 
 
-def _keep(options: Namespace, tune: "Tune", document: dict[str, Any]) -> None:
+def _keep(line: SubmitLine, tune: "Tune", document: dict[str, Any]) -> None:
     """For `hearth submit --tuned`, and for `hearth run --tuned`."""
-    from hearth.machine import paths
-    from hearth.report.terminal.tune import sentence
-    from hearth.spark.saved_configs import TunedChoice, keep_tuned
-    from hearth.studies.engine.named_target import is_application, tuned_as
-    from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS
     from hearth.studies.tune.result import winner
 
     way = winner(tune)
@@ -308,19 +335,14 @@ def _keep(options: Namespace, tune: "Tune", document: dict[str, Any]) -> None:
         "conf": way.varied,
         "java": {key: way.java} if way.java else {},
     }
-    name = options.line.application[0]
-    keep_tuned(paths.state_home(), tuned_as(options.line), choice)
+    name = line.application[0]
+    keep_tuned(paths.state_home(), tuned_as(line), choice)
     words = "hearth submit --tuned" if is_application(name) else f"hearth run {name} --tuned"
     print(f"hearth: kept: {words} runs it so", file=sys.stderr)
 
 
-def _show(document: dict[str, Any], options: Namespace) -> None:
-    from hearth.report.terminal.screen import Screen
-    from hearth.report.terminal.tune import show_tune
-
+def _show(document: dict[str, Any], options: TuneCommand) -> None:
     if options.html:
-        from hearth.report.html.page import write_page
-
         write_page(options.html, [], tune=document)
         print(f"hearth: wrote {options.html}", file=sys.stderr)
     if options.json:
@@ -330,22 +352,20 @@ def _show(document: dict[str, Any], options: Namespace) -> None:
     print(f"hearth: tune {document['id']}", file=sys.stderr)
 
 
-def _replay(options: Namespace) -> int:
+def _replay(options: TuneCommand, files: list[Path]) -> int:
     """Replays and shows what each way to search needed."""
     _check_replay(options)
-    from hearth.base.progress import tick, working
-    from hearth.studies.models.table import read_tables
-
-    tables = [table for file in options.replay for table in read_tables(file)]
+    tables = [table for file in files for table in read_tables(file)]
     prior = [table for file in options.prior for table in read_tables(file)]
     _check_workloads([table.workload for table in tables])
     from hearth.studies.models.replay import Settings, planned, replay
 
+    assert options.machine is not None  # checked above
     site = planned(options.machine, options.debug)
-
     settings = Settings(options.drop, options.noise, options.seeds)
-    for table in tables:
-        _doubt_machine(table.workload, max(cell.slots for cell in table.cells), site.machine)
+    for measured in tables:
+        most = max(cell.slots for cell in measured.cells)
+        _doubt_machine(measured.workload, most, site.machine)
     with working("replay") as work:
 
         def tell(text: str) -> None:
@@ -356,14 +376,11 @@ def _replay(options: Namespace) -> int:
     if options.json:
         print(json.dumps(document, indent=2))
         return 0
-    from hearth.report.terminal.screen import Screen
-    from hearth.report.terminal.tuning import show_replay
-
     print("\n".join(show_replay(document, Screen.of())))
     return 0
 
 
-def _doubt_machine(workload: str, most: int, machine: "Machine") -> None:
+def _doubt_machine(workload: str, most: int, machine: Machine) -> None:
     """A table of more task slots than hardware threads is likely of another machine."""
     if most > machine.threads:
         print(
@@ -373,7 +390,7 @@ def _doubt_machine(workload: str, most: int, machine: "Machine") -> None:
         )
 
 
-def _check_replay(options: Namespace) -> None:
+def _check_replay(options: TuneCommand) -> None:
     if options.machine is None:
         raise UserError("--machine: --replay needs the machine of the table: give a capture, or "
                         "such as '2 packages, 4 nodes of 256 GB, 6 cores x 8 threads'")  # fmt: skip

@@ -8,6 +8,8 @@ examples:
 from argparse import ArgumentParser, Namespace
 
 from hearth.cli.commands import install
+from hearth.machine import paths
+from hearth.spark.jar_link import uninstall
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -17,8 +19,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Takes the link away and says so."""
-    from hearth.machine import paths
-    from hearth.spark.jar_link import uninstall
-
     print(uninstall(paths.spark_home(options.spark_home)))
     return 0

@@ -1,36 +1,40 @@
 """What the questions depend on, read once from this machine."""
 
 import functools
-import os
 import re
 import shutil
-from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from hearth.base.errors import UserError
-from hearth.machine import paths
 from hearth.machine.memory_bandwidth import sustained_bandwidth
 from hearth.machine.plan import Plan
-from hearth.machine.plan_request import plan_request
 from hearth.machine.planner import plans, topology
 from hearth.record.probes import survey
 from hearth.record.probes.base import Roots
-from hearth.spark.conf import user_settings
+from hearth.spark.submit_args import SubmitLine
 from hearth.studies.characterise.questions import Size, Surroundings
 from hearth.studies.engine import prefetchers
 
 Document = dict[str, Any]
 
 
-def surroundings(options: Namespace, may_switch: bool, debug: bool) -> Surroundings:
-    """Of the live machine; options: of `add_workload_arguments`, for the plans."""
-    conf = user_settings(options.line, paths.spark_home(), os.environ)
+def surroundings(
+    line: SubmitLine,
+    settings: Mapping[str, str],
+    sweep: str | None,
+    *,
+    may_switch: bool,
+    debug: bool,
+) -> Surroundings:
+    """Of the live machine. line, settings: the user's, for the plans. sweep: see `sweep_cells`."""
     machine = topology(debug=debug)
 
     def request(size: Size) -> Document:
-        asked = {"executors": size.executors, "cores": size.cores, "occupied": size.occupied}
-        asked_for = {**vars(options), **asked, "python": options.line.is_python}
-        return plan_request(Namespace(**asked_for), conf, None)
+        asked = replace(line.asked, executors=size.executors, cores=size.cores)
+        python, occupied = line.is_python, size.occupied
+        return asked.plan_request(settings, python=python, occupied=occupied).document()
 
     @functools.cache  # the same for each subject
     def planned(sizes: tuple[Size, ...]) -> list[Plan | UserError]:
@@ -44,7 +48,7 @@ def surroundings(options: Namespace, may_switch: bool, debug: bool) -> Surroundi
         no_numactl=no_numactl,
         no_prefetchers=_no_prefetchers(may_switch, sorted(machine.usable_cpus)),
         no_bandwidth=bandwidth.reason if bandwidth.status != "on" else None,
-        sweep=sweep_cells(options.sweep),
+        sweep=sweep_cells(sweep),
     )
 
 

@@ -10,7 +10,6 @@ import contextlib
 import functools
 import json
 import os
-from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,13 +19,11 @@ from hearth.base.ids import show_ids
 from hearth.base.redaction import Redaction
 from hearth.machine import paths
 from hearth.machine.plan import Plan
-from hearth.machine.plan_request import plan_request
 from hearth.machine.planner import plan
-from hearth.spark.command import fixed_by_master
-from hearth.spark.conf import user_master, user_settings
-from hearth.spark.private_options import key_of, private_properties
-from hearth.spark.spark_env import load_spark_env
-from hearth.spark.submit_args import SubmitLine, add_submit_arguments, planning_words
+from hearth.spark.command import sized_by_master
+from hearth.spark.conf import read_settings, user_master
+from hearth.spark.run_files import private_properties
+from hearth.spark.submit_args import SubmitLine, SubmitOptions
 from hearth.studies.colocate.partition import Units
 from hearth.studies.engine.arms import Arm, refuse_levelling
 from hearth.studies.engine.named_target import subject_of
@@ -42,19 +39,22 @@ _IGNORED = ("spark.hearth.neighbours", "ignore")
 
 @dataclass(frozen=True)
 class Guest:
-    """An application that takes part. name: no other has it. settings: the user's own."""
+    """An application that takes part. name: no other has it. settings: the user's own.
+
+    asked: what it is planned with: the user's options, and what is known of a workload.
+    """
 
     name: str
     subject: Subject
     line: SubmitLine
-    options: Namespace
+    asked: SubmitOptions
     settings: dict[str, str]
 
     @property
     def command(self) -> list[str]:
         """As typed, without secrets."""
-        options = [w for o in self.line.options for w in (o.name, o.value) if w is not None]
-        words = [*self.line.hearth, *options, *self.line.application]
+        line = self.line
+        words = [*line.asked.to_words(), *line.option_words, *line.application]
         return list(Redaction.of(self.settings).words(words))
 
 
@@ -75,70 +75,53 @@ class _Sized:
     off_heap_mb: int = 0
 
 
-def read_guests(lines: Sequence[SubmitLine], debug: bool) -> list[Guest]:
+def read_guests(lines: Sequence[SubmitLine]) -> list[Guest]:
     """Of the command line of each application. Raises UserError for what cannot take part."""
-    parser = ArgumentParser(add_help=False, allow_abbrev=False)
-    add_submit_arguments(parser)
     found: list[Guest] = []
     for line in lines:
-        options = parser.parse_args(line.hearth)
-        options.debug, options.python, options.dry_run = debug, line.is_python, True
-        name = _checked(line, options)
-        guest = _guest(line, options, name)
+        guest = _guest(line)
         number = sum(one.subject.name == guest.name for one in found)
         found.append(replace(guest, name=f"{guest.name} {number + 1}") if number else guest)
     return found
 
 
-def _checked(line: SubmitLine, options: Namespace) -> str:
-    for option in ("unbound", "docker", "bind"):
-        if getattr(options, option):
-            raise UserError(f"--{option}: each way of running sets it: leave it out")
-    refuse_levelling(line)
-    return line.application[0]
-
-
-def _guest(line: SubmitLine, options: Namespace, name: str) -> Guest:
+def _guest(line: SubmitLine) -> Guest:
+    settings = read_settings(line)
+    refuse_levelling(settings)
     subject, job = subject_of(line, "name")
-    home = paths.spark_home()
-    load_spark_env(home, os.environ)
-    settings = user_settings(line, home, os.environ)
-    master = user_master(line, settings, os.environ)
     if job is not None:
-        _refuse_hints(name, options)
-        options.workload = runner.KINDS[job.family]
-    elif master is not None and not master.startswith("local-numa"):
+        _refuse_hints(line)
+        asked = replace(line.asked, workload=runner.KINDS[job.family])
+        return Guest(subject.name, subject, line, asked, settings)
+    master = user_master(line, settings, os.environ)
+    if master is not None and not master.startswith("local-numa"):
         raise UserError(
-            f"--master: {name}: '{master}' cannot be given a share: leave it out, or give "
-            "local-numa[NxM]"
+            f"--master: {line.application[0]}: '{master}' cannot be given a share: leave it out, "
+            "or give local-numa[NxM]"
         )
-    options.executors, options.cores = _shape(options, None if job else master)
-    return Guest(subject.name, subject, line, options, settings)
+    return Guest(subject.name, subject, line, sized_by_master(line.asked, master), settings)
 
 
-def _refuse_hints(name: str, options: Namespace) -> None:
-    for option in ("hosts", "input", "workload", "when_full"):
-        if getattr(options, option):
-            shown = option.replace("_", "-")
-            raise UserError(f"--{shown}: {name}: a workload is run without it: leave it out")
+def _refuse_hints(line: SubmitLine) -> None:
+    for option in ("--hosts", "--input", "--workload", "--when-full"):
+        if option in line.asked.given:
+            name = line.application[0]
+            raise UserError(f"{option}: {name}: a workload is run without it: leave it out")
 
 
-def _shape(options: Namespace, master: str | None) -> tuple[int | None, int | None]:
-    fixed = fixed_by_master(master)
-    for name, by_master in zip(("executors", "cores"), fixed, strict=True):
-        given = getattr(options, name)
-        if by_master is not None and given not in (None, by_master):
-            raise UserError(f"--{name}: {given} contradicts the master {master}: give one of them")
-    return fixed[0] or options.executors, fixed[1] or options.cores
+def with_data(guests: Sequence[Guest]) -> list[Guest]:
+    """Make the data of workloads that is missing, before anything is timed; the guests with the
+    size of their input.
+    """
+    return [_with_data(guest) for guest in guests]
 
 
-def make_data(guests: Sequence[Guest]) -> None:
-    """Makes the data of workloads that is missing, before anything is timed."""
-    for guest in guests:
-        if isinstance(guest.subject, Workload):
-            data = cases.data_of(guest.subject.offer, guest.subject.case)
-            size = sum(int(datasets.manifest(place)["bytes"]) for place in data.values())
-            guest.options.input = f"{size}b" if size else None
+def _with_data(guest: Guest) -> Guest:
+    if not isinstance(guest.subject, Workload):
+        return guest
+    data = cases.data_of(guest.subject.offer, guest.subject.case)
+    size = sum(int(datasets.manifest(place)["bytes"]) for place in data.values())
+    return replace(guest, asked=replace(guest.asked, input=f"{size}b" if size else None))
 
 
 def alone(guest: Guest, name: str, limit_s: float) -> Way:
@@ -148,7 +131,7 @@ def alone(guest: Guest, name: str, limit_s: float) -> Way:
 
 def _own(guest: Guest) -> tuple[str, ...]:
     """A workload's planning options, which an application's line has itself."""
-    return tuple(planning_words(guest.line)) if isinstance(guest.subject, Workload) else ()
+    return tuple(guest.line.asked.to_words()) if isinstance(guest.subject, Workload) else ()
 
 
 def on_share(guest: Guest, units: Units, share: Sequence[int], name: str, limit_s: float) -> Way:
@@ -191,7 +174,7 @@ def _one_jvm(guest: Guest, sized: _Sized, name: str, limit_s: float) -> Arm:
     if users := guest.settings.get(_JAVA):
         conf[_JAVA] = " ".join(filter(None, [conf.get(_JAVA), users]))
         # JVM options from the user's files are not for a command line, which every user can read.
-        if _JAVA not in {key_of(option) for option in guest.line.options}:
+        if _JAVA not in {option.key for option in guest.line.options}:
             private = {_JAVA: conf.pop(_JAVA)}
     files = private_properties(private, paths.state_home()) if private else None
     master = sized.plan.master
@@ -203,7 +186,7 @@ def _sized(
 ) -> _Sized:
     """The plan on the CPUs of `like` (by default the share), with the share's memory."""
     found = _planned(guest, like if like is not None else share)
-    fixed = guest.options.memory is not None or any(key in guest.settings for key in _HEAPS)
+    fixed = guest.asked.memory is not None or any(key in guest.settings for key in _HEAPS)
     if fixed:
         return _Sized(found)
     others = sorted({*units.all} - {*share})
@@ -226,10 +209,11 @@ def _off_heap(guest: Guest, sized: _Sized) -> dict[str, str]:
 def _planned(guest: Guest, cpus: Sequence[int], occupied: str | None = None) -> Plan:
     """The plan on these CPUs; raises UserError, with the application's name, where nothing fits."""
     conf = {key: value for key, value in guest.settings.items() if key != "spark.master"}
-    options = Namespace(**{**vars(guest.options), "occupied": occupied})
+    python = guest.line.is_python
     with _allowed(cpus):
         try:
-            return _answered(json.dumps(plan_request(options, conf, None)), tuple(cpus))
+            request = guest.asked.plan_request(conf, python=python, occupied=occupied).document()
+            return _answered(json.dumps(request), tuple(cpus))
         except UserError as error:
             raise UserError(f"{guest.name} on CPUs {show_ids(cpus)}: {error}") from error
 

@@ -15,9 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hearth.base.errors import UserError
-from hearth.machine import paths
-from hearth.spark.conf import user_settings
-from hearth.spark.private_options import private_properties
+from hearth.spark.run_files import private_properties
 from hearth.spark.saved_configs import TunedChoice
 from hearth.spark.submit_args import SubmitLine
 from hearth.studies.engine.kernel_settings import Cell, changed
@@ -81,9 +79,8 @@ def chosen(
     return [tuned() if tuned and name == "tuned" else _arm(name, names, setting) for name in names]
 
 
-def refuse_levelling(line: SubmitLine) -> None:
+def refuse_levelling(settings: Mapping[str, str]) -> None:
     """Raises UserError for a user setting that would override what an arm sets."""
-    settings = user_settings(line, paths.spark_home(), os.environ)
     for key, value in _LEVELLING.items():
         if settings.get(key, "").strip().lower() == value:
             raise UserError(
@@ -187,14 +184,13 @@ def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
 
     Under a master that hearth does not plan for, what only a plan takes is dropped.
     """
-    kept = [option for option in line.options if option.name != "--master"]
-    options = [word for o in kept for word in (o.name, o.value) if word is not None]
+    kept = replace(line, options=tuple(o for o in line.options if o.name != "--master"))
     master = arm.master or line.last("--master")
     named = ["--master", master] if master is not None else []
     planned = master is None or master.startswith("local-numa")
-    own = [*line.hearth, *arm.words] if planned else []
+    own = [*line.asked.to_words(), *arm.words] if planned else []
     confs = [word for key, value in arm.conf for word in ("--conf", f"{key}={value}")]
-    return [*own, *named, *options, *properties_words(arm), *confs, *line.application]
+    return [*own, *named, *kept.option_words, *properties_words(arm), *confs, *line.application]
 
 
 def workload_words(arm: Arm) -> list[str]:

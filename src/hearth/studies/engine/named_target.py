@@ -1,47 +1,20 @@
-"""What a command line names: one of hearth's workloads, a suite of them, or the user's application.
+"""What a command line names: a workload of hearth's, a suite of them, or an application."""
 
-A workload's name may be followed by its parameters and the command's own options.
-"""
-
-import sys
-from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hearth.base.errors import UserError
+from hearth.base.sizes import parse_bytes
 from hearth.spark.saved_configs import application, workload_named
 from hearth.spark.submission import check_application
-from hearth.spark.submit_args import SubmitLine, late_options
+from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.engine.target import Application, Subject
+from hearth.studies.engine.workload_target import Workload
+from hearth.workloads import cases, catalogue, suites
+from hearth.workloads.parameters import pairs
 
 if TYPE_CHECKING:
     from hearth.workloads.catalogue import Catalogue, Job
-
-
-def with_options_behind(line: SubmitLine, known: Mapping[str, bool]) -> SubmitLine:
-    """The line of a workload with the command's own options, by whether they take a value.
-
-    Behind an application they are its own; a note says so.
-    """
-    if not line.application or is_application(line.application[0]):
-        for note in late_options(line):
-            print(f"hearth: {note}", file=sys.stderr)
-        return line
-    own: list[str] = []
-    left: list[str] = []
-    rest = iter(line.application[1:])
-    for word in rest:
-        takes_value = known.get(word.partition("=")[0])
-        (left if takes_value is None else own).append(word)
-        if takes_value and "=" not in word:
-            own += [value for value in [next(rest, None)] if value is not None]
-    return replace(line, hearth=[*line.hearth, *own], application=[line.application[0], *left])
-
-
-def is_application(name: str) -> bool:
-    """Whether it names a file, existing or not: no suite or workload has such a name."""
-    return Path(name).is_file() or "." in name or "/" in name
 
 
 def tuned_as(line: SubmitLine) -> str:
@@ -67,8 +40,6 @@ def subject_of(line: SubmitLine, verb: str) -> tuple[Subject, "Job | None"]:
 
 def subjects(line: SubmitLine) -> list[tuple[Subject, "Job | None"]]:
     """The application, or the workloads of a suite, or the named workload."""
-    from hearth.workloads import catalogue, suites
-
     name, rest = line.application[0], line.application[1:]
     if is_application(name):
         return [(Application(line), None)]
@@ -81,13 +52,8 @@ def subjects(line: SubmitLine) -> list[tuple[Subject, "Job | None"]]:
 
 
 def _workload(
-    line: SubmitLine, offer: "Catalogue", job: "Job", fixed: dict[str, str], rest: list[str]
+    line: SubmitLine, offer: "Catalogue", job: "Job", fixed: dict[str, str], rest: Sequence[str]
 ) -> tuple[Subject, "Job"]:
-    from hearth.base.sizes import parse_bytes
-    from hearth.studies.engine.workload_target import Workload
-    from hearth.workloads import cases
-    from hearth.workloads.parameters import pairs
-
     if line.options and any(o.name != "--conf" for o in line.options):
         names = ", ".join(o.name for o in line.options if o.name != "--conf")
         raise UserError(f"{names}: of spark-submit's options a workload takes only --conf")

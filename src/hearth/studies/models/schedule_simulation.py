@@ -19,6 +19,7 @@ from hearth.analysis.document import Analysis, Stage, TasksSample
 from hearth.analysis.findings import OTHER_LOAD_SHARE, other_load
 from hearth.base.absent import Absent
 from hearth.base.errors import UserError
+from hearth.base.sizes import parse_mb
 from hearth.studies.models import performance_model
 from hearth.studies.models.performance_model import Array, Evidence
 from hearth.studies.models.space import Cell, Machine
@@ -123,8 +124,6 @@ def _cell(analysis: Analysis, machine: Machine) -> Cell:
 
 
 def _heap_gb(setting: str | None) -> float | None:
-    from hearth.base.sizes import parse_mb
-
     try:
         return None if setting is None else parse_mb(setting, "heap") / 1024
     except UserError:

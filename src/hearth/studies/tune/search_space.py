@@ -10,7 +10,6 @@ the user fixed stays.
 import itertools
 import math
 import re
-from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,10 +20,10 @@ from hearth.base.java import COLLECTOR, collector_of
 from hearth.base.redaction import Redaction
 from hearth.base.sizes import parse_mb
 from hearth.machine.plan import Plan
-from hearth.machine.plan_request import is_unbound, plan_request
 from hearth.machine.planner import plans
 from hearth.machine.topology import Topology
 from hearth.spark.command import fixed_by_master
+from hearth.spark.submit_args import SubmitLine
 from hearth.studies.characterise.questions import steps
 from hearth.studies.models.space import (
     BINDING_SCOPE,
@@ -44,7 +43,7 @@ MOST = 600
 _LEAST_SHARE_OF_CPUS = 4
 #: The JVM's own choice on a machine of two CPUs and 2 GB or more (HotSpot ergonomics).
 _JVMS_COLLECTOR, _SPARKS_HEAP = "G1GC", "1g"
-_FIXING = ("executors", "cores", "memory", "bind", "unbound", "docker", "hosts")
+_FIXING = {"--executors", "--cores", "--memory", "--bind", "--unbound", "--docker", "--hosts"}
 #: Shuffle partitions for each task slot; of Spark's memory the part that cached data may keep (0.5
 #: by default).
 _PARTITIONS, _STORAGE_SHARE = (1, 3), "0.2"
@@ -100,17 +99,18 @@ def parse_vary(words: Sequence[str], settings: Mapping[str, str]) -> dict[str, l
 
 
 def space(
-    options: Namespace,
+    line: SubmitLine,
     settings: Mapping[str, str],
     master: str | None,
     vary: Mapping[str, Sequence[str]],
     topology: Topology,
+    debug: bool = False,
 ) -> Space:
     """The space of an application; raises UserError where not even the plan fits.
 
-    options: of `add_submit_arguments`, with python and debug. settings, master: the user's own.
+    line, settings, master: the user's own.
     """
-    builder = _Builder(options, settings, master, topology)
+    builder = _Builder(line, settings, master, topology, debug)
     asked = [Configuration(builder.plans_master, 0, 0, 0, "none", "")]
     asked += builder.sized(vary)
     asked += builder.unsized(vary)
@@ -156,23 +156,26 @@ class _Builder:
 
     def __init__(
         self,
-        options: Namespace,
+        line: SubmitLine,
         settings: Mapping[str, str],
         master: str | None,
         topology: Topology,
+        debug: bool,
     ) -> None:
-        self.options, self.settings, self.master = options, settings, master
+        asked = self.asked = line.asked
+        self.settings, self.master = settings, master
+        self.python, self.debug = line.is_python, debug
         self.topology = topology
         self.numa = master is not None and master.startswith("local-numa")
         self.plans_master = master if master is not None and self.numa else "local-numa"
         by_master = fixed_by_master(self.plans_master)
-        self.executors = options.executors or by_master[0]
-        self.cores = options.cores or by_master[1]
+        self.executors = asked.executors or by_master[0]
+        self.cores = asked.cores or by_master[1]
         self.cpus, self.nodes = topology.usable_cpus, topology.usable_nodes
         self.packages = [set(parse_ids(package.cpus)) for package in topology.packages]
-        fixed = options.unbound or options.bind or not settings.keys().isdisjoint(_BINDING_KEYS)
+        fixed = asked.unbound or asked.bind or not settings.keys().isdisjoint(_BINDING_KEYS)
         self.free_binding = len(self.nodes) > 1 and not fixed
-        self.free_memory = options.memory is None and settings.keys().isdisjoint(_MEMORY_KEYS)
+        self.free_memory = asked.memory is None and settings.keys().isdisjoint(_MEMORY_KEYS)
 
     @property
     def usable_cores(self) -> int:
@@ -189,10 +192,10 @@ class _Builder:
     @property
     def fixed(self) -> list[str]:
         """What the user fixed of the space."""
-        values = {"executors": self.executors, "cores": self.cores, "memory": self.options.memory}
+        values = {"executors": self.executors, "cores": self.cores, "memory": self.asked.memory}
         found = [f"{name} {value}" for name, value in values.items() if value is not None]
-        found += [f"--{name}" for name in ("unbound", "docker") if getattr(self.options, name)]
-        found += [f"--bind {self.options.bind}"] if self.options.bind else []
+        found += [name for name in ("--unbound", "--docker") if name in self.asked.given]
+        found += [f"--bind {self.asked.bind}"] if self.asked.bind else []
         keys = (JAVA_OPTIONS, DRIVERS_JAVA_OPTIONS)
         return [*found, *(c for key in keys if (c := self._collector_of(key)) is not None)]
 
@@ -227,7 +230,7 @@ class _Builder:
 
     def answered(self, asked: Sequence[Configuration]) -> tuple[list[Configuration], list[Refused]]:
         """Those that the planner says fit, with what it says of them; and the others."""
-        answers = plans([self.request(one) for one in asked], self.options.debug) if asked else []
+        answers = plans([self.request(one) for one in asked], self.debug) if asked else []
         if asked and not asked[0].cores and isinstance(answers[0], UserError):
             raise answers[0]  # not even the plan fits
         found, refused = [], []
@@ -270,7 +273,7 @@ class _Builder:
 
     def current(self) -> Configuration | None:
         """The user's own configuration as typed; None where that is the plan."""
-        if self.numa or any(getattr(self.options, name, None) for name in _FIXING):
+        if self.numa or _FIXING & self.asked.given.keys():
             return None
         master = self.master or "local[*]"
         cores = re.fullmatch(r"local(?:\[(\*|\d+)(?:,\d+)?\])?", master)
@@ -286,18 +289,18 @@ class _Builder:
         return Configuration(master, 0, number, heap_mb, "none", collector)
 
     def request(self, one: Configuration) -> Document:
-        asked = {
-            **vars(self.options),
-            "executors": one.executors or self.executors,
-            "cores": one.cores if one.executors else self.cores,
-        }
+        asked = replace(
+            self.asked,
+            executors=one.executors or self.executors,
+            cores=one.cores if one.executors else self.cores,
+        )
         conf = {**self.settings, **one.varied}
         if one.java:  # which of the two keys counts follows from the plan
             for key in (JAVA_OPTIONS, DRIVERS_JAVA_OPTIONS):
                 if self._collector_of(key) is None:
                     conf[key] = " ".join(filter(None, [conf.get(key), one.java]))
         conf.pop("spark.master", None)
-        return plan_request(Namespace(**asked), conf, None)
+        return asked.plan_request(conf, python=self.python).document()
 
     def planned(self, one: Configuration, plan: Plan) -> Configuration:
         """The configuration with what the plan says of it."""
@@ -316,7 +319,7 @@ class _Builder:
 
     def _is_unbound(self) -> bool:
         off = self.settings.get("spark.hearth.binding", "").strip().lower() == "off"
-        return is_unbound(self.options) or off
+        return self.asked.is_unbound or off
 
     def _binding(self, plan: Plan) -> str:
         """The widest place of an executor."""

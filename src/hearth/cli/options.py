@@ -1,0 +1,249 @@
+"""The options that commands share, and what a command line says as typed values.
+
+A command's parser is all that sees argparse's Namespace: below it are frozen dataclasses.
+"""
+
+import sys
+from argparse import ArgumentParser, Namespace, _MutuallyExclusiveGroup
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NoReturn, TypeVar
+
+from hearth.base.durations import parse_seconds
+from hearth.base.errors import UserError
+from hearth.machine.plan import BINDINGS, KINDS
+from hearth.spark.submit_args import (
+    SplitLine,
+    SubmitLine,
+    SubmitOptions,
+    is_application,
+    late_options,
+    split_line,
+)
+
+MACHINE_HELP = "a capture, or a one-line description (default: this machine)"
+_MOST_RUNS = 1000
+T = TypeVar("T")
+
+#: The options of `SubmitOptions`, as argparse takes them.
+_PLANNING: dict[str, dict[str, Any]] = {
+    "--input": {"metavar": "SIZE", "help": "size of the input, such as 200g"},
+    "--workload": {"choices": KINDS, "help": "kind of work, if known"},
+    "--executors": {"type": int, "metavar": "N", "help": "fix the number of executors"},
+    "--cores": {"type": int, "metavar": "N", "help": "fix the task slots of each executor"},
+    "--memory": {"metavar": "SIZE", "help": "fix the heap of each executor, such as 20g"},
+    "--bind": {
+        "choices": BINDINGS,
+        "help": "what each executor is bound to: nothing; CPUs of its own, within a NUMA node "
+        "where they fit (default); or all CPUs of a package and the memory of its nodes, which it "
+        "shares",
+    },
+    "--hosts": {
+        "choices": ("node", "machine"),
+        "help": "what Spark treats as a host: each NUMA node (default), or the machine",
+    },
+    "--unbound": {"action": "store_true", "help": "the same as --bind none, for comparison"},
+    "--docker": {"action": "store_true", "help": "start each executor in a Docker container"},
+    "--when-full": {
+        "choices": ("share", "wait", "refuse"),
+        "help": "where other applications hold what is needed: run beside them, unbound "
+        "(default), wait until it is free, or end",
+    },
+}
+#: Those that `hearth plan` takes too.
+_OF_A_PLAN = ("--input", "--workload", "--executors", "--cores", "--memory", "--bind")
+
+
+def add_plan_options(parser: ArgumentParser) -> None:
+    """Add what is known of an application, and what the user fixes of its plan."""
+    _add(parser, _OF_A_PLAN, {})
+
+
+def add_submit_options(parser: ArgumentParser, refused: Mapping[str, str] = {}) -> None:
+    """Add the options with which an application is planned and run.
+
+    refused: those that this command does not accept, or values of them (`--bind none`), with what
+    it says of each in place of running.
+    """
+    parser.set_defaults(refused=refused)
+    _add(parser, [name for name in _PLANNING if name not in refused], refused)
+
+
+def _add(parser: ArgumentParser, names: Iterable[str], refused: Mapping[str, str]) -> None:
+    group = parser.add_argument_group("plan")
+    for name in names:
+        how = dict(_PLANNING[name])
+        if "choices" in how:
+            how["choices"] = [c for c in how["choices"] if f"{name} {c}" not in refused]
+        group.add_argument(name, **how)
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """A command line that is read: the application's line, and the command's own options."""
+
+    line: SubmitLine
+    own: Namespace
+
+
+def read_submit_line(
+    parser: ArgumentParser, words: Iterable[str], *, behind: bool = False
+) -> CommandLine:
+    """Read the words of a command that runs an application.
+
+    behind: whether the command's own options may also stand behind the name of a workload.
+    """
+    split = split_words(parser, words, behind=behind)
+    given = parser.parse_args(split.hearth)
+    return CommandLine(submit_line(split, given), given)
+
+
+def split_words(parser: ArgumentParser, words: Iterable[str], *, behind: bool) -> SplitLine:
+    """The words in three parts; raises UserError for an option that the command refuses."""
+    refused: Mapping[str, str] = parser.get_default("refused") or {}
+    known = _options_of(parser)
+    takes = {**{name: "action" not in how for name, how in _PLANNING.items()}, **known}
+    split = split_line(words, takes)
+    _refuse(split.hearth, takes, refused)
+    return _with_options_behind(split, known) if behind else split
+
+
+def submit_line(split: SplitLine, given: Namespace) -> SubmitLine:
+    """The typed line of one that is split, whose options of hearth's the parser has read."""
+    asked: dict[str, Any] = {
+        field.name: getattr(given, field.name, field.default) for field in fields(SubmitOptions)
+    }
+    return SubmitLine(SubmitOptions(**asked), tuple(split.options), tuple(split.application))
+
+
+class _Refusing(ArgumentParser):
+    """Reads words of a file; `prog` names it in the error where they are none."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{self.prog}: {message}")
+
+
+def read_line(
+    words: Iterable[str], what: str = "hearth submit", refused: Mapping[str, str] = {}
+) -> SubmitLine:
+    """The line of an application that stands in a file; what: names it in an error."""
+    parser = _Refusing(add_help=False, allow_abbrev=False, prog=what)
+    add_submit_options(parser, refused)
+    return read_submit_line(parser, words).line
+
+
+def read_planning_words(words: Iterable[str], what: str) -> SubmitOptions:
+    """The options that the words of a file stand for; what: names it in an error."""
+    parser = _Refusing(add_help=False, allow_abbrev=False, prog=what)
+    add_submit_options(parser)
+    return submit_line(SplitLine(), parser.parse_args(list(words))).asked
+
+
+def from_namespace(kind: type[T], given: Namespace, **more: object) -> T:
+    """The dataclass of a command's own options; more: fields that no option of the name has."""
+    names = {field.name for field in fields(kind)} - more.keys()  # type: ignore[arg-type]
+    return kind(**{name: getattr(given, name) for name in names}, **more)
+
+
+def _options_of(parser: ArgumentParser) -> dict[str, bool]:
+    """A parser's options by name: True for those that take a value."""
+    # argparse has no public list of them.
+    return {name: action.nargs != 0 for name, action in parser._option_string_actions.items()}
+
+
+def _refuse(words: Iterable[str], takes: Mapping[str, bool], refused: Mapping[str, str]) -> None:
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if takes[name] and not equals:
+            value = next(rest)
+        why = refused.get(name) or refused.get(f"{name} {value}")
+        if why is not None:
+            raise UserError(f"{name}: {why}")
+
+
+def _with_options_behind(split: SplitLine, known: Mapping[str, bool]) -> SplitLine:
+    """The line of a workload, the command's own options taken from behind its name.
+
+    Behind an application they are its own; a note says so.
+    """
+    if not split.application or is_application(split.application[0]):
+        for note in late_options(split.application):
+            print(f"hearth: {note}", file=sys.stderr)
+        return split
+    own = {name: takes for name, takes in known.items() if name not in (*_PLANNING, *_EVERYWHERE)}
+    words, left = take_options(split.application[1:], own)
+    return SplitLine([*split.hearth, *words], split.options, [split.application[0], *left])
+
+
+_EVERYWHERE = ("--debug", "--help", "-h")
+
+
+def take_options(words: Iterable[str], known: Mapping[str, bool]) -> tuple[list[str], list[str]]:
+    """The words that are these options with their values, and the others."""
+    taken: list[str] = []
+    left: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        takes_value = known.get(word.partition("=")[0])
+        (left if takes_value is None else taken).append(word)
+        if takes_value and "=" not in word:
+            taken += [value for value in [next(rest, None)] if value is not None]
+    return taken, left
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How often each arm of a study runs, and for how long in all.
+
+    repeat: trials that count. warmup: those before. budget_s: None for no limit. wait_idle_s: how
+    long to wait for the machine to be idle before each; None to wait for nothing.
+    """
+
+    repeat: int
+    warmup: int
+    seed: int
+    budget_s: float | None
+    wait_idle_s: float | None
+
+
+def add_run_options(parser: ArgumentParser, *, repeat: int, warmup: int) -> _MutuallyExclusiveGroup:
+    """Add them with these defaults; the group of `--repeat`, for options that exclude it."""
+    parser.set_defaults(usual_repeat=repeat)
+    how_often = parser.add_mutually_exclusive_group()
+    how_often.add_argument(
+        "--repeat", type=int, metavar="N", help=f"counted runs of each way (default: {repeat})"
+    )
+    warm_ups = f"warm-up runs of each way, not counted (default: {warmup})"
+    parser.add_argument("--warmup", type=int, default=warmup, metavar="N", help=warm_ups)
+    seed = "seed of the order of runs and of generated data (default: 1)"
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help=seed)
+    budget = "start no repetition that would end after this time, such as 30m"
+    parser.add_argument("--budget", metavar="TIME", help=budget)
+    add_wait_option(parser)
+    return how_often
+
+
+def add_wait_option(parser: ArgumentParser) -> None:
+    """Add what is done about other programs."""
+    words = "wait up to TIME for the machine to be idle before each run"
+    parser.add_argument("--wait-quiet", metavar="TIME", help=words)
+
+
+def wait_option(given: Namespace) -> float | None:
+    """The seconds of `--wait-quiet`; raises UserError for what is not a duration."""
+    wait = given.wait_quiet
+    return None if wait is None else parse_seconds(wait, "--wait-quiet")
+
+
+def run_options(given: Namespace) -> RunOptions:
+    """What was given, else the defaults; raises UserError for what is out of range."""
+    repeat = given.usual_repeat if given.repeat is None else given.repeat
+    limits = (("repeat", repeat, 1), ("warmup", given.warmup, 0))
+    for name, value, least in limits:
+        if not least <= value <= _MOST_RUNS:
+            raise UserError(f"--{name}: {value} is out of range: give {least} to {_MOST_RUNS}")
+    if given.seed < 0:
+        raise UserError(f"--seed: {given.seed} is below 0: give a whole number from 0")
+    budget_s = None if given.budget is None else parse_seconds(given.budget, "--budget")
+    return RunOptions(repeat, given.warmup, given.seed, budget_s, wait_option(given))

@@ -1,0 +1,114 @@
+"""The options of each command: its help lists those that it accepts, and no others."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.base.errors import UserError
+from hearth.cli.main import command_parser, main
+from hearth.machine import jvm
+from hearth.spark import conf
+
+#: What only a submit plans with, with a value that each takes.
+PLANNING = {
+    "--input": ["1g"],
+    "--workload": ["sql"],
+    "--executors": ["1"],
+    "--cores": ["1"],
+    "--memory": ["1g"],
+    "--bind": ["node"],
+    "--hosts": ["machine"],
+    "--unbound": [],
+    "--docker": [],
+    "--when-full": ["share"],
+}
+COMMANDS = ("submit", "profile", "compare", "characterise", "tune", "colocate")
+
+
+class _PlanningError(Exception):
+    """The command has accepted its options: it asks for a plan, or reads the machine."""
+
+
+@pytest.fixture
+def application(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A program of the user's; whatever asks the JVM side ends with `_PlanningError`."""
+
+    def call(*_: object, **__: object) -> Any:
+        raise _PlanningError
+
+    monkeypatch.setattr(jvm, "call", call)
+    monkeypatch.setattr("hearth.cli.main._fault", lambda error, _: 70 if _is_planning(error) else 1)
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
+    program = tmp_path / "job.py"
+    program.touch()
+    yield str(program)
+
+
+def _is_planning(error: Exception) -> bool:
+    return isinstance(error, _PlanningError)
+
+
+def words_of(command: str, option: str, application: str) -> list[str]:
+    before = [] if command == "profile" else ["--dry-run"]
+    behind = ["--", application] if command == "colocate" else []
+    split = ["--split", "1-1"] if command == "colocate" else []
+    return [command, *before, *split, option, *PLANNING[option], application, *behind]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("option", PLANNING)
+def test_the_help_of_a_command_lists_exactly_the_options_that_it_accepts(
+    command: str, option: str, application: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, parser = command_parser(command)
+    listed = re.search(rf"^  {option}\b", parser.format_help(), re.MULTILINE) is not None
+    code = main(words_of(command, option, application))
+    said = capsys.readouterr().err
+    refused = said.startswith(f"hearth: {option}: ") and code == 2
+    assert refused or code == 70, said
+    assert listed is not refused, said
+
+
+@pytest.mark.parametrize("value", ["none", "node", "package"])
+def test_the_help_of_compare_lists_exactly_the_bindings_that_it_accepts(
+    value: str, application: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, parser = command_parser("compare")
+    (listed,) = re.findall(r"^  --bind \{(.*)\}", parser.format_help(), re.MULTILINE)
+    refused = main(["compare", "--dry-run", f"--bind={value}", application]) == 2
+    assert (value not in listed.split(",")) is refused
+    assert not refused or "--bind: none is the arm unbound" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_reads_the_users_spark_settings_once(
+    command: str, application: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of `colocate`, once for each of its two applications."""
+    (tmp_path / "spark-defaults.conf").write_text("spark.a b\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    read: list[Path] = []
+    settings_of = conf.read_properties
+
+    def counting(path: Path, what: str) -> dict[str, str]:
+        read.append(path)
+        return settings_of(path, what)
+
+    monkeypatch.setattr(conf, "read_properties", counting)
+    main(words_of(command, "--input", application))
+    assert len(read) == (2 if command == "colocate" else 1)
+
+
+def test_options_come_back_from_their_words() -> None:
+    from hearth.cli.options import read_line, read_planning_words
+
+    typed = "--docker --memory=4g --executors 0 --when-full wait"
+    asked = read_line([*typed.split(), "a.py"]).asked
+    assert asked.to_words() == ["--executors", "0", "--memory", "4g", "--docker", "--when-full",
+                                "wait"]  # fmt: skip
+    assert read_planning_words(asked.to_words(), "here") == asked
+    with pytest.raises(UserError, match="here: argument --cores: invalid int value: 'many'"):
+        read_planning_words(["--cores", "many"], "here")
