@@ -28,6 +28,7 @@ import hand_over_applications
 import jvm_flags
 import own_state
 import plans
+import prediction
 import rpc_latency
 import samples
 import shuffle
@@ -38,8 +39,10 @@ import transport
 from results import Row, loads, read, shown, spread, table
 
 from hearth import Ratio, paired_ratio
+from hearth.studies.models.replay import mean_of_methods
 
 BENCHMARKS = "benchmarks/README.md"
+TUNING = "benchmarks/tuning.md"
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Claim:
 
     @property
     def told(self) -> str:
-        """The sentence as it follows from the raw results."""
+        """Return the sentence as it follows from the raw results."""
         return self.text.format(*self.figures)
 
 
@@ -92,6 +95,7 @@ def claims() -> Iterator[Claim]:
         *(start_up, compiler_flags, one_jvm, long_jobs, naive_bayes, larger_inputs, two_executors),
         *(sixteen_cpus, other_engines, hand_over_cpus, reading, profile, verdicts, wire),
         *(spark_shuffle, hadoop, threads, colocations, measured_tables, tunes, transfer, replayed),
+        predictions,
     ):
         yield from section()
 
@@ -161,15 +165,6 @@ def one_jvm() -> Iterator[Claim]:
         "careful settings (first runs {})",
         *wall,
     )
-    yield raw.says(
-        "docs/paying.md",
-        "`hearth submit` took {} times as long as `defaults` and {} times as long as `tuned`, "
-        "warm, from "
-        "start to end; in the phases alone {} and {}",
-        wall[0],
-        wall[2],
-        *(shown(over_jobs(rows, "submit", b, "seconds", True)) for b in ("defaults", "tuned")),
-    )
     losses = [
         job_ratio(rows, "naive-bayes 256m", ("submit", "defaults"), "wall_s"),
         job_ratio(rows, "page-rank 64m", ("submit", "defaults"), "wall_s", False),
@@ -181,11 +176,6 @@ def one_jvm() -> Iterator[Claim]:
         "first run and "
         "{} in its warm phases",
         *losses,
-    )
-    yield raw.says(
-        "docs/paying.md",
-        "naive-bayes took {} times as long as `defaults` in its one pair",
-        losses[0],
     )
 
 
@@ -222,14 +212,6 @@ def long_jobs() -> Iterator[Claim]:
         "Of the seconds saved {} and {} are start and stop: in jobs whose phases take 15 s or "
         "more, the phases "
         "take {} of the time with careful settings",
-        *shares,
-        long["tuned", "seconds"],
-    )
-    yield raw.says(
-        "docs/paying.md",
-        "{} and {} of the seconds saved are start and stop of Spark: jobs whose phases take 15 "
-        "s or more "
-        "took {} of the phases of `tuned`",
         *shares,
         long["tuned", "seconds"],
     )
@@ -313,13 +295,6 @@ def sixteen_cpus() -> Iterator[Claim]:
         "end {}",
         *both,
     )
-    yield raw.says(
-        "docs/paying.md",
-        "the plan's two executors took {} times as long as one JVM in the phases of three jobs "
-        "on 2 GB, "
-        "and {} from start to end",
-        *both,
-    )
 
 
 def other_engines() -> Iterator[Claim]:
@@ -332,17 +307,6 @@ def other_engines() -> Iterator[Claim]:
     yield raw.says(
         "README.md", "here {} times as fast as `hearth submit` on TPC-H at scale 1", times
     )
-    yield raw.says("docs/paying.md", "DuckDB was {} times as fast as `hearth submit`", times)
-    seconds = {
-        arm: [f"{row['wall_s']:.0f}" for row in rows if row["arm"] == arm and "wall_s" in row]
-        for arm in ("defaults", "submit")
-    }
-    yield raw.says(
-        "docs/paying.md",
-        "`hearth submit` took {}, {}, {} and {} s, the first as a warm-up; `local[*]` {} and {} s",
-        *seconds["submit"],
-        *seconds["defaults"],
-    )
 
 
 def hand_over_cpus() -> Iterator[Claim]:
@@ -353,7 +317,6 @@ def hand_over_cpus() -> Iterator[Claim]:
     yield tails.says(
         "README.md", "a last task with two threads of its own ended {} times sooner", native
     )
-    yield tails.says("docs/running.md", "A tail of two numpy threads ended {} times sooner", native)
     job = Raw.of("hand-over-2026-11-25-0105")
     yield job.tables(hand_over.page(job.rows))
     two = Raw.of("hand-over-applications-2026-11-24-0424")
@@ -376,41 +339,13 @@ def reading() -> Iterator[Claim]:
     yield raw.says(BENCHMARKS, "beside other work (load average {}), which slows", loads(raw.rows))
 
 
-def percent(ratio: Ratio) -> tuple[str, str, str]:
-    """What a ratio is above 1, with the ends of its interval, in %."""
-    low, high = ratio.interval or (float("nan"), float("nan"))
-    return f"{100 * (ratio.value - 1):.1f} %", f"{100 * (low - 1):.1f}", f"{100 * (high - 1):.1f} %"
-
-
 def profile() -> Iterator[Claim]:
     raw = Raw.of("duet-2026-11-22-1337", "duet-2026-11-22-1412")
     yield raw.tables(duet.page(raw.rows))
     control = Raw.of("duet-control-2026-11-22-0832")
     yield control.tables(duet.page(control.rows))
-    pairs = duet.whole_pairs(raw.rows)
-    yield raw.says(
-        "docs/profiling.md",
-        "runs of a minute take {} longer from start to end (95 % interval {} to {}), the jobs' "
-        "own phases {}",
-        *percent(duet.ratio(pairs, "wall_s")),
-        percent(duet.ratio(pairs, "seconds"))[0],
-    )
-    short = [pair for pair in pairs if duet.plain_s(pair) < duet.LONG_S]
-    yield raw.says(
-        "docs/profiling.md",
-        "those of less than 40 s {}",
-        percent(duet.ratio(short, "wall_s"))[0],
-    )
     recorder = Raw.of("flame-2026-11-24-0420")
     yield recorder.tables(flame.page(recorder.rows))
-    yield recorder.says(
-        "docs/profiling.md",
-        "of a job of {} s on two CPUs, CPU time with `--flame` was {} of that without, time "
-        "from start to end {}",
-        f"{statistics.median(flame.sides(recorder.rows, 'plain', 'wall_s')):.0f}",
-        shown(flame.ratio(recorder.rows, "cpu_s")),
-        shown(flame.ratio(recorder.rows, "wall_s")),
-    )
 
 
 def verdicts() -> Iterator[Claim]:
@@ -432,7 +367,7 @@ def verdicts() -> Iterator[Claim]:
     most = max(r["false"] for r in rows if r["what"] == "one arm" and r["noise"] in helped)
     looking = [r for r in rows if r["what"] == "sequential" and r["arms"] == 1 and not r["faster"]]
     yield raw.says(
-        "docs/measuring.md",
+        "docs/statistics.md",
         "equal arms are called faster or slower in at most {} of comparisons, {} with "
         "`--until-certain`",
         f"{100 * most:.1f} %",
@@ -442,14 +377,14 @@ def verdicts() -> Iterator[Claim]:
         r["false"] for r in rows if r["what"] == "one arm" and r["noise"] == "own state"
     )
     yield raw.says(
-        "docs/measuring.md",
+        "docs/statistics.md",
         "its false verdicts reach {}, and its warning appears in {} of cases with 10 pairs, {} "
         "with 20",
         f"{100 * own_false:.0f} %",
         *(f"{share('warnings', 'own state', pairs, 'own-state')} %" for pairs in (10, 20)),
     )
     yield raw.says(
-        "docs/measuring.md",
+        "docs/statistics.md",
         "is found in {} of cases with 5 pairs, one run that takes 50 % longer in {} with 7 and "
         "{} with 10, two "
         "groups in {} with 7 and {} with 10",
@@ -465,7 +400,7 @@ def verdicts() -> Iterator[Claim]:
         ),
     )
     yield raw.says(
-        "docs/measuring.md",
+        "docs/statistics.md",
         "With one arm besides the baseline and runs that scatter by 5 %, the interval is about "
         "{} to either "
         "side after ten repetitions, {} after five",
@@ -505,14 +440,6 @@ def spark_shuffle() -> Iterator[Claim]:
         *small,
         *large,
     )
-    yield names.says(
-        "docs/shuffle.md",
-        "blocks of 64 KB take {} less time over TCP on 2 CPUs and {} more on 16; for blocks of "
-        "8 MB no "
-        "difference is shown on 2 CPUs, and they take {} (TCP) and {} (shared memory) less on 16",
-        *small,
-        *large,
-    )
 
 
 def hadoop() -> Iterator[Claim]:
@@ -535,18 +462,6 @@ def hadoop() -> Iterator[Claim]:
         of(two, "event", 1),
         of(sixteen, "event", 1),
     )
-    yield both.says(
-        "docs/hadoop.md",
-        "one caller with 1 B and 1 KB took {} and {} of the time with `event` on 2 CPUs, but {} "
-        "and {} on 16, "
-        "where `back-off` took {} and {} and `busy` {} and {}; 64 callers were served {} times "
-        "as often on 2 CPUs "
-        "(`event`) and {} times on 16",
-        *(of(raw, "event", size) for raw in (two, sixteen) for size in (1, 1024)),
-        *(of(sixteen, arm, size) for arm in ("back-off", "busy") for size in (1, 1024)),
-        of(two, "event", crowd),
-        of(sixteen, "event", crowd),
-    )
 
 
 def threads() -> Iterator[Claim]:
@@ -556,23 +471,6 @@ def threads() -> Iterator[Claim]:
     yield latency.tables(rpc_latency.page(latency.rows))
     rates = Raw.of("dfsio-2026-11-25-0504")
     yield rates.tables(dfsio.page(rates.rows))
-    idle = [row for row in cost.rows if row["load"] == "idle"]
-    thread = [row[f"o2acs, {affinity_cost.THREAD}"] for row in idle]
-    yield cost.says(
-        "docs/affinity.md",
-        "the agent's own thread takes {} CPU seconds an hour in an idle NameNode, and the whole "
-        "NameNode took {} "
-        "times its CPU time without the agent",
-        spread(thread, 1),
-        shown(affinity_cost.ratio(idle, "o2acs")),
-    )
-    yield latency.says(
-        "docs/affinity.md",
-        "a policy of one CPU for each thread (`o2ntc:1`) made calls take {} times as long in "
-        "the mean beside other "
-        "work, `o2acs` {}",
-        *(shown(rpc_latency.ratio(latency.rows, arm, "mean_us")) for arm in ("o2ntc:1", "o2acs")),
-    )
 
 
 def colocations() -> Iterator[Claim]:
@@ -652,7 +550,7 @@ def transfer() -> Iterator[Claim]:
             regrets = [f"{mean[f'regret {after}']:.1f} %" for after in (3, 5, 8)]
             change = transfer_evidence.difference(rows, known, "regret 5")
             cells = " | ".join([f"{family}: {known}", *runs, *regrets, change])
-            yield Claim("docs/tuning.md", "{}", (f"| {cells} |",), (name,))
+            yield Claim(TUNING, "{}", (f"| {cells} |",), (name,))
 
 
 def replayed() -> Iterator[Claim]:
@@ -679,6 +577,69 @@ def replayed() -> Iterator[Claim]:
     ]  # fmt: skip
     told = "\n".join(table(["Case", "What", "hearth", "At most"], lines)).replace("|  |", "| |")
     yield Claim(BENCHMARKS, "{}", (told,), (name,))
+    yield from replayed_rows(found, name)
+
+
+#: A case of table_replay.py, the methods that are shown, and how the page calls each.
+SHOWN = (
+    ("others known", "hearth", "hearth, the other table known"),
+    ("others known", "hill climbing from the plan", "hill climbing from the plan"),
+    ("others known", "tpe", "Optuna TPE"),
+    ("others known", "hill climbing", "hill climbing from a random start"),
+    ("others known", "random", "random"),
+    ("30 % hidden", "hearth", "hearth, the other table known, 30 % of the rows hidden"),
+    ("30 % hidden", "hill climbing from the plan",
+     "hill climbing from the plan, 30 % of the rows hidden"),
+    ("5 % noise", "hearth", "hearth, the other table known, times scattered by 5 %"),
+)  # fmt: skip
+
+
+def replayed_rows(found: table_replay.Documents, name: str) -> Iterator[Claim]:
+    """Yield each row of the means of the two published tables."""
+    for case, method, title in SHOWN:
+        tables = [one["methods"] for document in found[case] for one in document["tables"]]
+        mean = mean_of_methods(tables)[method]
+        runs = [f"{mean[f'evaluations_to_{most}_percent']:.2f}" for most in (10, 5)]
+        regrets = [f"{100 * mean['regret_after'][after]:.1f} %" for after in ("3", "5", "8")]
+        yield Claim(TUNING, f"| {title} | {{}} |", (" | ".join([*runs, *regrets]),), (name,))
+
+
+#: How the page calls an application of prediction.py, with other partitionings.
+PREDICTED = {
+    "word-count": "word-count (100 MB), from 1x1, 1x2, 2x1 to another of them",
+    "app": "a query of 8 tasks, one JVM, 1x2, 2x1, to another",
+    "k-means": "k-means (60 MB), from 1x1, 1x2, 2x1 to another of them",
+}
+
+
+def predictions() -> Iterator[Claim]:
+    """Yield how far `hearth predict` was off."""
+    name = "prediction-2026-11-23-0737"
+    rows = [row for row in read(name) if "application" in row]
+    for application, kind, pairs, *figures in prediction.summary(rows):
+        same = "the same, between two runs of one partitioning"
+        title = same if kind == "the same" else PREDICTED[application]
+        rounded = [figure.replace("%", " %") for figure in figures]
+        cells = " | ".join([pairs, *rounded])
+        yield Claim(TUNING, f"| {title} | {{}} |", (cells,), (name,))
+    yield from placements()
+
+
+def placements() -> Iterator[Claim]:
+    """Yield how far predictions of binding and of numbers of nodes were off."""
+    name = "placement-prediction-2026-11-23-1646"
+    rows = read(name)
+    titles = {
+        "binding": "bound over unbound, from the four others",
+        "nodes": "from 1, 2 or 3 nodes to another number, from the two others",
+    }
+    for kind, title in titles.items():
+        some = [row for row in rows if row["kind"] == kind]
+        errors = [100 * abs(row["predicted"] / row["measured"] - 1) for row in some]
+        held = sum(row["low"] <= row["measured"] <= row["high"] for row in some)
+        figures = [f"{statistics.fmean(errors):.0f} %", f"{max(errors):.0f} %"]
+        cells = " | ".join([str(len(some)), *figures, f"{held} of {len(some)}"])
+        yield Claim(TUNING, f"| {title} | {{}} |", (cells,), (name,))
 
 
 if __name__ == "__main__":

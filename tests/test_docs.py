@@ -81,8 +81,8 @@ def test_the_index_of_the_documentation_names_every_page() -> None:
         assert pages == set(re.findall(r"\]\(([^/)]+\.md)\)", index))
 
 
-def test_the_exit_codes_of_the_guide_are_those_that_the_commands_return() -> None:
-    table = (ROOT / "docs" / "guide.md").read_text().partition("## Exit codes")[2]
+def test_the_exit_codes_in_the_docs_are_those_that_the_commands_return() -> None:
+    table = (ROOT / "docs" / "files.md").read_text().partition("## Exit codes")[2]
     rows = re.findall(r"^\| (\d+|any) \| (.*) \|$", table, re.MULTILINE)
     general = {
         0,
@@ -114,7 +114,20 @@ def _returned(name: str) -> Iterator[object]:
 _QUAINT = re.compile(
     r"\bamiss\b|\bwhosever\b|\bdearer\b|\bexecutors of its own\b"
     r"|\bgone on with\b|\bwent by idle\b|\bS[1-5]\b"
+    r"|\bat most so long\b|\bforetold\b|\btold as\b|\bis no number\b"
 )
+
+
+def test_no_line_of_a_document_is_longer_than_120_characters() -> None:
+    """Rows of tables are, which have no way to be broken."""
+    pages = [*DOCUMENTS, *(ROOT / "benchmarks").glob("*.md"), *(ROOT / "numalab").glob("*.md")]
+    long = [
+        f"{page.relative_to(ROOT)}:{number}: {len(line)} characters"
+        for page in pages
+        for number, line in enumerate(page.read_text().splitlines(), 1)
+        if len(line) > 120 and not line.startswith("|") and page.name != "ARCHITECTURE.md"
+    ]
+    assert not long, "\n".join(long)
 
 
 def read_by_people() -> list[Path]:

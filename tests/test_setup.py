@@ -38,7 +38,7 @@ def test_without_apt_it_says_exactly_what_to_install_and_stops(tmp_path: Path) -
 
 def test_make_alone_lists_what_it_can_do() -> None:
     shown = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    targets = "setup demo check test test-spark test-lab test-versions dist format lint clean"
+    targets = "setup demo check test test-spark test-lab test-versions docs dist format lint clean"
     for target in targets.split():
         assert f"make {target} " in shown
 

@@ -11,7 +11,13 @@ version=$(sed -n 's/^__version__ = "\(.*\)"/\1/p' src/hearth/__init__.py)
 name=hearth-spark_2.13
 folder=$out/maven/io/hearth/$name/$version
 
+manual() {
+    mkdir -p build/man
+    .venv/bin/python tools/manual.py man >build/man/hearth.1
+}
+
 wheel() {
+    manual
     # What setuptools left of an earlier build would be packed again. build/ holds other things too.
     rm -rf build/lib build/bdist.* "$out"/hearth-*.whl
     .venv/bin/python -m pip wheel --quiet --disable-pip-version-check \

@@ -63,7 +63,7 @@ def jar_path() -> str:
 
 
 def builder(master: str = "local-numa") -> SparkSession.Builder:
-    """Spark's own `SparkSession.Builder`, with a master of hearth's and its jar set.
+    """Return Spark's own `SparkSession.Builder`, with a master of hearth's and its jar set.
 
     master: `local-numa` (the plan decides), `local-numa[4]` (executors) or `local-numa[4x12]`
     (executors x cores). Raises UserError where Spark or Java is missing, or where a SparkSession
@@ -80,7 +80,7 @@ def session(
     master: str = "local-numa",
     conf: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """A plain SparkSession under `local-numa`, for notebooks; `conf` holds Spark's settings.
+    """Return a plain SparkSession under `local-numa`, for notebooks; `conf` holds Spark's settings.
 
     The master's forms and the errors are those of `builder`.
     """

@@ -262,7 +262,7 @@ def test_one_file_may_hold_several_workloads_and_the_document_holds_to_its_contr
         (f"{HEAD}\nA,1,2,2,4\n", "seconds is empty"),
         (f"{HEAD}\nA,0,2,0,4,10\n", "workers 0 is not above 0 and below 1e+12"),
         (f"{HEAD}\nA,1,2,2,4,1e300\n", "seconds 1e300 is not above 0 and below 1e+12"),
-        (f"{HEAD}\nA,1,2,2,4,ten\n", "seconds 'ten' is no number"),
+        (f"{HEAD}\nA,1,2,2,4,ten\n", "seconds 'ten' is not a number"),
         (f'{HEAD}\n"A\nB",1,2,2,4,10\n', "workload has characters that cannot be shown"),
         (f"{HEAD}\nA,1.5,2,3,4,10\n", "workers '1.5' is not a whole number"),
         (f"{HEAD}\nA,2,2,5,4,10\n", "total_cores 5 is not workers 2 x cores_per_worker 2"),

@@ -155,13 +155,13 @@ def test_of_large_data_what_holds_of_every_right_answer_is_found_to_hold(
 @pytest.mark.parametrize(
     ("name", "value", "stated"),
     [
-        ("k-means", "points", "rows are said"),
+        ("k-means", "points", "the answer says"),
         ("k-means", "centres", "that of the centres is"),
         ("k-means", "cost", "that of the centres is"),
-        ("gaussian-mixture", "points", "rows are said"),
-        ("sparse-naive-bayes", "vectors", "rows are said"),
+        ("gaussian-mixture", "points", "the answer says"),
+        ("sparse-naive-bayes", "vectors", "the answer says"),
         ("sparse-naive-bayes", "log_priors", "DuckDB's"),
-        ("linear-svm", "vectors", "rows are said"),
+        ("linear-svm", "vectors", "the answer says"),
         ("linear-svm", "accuracy", "numpy's is"),
         ("logistic-regression", "accuracy", "numpy's is"),
     ],

@@ -1,1 +1,1 @@
-"""What a record, or a bare event log, says: readers, stages, metrics, findings, exports."""
+"""Analyse a record or a bare event log: readers, stages, metrics, findings, exports."""

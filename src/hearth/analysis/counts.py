@@ -1,4 +1,4 @@
-"""What perf counted of each process, summed over the run; not cumulative in the samples.
+"""Sum perf's counts of each process over the run; samples are not cumulative.
 
 A count that perf took by turns (multiplexing) is already scaled; `running_share` is the share of
 the time for which it was actually counted. An event that the machine cannot count stays absent.
@@ -26,7 +26,7 @@ class Count:
     absent: str | None = None
 
     def measured(self) -> Measured[Counted]:
-        """Absent where no interval gave a value."""
+        """Return absent where no interval gave a value."""
         if self.intervals == 0:
             return Absent(self.absent or NO_VALUE)
         return Counted(self.value, self.unit, self.intervals, self.least_running_share)
@@ -42,11 +42,11 @@ class Mean:
     least_running_share: float | None = 1.0
 
     def add(self, value: float, cycles: float, running_share: float | None) -> None:
-        """Takes in one interval; a share that perf does not report stays unknown."""
+        """Take in one interval; a share that perf does not report stays unknown."""
         self.join(Mean(value * cycles, cycles, 1, running_share))
 
     def join(self, other: "Mean") -> None:
-        """Takes in what another process, or interval, gave."""
+        """Take in what another process, or interval, gave."""
         self.weighted += other.weighted
         self.cycles += other.cycles
         self.intervals += other.intervals
@@ -62,14 +62,14 @@ class Mean:
 
 @dataclass
 class Counts:
-    """What perf counted of each process, and its own metrics."""
+    """perf's counts of each process, and perf's own metrics."""
 
     events: dict[Key, dict[str, Count]] = field(default_factory=dict)
     metrics: dict[Key, dict[str, Mean]] = field(default_factory=dict)
 
 
 def read_counts(file: SampleFile) -> Counts:
-    """Reads samples/counters.jsonl or samples/scheduler.jsonl.
+    """Read samples/counters.jsonl or samples/scheduler.jsonl.
 
     A metric's row follows the row of the cycles of its interval, whose number is its weight.
     """

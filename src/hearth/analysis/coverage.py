@@ -19,7 +19,7 @@ class Coverage:
         self._last_ms = 0
 
     def add(self, start_ms: int, end_ms: int, weight: float = 1.0) -> None:
-        """Counts one span; what lies before the origin is not counted."""
+        """Count one span; what lies before the origin is not counted."""
         start = max(start_ms - self.origin_ms, 0)
         end = end_ms - self.origin_ms
         if end <= start:
@@ -37,12 +37,12 @@ class Coverage:
         self._whole[last] -= weight
 
     def reach(self, end_ms: int) -> None:
-        """Widens the bins until they hold a time."""
+        """Widen the bins until they hold a time."""
         while end_ms - self.origin_ms >= self.step_ms * MOST_BINS:
             self._widen()
 
     def covered_ms(self) -> list[float]:
-        """Weighted milliseconds covered in each bin up to the last span's end."""
+        """Return weighted milliseconds covered in each bin up to the last span's end."""
         sums, running = [], 0.0
         for ends, change in zip(self._ends, self._whole, strict=False):
             running += change
@@ -50,7 +50,7 @@ class Coverage:
         return sums[: -(-self._last_ms // self.step_ms)]
 
     def means(self) -> list[float]:
-        """The mean number of spans going on in each bin."""
+        """Return the mean number of spans going on in each bin."""
         return [covered / self.step_ms for covered in self.covered_ms()]
 
     def _widen(self) -> None:

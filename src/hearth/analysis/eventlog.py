@@ -1,4 +1,4 @@
-"""Reads a Spark event log, of any size, once and in bounded memory.
+"""Read a Spark event log, of any size, once and in bounded memory.
 
 The events are those of Spark 4.3's JsonProtocol. What no figure needs is skipped before it is
 parsed, by the event's name; of a task's end, its accumulables, most of the line, are cut out.
@@ -95,7 +95,7 @@ class LoggedSql:
 
 @dataclass
 class EventLog:
-    """What one log said. `end_ms` is absent where the application did not end in it."""
+    """The content of one event log; no `end_ms` if the application did not end in it."""
 
     application_id: str | None = None
     name: str | None = None
@@ -122,7 +122,7 @@ class EventLog:
     bytes_read: int = 0
 
     def totals(self) -> TaskSums:
-        """The sums over all tasks that ended."""
+        """Return the sums over all tasks that ended."""
         sums = TaskSums()
         sums.merge(self.dropped)
         for stage in self.stages.values():
@@ -136,7 +136,7 @@ class EventLog:
 
 
 def read_event_log(path: Path, origin_ms: int | None = None, step_ms: int = 100) -> EventLog:
-    """Reads a file, a rolled directory or a directory that holds one of them.
+    """Read a file, a rolled directory or a directory that holds one of them.
 
     `origin_ms` (wall clock) and `step_ms` set the axis of `running_over_time`; without an origin
     it is the application's start.
@@ -150,14 +150,15 @@ def read_event_log(path: Path, origin_ms: int | None = None, step_ms: int = 100)
 
 
 def task_state(reason: str) -> str:
-    """What Spark's UI counts an ended task as (AppStatusListener.onTaskEnd)."""
+    """Return how Spark's UI counts an ended task (AppStatusListener.onTaskEnd)."""
     if reason == "Success":
         return "success"
     return "killed" if reason in ("TaskKilled", "TaskCommitDenied") else "failed"
 
 
 def parse_task_end(line: bytes) -> dict[str, Any]:
-    """The event without its accumulables, which repeat the metrics and are most of its length.
+    """Return the event without its accumulables, which repeat the metrics and are most of its
+    length.
 
     A quote inside a JSON string is escaped, so the two keys cannot be matched inside of one.
     """
@@ -203,7 +204,7 @@ class _Reader:
         self._handlers.update(dict.fromkeys(_SKIPPED, _nothing))
 
     def read(self, part: Path) -> None:
-        """Takes in one file of the log."""
+        """Take in one file of the log."""
         source = LineSource(part)
         unreadable = b""
         for line in source:
@@ -218,7 +219,7 @@ class _Reader:
         self.log.bytes_read += source.bytes_read
 
     def finish(self, path: Path) -> EventLog:
-        """Judges the whole: what was missing, foreign or unknown."""
+        """Judge the whole: what was missing, foreign or unknown."""
         log, warn = self.log, self.log.warnings.append
         self._count_running()
         if log.events == 0:
@@ -337,7 +338,7 @@ class _Reader:
         return tally
 
     def _drop_small_stages(self) -> None:
-        """Keeps the stages with the most run time, and before all those that still run."""
+        """Keep the stages with the most run time, and before all those that still run."""
         stages = self.log.stages
         order = sorted(
             stages, key=lambda k: (stages[k].completed_ms is None, stages[k].sums.run_ms)
@@ -460,7 +461,8 @@ def _nothing(line: bytes) -> None:
 
 
 def _operators(rdds: list[dict[str, Any]]) -> list[str]:
-    """The names of the scopes in which a stage's RDDs were made, from its input to its output.
+    """Return the names of the scopes in which a stage's RDDs were made, from its input to its
+    output.
 
     For SQL these are the physical operators (RDDOperationScope.scala, SparkPlan.executeQuery).
     """

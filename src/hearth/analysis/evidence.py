@@ -1,4 +1,4 @@
-"""Gathers what one record, or one bare event log, holds: read once, on one time axis.
+"""Gather what one record, or one bare event log, holds: read once, on one time axis.
 
 Whatever is missing or broken becomes an Absent with its reason, or a warning; only a directory
 that is no record at all is an error.
@@ -104,16 +104,16 @@ class Evidence:
     @overload
     def seconds(self, time_ms: float | None) -> float | None: ...
     def seconds(self, time_ms: float | None) -> float | None:
-        """A wall-clock time in milliseconds on the record's axis."""
+        """Return a wall-clock time in milliseconds on the record's axis."""
         return None if time_ms is None else round((time_ms - self.origin_ms) / 1000, 3)
 
     def warn(self, what: str, remedy: str | None = None) -> None:
-        """Adds a warning to what the record itself holds."""
+        """Add a warning to what the record itself holds."""
         self.warnings.append(Warned(what=what, remedy=remedy))
 
 
 def gather_event_log(path: Path) -> Evidence:
-    """The evidence that a bare event log gives.
+    """Return the evidence that a bare event log gives.
 
     Raises UserError as read_event_log does, and for a file of another kind.
     """
@@ -137,7 +137,7 @@ def gather_event_log(path: Path) -> Evidence:
 
 
 def gather(directory: Path) -> Evidence:
-    """The evidence of one record; raises UserError where the directory is no record."""
+    """Return the evidence of one record; raise UserError where the directory is no record."""
     record = read_record(directory)
     origin_ms = record.head.clock.wall_ns // 1_000_000
     span_s = _span_s(record)

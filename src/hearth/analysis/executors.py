@@ -9,7 +9,7 @@ from hearth.base.ids import parse_ids
 
 
 def executors(evidence: Evidence) -> list[Executor]:
-    """The driver first, then by number."""
+    """Return the driver first, then by number."""
     log = evidence.log if isinstance(evidence.log, EventLog) else EventLog()
     processes = {p.executor_id or "driver": p for p in evidence.processes
                  if p.role in ("executor", "driver")}  # fmt: skip
@@ -57,7 +57,7 @@ def _executor(
 
 
 def _nodes(evidence: Evidence, process: Process | None) -> Measured[list[str]]:
-    """The nodes to which its CPUs belong."""
+    """Return the nodes to which its CPUs belong."""
     if process is None or process.cpus_allowed is None:
         return Absent("no sample of its process")
     allowed = set(parse_ids(process.cpus_allowed))
@@ -116,7 +116,7 @@ def _use(evidence: Evidence, process: Process | None) -> Measured[Use]:
 
 
 def _migrations(evidence: Evidence, process: Process) -> Measured[float]:
-    """How often the kernel moved a thread to another CPU, where perf counted it."""
+    """Return how often the kernel moved a thread to another CPU, where perf counted it."""
     if isinstance(evidence.scheduler, Absent):
         return evidence.scheduler
     count = evidence.scheduler.events.get(process.key, {}).get("cpu-migrations")

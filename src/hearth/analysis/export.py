@@ -1,4 +1,4 @@
-"""Writes the tables of an analysis and the samples of a record as Parquet or CSV."""
+"""Write the tables of an analysis and the samples of a record as Parquet or CSV."""
 
 import itertools
 import json
@@ -23,7 +23,7 @@ BATCH_ROWS = 20_000
 def export(
     analysis: Analysis, record: Path | None, target: Path, form: str = "parquet"
 ) -> list[Path]:
-    """Writes tasks, stages and executors, and each file of samples of `record`, to a directory.
+    """Write tasks, stages and executors, and each file of samples of `record`, to a directory.
 
     Nested values become columns with dotted names, lists JSON text. Returns the files. Raises
     UserError where pyarrow is missing or the format is neither of FORMATS.
@@ -83,7 +83,7 @@ def _batch(rows: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _schema(arrow: Any, batch: list[dict[str, Any]], names: list[str]) -> Any:
-    """Whole numbers where all are, doubles where some are not, else text."""
+    """Return whole numbers where all are, doubles where some are not, else text."""
     fields = []
     for name in names:
         kinds = {type(row[name]) for row in batch if row.get(name) is not None}

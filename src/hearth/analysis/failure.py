@@ -11,7 +11,7 @@ _LAST_ATTEMPT = re.compile(r"most recent failure: Lost task (?>[^\n]*?\): ([^\n]
 
 
 def cause_of(failure: str) -> str:
-    """The line that names the cause, at most 500 characters.
+    """Return the line that names the cause, at most 500 characters.
 
     What Python raised last, else the innermost cause of Java's, else what the last attempt of the
     task ended with, else the first line.

@@ -1,4 +1,4 @@
-"""What stands out in an analysis, as sentences: each with its threshold, evidence and next step.
+"""Findings of an analysis: each a sentence with its threshold, evidence and next step.
 
 The thresholds are stated here with their source. Those marked "ours" are our judgement of what
 deserves attention; they are not published anywhere.
@@ -66,7 +66,7 @@ def _totals(analysis: Analysis) -> Totals | None:
 
 
 def _stages(analysis: Analysis) -> Iterator[tuple[int, Stage]]:
-    """The stages that matter, with their place in the document."""
+    """Yield the stages that matter, with their place in the document."""
     totals, stages = _totals(analysis), analysis.stages
     if totals is not None and totals.time.run and not isinstance(stages, Absent):
         for place, stage in enumerate(stages):
@@ -87,7 +87,7 @@ def _other_load(analysis: Analysis) -> Iterator[Finding]:
 
 
 def other_load(analysis: Analysis) -> float | None:
-    """The least share of the machine's CPUs that other programs used; None where unknown."""
+    """Return the least share of the machine's CPUs that other programs used; None where unknown."""
     other, machine = analysis.timeline.cpu_other, analysis.machine
     if isinstance(other, Absent) or isinstance(machine, Absent):
         return None
@@ -100,13 +100,13 @@ def other_load(analysis: Analysis) -> float | None:
 
 
 def _disturbed(analysis: Analysis) -> bool:
-    """Whether waiting for CPUs may be due to other programs."""
+    """Return whether waiting for CPUs may be due to other programs."""
     share = other_load(analysis)
     return share is not None and share > OTHER_LOAD_SHARE
 
 
 def _gain(analysis: Analysis, task_ms: float) -> float | None:
-    """Wall seconds that this task time takes if it is spread over all slots."""
+    """Return wall seconds that this task time takes if it is spread over all slots."""
     totals = analysis.totals
     if isinstance(totals, Absent) or not totals.slots:
         return None
@@ -114,7 +114,7 @@ def _gain(analysis: Analysis, task_ms: float) -> float | None:
 
 
 def _called(stage: Stage) -> str:
-    """The stage by its number, and by its label where it has one."""
+    """Return the stage by its number, and by its label where it has one."""
     return f"stage {stage.id} ({stage.label})" if stage.label else f"stage {stage.id}"
 
 
@@ -258,7 +258,7 @@ def _idle(analysis: Analysis) -> Iterator[Finding]:
 
 
 def _used(analysis: Analysis) -> Iterator[tuple[int, str, Use]]:
-    """The executors whose use of the machine is known, with their place in the document."""
+    """Yield the executors whose use of the machine is known, with their place in the document."""
     for place, executor in enumerate(analysis.executors):
         if not isinstance(executor.use, Absent):
             yield place, executor.id, executor.use

@@ -46,7 +46,7 @@ class _Read:
 
 
 def read_flame(directory: Path, jfr: str | None) -> Measured[Flame]:
-    """Of a record whose run was asked for it. jfr: the JDK's program; None where there is none."""
+    """Read the flame graph of a record, if its run was sampled. jfr: the JDK's program, or None."""
     try:
         rows = read_typed_lines(directory / FILE, Recorded)[0]
     except (OSError, ValueError) as error:
@@ -67,7 +67,7 @@ def read_flame(directory: Path, jfr: str | None) -> Measured[Flame]:
 
 
 def _add(read: _Read, name: str, file: Path, jfr: str | None, until: float) -> str | None:
-    """Reads what one JVM left, whose recording would be this file; why it was not."""
+    """Read what one JVM left, whose recording would be this file; why it was not."""
     counted = file.with_suffix(STACKS)
     is_counted = counted.is_file()
     try:
@@ -103,7 +103,7 @@ def _add(read: _Read, name: str, file: Path, jfr: str | None, until: float) -> s
 
 
 def _add_counted(read: _Read, name: str, file: Path) -> str | None:
-    """Of async-profiler's stacks; why they were not read."""
+    """Add async-profiler's stacks, and return why some could not be read."""
     try:
         with file.open(encoding="utf-8", errors="replace") as lines:
             found = counted_stacks(lines)
@@ -117,7 +117,7 @@ def _add_counted(read: _Read, name: str, file: Path) -> str | None:
 
 
 def counted_stacks(lines: Iterable[str]) -> Counter[_Stack]:
-    """Of lines `outermost;...;innermost COUNT`; raises ValueError for any other."""
+    """Yield the stacks of lines `outermost;...;innermost COUNT`; raise ValueError for others."""
     found: Counter[_Stack] = Counter()
     for line in lines:
         text, _, count = line.rstrip("\n").rpartition(" ")
@@ -134,7 +134,7 @@ def _dotted(frame: str) -> str:
 
 
 def stacks(lines: Iterable[str]) -> Iterator[_Stack]:
-    """Of the samples in the output of `jfr print`: frames from the outermost inwards."""
+    """Yield the stacks in the output of `jfr print`: frames from the outermost inwards."""
     frames: list[str] | None = None
     for line in lines:
         text = line.strip()
@@ -148,7 +148,7 @@ def stacks(lines: Iterable[str]) -> Iterator[_Stack]:
 
 
 def _flame(read: _Read, total: int) -> Flame:
-    """One tree of all; `own` has the samples of each process that end in a node."""
+    """Return one tree of all; `own` has the samples of each process that end in a node."""
     names = sorted(read.stacks)
     weights: Counter[_Stack] = Counter()
     for found in read.stacks.values():

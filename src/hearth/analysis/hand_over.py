@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _moment(text: str) -> None:
-    """Raises ValueError for what is no time with its zone."""
+    """Raise ValueError for what is not a time with its zone."""
     if datetime.fromisoformat(text).tzinfo is None:
         raise ValueError(f"'{text}' has no time zone")
 
@@ -77,7 +77,7 @@ class LoanFile:
 
 
 def read_hand_overs(evidence: "Evidence", file: Path) -> Measured[HandOvers]:
-    """What the file says, on the record's time axis."""
+    """Read the loans in the file, on the record's time axis."""
     if not os.path.lexists(file):
         return Absent("the record holds no hand-over of idle CPUs")
     try:
@@ -115,7 +115,8 @@ def read_hand_overs(evidence: "Evidence", file: Path) -> Measured[HandOvers]:
 def _gained_cpu_s(
     evidence: "Evidence", listed: list[HandOver], places: dict[str, int]
 ) -> Measured[float]:
-    """CPU seconds that executors used beyond what their own CPUs give, while others were lent.
+    """Return CPU seconds that executors used beyond what their own CPUs give, while others were
+    lent.
 
     At least so many: a step of the axis in which only a part was lent counts with its mean.
     """

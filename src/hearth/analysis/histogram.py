@@ -19,7 +19,7 @@ class Histogram:
         self.maximum = 0
 
     def add(self, value: int) -> None:
-        """Counts one value; a negative one (a clock that jumped) counts as zero."""
+        """Count one value; a negative one (a clock that jumped) counts as zero."""
         value = max(value, 0)
         shift = value.bit_length() - _MANTISSA_BITS
         key = value if shift <= 0 else (value >> shift) << shift
@@ -28,7 +28,8 @@ class Histogram:
         self.maximum = max(self.maximum, value)
 
     def quantile(self, share: float) -> float | None:
-        """The smallest value that at least `share` of all do not exceed; None where there is none.
+        """Return the smallest value that at least `share` of all do not exceed; None where there is
+        none.
 
         Nearest rank, as the middle of its bucket.
         """
@@ -43,5 +44,5 @@ class Histogram:
         return None
 
     def above(self, limit: float) -> int:
-        """How many values lie above a limit, to the accuracy of the buckets."""
+        """Return how many values lie above a limit, to the accuracy of the buckets."""
         return sum(n for key, n in self._counts.items() if key > limit)

@@ -35,7 +35,7 @@ def key_of(record: Record) -> str:
 
 
 def kept(record: Record, key: str) -> Analysis | None:
-    """The kept analysis of this record by this version of the program, if any."""
+    """Return the kept analysis of this record by this version of the program, if any."""
     file = analysis_file(record.directory)
     if record.running or not file.is_file() or not os.access(file, os.R_OK):
         return None
@@ -46,7 +46,7 @@ def kept(record: Record, key: str) -> Analysis | None:
 
 
 def keep(record: Record, key: str, analysis: Analysis) -> None:
-    """Keeps it, where the run is over and the folder can be written; replaces the one before.
+    """Keep it, where the run is over and the folder can be written; replace the one before.
 
     key: taken before the record was read, so that what was written meanwhile makes it stale.
     """

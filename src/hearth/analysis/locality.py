@@ -97,7 +97,7 @@ class _Trace:
 
 
 def read_threads(file: SampleFile, node_of_cpu: dict[str, str]) -> Threads:
-    """Reads samples/threads.jsonl."""
+    """Read samples/threads.jsonl."""
     trace = _Trace(node_of_cpu)
     file.each(trace.add)
     return trace.threads
@@ -106,7 +106,7 @@ def read_threads(file: SampleFile, node_of_cpu: dict[str, str]) -> Threads:
 def cpu_share_by_node(
     cpus_allowed: str | None, cpus_of_node: dict[str, str], ticks_by_node: dict[str, float] | None
 ) -> dict[str, float] | None:
-    """How a process's CPU time divides over the nodes; None if unknown.
+    """Return how a process's CPU time divides over the nodes; None if unknown.
 
     A process whose allowed CPUs belong to one node needs no trace.
     """
@@ -135,7 +135,7 @@ class ProcessMemory:
         self.sampled_over_time = Coverage(0, step_ms)
 
     def add(self, row: dict[str, Any]) -> None:
-        """Takes in one sample; its share holds from the sample before to this one."""
+        """Take in one sample; its share holds from the sample before to this one."""
         check(row["nodes"], dict[str, dict[str, int]])
         self.last_kb = row["nodes"]
         self.samples += 1
@@ -149,13 +149,13 @@ class ProcessMemory:
         self._before = (row["t"], share)
 
     def share(self) -> float | None:
-        """The mean local share over time; that of the only sample where there is one."""
+        """Return the mean local share over time; that of the only sample where there is one."""
         if self._total_s:
             return self._weighted / self._total_s
         return self._before[1] if self._before else None
 
     def over_time(self) -> list[float | None]:
-        """The local share in each step; None where nothing was sampled."""
+        """Return the local share in each step; None where nothing was sampled."""
         pairs = zip(
             self.local_over_time.covered_ms(), self.sampled_over_time.covered_ms(), strict=True
         )
@@ -165,7 +165,7 @@ class ProcessMemory:
 def local_share(
     nodes_kb: dict[str, dict[str, int]], cpu_share: dict[str, float] | None
 ) -> float | None:
-    """The local share of one reading of numa_maps; None without pages or CPU time."""
+    """Return the local share of one reading of numa_maps; None without pages or CPU time."""
     pages = {n: kb.get("anon_kb", 0) + kb.get("huge_kb", 0) for n, kb in nodes_kb.items()}
     total = sum(pages.values())
     if not total or cpu_share is None:
@@ -176,7 +176,7 @@ def local_share(
 def read_memory(
     file: SampleFile, cpu_shares: dict[Key, dict[str, float] | None], step_ms: int
 ) -> dict[Key, ProcessMemory]:
-    """Reads samples/memory.jsonl: the pages of each process, named by (pid, start_ticks)."""
+    """Read samples/memory.jsonl: the pages of each process, named by (pid, start_ticks)."""
     processes: dict[Key, ProcessMemory] = {}
 
     def take(row: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Finds the files of a Spark event log and yields their lines, in bounded memory.
+"""Find the files of a Spark event log and yield their lines, in bounded memory.
 
 Layouts and names are those of Spark's EventLogFileWriters and EventLogFileReaders: a single file
 `APP[.CODEC][.inprogress]`, or a directory `eventlog_v2_APP` that holds `events_N_APP[.CODEC]`,
@@ -21,7 +21,7 @@ _CODECS = ("zstd", "lz4", "snappy", "lzf")
 
 
 def event_log_parts(path: Path) -> list[Path]:
-    """The files of one event log in the order to read them.
+    """Return the files of one event log in the order to read them.
 
     A directory may be a rolled log itself or hold exactly one log.
     Raises UserError where there is none, or more than one to choose from.
@@ -94,7 +94,7 @@ def _after_this_line(stream: IO[bytes]) -> bytes:
 
 
 def codec_of(part: Path) -> str | None:
-    """The compression codec given by a file's name; None for plain text."""
+    """Return the compression codec given by a file's name; None for plain text."""
     name = part.name.removesuffix(".inprogress").removesuffix(".compact")
     return next((codec for codec in _CODECS if name.endswith("." + codec)), None)
 
@@ -164,7 +164,7 @@ class ZstdFrames(io.RawIOBase):
         return size
 
     def _unpack(self, packed: bytes) -> None:
-        """Decompresses these bytes, which may hold the ends and beginnings of frames."""
+        """Decompress these bytes, which may hold the ends and beginnings of frames."""
         parts = []
         while packed:
             try:

@@ -1,4 +1,4 @@
-"""What the counted events of a process say: top-down levels 1 and 2, and the formulas of Awan 2016.
+"""Derive metrics from counted events: top-down levels 1 and 2, and the formulas of Awan 2016.
 
 Each metric names its events, its formula with the source, the least share of the time for which
 one of the events had a counter, and the confidence that follows from it (see `confidence`).
@@ -182,7 +182,8 @@ _ARM_MEMORY = "backend_mem_bound"
 
 
 def confidence(running_share: float | None, *, borrowed: bool = False) -> Confidence:
-    """`high` from HIGH_FROM of the time counted, `medium` from LEAST_RUNNING_SHARE, else `low`.
+    """Return `high` from HIGH_FROM of the time counted, `medium` from LEAST_RUNNING_SHARE, else
+    `low`.
 
     running_share: None if perf does not say: `low`. borrowed: the formula holds latencies of
     another processor, so it is `medium` at best.
@@ -193,12 +194,12 @@ def confidence(running_share: float | None, *, borrowed: bool = False) -> Confid
 
 
 def derive(events: Mapping[str, Count], means: Mapping[str, Mean]) -> dict[str, Measured[Metric]]:
-    """Every metric of NAMES from what was counted: its value with its origin."""
+    """Return every metric of NAMES from what was counted: its value with its origin."""
     return {name: _metric(name, events, means) for name in NAMES}
 
 
 def added(processes: Iterable[tuple[str, Mapping[str, Count]]]) -> dict[str, Count]:
-    """The events of several processes, each summed; absent where one of them lacks it."""
+    """Return the events of several processes, each summed; absent where one of them lacks it."""
     named = list(processes)
     total: dict[str, Count] = {}
     for event in dict.fromkeys(event for _, events in named for event in events):
@@ -218,7 +219,7 @@ def added(processes: Iterable[tuple[str, Mapping[str, Count]]]) -> dict[str, Cou
 
 
 def averaged(processes: Iterable[Mapping[str, Mean]]) -> dict[str, Mean]:
-    """perf's metrics of several processes: means weighed with each one's cycles."""
+    """Return perf's metrics of several processes: means weighed with each one's cycles."""
     total: dict[str, Mean] = {}
     for means in processes:
         for name, mean in means.items():

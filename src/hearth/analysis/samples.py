@@ -1,4 +1,4 @@
-"""Reads the samples of a record: lines of raw cumulative values, in bounded memory.
+"""Read the samples of a record: lines of raw cumulative values, in bounded memory.
 
 A line that a kill tore is skipped, as is one that goes back in time; both are counted. A counter
 that falls back (a process of another start would have another key, so the kernel's own reset or
@@ -31,7 +31,7 @@ class SampleFile:
     warnings: list[str] = field(default_factory=list)
 
     def each(self, take: Callable[[dict[str, Any]], None]) -> None:
-        """Gives each row to `take`, which raises where values are not of their kind."""
+        """Give each row to `take`, which raises where values are not of their kind."""
         damaged = 0
         for row in self:
             try:
@@ -96,7 +96,7 @@ class Counter:
         self.resets = 0
 
     def read(self, value: float) -> float:
-        """The growth since the last reading."""
+        """Return the growth since the last reading."""
         self.seen = True
         grown = value - self._last
         if grown < 0:
@@ -120,7 +120,7 @@ class Clock:
         self.longest_gap_s = 0.0
 
     def advance(self, time_s: float) -> float | None:
-        """The time since the last reading; None for the first one and for one to drop."""
+        """Return the time since the last reading; None for the first one and for one to drop."""
         last, since = self.last_s, None
         if last is not None:
             since = time_s - last
@@ -142,7 +142,7 @@ PROCESS_COUNTERS = (
 
 
 class ProcessUse:
-    """What one process used over the run; ticks_before: of CPU time before its first sample."""
+    """One process over the run; ticks_before: CPU time before its first sample."""
 
     def __init__(self, step_ms: int, period_s: float) -> None:
         self.clock = Clock(period_s)
@@ -153,7 +153,7 @@ class ProcessUse:
         self.cpu_ticks_over_time = Coverage(0, step_ms)
 
     def add(self, row: dict[str, Any]) -> None:
-        """Takes in one sample."""
+        """Take in one sample."""
         numbers(map(row.get, (*PROCESS_COUNTERS, "rss_kb", "rss_max_kb")))
         numbers((row["utime"] + 0, row["stime"] + 0))  # no process is without
         before_s = self.clock.last_s
@@ -177,12 +177,15 @@ class ProcessUse:
             self.ticks_before = ticks
 
     def total(self, name: str) -> float | None:
-        """The growth of one counter over the process's life; None where it was never read."""
+        """Return the growth of one counter over the process's life.
+
+        None where it was never read.
+        """
         return self.counters[name].total if self.counters[name].seen else None
 
 
 def read_processes(file: SampleFile, step_ms: int, period_s: float = 1.0) -> dict[Key, ProcessUse]:
-    """Reads samples/process.jsonl: what each process, named by (pid, start_ticks), used."""
+    """Read samples/process.jsonl: what each process, named by (pid, start_ticks), used."""
     processes: dict[Key, ProcessUse] = {}
 
     def take(row: dict[str, Any]) -> None:
@@ -214,7 +217,7 @@ _IDLE, _IOWAIT, _FIELDS = 3, 4, 8
 
 
 class SystemUse:
-    """What the machine's CPUs did, by NUMA node, and what the kernel counted for the nodes."""
+    """The machine's CPUs over the run, by NUMA node, and the kernel's counts for the nodes."""
 
     def __init__(self, node_of_cpu: dict[str, str], step_ms: int, period_s: float) -> None:
         self.clock = Clock(period_s)
@@ -228,7 +231,7 @@ class SystemUse:
         self._before: dict[str, list[int]] = {}
 
     def add(self, row: dict[str, Any]) -> None:
-        """Takes in one sample."""
+        """Take in one sample."""
         before_s = self.clock.last_s
         if self.clock.advance(row["t"]) is None and before_s is not None:
             return
@@ -265,7 +268,7 @@ class SystemUse:
             self.busy[node].add(start_ms, end_ms, busy / span_ms)
 
     def _sums(self, cpus: dict[str, list[int]], names: Collection[str]) -> dict[str, list[int]]:
-        """Ticks of each kind, added up over the CPUs of each node."""
+        """Return ticks of each kind, added up over the CPUs of each node."""
         of_node: dict[str, list[list[int]]] = {}
         for cpu in names:
             of_node.setdefault(self.node_of_cpu.get(cpu, "unknown"), []).append(cpus[cpu])
@@ -275,7 +278,10 @@ class SystemUse:
         }
 
     def share_by_node(self) -> dict[str, list[float | None]]:
-        """Busy over all CPU time of each node in each step; None where nothing was sampled."""
+        """Return busy over all CPU time of each node in each step.
+
+        None where nothing was sampled.
+        """
         shares = {}
         for node, every in self.all.items():
             pairs = zip(self.busy[node].covered_ms(), every.covered_ms(), strict=True)
@@ -283,7 +289,7 @@ class SystemUse:
         return shares
 
     def cpu_seconds(self, ticks_per_s: int) -> dict[str, float] | None:
-        """What all CPUs together did while sampled; None with fewer than two samples."""
+        """Return the CPU seconds of all CPUs while sampled; None with fewer than two samples."""
         if not any(self.ticks_by_kind):
             return None
         names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -314,7 +320,7 @@ def _is_number(value: object) -> bool:
 def read_system(
     file: SampleFile, node_of_cpu: dict[str, str], step_ms: int, period_s: float = 1.0
 ) -> SystemUse:
-    """Reads samples/system.jsonl; `node_of_cpu` maps CPU to node, both as text."""
+    """Read samples/system.jsonl; `node_of_cpu` maps CPU to node, both as text."""
     use = SystemUse(node_of_cpu, step_ms, period_s)
     file.each(use.add)
     file.warnings.extend(_clock_warnings(file.path.name, use.clock))

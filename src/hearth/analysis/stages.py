@@ -1,4 +1,4 @@
-"""What the tasks of a stage spent their time on, summed as they end.
+"""Sum how the tasks of a stage spent their time, as they end.
 
 Times are those of Spark's task metrics (org.apache.spark.executor.TaskMetrics): run, GC, fetch
 wait, deserialisation and result serialisation in milliseconds, CPU and shuffle write in
@@ -49,7 +49,7 @@ _WRITE = itemgetter("Shuffle Write Time", "Shuffle Bytes Written")
 def check_task(
     numbers: tuple[Any, ...], texts: tuple[Any, ...], info: dict[str, Any], metrics: dict[str, Any]
 ) -> None:
-    """Raises ValueError, KeyError or TypeError where a value of an ended task is of no use.
+    """Raise ValueError, KeyError or TypeError where a value of an ended task is of no use.
 
     Quick, for there are many; numbers, texts: those that stand elsewhere in the event.
     """
@@ -103,12 +103,12 @@ class TaskSums:
             setattr(self, name, 0)
 
     def merge(self, other: "TaskSums") -> None:
-        """Adds what another one summed."""
+        """Add what another one summed."""
         for name in SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def add(self, info: dict[str, Any], metrics: dict[str, Any], state: str) -> int:
-        """Adds one ended task; returns launch to finish in milliseconds."""
+        """Add one ended task; return launch to finish in milliseconds."""
         duration: int = max(info["Finish Time"] - info["Launch Time"], 0)
         self.duration_ms += duration
         self.tasks += 1
@@ -170,11 +170,11 @@ class TaskSums:
         )
 
     def spill(self) -> Spill:
-        """What did not fit."""
+        """Return the bytes that were spilled."""
         return Spill(memory=self.spill_memory_bytes, disk=self.spill_disk_bytes)
 
     def bytes(self) -> Bytes:
-        """What was read and written."""
+        """Return the bytes that were read and written."""
         return Bytes(
             input=self.input_bytes,
             output=self.output_bytes,
@@ -222,7 +222,7 @@ class StageTally:
         self.ended_ms: dict[str, int] = {}
 
     def add(self, info: dict[str, Any], metrics: dict[str, Any], state: str) -> None:
-        """Counts one ended task; durations are those of the tasks that succeeded.
+        """Count one ended task; durations are those of the tasks that succeeded.
 
         It is of the first wave if it started before any task of the stage had ended on its
         executor.
@@ -250,14 +250,14 @@ class StageTally:
             heapq.heapreplace(self.longest, task)
 
     def straggler_limit_ms(self) -> float | None:
-        """The duration above which a task of this stage is a straggler."""
+        """Return the duration above which a task of this stage is a straggler."""
         median = self.durations.quantile(0.5)
         if median is None or self.durations.count < STRAGGLER_LEAST_TASKS:
             return None
         return max(STRAGGLER_FACTOR * median, median + STRAGGLER_EXCESS_MS)
 
     def stragglers(self) -> list[int]:
-        """Task ids of the stragglers, the slowest first; at most NAMED_TASKS."""
+        """Return task ids of the stragglers, the slowest first; at most NAMED_TASKS."""
         return [task.id for task in self._slow()]
 
     def _slow(self) -> list["LongTask"]:
@@ -267,7 +267,7 @@ class StageTally:
         return [task for task in sorted(self.longest, reverse=True) if task.duration > limit]
 
     def straggler_cause(self) -> Measured[StragglerCause]:
-        """Why the stragglers are slow, as far as their own numbers say.
+        """Return why the stragglers are slow, as far as their own numbers say.
 
         In this order: the slowest reads over twice the median bytes; more than half of the excess
         over the median is garbage collection, or waiting for shuffle blocks; most of the tasks with
@@ -295,10 +295,13 @@ class StageTally:
         return StragglerCause(kind, longest.duration, longest.executor, longest.read_bytes)
 
     def _spread(self, executors: set[str]) -> bool:
-        """Whether tasks ran on other executors as well."""
+        """Return whether tasks ran on other executors as well."""
         return any(task.executor not in executors for task in self.longest)
 
     def skew(self) -> float | None:
-        """The longest task over the median one; None where nothing succeeded or took time."""
+        """Return the longest task over the median one.
+
+        None where nothing succeeded or took time.
+        """
         median = self.durations.quantile(0.5)
         return self.durations.maximum / median if median else None

@@ -23,7 +23,7 @@ class Slots:
         self._free_since: list[int] = []
 
     def take(self, launch_ms: int, finish_ms: int, most: int | None = None) -> int:
-        """The slot of one task, of `most` slots."""
+        """Return the slot of one task, of `most` slots."""
         best = -1
         for slot, since in enumerate(self._free_since):
             if since <= launch_ms and (best < 0 or since > self._free_since[best]):
@@ -53,7 +53,7 @@ class TaskRows:
     def add(
         self, stage: int, attempt: int, info: dict[str, Any], state: str, slots: int | None
     ) -> None:
-        """Takes one ended task into account; `slots` is the executor's number of them."""
+        """Take one ended task into account; `slots` is the executor's number of them."""
         executor = info["Executor ID"]
         number = self.executors.get(executor)
         if number is None:

@@ -1,4 +1,4 @@
-"""What went on when: every series of a run on one axis of equal steps."""
+"""Put every series of a run on one time axis of equal steps."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ _NO_TASK = "no task ended in the log"
 
 
 def timeline(evidence: Evidence) -> Timeline:
-    """The series of one run; a value of None is a step in which nothing was sampled."""
+    """Return the series of one run; a value of None is a step in which nothing was sampled."""
     log = evidence.log if isinstance(evidence.log, EventLog) else None
     running = log.running_over_time if log else None
     step_ms = running.step_ms if running else evidence.step_ms
@@ -51,7 +51,7 @@ def step_function(log: EventLog) -> list[tuple[int, int, int]]:
 
 
 def _merged(spans: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Spans that overlap, as spans that do not, with their slots added up."""
+    """Return spans that overlap, as spans that do not, with their slots added up."""
     changes: dict[int, int] = {}
     for start, end, count in spans:
         if end > start:
@@ -74,7 +74,7 @@ def _slots(evidence: Evidence, log: EventLog, step_ms: int, count: int) -> list[
 
 
 def _in_slots(log: EventLog, slots: Measured[list[float]], count: int) -> Measured[list[float]]:
-    """Tasks at work, at most the slots that there were.
+    """Return tasks at work, at most the slots that there were.
 
     To Spark a task runs until the driver has handled its result, but its slot is free, and taken by
     the next, as soon as the result has come (TaskSchedulerImpl.statusUpdate).
@@ -114,7 +114,7 @@ def _names(evidence: Evidence) -> list[tuple[str, Key]]:
 
 
 def _cpu_by_executor(evidence: Evidence, count: int) -> Measured[dict[str, Series]]:
-    """CPUs used, in whole CPUs."""
+    """Return CPUs used, in whole CPUs."""
     if isinstance(evidence.use, Absent):
         return evidence.use
     ticks_per_ms = evidence.ticks_per_s / 1000
@@ -127,7 +127,7 @@ def _cpu_by_executor(evidence: Evidence, count: int) -> Measured[dict[str, Serie
 
 
 def _cpu_other(evidence: Evidence, count: int) -> Measured[Series]:
-    """CPUs busy less those that the run's processes used, its Python workers included.
+    """Return CPUs busy less those that the run's processes used, its Python workers included.
 
     Below zero where the machine's samples and the processes' are not of the same moment: only sums
     over many steps say how much others used.
@@ -156,7 +156,7 @@ def _cpu_other(evidence: Evidence, count: int) -> Measured[Series]:
 
 
 def _before_sampled(use: ProcessUse, ticks_per_s: int) -> Coverage:
-    """CPU ticks of a process from before its first sample, as if of one busy CPU."""
+    """Return CPU ticks of a process from before its first sample, as if of one busy CPU."""
     before = Coverage(0, use.cpu_ticks_over_time.step_ms)
     end_ms = int((use.first_s or 0.0) * 1000)
     length_ms = min(max(int(use.ticks_before * 1000 / ticks_per_s), 1000), end_ms)
@@ -188,7 +188,7 @@ def _bandwidth(evidence: Evidence, step_ms: int, count: int) -> Measured[Bandwid
 
 
 def _pauses(evidence: Evidence) -> Measured[list[Pause]]:
-    """The longest, in the order of time."""
+    """Return the longest, in the order of time."""
     if isinstance(evidence.gc, Absent):
         return evidence.gc
     names = {key[0]: name for name, key in _names(evidence)}

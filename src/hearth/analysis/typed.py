@@ -16,28 +16,28 @@ _NUMBERS = {int, float}
 
 
 def wholes(values: Iterable[Any]) -> None:
-    """Raises ValueError unless all are whole numbers that a sum can take."""
+    """Raise ValueError unless all are whole numbers that a sum can take."""
     every = tuple(values)
     if every and (set(map(type, every)) != _WHOLE or max(every) > _MOST or min(every) < -_MOST):
         raise ValueError("not a whole number")
 
 
 def numbers(values: Iterable[Any]) -> None:
-    """Raises ValueError unless all are numbers that a sum can take; None stands for none."""
+    """Raise ValueError unless all are numbers that a sum can take; None stands for none."""
     known = [value for value in values if value is not None]
     if set(map(type, known)) - _NUMBERS or (known and max(map(abs, known)) > _MOST):
         raise ValueError("no number")
 
 
 def whole(holder: Mapping[str, Any], name: str) -> int:
-    """A whole number."""
+    """Return a whole number."""
     value = holder[name]
     wholes((value,))
     return int(value)
 
 
 def moment(holder: Mapping[str, Any], name: str) -> int:
-    """A time of day in milliseconds since the epoch."""
+    """Return a time of day in milliseconds since the epoch."""
     value = whole(holder, name)
     if not 0 <= value <= LATEST_MS:
         raise ValueError(f"{name} {value} is not a time")
@@ -45,7 +45,7 @@ def moment(holder: Mapping[str, Any], name: str) -> int:
 
 
 def text(holder: Mapping[str, Any], name: str) -> str:
-    """A text."""
+    """Return a text."""
     value = holder[name]
     if not isinstance(value, str):
         raise ValueError(f"{name} is not text")
@@ -55,5 +55,5 @@ def text(holder: Mapping[str, Any], name: str) -> str:
 def maybe(
     read: Callable[[Mapping[str, Any], str], T], holder: Mapping[str, Any], name: str
 ) -> T | None:
-    """What `read` gives; None where there is none."""
+    """Return what `read` returns, or None if there is nothing to read."""
     return None if holder.get(name) is None else read(holder, name)

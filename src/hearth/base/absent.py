@@ -1,4 +1,4 @@
-"""What was measured: a value, or the reason why there is none."""
+"""A measurement: a value, or the reason why there is none."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,5 +19,5 @@ Measured: TypeAlias = T | Absent
 
 
 def known(values: Iterable[Measured[T] | None]) -> list[T]:
-    """Those that were measured."""
+    """Return those that were measured."""
     return [value for value in values if value is not None and not isinstance(value, Absent)]

@@ -57,7 +57,10 @@ LEFT_OUT = {"left out": True}
 
 
 def read_document(file: Path, shape: Any, remedy: str) -> Document:
-    """The document of a file; raises UserError with the file's name, the reason and the remedy."""
+    """Return the document of a file.
+
+    Raise UserError with the file's name, the reason and the remedy.
+    """
     try:
         return load_document(file, shape)
     except (OSError, ValueError) as error:
@@ -65,7 +68,7 @@ def read_document(file: Path, shape: Any, remedy: str) -> Document:
 
 
 def load_document(file: Path, shape: Any) -> Document:
-    """The document of a file; raises OSError or, for a damaged one, ValueError."""
+    """Return the document of a file; raise OSError or, for a damaged one, ValueError."""
     document = parse(_bytes(file))
     check(document, shape)
     return dict(document)
@@ -105,7 +108,7 @@ def read_typed_lines(file: Path, kind: type[T]) -> tuple[list[T], int]:
 
 
 def raw_lines(file: Path) -> list[bytes]:
-    """The whole lines of a file, without what a kill cut short; none of a missing file.
+    """Return the whole lines of a file, without what a kill cut short; none of a missing file.
 
     Raises OSError, and ValueError for what is not a file of hearth's.
     """
@@ -113,14 +116,14 @@ def raw_lines(file: Path) -> list[bytes]:
 
 
 def checked(line: bytes, shape: Any) -> Document:
-    """The document of a line; raises ValueError, with the reason, where it is damaged."""
+    """Return the document of a line; raise ValueError, with the reason, where it is damaged."""
     document = parse(line)
     check(document, shape)
     return dict(document)
 
 
 def append_line(file: Path, document: Document) -> None:
-    """Appends a line to a file that only this process writes, and forces it to disk.
+    """Append a line to a file that only this process writes, and force it to disk.
 
     Raises OSError; nothing remains of a line that did not fit.
     """
@@ -137,12 +140,12 @@ def append_line(file: Path, document: Document) -> None:
 
 
 def reason(error: OSError | ValueError) -> str:
-    """What is wrong, briefly."""
+    """Return what is wrong, briefly."""
     return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
 
 
 def parse(text: bytes | str) -> Any:
-    """The value of a JSON text; raises ValueError, with the reason, for an unsound one."""
+    """Return the value of a JSON text; raise ValueError, with the reason, for an unsound one."""
     try:
         return _sound(json.loads(text), 0)
     except RecursionError:
@@ -161,17 +164,20 @@ def _not_json(error: json.JSONDecodeError) -> str:
 
 
 def check(value: Any, shape: Any, place: str = "it") -> None:
-    """Raises ValueError, naming the place, where a value is not of a shape."""
+    """Raise ValueError, naming the place, where a value is not of a shape."""
     _typed(value, shape, place)
 
 
 def typed(value: Any, kind: type[T]) -> T:
-    """A JSON value as a dataclass; raises ValueError, naming the place, where it does not fit."""
+    """Return a JSON value as a dataclass.
+
+    Raise ValueError, naming the place, where it does not fit.
+    """
     return cast(T, _typed(value, kind, "it"))
 
 
 def to_json(value: Any) -> Any:
-    """Dataclasses, and their contents, as JSON values; `typed` reads them again."""
+    """Return dataclasses, and their contents, as JSON values; `typed` reads them again."""
     if isinstance(value, Absent):
         return {"absent": value.reason}
     if isinstance(value, dict):
@@ -192,7 +198,7 @@ def to_json(value: Any) -> Any:
 
 
 def _typed(value: Any, shape: Any, place: str) -> Any:
-    """The value, with dataclasses in place of objects where the shape says so."""
+    """Return the value, with dataclasses in place of objects where the shape says so."""
     if shape is Any:
         return value
     origin, inner = get_origin(shape), get_args(shape)
@@ -238,7 +244,7 @@ def _is_row(shape: Any) -> bool:
 
 
 def _row(value: Any, kind: Any, place: str) -> Any:
-    """A named tuple, which is a list in JSON."""
+    """Return a named tuple, which is a list in JSON."""
     _check_kind(value, list, place)
     shapes = _fields(kind)
     if len(value) != len(shapes):
@@ -288,7 +294,7 @@ def _members(kind: Any) -> list[tuple[str, str, Any, frozenset[type], bool]]:
 
 @cache
 def _plain_types(shape: Any) -> frozenset[type]:
-    """The types of which a value of a shape may be without a further look."""
+    """Return the types of which a value of a shape may be without a further look."""
     if get_origin(shape) in (Union, UnionType):
         return frozenset().union(*map(_plain_types, get_args(shape)))
     if get_origin(shape) is Annotated and not any(map(callable, shape.__metadata__)):
@@ -359,7 +365,10 @@ def _shown(value: Any) -> str:
 
 
 def _sound(value: Any, depth: int) -> Any:
-    """The value, with texts that can be printed; raises ValueError for what no reader expects."""
+    """Return the value, with texts that can be printed.
+
+    Raise ValueError for what no reader expects.
+    """
     if isinstance(value, str):
         # A lone surrogate, from a file name that is not UTF-8, cannot be printed.
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
@@ -375,7 +384,7 @@ def _sound(value: Any, depth: int) -> Any:
 
 
 def _bytes(file: Path) -> bytes:
-    """The content of a regular file of a plausible size; never waits for a pipe."""
+    """Return the content of a regular file of a plausible size; never waits for a pipe."""
     seen = file.stat()
     if not stat.S_ISREG(seen.st_mode):
         raise ValueError("it is not a file")

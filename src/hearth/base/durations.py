@@ -10,7 +10,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def parse_seconds(text: str, what: str) -> float:
-    """Seconds; raises UserError, naming the option, for what is not a time."""
+    """Return seconds; raise UserError, naming the option, for what is not a time."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise UserError(f"{what}: '{text}' is not a time: give a number and s, m or h, such as 30m")
@@ -18,7 +18,7 @@ def parse_seconds(text: str, what: str) -> float:
 
 
 def show_seconds(seconds: float | None, decimals: int = 1) -> str:
-    """A readable time: `8.4 s`, `2:05 min`, `1:02:05 h`; `-` where unknown.
+    """Return a readable time: `8.4 s`, `2:05 min`, `1:02:05 h`; `-` where unknown.
 
     decimals: of a time below a minute.
     """
@@ -33,7 +33,7 @@ def show_seconds(seconds: float | None, decimals: int = 1) -> str:
 
 
 def show_moment(text: str) -> str:
-    """A time of a record, `2026-11-23 07:21:52 UTC`; as it stands where it is none."""
+    """Return a time of a record, `2026-11-23 07:21:52 UTC`; as it stands where it is none."""
     try:
         return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
     except ValueError:

@@ -12,7 +12,7 @@ class UserError(Exception):
 
 
 def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The word that is probably meant: the one most like `word`, if any is at all."""
+    """Return the word that is probably meant: the one most like `word`, if any is at all."""
     import difflib  # only where something is wrong already
 
     return next(iter(difflib.get_close_matches(word, list(words), n=1, cutoff=cutoff)), None)

@@ -1,4 +1,4 @@
-"""Sets of CPU and node ids as the kernel writes them: `0-3,8` (cputopology.rst)."""
+"""Set of CPU and node ids as the kernel writes them: `0-3,8` (cputopology.rst)."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ _MOST = 1 << 17
 
 
 def parse_ids(text: str) -> list[int]:
-    """The ids of a list that hearth's JVM side wrote; the empty text is the empty list.
+    """Return the ids of a list that hearth's JVM side wrote; the empty text is the empty list.
 
     Raises ValueError for any other text.
     """
@@ -22,7 +22,7 @@ def parse_ids(text: str) -> list[int]:
 
 
 def show_ids(ids: Iterable[int]) -> str:
-    """The kernel's list format of some ids, in ascending order."""
+    """Return the kernel's list format of some ids, in ascending order."""
     runs: list[list[int]] = []
     for number in sorted(ids):
         if runs and number == runs[-1][1] + 1:
@@ -33,7 +33,7 @@ def show_ids(ids: Iterable[int]) -> str:
 
 
 def brief_ids(text: str, limit: int = 48) -> str:
-    """A long list, shortened to what a person takes in: `0,8,16,...,184 (24 ids)`."""
+    """Return a long list, shortened to what a person takes in: `0,8,16,...,184 (24 ids)`."""
     if len(text) <= limit:
         return text
     parts = text.split(",")

@@ -1,4 +1,4 @@
-"""What surrounds hearth's own short JVMs: nothing of it may change their answer.
+"""The environment of hearth's own short JVMs, from which nothing may change their answer.
 
 An application's JVMs are the user's, and get the user's environment as it is.
 """
@@ -27,7 +27,8 @@ QUIET = ["-Xlog:disable", "-XX:+DisplayVMOutputToStderr"]
 
 
 def collector_of(settings: Mapping[str, str], key: str) -> str | None:
-    """The collector that the user chose, such as `G1GC`, by Spark's settings or the environment.
+    """Return the collector that the user chose, such as `G1GC`, by Spark's settings or the
+    environment.
 
     key: `spark.driver.extraJavaOptions` or that of executors.
     """
@@ -54,7 +55,10 @@ def own_environment() -> dict[str, str]:
 
 
 def own_directory() -> str | None:
-    """Where such a JVM starts: none starts in a directory that has been deleted. None: as it is."""
+    """Return where such a JVM starts: none starts in a directory that has been deleted.
+
+    None: as it is.
+    """
     try:
         Path.cwd()
     except FileNotFoundError:
@@ -63,7 +67,8 @@ def own_directory() -> str | None:
 
 
 def reason_of(*outputs: str) -> str:
-    """The line of a JVM that did not start, or of its program, that says why; empty without one.
+    """Return the line of a JVM that did not start, or of its program, that says why; empty without
+    one.
 
     outputs: what it wrote to each stream. The JVM's own errors are often on standard output.
     """

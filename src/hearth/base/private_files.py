@@ -23,7 +23,7 @@ _ALL_IDS = ["0", "0", "4294967295"]
 
 
 def private_directory(path: Path) -> Path:
-    """Makes a directory and missing parents; tightens an open one of this user's.
+    """Make a directory and missing parents; tighten an open one of this user's.
 
     Raises PermissionError, with the reason, if it or a link to it belongs to another user, or if
     others can replace it.
@@ -50,7 +50,7 @@ def private_directory(path: Path) -> Path:
 
 
 def close_to_others(directory: Path) -> None:
-    """Makes all below a private directory private too: Spark and the JVM choose their own modes.
+    """Make all below a private directory private too: Spark and the JVM choose their own modes.
 
     Not what is a link to a file of the user's, also a hard one.
     """
@@ -63,7 +63,7 @@ def close_to_others(directory: Path) -> None:
 
 
 def ours(file: Path) -> bool:
-    """Whether the file exists and only this user or root can have written or replaced it."""
+    """Return whether the file exists and only this user or root can have written or replaced it."""
     try:
         seen, folder = file.lstat(), file.parent.stat()
     except OSError:
@@ -74,7 +74,7 @@ def ours(file: Path) -> bool:
 
 
 def replaceable(path: Path) -> str:
-    """Why others can replace what is, or will be, at a path; empty if they cannot.
+    """Return why others can replace what is, or will be, at a path; empty if they cannot.
 
     Asks all existing directories above it, and above what it leads to by links.
     """
@@ -107,7 +107,7 @@ def _weakness(folder: Path, links_owner: int, seen: os.stat_result) -> str:
 
 
 def _other_group(folder: Path, group: int) -> str:
-    """Whom the bits of the group stand for; empty where that is nobody else."""
+    """Return whom the bits of the group stand for; empty where that is nobody else."""
     # With an ACL the bits of the group are the most that it gives to anybody (acl(5)).
     with contextlib.suppress(OSError):
         if os.getxattr(folder, "system.posix_acl_access"):
@@ -135,7 +135,7 @@ def open_private(path: str, flags: int) -> int:
 
 
 def write_private(file: Path, content: str | bytes) -> None:
-    """Writes a file completely or not at all; replaces an existing one."""
+    """Write a file completely or not at all; replace an existing one."""
     part = file.with_name(f".{file.name}.{os.getpid()}")
     part.unlink(missing_ok=True)  # of an earlier process of this id
     try:
@@ -154,7 +154,7 @@ def _make(path: Path) -> None:
 
 
 def _check_owner(path: Path) -> None:
-    """Checks a link itself, not its target: users may move their directories to another disk."""
+    """Check a link itself, not its target: users may move their directories to another disk."""
     owner = path.lstat().st_uid
     if owner != os.geteuid():
         raise _not_ours(path, owner)

@@ -31,7 +31,10 @@ def _stat(process: Path) -> list[str] | None:
 
 
 def cpu_s(pid: int, ticks: int, proc: Path = Path("/proc")) -> float | None:
-    """CPU seconds that the process with this id and start time has used; None where it is gone."""
+    """Return CPU seconds that the process with this id and start time has used.
+
+    None where it is gone.
+    """
     fields = _stat(proc / str(pid))
     if fields is None or fields[0] == "Z" or int(fields[22 - 3]) != ticks:
         return None
@@ -39,12 +42,12 @@ def cpu_s(pid: int, ticks: int, proc: Path = Path("/proc")) -> float | None:
 
 
 def is_alive(pid: int, ticks: int, proc: Path = Path("/proc")) -> bool:
-    """Whether the process with this id and start time is alive."""
+    """Return whether the process with this id and start time is alive."""
     return start_ticks(pid, proc) == ticks
 
 
 def children(pid: int, proc: Path = Path("/proc")) -> list[int]:
-    """The ids of those that it has started itself and that are there."""
+    """Return the ids of those that it has started itself and that are there."""
     numbers = [int(entry.name) for entry in proc.iterdir() if entry.name.isdigit()]
     stats = {number: _stat(proc / str(number)) for number in numbers}
     return [number for number, fields in stats.items() if fields and int(fields[4 - 3]) == pid]

@@ -54,7 +54,7 @@ class Work:
 
 @contextmanager
 def working(title: str, left: Callable[[], float | None] | None = None) -> Iterator[Work]:
-    """Shows some work while it goes on."""
+    """Show some work while it goes on."""
     work = Work(title, left=left)
     if not sys.stderr.isatty():
         yield work
@@ -66,7 +66,7 @@ def working(title: str, left: Callable[[], float | None] | None = None) -> Itera
 
 
 def tick() -> None:
-    """Draws the lines again, where there are any."""
+    """Draw the lines again, where there are any."""
     redraw = getattr(sys.stderr, "redraw_lines", None)
     if redraw is not None:
         redraw()

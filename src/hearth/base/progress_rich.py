@@ -19,7 +19,7 @@ _BAR_WIDTH = 24
 
 @contextmanager
 def below(work: Work) -> Iterator[None]:
-    """Shows the work below what stands on standard error already."""
+    """Show the work below what stands on standard error already."""
     lines = getattr(sys.stderr, "lines", None)
     if isinstance(lines, _Lines):
         with lines.showing(work):
@@ -37,7 +37,7 @@ def below(work: Work) -> Iterator[None]:
 
 
 class _Lines:
-    """What goes on now, the outermost work first."""
+    """The work in progress, the outermost first."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream

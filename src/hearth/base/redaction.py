@@ -1,4 +1,4 @@
-"""Hides secrets in what is shown or kept, by Spark's own rule.
+"""Hide secrets in what is shown or kept, by Spark's own rule.
 
 Spark hides the value of a setting whose key or value matches `spark.redaction.regex`, and what
 `spark.redaction.string.regex` matches in any text (Utils.redact of Spark 4.3). The same is done
@@ -48,7 +48,7 @@ class Redaction:
 
     @classmethod
     def of(cls, settings: Mapping[str, str]) -> "Redaction":
-        """Of the user's settings, else Spark's default."""
+        """Return the rule of the user's settings, else Spark's default."""
         known = {key: settings[key] for key in (KEY_PATTERN, TEXT_PATTERN) if key in settings}
         # An event log may hold the pattern itself redacted.
         known = {key: value for key, value in known.items() if value != REDACTED}
@@ -56,7 +56,7 @@ class Redaction:
         return cls(_pattern(known.get(KEY_PATTERN, _DEFAULT)), _pattern(text) if text else None)
 
     def setting(self, key: str, value: str) -> str:
-        """The value of a setting or environment variable, as it may be shown."""
+        """Return the value of a setting or environment variable, as it may be shown."""
         if self.secret.search(key):
             return REDACTED
         shown = self.text(value)
@@ -73,7 +73,7 @@ class Redaction:
         return f"{key}={self.setting(key.strip(), value)}" if equals else self.text(text)
 
     def words(self, words: Sequence[str]) -> list[str]:
-        """The words of a command line."""
+        """Return the words of a command line."""
         shown: list[str] = []
         before = ""
         for word in words:
@@ -105,7 +105,7 @@ class Redaction:
         return [self.document(item) for item in value] if isinstance(value, list) else value
 
     def plan(self, plan: Mapping[str, Any]) -> dict[str, Any]:
-        """A plan's document."""
+        """Return a plan's document."""
         executors = [
             {**executor, "java_options": self.words(executor["java_options"])}
             for executor in plan["executors"]
@@ -114,7 +114,7 @@ class Redaction:
         return {**plan, "executors": executors, "conf": conf}
 
     def _word(self, word: str) -> str:
-        """One word: its value extends to its end, blanks included."""
+        """Return one word: its value extends to its end, blanks included."""
         match = _WHOLE.fullmatch(word)
         if match and self.secret.search(match[1]):
             return word[: match.start(2)] + REDACTED
@@ -159,7 +159,7 @@ def is_redacted(texts: Iterable[str]) -> bool:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """A Java pattern; one that Python cannot read hides every value."""
+    """Return a Java pattern; one that Python cannot read hides every value."""
     try:
         return re.compile(text)
     except re.error:

@@ -11,7 +11,7 @@ _MOST = 1 << 62
 
 
 def parse_bytes(text: str, what: str) -> int:
-    """Bytes of a size such as `200g`; `what` names the option in the error.
+    """Return bytes of a size such as `200g`; `what` names the option in the error.
 
     A number needs its unit (`b` for bytes): without one, Spark's keys disagree on what is meant.
     """
@@ -28,7 +28,7 @@ def parse_bytes(text: str, what: str) -> int:
 
 
 def parse_mb(text: str, what: str) -> int:
-    """Whole mebibytes of a size such as `20g`."""
+    """Return whole mebibytes of a size such as `20g`."""
     size = parse_bytes(text, what) // _MIB
     if size < 1:
         raise UserError(f"{what}: '{text}' is below one mebibyte: give a size such as 512m")
@@ -36,7 +36,7 @@ def parse_mb(text: str, what: str) -> int:
 
 
 def show_bytes(size: int) -> str:
-    """A size in the largest unit that keeps it readable: `256 GB`, `1.5 TB`, `0`."""
+    """Return a size in the largest unit that keeps it readable: `256 GB`, `1.5 TB`, `0`."""
     value = float(size)
     for unit in ("B", "KB", "MB", "GB", "TB"):
         if value < 1024 or unit == "TB":

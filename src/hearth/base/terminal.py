@@ -1,4 +1,4 @@
-"""What reaches a terminal: text only, no control sequences.
+"""Output to a terminal: text only, no control sequences.
 
 Names, settings, logs and captures come from anywhere. A control character in them could colour,
 move, rename or answer for the user (ESC, C1; ECMA-48), a bidirectional override could show a text
@@ -21,7 +21,7 @@ _ESCAPED_BUT_OWN = re.compile(f"({_OWN})|{_CONTROLS}")
 
 
 def escaped(text: str) -> str:
-    """The text with control characters as escapes; line breaks and tabs stay."""
+    """Return the text with control characters as escapes; line breaks and tabs stay."""
     return _ESCAPED.sub(lambda match: _shown(match[0]), text)
 
 
@@ -44,13 +44,13 @@ class TerminalStream:
 
 
 def beneath(stream: TextIO) -> TextIO:
-    """The stream that is not escaped: for what draws, and escapes the text in it itself."""
+    """Return the stream that is not escaped: for what draws, and escapes the text in it itself."""
     return stream._stream if isinstance(stream, TerminalStream) else stream
 
 
 @contextmanager
 def escaping_output() -> Iterator[None]:
-    """Escapes everything that this process prints meanwhile, on both streams."""
+    """Escape everything that this process prints meanwhile, on both streams."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = TerminalStream(before[0]), TerminalStream(before[1])
     try:

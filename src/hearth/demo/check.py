@@ -1,4 +1,4 @@
-"""Compares Spark's results with DuckDB's on the same files."""
+"""Compare Spark's results with DuckDB's on the same files."""
 
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -19,7 +19,7 @@ Rows = list[list[Any]]
 
 
 def expected_rows(data: Path, queries: Path, texts: Path) -> dict[str, Rows]:
-    """What DuckDB answers to each query, and its count of words."""
+    """Return DuckDB's answer to each query, and its count of words."""
     import duckdb
 
     with duckdb.connect() as connection:
@@ -35,7 +35,10 @@ def expected_rows(data: Path, queries: Path, texts: Path) -> dict[str, Rows]:
 
 
 def difference(actual: Rows, expected: Rows) -> str | None:
-    """The first difference, in words; None where the rows agree within the tolerance, in order."""
+    """Return the first difference, in words.
+
+    None where the rows agree within the tolerance, in order.
+    """
     if len(actual) != len(expected):
         return f"{len(actual)} rows, DuckDB has {len(expected)}"
     for number, (mine, theirs) in enumerate(zip(actual, expected, strict=True)):

@@ -24,13 +24,13 @@ def generate(folder: Path, scale: float) -> str:
 
 
 def generate_tables(scale: float, folder: Path) -> int:
-    """Makes TPC-H's eight tables at a scale factor, a folder of Parquet files each; their bytes."""
+    """Make TPC-H's eight tables at a scale factor, a folder of Parquet files each; their bytes."""
     ensure_tpch(scale, folder)
     return sum(file.stat().st_size for file in folder.glob("*/*.parquet"))
 
 
 def write_queries(scale: float, folder: Path) -> None:
-    """Writes the queries that run, as files that both engines read."""
+    """Write the queries that run, as files that both engines read."""
     folder.mkdir()
     for number in QUERIES:
         text = query_text(number, scale)
@@ -38,7 +38,7 @@ def write_queries(scale: float, folder: Path) -> None:
 
 
 def copy_texts(folder: Path, source: Path = LICENCES) -> int:
-    """Copies the licence texts, without the second names of the same text; their number."""
+    """Copy the licence texts, without the second names of the same text; their number."""
     texts = sorted(f for f in source.glob("*") if f.is_file() and not f.is_symlink())
     if not texts:
         raise UserError(

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 
 def main(data: Path, queries: Path, texts: Path, answers: Path) -> None:
-    """Writes the rows of each piece of work to a file of its own below `answers`."""
+    """Write the rows of each piece of work to a file of its own below `answers`."""
     session = SparkSession.builder.appName("hearth demo").getOrCreate()
     for table in sorted(folder for folder in data.iterdir() if folder.is_dir()):
         session.read.parquet(str(table)).createOrReplaceTempView(table.name)
@@ -26,12 +26,12 @@ def main(data: Path, queries: Path, texts: Path, answers: Path) -> None:
 
 
 def run_query(session: SparkSession, sql: str) -> list[list[Any]]:
-    """The rows of a query, as JSON can hold them."""
+    """Return the rows of a query, as JSON can hold them."""
     return [[plain(value) for value in row] for row in session.sql(sql).collect()]
 
 
 def count_words(session: SparkSession, texts: str) -> list[list[Any]]:
-    """How often each word (letters a to z) occurs in the files, by Python workers."""
+    """Return how often each word (letters a to z) occurs in the files, by Python workers."""
     word = re.compile("[a-z]+")
     lines = session.sparkContext.textFile(texts)
     counts = lines.flatMap(lambda line: word.findall(line.lower())).map(lambda w: (w, 1))
@@ -39,7 +39,7 @@ def count_words(session: SparkSession, texts: str) -> list[list[Any]]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON holds it: exact decimals as text, dates in ISO form."""
+    """Return a value as JSON holds it: exact decimals as text, dates in ISO form."""
     if isinstance(value, (str, int, float, type(None))):
         return value
     return str(value) if isinstance(value, Decimal) else value.isoformat()

@@ -1,1 +1,1 @@
-"""Asks the JVM side (topology, plan, placement): the only place that starts its `Main`."""
+"""Ask the JVM side (topology, plan, placement): the only place that starts its `Main`."""

@@ -69,7 +69,7 @@ def archive_flags(java: Path, jvm: list[str], debug: bool) -> list[str]:
 
 
 def prepared(training: Training, debug: bool) -> Path | None:
-    """The archive; made first where it is missing.
+    """Return the archive; made first where it is missing.
 
     If none can be made, that only costs time: None; the reason is kept and `--debug` shows it.
     """
@@ -83,7 +83,7 @@ def prepared(training: Training, debug: bool) -> Path | None:
 
 
 def _prepared(training: Training) -> tuple[Path | None, str]:
-    """The archive, or None and the reason."""
+    """Return the archive, or None and the reason."""
     archive = existing(training)
     if archive is not None:
         return archive, ""
@@ -104,7 +104,7 @@ def _prepared(training: Training) -> tuple[Path | None, str]:
 
 
 def is_missing(training: Training) -> bool:
-    """Whether there is none and making one has not failed lately."""
+    """Return whether there is none and making one has not failed lately."""
     return not (_parted() or existing(training) or _is_fresh(_place(training, "failed")))
 
 
@@ -113,7 +113,7 @@ def _is_fresh(refusal: Path) -> bool:
 
 
 def existing(training: Training) -> Path | None:
-    """The archive, if it has been made; a damaged one is removed."""
+    """Return the archive, if it has been made; a damaged one is removed."""
     if _parted():
         return None
     for archive in sorted(paths.cache_home().glob(f"{training.name}-{training.key}.*.jsa")):
@@ -130,12 +130,12 @@ def _parted() -> bool:
 
 
 def using(archive: Path) -> list[str]:
-    """The flags by which a JVM starts from an archive; one that does not fit is ignored."""
+    """Return the flags by which a JVM starts from an archive; one that does not fit is ignored."""
     return [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"]
 
 
 def key(files: list[Path], words: list[str]) -> str:
-    """Changes with the path, time and size of each file, and with each word."""
+    """Change with the path, time and size of each file, and with each word."""
     stats = [(str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files]
     return hashlib.sha256(repr((stats, words)).encode()).hexdigest()[:16]
 
@@ -145,7 +145,7 @@ def _place(training: Training, end: str) -> Path:
 
 
 def name_of(training: Training, content: Path) -> Path:
-    """The archive with this content: its name has the size and Adler-32.
+    """Return the archive with this content: its name has the size and Adler-32.
 
     A JVM that starts from a truncated or changed archive crashes sooner or later.
     """
@@ -157,7 +157,7 @@ def name_of(training: Training, content: Path) -> Path:
 
 
 def _make(training: Training) -> str:
-    """Makes the archive; the reason where it cannot be made, else the empty text.
+    """Make the archive; the reason where it cannot be made, else the empty text.
 
     A JVM that is asked to end writes its archive yet: into a directory that goes with hearth.
     """
@@ -197,7 +197,10 @@ def _made(training: Training, part: Path) -> str:
 
 
 def _sound(training: Training, archive: Path) -> bool:
-    """Whether a JVM starts from a new archive; it compares the checksums that it wrote into it."""
+    """Return whether a JVM starts from a new archive.
+
+    It compares the checksums that it wrote into it.
+    """
     flags = [f"-XX:SharedArchiveFile={archive}", *_STRICT]
     done = subprocess.run(
         training.check(flags),
@@ -227,7 +230,7 @@ def drop_oldest(folder: Path, name: str) -> None:
 
 
 def discard(kept: Path) -> None:
-    """Removes an archive, or the directory in which one was being made."""
+    """Remove an archive, or the directory in which one was being made."""
     if kept.is_dir() and not kept.is_symlink():
         shutil.rmtree(kept, ignore_errors=True)
     else:

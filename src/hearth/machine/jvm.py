@@ -1,4 +1,4 @@
-"""Calls `io.hearth.core.cli.Main`: a verb and a JSON request in, one JSON document out.
+"""Call `io.hearth.core.cli.Main`: a verb and a JSON request in, one JSON document out.
 
 The planner lives once, on the JVM side; see ARCHITECTURE.md for why.
 """
@@ -45,7 +45,7 @@ def call(
     compute: bool = False,
     inherits: tuple[int, ...] = (),
 ) -> Any:
-    """The document that a verb answers.
+    """Return the document that a verb answers.
 
     compute: for a verb whose loops must be compiled well, which a short-lived JVM does without.
     inherits: file descriptors that the verb is given.
@@ -91,7 +91,7 @@ def _no_answer(verb: str, done: subprocess.CompletedProcess[str]) -> str:
 
 
 def begin(command: list[str], answer: Path) -> subprocess.Popen[str]:
-    """Starts a `command` in the background; its document goes to the file `answer`.
+    """Start a `command` in the background; its document goes to the file `answer`.
 
     It runs at the lowest priority and ends with this process. Standard error is a pipe.
     """
@@ -116,7 +116,7 @@ def begin(command: list[str], answer: Path) -> subprocess.Popen[str]:
 
 
 def command(verb: str, *arguments: str, debug: bool = False, compute: bool = False) -> list[str]:
-    """What starts a verb; raises UserError where Java, Spark or hearth's jar is missing."""
+    """Return the command of a verb; raise UserError if Java, Spark or hearth's jar is missing."""
     java = paths.java()
     jvm = [*QUIET, *(_COMPUTING if compute else _SHORT_LIVED), "-cp", _class_path(), _MAIN]
     flags = [] if compute else class_data.archive_flags(java, jvm, debug)

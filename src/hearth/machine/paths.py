@@ -12,7 +12,7 @@ from hearth.base.errors import UserError
 
 
 def hearth_jar() -> Path:
-    """The one jar of hearth, shipped inside the Python package."""
+    """Return the one jar of hearth, shipped inside the Python package."""
     folder = Path(__file__).parents[1] / "jars"
     jars = sorted(folder.glob("hearth-spark_*.jar"))
     if len(jars) != 1:
@@ -25,12 +25,12 @@ def hearth_jar() -> Path:
 
 
 def affinity_jar() -> Path:
-    """The agent for communication threads, shipped inside the Python package."""
+    """Return the agent for communication threads, shipped inside the Python package."""
     return _shipped("hearth-affinity.jar")
 
 
 def hadoop_jar() -> Path:
-    """The RPC engine for Hadoop, shipped inside the Python package."""
+    """Return the RPC engine for Hadoop, shipped inside the Python package."""
     return _shipped("hearth-hadoop.jar")
 
 
@@ -55,7 +55,7 @@ _INSTALL_JAVA = (
 
 
 def check_spark(home: Path) -> None:
-    """Raises UserError if hearth's jar is not made for this Spark."""
+    """Raise UserError if hearth's jar is not made for this Spark."""
     cores = sorted((home / "jars").glob("spark-core_*.jar"))
     if not any(_SUPPORTED_SPARK.fullmatch(jar.name) for jar in cores):
         found = cores[-1].name if cores else "no spark-core jar"
@@ -66,7 +66,7 @@ def check_spark(home: Path) -> None:
 
 
 def spark_home(named: Path | None = None) -> Path:
-    """The Spark that is named, else `SPARK_HOME`, else the installed pyspark package."""
+    """Return the Spark that is named, else `SPARK_HOME`, else the installed pyspark package."""
     if named is not None:
         if not (named / "bin" / "spark-submit").is_file():
             raise UserError(f"--spark-home: no bin/spark-submit in '{named}': name a Spark")
@@ -86,7 +86,7 @@ def spark_home(named: Path | None = None) -> Path:
 
 
 def java() -> Path:
-    """The `java` that Spark itself would start: of `JAVA_HOME`, else the first on the path.
+    """Return the `java` that Spark itself would start: of `JAVA_HOME`, else the first on the path.
 
     Raises UserError where there is none, or where its `release` file names one that is too old.
     """
@@ -123,7 +123,7 @@ def state_home() -> Path:
 
 
 def cache_home() -> Path:
-    """What can be recreated at any time: `~/.cache/hearth` (XDG)."""
+    """Return the directory of caches: `~/.cache/hearth` (XDG)."""
     return _base("XDG_CACHE_HOME", ".cache") / "hearth"
 
 
@@ -141,6 +141,6 @@ def home() -> Path:
 
 
 def _base(variable: str, below_home: str) -> Path:
-    """A base directory; a relative path is ignored (XDG Base Directory 0.8)."""
+    """Return a base directory; a relative path is ignored (XDG Base Directory 0.8)."""
     chosen = os.environ.get(variable, "")
     return Path(chosen) if chosen.startswith("/") else home() / below_home

@@ -44,7 +44,10 @@ class PlanRequest:
     conf: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """The document that the verb `plan` reads. Raises UserError for a value out of range."""
+        """Return the document that the verb `plan` reads.
+
+        Raises UserError for a value out of range.
+        """
         for name, value in (("executors", self.executors), ("cores", self.cores)):
             _check_count(name, value)
         size = parse_bytes(self.input, "--input") if self.input is not None else None
@@ -76,7 +79,10 @@ def _check_count(name: str, value: int | None) -> None:
 
 
 def with_binding(bind: str | None, conf: dict[str, str]) -> dict[str, str]:
-    """The settings with what `--bind` sets; raises UserError where they say something else."""
+    """Return the settings with what `--bind` sets.
+
+    Raise UserError where they say something else.
+    """
     if bind is None:
         return conf
     key, value = (BINDING, "off") if bind == "none" else (BINDING_SCOPE, bind)
@@ -86,7 +92,7 @@ def with_binding(bind: str | None, conf: dict[str, str]) -> dict[str, str]:
 
 
 def _java_options() -> dict[str, str] | None:
-    """The user's variables that give Java options to an application's JVMs."""
+    """Return the user's variables that give Java options to an application's JVMs."""
     names = (*OPTION_VARIABLES, SUBMIT_OPTIONS)
     return {name: os.environ[name] for name in names if os.environ.get(name)} or None
 
@@ -108,7 +114,7 @@ def parse_conf(settings: list[str], what: str = "--conf") -> dict[str, str]:
 
 
 def _shown(setting: str) -> str:
-    """Shows a malformed setting, such as `spark.some.password hush`, by its key only."""
+    """Show a malformed setting, such as `spark.some.password hush`, by its key only."""
     redaction = Redaction.of({})
     key, blank, _ = setting.partition(" ")
     return (
@@ -143,7 +149,7 @@ class PlannedDriver:
 
 @dataclass(frozen=True)
 class Reason:
-    """What was decided, why in a sentence, and where the rule comes from."""
+    """A decision, its reason in a sentence, and the source of the rule."""
 
     decision: Text
     value: Text
@@ -155,7 +161,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class PlannedWork:
-    """What is known of the application."""
+    """Known facts about the application."""
 
     kind: Literal["sql", "ml", "graph", "etl"] | None = field(default=None, metadata=LEFT_OUT)
     input_bytes: Count | None = field(default=None, metadata=LEFT_OUT)
@@ -209,7 +215,7 @@ class Plan:
 
     @property
     def least_heap_mb(self) -> int:
-        """Of its executors."""
+        """The smallest heap of its executors."""
         return min(executor.heap_mb for executor in self.executors)
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""What the JVM side answers of machines and plans, as dataclasses."""
+"""Ask the JVM side for topologies and plans, as dataclasses."""
 
 import contextlib
 import os
@@ -29,7 +29,8 @@ def plan(
     words: Sequence[str] = (),
     inherits: tuple[int, ...] = (),
 ) -> Plan:
-    """The answer to the document of a `PlanRequest`; words, inherits: of a lease that is offered.
+    """Return the answer to the document of a `PlanRequest`; words, inherits: of a lease that is
+    offered.
 
     Raises UserError where nothing fits.
     """
@@ -37,7 +38,7 @@ def plan(
 
 
 def plans(requests: Sequence[Document], debug: bool = False) -> list[Plan | UserError]:
-    """The answer to each document of a `PlanRequest`, in their order: the plan, or why none.
+    """Return the answer to each document of a `PlanRequest`, in their order: the plan, or why none.
 
     All are made, by one start of the JVM, for the machine and its neighbours as they are at one
     moment. Raises UserError where none can be made at all.
@@ -83,7 +84,10 @@ class Offer:
         return ("--lease", str(self.fd), *names, str(self._tell))
 
     def settle(self) -> tuple[int, ...]:
-        """The descriptor to inherit if the lease was taken; else nothing, and the file goes."""
+        """Return the descriptor to inherit if the lease was taken.
+
+        Else nothing, and the file goes.
+        """
         os.close(self._tell)
         if os.fstat(self.fd).st_size and not os.path.lexists(self._file):
             return (self.fd,)

@@ -1,4 +1,4 @@
-"""What hardware counters mean: perf's output as values, and the published formulas over them.
+"""Read perf's output as values, and apply the published formulas to them.
 
 Pure functions. Latencies of the formulas of Awan 2016 are those of Ivy Bridge, in cycles; another
 processor has others, so each takes its latency as an argument. A share that is not known is None.
@@ -57,7 +57,10 @@ class Reading:
 
 
 def parse_perf_line(line: str) -> Reading | None:
-    """A line of `perf stat -I -x,` or `perf stat -I -j`; None for a comment, blank or torn line."""
+    """Return a line of `perf stat -I -x,` or `perf stat -I -j`.
+
+    None for a comment, blank or torn line.
+    """
     text = line.strip()
     if not text or text.startswith("#"):
         return None
@@ -120,7 +123,8 @@ def _reading(
 
 
 def topdown_metric(reading: Reading) -> tuple[str, float] | None:
-    """perf's own top-down metric of a line as (name, share); None where the line has another.
+    """Return perf's own top-down metric of a line as (name, share); None where the line has
+    another.
 
     perf writes its scale before the name: `%  tma_retiring`, `percent of slots  retiring`.
     """
@@ -275,7 +279,7 @@ def topdown_one_of_uops(
 
 
 def topdown_two(back_end_bound: float, memory_stall_share: float | None) -> TopDownTwo | None:
-    """Splits the back end by the share of its stalls that wait for memory (0 to 1)."""
+    """Split the back end by the share of its stalls that wait for memory (0 to 1)."""
     if memory_stall_share is None:
         return None
     if not 0 <= memory_stall_share <= 1:

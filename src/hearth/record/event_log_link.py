@@ -35,7 +35,7 @@ class UsersEventLog:
             )
 
     def look(self, *, final: bool) -> None:
-        """Links the file once it is there; at the end copies what could not be linked."""
+        """Link the file once it is there; at the end copies what could not be linked."""
         if self._folder is None or self._linked is not None:
             return
         fresh = [self._folder / name for name in sorted(set(self._names()) - self._before)]
@@ -75,7 +75,7 @@ def _copy(source: str | Path, target: str | Path) -> None:
 
 
 def _local(directory: str) -> Path | None:
-    """The local directory that `spark.eventLog.dir` names; None for another scheme."""
+    """Return the local directory that `spark.eventLog.dir` names; None for another scheme."""
     url = urlparse(directory)
     if url.scheme not in ("", "file"):
         return None

@@ -63,7 +63,7 @@ class _Asked:
 
 
 class Recordings:
-    """Asks each driver and executor for a recording, once; what cannot be is said in the record.
+    """Asks each driver and executor for a recording, once; what cannot be is noted in the record.
 
     agent: async-profiler's library, which is then asked instead. problem: why there can be none.
     """

@@ -67,7 +67,10 @@ def parse_switches(text: str) -> tuple[int, int]:
 
 
 def kilobytes(fields: dict[str, str], name: str) -> int | None:
-    """A memory field of /proc/PID/status in kB; None where the process has none (a zombie)."""
+    """Return a memory field of /proc/PID/status in kB.
+
+    None where the process has none (a zombie).
+    """
     value = fields.get(name)
     return int(value.split()[0]) if value else None
 
@@ -89,7 +92,7 @@ def parse_cpus(text: str) -> dict[str, list[int]]:
 
 
 def parse_vmstat(text: str) -> dict[str, int]:
-    """What /proc/vmstat says about NUMA, migration and huge pages, in pages or events."""
+    """Parse /proc/vmstat's counts of NUMA, migration and huge pages, in pages or events."""
     return {name: int(value) for name, value in _VMSTAT.findall(text)}
 
 
@@ -163,14 +166,14 @@ def _mapping_kind(words: list[str]) -> tuple[str, int]:
 
 
 def node_ids(sys_root: Path) -> list[str]:
-    """The ids of online NUMA nodes, as the kernel numbers them."""
+    """Return the ids of online NUMA nodes, as the kernel numbers them."""
     folder = sys_root / "devices" / "system" / "node"
     names = (path.name[4:] for path in folder.glob("node[0-9]*"))
     return sorted(names, key=int)
 
 
 def cpus_of_nodes(sys_root: Path) -> dict[str, str]:
-    """The kernel's list of the CPUs of each node."""
+    """Return the kernel's list of the CPUs of each node."""
     folder = sys_root / "devices" / "system" / "node"
     ids = node_ids(sys_root)
     return {n: (folder / f"node{n}" / "cpulist").read_text().strip() for n in ids}

@@ -47,7 +47,7 @@ def _read(root: Path, path: str) -> dict[str, Any]:
 
 
 def _cgroup_limits(root: Path) -> dict[str, dict[str, Any]]:
-    """The limits of this process's own control group, version 2 or 1 (cgroups(7))."""
+    """Return the limits of this process's own control group, version 2 or 1 (cgroups(7))."""
     try:
         lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -74,7 +74,7 @@ def _limit(root: Path, groups: dict[str, str], kind: str, v2: str, v1: str) -> d
 
 
 def versions(hearth: str, spark_home: Path, java: Path) -> dict[str, str]:
-    """Of hearth, Spark, Java, Python and the kernel; `unknown` if one does not say."""
+    """Return the versions of hearth, Spark, Java, Python and the kernel; `unknown` if not known."""
     return {
         "hearth": hearth,
         "spark": _spark_version(spark_home),

@@ -1,4 +1,4 @@
-"""What the cluster manager keeps of a `local-numa` run while it lasts, copied to the record."""
+"""Copy what the cluster manager keeps of a running `local-numa` application to the record."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ class PlacementCopy:
         self._copied_ns: dict[str, int] = {}
 
     def look(self, driver_pid: int) -> None:
-        """Copies what is newer than its copy."""
+        """Copy what is newer than its copy."""
         self._run = self._run or self._find(driver_pid)
         if self._run is None:
             return

@@ -1,1 +1,1 @@
-"""What a person reads in a terminal: trees, tables, the map of a machine."""
+"""Reports for people: in the terminal, and as HTML pages."""

@@ -1,4 +1,4 @@
-"""Makes Spark's class-data archives when an application is over.
+"""Make Spark's class-data archives when an application is over.
 
 It is run as a program, `python -m hearth.spark.archive_maker`, so that `ps` does not show it as
 the application. One works at a time, on idle CPU time, and it does not outlive its limit.

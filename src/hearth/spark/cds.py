@@ -51,7 +51,7 @@ _CONF_FILES = re.compile(
 
 
 def class_path(spark_home: Path, jar: Path | None) -> str:
-    """What the class path of a driver with an archive begins with. jar: hearth's; None without.
+    """Return the beginning of the class path of a driver with an archive. jar: hearth's, or None.
 
     slf4j-api comes before the other jars, as Spark has it (SPARK-47491).
     """
@@ -63,7 +63,8 @@ def class_path(spark_home: Path, jar: Path | None) -> str:
 def driver_flags(
     spark_home: Path, jar: Path | None, *, make: bool, debug: bool, limit_s: int = _LIMIT_S
 ) -> list[str]:
-    """The JVM flags of a driver whose class path begins with `class_path`; none without an archive.
+    """Return the JVM flags of a driver whose class path begins with `class_path`; none without an
+    archive.
 
     make: whether to make a missing archive.
     """
@@ -84,7 +85,8 @@ def driver_flags(
 
 
 def settings(spark_home: Path, given: Mapping[str, str]) -> dict[str, str]:
-    """Settings with which a plain driver starts from its archive; none where there is no archive.
+    """Return settings with which a plain driver starts from its archive; none where there is no
+    archive.
 
     given: the user's settings. None either where these give the driver a class path, as an archive
     fits one class path, or JVM options, which stay where Spark reads them.
@@ -97,12 +99,18 @@ def settings(spark_home: Path, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_wanted(given: Mapping[str, str], theirs: str) -> bool:
-    """Whether a driver may start from an archive. theirs: the class path that the user gives it."""
+    """Return whether a driver may start from an archive.
+
+    Theirs: the class path that the user gives it.
+    """
     return not theirs and given.get("spark.hearth.classDataArchive", "true").lower() == "true"
 
 
 def is_missing(spark_home: Path, jar: Path | None) -> bool:
-    """Whether an archive could be made and has not been; false where making it has failed."""
+    """Return whether an archive could be made and has not been.
+
+    False where making it has failed.
+    """
     try:
         return _conf_is_plain(spark_home) and class_data.is_missing(
             _training(spark_home, jar, Path(), _LIMIT_S)
@@ -112,7 +120,7 @@ def is_missing(spark_home: Path, jar: Path | None) -> bool:
 
 
 def make_afterwards(spark_home: Path, jar: Path | None) -> None:
-    """Makes the archives when this process, whatever it becomes, is over, so that no application
+    """Make the archives when this process, whatever it becomes, is over, so that no application
     waits for them: in a process of its own, see `archive_maker`.
     """
     words = [str(os.getpid()), str(start_ticks(os.getpid())), str(_LIMIT_S), str(spark_home)]
@@ -121,7 +129,7 @@ def make_afterwards(spark_home: Path, jar: Path | None) -> None:
 
 
 def _conf_is_plain(spark_home: Path) -> bool:
-    """Whether Spark's configuration directory may come behind its jars."""
+    """Return whether Spark's configuration directory may come behind its jars."""
     conf = conf_folder(spark_home, os.environ)
     try:
         return not conf.is_dir() or all(_CONF_FILES.fullmatch(file.name) for file in conf.iterdir())
@@ -130,7 +138,7 @@ def _conf_is_plain(spark_home: Path) -> bool:
 
 
 def _shadowing(jars: list[Path]) -> str:
-    """Why a jar would hide a file of the configuration directory; empty where none does."""
+    """Return why a jar would hide a file of the configuration directory; empty where none does."""
     for jar in jars:
         with zipfile.ZipFile(jar) as entries:
             for name in entries.namelist():

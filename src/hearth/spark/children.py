@@ -26,7 +26,7 @@ def run_child(
     watch: Callable[[], None] = tick,
     inherited: tuple[int, ...] = (),
 ) -> int:
-    """Runs a command to its end, its output in `log`; its exit code.
+    """Run a command to its end, its output in `log`; its exit code.
 
     watch: called a few times a second; shows progress. inherited: file descriptors to keep open.
     On an interrupt the child is asked to end, then killed.
@@ -82,7 +82,7 @@ def _watched(child: subprocess.Popen[bytes], watch: Callable[[], None]) -> int:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Waits for it, then ends what it left in its group, such as Python without its JVM."""
+    """Wait for it, then ends what it left in its group, such as Python without its JVM."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(_GRACE_S)
     with contextlib.suppress(ProcessLookupError):

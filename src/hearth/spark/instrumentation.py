@@ -1,4 +1,4 @@
-"""What an application's command line needs so that its run is recorded: pure, plain text.
+"""Extend an application's command line so that its run is recorded; pure, plain text.
 
 Nothing of the user's is overridden: JVM options are added after theirs, and their own event log
 stays where it is.
@@ -29,7 +29,7 @@ class Observed:
 def observed(
     launch: Launch, settings: dict[str, str], master: str, record: Path, executor_log: str
 ) -> Observed:
-    """The launch with event log and garbage-collection logs going to the record.
+    """Return the launch with event log and garbage-collection logs going to the record.
 
     settings: the user's own. executor_log: the file name of an executor's log in its working
     directory, used where executors may run as another user or in a container.
@@ -60,7 +60,7 @@ def gc_log_option(file: str) -> str:
 
 
 def _given(options: Sequence[Option]) -> dict[str, str]:
-    """The settings that a command line makes, in order."""
+    """Return the settings that a command line makes, in order."""
     settings: dict[str, str] = {}
     for option in options:
         value = option.value or ""
@@ -73,6 +73,6 @@ def _given(options: Sequence[Option]) -> dict[str, str]:
 
 
 def _with(options: Sequence[Option], additions: dict[str, str]) -> list[Option]:
-    """The options, with each addition replacing the option it was made from."""
+    """Return the options, with each addition replacing the option it was made from."""
     kept = [option for option in options if option.key not in additions]
     return [*kept, *(Option("--conf", f"{name}={value}") for name, value in additions.items())]

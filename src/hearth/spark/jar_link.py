@@ -14,7 +14,7 @@ _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def install(home: Path, jar: Path) -> str:
-    """Links `jar` into the Spark at `home` and takes away an older link; says what was done.
+    """Link `jar` into the Spark at `home` and take away an older link; say what was done.
 
     Raises UserError where the folder cannot be written, where another user's link stands, and
     where the jar there is not a link: somebody put it there by hand.
@@ -41,7 +41,7 @@ def install(home: Path, jar: Path) -> str:
 
 
 def uninstall(home: Path) -> str:
-    """Takes hearth's links away from the Spark at `home`; says so. Raises like `install`."""
+    """Take hearth's links away from the Spark at `home`; say so. Raises like `install`."""
     there = sorted((home / "jars").glob(_PATTERN))
     if not there:
         return f"no jar of hearth in {home}/jars: nothing to take away"

@@ -30,7 +30,7 @@ class SamplerProcess:
         os.close(hears)
 
     def end(self, grace_s: float) -> int:
-        """Asks for a last sample and its end, kills it after `grace_s`; its exit code."""
+        """Ask for a last sample and its end, kill it after `grace_s`; its exit code."""
         try:
             os.write(self._says, b"end\n")
         except BrokenPipeError:
@@ -55,7 +55,7 @@ def _log(record: Path) -> int:
 
 
 def _become_sampler(hears: int, record: Path, driver_pid: int) -> NoReturn:
-    """What the child does."""
+    """Run the sampler in the child process."""
     code = 1
     try:
         for number in _SIGNALS:  # like a newly started program, without the parent's handlers

@@ -1,4 +1,4 @@
-"""What is kept of how an application is best run on this machine.
+"""Save and find the best configuration of an application on this machine.
 
 By `hearth compare --keep`, which `hearth submit` uses, and by `hearth tune`, which `hearth submit
 --tuned` uses.
@@ -20,7 +20,7 @@ _FIXING = {"--executors", "--cores", "--memory", "--bind", "--unbound", "--docke
 
 
 class Choice(TypedDict):
-    """What is kept; master: None if the words suffice."""
+    """A saved configuration; master: None if the words suffice."""
 
     arm: str
     comparison: str
@@ -30,7 +30,7 @@ class Choice(TypedDict):
 
 
 class TunedChoice(TypedDict):
-    """What `hearth tune` found, the newest for the application and machine.
+    """The newest result of `hearth tune` for an application and machine.
 
     master: of a configuration that hearth does not plan; executors, cores: None where the plan
     says. conf: settings, java: flags for the options of that name.
@@ -48,14 +48,14 @@ class TunedChoice(TypedDict):
 
 
 def keep_tuned(home: Path, named: str, choice: TunedChoice, root: Path = Path("/")) -> None:
-    """Keeps what was found for an application (`application`) on this machine, over any older."""
+    """Keep what was found for an application (`application`) on this machine, over any older."""
     file = _tuned_file(home, named, root)
     private_directory(file.parent)
     write_private(file, json.dumps({"application": named, **choice}, indent=1))
 
 
 def tuned_choice(home: Path, named: str, root: Path = Path("/")) -> TunedChoice | None:
-    """What was kept; None where nothing was. Raises UserError for what is damaged."""
+    """Return the saved result, or None; raise UserError if it is damaged."""
     file = _tuned_file(home, named, root)
     if not os.path.lexists(file):
         return None
@@ -64,7 +64,7 @@ def tuned_choice(home: Path, named: str, root: Path = Path("/")) -> TunedChoice 
 
 
 def workload_named(job: str) -> str:
-    """What a workload is kept as."""
+    """Return the name under which a workload is saved."""
     return f"workload {job}"
 
 
@@ -73,7 +73,7 @@ def _tuned_file(home: Path, named: str, root: Path) -> Path:
 
 
 def keep_choice(home: Path, line: SubmitLine, choice: Document, root: Path = Path("/")) -> Path:
-    """Writes the winner for this application on this machine.
+    """Write the winner for this application on this machine.
 
     choice: {arm, comparison, sentence; master, words: with which `hearth submit` runs it so}.
     """
@@ -84,7 +84,7 @@ def keep_choice(home: Path, line: SubmitLine, choice: Document, root: Path = Pat
 
 
 def kept_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> Document | None:
-    """The kept choice, where the user left the choice open: no master, nothing fixed.
+    """Return the kept choice, where the user left the choice open: no master, nothing fixed.
 
     Raises UserError for one that is damaged.
     """
@@ -98,7 +98,7 @@ def kept_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> Documen
 
 
 def forget_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> bool:
-    """Whether there was one to forget."""
+    """Return whether there was one to forget."""
     file = _file(home, line, root)
     there = os.path.lexists(file)
     file.unlink(missing_ok=True)
@@ -106,7 +106,7 @@ def forget_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> bool:
 
 
 def application(line: SubmitLine) -> str:
-    """What counts as the same application: the file, and the class of a jar."""
+    """Return the identity of an application: the file, and the class of a jar."""
     file = str(Path(line.application[0]).resolve())
     name = line.last("--class")
     return f"{file} {name}" if name else file
@@ -121,7 +121,7 @@ def _key(named: str, root: Path) -> str:
 
 
 def machine_key(root: Path = Path("/")) -> str:
-    """Tells machines apart: the processor's name, and which CPUs each NUMA node has."""
+    """Tell machines apart: the processor's name, and which CPUs each NUMA node has."""
     info = (root / "proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     names = {line for line in info.splitlines() if line.startswith(("model name", "cpu\t", "CPU "))}
     nodes = sorted((root / "sys/devices/system/node").glob("node[0-9]*/cpulist"))

@@ -14,7 +14,7 @@ _MANAGER = "org.apache.spark.scheduler.cluster.numa.LocalNumaClusterManager"
 
 
 def builder(master: str, depth: int = 2) -> "SparkSession.Builder":
-    """Spark's own builder with the master and hearth's jar set.
+    """Return Spark's own builder with the master and hearth's jar set.
 
     depth: calls from the user's own line to this one; a warning names that line.
     Raises UserError where this process has a Spark to which they cannot be given any more.
@@ -29,7 +29,7 @@ def builder(master: str, depth: int = 2) -> "SparkSession.Builder":
 
 
 def session(app_name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":
-    """The session of `builder`, with the settings of `conf`."""
+    """Return the session of `builder`, with the settings of `conf`."""
     named = builder(master, depth=3).appName(app_name)
     for key, value in conf.items():
         named = named.config(key, value)
@@ -59,7 +59,7 @@ def _look_at_what_runs(master: str, depth: int) -> None:
 
 
 def _known(jvm: object) -> bool:
-    """Whether a running JVM has hearth's jar."""
+    """Return whether a running JVM has hearth's jar."""
     from py4j.protocol import Py4JJavaError
 
     try:

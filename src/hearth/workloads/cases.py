@@ -18,7 +18,7 @@ _LAST_PORT = 65535
 
 @dataclass(frozen=True)
 class Case:
-    """What the user asked for.
+    """A user's request.
 
     parameters: of the job, those that the user chose. size_bytes: of the data; None for the
     default. data: the user's own directory of data. port: of a streaming job's source; 0: any.
@@ -42,7 +42,7 @@ class Finished:
 
 
 def check(case: Case, master: str) -> None:
-    """Raises UserError for what cannot run, before any data is made for it."""
+    """Raise UserError for what cannot run, before any data is made for it."""
     check_master(master)
     if case.seed < 0:
         raise UserError(f"--seed: {case.seed} is below 0: give a whole number from 0")
@@ -69,7 +69,7 @@ def run(
     program: tuple[str, ...] = (),
     hinted: bool = True,
 ) -> Finished:
-    """Makes missing data, runs the job, checks its answer.
+    """Make missing data, runs the job, check its answer.
 
     program: what runs it in place of spark-submit or `hearth submit`. hinted: whether the latter
     gets the kind of work and the size of its input.
@@ -105,7 +105,8 @@ def run(
 def measured(
     offer: catalogue.Catalogue, case: Case, master: str, *, hinted: bool = True
 ) -> dict[str, Any]:
-    """A run's `seconds`, `wall_s` and `answer`, or its `failure`, which a wrong answer is too.
+    """Return a run's `seconds`, `wall_s` and `answer`, or its `failure`, which a wrong answer is
+    too.
 
     The failure names no log and no home: results are published, and a path may name a user.
     """
@@ -121,7 +122,7 @@ def measured(
 
 
 def data_of(offer: catalogue.Catalogue, case: Case) -> dict[str, Path]:
-    """The directory of each input; makes what is missing."""
+    """Return the directory of each input; makes what is missing."""
     wanted = datasets.wanted_by(offer, case.job, case.parameters, case.size_bytes, case.seed)
     return datasets.ensure_all(wanted, case.data)
 
@@ -131,7 +132,7 @@ def _facts(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _keep_log(job: str, log: Path) -> Path:
-    """The last failed run's log of each job stays, so that there are never many."""
+    """Return the last failed run's log of each job stays, so that there are never many."""
     kept = paths.state_home() / "logs" / f"{job}.log"
     try:
         private_directory(kept.parent)

@@ -1,4 +1,4 @@
-"""What the workloads jar offers, from the jar itself, so that there is only one list."""
+"""Read the list of workloads from their jar, so that there is only one."""
 
 import difflib
 import json
@@ -61,7 +61,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Generator:
-    """What makes a kind of data; a new version makes other bytes of the same seed.
+    """A generator of a kind of data; a new version makes other bytes from the same seed.
 
     distribution: what the values are drawn from, and where that comes from.
     """
@@ -81,7 +81,7 @@ class Catalogue:
     generators: tuple[Generator, ...]
 
     def job(self, name: str) -> Job:
-        """Raises UserError with the nearest names for one that is unknown."""
+        """Raise UserError with the nearest names for one that is unknown."""
         for job in self.jobs:
             if job.name == name:
                 return job
@@ -101,7 +101,7 @@ class Catalogue:
 
 
 def workloads_jar() -> Path:
-    """The jar of the workloads, shipped inside the Python package."""
+    """Return the jar of the workloads, shipped inside the Python package."""
     folder = Path(hearth.__file__).parent / "jars"
     jars = sorted(folder.glob("hearth-workloads_*.jar"))
     if len(jars) != 1:
@@ -113,7 +113,7 @@ def workloads_jar() -> Path:
 
 
 def load() -> Catalogue:
-    """The catalogue; the jar is asked once, and what it said kept until it changes."""
+    """Return the catalogue; the jar is asked once, and what it said kept until it changes."""
     jar = workloads_jar()
     file = paths.cache_home() / f"catalogue-{class_data.key([jar], [])}.json"
     try:
@@ -128,13 +128,13 @@ def load() -> Catalogue:
 
 
 def parse(document: dict[str, Any]) -> Catalogue:
-    """The catalogue of the jar's own document."""
+    """Return the catalogue of the jar's own document."""
     jobs = tuple(_job(job) for job in document["jobs"])
     return Catalogue(jobs, tuple(_generator(g) for g in document.get("generators", [])))
 
 
 def ask(*words: str) -> str:
-    """What the jar's main class says: plain Java, no Spark session.
+    """Ask the jar's main class; plain Java, no Spark session.
 
     Raises UserError with its own one-line message if the user can correct it.
     """

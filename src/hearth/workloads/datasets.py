@@ -83,7 +83,7 @@ def data_home() -> Path:
 
 
 def default_bytes(generator: str) -> int:
-    """The size of a generator's data if the user gives none."""
+    """Return the size of a generator's data if the user gives none."""
     return DEFAULT_BYTES.get(generator, _DEFAULT_BYTES)
 
 
@@ -94,7 +94,7 @@ def wanted_by(
     size_bytes: int | None,
     seed: int,
 ) -> dict[str, Wanted | WantedTpch]:
-    """The data sets that a job reads, by the name of the input.
+    """Return the data sets that a job reads, by the name of the input.
 
     parameters: of the job, those that the user chose; the generator is given those that both
     share. size_bytes: of each data set; None for the small one that is made by default.
@@ -115,14 +115,17 @@ def wanted_by(
 def ensure_all(
     wanted: dict[str, Wanted | WantedTpch], folder: Path | None = None
 ) -> dict[str, Path]:
-    """The directory of each input; the user's folder holds one directory each for several."""
+    """Return the directory of each input.
+
+    The user's folder holds one directory each for several.
+    """
     if folder is None or len(wanted) == 1:
         return {name: ensure(item, folder) for name, item in wanted.items()}
     return {name: ensure(item, folder / name) for name, item in wanted.items()}
 
 
 def ensure(wanted: Wanted | WantedTpch, folder: Path | None = None) -> Path:
-    """The directory of a data set, made first where it is missing or unfinished.
+    """Return the directory of a data set, made first where it is missing or unfinished.
 
     folder: the user's own choice, else a folder of `data_home()`. Raises UserError where it holds
     something else, there is no room, or the generator says what the user can put right.
@@ -156,7 +159,7 @@ def _making(title: str) -> Iterator[Work]:
 
 
 def manifest(place: Path) -> dict[str, Any]:
-    """The manifest of a finished data set; raises UserError for a damaged one."""
+    """Return the manifest of a finished data set; raise UserError for a damaged one."""
     file = place / MANIFEST
     return read_document(file, Manifest, "delete the folder")
 
@@ -208,7 +211,7 @@ def _check_room(wanted: Wanted, place: Path) -> None:
 
 @contextlib.contextmanager
 def _lock(place: Path) -> Iterator[int]:
-    """Holds the lock next to a directory; says so once if it has to wait."""
+    """Hold the lock next to a directory; say so once if it has to wait."""
     place.parent.mkdir(parents=True, exist_ok=True)
     file = place.with_name(f".{place.name}.lock")
     with open(file, "a", opener=open_private) as lock:

@@ -1,4 +1,4 @@
-"""What the log of a run says: why it failed."""
+"""Find in the log of a run why it failed."""
 
 import re
 from pathlib import Path
@@ -14,12 +14,12 @@ _LOGGED = re.compile(r"[\d/:\-. ,]{8,30}(INFO|WARN|DEBUG|TRACE)\b")
 
 
 def lines_of(log: Path) -> list[str]:
-    """The lines of a log, whatever bytes it holds."""
+    """Return the lines of a log, whatever bytes it holds."""
     return log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
 
 
 def reason(lines: list[str]) -> str:
-    """The log line that best explains why a run failed."""
+    """Return the log line that best explains why a run failed."""
     lines = [line for line in lines if line.strip() and not line.startswith(_RECORD)]
     for mark in ("workloads: ", "hearth: "):
         said = [line.removeprefix(mark) for line in lines if line.startswith(mark)]

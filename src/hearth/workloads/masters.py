@@ -13,7 +13,7 @@ _SPARKS = re.compile(
 
 
 def check_master(master: str) -> str:
-    """The master itself; raises UserError for one that neither Spark nor hearth knows."""
+    """Return the master itself; raise UserError for one that neither Spark nor hearth knows."""
     if master.startswith("local-numa"):
         fixed_by_master(master)
     elif _SPARKS.fullmatch(master) is None:

@@ -28,7 +28,7 @@ _LAST_LINES = 15
 
 @dataclass(frozen=True)
 class Request:
-    """What to run.
+    """A request to run a workload.
 
     parameters: of the job, those that the user chose. data: the directory of each input.
     data_bytes: their size together, for the plan. conf: Spark settings of the user's.
@@ -49,7 +49,7 @@ class Request:
     hinted: bool = True
 
     def value(self, name: str) -> str:
-        """Of a parameter: what the user chose, else the job's default."""
+        """Return a parameter's value: the user's choice, else the job's default."""
         defaults = {p.name: p.default for p in self.job.parameters}
         return self.parameters.get(name, defaults[name])
 
@@ -71,12 +71,12 @@ class RunError(Exception):
         self.reason, self.tail = reason, tail
 
     def with_log(self, log: Path) -> "RunError":
-        """The same, with the place where the whole log was kept."""
+        """Return the same, with the place where the whole log was kept."""
         return RunError(self.reason, self.tail, log)
 
 
 def run(request: Request, folder: Path) -> Checked:
-    """Runs a job once, in an empty directory of its own, and checks its answer.
+    """Run a job once, in an empty directory of its own, and check its answer.
 
     Raises RunError where it ends with an error or leaves no result.
     """
@@ -134,7 +134,10 @@ def _source(request: Request, folder: Path) -> Iterator[_Source]:
 
 
 def command(request: Request, folder: Path, extra: dict[str, str] | None = None) -> list[str]:
-    """The whole command line. extra: parameters that the run itself adds, such as the source."""
+    """Return the whole command line.
+
+    Extra: parameters that the run itself adds, such as the source.
+    """
     settings = {
         "spark.app.name": request.job.name,
         "spark.ui.enabled": "false",

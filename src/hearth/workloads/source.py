@@ -26,7 +26,7 @@ _ANNOTATIONS = "jackson-annotations-2*.jar"
 
 
 def events_of(parameters: dict[str, str]) -> int:
-    """How many events a run with these parameters of a streaming job takes in all."""
+    """Return how many events a run with these parameters of a streaming job takes in all."""
     seconds = int(parameters["duration-s"]) + int(parameters["ramp-up-s"])
     return int(parameters["rate"]) * seconds
 
@@ -99,7 +99,7 @@ class DataServer:
         self._end()
 
     def status(self) -> dict[str, Any]:
-        """What the server says: sent, unsent, done, late_ms_max, reader.
+        """Return the server's status: sent, unsent, done, late_ms_max, reader.
 
         Raises OSError where it is gone.
         """
@@ -112,7 +112,7 @@ class DataServer:
             connection.close()
 
     def _ready(self) -> dict[str, Any]:
-        """The line that the server prints once its ports are open."""
+        """Return the line that the server prints once its ports are open."""
         out = self._process.stdout
         assert out is not None
         if not select.select([out], [], [], _START_S)[0]:
@@ -139,7 +139,7 @@ class DataServer:
 
 
 def _class_path() -> str:
-    """The workloads' jar and the few of Spark's that the server needs."""
+    """Return the workloads' jar and the few of Spark's that the server needs."""
     spark = paths.spark_home() / "jars"
     found = [catalogue.workloads_jar()]
     for pattern in (*_JARS, _ANNOTATIONS):

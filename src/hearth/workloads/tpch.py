@@ -47,21 +47,24 @@ Progress = Callable[[int, int], None]
 
 
 def scale_of(size_bytes: int) -> float:
-    """The scale factor of a raw size; raises UserError outside what the generator can make."""
+    """Return the scale factor of a raw size.
+
+    Raise UserError outside what the generator can make.
+    """
     scale = round(size_bytes / _GB, 6)
     _check_scale(scale, f"--size: {show_bytes(size_bytes)} is")
     return scale
 
 
 def query_text(number: int, scale: float) -> str:
-    """A query as the job runs it: 1 to 22, with Q11's FRACTION for the scale."""
+    """Return a query as the job runs it: 1 to 22, with Q11's FRACTION for the scale."""
     with zipfile.ZipFile(workloads_jar()) as jar:
         text = jar.read(f"tpch/q{number:02d}.sql").decode("utf-8")
     return text.replace("${fraction}", f"{Decimal('0.0001') / Decimal(str(scale)):.10f}")
 
 
 def ensure_tpch(scale: float, folder: Path, progress: Progress | None = None) -> Path:
-    """The directory of TPC-H's tables at a scale factor, made first where it is missing.
+    """Return the directory of TPC-H's tables at a scale factor, made first where it is missing.
 
     Raises UserError for a scale out of range, a folder that holds something else, a disk with
     too little room, and a generator that is missing or failed.
@@ -163,7 +166,7 @@ def _generate(scale: float, part: Path, lock: int, progress: Progress | None) ->
 
 
 def _files(folder: Path) -> list[Path]:
-    """The finished files; those under way end in .inprogress."""
+    """Return the finished files; those under way end in .inprogress."""
     return sorted(folder.glob("*/*.parquet"))
 
 
@@ -196,7 +199,7 @@ def _described(file: Path, folder: Path) -> dict[str, Any]:
 
 
 def parquet_rows(files: list[Path]) -> int:
-    """Rows of Parquet files, as their footers say."""
+    """Return rows of Parquet files, as their footers say."""
     import duckdb
 
     with duckdb.connect() as connection:

@@ -21,7 +21,7 @@ _PROBES: tuple[type[Probe], ...] = (
 
 
 def survey(roots: Roots) -> list[Surveyed]:
-    """What each probe can do here, as recorded in `record.json`."""
+    """Return what each probe can do here, as recorded in `record.json`."""
     rows = []
     for probe in (kind(roots) for kind in _PROBES):
         if isinstance(probe, CountersProbe):
@@ -65,7 +65,7 @@ def _row(name: str, probe: Probe, reason: str | None, **more: Any) -> Surveyed:
 
 
 def surveyed_probes(roots: Roots, rows: Sequence[Surveyed]) -> list[Probe]:
-    """The probes that the survey of this run found to work; nothing is tried again."""
+    """Return the probes that the survey of this run found to work; nothing is tried again."""
     found = {row.name: row.more for row in rows if row.status == "on"}
     probes: list[Probe] = []
     for probe in (kind(roots) for kind in _PROBES):

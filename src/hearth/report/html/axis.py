@@ -1,4 +1,4 @@
-"""What the page's script draws on a run's time axis, as one JSON document.
+"""Make the JSON document that the page's script draws on a run's time axis.
 
 Times are seconds from the start of the record. An executor has the same number, and so the same
 colour, in every lane, in the machine's picture and in every run of a page.
@@ -20,7 +20,10 @@ MOST_PLACES = 60_000
 
 
 def axis(run: Analysis, executors: list[str]) -> Document:
-    """All that is drawn of a run; a lane without data is left out. executors: in colour order."""
+    """Return all that is drawn of a run.
+
+    A lane without data is left out. executors: in colour order.
+    """
     timeline = run.timeline
     every = max(1, -(-len(timeline.t) // MOST_POINTS))
     return {
@@ -51,12 +54,12 @@ def executors_of(runs: Iterable[Analysis]) -> list[str]:
 
 
 def natural(name: str) -> tuple[bool, int, str]:
-    """Numbers by their value, then words."""
+    """Return numbers by their value, then words."""
     return (not name.isdigit(), int(name) if name.isdigit() else 0, name)
 
 
 def thin(values: Series, every: int) -> Series:
-    """The mean of each `every` values, of those that are known."""
+    """Return the mean of each `every` values, of those that are known."""
     if every == 1:
         return values
     groups = (values[i : i + every] for i in range(0, len(values), every))
@@ -93,7 +96,7 @@ def _stages(stages: Measured[list[Stage]]) -> list[list[Any]]:
 
 
 def _cpus(timeline: Timeline, machine: Measured[Machine], every: int) -> Document | None:
-    """CPUs busy: each executor's own, and those of processes that are not of the run."""
+    """Return CPUs busy: each executor's own, and those of processes that are not of the run."""
     own = _many(timeline.cpu_by_executor, every)
     if own is None:
         return None
@@ -129,7 +132,10 @@ def _bandwidth(timeline: Timeline, every: int) -> Document | None:
 
 
 def _threads(threads: Measured[ThreadTrace], machine: Measured[Machine]) -> Document | None:
-    """Which thread was on which CPU when; cpus: [CPU, its node or None], in the axis's order."""
+    """Return which thread was on which CPU when.
+
+    Cpus: [CPU, its node or None], in the axis's order.
+    """
     if isinstance(threads, Absent):
         return None
     nodes = [] if isinstance(machine, Absent) else machine.nodes

@@ -13,7 +13,7 @@ _MOST_STAGES = 20
 
 
 def side_by_side(runs: list[Analysis]) -> list[list[Cell]]:
-    """A row for each run."""
+    """Return a row for each run."""
     return [
         [
             label(run),
@@ -28,7 +28,7 @@ def side_by_side(runs: list[Analysis]) -> list[list[Cell]]:
 
 
 def differences(runs: list[Analysis]) -> list[dict[str, Any]]:
-    """Each run against the first, by stage: seconds of task time more or less."""
+    """Return each run against the first, by stage: seconds of task time more or less."""
     return [view for run in runs[1:] if (view := _difference(runs[0], run)) is not None]
 
 
@@ -60,7 +60,7 @@ def _difference(base: Analysis, run: Analysis) -> dict[str, Any] | None:
 
 
 def _by_stage(run: Analysis) -> dict[tuple[str, int], float]:
-    """Seconds of task time by the stage's name and its place among those of that name."""
+    """Return seconds of task time by the stage's name and its place among those of that name."""
     seen: Counter[str] = Counter()
     times = {}
     for stage in [] if isinstance(run.stages, Absent) else run.stages:

@@ -1,1 +1,1 @@
-"""What a person reads in a terminal."""
+"""Reports in the terminal: trees, tables, the map of a machine."""

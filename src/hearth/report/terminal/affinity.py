@@ -10,7 +10,7 @@ _MOST_GROUPS = 16
 
 
 def show_plan(plan: Document, screen: Screen) -> list[str]:
-    """The policy, the device and its place, the CPUs of each thread in turn, and remarks."""
+    """Return the policy, the device and its place, the CPUs of each thread in turn, and remarks."""
     where = "this machine" if plan["source"] == "live" else plan["source"]
     lines = [f"{screen.title(plan['policy'])} ({plan['plain']}) on {where}: {plan['meaning']}"]
     device = plan.get("device")
@@ -38,7 +38,7 @@ def show_plan(plan: Document, screen: Screen) -> list[str]:
 
 
 def show_defaults(document: Document, screen: Screen) -> list[str]:
-    """A row for each architecture, and one for each policy."""
+    """Return a row for each architecture, and one for each policy."""
     rows = [
         (d["architecture"], d["policy"], str(d["threads"]), d["basis"])
         for d in document["architectures"]
@@ -49,7 +49,7 @@ def show_defaults(document: Document, screen: Screen) -> list[str]:
 
 
 def show_threads(document: Document, screen: Screen) -> list[str]:
-    """A row for each communication thread of a process, and how many others it has."""
+    """Return a row for each communication thread of a process, and how many others it has."""
     others = document["other_threads"]
     if not document["threads"]:
         return [

@@ -13,7 +13,7 @@ from hearth.studies.compare.result import ComparedArm
 
 
 def show_characterisation(document: Characterised, screen: Screen) -> list[str]:
-    """All questions, below their subjects; those without an answer last."""
+    """Return all questions, below their subjects; those without an answer last."""
     lines: list[str] = []
     for subject, asked in groupby(document.questions, key=lambda q: q.subject):
         questions = list(asked)
@@ -82,7 +82,7 @@ def _note(document: Characterised, screen: Screen) -> list[str]:
 
 
 def show_questions(questions: Sequence[Question], screen: Screen) -> list[str]:
-    """What would run for each question, or why it cannot be answered here."""
+    """Show what would run for each question, or why it cannot be answered here."""
     rows = [
         [q.key, q.title, f"not here: {q.unanswerable}" if q.unanswerable else
          ", ".join(arm.name for arm in q.arms)]

@@ -19,7 +19,7 @@ CHECK_HEAD = ["slowdown on the share", "predicted", "measured", "error"]
 
 
 def show_colocation(said: Colocated, screen: Screen) -> list[str]:
-    """What was predicted, then what was measured, then the answer in one sentence."""
+    """Show what was predicted, what was measured, and the answer in one sentence."""
     names = " beside ".join(one.name for one in said.applications)
     lines = [screen.title(f"{names}{f', {said.id}' if said.id else ''}"), ""]
     if said.prediction is not None:
@@ -48,7 +48,7 @@ def _prediction(said: Colocated, predicted: Predicted, screen: Screen) -> list[s
 
 
 def predicted_from(said: Colocated, predicted: Predicted) -> str:
-    """What the prediction was made from, and what the table of splits shows."""
+    """Say what the prediction was made from, and what the table of splits shows."""
     unit = "NUMA nodes" if said.kind == "node" else "cores"
     return (
         f"from {predicted.source}; {unit} of each, the best by {said.objective} first; "
@@ -57,7 +57,7 @@ def predicted_from(said: Colocated, predicted: Predicted) -> str:
 
 
 def split_rows(said: Colocated, predicted: Predicted) -> list[list[str]]:
-    """Of each split, the best first."""
+    """Return a row for each split, the best first."""
     return [
         [
             split.shown + (" *" if split.shown == said.split else ""),
@@ -78,7 +78,7 @@ def _all_end(split: Split) -> str:
 
 
 def arm_rows(said: Colocated) -> list[list[str]]:
-    """Of each way to run them."""
+    """Return a row for each way to run them."""
     return [_arm(arm, said) for arm in said.arms]
 
 
@@ -95,7 +95,7 @@ def _arm(arm: ArmSaid, said: Colocated) -> list[str]:
 
 
 def member_rows(said: Colocated) -> list[list[str]]:
-    """Of each application in each way."""
+    """Return a row for each application in each way."""
     return [
         _member(arm.members[at], arm) for at in range(len(said.applications)) for arm in said.arms
     ]
@@ -121,12 +121,12 @@ def _number(value: object, form: str) -> str:
 
 
 def check_rows(said: Colocated) -> list[list[str]]:
-    """Predicted against measured."""
+    """Return predicted against measured."""
     return [[c.name, shown(c.predicted), shown(c.measured), f"{c.error:+.0%}"] for c in said.checks]
 
 
 def failures(said: Colocated) -> list[str]:
-    """Of each application that failed how it did, and in which way."""
+    """Return how each failed application failed, and in which way."""
     return [
         f"{member.name} failed in {arm.name} {text}."
         for arm in said.arms
@@ -143,12 +143,12 @@ def shown(one: Estimate | None) -> str:
 
 
 def notes_of(said: Colocated) -> list[str]:
-    """What is not known and why, and what the figures are."""
+    """Return what is not known and why, and what the figures mean."""
     return [*_absent(said), _explained(said)]
 
 
 def _absent(said: Colocated) -> list[str]:
-    """Of each measure that is not known why, once."""
+    """Return the reason for each unknown measure, once."""
     words = {one.key: one.words for one in MEASURES}
     reasons: dict[str, list[str]] = {}
     for arm in said.arms:
@@ -164,7 +164,7 @@ def _absent(said: Colocated) -> list[str]:
 
 
 def _explained(said: Colocated) -> str:
-    """What the figures are."""
+    """Explain the figures."""
     text = "; ".join(f"{arm.name}: {arm.what}" for arm in said.arms)
     intervals = (
         f"{said.confidence:.0%} intervals over repetitions, of one figure for all ways together"

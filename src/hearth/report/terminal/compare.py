@@ -11,7 +11,7 @@ _HEAD = ["arm", "runs", "median s", "min-max", "ratio", "interval", "GC share", 
 
 
 def show_comparison(comparison: Compared, screen: Screen) -> list[str]:
-    """The table, then the verdict in one sentence, then why."""
+    """Return the table, then the verdict in one sentence, then why."""
     arms, settings, verdict = comparison.arms, comparison.settings, comparison.verdict
     lines = table(screen, _HEAD, [_row(arm) for arm in arms], "runs ratio")
     lines += warned(comparison, screen, "  ")
@@ -36,7 +36,7 @@ def warned(comparison: Compared, screen: Screen, indent: str) -> list[str]:
 
 
 def explained(comparison: Compared) -> str:
-    """What the ratios and intervals of a comparison are."""
+    """Explain the ratios and intervals of a comparison."""
     shown = [arm.ratio for arm in comparison.arms if arm.ratio is not None]
     text = f"Ratio: centre of the paired ratios to {comparison.baseline}; below 1 is faster"
     if all(ratio.interval is None for ratio in shown):
@@ -71,19 +71,19 @@ def _row(arm: ComparedArm) -> list[str]:
 
 
 def without_times(arm: ComparedArm) -> str:
-    """Why an arm has no times; what failed is told by the verdict."""
+    """Return why an arm has no times; what failed is told by the verdict."""
     if arm.skipped:
         return f"skipped: {arm.skipped}"
     return "failed: see below" if arm.failures else "no run has ended"
 
 
 def spread(arm: ComparedArm) -> str:
-    """The least and the most of its seconds."""
+    """Return the least and the most of its seconds."""
     return f"{min(arm.seconds):.2f}-{max(arm.seconds):.2f}"
 
 
 def interval(arm: ComparedArm) -> str:
-    """Of its ratio, in brackets; empty where there is none."""
+    """Return the interval of its ratio in brackets; empty without one."""
     ends = arm.ratio and arm.ratio.interval
     return f"[{ends[0]:.2f}, {ends[1]:.2f}]" if ends else ""
 

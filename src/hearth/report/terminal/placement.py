@@ -11,7 +11,7 @@ _HEAD = ["executor", "place", "pid", "CPUs", "policy", "anonymous memory", "ran 
 
 
 def show_placement(report: Placement, screen: Screen) -> list[str]:
-    """A table with a row for each executor, then a line for each deviation, each note,
+    """Return a table with a row for each executor, then a line for each deviation, each note,
     and each process of others on the executors' CPUs."""
     executors = report.executors
     if not executors:
@@ -30,7 +30,7 @@ def show_placement(report: Placement, screen: Screen) -> list[str]:
 
 
 def _other(use: OtherUse) -> str:
-    """What a process that is not the application's has used of its CPUs."""
+    """Say how much of the application's CPUs a foreign process has used."""
     seconds = (datetime.fromisoformat(use.to) - datetime.fromisoformat(use.from_)).total_seconds()
     return (
         f"process {use.pid} ({use.name}) of {use.user} "

@@ -27,7 +27,10 @@ def show_plan(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
 
 
 def explained(plan: Plan, key: str, screen: Screen) -> list[str]:
-    """The reasons of a plan, or of the one decision that `key` names; UserError for another."""
+    """Return the reasons of a plan, or of the one decision that `key` names.
+
+    UserError for another.
+    """
     if not key:
         return _reasons(plan.reasons, screen)
     wanted = _plain_name(key)
@@ -69,7 +72,7 @@ def _decided(plan: Plan, screen: Screen) -> list[str]:
 
 
 def _limits(plan: Plan) -> list[str]:
-    """What quotas, isolated CPUs and limits of threads change in this plan."""
+    """Say how quotas, isolated CPUs and limits of threads change this plan."""
     named = ("cpu quota", "isolated CPUs", "threads")
     return [
         f"{reason.decision} {reason.value}: {reason.because}"
@@ -79,7 +82,7 @@ def _limits(plan: Plan) -> list[str]:
 
 
 def _beside(plan: Plan) -> list[str]:
-    """What other applications and processes change in this plan."""
+    """Say how other applications and processes change this plan."""
     return [
         f"{reason.value}: {reason.because}"
         for reason in plan.reasons
@@ -88,7 +91,7 @@ def _beside(plan: Plan) -> list[str]:
 
 
 def memory_balance(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
-    """A table of who gets the machine's memory; its rows add up to what there is."""
+    """Return a table of who gets the machine's memory; its rows add up to what there is."""
     executors = plan.executors
     total = sum(node.memory_bytes for node in machine.nodes) >> 20
     limit = machine.allowed.memory_limit_bytes
@@ -118,7 +121,7 @@ def memory_balance(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
 
 
 def show_plan_briefly(plan: Plan) -> list[str]:
-    """The plan in five lines, as `hearth submit` prints it, and a line for each reason about
+    """Return the plan in five lines, as `hearth submit` prints it, and a line for each reason about
     limits and neighbours."""
     executors = plan.executors
     first = executors[0]
@@ -193,17 +196,17 @@ def _collector(options: list[str]) -> str:
 
 
 def letter(executor_id: int) -> str:
-    """The letter of an executor on the map; after 52 the letters repeat."""
+    """Return the letter of an executor on the map; after 52 the letters repeat."""
     return LETTERS[executor_id % len(LETTERS)]
 
 
 def places(plan: Plan) -> list[tuple[int, str]]:
-    """Of each executor its id and its CPUs."""
+    """Return the id and the CPUs of each executor."""
     return [(executor.id, executor.cpus) for executor in plan.executors]
 
 
 def machine_map(held: Sequence[tuple[int, str]], machine: Topology, screen: Screen) -> list[str]:
-    """Each node a row, each core a letter: the executor that owns it.
+    """Return each node a row, each core a letter: the executor that owns it.
 
     held: of each executor its id and its CPUs. `.` is a core left free, `-` one that this process
     may not use, `+` one that several share.

@@ -101,7 +101,7 @@ def _local(memory: Memory) -> str | None:
 
 
 def _hand_overs(lent: Measured[HandOvers], screen: Screen) -> list[str]:
-    """The longest of them; without any, nothing."""
+    """Return the longest of them; without any, nothing."""
     if isinstance(lent, Absent):
         return []
     lines = _lent_out(lent, screen)
@@ -114,7 +114,7 @@ def _hand_overs(lent: Measured[HandOvers], screen: Screen) -> list[str]:
 
 
 def open_words(lent: HandOvers) -> str:
-    """How often idle CPUs were open to others, for how long, and what these gained."""
+    """Return how often idle CPUs were open to others, for how long, and what these gained."""
     times = "once" if lent.number == 1 else f"{lent.number} times"
     gained = lent.gained_cpu_s
     if isinstance(gained, Absent):
@@ -139,7 +139,7 @@ def _lent_out(lent: HandOvers, screen: Screen) -> list[str]:
 
 
 def hand_over_words(each: HandOver) -> str:
-    """Which CPUs of whom, for whom, from when to when."""
+    """Return which CPUs of whom, for whom, from when to when."""
     end = "the end" if each.end_s is None else f"{each.end_s:.1f} s"
     whose = "place" if len(each.from_places) == 1 else "places"
     places = ", ".join(map(str, each.from_places))
@@ -204,13 +204,13 @@ def _shares(total: _OfMetrics, names: dict[str, str]) -> list[str]:
 
 
 def _least(total: _OfMetrics, names: dict[str, str]) -> str:
-    """The lowest of the known confidences."""
+    """Return the lowest of the known confidences."""
     confidences = [metric.confidence for metric in known(total[name] for name in names)]
     return next(level for level in ("low", "medium", "high") if level in confidences)
 
 
 def _shown(group: Measured[T], show: Callable[[T], str | None]) -> str:
-    """What is shown of a group; `-` where it is absent, or what is asked of it."""
+    """Return the shown value of a group; `-` if it is absent."""
     return "-" if isinstance(group, Absent) else show(group) or "-"
 
 
@@ -235,7 +235,10 @@ def _stages(stages: Measured[list[Stage]], screen: Screen) -> list[str]:
 
 
 def _flame(flame: Measured[Flame], screen: Screen) -> list[str]:
-    """The methods in which threads were seen most; nothing where nobody asked for samples."""
+    """Return the methods in which threads were seen most.
+
+    Nothing where nobody asked for samples.
+    """
     if flame == NOT_ASKED:
         return []
     if isinstance(flame, Absent):

@@ -17,7 +17,7 @@ def show_runs(
     applications: int,
     screen: Screen,
 ) -> list[str]:
-    """A line for each, by the time of its start; a hint if there is none.
+    """Return a line for each, by the time of its start; a hint if there is none.
 
     applications: how many ran under local-numa, whose placement is kept without a recording.
     """

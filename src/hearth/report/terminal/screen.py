@@ -33,11 +33,11 @@ class Screen:
         return Screen(max(columns, 40), colour=not plain)
 
     def paint(self, text: str, style: str) -> str:
-        """The text in a named style, where colours are wanted."""
+        """Return the text in a named style, where colours are wanted."""
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self.colour and text else text
 
     def hue(self, text: str, number: int) -> str:
-        """The text in the hue of an executor; the hues repeat."""
+        """Return the text in the hue of an executor; the hues repeat."""
         code = HUES[number % len(HUES)]
         return f"\x1b[38;5;{code}m{text}\x1b[0m" if self.colour else text
 
@@ -57,7 +57,7 @@ class Screen:
 
 
 def shown_width(text: str) -> int:
-    """Columns that a text takes: escape sequences take none."""
+    """Return columns that a text takes: escape sequences take none."""
     return len(_ESCAPES.sub("", text))
 
 
@@ -69,7 +69,7 @@ def pad(text: str, width: int, right: bool = False) -> str:
 def table(
     screen: Screen, head: Sequence[str], rows: Iterable[Sequence[str]], right: str = ""
 ) -> list[str]:
-    """A plain table: dim head, two blanks between columns.
+    """Return a plain table: dim head, two blanks between columns.
 
     `right` names the columns to align on the right; the last column is cut to the screen.
     """
@@ -98,7 +98,7 @@ class Branch:
 
 
 def tree(root: Branch) -> list[str]:
-    """The tree, drawn with lines."""
+    """Return the tree, drawn with lines."""
     return [root.text, *_limbs(root, "")]
 
 

@@ -11,7 +11,7 @@ _MATRIX_LIMIT = 16
 
 
 def show_topology(machine: Topology, screen: Screen) -> list[str]:
-    """The lines: a summary, the tree, distances, devices, what is allowed, warnings."""
+    """Return the lines: a summary, the tree, distances, devices, what is allowed, warnings."""
     parts = [
         tree(_machine_tree(machine, screen)),
         _distances(machine.nodes, screen),
@@ -26,12 +26,12 @@ def show_topology(machine: Topology, screen: Screen) -> list[str]:
 
 
 def name_of(machine: Topology) -> str:
-    """What the machine is called: this one, a capture's path, or its description."""
+    """Return the machine's name: this one, a capture's path, or its description."""
     return "this machine" if machine.source == "live" else str(machine.source)
 
 
 def summary(machine: Topology) -> str:
-    """One line: `2 packages, 4 nodes, 24 cores, 192 CPUs, 1 TB`."""
+    """Return one line: `2 packages, 4 nodes, 24 cores, 192 CPUs, 1 TB`."""
     cores = machine.cores
     cpus = len(parse_ids(machine.cpus))
     memory = sum(node.memory_bytes for node in machine.nodes)
@@ -193,7 +193,7 @@ def _allowed(machine: Topology, screen: Screen) -> list[str]:
 
 
 def _limits(machine: Topology) -> list[str]:
-    """Lines for what few machines have: a CPU quota, limits of threads, isolated CPUs."""
+    """Return lines for what few machines have: a CPU quota, limits of threads, isolated CPUs."""
     allowed = machine.allowed
     rows = []
     if allowed.cpu_quota:

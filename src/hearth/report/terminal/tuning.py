@@ -9,7 +9,7 @@ _TEN, _FIVE = "evaluations_to_10_percent", "evaluations_to_5_percent"
 
 
 def show_replay(document: dict[str, Any], screen: Screen) -> list[str]:
-    """Each table, the means over them, and how they were made."""
+    """Return each table, the means over them, and how they were made."""
     lines: list[str] = []
     for one in document["tables"]:
         known = ", ".join(one["related"]) or "no related table"

@@ -1,6 +1,7 @@
 """Jobs and their runs in readable form: the list, one job's help, the line of a run."""
 
 from itertools import groupby
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from hearth.base.sizes import show_bytes
@@ -21,7 +22,7 @@ Document = dict[str, Any]
 
 
 def line(run: Document) -> str:
-    """One run: job, master, data size, time, verdict on the answer."""
+    """Return one run: job, master, data size, time, verdict on the answer."""
     verdict = run["verdict"]
     size = sum(data["bytes"] for data in run["data"].values())
     fields = [run["job"], run["spark"]["master"]]
@@ -35,7 +36,7 @@ def line(run: Document) -> str:
 
 
 def stream(figures: Document) -> str:
-    """What a streaming job is judged by; an unmeasured figure says why."""
+    """Show the figures of a streaming job; an unmeasured one says why."""
     times, delay = figures["processing_ms"], figures["scheduling_delay_ms"]
     batch = times.get("absent") or f"{times['median']:.0f} ms, 95 % within {times['p95']:.0f} ms"
     late = delay.get("absent") or f"at most {delay['max']:.0f} ms"
@@ -47,7 +48,7 @@ def stream(figures: Document) -> str:
 
 
 def listed(jobs: "Iterable[Any]", screen: Screen) -> list[str]:
-    """All jobs by family, with what each does."""
+    """Return all jobs by family, with what each does."""
     lines: list[str] = []
     width = max(len(job.name) for job in jobs)
     for family, members in _by_family(jobs):
@@ -57,7 +58,7 @@ def listed(jobs: "Iterable[Any]", screen: Screen) -> list[str]:
 
 
 def explained(job: Any, screen: Screen) -> list[str]:
-    """One job's own help."""
+    """Return one job's own help."""
     lines = [f"usage: hearth run {job.name} [options] [--PARAMETER VALUE]...", ""]
     lines += [f"{screen.title(job.name)}: {job.summary}", ""]
     for label, text in (("stresses", job.stresses), ("published", job.published)):
@@ -72,22 +73,23 @@ def explained(job: Any, screen: Screen) -> list[str]:
 
 
 def markdown(jobs: "Iterable[Any]", generators: "Iterable[Any]") -> list[str]:
-    """docs/workloads.md, complete."""
+    """Return the lines of docs/workloads.md."""
     lines = ["# Workloads", "", *_PREFACE]
     for family, members in _by_family(jobs):
         lines += ["", f"## {family[:1].upper()}{family[1:]}"]
         for job in members:
-            lines += ["", f"### {job.name}", "", sentence(job.summary), ""]
-            lines += [f"- Stresses: {job.stresses}.", f"- Published: {job.published}."]
+            lines += ["", f"### {job.name}", "", *_wrapped(sentence(job.summary)), ""]
+            lines += _wrapped(f"- Stresses: {job.stresses}.", "  ")
+            lines += _wrapped(f"- Published: {job.published}.", "  ")
             inputs = ", ".join(f"`{item.generator}`" for item in job.inputs)
             stream = f"a stream of {job.stream}" if job.stream else "none: the job makes its own"
             lines.append(f"- Data: {inputs or stream}.")
             lines += _parameters(job.parameters)
     lines += ["", "## Data", ""]
     for generator in generators:
-        lines += [f"### Data: {generator.name}", "", sentence(generator.summary), ""]
+        lines += [f"### Data: {generator.name}", "", *_wrapped(sentence(generator.summary)), ""]
         if generator.distribution:
-            lines += [sentence(generator.distribution), ""]
+            lines += [*_wrapped(sentence(generator.distribution)), ""]
         lines += [*_parameters(generator.parameters)[1:], ""]
     return lines
 
@@ -98,6 +100,11 @@ _PREFACE = [
     "`hearth run NAME` makes the data once, runs the job and checks its answer; each parameter is",
     "an option. The studies are listed in [sources](sources.md).",
 ]
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    """Return a paragraph in lines of at most 120 characters."""
+    return wrap(text, 120, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _by_family(jobs: "Iterable[Any]") -> list[tuple[str, list[Any]]]:

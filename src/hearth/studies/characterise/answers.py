@@ -1,4 +1,4 @@
-"""What the runs of a question say: pure, from a comparison to a sentence and its figures."""
+"""Answer a question from its runs; pure, from a comparison to a sentence and its figures."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ SweptCell = TypedDict("SweptCell", {"executors": int, "cores": int, "seconds": f
 
 @dataclass(frozen=True)
 class Scaling:
-    """Of threads and cores, and Awan's effectiveness of SMT (2016, formula 3)."""
+    """Scaling over threads and cores, and Awan's effectiveness of SMT (2016, formula 3)."""
 
     smt_scaling: float
     dp_scaling: float
@@ -62,7 +62,7 @@ class Answer:
 
 
 def answered(key: str, comparison: Compared, outcomes: Sequence[Outcome]) -> Answer:
-    """The answer to a question; outcomes: of its comparison, warm-ups too."""
+    """Return the answer to a question; outcomes: of its comparison, warm-ups too."""
     failures = [f"{a.name} failed: {a.failures[-1]}" for a in comparison.arms if a.failures]
     if not comparison.finished:
         return Answer("No run finished, so there is no answer.", failures)
@@ -73,7 +73,7 @@ def answered(key: str, comparison: Compared, outcomes: Sequence[Outcome]) -> Ans
 def _fastest(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
 ) -> Answer:
-    """Which arm has the smallest median, and how each compares with the baseline."""
+    """Return which arm has the smallest median, and how each compares with the baseline."""
     best = min(arms, key=lambda arm: arm.median)
     base = comparison.baseline
     claims = [claim(a, a.ratio, base, comparison.confidence) for a in arms if a.ratio]
@@ -86,7 +86,7 @@ def _fastest(
 def _sweep(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
 ) -> Answer:
-    """The fastest configuration, and the class of each other one."""
+    """Return the fastest configuration, and the class of each other one."""
     best = min(arms, key=lambda arm: arm.median)
     cells = [_cell(arm, best) for arm in arms]
     near = sum(cell["class"].startswith("within") for cell in cells)
@@ -113,7 +113,7 @@ def _measures(arm: ComparedArm) -> Measures:
 
 
 def _smt(comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]) -> Answer:
-    """Whether the further threads pay, and Awan's effectiveness of them."""
+    """Return whether the further threads pay, and Awan's effectiveness of them."""
     found = _fastest(comparison, arms, outcomes)
     half, both, one = "half the cores", "half the cores, all threads", "one thread"
     times = counted_times(outcomes)
@@ -175,7 +175,7 @@ def _nodes(
 def _bandwidth(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
 ) -> Answer:
-    """The mean over the run, as a share of what this machine sustains, and Awan's region."""
+    """Return the mean over the run, as a share of what this machine sustains, and Awan's region."""
     used = _measures(arms[0]).get("bandwidth_gb_s")
     sustained = comparison.settings.sustained_gb_s
     if not isinstance(used, int | float):
@@ -193,7 +193,7 @@ def _bandwidth(
 def _kinds(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
 ) -> Answer:
-    """The measures of both side by side: their times mean different things."""
+    """Return the measures of both side by side: their times mean different things."""
     if len(arms) < 2:
         return Answer(f"Only {arms[0].name} finished, so there is nothing to compare.")
     sides = []

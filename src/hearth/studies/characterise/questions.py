@@ -34,7 +34,7 @@ _LEAST_SHARE_OF_CPUS = 4
 
 @dataclass(frozen=True)
 class Size:
-    """What a plan is asked for: executors and cores, where fixed, and CPUs to leave alone."""
+    """A request for a plan: fixed executors and cores, if any, and CPUs to leave alone."""
 
     executors: int | None = None
     cores: int | None = None
@@ -43,7 +43,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the questions depend on.
+    """The machine and settings that the questions depend on.
 
     topology: of this machine. plans: the plan for each of some sizes, or why none fits: asked once
     for all of a question. job: the workload; None for the user's own application. The reasons say
@@ -96,7 +96,7 @@ class Question:
 
 
 def questions(here: Surroundings, keys: Sequence[str]) -> list[Question]:
-    """Those named, in the order of `KEYS`; raises UserError for one that is unknown."""
+    """Return those named, in the order of `KEYS`; raise UserError for one that is unknown."""
     for key in keys:
         if key not in KEYS:
             raise UserError(f"--questions: '{key}' is not a question: use {', '.join(KEYS)}")
@@ -211,7 +211,7 @@ def _executors(here: Surroundings) -> Question:
 
 
 def _even_counts(cpus: int) -> tuple[list[int], list[str]]:
-    """Those of EXECUTORS that can share the CPUs evenly, and why not the others."""
+    """Return those of EXECUTORS that can share the CPUs evenly, and why not the others."""
     counts = [n for n in EXECUTORS if n <= cpus]
     notes = [f"{n} executors need {n} CPUs: {cpus} are allowed" for n in EXECUTORS if n > cpus]
     while math.lcm(*counts) > cpus:
@@ -280,7 +280,7 @@ def _nodes(here: Surroundings) -> Question:
 
 
 def _bound_and_not(plan: Plan, number: int, cpus: list[int]) -> list[Arm]:
-    """The same executors, left to the kernel on the whole machine (NB), and bound (1B)."""
+    """Return the same executors, left to the kernel on the whole machine (NB), and bound (1B)."""
     size = f"{len(plan.executors)}x{plan.executors[0].task_slots}"
     words = ("--memory", f"{plan.least_heap_mb}m")
     master = f"local-numa[{size}]"

@@ -46,7 +46,7 @@ class AnsweredQuestion:
 
 @dataclass(frozen=True)
 class Characterised:
-    """What a characterisation says."""
+    """The result of a characterisation."""
 
     schema: Literal["hearth/characterisation/1"]
     id: str

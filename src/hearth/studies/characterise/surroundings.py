@@ -1,4 +1,4 @@
-"""What the questions depend on, read once from this machine."""
+"""Read from this machine, once, all that the questions depend on."""
 
 import functools
 import re
@@ -61,7 +61,7 @@ def _no_prefetchers(may_switch: bool, cpus: list[int]) -> str | None:
 
 
 def sweep_cells(text: str | None) -> tuple[tuple[int, int], ...]:
-    """Of `2x4,4x2`: executors and cores of each; raises UserError for another form."""
+    """Parse `2x4,4x2` to executors and cores of each; raise UserError for another form."""
     cells = []
     for part in [] if text is None else text.split(","):
         match = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", part.strip())
@@ -72,5 +72,5 @@ def sweep_cells(text: str | None) -> tuple[tuple[int, int], ...]:
 
 
 def sustained_gb_s() -> float:
-    """What all memory nodes of this machine sustain together, measured once and kept."""
+    """Return the sustained bandwidth of all memory nodes together, measured once and kept."""
     return sum(node.best_gb_s for node in sustained_bandwidth().nodes.values())

@@ -21,7 +21,8 @@ class Units:
 
     @staticmethod
     def of(topology: Topology) -> "Units":
-        """Of a machine what may be used: its nodes where there are several, else cores.
+        """Return the parts of a machine that may be used: its nodes if there are several, else
+        cores.
 
         All hardware threads of a core stay together. Raises UserError where nothing can be split.
         """

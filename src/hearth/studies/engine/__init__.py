@@ -1,1 +1,1 @@
-"""What all studies share: targets, arms, the order of trials, their store and statistics."""
+"""The engine of all studies: targets, arms, the order of trials, their store and statistics."""

@@ -20,7 +20,8 @@ _UNUSED = tuple(CPU_FIELDS.index(name) for name in ("idle", "iowait", "steal"))
 def busy_share(
     sleep: Callable[[float], None] = time.sleep, stat: Path = Path("/proc/stat")
 ) -> float | None:
-    """The share of the CPUs allowed here that is in use, over a second; None if it is unknown.
+    """Return the share of the CPUs allowed here that is in use, over a second; None if it is
+    unknown.
 
     To be asked while nothing of one's own runs.
     """
@@ -41,7 +42,7 @@ def busy_share(
 
 @dataclass
 class Quiet:
-    """What to do about other programs before each run.
+    """How to wait for other programs before each run.
 
     wait_s: how long to wait for them at most, before each run; None: say it once, before the first.
     """
@@ -52,7 +53,7 @@ class Quiet:
     _asked: bool = False
 
     def before_run(self, work: Work | None) -> None:
-        """Waits, or warns. work: shows that it waits."""
+        """Wait, or warn. work: show that it waits."""
         if self.wait_s is None and self._asked:
             return
         self._asked = True

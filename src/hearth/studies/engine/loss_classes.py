@@ -43,7 +43,7 @@ _CLASSES = (
 
 
 def loss_class(seconds: float, measures: Measures, best_s: float, best: Measures) -> str:
-    """The class of a configuration; `not_told` names the classes that could not be checked.
+    """Return the class of a configuration; `not_told` names the classes that could not be checked.
 
     measures, best: of the comparison's measures, each a number or `{"absent": reason}`.
     """
@@ -70,7 +70,7 @@ def _ratios(measures: Measures, best: Measures) -> dict[str, float]:
 
 
 def _with_switches(measures: Measures) -> dict[str, float]:
-    """The known ones, and context switches of both kinds per second of CPU."""
+    """Return the known ones, and context switches of both kinds per second of CPU."""
     known = {k: float(v) for k, v in measures.items() if isinstance(v, int | float)}
     if {"voluntary", "involuntary", "cpu_s"} <= known.keys() and known["cpu_s"]:
         known["switches"] = (known["voluntary"] + known["involuntary"]) / known["cpu_s"]

@@ -1,4 +1,4 @@
-"""Says of an experiment how far it is: of each run how it ended, and on a terminal what runs now.
+"""Say of an experiment how far it is: of each run how it ended, and on a terminal what runs now.
 
 A line for each run, `hearth: 3/30  bound, run 2: 12.34 s`, stays. Below stands how long it took so
 far, and how long it still takes if the runs to come take as long as those like them took.
@@ -23,13 +23,13 @@ class Pace:
     taken: list[tuple[Turn, float]] = field(default_factory=list)
 
     def left_s(self, running: Turn, for_s: float, ahead: Sequence[Turn]) -> float | None:
-        """The rest of a run that goes on for so long, and the runs ahead of it."""
+        """Return the rest of a run that goes on for so long, and the runs ahead of it."""
         if not self.taken:
             return None
         return max(0.0, self._expected(running) - for_s) + sum(map(self._expected, ahead))
 
     def _expected(self, turn: Turn) -> float:
-        """The mean of the runs of this arm, else of this subject, else of all."""
+        """Return the mean of the runs of this arm, else of this subject, else of all."""
         likes: tuple[Callable[[Turn], bool], ...] = (
             lambda other: (other.subject, other.arm) == (turn.subject, turn.arm),
             lambda other: other.subject == turn.subject,
@@ -83,7 +83,7 @@ class Following:
             yield
 
     def run(self, turn: Turn, ahead: Sequence[Turn], run: Callable[[Turn], Outcome]) -> Outcome:
-        """Makes a run, and shows it meanwhile."""
+        """Make a run, and show it meanwhile."""
         if self._quiet is not None:
             self._quiet.before_run(self._work)
         start, ahead = self._clock(), [*ahead, *self.later]

@@ -20,7 +20,7 @@ StopRule = Callable[[int, Sequence[Outcome]], bool]
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is run, how often and in which order.
+    """An experiment: what is run, how often and in which order.
 
     arms: the names of the arms of each subject. repeat: the most repetitions that count; warmup:
     those before them. budget_s: a repetition that would not fit into it is not begun.
@@ -37,7 +37,8 @@ class Experiment:
     failed_again: bool = False
 
     def rounds(self) -> Iterator[list[Turn]]:
-        """The turns of each repetition: subjects in random order, and the arms of each together.
+        """Yield the turns of each repetition: subjects in random order, and the arms of each
+        together.
 
         What drifts slowly so disturbs all arms of a subject alike. The order follows from the seed.
         """
@@ -50,11 +51,11 @@ class Experiment:
             ]
 
     def turns(self) -> list[Turn]:
-        """All turns, in their order."""
+        """Return all turns, in their order."""
         return [turn for turns in self.rounds() for turn in turns]
 
     def missing(self, turns: Sequence[Turn], outcomes: Sequence[Outcome]) -> list[Turn]:
-        """Those of a repetition's turns that are still to be run, after these outcomes."""
+        """Return those of a repetition's turns that are still to be run, after these outcomes."""
         done = {outcome.turn for outcome in outcomes if outcome.failure is None}
         left = [turn for turn in turns if turn not in done]
         if self.failed_again:
@@ -67,7 +68,7 @@ class Experiment:
         ]
 
     def _alone(self, subject: str, failed: set[tuple[str, str]]) -> bool:
-        """Whether nothing is left of a subject that could be compared with the baseline."""
+        """Return whether nothing is left of a subject that could be compared with the baseline."""
         if self.baseline is None:
             return False
         running = [arm for arm in self.arms[subject] if (subject, arm) not in failed]
@@ -88,7 +89,7 @@ def conduct(
     following: Following | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Makes the runs that are missing, and hands each outcome to `keep` before the next begins.
+    """Make the runs that are missing, and hands each outcome to `keep` before the next begins.
 
     earlier: the outcomes that an experiment cut short has kept. enough: asked before each
     repetition but the first. following: shows how far it is.

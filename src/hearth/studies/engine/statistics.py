@@ -40,7 +40,7 @@ class Spread:
 
     @staticmethod
     def of(values: Sequence[float]) -> "Spread":
-        """Raises ValueError where there is no value: no spread is invented."""
+        """Raise ValueError where there is no value: no spread is invented."""
         if not values:
             raise ValueError("no value was measured")
         return Spread(statistics.median(values), min(values), max(values), len(values))
@@ -62,7 +62,8 @@ class Ratio:
 def paired_ratio(
     values: Sequence[float], base: Sequence[float], confidence: float = CONFIDENCE
 ) -> Ratio:
-    """The ratio of two sides that were measured in pairs (same repetition), and its interval.
+    """Return the ratio of two sides that were measured in pairs (same repetition), and its
+    interval.
 
     Both are of the logarithms of the pairs' ratios, so that what disturbed both sides of a pair
     drops out; see `intervals`. Raises ValueError where the sides differ in length, are empty, or
@@ -80,7 +81,7 @@ def paired_ratio(
 
 
 def _ratio(logarithm: float) -> float:
-    """Its exponential, which stays a number however wide an interval of three pairs is."""
+    """Return its exponential, which stays a number however wide an interval of three pairs is."""
     return math.exp(max(-_MOST_LOGARITHM, min(logarithm, _MOST_LOGARITHM)))
 
 
@@ -118,7 +119,7 @@ def intervals(
 
 
 def uses_ranks(pairs: int, confidence: float) -> bool:
-    """Whether there are pairs enough for ranks: from 9 at 95 %, from 10 at 97.5 %."""
+    """Return whether there are pairs enough for ranks: from 9 at 95 %, from 10 at 97.5 %."""
     return 2.0 ** (1 - pairs) * _PATTERNS <= 1 - confidence
 
 
@@ -159,7 +160,10 @@ def _by_ranks(
 
 @functools.cache
 def _rank_sums(pairs: int) -> "NDArray[np.float64]":
-    """The chance that the ranks of positive signs add up to at most 0, 1, 2, ... by coin flips."""
+    """Return the chance that the ranks of positive signs add up to at most 0, 1, 2, ...
+
+    By coin flips.
+    """
     import numpy as np
 
     chances = np.ones(1)
@@ -173,7 +177,8 @@ def _rank_sums(pairs: int) -> "NDArray[np.float64]":
 
 @functools.cache
 def each_confidence(confidence: float, claims: int, looks: tuple[int, ...] = ()) -> float:
-    """The confidence of each interval, so that it holds for all of them together, at every look.
+    """Return the confidence of each interval, so that it holds for all of them together, at every
+    look.
 
     Between claims the error is divided evenly (Bonferroni). Over looks it is spent by one level
     for all of them (Pocock 1977), found from the joint normal distribution of the looks and used
@@ -184,7 +189,7 @@ def each_confidence(confidence: float, claims: int, looks: tuple[int, ...] = ())
 
 
 def _level_of_looks(error: float, looks: tuple[int, ...]) -> float:
-    """The level at which tests after these numbers of pairs are wrong so often together."""
+    """Return the level at which tests after these numbers of pairs are wrong so often together."""
     from scipy import optimize, special
 
     alone = float(special.ndtri(1 - error / 2))
@@ -194,7 +199,8 @@ def _level_of_looks(error: float, looks: tuple[int, ...]) -> float:
 
 
 def _crossing(bound: float, looks: tuple[int, ...]) -> float:
-    """The chance that a sum of normal values leaves +-`bound` standard deviations at some look.
+    """Return the chance that a sum of normal values leaves +-`bound` standard deviations at some
+    look.
 
     From look to look by numerical integration (Armitage, McPherson and Rowe 1969).
     """
@@ -211,7 +217,7 @@ def _crossing(bound: float, looks: tuple[int, ...]) -> float:
 
 
 def reached(looks: Sequence[int], pairs: int) -> int:
-    """How many of the pairs count: all, or those up to the last look."""
+    """Return how many of the pairs count: all, or those up to the last look."""
     return max((look for look in looks if look <= pairs), default=0) if looks else pairs
 
 
@@ -224,7 +230,7 @@ def needed(interval: tuple[float, float], pairs: int, within: float) -> int:
 def ratio_of_totals(
     values: Sequence[float], base: Sequence[float], confidence: float = CONFIDENCE
 ) -> Ratio:
-    """The ratio of two sums over pairs, in which long pairs weigh more than short ones.
+    """Return the ratio of two sums over pairs, in which long pairs weigh more than short ones.
 
     The interval is Student's t on what each pair adds beyond the ratio (Cochran 1977, chapter 6).
     """

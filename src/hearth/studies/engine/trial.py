@@ -78,7 +78,7 @@ _FIELDS = ("record", "seconds", "failure", "measures", "plan", "answer", "stream
 
 
 def outcome_line(outcome: Outcome) -> dict[str, Any]:
-    """The line of a comparison's `runs.jsonl`."""
+    """Return the line of a comparison's `runs.jsonl`."""
     values = {name: getattr(outcome, name) for name in _FIELDS}
     known = {name: value for name, value in values.items() if value is not None}
     place = {"arm": outcome.arm, "repetition": outcome.repetition, "record": outcome.record}
@@ -86,6 +86,6 @@ def outcome_line(outcome: Outcome) -> dict[str, Any]:
 
 
 def read_outcome(line: Mapping[str, Any], subject: str) -> Outcome:
-    """The outcome of a line, which is of the shape `ComparisonRun`."""
+    """Return the outcome of a line, which is of the shape `ComparisonRun`."""
     turn = Turn(subject, line["arm"], line["repetition"])
     return Outcome(turn, **{name: line[name] for name in _FIELDS if name in line})

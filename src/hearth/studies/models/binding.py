@@ -1,4 +1,4 @@
-"""What binding executors is worth in time: from published speedups, by how far memory is spread.
+"""Estimate what binding is worth in time, from published speedups and the spread of memory.
 
 An executor that is bound to nothing has its memory on all N nodes alike, so that 1 - 1/N of what it
 reads is another node's; bound to a node, nothing is. The published speedups are of four nodes; on
@@ -38,7 +38,10 @@ class Worth:
 
     @staticmethod
     def of(speedups: Sequence[float]) -> "Worth":
-        """Of two measured ones or more; what a further one is, by Student's t, told as a normal."""
+        """Return the prediction interval for one more speedup.
+
+        It is Student's t of two measured ones or more, as an equivalent normal deviation.
+        """
         from scipy.stats import t
 
         logs = [math.log(one) for one in speedups]
@@ -60,7 +63,7 @@ class Nodes:
 
     @staticmethod
     def of(topology: Topology, allowed: bool) -> "Nodes":
-        """Of a machine; allowed: only what this process may use."""
+        """Return the nodes of a machine; allowed: only those that this process may use."""
         cpus = set(parse_ids(topology.allowed.cpus if allowed else topology.cpus))
         nodes = [found for node in topology.nodes if (found := cpus & set(parse_ids(node.cpus)))]
         packages = [cpus & set(parse_ids(package.cpus)) for package in topology.packages]
@@ -70,7 +73,7 @@ class Nodes:
         return Nodes(counts, max(map(len, nodes)), max(map(len, packages)))
 
     def within(self, number: int) -> tuple[int, ...]:
-        """Of so many nodes how many each package has, the first packages filled first."""
+        """Return how many of so many nodes each package has, filling the first packages first."""
         left, found = number, []
         for has in self.packages:
             if left > 0:
@@ -102,14 +105,14 @@ def cost(binding: Binding, nodes: Sequence[int]) -> Cost:
 
 
 def change(before: Cost, after: Cost, worth: Worth) -> tuple[float, float]:
-    """What the logarithm of the time changes by, and its deviation."""
+    """Return the change of the logarithm of the time, and its deviation."""
     part = after.part - before.part
     unsure = math.hypot(before.unsure, after.unsure) if before != after else 0.0
     return part * worth.mean, math.hypot(part * worth.deviation, unsure * worth.mean)
 
 
 def leave_one_out() -> list[tuple[str, float, float, float, float]]:
-    """Of each published one: measured, and low, predicted, high from the others."""
+    """Predict each published gain from the others: measured, and low, predicted, high."""
     found = []
     for name, measured in PUBLISHED.items():
         worth = Worth.of([one for other, one in PUBLISHED.items() if other != name])
@@ -120,7 +123,7 @@ def leave_one_out() -> list[tuple[str, float, float, float, float]]:
 
 
 def most_cores(binding: Binding, nodes: Nodes) -> int:
-    """Hardware threads of what an executor is bound to: it has no more task slots."""
+    """Return hardware threads of what an executor is bound to: it has no more task slots."""
     whole = nodes.threads_of_package * len(nodes.packages)
     return {"none": whole, "node": nodes.threads_of_node, "package": nodes.threads_of_package}[
         binding
@@ -128,7 +131,7 @@ def most_cores(binding: Binding, nodes: Nodes) -> int:
 
 
 def check_fits(cores: int, binding: Binding, nodes: Nodes) -> None:
-    """Raises UserError for an executor that is wider than what it is to be bound to."""
+    """Raise UserError for an executor that is wider than what it is to be bound to."""
     most = most_cores(binding, nodes)
     if cores > most and binding != "none":
         raise UserError(

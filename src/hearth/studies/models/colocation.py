@@ -45,7 +45,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Curve:
-    """What an application loses on a part of the machine.
+    """An application's slowdown on a part of the machine.
 
     alone_s: seconds on the whole machine, where they are known. slowdown: by the number of units.
     """
@@ -108,7 +108,7 @@ class Split:
 
 
 def splits(units: int, parts: int) -> list[tuple[int, ...]]:
-    """All ways to give each of so many applications at least one unit, and all units away.
+    """Return all ways to give each of so many applications at least one unit, and all units away.
 
     Raises UserError where there is none, or where there are too many.
     """
@@ -132,7 +132,7 @@ def _splits(units: int, parts: int) -> Iterator[tuple[int, ...]]:
 
 
 def parse_split(text: str, parts: int, units: int) -> tuple[int, ...]:
-    """Of `2-2`; raises UserError for what is no split of the machine among so many applications."""
+    """Parse a split such as `2-2`; raise UserError if it does not fit machine and applications."""
     words = text.split("-")
     shares = tuple(int(word) for word in words if word.isascii() and word.isdigit())
     if len(shares) != len(words) or len(shares) != parts:
@@ -152,7 +152,7 @@ def parse_split(text: str, parts: int, units: int) -> tuple[int, ...]:
 def predict(
     curves: Sequence[Curve], ways: Sequence[tuple[int, ...]], shared: Shared | None = None
 ) -> list[Split]:
-    """What is expected of each of these splits, less those with a share that no curve has."""
+    """Predict each of these splits, except those with a share that no curve has."""
     stretch = None if shared is None else shared.stretch
     known = [way for way in ways if all(n in c.slowdown for c, n in zip(curves, way, strict=True))]
     return [_expected(curves, way, stretch) for way in known]
@@ -209,12 +209,12 @@ def throughput(slowdowns: Sequence[float]) -> float:
 
 
 def fairness(slowdowns: Sequence[float]) -> float:
-    """The least slowdown to the largest."""
+    """Return the least slowdown to the largest."""
     return min(slowdowns) / max(slowdowns)
 
 
 def _fairness_ends(lows: Sequence[float], highs: Sequence[float]) -> tuple[float, float]:
-    """The least and the largest fairness of slowdowns within these ends."""
+    """Return the least and the largest fairness of slowdowns within these ends."""
     pairs = list(itertools.permutations(range(len(lows)), 2))
     least = min((lows[a] / highs[b] for a, b in pairs), default=1.0)
     # All the same where the intervals have a point in common.
@@ -222,7 +222,7 @@ def _fairness_ends(lows: Sequence[float], highs: Sequence[float]) -> tuple[float
 
 
 def ranked(found: Sequence[Split], objective: Objective) -> list[Split]:
-    """The best first; of equals the one that loses least, then the more even one."""
+    """Return the best first; of equals the one that loses least, then the more even one."""
     return sorted(found, key=lambda one: (_cost(one, objective), one.worst.value, one.units))
 
 

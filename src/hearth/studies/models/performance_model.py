@@ -217,8 +217,8 @@ def agreeing(parameters: Array, machine: Machine, seen: Mapping[Cell, Evidence])
         known = {cell: v for cell, of in seen.items() if (v := getattr(of, name)) and v > 0}
         if not known or (name == "switching" and len(known) < 2):
             continue
-        foretold = np.log(np.maximum(said[name](parameters, machine, list(known)), 1e-6))
-        away = foretold - np.log(list(known.values()))
+        predicted = np.log(np.maximum(said[name](parameters, machine, list(known)), 1e-6))
+        away = predicted - np.log(list(known.values()))
         if name == "switching":
             away = away - away.mean(axis=1, keepdims=True)
         # Runs of one application are alike in it: together they count as one.

@@ -14,7 +14,7 @@ Row = tuple[dict[str, str], str]
 
 
 def read_rows(file: Path, columns: Sequence[str]) -> Iterator[Row]:
-    """The rows in their order, each with a value in every one of these columns.
+    """Yield the rows in their order, each with a value in every one of these columns.
 
     Raises UserError for what is no such file, with file and line.
     """
@@ -40,7 +40,7 @@ def number_above_0(text: str, name: str, where: str, most: float) -> float:
     try:
         value = float(text)
     except ValueError as error:
-        raise UserError(f"{where}: {name} '{text[:_SHOWN]}' is no number: correct it") from error
+        raise UserError(f"{where}: {name} '{text[:_SHOWN]}' is not a number: correct it") from error
     if not 0 < value < most:
         limits = f"above 0 and below {most:g}"
         raise UserError(f"{where}: {name} {text[:_SHOWN]} is not {limits}: correct it")

@@ -53,7 +53,7 @@ class Steps:
 
     @staticmethod
     def of(tables: Sequence[Times]) -> "Steps":
-        """Of two workloads or more; deviations by Student's t, told as those of a normal value."""
+        """Return the steps of two workloads or more; deviations by Student's t, as normal ones."""
         from scipy.stats import t
 
         numbers = sorted(set.intersection(*(set(one) for one in tables)))
@@ -84,7 +84,7 @@ PUBLISHED = Steps({1: 0.0, 2: 0.195, 3: 0.317, 4: 0.498}, 0.286, 0.057)
 
 
 def scaled(own: Times, others: Sequence[Times], nodes: int) -> float:
-    """The time on `nodes` nodes, from those on 1 and 2 and from other workloads' times."""
+    """Return the time on `nodes` nodes, from those on 1 and 2 and from other workloads' times."""
     steps = [math.log(other[nodes] / other[2]) for other in others if {2, nodes} <= other.keys()]
     if not steps or 2 not in own:
         raise UserError(f"the step from 2 to {nodes} nodes is not known of any other workload")
@@ -92,7 +92,7 @@ def scaled(own: Times, others: Sequence[Times], nodes: int) -> float:
 
 
 def leave_one_out(table: Mapping[str, Times]) -> list[Scaled]:
-    """Each workload's times on 3 nodes and more, from its own on 1 and 2 and the others'."""
+    """Return each workload's times on 3 nodes and more, from its own on 1 and 2 and the others'."""
     found = []
     for workload, own in table.items():
         others = [times for name, times in table.items() if name != workload]
@@ -103,7 +103,7 @@ def leave_one_out(table: Mapping[str, Times]) -> list[Scaled]:
 
 
 def read_speedups(file: Path) -> dict[str, dict[int, float]]:
-    """Of each workload the times relative to one node, from speedups between bound runs (1B, 2B).
+    """Return each workload's times relative to one node, from speedups between bound runs (1B, 2B).
 
     Raises UserError for a table without the columns, or from which a time does not follow.
     """

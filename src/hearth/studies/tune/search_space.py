@@ -64,7 +64,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Space:
-    """What may be tried.
+    """The space of configurations that may be tried.
 
     proposal, current: indices. fixed: what the user fixed, for people. offered: settings that the
     space varies of itself.
@@ -79,7 +79,10 @@ class Space:
 
 
 def parse_vary(words: Sequence[str], settings: Mapping[str, str]) -> dict[str, list[str]]:
-    """The values of each `spark.key=a,b,c`; raises UserError for what is none, or is fixed too."""
+    """Return the values of each `spark.key=a,b,c`.
+
+    Raise UserError for what is none, or is fixed too.
+    """
     found: dict[str, list[str]] = {}
     for word in words:
         key, equals, text = word.partition("=")
@@ -106,7 +109,7 @@ def space(
     topology: Topology,
     debug: bool = False,
 ) -> Space:
-    """The space of an application; raises UserError where not even the plan fits.
+    """Return the space of an application; raise UserError where not even the plan fits.
 
     line, settings, master: the user's own.
     """
@@ -152,7 +155,7 @@ def _once(configurations: Iterable[Configuration]) -> Iterator[Configuration]:
 
 
 class _Builder:
-    """What the user fixed, and the machine."""
+    """Build a space from what the user fixed and the machine."""
 
     def __init__(
         self,
@@ -191,7 +194,7 @@ class _Builder:
 
     @property
     def fixed(self) -> list[str]:
-        """What the user fixed of the space."""
+        """The part of the space that the user fixed."""
         values = {"executors": self.executors, "cores": self.cores, "memory": self.asked.memory}
         found = [f"{name} {value}" for name, value in values.items() if value is not None]
         found += [name for name in ("--unbound", "--docker") if name in self.asked.given]
@@ -218,7 +221,7 @@ class _Builder:
         return [*found, *packages]
 
     def unsized(self, vary: Mapping[str, Sequence[str]]) -> list[Configuration]:
-        """What the plan says, with each collector and varied value: it may be one JVM."""
+        """Return the plan with each collector and varied value; it may be one JVM."""
         if self.executors is not None or self.cores is not None:
             return []
         collectors = self._collectors(DRIVERS_JAVA_OPTIONS)
@@ -229,7 +232,7 @@ class _Builder:
         ]
 
     def answered(self, asked: Sequence[Configuration]) -> tuple[list[Configuration], list[Refused]]:
-        """Those that the planner says fit, with what it says of them; and the others."""
+        """Return those that the planner says fit, with what it says of them; and the others."""
         answers = plans([self.request(one) for one in asked], self.debug) if asked else []
         if asked and not asked[0].cores and isinstance(answers[0], UserError):
             raise answers[0]  # not even the plan fits
@@ -242,7 +245,7 @@ class _Builder:
         return found, refused
 
     def offered(self, vary: Mapping[str, Sequence[str]]) -> list[str]:
-        """The settings that are varied one at a time: those that nobody fixed or named."""
+        """Return the settings that are varied one at a time: those that nobody fixed or named."""
         found = [key for key in (SHUFFLE_PARTITIONS, STORAGE_SHARE)
                  if key not in vary and key not in self.settings]  # fmt: skip
         return (
@@ -264,7 +267,7 @@ class _Builder:
         ]
 
     def unbound(self, found: Sequence[Configuration]) -> list[Configuration]:
-        """The same executors left to the kernel, where the machine has several nodes."""
+        """Return the same executors left to the kernel, where the machine has several nodes."""
         bound = [
             one for one in found
             if one.executors and one.binding != "none" and BINDING_SCOPE not in one.varied
@@ -272,7 +275,7 @@ class _Builder:
         return [replace(one, binding="none") for one in bound if self.free_binding]
 
     def current(self) -> Configuration | None:
-        """The user's own configuration as typed; None where that is the plan."""
+        """Return the user's own configuration as typed; None where that is the plan."""
         if self.numa or _FIXING & self.asked.given.keys():
             return None
         master = self.master or "local[*]"
@@ -303,7 +306,7 @@ class _Builder:
         return asked.plan_request(conf, python=self.python).document()
 
     def planned(self, one: Configuration, plan: Plan) -> Configuration:
-        """The configuration with what the plan says of it."""
+        """Return the configuration with what the plan says of it."""
         native, first = plan.is_native, plan.executors[0]
         flags = " ".join(first.java_options)
         chosen = COLLECTOR.search(flags)
@@ -322,7 +325,7 @@ class _Builder:
         return self.asked.is_unbound or off
 
     def _binding(self, plan: Plan) -> str:
-        """The widest place of an executor."""
+        """Return the widest place of an executor."""
         if len(self.nodes) < 2:
             return "CPUs"
         if all(len(parse_ids(one.memory_nodes)) == 1 for one in plan.executors):
@@ -332,7 +335,7 @@ class _Builder:
         return "package" if inside else "machine"
 
     def _collectors(self, key: str) -> list[tuple[str, str]]:
-        """The collectors to try with their flags; the user's alone where one is fixed."""
+        """Return the collectors to try with their flags; the user's alone where one is fixed."""
         chosen = self._collector_of(key)
         return list(COLLECTORS.items()) if chosen is None else [(chosen, "")]
 
@@ -346,7 +349,7 @@ def _combinations(vary: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
 
 
 def _values(one: Configuration, key: str) -> list[str]:
-    """What a setting is set to beside its usual value."""
+    """Return the values of a setting to try beside its usual one."""
     if key == STORAGE_SHARE:
         return [_STORAGE_SHARE]
     if key == EXECUTOR_MEMORY:

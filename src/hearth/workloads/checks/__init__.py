@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """What a check may look at.
+    """A finished run, as checks see it.
 
     data: the directory of each input by its name. answer: the directory of the answer's files.
     result: the document that the job left (contract/workload-result.schema.json).

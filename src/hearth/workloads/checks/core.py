@@ -1,4 +1,4 @@
-"""Checks of the jobs of Spark's core: DuckDB, numpy and scikit-learn on the same data."""
+"""Check of the jobs of Spark's core: DuckDB, numpy and scikit-learn on the same data."""
 
 import itertools
 import re

@@ -27,7 +27,7 @@ def too_large(folder: Path, limit_bytes: int = FULL_CHECK_BYTES) -> bool:
 
 
 def manifest(folder: Path) -> dict[str, Any]:
-    """What the generator says that it wrote; empty for data that no generator made."""
+    """Return the generator's list of what it wrote; empty for other data."""
     file = folder / "_manifest.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 

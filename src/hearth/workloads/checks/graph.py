@@ -1,4 +1,4 @@
-"""Checks of the jobs of GraphX: scipy and networkx on the same edges."""
+"""Check of the jobs of GraphX: scipy and networkx on the same edges."""
 
 from dataclasses import dataclass
 from functools import cached_property

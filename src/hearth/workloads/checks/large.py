@@ -1,4 +1,4 @@
-"""What holds for every right answer, for data too large to be recomputed.
+"""Check properties of every right answer, for data too large to be recomputed.
 
 Each check goes over the data once and keeps little of it: numpy over some rows at a time, or
 DuckDB. It finds what was lost or made up, and numbers that do not belong together; that each step
@@ -57,7 +57,8 @@ def naive_bayes(run: FinishedRun) -> Verdict:
         sums += np.exp([float(negative), float(positive)])
         words += 1
     if words != answer["vocabulary"]:
-        return Verdict("wrong", f"{words:,} words in the files, {answer['vocabulary']:,} are said")
+        said = f"the answer says {answer['vocabulary']:,}"
+        return Verdict("wrong", f"{words:,} words in the files, {said}")
     if not np.allclose(sums, 1, rtol=0, atol=SAME_SUMS):
         return Verdict("wrong", f"the words' probabilities sum up to {sums}, not to 1")
     confusion = np.array(answer["confusion"])
@@ -108,7 +109,7 @@ def _cost(points: np.ndarray, centres: np.ndarray) -> float:
 
 
 def _count_problem(said: int, counted: int) -> str | None:
-    return None if said == counted else f"{said:,} rows are said, the files hold {counted:,}"
+    return None if said == counted else f"the answer says {said:,} rows, the files hold {counted:,}"
 
 
 def gaussian_mixture(run: FinishedRun) -> Verdict:
@@ -164,7 +165,7 @@ def sparse_naive_bayes(run: FinishedRun) -> Verdict:
 
 @dataclass(frozen=True)
 class Loss:
-    """What a plane pays for vectors of margin z, and the derivative of that by z."""
+    """The loss of a plane for vectors of margin z, and its derivative by z."""
 
     of: Callable[[np.ndarray], np.ndarray]
     slope: Callable[[np.ndarray], np.ndarray]
@@ -266,7 +267,7 @@ def triangle_count(run: FinishedRun) -> Verdict:
             return Verdict("wrong", problem)
         (total,) = _row(connection, "SELECT sum(value)::BIGINT FROM answer")
         if total != 3 * answer["triangles"]:
-            said = f"{answer['triangles']:,} triangles are said"
+            said = f"the answer says {answer['triangles']:,} triangles"
             return Verdict(
                 "wrong", f"{said}, the vertices' counts sum up to {total:,}, not three each"
             )

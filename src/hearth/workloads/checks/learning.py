@@ -1,4 +1,4 @@
-"""Checks of the jobs of MLlib: scikit-learn, or the same formula in numpy, on the same data.
+"""Check of the jobs of MLlib: scikit-learn, or the same formula in numpy, on the same data.
 
 Where a job stops after a set number of iterations, the other implementation starts from the same
 first guess and takes as many: then both must come to the same result, not to a similar one.
@@ -217,7 +217,7 @@ def _descent(
 def _minimum(
     run: FinishedRun, features: np.ndarray, sides: np.ndarray, loss: Any, other: Any
 ) -> Verdict:
-    """Compares mean(loss) + strength / 2 * |w|^2 at Spark's weights against another solver's."""
+    """Compare mean(loss) + strength / 2 * |w|^2 at Spark's weights against another solver's."""
     strength = float(run.parameters["regularisation"])
 
     def objective(weights: _Weights) -> float:

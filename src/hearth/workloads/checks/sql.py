@@ -1,4 +1,4 @@
-"""Checks of the SQL jobs, by DuckDB on the same files.
+"""Check of the SQL jobs, by DuckDB on the same files.
 
 How values are compared: whole numbers, texts, days and decimals exactly. Where one engine has a
 decimal and the other a double (averages and quotients of decimals), the double may lie half a
@@ -163,7 +163,7 @@ def tpch_queries(run: FinishedRun) -> Verdict:
 def _query_difference(
     connection: "duckdb.DuckDBPyConnection", answer: Path, number: int, scale: float
 ) -> str | int:
-    """What differs, or the number of rows (or of values that are not null) that agree."""
+    """Return what differs, or the number of rows (or of values that are not null) that agree."""
     actual = _read(connection, answer)
     if isinstance(actual, str):
         return actual

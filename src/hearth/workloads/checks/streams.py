@@ -1,4 +1,4 @@
-"""Checks of the streaming jobs: a recount, in plain Python, of what the data server logged.
+"""Check of the streaming jobs: a recount, in plain Python, of what the data server logged.
 
 The log holds every event really sent, in order; the result tells how many of them each
 micro-batch read. As one connection keeps the order, batch after batch takes its share of the log:
@@ -138,7 +138,7 @@ def _batches(events: list[str], streaming: dict[str, Any]) -> list[_Batch]:
 
 
 def _same(what: str, expected: Any, actual: Any) -> None:
-    """Raises where two counts differ, or two tables of counts in some key."""
+    """Raise where two counts differ, or two tables of counts in some key."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         keys = [k for k in expected | actual if expected.get(k) != actual.get(k)]
         if keys:

@@ -52,7 +52,7 @@ final class NamedPaths(paths: HostPaths, directory: Path) {
 object NamedPaths {
   private val Pattern = Set('*', '?', '[', '{')
 
-  /** What Spark sends to executors, unless it is said to be there already (`local:`). */
+  /** What Spark sends to executors, unless it is there already (`local:`). */
   private val Sent =
     Set("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles")
 

@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentHashMap
 
 /**
  * Where executors start: in the directory of their driver, in which tasks of `local[n]` run too, so that relative
- * paths and the modules there are found. Each starts in its own directory where that cannot be, which is said once.
+ * paths and the modules there are found. Each starts in its own directory where that cannot be, which is logged once.
  *
  * @param drivers the driver's
  * @param python what runs Python workers: where it is a relative path and not there, it is in an archive that the

@@ -46,7 +46,7 @@ final private[leases] case class ReadFiles[A](
 
 /**
  * The files of a directory in which every user can leave what they like. Each user's files are read by
- * themselves and within limits, so that nobody's files hide another's; where there are more, that is said.
+ * themselves and within limits, so that nobody's files hide another's; a note says if there are more.
  */
 final private[leases] class LeaseFiles(directory: Path, boot: String) {
   import LeaseFiles._

@@ -1,0 +1,43 @@
+"""Build the documentation as a static site in build/site.
+
+Broken links and anchors, and pages that the navigation leaves out, end the build.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ROOT / "build" / "site-pages"
+#: Linked from docs/, and outside it. Each keeps its place, so that links work as in the checkout.
+OUTSIDE = ("*.md", "LICENSE", "benchmarks/README.md", "numalab/README.md")
+
+
+def main() -> int:
+    """Build the site, and return the exit code of mkdocs."""
+    collect()
+    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    code = subprocess.run(command, cwd=ROOT, env=quiet, check=False).returncode
+    if code == 0:
+        print(f"site: {ROOT / 'build' / 'site' / 'index.html'}")
+    return code
+
+
+def collect() -> None:
+    """Copy the pages into a folder of their own, as mkdocs wants it, and add the generated one."""
+    shutil.rmtree(PAGES, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", PAGES / "docs")
+    for file in (file for pattern in OUTSIDE for file in ROOT.glob(pattern)):
+        target = PAGES / file.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
+    manual = [sys.executable, str(ROOT / "tools" / "manual.py"), "markdown"]
+    page = subprocess.run(manual, stdout=subprocess.PIPE, check=True).stdout
+    (PAGES / "docs" / "commands.md").write_bytes(page)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
