@@ -8,9 +8,8 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-
-from hearth.studies.models.replay import Run
-from hearth.studies.models.table import Table
+from replay import Run
+from tables import Table
 
 
 def hill_climbing(table: Table, seed: int, start: int | None = None) -> Iterator[Run]:

@@ -36,10 +36,10 @@ import startup
 import table_replay
 import transfer_evidence
 import transport
+from replay import mean_of_methods
 from results import Row, loads, read, shown, spread, table
 
 from hearth import Ratio, paired_ratio
-from hearth.studies.models.replay import mean_of_methods
 
 BENCHMARKS = "benchmarks/README.md"
 TUNING = "benchmarks/tuning.md"

@@ -1,4 +1,4 @@
-"""Tables of completion time over workers x cores, measured here: what `hearth tune --replay` reads.
+"""Tables of completion time over workers x cores, measured here: what `replay.py` reads.
 
     .venv/bin/python benchmarks/measured_table.py --jobs word-count,sort,k-means,tpch --size 1g
     .venv/bin/python benchmarks/measured_table.py --out benchmarks/results/measured-table-DATE.jsonl
@@ -17,7 +17,6 @@ tuner is replayed on it, each job with the other jobs known.
 
 import argparse
 import csv
-import os
 import statistics
 import subprocess
 import sys
@@ -27,6 +26,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
+
+from tables import COLUMNS
 
 from hearth import Topology, UserError, topology
 from hearth.base.ids import parse_ids
@@ -39,7 +40,6 @@ from hearth.studies.engine.idle_wait import busy_share
 from hearth.studies.engine.schedule import Experiment, conduct
 from hearth.studies.engine.store import Journal
 from hearth.studies.engine.trial import Outcome, Turn
-from hearth.studies.models.table import COLUMNS
 from hearth.workloads import cases, catalogue, suites
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -299,10 +299,9 @@ def spec(machine: Topology) -> str:
 
 def replay(file: Path, machine: str) -> None:
     """The tuner on the table."""
-    hearth = Path(sys.executable).with_name("hearth")
-    words = [str(hearth), "tune", "--replay", str(file), "--machine", machine]
-    print(f"\n{' '.join(words[1:])}", flush=True)
-    subprocess.run(words, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    words = [str(Path(__file__).with_name("replay.py")), str(file), "--machine", machine]
+    print(f"\n{' '.join(words)}", flush=True)
+    subprocess.run([sys.executable, *words], check=False)
 
 
 if __name__ == "__main__":

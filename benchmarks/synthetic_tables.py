@@ -23,10 +23,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from tables import Table
 
 from hearth.studies.models import performance_model
 from hearth.studies.models.space import Cell, Machine
-from hearth.studies.models.table import Table
 
 #: Parameters of the tuner's model that belong to the machine.
 _OF_MACHINE = ("smt_exponent", "bandwidth_cores", "crowding", "executor_cost", "executor_exponent")

@@ -25,10 +25,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from baselines import hill_climbing, optuna_sampler
-
-from hearth.report.terminal.screen import Screen, table
-from hearth.report.terminal.tuning import show_replay
-from hearth.studies.models.replay import (
+from replay import (
     Choice,
     Settings,
     Site,
@@ -37,7 +34,10 @@ from hearth.studies.models.replay import (
     random_search,
     replay,
 )
-from hearth.studies.models.table import Table, read_tables
+from replay_shown import show_replay
+from tables import Table, read_tables
+
+from hearth.report.terminal.screen import Screen, table
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Case, what is held (a key of the summary, or evaluations of the worst table), the most allowed.
@@ -125,7 +125,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("tables", type=Path, nargs="+", help="CSV files, see hearth tune --help")
+    parser.add_argument("tables", type=Path, nargs="+", help="CSV files, see replay.py --help")
     parser.add_argument(
         "--prior", type=Path, nargs="+", default=[], help="known before, not scored"
     )

@@ -22,11 +22,11 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from baselines import hill_climbing
+from replay import REGRET_AFTER, Score, Site, scored, searched
 from synthetic_tables import FAMILIES, opposite, rotated, tables
 
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.screen import table as shown_table
-from hearth.studies.models.replay import REGRET_AFTER, Score, Site, scored, searched
 
 ROOT = Path(__file__).resolve().parents[1]
 NONE = "no other table"

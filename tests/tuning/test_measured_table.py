@@ -1,4 +1,4 @@
-"""`benchmarks/measured_table.py`: tables measured here are what `hearth tune --replay` reads."""
+"""`benchmarks/measured_table.py`: tables measured here are what `benchmarks/replay.py` reads."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from benchmarks.measured_table import SCHEMA, Place, begun, medians, shares_of, spec
+from tables import COLUMNS, read_tables
 
 from hearth.base.errors import UserError
 from hearth.studies.engine.store import Journal
 from hearth.studies.models.space import Cell
-from hearth.studies.models.table import COLUMNS, read_tables
 from planned_machines import a_machine
 
 MACHINE = {"kernel": "6.1", "cpus": "0-1"}

@@ -1,4 +1,4 @@
-"""`hearth tune --replay`: the tuner on tables, and what is said of a table that cannot be used."""
+"""`benchmarks/replay.py`: the tuner on tables, and what is said of a table that cannot be used."""
 
 import json
 import math
@@ -10,24 +10,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.synthetic_tables import opposite, rotated, tables
-
-from hearth.cli.commands import tune as command
-from hearth.cli.main import main
-from hearth.studies.models import search
-from hearth.studies.models.replay import (
+from replay import (
     Score,
     Site,
     machine_of,
+    main,
     random_search,
     related_to,
     searched,
     shown_rows,
 )
+from synthetic_tables import opposite, rotated, tables
+from tables import COLUMNS, Table, read_tables
+
+from hearth.cli.main import command_parser
+from hearth.studies.models import search
 from hearth.studies.models.space import Cell, Configuration, Machine
 from hearth.studies.models.surrogate import Known, forecast
-from hearth.studies.models.table import COLUMNS, Table, read_tables
-from support import Command, validate
 
 MACHINE = Machine(threads=32, cores=16, memory_gb=128)
 HEAD = ",".join(COLUMNS)
@@ -140,7 +139,8 @@ def test_a_replay_makes_the_trials_that_a_tune_with_the_defaults_makes(
     )  # fmt: skip
     known = Known(MACHINE, CELLS, np.log(other.seconds), tuple(one.choices for one in ways))
     first = SITE.proposal(table)
-    budget, runs = command._OF_TRIALS["budget"], command._OF_TRIALS["for_runs"]
+    _, parser = command_parser("tune")
+    budget, runs = parser.get_default("budget"), parser.get_default("for_runs")
     task = search.Task(MACHINE, ways, first, first, budget, runs, (known,))
     made: list[search.Trial] = []
     while isinstance(step := search.next_step(task, made), search.Step):
@@ -229,18 +229,16 @@ def csv(file: Path, *tables: Table) -> Path:
     return file
 
 
-def test_one_file_may_hold_several_workloads_and_the_document_holds_to_its_contract(
-    hearth: Command, tmp_path: Path
+@pytest.mark.command
+def test_one_file_may_hold_several_workloads(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     several = csv(tmp_path / "both.csv", bowl("a", 4, 4), bowl("b", 8, 2))
     prior = csv(tmp_path / "prior.csv", bowl("c", 8, 4))
-    done = hearth(
-        "tune", "--replay", str(several), "--prior", str(prior), "--seeds", "2", "--json",
-        "--machine", "1 package, 2 nodes of 64 GB, 8 cores x 2 threads",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    validate("tune-replay", document)
+    machine = "1 package, 2 nodes of 64 GB, 8 cores x 2 threads"
+    words = ["--prior", str(prior), "--seeds", "2", "--json", "--machine", machine]
+    assert main([str(several), *words]) == 0
+    document = json.loads(capsys.readouterr().out)
     assert [one["related"] for one in document["tables"]] == [["b", "c"], ["a", "c"]]
     assert set(document["mean"]) == {"hearth", "random"}
     plan = document["plan"]
@@ -276,7 +274,7 @@ def test_a_table_that_cannot_be_used_is_refused_with_its_line_and_the_remedy(
 ) -> None:
     file = tmp_path / "times.csv"
     file.write_text(text)
-    assert main(["tune", "--replay", str(file), "--machine", "x"]) == 2
+    assert main([str(file), "--machine", "x"]) == 2
     error = capsys.readouterr().err
     assert said in error
     assert "times.csv" in error
@@ -296,7 +294,7 @@ def test_an_option_beyond_its_limits_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
 ) -> None:
     file = csv(tmp_path / "times.csv", bowl("a", 4, 4))
-    assert main(["tune", "--replay", str(file), "--machine", "x", *words]) == 2
+    assert main([str(file), "--machine", "x", *words]) == 2
     assert said in capsys.readouterr().err
 
 
@@ -304,24 +302,27 @@ def test_a_workload_in_two_replayed_tables_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = csv(tmp_path / "times.csv", bowl("a", 4, 4))
-    assert main(["tune", "--replay", str(file), str(file), "--machine", "x"]) == 2
+    assert main([str(file), str(file), "--machine", "x"]) == 2
     assert "workload 'a' is in two tables" in capsys.readouterr().err
 
 
-def test_a_table_that_does_not_fit_the_machine_is_doubted(hearth: Command, tmp_path: Path) -> None:
+@pytest.mark.command
+def test_a_table_that_does_not_fit_the_machine_is_doubted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     file = tmp_path / "times.csv"
     file.write_text(f"{HEAD}\nA,1,8,8,4,10\nA,1,16,16,4,9\n")
-    words = ("--machine", "1 node of 16 GB, 4 cores", "--seeds", "1")
-    done = hearth("tune", "--replay", str(file), *words)
-    assert done.returncode == 0
-    assert "A has 16 task slots, --machine 4 hardware threads: is it the machine" in done.stderr
+    assert main([str(file), "--machine", "1 node of 16 GB, 4 cores", "--seeds", "1"]) == 0
+    shown = capsys.readouterr()
+    assert "A: 2 configurations" in shown.out
+    assert "A has 16 task slots, --machine 4 hardware threads: is it the machine" in shown.err
 
 
-def test_an_unknown_machine_is_refused(hearth: Command, tmp_path: Path) -> None:
+@pytest.mark.command
+def test_an_unknown_machine_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = csv(tmp_path / "times.csv", bowl("a", 4, 4))
-    done = hearth("tune", "--replay", str(file), "--machine", "a cray")
-    assert done.returncode == 2
-    assert "a cray" in done.stderr
+    assert main([str(file), "--machine", "a cray"]) == 2
+    assert "a cray" in capsys.readouterr().err
 
 
 def test_the_tuner_computes_with_one_thread_and_what_it_tunes_does_not_inherit_that() -> None:

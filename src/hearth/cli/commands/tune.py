@@ -6,20 +6,12 @@ be faster: executors x cores, collector, binding, and any key of --vary; what yo
 that cannot be the best any more is stopped; one that fails is information. It ends when a further
 trial is not worth its time. hearth submit --tuned uses the result, hearth report ID shows it again.
 
-With --replay, tables of measured times answer instead of Spark: how many runs does this search
-need, compared with a random order? It starts at the executors x cores of the table that are nearest
-to the plan for --machine. A table is a CSV file with the columns
-  workload,workers,cores_per_worker,total_cores,memory_per_worker_gb,seconds
-
 examples:
   hearth tune my_job.py --date 2026-11-21
   hearth tune --budget 12 --limit 30m --class org.example.Job job.jar
   hearth tune --vary spark.sql.shuffle.partitions=64,200,800 --objective core-seconds my_job.py
   hearth tune --dry-run my_job.py
   hearth tune word-count --size 2g --budget 5
-  hearth tune --replay times.csv --machine "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
-  hearth tune --replay a.csv b.csv --machine big.tar.gz --drop 0.3 --seeds 50
-  hearth tune --replay a.csv --prior b.csv --machine big.tar.gz --noise 0.05 --json
 """
 
 import json
@@ -33,14 +25,12 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
-from hearth.base.progress import tick, working
 from hearth.base.redaction import Redaction
 from hearth.cli.options import (
     add_submit_options,
     add_wait_option,
     from_namespace,
     read_submit_line,
-    split_words,
     wait_option,
 )
 from hearth.machine import paths
@@ -48,7 +38,6 @@ from hearth.machine.planner import topology
 from hearth.report.html.page import write_page
 from hearth.report.terminal.screen import Screen, table
 from hearth.report.terminal.tune import sentence, show_tune
-from hearth.report.terminal.tuning import show_replay
 from hearth.spark.conf import read_settings, user_master
 from hearth.spark.saved_configs import TunedChoice, keep_tuned, machine_key
 from hearth.spark.submit_args import SubmitLine, is_application
@@ -57,7 +46,6 @@ from hearth.studies.engine.named_target import subject_of, tuned_as
 from hearth.studies.engine.progress import Following, continued_with
 from hearth.studies.engine.target import Subject
 from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS, Machine
-from hearth.studies.models.table import read_tables
 from hearth.studies.tune.search_space import Space, parse_vary, space
 from hearth.workloads import runner
 
@@ -65,7 +53,6 @@ from hearth.workloads import runner
 if TYPE_CHECKING:
     from hearth.studies.tune.study import Objective, Tune, TuneSettings
 
-_MOST_SEEDS = 10_000
 _MOST_TRIALS = 1000
 _OBJECTIVES: "dict[frozenset[str], Objective]" = {
     frozenset({"time"}): "time",
@@ -74,12 +61,6 @@ _OBJECTIVES: "dict[frozenset[str], Objective]" = {
     frozenset({"time", "core-seconds"}): "time,core-seconds",
 }
 _MOST_RUNS = 1_000_000
-#: Options that only one of the two takes, with what they are where not given.
-_OF_REPLAY: dict[str, Any] = {"machine": None, "prior": [], "drop": 0.0, "noise": 0.0, "seeds": 200}
-_OF_TRIALS: dict[str, Any] = {
-    "budget": 8, "limit": "1h", "vary": [], "objective": "time", "for_runs": 100, "resume": None,
-    "dry_run": False, "html": None, "wait_quiet_s": None,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -98,45 +79,17 @@ class TuneCommand:
     json: bool
     debug: bool
     wait_quiet_s: float | None
-    replay: list[Path] | None
-    machine: str | None
-    prior: list[Path]
-    drop: float
-    noise: float
-    seeds: int
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's own options; those of spark-submit are separated in `hearth.spark`."""
     parser.usage = (
-        "hearth tune [options of hearth or spark-submit] WORKLOAD|APPLICATION [its arguments]\n"
-        "       hearth tune --replay TABLE.csv ... --machine CAPTURE|SPEC [options]"
+        "hearth tune [options of hearth or spark-submit] WORKLOAD|APPLICATION [its arguments]"
     )
     add_submit_options(parser)
     _add_trial_arguments(parser)
     parser.add_argument("--html", metavar="FILE", type=Path, help="write a page to this file")
     parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
-    replay = parser.add_argument_group("replay of tables")
-    replay.add_argument(
-        "--replay", metavar="TABLE.csv", type=Path, nargs="+", help="what answers, in place of runs"
-    )
-    replay.add_argument(
-        "--machine", metavar="CAPTURE|SPEC",
-        help="the machine that the table was measured on: a capture, or a one-line description",
-    )  # fmt: skip
-    replay.add_argument(
-        "--prior", metavar="TABLE.csv", type=Path, nargs="+", action="extend", default=[],
-        help="tables of other workloads or machines that are known before",
-    )  # fmt: skip
-    replay.add_argument(
-        "--drop", metavar="SHARE", type=float, default=0.0,
-        help="hide this share of the rows at random, anew for each seed (default: 0)",
-    )  # fmt: skip
-    replay.add_argument(
-        "--noise", metavar="SHARE", type=float, default=0.0,
-        help="scatter the times: standard deviation of their logarithm (default: 0)",
-    )  # fmt: skip
-    replay.add_argument("--seeds", metavar="N", type=int, default=200, help="(default: 200)")
 
 
 def _add_trial_arguments(parser: ArgumentParser) -> None:
@@ -168,23 +121,14 @@ def _add_trial_arguments(parser: ArgumentParser) -> None:
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> TuneCommand:
-    """The options, with the line that each run is given; of a replay there is none."""
-    split = split_words(parser, words, behind=False)
-    if any(word.partition("=")[0] == "--replay" for word in split.hearth):
-        given, line = parser.parse_args(words), SubmitLine()
-    else:
-        read = read_submit_line(parser, words, behind=True)
-        given, line = read.own, read.line
-    return from_namespace(TuneCommand, given, line=line, wait_quiet_s=wait_option(given))
+    """The options, with the line that each run is given."""
+    read = read_submit_line(parser, words, behind=True)
+    return from_namespace(TuneCommand, read.own, line=read.line, wait_quiet_s=wait_option(read.own))
 
 
 def run(options: TuneCommand) -> int:
-    """Tunes, or replays, and shows what was found."""
+    """Tunes and shows what was found."""
     _load_with_one_thread()
-    if options.replay:
-        _refuse(options, _OF_TRIALS, "is not for --replay")
-        return _replay(options, options.replay)
-    _refuse(options, _OF_REPLAY, "is for --replay alone")
     if not options.line.application:
         raise UserError("nothing to tune: name a workload, a jar or a Python file")
     return _tune(options)
@@ -203,13 +147,6 @@ def _load_with_one_thread() -> None:
         import scipy.linalg  # noqa: F401
     finally:
         del os.environ["OMP_NUM_THREADS"]
-
-
-def _refuse(options: TuneCommand, usual: dict[str, Any], why: str) -> None:
-    for name, value in usual.items():
-        if getattr(options, name) != value:
-            shown = name.removesuffix("_s").replace("_", "-")
-            raise UserError(f"--{shown}: it {why}: leave it out")
 
 
 def _settings(options: TuneCommand) -> "TuneSettings":
@@ -350,64 +287,3 @@ def _show(document: dict[str, Any], options: TuneCommand) -> None:
         return
     print("\n".join(show_tune(document, Screen.of())))
     print(f"hearth: tune {document['id']}", file=sys.stderr)
-
-
-def _replay(options: TuneCommand, files: list[Path]) -> int:
-    """Replays and shows what each way to search needed."""
-    _check_replay(options)
-    tables = [table for file in files for table in read_tables(file)]
-    prior = [table for file in options.prior for table in read_tables(file)]
-    _check_workloads([table.workload for table in tables])
-    from hearth.studies.models.replay import Settings, planned, replay
-
-    assert options.machine is not None  # checked above
-    site = planned(options.machine, options.debug)
-    settings = Settings(options.drop, options.noise, options.seeds)
-    for measured in tables:
-        most = max(cell.slots for cell in measured.cells)
-        _doubt_machine(measured.workload, most, site.machine)
-    with working("replay") as work:
-
-        def tell(text: str) -> None:
-            work.title = text
-            tick()
-
-        document = replay(tables, prior, site, settings, tell)
-    if options.json:
-        print(json.dumps(document, indent=2))
-        return 0
-    print("\n".join(show_replay(document, Screen.of())))
-    return 0
-
-
-def _doubt_machine(workload: str, most: int, machine: Machine) -> None:
-    """A table of more task slots than hardware threads is likely of another machine."""
-    if most > machine.threads:
-        print(
-            f"hearth: warning: {workload} has {most} task slots, --machine {machine.threads} "
-            "hardware threads: is it the machine that was measured?",
-            file=sys.stderr,
-        )
-
-
-def _check_replay(options: TuneCommand) -> None:
-    if options.machine is None:
-        raise UserError("--machine: --replay needs the machine of the table: give a capture, or "
-                        "such as '2 packages, 4 nodes of 256 GB, 6 cores x 8 threads'")  # fmt: skip
-    for name, most in (("drop", 0.9), ("noise", 1.0)):
-        value = getattr(options, name)
-        if not 0 <= value <= most:
-            raise UserError(f"--{name}: {value} is not between 0 and {most}: give such as 0.3")
-    if not 1 <= options.seeds <= _MOST_SEEDS:
-        raise UserError(
-            f"--seeds: {options.seeds} is not between 1 and {_MOST_SEEDS}: give such as 200"
-        )
-
-
-def _check_workloads(names: list[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise UserError(
-                f"--replay: workload '{name}' is in two tables: give one of them to --prior, or "
-                "name them apart"
-            )

@@ -1,4 +1,12 @@
-"""Replay of tables: the search of `hearth tune` asks for trials, a table of measured times answers.
+"""How many runs `hearth tune` needs where a table of measured times answers, and a random order.
+
+    .venv/bin/python benchmarks/replay.py times.csv --machine "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
+    .venv/bin/python benchmarks/replay.py a.csv b.csv --machine big.tar.gz --drop 0.3 --seeds 50
+    .venv/bin/python benchmarks/replay.py a.csv --prior b.csv --machine big.tar.gz --noise 0.05 --json
+
+A table is a CSV file with the columns
+workload,workers,cores_per_worker,total_cores,memory_per_worker_gb,seconds. `table_replay.py` holds
+replays beside other searches and against bars.
 
 The first trial is the executors x cores nearest to the plan's. The user's own configuration, which
 is the second trial of a tune, is in no table and is left out; everything else is `search.next_step`
@@ -9,27 +17,38 @@ A configuration counts as found when its time in the table is within 10 % (5 %) 
 runs are counted from the first. A search that did not find one is counted on with no limit to its
 budget. Regret after n runs: the time in the table of what is recommended then, over the best, less
 1. Where rows are hidden, the best is that of the rest.
-"""
+"""  # noqa: E501
 
+import argparse
+import json
 import math
+import os
 import statistics
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-import numpy as np
+# The matrices are small: a library's threads only get in each other's way.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from hearth.machine.planner import plan, topology
+import numpy as np
+from replay_shown import show_replay
+from tables import Table, read_tables
+
+from hearth import UserError, plan, topology
+from hearth.report.terminal.screen import Screen
 from hearth.studies.models import search
 from hearth.studies.models.space import Cell, Configuration, Machine
 from hearth.studies.models.surrogate import Known
-from hearth.studies.models.table import Table
 
 WITHIN = (0.10, 0.05)
 REGRET_AFTER = (1, 3, 5, 8)
 #: So many runs of the result are worth any trial.
 _ENDLESS = 10**9
+_MOST_SEEDS = 10_000
 
 #: A run of a search: the index that was tried, and the one that is recommended after it.
 Run = tuple[int, int]
@@ -70,12 +89,10 @@ class Site:
         return min(range(len(table.cells)), key=away)
 
 
-def planned(machine: str, debug: bool = False) -> Site:
+def planned(machine: str) -> Site:
     """Return the site that `--machine` names, with hearth's plan for it. Raises UserError."""
-    there = {"machine": machine, "workload": {}, "limits": {"conf": {}}}
-    found = plan({"schema": "hearth/plan-request/1", **there}, debug)
-    first = found.executors[0]
-    return Site(Machine.of(topology(machine, debug)), len(found.executors), first.task_slots)
+    executors = plan(machine=machine).executors
+    return Site(Machine.of(topology(machine)), len(executors), executors[0].task_slots)
 
 
 @dataclass(frozen=True)
@@ -304,3 +321,79 @@ def _mean(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def mean_of_methods(of_tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """For each method: means over tables, each table counting once."""
     return {name: _mean([one[name] for one in of_tables]) for name in of_tables[0]}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Replay, and show what each way to search needed; 2 for what the user can correct."""
+    options = _parser().parse_args(words)
+    try:
+        document = _replayed(options)
+    except (UserError, OSError) as error:
+        print(f"replay: {error}", file=sys.stderr)
+        return 2
+    shown = "\n".join(show_replay(document, Screen.of()))
+    print(json.dumps(document, indent=2) if options.json else shown)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("tables", type=Path, nargs="+", metavar="TABLE.csv")
+    parser.add_argument(
+        "--machine", required=True, help="the one that was measured: a capture, or a description"
+    )
+    parser.add_argument(
+        "--prior", type=Path, nargs="+", action="extend", default=[], metavar="TABLE.csv",
+        help="tables of other workloads or machines that are known before",
+    )  # fmt: skip
+    drop_help = "hide this share of the rows at random, anew for each seed (default: 0)"
+    parser.add_argument("--drop", type=float, default=0.0, metavar="SHARE", help=drop_help)
+    noise_help = "scatter the times: standard deviation of their logarithm (default: 0)"
+    parser.add_argument("--noise", type=float, default=0.0, metavar="SHARE", help=noise_help)
+    parser.add_argument("--seeds", type=int, default=200, metavar="N", help="(default: 200)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    return parser
+
+
+def _replayed(options: argparse.Namespace) -> dict[str, Any]:
+    _check(options)
+    tables = [table for file in options.tables for table in read_tables(file)]
+    prior = [table for file in options.prior for table in read_tables(file)]
+    names = [table.workload for table in tables]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"workload '{name}' is in two tables: give one of them to --prior, or "
+                            "name them apart")  # fmt: skip
+    site = planned(options.machine)
+    for table in tables:
+        _doubt_machine(table, site.machine)
+    settings = Settings(options.drop, options.noise, options.seeds)
+    return replay(tables, prior, site, settings, lambda text: print(text, file=sys.stderr))
+
+
+def _check(options: argparse.Namespace) -> None:
+    for name, most in (("drop", 0.9), ("noise", 1.0)):
+        value = getattr(options, name)
+        if not 0 <= value <= most:
+            raise UserError(f"--{name}: {value} is not between 0 and {most}: give such as 0.3")
+    if not 1 <= options.seeds <= _MOST_SEEDS:
+        raise UserError(
+            f"--seeds: {options.seeds} is not between 1 and {_MOST_SEEDS}: give such as 200"
+        )
+
+
+def _doubt_machine(table: Table, machine: Machine) -> None:
+    """Warn of a table of more task slots than hardware threads: likely of another machine."""
+    most = max(cell.slots for cell in table.cells)
+    if most > machine.threads:
+        print(
+            f"replay: warning: {table.workload} has {most} task slots, --machine "
+            f"{machine.threads} hardware threads: is it the machine that was measured?",
+            file=sys.stderr,
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
