@@ -162,11 +162,10 @@ def test_what_no_longer_fits_into_the_budget_is_listed_and_not_run(tmp_path: Pat
     assert sweep["reason"] == "the budget ran out before it: give a longer --budget"
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_what_ran_before_a_kill_or_ctrl_c_is_reported_and_nothing_runs_on(
-    tmp_path: Path, number: signal.Signals
-) -> None:
-    state = tmp_path / "state"
+def test_what_ran_before_a_kill_or_ctrl_c_is_reported_and_nothing_runs_on(tmp_path: Path) -> None:
+    """Killed first, then resumed, and then interrupted: only one of its runs finishes."""
+    state, marks = tmp_path / "state", tmp_path / "marks"
+    marks.mkdir()
     slow = tmp_path / "slow.py"
     slow.write_text(
         "import os, time; open(f'{os.environ[\"MARKS\"]}/{os.getpid()}', 'w')\n"
@@ -174,28 +173,45 @@ def test_what_ran_before_a_kill_or_ctrl_c_is_reported_and_nothing_runs_on(
         "spark.range(10).count()\n"
         "time.sleep(600 if len(os.listdir(os.environ['MARKS'])) > 1 else 0)"
     )
-    (tmp_path / "marks").mkdir()
-    words = ["--questions", "sweep", "--sweep", "1x2,2x1", "--repeat", "3", "--warmup", "0"]
+    words = ["characterise", "--questions", "sweep", "--sweep", "1x2,2x1", "--repeat", "3"]
+    words += ["--warmup", "0"]
+    ended_with(signal.SIGKILL, state, marks, [*words, str(slow)], began=2)
+    (kept,) = (state / "characterisations").iterdir()
+    assert_reported(state, kept.name)
+    resumed = [*words, "--resume", kept.name, str(slow)]
+    code, errors = ended_with(signal.SIGINT, state, marks, resumed, began=3)
+    assert code == 130
+    assert f"hearth: characterisation {kept.name}" in errors
+    assert f"the same command with --resume {kept.name} continues from here" in errors
+    assert_reported(state, kept.name)
+    finished = [end.read_text() for end in state.glob("records/*/end.json")]
+    assert sum('"finished"' in end for end in finished) == 1, (
+        "the first one, which is not run again"
+    )
+
+
+def ended_with(
+    number: signal.Signals, state: Path, marks: Path, words: list[str], began: int
+) -> tuple[int, str]:
+    """The exit code and the errors of a command that gets a signal once so many runs have begun."""
     with subprocess.Popen(
-        ["env", "--default-signal=INT", *command("characterise", *words, str(slow))],
-        env=environment(state, MARKS=str(tmp_path / "marks")), cwd=tmp_path,
+        ["env", "--default-signal=INT", *command(*words)],
+        env=environment(state, MARKS=str(marks)), cwd=state.parent,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     ) as running:  # fmt: skip
-        eventually("two runs began", lambda: len(list((tmp_path / "marks").iterdir())) > 1, LIMIT_S)
+        eventually("the runs began", lambda: len(list(marks.iterdir())) >= began, LIMIT_S)
         eventually("its children are there", lambda: len(children_of_tree(running.pid)) > 2, 60)
         family = children_of_tree(running.pid)
         running.send_signal(number)
         _, errors = running.communicate(timeout=60)
-    if number == signal.SIGINT:
-        assert running.returncode == 130
-        assert "hearth: characterisation " in errors
-        (kept,) = (state / "characterisations").iterdir()
-        assert f"the same command with --resume {kept.name} continues from here" in errors
     eventually(
         "no process of it is left", lambda: not any(alive(pid, start) for pid, start in family), 60
     )
-    (kept,) = (state / "characterisations").iterdir()
-    shown = hearth(state, "report", kept.name)
+    return running.returncode, errors
+
+
+def assert_reported(state: Path, name: str) -> None:
+    shown = hearth(state, "report", name)
     assert shown.returncode == 0, shown.stderr
     assert "has the smallest median" in shown.stdout
 

@@ -46,6 +46,8 @@ def other_java(request: pytest.FixtureRequest, site: Site, monkeypatch: pytest.M
     name = request.param.removeprefix("java-")
     home = Path(name) if name in OWN_JAVAS else next(h for h in fetched("javas") if h.name == name)
     monkeypatch.setenv("JAVA_HOME", str(home))
+    # Its second compiler, which the JDK of the tests lacks, costs more than it earns here.
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
     return site
 
 

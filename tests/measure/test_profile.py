@@ -30,6 +30,8 @@ from support import ROOT, Command, driver_settings, json_lines, require, validat
 pytestmark = pytest.mark.spark
 
 LIMIT_S = 240.0
+#: By how much a busy machine may be late to notice a loss.
+BUSY_S = 30.0
 
 
 @pytest.fixture(scope="session")
@@ -258,12 +260,12 @@ def test_kill_9_of_one_executor_is_told_with_its_time_and_the_run_goes_on(
     (run,) = json.loads(hearth("report", "last", "--json", environment=state).stdout)["runs"]
     (lost,) = [executor for executor in run["executors"] if executor["id"] == "1"]
     assert lost["pid"] == victim["pid"]
-    assert lost["removed_s"] == pytest.approx(killed_s, abs=5)
+    assert lost["removed_s"] == pytest.approx(killed_s, abs=BUSY_S)
     assert "killed by SIGKILL" in lost["reason"]
     shown = " ".join(hearth("report", "last", environment=state).stdout.split())
     assert f"Executor 1 was lost at {lost['removed_s']:.1f} s" in shown
     gone = {r["pid"]: r["t"] for r in rows(record, "processes.jsonl") if r["event"] == "gone"}
-    assert gone[victim["pid"]] == pytest.approx(killed_s, abs=5)
+    assert gone[victim["pid"]] == pytest.approx(killed_s, abs=BUSY_S)
     assert max(run["tasks_sample"]["start_s"]) > lost["removed_s"]
     assert run["record"]["state"] == "finished"
 

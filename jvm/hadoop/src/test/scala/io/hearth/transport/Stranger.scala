@@ -21,5 +21,7 @@ final class Stranger(at: InetSocketAddress) extends AutoCloseable {
     }
   }
 
+  def isThere: Boolean = !connection.end.isDone
+
   override def close(): Unit = wire.close()
 }

@@ -72,11 +72,9 @@ class WireTest extends AnyFunSuite {
     Using.resource(Wire.open(strict, new Heard)) { serving =>
       val where = serving.listen(Loopback, echo)
       val open = (0 until 40).map(_ => new Socket(where.getAddress, where.getPort))
-      val begun = System.nanoTime
       eventually("the last eight are left")(
         open.count(isOpen) == 8 && serving.counters.sockets == 9 && serving.counters.strangers == 8
       )
-      assert(System.nanoTime - begun < Second)
       settled(serving, 1)
       open.foreach(_.close())
     }
