@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import execnet
@@ -15,6 +15,7 @@ import pytest
 import own_processes
 import support
 from docker_engine import NoEngineError, docker_engine
+from hearth.cli.main import main
 from numalab import passed
 from support import ROOT, TWO_CPUS, Command, require
 
@@ -147,6 +148,15 @@ def users_jdk() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def first_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JVMs compile by the first of their two compilers alone, as the JDK of the tests does.
+
+    The second costs more than it earns in so short an application.
+    """
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+
+
 @pytest.fixture(scope="module")
 def two_cpus() -> Iterator[tuple[int, ...]]:
     """Two CPUs, and no other one for this module's tests and what they start."""
@@ -193,3 +203,22 @@ def engine() -> Iterator[str]:
 def hearth(tmp_path: Path) -> Command:
     """Runs the installed `hearth` in a directory and a state of its own."""
     return functools.partial(support.hearth, tmp_path / "state")
+
+
+@pytest.fixture
+def refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """Gives the one line with which `hearth` refuses words: in this process, which costs little."""
+    for name in support.ELSEWHERE:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> str:
+        code, said = main(list(words)), capsys.readouterr()
+        assert (code, said.out) == (2, "")
+        (line,) = said.err.strip().splitlines()
+        return line
+
+    return run

@@ -101,7 +101,8 @@ def hdfs_in(root: Path, extra: Extra) -> Iterator[Hdfs]:
     names = {**SETTINGS, "dfs.namenode.name.dir": str(root / "names")}
     names["fs.defaultFS"] = "hdfs://127.0.0.1:0"
     main = f"{SERVERS}.namenode.NameNode"
-    formatting = java(own["namenode"], main, names, Extra(), ("-format", "-nonInteractive"))
+    quick = Extra(["-XX:TieredStopAtLevel=1"])
+    formatting = java(own["namenode"], main, names, quick, ("-format", "-nonInteractive"))
     subprocess.run(formatting, check=True, capture_output=True, timeout=120)
     said = root / "nn.log"
     with ExitStack() as running:
@@ -127,7 +128,7 @@ def yarn_on(root: Path, hosts: Sequence[Sequence[str]], addresses: Sequence[str]
     certificates = sorted((ROOT / ".cache" / "hadoop-servers").glob("bc*.jar"))
     if len(certificates) < 3:  # bcprov, bcutil, bcpkix
         require("hadoop", "Bouncy Castle is missing: run `tools/setup.sh test`")
-    light = Extra(["-Xmx256m"], certificates)
+    light = Extra(["-Xmx256m", "-XX:TieredStopAtLevel=1"], certificates)
     with ExitStack() as running:
         own = root / "resourcemanager"
         own.mkdir()

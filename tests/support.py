@@ -51,7 +51,7 @@ def check_golden(name: str, actual: str, folder: Path = ROOT / "tests" / "golden
 
 
 #: What leads a command to another Spark, another master or another screen than the test's.
-_ELSEWHERE = {"SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_DIRS", "MASTER", "COLUMNS"}
+ELSEWHERE = {"SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_DIRS", "MASTER", "COLUMNS"}
 
 
 def command(*words: str) -> list[str]:
@@ -77,7 +77,7 @@ def hearth(
 
 
 def _own(state: Path, more: Mapping[str, str]) -> dict[str, str]:
-    inherited = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+    inherited = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
     return {**inherited, "HEARTH_STATE": str(state), "NO_COLOR": "1", **more}
 
 

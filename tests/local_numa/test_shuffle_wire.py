@@ -104,6 +104,7 @@ def test_map_outputs_of_a_decommissioned_executor_come_over_the_wire_from_where_
     assert site.leftovers() == []
 
 
+@pytest.mark.usefixtures("first_compiler")
 def test_an_executor_without_a_wire_is_read_over_sparks_own_transfer(site: Site) -> None:
     """Two executors of one host cannot have one port: the second has no wire."""
     with socket.create_server(("", 0)) as free:
@@ -124,6 +125,7 @@ def test_an_executor_without_a_wire_is_read_over_sparks_own_transfer(site: Site)
     assert "Address already in use" in peer
 
 
+@pytest.mark.usefixtures("first_compiler")
 def test_whoever_asks_for_encryption_gets_sparks_own_transfer_with_one_line(site: Site) -> None:
     outcome = run(
         site,
@@ -176,7 +178,8 @@ def test_a_standalone_cluster_on_two_hosts_shuffles_over_tcp(
     """They share memory and no network: UCX would reach the peer and not wake it."""
     need_ucx()
     master = "spark://10.77.0.1:7077"
-    daemon = ["SPARK_DAEMON_MEMORY=256m", str(spark_home() / "bin" / "spark-class")]
+    first_compiler = "SPARK_DAEMON_JAVA_OPTS=-XX:TieredStopAtLevel=1"
+    daemon = ["SPARK_DAEMON_MEMORY=256m", first_compiler, str(spark_home() / "bin" / "spark-class")]
     deploy = "org.apache.spark.deploy"
     place = ["--host", "10.77.0.1", "--port", "7077", "--webui-port", "0"]
     site.launch([*hosts[0], *daemon, f"{deploy}.master.Master", *place])

@@ -41,13 +41,16 @@ def other_spark(request: pytest.FixtureRequest, site: Site) -> Site:
 
 
 @pytest.fixture(params=[f"java-{name}" for name in (*JAVAS, *OWN_JAVAS)])
-def other_java(request: pytest.FixtureRequest, site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+def other_java(
+    request: pytest.FixtureRequest,
+    site: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    first_compiler: None,
+) -> Site:
     """A site of the installed pyspark, on another Java."""
     name = request.param.removeprefix("java-")
     home = Path(name) if name in OWN_JAVAS else next(h for h in fetched("javas") if h.name == name)
     monkeypatch.setenv("JAVA_HOME", str(home))
-    # Its second compiler, which the JDK of the tests lacks, costs more than it earns here.
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
     return site
 
 
