@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -109,6 +110,15 @@ def driver_settings(spark: Path, jar: Path | None, *options: str) -> dict[str, s
 def confs(settings: Mapping[str, object]) -> list[str]:
     """Settings as words of a command line of Spark's."""
     return [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+
+
+def says(text: str, pattern: str) -> bool:
+    """Whether a message has the parts of a pattern, in this order: `…` stands for any words.
+
+    The parts are what a user needs: the name, the value, the limit, what to do.
+    """
+    parts = [re.escape(part.strip()) for part in pattern.split("…")]
+    return re.search(".*?".join(parts), text, re.DOTALL) is not None
 
 
 def json_lines(file: Path) -> list[Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hearth.cli.main import command_names, command_parser
-from support import Command
+from support import Command, says
 
 COMMANDS = ("affinity", "bench", "cache", "characterise", "colocate", "compare", "completion")
 COMMANDS += ("demo", "gather", "install")
@@ -87,14 +87,14 @@ _POWER8 = "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--occupied", "500"], "--occupied: '500' names CPUs that the machine does not have"),
-        (["--occupied", "0-x"], "--occupied: '0-x' is not a list of ids such as 0-3,8; give CPUs"),
-        (["--memory", "100m"], "--memory: 100m does not fit: Spark needs 450 MB of heap"),
+        (["--occupied", "500"], "--occupied: '500'"),
+        (["--occupied", "0-x"], "--occupied: '0-x' … 0-3,8"),
+        (["--memory", "100m"], "--memory: 100m … 450 MB"),
         (
             ["--conf", "spark.hearth.binding=maybe"],
-            "spark.hearth.binding: 'maybe' does not fit: it must be one of required",
+            "spark.hearth.binding: 'maybe' … required",
         ),
-        (["--machine", "no-box.tar.gz"], "machine: no file or directory is named 'no-box"),
+        (["--machine", "no-box.tar.gz"], "machine: … 'no-box"),
     ],
 )
 def test_a_plan_that_cannot_be_names_the_option_in_one_line(
@@ -102,7 +102,7 @@ def test_a_plan_that_cannot_be_names_the_option_in_one_line(
 ) -> None:
     done = hearth("plan", "--machine", _POWER8, *words)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"hearth: {message}"), done.stderr
+    assert says(done.stderr, f"hearth: {message}"), done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert len(done.stderr) < 250
 

@@ -52,7 +52,8 @@ def test_a_gather_that_is_ended_leaves_no_part_and_no_process(
     os.killpg(running.pid, number)
     running.communicate(timeout=60)
     eventually("nothing of it runs", lambda: not runs(running.pid), 60)
-    assert list(scratch.iterdir()) == []
+    # By a process that outlives it, which a busy machine may keep waiting.
+    eventually("no part is left", lambda: list(scratch.iterdir()) == [], 60)
     assert {file.name for file in target.iterdir()} <= {"m.tar.gz"}  # where it was quicker
 
 

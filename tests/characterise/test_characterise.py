@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support import ROOT, TWO_CPUS, command, environment, eventually, hearth, validate
+from support import ROOT, TWO_CPUS, command, environment, eventually, hearth, says, validate
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
@@ -116,27 +116,27 @@ def test_a_folder_named_like_a_workload_is_not_taken_for_an_application(tmp_path
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--executors", "2", str(TINY)], "--executors: each question sets it"),
-        (["--master", "local[*]", str(TINY)], "--master: each question sets it"),
-        (["--unbound", str(TINY)], "--unbound: the question 'nodes' sets it"),
-        (["--docker", str(TINY)], "--docker: the questions need processes: see hearth compare"),
+        (["--executors", "2", str(TINY)], "--executors:"),
+        (["--master", "local[*]", str(TINY)], "--master:"),
+        (["--unbound", str(TINY)], "--unbound: … 'nodes'"),
+        (["--docker", str(TINY)], "--docker: … hearth compare"),
         (
             ["--conf", "spark.hearth.launcher=docker", str(TINY)],
-            "spark.hearth.launcher: 'docker' would apply to every run",
+            "spark.hearth.launcher: 'docker'",
         ),
-        (["--questions", "rate", str(TINY)], "'rate' is not a question: use executors"),
-        (["--sweep", "2*2", str(TINY)], "--sweep: '2*2' is not executors x cores"),
-        (["--repeat", "0", str(TINY)], "--repeat: 0 is out of range: give 1 to 1000"),
-        (["--budget", "soon", str(TINY)], "--budget: 'soon' is not a time"),
-        (["wordcount"], "'wordcount' is not a job: did you mean word-count"),
-        (["word-count", "--iterations", "3"], "word-count has no such parameter"),
+        (["--questions", "rate", str(TINY)], "'rate' … use executors"),
+        (["--sweep", "2*2", str(TINY)], "--sweep: '2*2' … executors x cores"),
+        (["--repeat", "0", str(TINY)], "--repeat: 0 … 1 to 1000"),
+        (["--budget", "soon", str(TINY)], "--budget: 'soon'"),
+        (["wordcount"], "'wordcount' … word-count"),
+        (["word-count", "--iterations", "3"], "--iterations … word-count"),
         ([], "nothing to run"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line_with_what_to_do(
     refused: Callable[..., str], words: list[str], said: str
 ) -> None:
-    assert said in refused("characterise", *words)
+    assert says(refused("characterise", *words), said)
 
 
 def test_an_application_that_fails_is_an_answer_too_and_the_exit_code_tells(

@@ -83,7 +83,8 @@ def test_local_numa_alone_runs_one_jvm_on_a_machine_too_small_to_partition(site:
 )
 def test_a_full_disk_ends_the_application_and_says_so(site: Site, size: str, jars: bool):
     needs_own_mounts()
-    conf = {} if jars else {"spark__jars": ""}
+    # Each executor that starts finds the disk full: two are enough.
+    conf = {"spark__executor__maxNumFailures": "1"} if jars else {"spark__jars": ""}
     within = ("unshare", "-m", "sh", "-c", FULL_DISK, size)
     outcome = site.run("spill.py", "64", within=within, **conf)
     assert "No space left on device" in outcome.log

@@ -40,7 +40,7 @@ from hearth.studies.tune.search_space import Space, parse_vary
 from hearth.studies.tune.study import Tune, TuneSettings, read_tune
 from hearth.workloads import cases, runner
 from planned_machines import a_machine, a_plan
-from support import Command, validate
+from support import Command, says, validate
 
 MACHINE = Machine(threads=32, cores=16, memory_gb=128)
 TOPOLOGY = {
@@ -601,20 +601,20 @@ def test_trials_show_no_java_option_of_a_private_file_on_a_command_line(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "nothing to tune: name a workload"),
-        (["--budget", "0", "x.py"], "--budget: 0 is not between 1 and 1000"),
-        (["--limit", "soon", "x.py"], "--limit: 'soon' is not a time"),
-        (["nothere.py"], "there is no such file"),
-        (["--html", "no/where.html", "word-count"], "--html: there is no directory"),
-        (["--dry-run", "--resume", "x", "word-count"], "--dry-run: a tune that is resumed"),
+        ([], "name a workload"),
+        (["--budget", "0", "x.py"], "--budget: 0 … 1 and 1000"),
+        (["--limit", "soon", "x.py"], "--limit: 'soon'"),
+        (["nothere.py"], "'nothere.py'"),
+        (["--html", "no/where.html", "word-count"], "--html: … no"),
+        (["--dry-run", "--resume", "x", "word-count"], "--dry-run:"),
         (["word-cuont"], "word-count"),
-        (["batch"], "workloads: tune one of them, such as"),
+        (["batch"], "batch … such as"),
     ],
 )  # fmt: skip
 def test_bad_words_are_refused_by_name(
     refused: Callable[..., str], words: list[str], said: str
 ) -> None:
-    assert said in refused("tune", *words)
+    assert says(refused("tune", *words), said)
 
 
 def kept(**given: object) -> TunedChoice:
