@@ -9,7 +9,7 @@ from support import says
 
 REFUSED = {
     "": "name a workload",
-    "a.py": "1 application: give 2 to 64, separated by --",
+    "a.py": "1 application … 2 to 64",
     "a.py --": "an application is missing",
     "--split 2-2 -- b.py": "an application is missing",
     "--from last a.py -- b.py": "--from: 1 … 2 applications",
