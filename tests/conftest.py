@@ -79,12 +79,22 @@ _BOUND = {_WORKLOADS / "test_run.py", _WORKLOADS / "test_series.py"}
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give each test its tier and its group.
 
-    Tests that wait for downloads come first; those of unit tests come last and fill up.
+    The emulated machines come first: one worker has them for longer than any other file, and would
+    still be at them when the others have ended. Tests that wait for downloads come next; those of
+    unit tests come last and fill up.
     """
     set_tiers(items)
     set_groups(items)
     long = {item.path for item in items if item.get_closest_marker("unit") is None}
-    items.sort(key=lambda item: (item.path.name != "test_versions.py", item.path not in long))
+
+    def turn(item: pytest.Item) -> int:
+        if item.get_closest_marker("lab"):
+            return 0
+        if item.path.name == "test_versions.py":
+            return 1
+        return 2 if item.path in long else 3
+
+    items.sort(key=turn)
 
 
 def set_groups(items: list[pytest.Item]) -> None:
