@@ -22,6 +22,7 @@ from hearth.machine import paths, planner
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.topology import Topology
 from hearth.record.store import LAST, Record, find_record
+from hearth.spark.submit_args import SubmitOptions
 from hearth.studies.compare.result import Compared
 
 _USER_ERROR, _AN_ARM_FAILED = 2, 1
@@ -138,16 +139,10 @@ def compare(
     conf: Spark's settings. options: further words of `hearth compare` or spark-submit, such as
     `("--keep", "--class", "org.example.Job")`. Progress goes to standard error.
     """
-    chosen = {
-        "--arms": ",".join(arms) or None,
-        "--repeat": repeat,
-        "--warmup": warmup,
-        "--executors": executors,
-        "--cores": cores,
-        "--memory": memory,
-    }
-    words = [word for name, value in chosen.items() if value is not None
-             for word in (name, str(value))]  # fmt: skip
+    words = ["--repeat", str(repeat), "--warmup", str(warmup)]
+    words += SubmitOptions(executors=executors, cores=cores, memory=memory).to_words()
+    if arms:
+        words += ["--arms", ",".join(arms)]
     for key, value in (conf or {}).items():
         words += ["--conf", f"{key}={value}"]
     return _compare([*words, *options, fspath(application), *arguments])

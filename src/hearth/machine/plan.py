@@ -1,6 +1,6 @@
 """A plan, and the request for one: what is known and what the user fixed.
 
-The parts of a plan that commands use are dataclasses; its `more` keeps what is not read.
+A plan is the document of contract/plan.schema.json.
 """
 
 import os

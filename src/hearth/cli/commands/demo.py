@@ -18,7 +18,21 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
+from hearth import api, demo
 from hearth.base.errors import UserError
+from hearth.base.private_files import private_directory
+from hearth.base.temporary import working_directory
+from hearth.cli.commands import status
+from hearth.demo.check import ABSOLUTE, RELATIVE, difference, expected_rows
+from hearth.demo.data import generate
+from hearth.machine import paths
+from hearth.machine.applications import last_placement, read_runs
+from hearth.report.terminal.compare import show_comparison
+from hearth.report.terminal.plan import show_plan
+from hearth.report.terminal.screen import Screen
+from hearth.report.terminal.topology import show_topology
+from hearth.spark.cds import driver_flags
+from hearth.spark.children import run_child
 
 _MOST_ROUNDS = 20
 _LARGEST_SCALE = 100.0
@@ -36,8 +50,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Runs everything and shows it; 0 if every check holds, else 1."""
-    from hearth.base.temporary import working_directory
-
     _check(options)
     shape = _show_machine_and_plan()
     with working_directory(options.keep, "hearth-demo-") as folder:
@@ -49,8 +61,6 @@ def run(options: Namespace) -> int:
 
 
 def _check(options: Namespace) -> None:
-    from hearth.machine import paths
-
     if not 0.0 < options.scale <= _LARGEST_SCALE:
         limit = f"above 0, at most {_LARGEST_SCALE:g}"
         raise UserError(f"--scale: {options.scale} is out of range: give a number {limit}")
@@ -63,18 +73,11 @@ def _check(options: Namespace) -> None:
 
 
 def _title(text: str) -> None:
-    from hearth.report.terminal.screen import Screen
-
     print(f"\n{Screen.of().title(text)}\n", flush=True)
 
 
 def _show_machine_and_plan() -> dict[str, int]:
     """Shows both; returns the executors and cores that fix the shape of the bound runs, if any."""
-    from hearth import api
-    from hearth.report.terminal.plan import show_plan
-    from hearth.report.terminal.screen import Screen
-    from hearth.report.terminal.topology import show_topology
-
     screen, machine = Screen.of(), api.topology()
     _title("This machine (hearth topology)")
     print("\n".join(show_topology(machine, screen)))
@@ -95,8 +98,6 @@ def _words(shape: dict[str, int]) -> list[str]:
 
 
 def _demonstrate(folder: Path, shape: dict[str, int], options: Namespace) -> bool:
-    from hearth.demo.data import generate
-
     _title("Data")
     print(f"  {generate(folder, options.scale)}", flush=True)
     _prepare(folder / "state", options.debug)
@@ -111,10 +112,6 @@ def _prepare(state: Path, debug: bool) -> None:
 
     No run is timed with making a class-data archive, and none makes one behind its back.
     """
-    from hearth.base.private_files import private_directory
-    from hearth.machine import paths
-    from hearth.spark.cds import driver_flags
-
     # At a place that stays: a class-data archive fits one path of Spark's configuration.
     nothing = private_directory(paths.cache_home() / "no-configuration")
     os.environ.update(
@@ -124,16 +121,12 @@ def _prepare(state: Path, debug: bool) -> None:
 
 
 def _program(job: list[str]) -> list[str]:
-    from hearth import demo
-
     plain = ["--conf", "spark.ui.enabled=false", "--conf", "spark.log.level=WARN"]
     return [*plain, str(Path(demo.__file__).with_name("job.py")), *job]
 
 
 def _submit(folder: Path, shape: dict[str, int], job: list[str]) -> bool:
     """Runs the job bound and shows its placement; whether every executor was as planned."""
-    from hearth.spark.children import run_child
-
     words = ["submit", "--workload", "sql", *_words(shape)]
     _title(f"A bound run (hearth {' '.join(words)} ...) and its proof (hearth status APP)")
     log = folder / "submit.log"
@@ -146,9 +139,6 @@ def _submit(folder: Path, shape: dict[str, int], job: list[str]) -> bool:
 
 
 def _show_placement(state: Path) -> bool:
-    from hearth.cli.commands import status
-    from hearth.machine.applications import last_placement, read_runs
-
     (application,), _ = read_runs(state)
     status.run(Namespace(app=application.app_id, all=True, json=False, debug=False))
     placement = last_placement(application)
@@ -157,10 +147,6 @@ def _show_placement(state: Path) -> bool:
 
 
 def _compare(rounds: int, shape: dict[str, int], job: list[str]) -> None:
-    from hearth import api
-    from hearth.report.terminal.compare import show_comparison
-    from hearth.report.terminal.screen import Screen
-
     _title("Does it pay here? (hearth compare --arms native,bound)")
     *options, program = _program([])
     found = api.compare(
@@ -178,8 +164,6 @@ def _compare(rounds: int, shape: dict[str, int], job: list[str]) -> None:
 
 
 def _show_results(folder: Path) -> bool:
-    from hearth.demo.check import ABSOLUTE, RELATIVE, difference, expected_rows
-
     _title("Results against DuckDB on the same files")
     print(f"  numbers count as equal within {ABSOLUTE:f} + {RELATIVE:f} x the larger")
     answers: list[dict[str, Any]] = [
