@@ -45,7 +45,7 @@ def test_a_report_says_which_idle_cpus_worked_for_whom_from_when_to_when(tmp_pat
     )
     text = " ".join(" ".join(show_profile(analysis, Screen(200))).split())
     assert (
-        "idle CPUs were open to executors 7 times, 30.5 CPU s in all; what was gained is not "
+        "idle CPUs were open to executors 7 times, 30.5 CPU s in all; the gain is not "
         "known: the record holds no plan, which says how many CPUs an executor has; the longest "
         "was CPUs 2-5 of places 1, 2 for executor 0 from 2.5 s to 7.0 s" in text
     )

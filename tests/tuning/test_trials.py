@@ -204,7 +204,7 @@ def test_a_trial_beyond_hope_is_stopped_early_and_counted(tmp_path: Path) -> Non
     assert searched
     assert all(trial["stopped_s"] == pytest.approx(75) for trial in searched)
     assert all(arm.limit_s == 3600 for arm in subject.arms[:2]), "your own is measured to its end"
-    assert "stopped after 1:15 min: beyond hope" in "\n".join(show_tune(document, Screen(160)))
+    assert "stopped after 1:15 min: too slow to win" in "\n".join(show_tune(document, Screen(160)))
     assert document["best"]["configuration"]["shown"] in ("4x8 ParallelGC", "local[*] G1GC")
 
 
@@ -368,7 +368,7 @@ def test_for_two_objectives_the_front_holds_what_nothing_beats_in_both(tmp_path:
         )
 
     assert [t["pareto"] for t in ended] == [not beaten(t) for t in ended]
-    words = "Between time and core-seconds none beats these in both: "
+    words = "No other trial beats these in both time and core-seconds: "
     assert any(words in line for line in show_tune(document, Screen(10_000)))
     assert words in page([], tune=document)
 

@@ -23,7 +23,7 @@ def show_plan(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
     lines += ["", screen.title("memory"), *memory_balance(plan, machine, screen), ""]
     lines += [screen.title("partitions"), *partitions(plan, screen), ""]
     lines += [screen.title("map"), *machine_map(places(plan), machine, screen), ""]
-    return [*lines, "the reason of each decision: --explain; of one: --explain heap"]
+    return [*lines, "reasons of all decisions: --explain; of one: --explain heap"]
 
 
 def explained(plan: Plan, key: str, screen: Screen) -> list[str]:

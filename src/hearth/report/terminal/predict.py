@@ -48,7 +48,7 @@ def _place(place: Document) -> list[str]:
     lines = [f"It was {shown(before)}; predicted: {shown(after)}."]
     if "absent" not in effect:
         lines.append(
-            f"Of that the nearer or farther memory is {effect['value'] - 1:+.0%} of the time "
+            f"Nearer or farther memory accounts for {effect['value'] - 1:+.0%} of the time "
             f"({effect['low'] - 1:+.0%} to {effect['high'] - 1:+.0%})."
         )
     return lines

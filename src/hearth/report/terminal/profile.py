@@ -118,7 +118,7 @@ def open_words(lent: HandOvers) -> str:
     times = "once" if lent.number == 1 else f"{lent.number} times"
     gained = lent.gained_cpu_s
     if isinstance(gained, Absent):
-        what = f"what was gained is not known: {gained.reason}"
+        what = f"the gain is not known: {gained.reason}"
     else:
         what = f"these used at least {gained:.1f} CPU s more than their own CPUs give"
     return f"idle CPUs were open to executors {times}, {lent.cpu_s:.1f} CPU s in all; {what}"

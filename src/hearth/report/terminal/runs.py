@@ -26,7 +26,7 @@ def show_runs(
         if not applications:
             return [none]
         what = "application that ran" if applications == 1 else "applications that ran"
-        kept = f"where executors were is kept of {applications} {what} under local-numa"
+        kept = f"hearth keeps the placement of {applications} {what} under local-numa"
         return [none, f"{kept}: 'hearth status --all' lists them"]
     head = ("id", "started (UTC)", "application", "master or question", "state", "wall", "size")
     cells = [_cells(row, screen) for row in rows]

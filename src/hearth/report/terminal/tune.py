@@ -80,7 +80,7 @@ def _row(trial: Document, document: Document) -> list[str]:
         range_ = " to ".join(value(end, document) for end in ends)
     note = trial["why"] if trial["why"] not in (None, "best", "unexplained") else ""
     if trial["stopped_s"] is not None:
-        note = f"stopped after {show_seconds(trial['stopped_s'])}: beyond hope"
+        note = f"stopped after {show_seconds(trial['stopped_s'])}: too slow to win"
     if trial["failure"] is not None:
         note = f"failed: {trial['failure']}"
     return [
@@ -123,7 +123,7 @@ def front_words(document: Document) -> list[str]:
     if len(found) < 2:
         return []
     shown = "; ".join(f"{name}: {time:.2f} s, {cost:.1f} core-s" for name, time, cost in found)
-    return [f"Between time and core-seconds none beats these in both: {shown}."]
+    return [f"No other trial beats these in both time and core-seconds: {shown}."]
 
 
 def surface(document: Document) -> list[Document]:
