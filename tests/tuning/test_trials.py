@@ -733,14 +733,14 @@ def test_ctrl_c_says_how_to_go_on_and_going_on_ends_the_tune(
         raise KeyboardInterrupt
 
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr(command, "_space", lambda options, settings: (SPACE, MACHINE))
+    monkeypatch.setattr(command, "_space", lambda *of: (SPACE, MACHINE))
     first, then = Quick(shape((8, 2)), ends_at=3, ends_by=interrupted), Quick(shape((8, 2)))
-    monkeypatch.setattr(command, "_subject", lambda options: (first, None))
+    monkeypatch.setattr(command, "_subject", lambda options: (first, SubmitLine()))
     assert main(["tune", str(job)]) == 130
     (number,) = (folder.name for folder in (tmp_path / "state" / "tunes").iterdir())
     said = f"the same command with --resume {number} continues from here"
     assert said in capsys.readouterr().err
-    monkeypatch.setattr(command, "_subject", lambda options: (then, None))
+    monkeypatch.setattr(command, "_subject", lambda options: (then, SubmitLine()))
     assert main(["tune", "--resume", number, str(job)]) == 0
     assert len(first.arms) == 3
     assert len(read_tune(tmp_path / "state" / "tunes" / number).lines) == 3 + len(then.arms)
