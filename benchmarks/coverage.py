@@ -33,7 +33,7 @@ from scipy import special
 
 from hearth import Ratio
 from hearth.studies.engine.statistics import CONFIDENCE, LOOKS, against, each_confidence, intervals
-from hearth.studies.engine.validity import Timed, doubts
+from hearth.studies.engine.validity import TimedRun, doubts
 
 ROOT = Path(__file__).resolve().parents[1]
 PAIRS = (3, 4, 5, 6, 7, 8, 10, 15, 20, 30)
@@ -211,7 +211,7 @@ def warned(draw: np.random.Generator, name: str, pairs: int) -> set[str]:
     elif name == "one outlier":
         noise[pairs // 2, 0] += math.log(1.5)
     runs = [
-        Timed(f"arm {arm[repetition, slot]}", repetition, math.exp(noise[repetition, slot]))
+        TimedRun(f"arm {arm[repetition, slot]}", repetition, math.exp(noise[repetition, slot]))
         for repetition in range(pairs)
         for slot in (0, 1)
     ]

@@ -102,7 +102,7 @@ def duet(sides: Sides, what: Any, arguments: list[tuple[Any, ...]]) -> list[Row]
 
 
 def one_run(
-    offer: catalogue.Catalogue, entry: suites.Entry, options: argparse.Namespace, arm: str
+    offer: catalogue.Catalogue, entry: suites.SuiteEntry, options: argparse.Namespace, arm: str
 ) -> Row:
     try:
         return overhead.one_run(offer, entry, options, arm)
@@ -114,7 +114,7 @@ def measure(options: argparse.Namespace, sides: Sides, output: Path) -> list[Row
     offer = catalogue.load()
     entries = suites.named(options.jobs, offer) if options.jobs else suites.suite("batch", offer)
     draw = random.Random(options.seed)
-    planned = [(-1, suites.Entry(offer.job(overhead.WARM_UP)))]
+    planned = [(-1, suites.SuiteEntry(offer.job(overhead.WARM_UP)))]
     for number in range(options.repeat):
         planned += [(number, entry) for entry in draw.sample(entries, len(entries))]
     other = "plain" if options.control else "profile"

@@ -70,7 +70,7 @@ def measured(options: argparse.Namespace, out: Path) -> list[Run]:
     """Makes the runs that the file lacks; all of them, in the order of time."""
     offer = catalogue.load()
     (entry,) = suites.named("tpch", offer)
-    entry = suites.Entry(entry.job, {**entry.parameters, "scale": f"{options.scale:g}"})
+    entry = suites.SuiteEntry(entry.job, {**entry.parameters, "scale": f"{options.scale:g}"})
     wanted = datasets.wanted_by(offer, entry.job, entry.parameters, None, 1)
     (folder,) = datasets.ensure_all(wanted, None).values()
     subject = f"tpch at scale {options.scale:g}, {show_bytes(_size(folder))} of Parquet"

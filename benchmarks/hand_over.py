@@ -168,7 +168,7 @@ def tails(mode: str, folder: Path) -> dict[str, Row]:
 
 
 def job(
-    offer: catalogue.Catalogue, entry: suites.Entry, options: argparse.Namespace, mode: str
+    offer: catalogue.Catalogue, entry: suites.SuiteEntry, options: argparse.Namespace, mode: str
 ) -> dict[str, Row]:
     """As a user submits it; its answer is checked."""
     case = overhead.make_data(offer, entry, options)

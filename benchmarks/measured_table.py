@@ -220,7 +220,7 @@ def begun(
 
 
 def one(
-    offer: catalogue.Catalogue, entry: suites.Entry, size: int, place: Place, seed: int
+    offer: catalogue.Catalogue, entry: suites.SuiteEntry, size: int, place: Place, seed: int
 ) -> dict[str, Any]:
     """A run's seconds, or why it failed; a wrong answer is a failure."""
     busy = busy_share()

@@ -87,7 +87,7 @@ def main() -> None:
 def measure(options: argparse.Namespace, output: Path) -> list[Row]:
     offer = catalogue.load()
     entries = suites.named(options.jobs, offer) if options.jobs else suites.suite("batch", offer)
-    warm_up = suites.Entry(offer.job(WARM_UP))
+    warm_up = suites.SuiteEntry(offer.job(WARM_UP))
     draw = random.Random(options.seed)
     planned = [(-1, warm_up)]
     for number in range(options.repeat):
@@ -168,7 +168,7 @@ def listeners_of(process: Path) -> dict[Path, int]:
 
 
 def make_data(
-    offer: catalogue.Catalogue, entry: suites.Entry, options: argparse.Namespace
+    offer: catalogue.Catalogue, entry: suites.SuiteEntry, options: argparse.Namespace
 ) -> cases.Case:
     """The case of an entry, its data made before anything is measured: a generator is a child."""
     sizes = [datasets.default_bytes(item.generator) for item in entry.job.inputs]
@@ -179,7 +179,7 @@ def make_data(
 
 
 def one_run(
-    offer: catalogue.Catalogue, entry: suites.Entry, options: argparse.Namespace, arm: str
+    offer: catalogue.Catalogue, entry: suites.SuiteEntry, options: argparse.Namespace, arm: str
 ) -> dict[str, Any]:
     case = make_data(offer, entry, options)
     load = os.getloadavg()[0]

@@ -19,11 +19,11 @@ from typing import Any
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.models.binding import leave_one_out
 from hearth.studies.models.scaling import Steps, read_speedups
-from hearth.studies.models.schedule_simulation import Move, StageWork, Work, part, predict
-from hearth.studies.models.space import Cell, Machine
+from hearth.studies.models.schedule_simulation import Move, RecordedWork, StageWork, part, predict
+from hearth.studies.models.space import Cell, MachineSize
 
 ROOT = Path(__file__).resolve().parents[1]
-MACHINE, NODES = Machine(192, 24, 1024.0), 4
+MACHINE, NODES = MachineSize(192, 24, 1024.0), 4
 #: Of the study: tasks of a stage, and the best executors x cores of each number of nodes.
 TASKS = {"SVM": 376, "SQL": 192, "PageRank": 136}
 PER_NODE = {
@@ -60,7 +60,7 @@ def over_nodes(times: dict[str, dict[int, float]]) -> list[dict[str, Any]]:
             each = of[start] * 1000 * own.slots / number
             stage = StageWork(0, (each,) * number, (), 0.0, 0.05, 0.05)
             whole = math.ceil(number / own.slots) * each
-            work = Work((stage,), own, whole, other_load=0.0)
+            work = RecordedWork((stage,), own, whole, other_load=0.0)
             for end in sorted(set(of) - {start}):
                 share = end / start
                 move = Move(MACHINE.share(end, NODES), share, steps.step(start, end))

@@ -228,7 +228,7 @@ def begun(journal: Journal, head: dict[str, Any]) -> list[Run]:
 
 
 def one(
-    offer: catalogue.Catalogue, entry: suites.Entry, size: int, way: Way, seed: int
+    offer: catalogue.Catalogue, entry: suites.SuiteEntry, size: int, way: Way, seed: int
 ) -> dict[str, Any]:
     """A run's seconds, or why it failed; a wrong answer is a failure."""
     case = cases.Case(entry.job, entry.parameters, size, seed, dict(way.conf))

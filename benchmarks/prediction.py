@@ -23,17 +23,17 @@ from hearth.analysis.analysis import analyse
 from hearth.machine import paths
 from hearth.record.store import list_records, slug
 from hearth.report.terminal.screen import Screen, table
-from hearth.studies.models.schedule_simulation import Work, predict, work_of
-from hearth.studies.models.space import Machine
+from hearth.studies.models.schedule_simulation import RecordedWork, predict, work_of
+from hearth.studies.models.space import MachineSize
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What comes before and behind the application in a record's id.
 _BEFORE, _BEHIND = len("20261123-070000-"), len("-0000")
 
 
-def runs(names: Sequence[str], machine: Machine) -> dict[str, list[Work]]:
+def runs(names: Sequence[str], machine: MachineSize) -> dict[str, list[RecordedWork]]:
     """Of each application, the work of its finished runs; one that tells too little is named."""
-    found: dict[str, list[Work]] = {}
+    found: dict[str, list[RecordedWork]] = {}
     for record in list_records(paths.state_home())[0]:
         name = record.id[_BEFORE:-_BEHIND]
         if record.state != "finished" or (names and name not in map(slug, names)):
@@ -45,7 +45,7 @@ def runs(names: Sequence[str], machine: Machine) -> dict[str, list[Work]]:
     return found
 
 
-def pairs(of: dict[str, list[Work]], machine: Machine) -> Iterator[dict[str, Any]]:
+def pairs(of: dict[str, list[RecordedWork]], machine: MachineSize) -> Iterator[dict[str, Any]]:
     """Each run foretold from each other of its application."""
     for name, works in of.items():
         for work, other in itertools.permutations(works, 2):
@@ -84,7 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("jobs", nargs="*", help="applications (default: all on record)")
     options = parser.parse_args()
-    machine = Machine.allowed(topology())
+    machine = MachineSize.allowed(topology())
     rows = list(pairs(runs(options.jobs, machine), machine))
     if not rows:
         raise SystemExit("no application has two finished runs on record")

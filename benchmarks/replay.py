@@ -41,8 +41,8 @@ from tables import Table, read_tables
 from hearth import UserError, plan, topology
 from hearth.report.terminal.screen import Screen
 from hearth.studies.models import search
-from hearth.studies.models.space import Cell, Configuration, Machine
-from hearth.studies.models.surrogate import Known
+from hearth.studies.models.space import Cell, Configuration, MachineSize
+from hearth.studies.models.surrogate import PriorRuns
 
 WITHIN = (0.10, 0.05)
 REGRET_AFTER = (1, 3, 5, 8)
@@ -74,7 +74,7 @@ class Settings:
 class Site:
     """Where a table was measured, and the executors and cores that are planned there."""
 
-    machine: Machine
+    machine: MachineSize
     executors: int
     cores: int
 
@@ -92,7 +92,7 @@ class Site:
 def planned(machine: str) -> Site:
     """Return the site that `--machine` names, with hearth's plan for it. Raises UserError."""
     executors = plan(machine=machine).executors
-    return Site(Machine.of(topology(machine)), len(executors), executors[0].task_slots)
+    return Site(MachineSize.of(topology(machine)), len(executors), executors[0].task_slots)
 
 
 @dataclass(frozen=True)
@@ -173,10 +173,10 @@ def _way(cell: Cell) -> Configuration:
     return Configuration(f"local-numa[{cell.shown}]", workers, cores, heap_mb, "node", "")
 
 
-def _known(table: Table, machine: Machine) -> Known:
+def _known(table: Table, machine: MachineSize) -> PriorRuns:
     ways = [_way(cell) for cell in table.cells]
     choices = tuple(way.choices for way in ways)
-    return Known(machine, tuple(way.cell for way in ways), np.log(table.seconds), choices)
+    return PriorRuns(machine, tuple(way.cell for way in ways), np.log(table.seconds), choices)
 
 
 def random_search(table: Table, seed: int) -> Iterator[Run]:
@@ -195,7 +195,7 @@ def shown_rows(table: Table, drop: float, seed: int) -> Table:
     return table.only(sorted(kept.tolist()))
 
 
-def machine_of(table: Table, machine: Machine) -> Machine:
+def machine_of(table: Table, machine: MachineSize) -> MachineSize:
     """The machine that a related table is from: this one, or one like it of the table's size.
 
     A table does not name its machine. One whose most task slots are more than this machine's
@@ -206,7 +206,7 @@ def machine_of(table: Table, machine: Machine) -> Machine:
         return machine
     memory = max(cell.workers * cell.memory_per_worker_gb for cell in table.cells)
     cores = max(round(most * machine.cores / machine.threads), 1)
-    return Machine(most, cores, memory)
+    return MachineSize(most, cores, memory)
 
 
 def related_to(table: Table, others: Sequence[Table]) -> list[Table]:
@@ -384,7 +384,7 @@ def _check(options: argparse.Namespace) -> None:
         )
 
 
-def _doubt_machine(table: Table, machine: Machine) -> None:
+def _doubt_machine(table: Table, machine: MachineSize) -> None:
     """Warn of a table of more task slots than hardware threads: likely of another machine."""
     most = max(cell.slots for cell in table.cells)
     if most > machine.threads:

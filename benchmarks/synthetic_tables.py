@@ -26,7 +26,7 @@ import numpy as np
 from tables import Table
 
 from hearth.studies.models import performance_model
-from hearth.studies.models.space import Cell, Machine
+from hearth.studies.models.space import Cell, MachineSize
 
 #: Parameters of the tuner's model that belong to the machine.
 _OF_MACHINE = ("smt_exponent", "bandwidth_cores", "crowding", "executor_cost", "executor_exponent")
@@ -41,7 +41,7 @@ class Site:
     """A machine, and the executors x cores that `hearth plan` proposes for it."""
 
     spec: str
-    machine: Machine
+    machine: MachineSize
     nodes: int
     proposal: tuple[int, int]
 
@@ -57,10 +57,16 @@ class Site:
 
 
 SITES = (
-    Site("2 packages, 4 nodes of 256 GB, 6 cores x 8 threads", Machine(192, 24, 1024), 4, (12, 8)),
-    Site("2 packages, 4 nodes of 32 GB, 8 cores x 2 threads", Machine(64, 32, 128), 4, (8, 8)),
-    Site("2 packages, 2 nodes of 128 GB, 24 cores x 2 threads", Machine(96, 48, 256), 2, (12, 8)),
-    Site("4 packages, 8 nodes of 96 GB, 8 cores x 2 threads", Machine(128, 64, 768), 8, (16, 8)),
+    Site(
+        "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads", MachineSize(192, 24, 1024), 4, (12, 8)
+    ),
+    Site("2 packages, 4 nodes of 32 GB, 8 cores x 2 threads", MachineSize(64, 32, 128), 4, (8, 8)),
+    Site(
+        "2 packages, 2 nodes of 128 GB, 24 cores x 2 threads", MachineSize(96, 48, 256), 2, (12, 8)
+    ),
+    Site(
+        "4 packages, 8 nodes of 96 GB, 8 cores x 2 threads", MachineSize(128, 64, 768), 8, (16, 8)
+    ),
 )
 
 

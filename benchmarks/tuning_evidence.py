@@ -22,21 +22,21 @@ from typing import Any
 import numpy as np
 
 from hearth.report.terminal.screen import Screen, table
-from hearth.studies.models.performance_model import Evidence
+from hearth.studies.models.performance_model import MechanismEvidence
 from hearth.studies.models.search import Outlook, Stop, Task, Trial, next_step, outlook
 from hearth.studies.models.space import (
     SHUFFLE_PARTITIONS,
     STORAGE_SHARE,
     Cell,
     Configuration,
-    Machine,
+    MachineSize,
 )
 
 ROOT = Path(__file__).resolve().parents[1]
 MACHINES = {
-    "2 cores": Machine(2, 2, 16.0),
-    "16 cores x 2": Machine(32, 16, 128.0),
-    "24 cores x 8": Machine(192, 24, 1024.0),
+    "2 cores": MachineSize(2, 2, 16.0),
+    "16 cores x 2": MachineSize(32, 16, 128.0),
+    "24 cores x 8": MachineSize(192, 24, 1024.0),
 }
 SCATTER, MEASURED_OFF = 0.05, 0.1
 BUDGET = 8
@@ -48,7 +48,7 @@ def steps(most: int) -> list[int]:
     return sorted(n for n in both if n <= most)
 
 
-def space(machine: Machine) -> list[Configuration]:
+def space(machine: MachineSize) -> list[Configuration]:
     """Executors x cores with a collector each, the user's own last."""
     found = [
         Configuration(f"local-numa[{n}x{c}]", n, c, int(900 * machine.memory_gb / n), "node",
@@ -76,7 +76,7 @@ def with_choices(ways: list[Configuration]) -> list[Configuration]:
 class Application:
     """One whose law is drawn: seconds and measures of each configuration."""
 
-    def __init__(self, seed: int, machine: Machine) -> None:
+    def __init__(self, seed: int, machine: MachineSize) -> None:
         self.machine = machine
         draw = np.random.default_rng(seed)
         self.serial = float(10 ** draw.uniform(-3, -1.2))
@@ -122,25 +122,25 @@ class Application:
             slower += self.choices[number]
         return 100 * (work + collecting + alone) * math.exp(slower)
 
-    def evidence(self, way: Configuration, noise: np.random.Generator) -> Evidence:
+    def evidence(self, way: Configuration, noise: np.random.Generator) -> MechanismEvidence:
         """As it would be measured."""
         work, collecting, alone, busy, bandwidth = self.parts(way.cell)
         whole = work + collecting + alone
         blocked = 1 - 1 / (1 + self.within * (way.cores - 1) ** 1.2)
         off = [float(one) for one in np.exp(MEASURED_OFF * noise.standard_normal(4))]
         cpu = (work * busy + collecting * busy + alone) / (whole * self.machine.threads)
-        return Evidence(
+        return MechanismEvidence(
             collecting / work * off[0], min(cpu * off[1], 1.0),
             bandwidth * work / whole * off[2], self.switches * (0.3 + blocked) * off[3],
         )  # fmt: skip
 
 
-def told(what: str, seen: Evidence) -> Evidence:
+def told(what: str, seen: MechanismEvidence) -> MechanismEvidence:
     """What an arm is given of it."""
     if what in ("times alone", CHOICES):
-        return Evidence()
+        return MechanismEvidence()
     if what == "garbage collection":
-        return Evidence(collecting=seen.collecting)
+        return MechanismEvidence(collecting=seen.collecting)
     if what == "without switches":
         return replace(seen, switching=None)
     return seen

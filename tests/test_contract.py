@@ -17,7 +17,7 @@ from hearth.machine.placement import Placement
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.planner import plans
 from hearth.machine.topology import Topology
-from hearth.record.schema import Head
+from hearth.record.schema import RecordHead
 from hearth.report.terminal.plan import show_plan
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.topology import show_topology
@@ -39,7 +39,7 @@ DOCUMENTS = {
     "hand-over": LoanFile,
     "placement": Placement,
     "plan": Plan,
-    "record": Head,
+    "record": RecordHead,
     "topology": Topology,
 }
 BIG = "2 packages, 4 nodes of 128 GB, 6 cores x 8 threads"

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from hearth.base.processes import start_ticks
-from hearth.record.probes.base import Roots, Target
+from hearth.record.probes.base import Roots, SampledProcess
 from hearth.record.probes.memory import MemoryProbe
 from numalab.guest.capture import capture_process
 
@@ -43,7 +43,7 @@ def _sample_one(command: list[str], evidence: Path) -> None:
             if process.stdout is None or process.stdout.readline().strip() != "ready":
                 raise RuntimeError(f"{command[0]} did not start: exit {process.poll()}")
             time.sleep(0.2)
-            target = Target(process.pid, start_ticks(process.pid) or 0, "executor")
+            target = SampledProcess(process.pid, start_ticks(process.pid) or 0, "executor")
             rows = [row for _, row in MemoryProbe(Roots()).sample([target])]
             capture_process(process.pid, evidence)
             (evidence / "rows.json").write_text(json.dumps(rows), encoding="utf-8")

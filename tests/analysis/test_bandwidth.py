@@ -17,12 +17,12 @@ from hearth.base.codec import to_json, typed
 from hearth.record.counters import parse_perf_line
 from hearth.record.probes import survey
 from hearth.record.probes.bandwidth import BandwidthProbe, uncore_events
-from hearth.record.probes.base import Roots, Target
+from hearth.record.probes.base import Roots, SampledProcess
 from hearth.record.probes.perf import read_once
 from hearth.report.html.axis import axis
 from support import require, validate
 
-DRIVER = Target(1, 1, "driver")
+DRIVER = SampledProcess(1, 1, "driver")
 GB = 1_000_000_000
 
 

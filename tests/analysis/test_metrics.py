@@ -15,7 +15,7 @@ from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
 from hearth.base.codec import to_json
 from hearth.record.counters import parse_perf_line, topdown_metric
-from hearth.record.probes.base import Roots, Target
+from hearth.record.probes.base import Roots, SampledProcess
 from hearth.record.probes.counters import CountersProbe
 from hearth.report.html.processor import processor_view
 from hearth.report.terminal.profile import show_profile
@@ -329,7 +329,7 @@ def test_a_stream_with_metrics_counts_cycles_once_and_keeps_the_metrics_share(
     found: list[dict[str, Any]] = []
     deadline = time.monotonic() + 10
     while len(found) < 4 and time.monotonic() < deadline:
-        found += [row for _, row in probe.sample([Target(1, 1, "driver")])]
+        found += [row for _, row in probe.sample([SampledProcess(1, 1, "driver")])]
         time.sleep(0.05)
     probe.close()
     assert [row["value"] for row in found if row.get("event") == "cycles"] == [1000.0]

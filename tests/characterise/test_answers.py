@@ -6,7 +6,7 @@ import pytest
 
 from hearth.base.codec import to_json
 from hearth.studies.characterise.answers import answered
-from hearth.studies.compare.result import Head, ListedArm, Settings
+from hearth.studies.compare.result import ComparisonHead, ComparisonSettings, ListedArm
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.loss_classes import loss_class
 from hearth.studies.engine.trial import read_outcome
@@ -24,8 +24,10 @@ def answer(key: str, times: dict[str, list[float]], **more: Any) -> dict[str, An
     ]  # fmt: skip
     runs += more.get("failed", [])
     arms = [*times, *(run["arm"] for run in more.get("failed", []))]
-    settings = Settings(warmup=0, seed=1, sustained_gb_s=more.get("sustained"))
-    head = Head("x", "a", "2026-01-01", arms[0], [ListedArm(arm) for arm in arms], settings)
+    settings = ComparisonSettings(warmup=0, seed=1, sustained_gb_s=more.get("sustained"))
+    head = ComparisonHead(
+        "x", "a", "2026-01-01", arms[0], [ListedArm(arm) for arm in arms], settings
+    )
     outcomes = [read_outcome(run, "a") for run in runs]
     return dict(to_json(answered(key, compared(head, outcomes), outcomes)))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hearth.base.errors import UserError
-from hearth.studies.engine.kernel_settings import Cell, changed
+from hearth.studies.engine.kernel_settings import SavedSetting, changed
 from hearth.studies.engine.prefetchers import REGISTER, cannot_switch, switched_off
 from support import ROOT
 
@@ -69,7 +69,7 @@ def test_the_old_state_comes_back_after_kill_9(devices: Path) -> None:
 def test_a_processor_that_does_not_keep_the_bits_is_an_error_and_all_is_put_back(
     devices: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Cell, "write", lambda cell: None)
+    monkeypatch.setattr(SavedSetting, "write", lambda cell: None)
     with pytest.raises(UserError, match="did not keep"), switched_off((), CPUS, devices):
         pytest.fail("it ran all the same")
     assert registers(devices) == {BEFORE}
@@ -78,7 +78,7 @@ def test_a_processor_that_does_not_keep_the_bits_is_an_error_and_all_is_put_back
 def test_a_value_that_cannot_be_put_back_is_said_and_not_hidden(tmp_path: Path) -> None:
     file = tmp_path / "setting"
     file.write_bytes(b"1")
-    before, wanted = Cell(file, 0, b"1"), Cell(file, 0, b"0")
+    before, wanted = SavedSetting(file, 0, b"1"), SavedSetting(file, 0, b"0")
     with pytest.raises(UserError, match="could not be restored"), changed([before], [wanted]):
         file.unlink()
 

@@ -9,7 +9,7 @@ from hearth.base.errors import UserError
 from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter
 from hearth.studies.characterise.questions import Question
-from hearth.studies.characterise.study import Asked, Characterisation, Settings
+from hearth.studies.characterise.study import Asked, Characterisation, CharacterisationRuns
 from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.trial import Outcome, Turn
 
@@ -37,7 +37,7 @@ def asked(subject: Quick) -> list[Asked]:
     return [Asked(subject, [Question(key, key, "a paper", arms) for key in keys])]
 
 
-ONCE = Settings(repeat=2, warmup=0, seed=1)
+ONCE = CharacterisationRuns(repeat=2, warmup=0, seed=1)
 
 
 def test_it_runs_what_is_missing_and_nothing_twice(
@@ -60,7 +60,7 @@ def test_it_runs_what_is_missing_and_nothing_twice(
 
 def test_one_with_other_settings_is_refused_by_name(tmp_path: Path) -> None:
     number = Characterisation.begin(tmp_path, "quick", asked(Quick()), ONCE).directory.name
-    more = Settings(repeat=3, warmup=0, seed=1)
+    more = CharacterisationRuns(repeat=3, warmup=0, seed=1)
     with pytest.raises(UserError, match=f"--resume: {number} has repeat 2, not 3"):
         Characterisation.resume(tmp_path, number, asked(Quick()), more)
     with pytest.raises(UserError, match="no characterisation has the id 'x'"):

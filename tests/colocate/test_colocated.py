@@ -15,19 +15,19 @@ from hearth.studies.colocate.prediction import read_colocated, shared_of
 from hearth.studies.colocate.result import Colocated, colocated, known_alone, predicted
 from hearth.studies.colocate.study import (
     Colocation,
-    Head,
-    Known,
+    ColocationHead,
+    ColocationSettings,
     KnownCurve,
     Member,
     MemberRun,
+    PriorCurves,
     RoundLine,
-    Settings,
 )
 from hearth.studies.models.colocation import Estimate, Shared
 from support import validate
 
-SETTINGS = Settings("throughput", ["split", "unbound", "serial"], 4, 0, 1, 3600.0, False)
-HEAD = Head(
+SETTINGS = ColocationSettings("throughput", ["split", "unbound", "serial"], 4, 0, 1, 3600.0, False)
+HEAD = ColocationHead(
     "hearth/colocation-head/1", "20261123-120000-a-b-0000", "2026-11-23T12:00:00+00:00",
     [Member("a.py", ["a.py"]), Member("b.py", ["b.py", "--day", "1"])], "core", ["0", "1"],
     SETTINGS,
@@ -46,7 +46,9 @@ def line(arm: str, repetition: int, *seconds: float | None, serial: bool = False
     return RoundLine(HEAD.title, arm, repetition, "1-1", runs, "; ".join(said) or None)
 
 
-def said(*lines: RoundLine, head: Head = HEAD, known: Known | None = None) -> Colocated:
+def said(
+    *lines: RoundLine, head: ColocationHead = HEAD, known: PriorCurves | None = None
+) -> Colocated:
     place = Colocation(Path("/nowhere/x/y"), head)
     place.lines = list(lines)
     found = None if known is None else predicted(known, [(1, 1)], head.settings.objective)
@@ -152,7 +154,9 @@ def test_of_a_loop_the_runs_that_end_in_the_middle_count() -> None:
 
 def test_predicted_is_held_against_measured() -> None:
     curve = {"1": Estimate(1.8, 1.6, 2.0), "2": Estimate(1, 1, 1)}
-    known = Known("runs of each alone", [KnownCurve("a.py", curve, 10), KnownCurve("b.py", curve)])
+    known = PriorCurves(
+        "runs of each alone", [KnownCurve("a.py", curve, 10), KnownCurve("b.py", curve)]
+    )
     one = said(line("split", 0, 20, 30), serial(0, 10, 20), known=known)
     assert [(c.name, round(c.error, 3)) for c in one.checks] == [("a.py", -0.1), ("b.py", 0.2)]
     shown = "\n".join(show_colocation(one, Screen(200)))

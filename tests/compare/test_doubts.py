@@ -7,26 +7,26 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from hearth.base.codec import to_json, typed
-from hearth.studies.compare.result import Head
+from hearth.studies.compare.result import ComparisonHead
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.trial import Outcome, Turn
-from hearth.studies.engine.validity import Timed, doubts
+from hearth.studies.engine.validity import TimedRun, doubts
 
 #: Of arm, repetition, place in time and random numbers: the factor on an undisturbed time.
 Disturbed = Callable[[str, int, int, random.Random], float]
 
 
-def times(disturbed: Disturbed, repeat: int = 10, seed: int = 1) -> list[Timed]:
+def times(disturbed: Disturbed, repeat: int = 10, seed: int = 1) -> list[TimedRun]:
     draw = random.Random(seed)
-    runs: list[Timed] = []
+    runs: list[TimedRun] = []
     for repetition in range(repeat):
         for arm in draw.sample(("native", "bound"), 2):
             factor = disturbed(arm, repetition, len(runs), draw) * math.exp(draw.gauss(0, 0.02))
-            runs.append(Timed(arm, repetition, 10 * factor))
+            runs.append(TimedRun(arm, repetition, 10 * factor))
     return runs
 
 
-def kinds(runs: Sequence[Timed]) -> list[str]:
+def kinds(runs: Sequence[TimedRun]) -> list[str]:
     return [doubt.kind for doubt in doubts(runs, "native")]
 
 
@@ -93,7 +93,7 @@ def test_what_changes_no_time_by_a_few_hundredths_is_not_worth_a_warning() -> No
 @pytest.mark.parametrize("repeat", range(1, 7))
 def test_few_runs_are_doubted_only_where_that_can_be_told(repeat: int) -> None:
     assert kinds(times(quiet, repeat)) == []
-    assert kinds([Timed("native", n, 1.0) for n in range(repeat)]) == []
+    assert kinds([TimedRun("native", n, 1.0) for n in range(repeat)]) == []
 
 
 def test_the_warnings_stand_in_the_document_of_the_comparison_and_equal_times_give_none() -> None:
@@ -101,11 +101,13 @@ def test_the_warnings_stand_in_the_document_of_the_comparison_and_equal_times_gi
             "baseline": "native", "arms": [{"name": "native"}, {"name": "bound"}],
             "settings": {"warmup": 0, "seed": 1, "cold": False}}  # fmt: skip
 
-    def document(runs: Sequence[Timed]) -> list[dict[str, str]]:
+    def document(runs: Sequence[TimedRun]) -> list[dict[str, str]]:
         outcomes = [Outcome(Turn("a", r.arm, r.repetition), seconds=r.seconds) for r in runs]
-        found: list[dict[str, str]] = to_json(compared(typed(head, Head), outcomes))["warnings"]
+        found: list[dict[str, str]] = to_json(compared(typed(head, ComparisonHead), outcomes))[
+            "warnings"
+        ]
         return found
 
     (warning,) = document(times(drift))
     assert warning["kind"] == "drift"
-    assert document([Timed(arm, n, 2.0) for n in range(9) for arm in ("native", "bound")]) == []
+    assert document([TimedRun(arm, n, 2.0) for n in range(9) for arm in ("native", "bound")]) == []

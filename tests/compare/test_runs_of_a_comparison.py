@@ -8,12 +8,12 @@ import pytest
 from hearth.base.absent import Absent
 from hearth.base.codec import typed
 from hearth.base.errors import UserError
-from hearth.record.schema import Head, Launched
+from hearth.record.schema import Launched, RecordHead
 from hearth.record.store import Record, RecordWriter
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.screen import Screen
 from hearth.studies.compare import result as documents
-from hearth.studies.compare.result import ListedArm, Settings
+from hearth.studies.compare.result import ComparisonSettings, ListedArm
 from hearth.studies.compare.study import Comparison, read_comparison, run
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.arms import Arm
@@ -58,7 +58,7 @@ def quick_comparison(
     state: Path, subject: Quick, warmup: int, repeat: int, *, against_baseline: bool = True
 ) -> Comparison:
     arms = [Arm("native"), Arm("bound")]
-    settings = Settings(warmup, seed=1, command=["quick"], repeat=repeat)
+    settings = ComparisonSettings(warmup, seed=1, command=["quick"], repeat=repeat)
     comparison = Comparison.begin(state, "quick", arms, settings)
     run(
         comparison,
@@ -126,12 +126,14 @@ def test_a_failing_application_gives_no_verdict_and_an_exit_code_that_tells(
 def record(name: str, balancing: str, huge_pages: str) -> Record:
     settings = {"numa_balancing": {"value": balancing}, "huge_pages": {"value": huge_pages}}
     example = json.loads((ROOT / "contract" / "examples" / "record.json").read_text())
-    head = typed({**example, "machine_settings": settings}, Head)
+    head = typed({**example, "machine_settings": settings}, RecordHead)
     return Record(Path("/records") / name, head, Absent("not read"), None)
 
 
 def test_a_run_under_other_settings_ends_the_comparison_by_name(tmp_path: Path) -> None:
-    head = documents.Head("c", "a", "2026-01-01", "native", [ListedArm("native")], Settings(0, 1))
+    head = documents.ComparisonHead(
+        "c", "a", "2026-01-01", "native", [ListedArm("native")], ComparisonSettings(0, 1)
+    )
     comparison = Comparison(tmp_path, head)
     comparison.check_alike(record("first", "0", "never"))
     comparison.check_alike(record("balanced", "1", "never"))
@@ -149,7 +151,7 @@ class Interrupted(Quick):
 
 
 ARMS = [Arm("native"), Arm("bound")]
-TWICE = Settings(warmup=1, seed=1, command=["quick"], repeat=2)
+TWICE = ComparisonSettings(warmup=1, seed=1, command=["quick"], repeat=2)
 
 
 @pytest.fixture
@@ -190,7 +192,7 @@ def test_it_goes_on_only_as_it_was_and_on_the_machine_as_it_was(
     tmp_path: Path, cut_short: Comparison
 ) -> None:
     number = cut_short.head.id
-    more = Settings(warmup=1, seed=1, command=["quick"], repeat=9)
+    more = ComparisonSettings(warmup=1, seed=1, command=["quick"], repeat=9)
     with pytest.raises(UserError, match=f"--resume: {number} has repeat 2, not 9: repeat its"):
         Comparison.resume(tmp_path, number, "quick", ARMS, more)
     with pytest.raises(UserError, match="has arms 'native bound', not 'bound native'"):

@@ -16,7 +16,7 @@ from hearth.machine.paths import spark_home
 from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter, list_records, new_directory, read_record
 from hearth.spark.run_files import write_plan
-from hearth.studies.compare.result import Settings
+from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison, read_comparison
 from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.trial import Outcome, Turn
@@ -119,7 +119,7 @@ def test_a_record_is_not_begun_where_its_end_would_not_fit(small: Path) -> None:
 def test_runs_of_a_comparison_count_that_a_full_disk_does_not_take(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = Settings(warmup=0, seed=1)
+    settings = ComparisonSettings(warmup=0, seed=1)
     kept = Comparison.begin(small, "job", [Arm("native"), Arm("bound")], settings)
     run = Outcome(Turn("job", "native", 0), seconds=1.0, plan="x" * 300)
     full = fill(small)

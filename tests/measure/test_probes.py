@@ -21,7 +21,7 @@ from hearth.record.discovery import Found, ProcessFinder
 from hearth.record.gc_copy import MOST_BYTES, GcLogCopies, local_log_name
 from hearth.record.probes import survey
 from hearth.record.probes.bandwidth import BandwidthProbe
-from hearth.record.probes.base import Probe, Roots, Target
+from hearth.record.probes.base import Probe, Roots, SampledProcess
 from hearth.record.probes.counters import CountersProbe
 from hearth.record.probes.devices import DiskProbe, NetworkProbe
 from hearth.record.probes.memory import MemoryProbe
@@ -38,7 +38,7 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
-def workload(program: str) -> Iterator[Target]:
+def workload(program: str) -> Iterator[SampledProcess]:
     """A Python program that says `ready` when it has done its work, and then waits."""
     code = f"{program}\nprint('ready', flush=True)\nimport sys\nsys.stdin.read()\n"
     process = subprocess.Popen(
@@ -49,13 +49,13 @@ def workload(program: str) -> Iterator[Target]:
         assert process.stdout.readline() == b"ready\n"
         ticks = start_ticks(process.pid)
         assert ticks is not None
-        yield Target(process.pid, ticks, "executor")
+        yield SampledProcess(process.pid, ticks, "executor")
     finally:
         process.kill()
         process.communicate()
 
 
-def one(probe: Probe, target: Target) -> dict[str, Any]:
+def one(probe: Probe, target: SampledProcess) -> dict[str, Any]:
     (answer,) = probe.sample([target])
     return answer[1]
 
@@ -134,7 +134,7 @@ sys.stdin.read()
     try:
         assert process.stdout is not None and process.stdin is not None
         assert process.stdout.readline() == b"ready\n"
-        target = Target(process.pid, start_ticks(process.pid) or 0, "executor")
+        target = SampledProcess(process.pid, start_ticks(process.pid) or 0, "executor")
         eventually("both threads wait", lambda: at_rest(process.pid), 60)
         probe = ProcessProbe(Roots())
         first, still = one(probe, target), one(probe, target)
@@ -266,7 +266,7 @@ def test_a_threads_kind_is_known_from_the_name_that_the_kernel_cut(comm: str, ki
 
 def test_busy_ticks_of_the_machine_grow_by_what_a_busy_loop_used() -> None:
     probe = SystemProbe(Roots())
-    target = Target(1, 1, "driver")
+    target = SampledProcess(1, 1, "driver")
     before, began = one(probe, target), time.process_time()
     user = kernel.CPU_FIELDS.index("user")
 
@@ -289,7 +289,7 @@ def test_busy_ticks_of_the_machine_grow_by_what_a_busy_loop_used() -> None:
 def test_bytes_over_loopback_are_counted() -> None:
     import socket
 
-    probe, target = NetworkProbe(Roots()), Target(1, 1, "driver")
+    probe, target = NetworkProbe(Roots()), SampledProcess(1, 1, "driver")
     reason = probe.supported()
     assert reason is None
     before = one(probe, target)["interfaces"]["lo"]
@@ -322,7 +322,7 @@ def test_a_captured_machine_of_two_nodes_is_read_as_it_was(tmp_path: Path) -> No
         (folder / "meminfo").write_text(
             f"Node {node} MemTotal:  1000 kB\nNode {node} Dirty: 2 kB\n"
         )
-    row = one(SystemProbe(roots), Target(1, 1, "driver"))
+    row = one(SystemProbe(roots), SampledProcess(1, 1, "driver"))
     assert row["cpu"] == {"0": [1, 0, 2, 10, 0, 0, 0, 5], "9": [2, 0, 1, 20, 7, 0, 0, 0]}
     assert (row["ctxt"], row["running"], row["blocked"]) == (99, 4, 1)
     assert row["vmstat"] == {"numa_pages_migrated": 77, "numa_hit": 3}
@@ -349,7 +349,7 @@ def test_disks_are_told_in_bytes_and_partitions_are_left_out(tmp_path: Path) -> 
     (tmp_path / "block" / "sda").mkdir(parents=True)
     line = "8 0 sda 10 0 80 5 20 0 160 9 0 12 14 0 0 0 0"
     (tmp_path / "diskstats").write_text(f"{line}\n{line.replace('sda', 'sda1')}\n")
-    row = one(DiskProbe(Roots(proc=tmp_path, sys=tmp_path)), Target(1, 1, "driver"))
+    row = one(DiskProbe(Roots(proc=tmp_path, sys=tmp_path)), SampledProcess(1, 1, "driver"))
     assert list(row["disks"]) == ["sda"]
     assert row["disks"]["sda"]["read_bytes"] == 80 * 512
     assert row["disks"]["sda"]["write_bytes"] == 160 * 512
@@ -362,14 +362,15 @@ def test_a_process_that_vanished_is_passed_over(kind: type[Probe]) -> None:
     gone.wait()
     with workload("pass") as alive:
         rows = [
-            row for _, row in kind(Roots()).sample([Target(gone.pid, ticks, "executor"), alive])
+            row
+            for _, row in kind(Roots()).sample([SampledProcess(gone.pid, ticks, "executor"), alive])
         ]
     assert [row["pid"] for row in rows] == [alive.pid]
 
 
 def test_another_process_with_the_same_id_is_not_taken_for_the_one_that_ended() -> None:
     with workload("pass") as target:
-        earlier = Target(target.pid, target.start_ticks - 1, "executor")
+        earlier = SampledProcess(target.pid, target.start_ticks - 1, "executor")
         assert list(ProcessProbe(Roots()).sample([earlier])) == []
         assert list(MemoryProbe(Roots()).sample([earlier])) == []
 
@@ -382,7 +383,7 @@ def test_resctrl_counts_by_cache_and_an_unavailable_counter_is_left_out(tmp_path
         (folder / "mbm_local_bytes").write_text("400\n")
     probe = BandwidthProbe(Roots(sys=tmp_path))
     assert probe.supported() is None
-    row = one(probe, Target(1, 1, "driver"))
+    row = one(probe, SampledProcess(1, 1, "driver"))
     assert row["domains"]["L3:00"] == {"total_bytes": 1000, "local_bytes": 400}
     assert row["domains"]["L3:01"] == {"local_bytes": 400}
 
@@ -591,7 +592,7 @@ def captured_process(
     start: int = 22,
     words: list[str] | None = None,
     threads: dict[int, tuple[int, int]] | None = None,
-) -> Target:
+) -> SampledProcess:
     """A process's files below a captured /proc; threads: voluntary and involuntary switches."""
     folder = proc / str(pid)
     fields = [start if field == 22 else field for field in range(5, 53)]
@@ -608,7 +609,7 @@ def captured_process(
     (folder / "status").write_text(status)
     (folder / "io").write_text("rchar: 1\nwchar: 2\nread_bytes: 3\nwrite_bytes: 4\n")
     (folder / "cmdline").write_bytes("\0".join(words or ["x"]).encode() + b"\0")
-    return Target(pid, 22, "executor")
+    return SampledProcess(pid, 22, "executor")
 
 
 SAMPLER = """

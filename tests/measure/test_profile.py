@@ -19,7 +19,7 @@ from hearth.base.errors import UserError
 from hearth.base.processes import is_alive
 from hearth.cli.main import command_parser
 from hearth.machine import paths
-from hearth.record.schema import Machine
+from hearth.record.schema import RecordedMachine
 from hearth.record.store import Record
 from hearth.spark.command import Launch
 from hearth.spark.instrumentation import gc_log_option, observed
@@ -102,7 +102,7 @@ def test_the_record_tells_machine_settings_versions_and_why_a_probe_is_absent(fi
     assert head["schema"] == "hearth/record/1"
     assert head["master"] == "local[2]"
     assert head["versions"]["spark"].startswith("4.3")
-    assert isinstance(finished[0].machine, Machine)
+    assert isinstance(finished[0].machine, RecordedMachine)
     assert "numa_balancing" in head["machine_settings"]
     for probe in head["probes"]:
         assert probe["status"] == "on" or probe["reason"]
@@ -175,7 +175,7 @@ def test_after_kill_9_of_profile_nothing_runs_on_and_the_record_is_readable(tmp_
     assert all_gone(processes)
     killed = only_record(tmp_path)
     assert killed.state == "killed"
-    assert isinstance(killed.machine, Machine)
+    assert isinstance(killed.machine, RecordedMachine)
     assert rows(killed, "samples/process.jsonl")
 
 

@@ -13,7 +13,7 @@ from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.options import read_line
 from hearth.machine.known_machine import KnownMachine
-from hearth.record.schema import Launched, Machine
+from hearth.record.schema import Launched, RecordedMachine
 from hearth.record.store import (
     RecordWriter,
     claimed,
@@ -24,13 +24,13 @@ from hearth.record.store import (
 )
 from hearth.spark.machine_reading import MachineReading
 from hearth.studies.characterise.questions import Question
-from hearth.studies.characterise.study import Asked, Characterisation, Settings
-from hearth.studies.compare.result import Settings as ComparisonSettings
+from hearth.studies.characterise.study import Asked, Characterisation, CharacterisationRuns
+from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.schema import Line
 from hearth.studies.engine.store import Journal
-from hearth.studies.engine.target import Application
+from hearth.studies.engine.target import ApplicationTarget
 from hearth.studies.engine.trial import Outcome, Turn
 from support import ROOT, Command, json_lines
 
@@ -88,7 +88,7 @@ def test_a_machine_that_is_being_read_is_absent_until_it_is_whole(
     assert isinstance(read_record(writer.directory).machine, Absent)
     (writer.directory / "go").write_text("\n")
     reading.look(final=True)
-    assert isinstance(read_record(writer.directory).machine, Machine)
+    assert isinstance(read_record(writer.directory).machine, RecordedMachine)
 
 
 def test_runs_are_listed_with_their_state(hearth: Command, tmp_path: Path) -> None:
@@ -190,8 +190,10 @@ def test_comparisons_and_characterisations_are_in_the_same_listing(
     arms = [Arm("native"), Arm("bound")]
     alone = Comparison.begin(state, "job.py", arms, ComparisonSettings(0, 1))
     alone.keep(Outcome(Turn("job.py", "native", 0), seconds=1.0))
-    asked = [Asked(Application(read_line(["job.py"])), [Question("smt", "Threads", "a paper")])]
-    whole = Characterisation.begin(state, "job.py", asked, Settings(1, 0, 1))
+    asked = [
+        Asked(ApplicationTarget(read_line(["job.py"])), [Question("smt", "Threads", "a paper")])
+    ]
+    whole = Characterisation.begin(state, "job.py", asked, CharacterisationRuns(1, 0, 1))
     part = Comparison.begin(state, "part.py", arms, ComparisonSettings(0, 1))
     line = Line("job.py", "smt", "Threads", "a paper", [], part.head.id)
     Journal(whole.directory / "questions.jsonl").keep(to_json(line))

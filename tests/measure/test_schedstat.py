@@ -13,11 +13,11 @@ import pytest
 
 from hearth.base.processes import start_ticks
 from hearth.record.probes import schedstat
-from hearth.record.probes.base import Target
+from hearth.record.probes.base import SampledProcess
 from hearth.record.probes.schedstat import Schedstat
 from support import eventually
 
-OURSELVES = Target(os.getpid(), start_ticks(os.getpid()) or 0, "driver")
+OURSELVES = SampledProcess(os.getpid(), start_ticks(os.getpid()) or 0, "driver")
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def test_the_files_of_threads_and_processes_that_ended_are_closed() -> None:
 
 def test_a_process_that_is_gone_has_no_threads() -> None:
     gone = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    target = Target(gone.pid, start_ticks(gone.pid) or 0, "executor")
+    target = SampledProcess(gone.pid, start_ticks(gone.pid) or 0, "executor")
     files = Schedstat(Path("/proc"))
     assert list(dict(files.of(target))) == [str(gone.pid)]
     gone.communicate()

@@ -21,9 +21,9 @@ from hearth.studies.compare.result import (
     SCHEMA,
     Compared,
     ComparedArm,
+    ComparisonSettings,
+    ComparisonVerdict,
     PairedRatio,
-    Settings,
-    Verdict,
 )
 from hearth.studies.engine.schema import Doubt
 
@@ -293,7 +293,7 @@ def comparison() -> Compared:
         application="shop.py",
         started="2026-01-01T00:00:00+00:00",
         baseline="native",
-        settings=Settings(warmup=1, seed=1, repeat=3),
+        settings=ComparisonSettings(warmup=1, seed=1, repeat=3),
         confidence=0.95,
         confidence_each=0.95,
         arms=[
@@ -301,7 +301,7 @@ def comparison() -> Compared:
             ComparedArm("bound", [8.0, 8.4, 8.8], ratio=PairedRatio(0.8, 3, 0.75, 0.86)),
             ComparedArm("balanced", [], skipped="the kernel has no numa_balancing"),
         ],
-        verdict=Verdict(
+        verdict=ComparisonVerdict(
             "bound",
             "Bind: the plan takes 0.80 of native's time.",
             ["GC share fell from 20 % to 8 %"],

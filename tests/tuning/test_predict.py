@@ -13,26 +13,26 @@ from hearth.cli.main import main
 from hearth.studies.models.binding import PUBLISHED as BOUND
 from hearth.studies.models.binding import Nodes, Worth, change, cost
 from hearth.studies.models.binding import leave_one_out as bound_one_out
-from hearth.studies.models.placement import Ran, placed, ran
+from hearth.studies.models.placement import RecordedBinding, placed, ran
 from hearth.studies.models.scaling import PUBLISHED, Steps, leave_one_out, read_speedups, scaled
 from hearth.studies.models.schedule_simulation import (
     MODEL_ERROR,
     Move,
+    RecordedWork,
     StageWork,
-    Work,
     doubts,
     part,
     predict,
     scheduled,
     work_of,
 )
-from hearth.studies.models.space import Cell, Machine
+from hearth.studies.models.space import Cell, MachineSize
 from support import ROOT, Command, validate
 
 LOGS = ROOT / "fixtures" / "eventlogs"
 EIGHT = ["--from", str(LOGS / "skew.jsonl"), "--machine", "1 node of 64 GB, 8 cores"]
 SPEEDUPS = "workload,from_binding,to_binding,speedup\n"
-MACHINE = Machine(threads=16, cores=16, memory_gb=64)
+MACHINE = MachineSize(threads=16, cores=16, memory_gb=64)
 
 
 def stage(*tasks: float, after: tuple[int, ...] = (), lag: float = 0.0) -> StageWork:
@@ -57,8 +57,8 @@ def test_stages_wait_for_those_before_them_and_the_driver_takes_its_time() -> No
 
 
 def test_the_runs_own_partitioning_is_predicted_as_it_was_measured() -> None:
-    work = work_of(analyse_event_log(LOGS / "skew.jsonl"), Machine(2, 2, 8))
-    (same,) = predict(work, Machine(2, 2, 8), [work.cell])
+    work = work_of(analyse_event_log(LOGS / "skew.jsonl"), MachineSize(2, 2, 8))
+    (same,) = predict(work, MachineSize(2, 2, 8), [work.cell])
     assert same.value == pytest.approx(work.wall_s, rel=1e-6)
     assert abs(work.error_s) < 0.02 * work.wall_s
     assert same.low < same.value < same.high
@@ -66,7 +66,7 @@ def test_the_runs_own_partitioning_is_predicted_as_it_was_measured() -> None:
 
 def test_a_run_of_sleeping_tasks_with_one_long_one_is_foretold() -> None:
     """Thirteen tasks that sleep, one of them 2 s, eight times as long as the others."""
-    work = work_of(analyse_event_log(LOGS / "skew.jsonl"), Machine(2, 2, 8))
+    work = work_of(analyse_event_log(LOGS / "skew.jsonl"), MachineSize(2, 2, 8))
     sleeping = max(range(len(work.stages)), key=lambda at: len(work.stages[at].tasks))
     alone = replace(work.stages[sleeping], after=(), lag_s=0.0)
     assert len(alone.tasks) == 13
@@ -75,7 +75,7 @@ def test_a_run_of_sleeping_tasks_with_one_long_one_is_foretold() -> None:
 
 
 def test_more_slots_than_tasks_bring_nothing_and_fewer_cost() -> None:
-    work = Work((stage(*[10.0] * 8, lag=2.0),), Cell(1, 8, 32), 12.0)
+    work = RecordedWork((stage(*[10.0] * 8, lag=2.0),), Cell(1, 8, 32), 12.0)
     few, same, many = (
         one.value
         for one in predict(work, MACHINE, [Cell(1, 4, 32), Cell(1, 8, 32), Cell(2, 8, 16)])
@@ -87,21 +87,21 @@ def test_more_slots_than_tasks_bring_nothing_and_fewer_cost() -> None:
 
 def test_a_run_that_collects_garbage_wants_heap() -> None:
     collecting = StageWork(0, tuple([10.0] * 8), (), 0.0, collecting=0.5, waiting=0.0)
-    work = Work((collecting,), Cell(1, 8, 4), 10.0)
+    work = RecordedWork((collecting,), Cell(1, 8, 4), 10.0)
     less, more = (one.value for one in predict(work, MACHINE, [Cell(1, 8, 2), Cell(1, 8, 16)]))
     assert more < 0.8 * work.wall_s < work.wall_s < less
 
 
 def test_what_tasks_wait_for_stays_as_it_was() -> None:
     waiting = StageWork(0, tuple([10.0] * 8), (), 0.0, collecting=0.0, waiting=1.0)
-    work = Work((waiting,), Cell(1, 8, 32), 10.0)
+    work = RecordedWork((waiting,), Cell(1, 8, 32), 10.0)
     (found,) = predict(work, MACHINE, [Cell(16, 1, 2)])
     assert found.value == pytest.approx(10.0)
     assert found.high / found.value == pytest.approx(2.718281828 ** (1.645 * MODEL_ERROR))
 
 
 def test_other_programs_during_the_run_widen_the_interval_and_are_named() -> None:
-    work = Work((stage(*[10.0] * 8),), Cell(1, 8, 32), 10.0, other_load=0.0)
+    work = RecordedWork((stage(*[10.0] * 8),), Cell(1, 8, 32), 10.0, other_load=0.0)
     busy = replace(work, other_load=0.6)
     quiet, loaded = (predict(one, MACHINE, [Cell(1, 4, 32)])[0] for one in (work, busy))
     assert loaded.value == pytest.approx(quiet.value)
@@ -214,10 +214,10 @@ def test_more_nodes_are_foretold_from_other_workloads_within_the_interval(shared
     whole = Steps.of(list(table.values()))
     assert whole.loss == pytest.approx(PUBLISHED.loss, abs=1e-3)
     assert (whole.from_one, whole.between) == pytest.approx((0.286, 0.057), abs=1e-3)
-    machine, own = Machine(192, 24, 1024), Cell(6, 8, 64)
+    machine, own = MachineSize(192, 24, 1024), Cell(6, 8, 64)
     for workload, times in table.items():
         steps = Steps.of([of for other, of in table.items() if other != workload])
-        work = Work((stage(*[10.0] * 376),), own, 80.0, other_load=0.0)
+        work = RecordedWork((stage(*[10.0] * 376),), own, 80.0, other_load=0.0)
         for nodes in (3, 4):
             move = Move(machine.share(nodes, 4), nodes / 2, steps.step(2, nodes))
             (one,) = predict(work, machine, [part(own, nodes / 2)], move)
@@ -246,15 +246,15 @@ def test_the_nodes_that_a_run_was_bound_to_are_read_from_its_executors() -> None
     log = analyse_event_log(LOGS / "skew.jsonl")
     held = [one for one in log.executors if one.tasks]
     bound = [replace(one, nodes=[f"{at}"], policy=f"bind:{at}") for at, one in enumerate(held)]
-    assert ran(replace(log, executors=bound), FOUR) == Ran("node", len(bound))
+    assert ran(replace(log, executors=bound), FOUR) == RecordedBinding("node", len(bound))
     wide = [replace(one, nodes=["0", "1"], policy="bind:0-1") for one in held]
-    assert ran(replace(log, executors=wide), FOUR) == Ran("package", 2)
+    assert ran(replace(log, executors=wide), FOUR) == RecordedBinding("package", 2)
     loose = [replace(one, nodes=["0", "1"], policy="default") for one in held]
-    assert ran(replace(log, executors=loose), FOUR) == Ran("none", 4)
+    assert ran(replace(log, executors=loose), FOUR) == RecordedBinding("none", 4)
     numa = replace(log, record=replace(log.record, master="local-numa[2x1]"))
     assert ran(numa, FOUR).binding == "node" and "were not seen" in (ran(numa, FOUR).note or "")
     with pytest.raises(UserError, match="from 8 to 2: how work scales was published for up to 4"):
-        placed(Ran("node", 8), None, 2, MACHINE, Nodes((4, 4), 4, 16))
+        placed(RecordedBinding("node", 8), None, 2, MACHINE, Nodes((4, 4), 4, 16))
 
 
 def test_the_published_scaling_over_nodes_is_foretold(shared: Path) -> None:

@@ -30,9 +30,9 @@ from hearth.studies.engine.arms import Arm, profile_words
 from hearth.studies.engine.progress import Following
 from hearth.studies.engine.trial import Outcome, Turn
 from hearth.studies.listing import list_experiments
-from hearth.studies.models.performance_model import Evidence
+from hearth.studies.models.performance_model import MechanismEvidence
 from hearth.studies.models.search import Step, Task, Trial, next_step, outlook
-from hearth.studies.models.space import Configuration, Machine
+from hearth.studies.models.space import Configuration, MachineSize
 from hearth.studies.tune import search_space
 from hearth.studies.tune import study as tune
 from hearth.studies.tune.result import tuned, winner
@@ -42,7 +42,7 @@ from hearth.workloads import cases, runner
 from planned_machines import a_machine, a_plan
 from support import Command, says, validate
 
-MACHINE = Machine(threads=32, cores=16, memory_gb=128)
+MACHINE = MachineSize(threads=32, cores=16, memory_gb=128)
 TOPOLOGY = {
     "allowed": {"cpus": "0-31", "nodes": "0-1"},
     "cpus": "0-31",
@@ -378,16 +378,18 @@ def test_what_a_trial_measured_besides_its_time_changes_what_is_expected() -> No
     task = Task(MACHINE, tuple(WAYS), 0, CURRENT, 8, 100)
     wide = next(at for at, way in enumerate(WAYS) if way.shown == "1x32 ParallelGC")
     idle, busy = (
-        outlook(task, [Trial(0, 100.0, evidence=Evidence(cpu_use=use))]).forecast.mean[wide]
+        outlook(task, [Trial(0, 100.0, evidence=MechanismEvidence(cpu_use=use))]).forecast.mean[
+            wide
+        ]
         for use in (0.4, 0.95)
     )
     assert busy < idle - 0.02
     loaded = {"cpu_use": 0.9, "other_load": 0.5, "gc_share": 0.2, "voluntary": 50, "cpu_s": 10.0,
               "bandwidth_share": {"absent": "no counter"}}  # fmt: skip
-    assert tune.evidence_of(loaded) == Evidence(collecting=0.25, switching=5.0)
+    assert tune.evidence_of(loaded) == MechanismEvidence(collecting=0.25, switching=5.0)
     alone = {"cpu_use": 0.9, "other_load": 0.0, "bandwidth_share": 0.7}
-    assert tune.evidence_of(alone) == Evidence(cpu_use=0.9, bandwidth=0.7)
-    assert tune.evidence_of({}) == Evidence(), "times alone"
+    assert tune.evidence_of(alone) == MechanismEvidence(cpu_use=0.9, bandwidth=0.7)
+    assert tune.evidence_of({}) == MechanismEvidence(), "times alone"
 
 
 def test_it_is_listed_and_reported_again_as_at_its_end(tmp_path: Path) -> None:
@@ -676,7 +678,9 @@ def test_garbage_collection_that_was_seen_changes_what_is_expected() -> None:
     task = Task(MACHINE, tuple(WAYS), 0, CURRENT, 8, 100)
     few = next(at for at, way in enumerate(WAYS) if way.shown == "4x2 ParallelGC")
     calm, busy = (
-        outlook(task, [Trial(0, 100.0, evidence=Evidence(share / (1 - share)))]).forecast.mean[few]
+        outlook(
+            task, [Trial(0, 100.0, evidence=MechanismEvidence(share / (1 - share)))]
+        ).forecast.mean[few]
         for share in (0.02, 0.5)
     )
     assert busy < calm - 0.02

@@ -25,11 +25,11 @@ from tables import COLUMNS, Table, read_tables
 
 from hearth.cli.main import command_parser
 from hearth.studies.models import search
-from hearth.studies.models.space import Cell, Configuration, Machine
-from hearth.studies.models.surrogate import Known, forecast
+from hearth.studies.models.space import Cell, Configuration, MachineSize
+from hearth.studies.models.surrogate import PriorRuns, forecast
 from support import says
 
-MACHINE = Machine(threads=32, cores=16, memory_gb=128)
+MACHINE = MachineSize(threads=32, cores=16, memory_gb=128)
 HEAD = ",".join(COLUMNS)
 CELLS = tuple(
     Cell(workers, cores, 120 / workers)
@@ -74,9 +74,9 @@ def test_without_a_related_table_it_is_still_sooner_than_by_chance() -> None:
 
 def test_another_table_counts_once_it_predicts_what_was_measured_and_never_if_it_misleads() -> None:
     table = bowl("a", 4, 4)
-    target, logs = Known(MACHINE, CELLS), np.log(table.seconds)
-    alike = Known(MACHINE, CELLS, np.log(bowl("b", 4, 8).seconds))
-    misleading = Known(MACHINE, CELLS, np.log(opposite(table).seconds))
+    target, logs = PriorRuns(MACHINE, CELLS), np.log(table.seconds)
+    alike = PriorRuns(MACHINE, CELLS, np.log(bowl("b", 4, 8).seconds))
+    misleading = PriorRuns(MACHINE, CELLS, np.log(opposite(table).seconds))
     tried = [CELLS.index(Cell(n, c, 120 / n)) for n, c in ((8, 2), (2, 8), (4, 4), (16, 1))]
     for known in (alike, misleading):
         first = forecast(target, [known], tried[:1], logs[tried[:1]])
@@ -108,7 +108,7 @@ def test_misleading_tables_cost_at_most_one_run_and_two_percent_on_held_out_tabl
 
 
 def test_a_forecast_is_surer_where_it_has_measured_and_near_it() -> None:
-    known = Known(MACHINE, CELLS)
+    known = PriorRuns(MACHINE, CELLS)
     at = CELLS.index(Cell(4, 4, 30))
     near, far = CELLS.index(Cell(4, 8, 30)), CELLS.index(Cell(32, 1, 120 / 32))
     before, after = forecast(known), forecast(known, [], [at], [math.log(250.0)])
@@ -138,7 +138,7 @@ def test_a_replay_makes_the_trials_that_a_tune_with_the_defaults_makes(
         Configuration("local-numa", one.workers, one.cores_per_worker,
                       round(one.memory_per_worker_gb * 1024), "node", "") for one in CELLS
     )  # fmt: skip
-    known = Known(MACHINE, CELLS, np.log(other.seconds), tuple(one.choices for one in ways))
+    known = PriorRuns(MACHINE, CELLS, np.log(other.seconds), tuple(one.choices for one in ways))
     first = SITE.proposal(table)
     _, parser = command_parser("tune")
     budget, runs = parser.get_default("budget"), parser.get_default("for_runs")
@@ -181,13 +181,13 @@ def test_hidden_rows_differ_by_seed_and_the_best_is_that_of_the_rest() -> None:
 
 def test_a_table_of_another_size_is_taken_to_be_from_another_machine() -> None:
     assert machine_of(bowl("a", 4, 4), MACHINE) is MACHINE
-    large = Machine(192, 24, 1024)
-    assert machine_of(bowl("a", 4, 4), large) == Machine(32, 4, 120)
+    large = MachineSize(192, 24, 1024)
+    assert machine_of(bowl("a", 4, 4), large) == MachineSize(32, 4, 120)
 
 
 def test_tables_of_another_machine_help_too() -> None:
     cells = tuple(Cell(w, c, 960 / w) for w in (6, 12, 24, 48, 96) for c in (1, 2, 4, 8))
-    large = Machine(192, 24, 1024)
+    large = MachineSize(192, 24, 1024)
     there = Table("a", cells, tuple(
         100 * math.exp(0.15 * math.log2(one.workers / 12) ** 2
                        + 0.15 * math.log2(one.cores_per_worker / 2) ** 2) for one in cells
@@ -212,7 +212,7 @@ def test_the_two_tables_that_it_was_made_with_take_few_runs(
 ) -> None:
     """A guard against drift, no evidence: plan and ranges were chosen with both tables at hand."""
     both = published(shared)
-    site = Site(Machine(threads=192, cores=24, memory_gb=1024), 12, 8)
+    site = Site(MachineSize(threads=192, cores=24, memory_gb=1024), 12, 8)
     scores = [searched(one, related_to(one, both) if known else [], site) for one in both]
     assert np.mean([score.evaluations[0] for score in scores]) <= 2
     assert np.mean([score.evaluations[1] for score in scores]) <= 4

@@ -23,7 +23,7 @@ from hearth.workloads.catalogue import Catalogue, Job
 from hearth.workloads.logs import reason
 from hearth.workloads.masters import check_master, split_masters
 from hearth.workloads.runner import RunError
-from hearth.workloads.suites import Entry, named, suite
+from hearth.workloads.suites import SuiteEntry, named, suite
 from support import ROOT, validate
 
 MACHINE = {"name": "box", "kernel": "6.1", "cpus": "0-1", "memory_nodes": "0", "nodes": 1}
@@ -41,7 +41,7 @@ def series(**changes: Any) -> Series:
     """Two jobs under two masters, three times, one warm-up."""
     settings: dict[str, Any] = {
         "name": "jobs",
-        "entries": [Entry(OFFER.jobs[0]), Entry(OFFER.jobs[1], {"maps": "4"})],
+        "entries": [SuiteEntry(OFFER.jobs[0]), SuiteEntry(OFFER.jobs[1], {"maps": "4"})],
         "masters": ["local[2]", "local-numa[2x1]"],
         "repeat": 3,
         "warmup": 1,
@@ -150,7 +150,7 @@ def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
         ({"seed": 2}, {}, "settings.seed 1, now it is 2"),
         ({"conf": {"a": "b"}}, {}, "settings.conf {}, now it is {'a': 'b'}"),
         ({"masters": ["local[2]"]}, {}, "other masters"),
-        ({"entries": [Entry(OFFER.jobs[0])]}, {}, "other entries"),
+        ({"entries": [SuiteEntry(OFFER.jobs[0])]}, {}, "other entries"),
         ({"name": "batch"}, {}, "other suite"),
         ({}, {"name": "elsewhere"}, "machine.name box, now it is elsewhere"),
         ({}, {"kernel": "6.2"}, "machine.kernel 6.1, now it is 6.2"),

@@ -7,16 +7,16 @@ from pathlib import Path
 from hearth.analysis import metrics
 from hearth.analysis.counts import Counts
 from hearth.analysis.document import (
+    AnalysedRun,
     Analysis,
     Counted,
     Durations,
-    Job,
     Machine,
     Metrics,
     Node,
     Places,
     ReadBytes,
-    Run,
+    SparkJob,
     Sql,
     Stage,
     System,
@@ -114,12 +114,12 @@ def _settings(evidence: Evidence) -> dict[str, str]:
     return evidence.log.properties if isinstance(evidence.log, EventLog) else {}
 
 
-def _run(evidence: Evidence) -> Run:
+def _run(evidence: Evidence) -> AnalysedRun:
     log, record = evidence.log, evidence.record
     known = log if isinstance(log, EventLog) else EventLog()
     head = record.head if record else None
     master = known.properties.get("spark.master")
-    return Run(
+    return AnalysedRun(
         id=record.id if record else None,
         application=head.application if head else known.name,
         application_id=known.application_id,
@@ -264,11 +264,11 @@ def _label(evidence: Evidence, stage: StageTally) -> str | None:
     return ": ".join(part for part in parts if part) or stage.name
 
 
-def _jobs(evidence: Evidence) -> list[Job]:
+def _jobs(evidence: Evidence) -> list[SparkJob]:
     if isinstance(evidence.log, Absent):
         return []
     return [
-        Job(
+        SparkJob(
             id=number,
             submitted_s=evidence.seconds(job.submitted_ms),
             completed_s=evidence.seconds(job.completed_ms),

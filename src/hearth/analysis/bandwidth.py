@@ -15,8 +15,7 @@ from hearth.analysis.typed import numbers
 from hearth.base.absent import Absent, Measured
 from hearth.base.ids import parse_ids
 from hearth.record.counters import bandwidth_region
-from hearth.record.schema import Bandwidth as Sustained
-from hearth.record.schema import Head
+from hearth.record.schema import RecordHead, SustainedBandwidth
 
 REGIONS = ("constant", "linear", "exponential")
 
@@ -68,7 +67,9 @@ def read_bandwidth(file: SampleFile, step_ms: int) -> dict[str, Traffic]:
     return domains
 
 
-def by_node(domains: Mapping[str, Traffic], head: Head, step_s: float, count: int) -> Bandwidth:
+def by_node(
+    domains: Mapping[str, Traffic], head: RecordHead, step_s: float, count: int
+) -> Bandwidth:
     """The timeline's bandwidth: of each node (of several, `0,1`, where a domain spans them).
 
     head: the record's. A domain without CPUs in the record keeps its own name.
@@ -88,7 +89,7 @@ def by_node(domains: Mapping[str, Traffic], head: Head, step_s: float, count: in
     )
 
 
-def _nodes(cpus: str | None, head: Head) -> str | None:
+def _nodes(cpus: str | None, head: RecordHead) -> str | None:
     """The nodes to which some CPUs belong, `0` or `0,1`; None if unknown."""
     own = set(parse_ids(cpus)) if cpus else set()
     found = [n for n, ids in head.cpus_of_node.items() if own & set(parse_ids(ids))]
@@ -96,7 +97,10 @@ def _nodes(cpus: str | None, head: Head) -> str | None:
 
 
 def _of_group(
-    nodes: str, series: list[list[float | None]], sustained: Measured[Sustained], step_s: float
+    nodes: str,
+    series: list[list[float | None]],
+    sustained: Measured[SustainedBandwidth],
+    step_s: float,
 ) -> NodeBandwidth:
     used = [_sum(step) for step in zip(*series, strict=True)]
     gb_s: Series = [None if rate is None else round(rate, 3) for rate in used]
@@ -120,7 +124,7 @@ def _sum(rates: tuple[float | None, ...]) -> float | None:
     return sum(known) if len(known) == len(rates) else None
 
 
-def _sustained(nodes: str, sustained: Measured[Sustained]) -> Measured[float]:
+def _sustained(nodes: str, sustained: Measured[SustainedBandwidth]) -> Measured[float]:
     if isinstance(sustained, Absent):
         return sustained
     names = nodes.split(",")

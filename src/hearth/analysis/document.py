@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from hearth.base.absent import Absent, Measured
 from hearth.base.limits import Amount, Count, Limits, NonEmpty, OneOf, Positive, Share
-from hearth.record.schema import Probe, Warned
+from hearth.record.schema import ProbeStatus, Warned
 
 SCHEMA = "hearth/analysis/1"
 #: Why there is no flame graph where nobody asked for one.
@@ -23,7 +23,7 @@ RunState = Annotated[
 
 
 @dataclass(frozen=True)
-class Run:
+class AnalysedRun:
     """Which run it was."""
 
     id: str | None  #: null for an event log alone
@@ -285,7 +285,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Job:
+class SparkJob:
     """One job."""
 
     id: Count
@@ -570,13 +570,13 @@ class Analysis:
     """
 
     schema: Literal["hearth/analysis/1"]
-    record: Run
+    record: AnalysedRun
     machine: Measured[Machine]
-    probes: list[Probe]
+    probes: list[ProbeStatus]
     warnings: list[Warned]
     executors: list[Executor]
     stages: Measured[list[Stage]]
-    jobs: list[Job]
+    jobs: list[SparkJob]
     sql: list[Sql]
     totals: Measured[Totals]
     system: Measured[System]

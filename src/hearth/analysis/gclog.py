@@ -41,7 +41,7 @@ _CAUSE = re.compile(r"\(((?:[^()]|\(\))*)\)$")
 _NO_CAUSE = ("unload classes", "Major")
 
 
-class Pause(NamedTuple):
+class LoggedPause(NamedTuple):
     """One stop of the application. Heap sizes in MB are None where the line has none (ZGC)."""
 
     end_s: float | None
@@ -69,7 +69,7 @@ class GcLog:
     safepoints: int = 0
     safepoint_ms: float = 0.0
     first_s: float | None = None
-    longest: list[Pause] = field(default_factory=list)
+    longest: list[LoggedPause] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
@@ -133,21 +133,21 @@ def _pause(found: re.Match[str], end_s: float | None, log: GcLog) -> None:
         _count(log.count_by_cause, cause)
     if after is not None:
         log.heap_after_max_mb = max(log.heap_after_max_mb or 0, int(after))
-    entry = Pause(end_s, pause_ms, kind, cause, _whole(before), _whole(after))
+    entry = LoggedPause(end_s, pause_ms, kind, cause, _whole(before), _whole(after))
     if len(log.longest) < MOST_PAUSES:
         heapq.heappush(log.longest, _by_length(entry))
     else:
         heapq.heappushpop(log.longest, _by_length(entry))
 
 
-class _ByLength(Pause):
+class _ByLength(LoggedPause):
     """A pause that orders by its length, for the heap."""
 
     def __lt__(self, other: object) -> bool:
-        return isinstance(other, Pause) and self.pause_ms < other.pause_ms
+        return isinstance(other, LoggedPause) and self.pause_ms < other.pause_ms
 
 
-def _by_length(pause: Pause) -> _ByLength:
+def _by_length(pause: LoggedPause) -> _ByLength:
     return _ByLength(*pause)
 
 

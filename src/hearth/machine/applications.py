@@ -27,7 +27,7 @@ class RunDocument(TypedDict):
 
 
 @dataclass(frozen=True)
-class Run:
+class Application:
     """One application: its record `run.json` (contract/run.schema.json) and its directory."""
 
     directory: Path
@@ -48,7 +48,7 @@ class Run:
         return "gone" if state == "running" and not self.alive else state
 
 
-def read_runs(state_home: Path) -> tuple[list[Run], list[str]]:
+def read_runs(state_home: Path) -> tuple[list[Application], list[str]]:
     """All runs on record, the oldest first, and a line for each that cannot be read.
 
     A directory without a record yet is skipped.
@@ -59,7 +59,7 @@ def read_runs(state_home: Path) -> tuple[list[Run], list[str]]:
         if not os.path.lexists(file):
             continue
         try:
-            runs.append(Run(directory, load_document(file, RunDocument)))
+            runs.append(Application(directory, load_document(file, RunDocument)))
         except FileNotFoundError:
             if os.path.lexists(file):
                 problems.append(f"'{file}' points to a missing file; delete it")
@@ -69,7 +69,7 @@ def read_runs(state_home: Path) -> tuple[list[Run], list[str]]:
     return sorted(runs, key=lambda run: str(run.record["started_at"])), problems
 
 
-def last_placement(run: Run) -> Placement | None:
+def last_placement(run: Application) -> Placement | None:
     """Return what the driver last kept of its executors' placement; None where it kept none.
 
     Raises UserError for a damaged file.
@@ -78,7 +78,7 @@ def last_placement(run: Run) -> Placement | None:
     return read_typed(file, Placement, "delete it") if file.is_file() else None
 
 
-def find_run(runs: list[Run], name: str) -> Run:
+def find_run(runs: list[Application], name: str) -> Application:
     """The run with this application id or this name, which one run has, or one that is running."""
     matches = [run for run in runs if run.app_id == name]
     matches = matches or [run for run in runs if run.record.get("name") == name]

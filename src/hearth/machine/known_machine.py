@@ -15,7 +15,7 @@ from hearth.base.codec import load_document
 from hearth.base.private_files import private_directory
 from hearth.machine import class_data, paths
 from hearth.record import kernel
-from hearth.record.schema import Node
+from hearth.record.schema import RecordedNode
 from hearth.record.store import write_document
 
 _NAME = "machine"
@@ -23,7 +23,7 @@ _DEVICES = ("class/net", "class/infiniband", "block")
 
 
 class _Topology(TypedDict):
-    nodes: list[Node]
+    nodes: list[RecordedNode]
 
 
 class _Kept(TypedDict):

@@ -13,7 +13,7 @@ from hearth.base.codec import load_typed, to_json, typed
 from hearth.base.private_files import private_directory
 from hearth.base.progress import working
 from hearth.machine import jvm, paths
-from hearth.record.schema import Bandwidth
+from hearth.record.schema import SustainedBandwidth
 from hearth.record.store import write_document
 
 _SETTINGS = (
@@ -27,15 +27,15 @@ _SETTINGS = (
 _STEADY = ("model name", "cpu family", "stepping", "cache size", "CPU part", "cpu\t", "machine")
 
 
-def known_bandwidth() -> Bandwidth | None:
+def known_bandwidth() -> SustainedBandwidth | None:
     """What was measured earlier on this machine with its present settings; None if nothing was."""
     try:
-        return load_typed(_place(), Bandwidth)
+        return load_typed(_place(), SustainedBandwidth)
     except (OSError, ValueError):  # not there, or damaged: it is measured again when needed
         return None
 
 
-def sustained_bandwidth(*, debug: bool = False) -> Bandwidth:
+def sustained_bandwidth(*, debug: bool = False) -> SustainedBandwidth:
     """GB/s (10^9 bytes) of the triad by NUMA node, measured where it is not known yet.
 
     Its document: contract/bandwidth.schema.json.
@@ -45,7 +45,7 @@ def sustained_bandwidth(*, debug: bool = False) -> Bandwidth:
         return known
     print("hearth: measuring memory bandwidth, once for this machine ...", file=sys.stderr)
     with working("measuring memory bandwidth"):
-        found = typed(jvm.call("bandwidth", debug=debug, compute=True), Bandwidth)
+        found = typed(jvm.call("bandwidth", debug=debug, compute=True), SustainedBandwidth)
     try:
         file = _place()
         private_directory(file.parent)

@@ -14,7 +14,7 @@ from pathlib import Path
 from hearth.base.processes import start_ticks
 from hearth.base.redaction import Redaction
 from hearth.record import kernel
-from hearth.record.probes.base import Target, read_if_alive
+from hearth.record.probes.base import SampledProcess, read_if_alive
 
 _EXECUTORS = ("CoarseGrainedExecutorBackend", "KubernetesExecutorBackend")
 _DRIVER = "org.apache.spark.deploy.SparkSubmit"
@@ -28,7 +28,7 @@ _COMMAND_LENGTH = 300
 class Found:
     """A process of the application, as last seen."""
 
-    target: Target
+    target: SampledProcess
     parent: int
     executor_id: str | None
     command: str
@@ -52,7 +52,7 @@ class ProcessFinder:
         self.known: dict[int, Found] = {}
 
     @property
-    def targets(self) -> list[Target]:
+    def targets(self) -> list[SampledProcess]:
         """What the probes look at: the JVMs and the Python processes."""
         return [found.target for found in self.known.values() if found.target.role != "other"]
 
@@ -115,7 +115,7 @@ class ProcessFinder:
         parent = self.known.get(stat.parent)
         if role == "executor" and parent is not None and parent.target.role == "executor":
             role = "other"  # a child of it between fork and exec, which still has its command line
-        target = Target(pid, stat.start_ticks, role)
+        target = SampledProcess(pid, stat.start_ticks, role)
         brief = " ".join(self._redaction.words(words))[:_COMMAND_LENGTH]
         found = Found(target, stat.parent, None, brief)
         return replace(found, executor_id=self._executor_id(found, words))

@@ -24,7 +24,7 @@ from hearth.base.private_files import open_private, private_directory, write_pri
 from hearth.base.processes import is_alive, start_ticks
 from hearth.record import kernel
 from hearth.record.discovery import Found
-from hearth.record.probes.base import Target, read_if_alive
+from hearth.record.probes.base import SampledProcess, read_if_alive
 from hearth.record.store import RecordWriter
 
 #: Where what a JVM left stands in the record: `PID.jfr`, or `PID.collapsed` of async-profiler.
@@ -55,7 +55,7 @@ _OWN = {"StartFlightRecording": "a recording", "libasyncProfiler": "an async-pro
 
 
 @dataclass
-class _Asked:
+class _Request:
     """A request that is under way."""
 
     process: subprocess.Popen[bytes]
@@ -72,10 +72,10 @@ class Recordings:
         self, writer: RecordWriter, proc: Path, jcmd: str, agent: str | None = None
     ) -> None:
         self._writer, self._proc, self._jcmd, self._agent = writer, proc, jcmd, agent
-        self._asked: dict[Target, _Asked] = {}
-        self._first_seen: dict[Target, float] = {}
-        self._done: set[Target] = set()
-        self._ids: dict[Target, str | None] = {}
+        self._asked: dict[SampledProcess, _Request] = {}
+        self._first_seen: dict[SampledProcess, float] = {}
+        self._done: set[SampledProcess] = set()
+        self._ids: dict[SampledProcess, str | None] = {}
         me = os.getpid()
         self._memory = _SHARED / f"hearth-jfr-{me}-{start_ticks(me)}"
         self._folder = writer.directory / FOLDER
@@ -125,7 +125,7 @@ class Recordings:
             return f"{_SHARED} has {free_mb} MB free: a recording needs {_LEAST_FREE_MB}"
         return None
 
-    def _look(self, target: Target) -> None:
+    def _look(self, target: SampledProcess) -> None:
         if target in self._asked:
             self._hear(target)
         elif why := self.problem or self._users_own(target.pid):
@@ -150,7 +150,7 @@ class Recordings:
         status = kernel.parse_status(read_if_alive(self._proc / str(pid) / "status") or "")
         return bool(int(status.get("SigCgt", "0"), 16) & _SIGQUIT)
 
-    def _ask(self, target: Target) -> None:
+    def _ask(self, target: SampledProcess) -> None:
         script = self._folder / f"{target.pid}.jcmd"
         try:
             write_private(script, "\n".join(self._request(target.pid)) + "\n")
@@ -163,7 +163,7 @@ class Recordings:
         except OSError as error:
             self._end(target, f"jcmd cannot be started: {error.strerror}")
             return
-        self._asked[target] = _Asked(process, time.monotonic() + _PATIENCE_S)
+        self._asked[target] = _Request(process, time.monotonic() + _PATIENCE_S)
 
     def _request(self, pid: int) -> tuple[str, ...]:
         """In the words of jcmd."""
@@ -179,7 +179,7 @@ class Recordings:
             f'filename="{self._memory}/{pid}{RECORDING}" maxsize={_MOST_MB}M dumponexit=true',
         )
 
-    def _hear(self, target: Target) -> None:
+    def _hear(self, target: SampledProcess) -> None:
         asked = self._asked[target]
         if asked.process.poll() is None:
             if time.monotonic() < asked.until:
@@ -193,7 +193,7 @@ class Recordings:
         last = " ".join(said.split())[-200:]
         self._end(target, None if started else f"jcmd said: {last or 'nothing'}")
 
-    def _end(self, target: Target, why: str | None) -> None:
+    def _end(self, target: SampledProcess, why: str | None) -> None:
         """Says what became of it; it is not looked at again."""
         self._done.add(target)
         row = {"pid": target.pid, "role": target.role, "executor_id": self._ids.get(target)}

@@ -14,7 +14,7 @@ from pathlib import Path
 from hearth.base.private_files import open_private
 from hearth.record import kernel
 from hearth.record.discovery import Found
-from hearth.record.probes.base import Target, read_if_alive
+from hearth.record.probes.base import SampledProcess, read_if_alive
 
 _PART_BYTES = 1 << 20
 #: Copied of one log at most: some 600,000 lines.
@@ -41,8 +41,8 @@ class GcLogCopies:
         warn: Callable[[str, str], None],
     ) -> None:
         self._proc, self._record, self._lose, self._warn = proc, record, lose, warn
-        self._open: dict[Target, int] = {}
-        self._copied: Counter[Target] = Counter()
+        self._open: dict[SampledProcess, int] = {}
+        self._copied: Counter[SampledProcess] = Counter()
 
     def follow(self, processes: Iterable[Found]) -> None:
         """Fetches what the executors have logged since the last call."""
@@ -63,7 +63,7 @@ class GcLogCopies:
         own_pid = status["NSpid"].split()[-1]  # in a container the JVM sees another pid
         return self._proc / str(pid) / "cwd" / local_log_name(self._record.name, own_pid)
 
-    def _fetch(self, target: Target, descriptor: int) -> None:
+    def _fetch(self, target: SampledProcess, descriptor: int) -> None:
         log = self._record / "gc" / f"executor-{target.pid}.log"
         left = MOST_BYTES - self._copied[target]
         while left > 0 and (part := os.read(descriptor, min(left, _PART_BYTES))):

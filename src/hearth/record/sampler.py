@@ -21,7 +21,7 @@ from hearth.record.discovery import Found, ProcessFinder
 from hearth.record.flame import Recordings
 from hearth.record.gc_copy import GcLogCopies
 from hearth.record.probes import surveyed_probes
-from hearth.record.probes.base import Probe, Roots, Row, Target
+from hearth.record.probes.base import Probe, Roots, Row, SampledProcess
 from hearth.record.probes.schedstat import allow_many_files
 from hearth.record.store import RecordWriter
 
@@ -95,14 +95,14 @@ class Sampler:
             what = f"process {pid} carries this record's id but is another user's"
             self._writer.warn(what, "it is left out: run hearth as the user of the executors")
 
-    def _ask(self, schedule: Schedule, targets: list[Target]) -> None:
+    def _ask(self, schedule: Schedule, targets: list[SampledProcess]) -> None:
         began, t = time.thread_time(), self._writer.now_s()
         for file, row in self._answers(schedule.probe, targets):
             self._writer.append(file, row, t)
         if schedule.after(time.thread_time() - began, time.monotonic()):
             self._tell_cost(schedule)
 
-    def _answers(self, probe: Probe, targets: list[Target]) -> Iterator[Row]:
+    def _answers(self, probe: Probe, targets: list[SampledProcess]) -> Iterator[Row]:
         """One process at a time, so that one which is not ours to read does not hide the others."""
         groups = [[target] for target in targets] if probe.name == "memory" else [targets]
         for group in groups:
@@ -163,13 +163,13 @@ def _hears(until: float) -> bool:
     return bool(select.select([_STANDARD_INPUT], [], [], wait)[0])
 
 
-def driver_tree(finder: ProcessFinder, driver: int) -> list[Target]:
+def driver_tree(finder: ProcessFinder, driver: int) -> list[SampledProcess]:
     """The driver and what descends from it, as last seen."""
     known = finder.known.values()
     return [found.target for found in known if _descends(finder, found, driver)]
 
 
-def end_tree(tree: list[Target], driver: int) -> None:
+def end_tree(tree: list[SampledProcess], driver: int) -> None:
     """Ends the driver, which the kernel signalled at its parent's death, and what descends from
     it."""
     deadline = time.monotonic() + _DRIVER_GRACE_S
@@ -191,5 +191,5 @@ def _descends(finder: ProcessFinder, found: Found | None, driver: int) -> bool:
     return False
 
 
-def _alive(target: Target) -> bool:
+def _alive(target: SampledProcess) -> bool:
     return is_alive(target.pid, target.start_ticks)

@@ -20,7 +20,7 @@ State = Literal["finished", "failed", "interrupted"]
 
 
 @dataclass(frozen=True)
-class Clock:
+class ClockReading:
     """Both clocks in nanoseconds, read at one moment: zero of every `t`."""
 
     wall_ns: Count
@@ -36,7 +36,7 @@ class Owner:
 
 
 @dataclass(frozen=True)
-class Probe:
+class ProbeStatus:
     """What `survey` says of a probe."""
 
     name: str
@@ -52,7 +52,7 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class Node:
+class RecordedNode:
     """A NUMA node of a topology."""
 
     id: int
@@ -61,7 +61,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Allowed:
+class AllowedCpus:
     """What a process may use."""
 
     cpus: Ids
@@ -75,15 +75,15 @@ class CpuGroup:
 
 
 @dataclass(frozen=True)
-class Machine:
+class RecordedMachine:
     """`machine.json`: what readers need of a topology."""
 
     architecture: str | None = None
     processor: str | None = None
     cpus: Ids | None = None
     packages: list[Any] = field(default_factory=list)
-    nodes: list[Node] = field(default_factory=list)
-    allowed: Allowed | None = None
+    nodes: list[RecordedNode] = field(default_factory=list)
+    allowed: AllowedCpus | None = None
     cores: list[CpuGroup] = field(default_factory=list)
     caches: list[CpuGroup] = field(default_factory=list)
 
@@ -97,7 +97,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Bandwidth:
+class SustainedBandwidth:
     """What all memory sustains, by node."""
 
     nodes: dict[str, Rate] = field(default_factory=dict)
@@ -116,27 +116,27 @@ class Launched:
     plan: dict[str, Any] | None = None
     versions: dict[str, Any] = field(default_factory=dict)
     machine_settings: dict[str, Any] = field(default_factory=dict)
-    probes: list[Probe] = field(default_factory=list)
+    probes: list[ProbeStatus] = field(default_factory=list)
     #: of each NUMA node its CPUs, as the kernel lists them
     cpus_of_node: dict[str, Ids] = field(default_factory=dict)
     clock_ticks_per_s: Count = 100
     page_bytes: Count = 4096
     #: of each probe, seconds between two samples at least
     sampling: dict[str, float | None] = field(default_factory=dict)
-    sustained_bandwidth: Measured[Bandwidth] | None = None  #: as bandwidth.schema.json
+    sustained_bandwidth: Measured[SustainedBandwidth] | None = None  #: as bandwidth.schema.json
     #: the JDK's jcmd, which asked the JVMs for flight recordings (jfr/, jfr.jsonl), or why there
     #: are none; left out where nobody asked
     flame: Measured[str] | None = field(default=None, metadata=LEFT_OUT)
     #: async-profiler's library, which sampled in place of the flight recorder
     flame_agent: str | None = field(default=None, metadata=LEFT_OUT)
 
-    def probe(self, name: str) -> Probe | None:
+    def probe(self, name: str) -> ProbeStatus | None:
         """What was said of a probe."""
         return next((probe for probe in self.probes if probe.name == name), None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Head(Launched):
+class RecordHead(Launched):
     """What was known at the start of one recorded run: `record.json`.
 
     Written once, when the run starts; next to it are eventlog/, gc/, samples/, processes.jsonl,
@@ -147,7 +147,7 @@ class Head(Launched):
     schema: Literal["hearth/record/1"]
     id: RecordId
     started: Moment
-    clock: Clock
+    clock: ClockReading
     owner: Owner
     application: str
 

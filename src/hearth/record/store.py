@@ -29,7 +29,15 @@ from hearth.base.private_files import (
     write_private,
 )
 from hearth.base.processes import is_alive, start_ticks
-from hearth.record.schema import Clock, End, Head, Launched, Machine, Owner, State
+from hearth.record.schema import (
+    ClockReading,
+    End,
+    Launched,
+    Owner,
+    RecordedMachine,
+    RecordHead,
+    State,
+)
 
 MACHINE = "machine.json"
 _SLUG_LENGTH = 40
@@ -45,8 +53,8 @@ class Record:
     """One record: its directory, and its documents; no end while the run goes on, or was killed."""
 
     directory: Path
-    head: Head
-    machine: Measured[Machine]
+    head: RecordHead
+    machine: Measured[RecordedMachine]
     end: End | None
 
     @property
@@ -86,7 +94,7 @@ class RecordWriter:
     goes on. `problem` says why, where anything was lost.
     """
 
-    def __init__(self, directory: Path, head: Head) -> None:
+    def __init__(self, directory: Path, head: RecordHead) -> None:
         self.directory = directory
         self.head = head
         self.lost = 0
@@ -102,11 +110,11 @@ class RecordWriter:
         """
         now, monotonic_ns = time.time_ns(), time.monotonic_ns()
         started = datetime.fromtimestamp(now / 1e9, UTC)
-        head = Head(
+        head = RecordHead(
             schema="hearth/record/1",
             id=directory.name,
             started=started.isoformat(timespec="milliseconds"),
-            clock=Clock(now, monotonic_ns),
+            clock=ClockReading(now, monotonic_ns),
             owner=Owner(os.getpid(), start_ticks(os.getpid())),
             application=application,
             **vars(launched),
@@ -127,7 +135,7 @@ class RecordWriter:
     @classmethod
     def open(cls, directory: Path) -> "RecordWriter":
         """For a helper of the owner, which adds rows to the same record."""
-        return cls(directory, load_typed(directory / "record.json", Head))
+        return cls(directory, load_typed(directory / "record.json", RecordHead))
 
     def now_s(self) -> float:
         return float((time.monotonic_ns() - self._start_ns) / 1e9)
@@ -279,17 +287,17 @@ def slug(name: str) -> str:
 def read_record(directory: Path) -> Record:
     """One record; raises UserError, with the file's name, where it cannot be read."""
     remedy = "'hearth runs' lists those that can be read; delete the directory to remove it"
-    head = read_typed(directory / "record.json", Head, remedy)
+    head = read_typed(directory / "record.json", RecordHead, remedy)
     end_file = directory / "end.json"
     end = read_typed(end_file, End, remedy) if os.path.lexists(end_file) else None
     return Record(directory, head, _machine(directory / MACHINE), end)
 
 
-def _machine(file: Path) -> Measured[Machine]:
+def _machine(file: Path) -> Measured[RecordedMachine]:
     if not os.path.lexists(file):
         return Absent("the machine was not read before the run ended")
     try:
-        return load_measured(file, Machine)
+        return load_measured(file, RecordedMachine)
     except (OSError, ValueError) as error:
         return Absent(f"{file.name} cannot be read: {reason(error)}")
 

@@ -6,7 +6,7 @@ from hearth.base.codec import load_document
 from hearth.base.java import reason_of
 from hearth.machine import jvm
 from hearth.machine.known_machine import KnownMachine
-from hearth.record.schema import Machine
+from hearth.record.schema import RecordedMachine
 from hearth.record.store import MACHINE, RecordWriter, write_document
 
 _GRACE_S = 20.0
@@ -38,7 +38,7 @@ class MachineReading:
         code, self._verb = self._verb.returncode, None
         last = reason_of(said) or f"java ended with {code}"
         try:
-            machine = load_document(self._part, Machine) if code == 0 else None
+            machine = load_document(self._part, RecordedMachine) if code == 0 else None
         except (OSError, ValueError):  # a disk that is full, which java does not notice
             machine, last = None, "the answer is cut off: is the disk full?"
         if machine is not None:

@@ -34,7 +34,7 @@ from hearth.record.placement_copy import PlacementCopy
 from hearth.record.probes import survey
 from hearth.record.probes.base import Roots
 from hearth.record.sampler import ROWS_LOST
-from hearth.record.schema import Bandwidth, Launched, Probe, State
+from hearth.record.schema import Launched, ProbeStatus, State, SustainedBandwidth
 from hearth.record.store import RecordWriter, claimed
 from hearth.spark.conf import user_deploy_mode, user_remote
 from hearth.spark.instrumentation import Observed, observed
@@ -163,7 +163,9 @@ def _head(
     )
 
 
-def _sustained_bandwidth(probes: Sequence[Probe], debug: bool) -> Measured[Bandwidth]:
+def _sustained_bandwidth(
+    probes: Sequence[ProbeStatus], debug: bool
+) -> Measured[SustainedBandwidth]:
     """Measured once per machine, but only if there is a use to compare it with."""
     counted = any(probe.name == "bandwidth" and probe.status == "on" for probe in probes)
     known = sustained_bandwidth(debug=debug) if counted else known_bandwidth()

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from hearth.base.codec import raw_lines, read_typed
 from hearth.base.errors import UserError
-from hearth.studies.compare.result import Head
+from hearth.studies.compare.result import ComparisonHead
 from hearth.studies.engine.schema import CharacterisationHead, Line
 from hearth.studies.engine.store import Journal
 
@@ -94,7 +94,7 @@ def _each(folder: Path, read: Callable[[Path], T]) -> tuple[list[T], list[str]]:
 
 
 def _comparison(directory: Path) -> KeptExperiment:
-    head = read_typed(directory / "comparison.json", Head, _REMEDY)
+    head = read_typed(directory / "comparison.json", ComparisonHead, _REMEDY)
     arms = [arm.name for arm in head.arms]
     runs = len(raw_lines(directory / "runs.jsonl"))
     place = (head.id, head.started, head.application)

@@ -23,7 +23,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class CacheEntry:
     """One thing that goes as a whole; changed: seconds since 1970."""
 
     kind: str
@@ -32,13 +32,13 @@ class Entry:
     changed: float
 
 
-def entries() -> list[Entry]:
+def entries() -> list[CacheEntry]:
     """All of it, the oldest first; what is being made, and files of the user's, are left out."""
     found = [*_files(paths.cache_home()), *_data_sets(data_home())]
     return sorted(found, key=lambda entry: entry.changed)
 
 
-def over(found: list[Entry], limit_bytes: int) -> list[Entry]:
+def over(found: list[CacheEntry], limit_bytes: int) -> list[CacheEntry]:
     """The oldest entries, as many as must go for the rest to fit."""
     total = sum(entry.size_bytes for entry in found)
     gone = []
@@ -50,7 +50,7 @@ def over(found: list[Entry], limit_bytes: int) -> list[Entry]:
     return gone
 
 
-def remove(entry: Entry) -> bool:
+def remove(entry: CacheEntry) -> bool:
     """Removes it; False where it stays, because another process makes or checks it now."""
     if entry.kind != "data":
         for file in (entry.path, _sum_of(entry.path)):
@@ -75,21 +75,21 @@ def _sum_of(archive: Path) -> Path:
     return archive.with_name(archive.name + ".sum")
 
 
-def _files(home: Path) -> Iterator[Entry]:
+def _files(home: Path) -> Iterator[CacheEntry]:
     for file in home.iterdir() if home.is_dir() else ():
         kind = {".json": "answers", ".jsa": "archives", ".failed": "archives", ".part": "archives"}
         with contextlib.suppress(FileNotFoundError):  # another process did the same
             stat = file.lstat()
             writing = file.suffix == ".part" and time.time() - stat.st_mtime < _PART_S
             if file.suffix in kind and not file.is_symlink() and not writing:
-                yield Entry(kind[file.suffix], file, _size(file), stat.st_mtime)
+                yield CacheEntry(kind[file.suffix], file, _size(file), stat.st_mtime)
 
 
-def _data_sets(home: Path) -> Iterator[Entry]:
+def _data_sets(home: Path) -> Iterator[CacheEntry]:
     """Only folders with a manifest: HEARTH_DATA may name a folder of the user's."""
     for folder in home.iterdir() if home.is_dir() else ():
         if not folder.is_symlink() and (folder / MANIFEST).is_file():
-            yield Entry("data", folder, _size(folder), (folder / MANIFEST).stat().st_mtime)
+            yield CacheEntry("data", folder, _size(folder), (folder / MANIFEST).stat().st_mtime)
 
 
 def _size(path: Path) -> int:

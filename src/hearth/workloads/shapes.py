@@ -44,7 +44,7 @@ class Spark(TypedDict):
     master: str
 
 
-class Verdict(TypedDict):
+class AnswerVerdict(TypedDict):
     """What the check of an answer says."""
 
     status: Literal["checked", "unchecked", "wrong"]

@@ -7,7 +7,7 @@ from hearth.workloads.catalogue import Catalogue, Job
 
 
 @dataclass(frozen=True)
-class Entry:
+class SuiteEntry:
     """A job of a suite, with what the suite sets."""
 
     job: Job
@@ -41,33 +41,33 @@ _STUDIES: dict[str, list[tuple[str, dict[str, str]]]] = {
 NAMES = (*_FAMILIES, *_STUDIES)
 
 
-def suite(name: str, offer: Catalogue) -> list[Entry]:
+def suite(name: str, offer: Catalogue) -> list[SuiteEntry]:
     """The jobs of a suite; raises UserError where the jar lacks one of them."""
     if name in _STUDIES:
-        return [Entry(offer.job(job), settings) for job, settings in _STUDIES[name]]
+        return [SuiteEntry(offer.job(job), settings) for job, settings in _STUDIES[name]]
     jobs = [job for job in offer.jobs if job.family in _FAMILIES[name]]
-    entries = [entry for job in jobs for entry in (Entry(job), *_other_apis(job))]
+    entries = [entry for job in jobs for entry in (SuiteEntry(job), *_other_apis(job))]
     if not entries:
         raise UserError(f"--suite: this jar has no job of the suite {name}: run 'make setup'")
     return entries
 
 
-def _other_apis(job: Job) -> list[Entry]:
+def _other_apis(job: Job) -> list[SuiteEntry]:
     """The same streaming job by those of Spark's interfaces that are not its default."""
     streams = job.parameters if job.stream is not None else ()
     offered = [parameter for parameter in streams if parameter.name == "api"]
     return [
-        Entry(job, {"api": choice})
+        SuiteEntry(job, {"api": choice})
         for parameter in offered
         for choice in parameter.choices
         if choice != parameter.default
     ]
 
 
-def named(text: str, offer: Catalogue) -> list[Entry]:
+def named(text: str, offer: Catalogue) -> list[SuiteEntry]:
     """The jobs of `A,B`; raises UserError for one that is unknown or given twice."""
     names = [name.strip() for name in text.split(",")]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise UserError(f"--jobs: {', '.join(sorted(twice))} is given twice: give each once")
-    return [Entry(offer.job(name)) for name in names]
+    return [SuiteEntry(offer.job(name)) for name in names]

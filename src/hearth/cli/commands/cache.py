@@ -14,7 +14,7 @@ from argparse import ArgumentParser, Namespace
 from hearth.base.sizes import parse_bytes, show_bytes
 from hearth.machine import paths
 from hearth.report.terminal.screen import Screen, table
-from hearth.workloads.cache import KINDS, Entry, entries, over, remove
+from hearth.workloads.cache import KINDS, CacheEntry, entries, over, remove
 from hearth.workloads.datasets import data_home
 
 
@@ -45,7 +45,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _show(left: list[Entry]) -> None:
+def _show(left: list[CacheEntry]) -> None:
     rows = []
     for kind, (what, bound) in KINDS.items():
         sizes = [entry.size_bytes for entry in left if entry.kind == kind]

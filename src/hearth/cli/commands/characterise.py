@@ -41,7 +41,7 @@ from hearth.spark.conf import read_settings
 from hearth.spark.submit_args import SubmitLine
 from hearth.studies.characterise.questions import KEYS, questions
 from hearth.studies.characterise.result import Characterised
-from hearth.studies.characterise.study import Asked, Characterisation, Settings
+from hearth.studies.characterise.study import Asked, Characterisation, CharacterisationRuns
 from hearth.studies.characterise.surroundings import surroundings, sustained_gb_s
 from hearth.studies.engine.arms import refuse_levelling
 from hearth.studies.engine.idle_wait import Quiet
@@ -145,7 +145,9 @@ def _check(line: SubmitLine, spark: Mapping[str, str]) -> None:
         raise UserError(f"--master: each question sets it: leave out '{master}'")
 
 
-def _asked(options: CharacteriseCommand, spark: Mapping[str, str]) -> tuple[list[Asked], Settings]:
+def _asked(
+    options: CharacteriseCommand, spark: Mapping[str, str]
+) -> tuple[list[Asked], CharacterisationRuns]:
     """The questions and their subjects, from the command line and this machine."""
     runs, line = options.runs, options.line
     keys = KEYS if options.questions is None else [k.strip() for k in options.questions.split(",")]
@@ -156,7 +158,7 @@ def _asked(options: CharacteriseCommand, spark: Mapping[str, str]) -> tuple[list
     ]
     all_questions = [q for a in asked for q in a.questions]
     counts = any(q.key == "bandwidth" and q.unanswerable is None for q in all_questions)
-    settings = Settings(
+    settings = CharacterisationRuns(
         repeat=runs.repeat,
         warmup=runs.warmup,
         seed=runs.seed,
@@ -166,7 +168,7 @@ def _asked(options: CharacteriseCommand, spark: Mapping[str, str]) -> tuple[list
     return asked, settings
 
 
-def _listed(asked: list[Asked], settings: Settings) -> list[str]:
+def _listed(asked: list[Asked], settings: CharacterisationRuns) -> list[str]:
     """What would run, and what this machine cannot answer."""
     lines = []
     for one in asked:

@@ -54,9 +54,9 @@ from hearth.studies.colocate.study import (
     ARMS,
     NEEDED,
     Colocation,
-    Known,
+    ColocationSettings,
     Member,
-    Settings,
+    PriorCurves,
     profile_alone,
     ways_of,
 )
@@ -64,9 +64,9 @@ from hearth.studies.colocate.study import run as run_study
 from hearth.studies.engine.arms import profile_words
 from hearth.studies.engine.idle_wait import Quiet
 from hearth.studies.engine.progress import Following, continued_with
-from hearth.studies.engine.target import Application
+from hearth.studies.engine.target import ApplicationTarget
 from hearth.studies.models.colocation import Objective, parse_split, splits
-from hearth.studies.models.space import Machine
+from hearth.studies.models.space import MachineSize
 
 _OBJECTIVES = ("throughput", "slowdown", "fairness")
 _MINUTES, _RAMP = 90.0, 15.0
@@ -263,13 +263,13 @@ def _check(options: ColocateCommand) -> None:
         raise UserError("--dry-run: a colocation that is resumed runs: leave one of them out")
 
 
-def _settings(options: ColocateCommand) -> Settings:
+def _settings(options: ColocateCommand) -> ColocationSettings:
 
     runs = options.runs
     limit_s = parse_seconds(options.limit, "--limit")
     if limit_s <= 0:
         raise UserError(f"--limit: '{options.limit}' is no time: give such as 30m")
-    return Settings(
+    return ColocationSettings(
         objective=options.objective,
         arms=_arms(options),
         repeat=runs.repeat,
@@ -348,13 +348,13 @@ def _elsewhere(options: ColocateCommand) -> int:
 
 def _known_before(
     options: ColocateCommand, names: Sequence[str], units: Units, topology: Topology
-) -> Known | None:
+) -> PriorCurves | None:
     return _from_runs(options, names, units, topology) if options.runs_of else None
 
 
 def _from_runs(
     options: ColocateCommand, names: Sequence[str], units: Units, topology: Topology
-) -> Known:
+) -> PriorCurves:
 
     analyses = []
     for name in options.runs_of:
@@ -362,7 +362,7 @@ def _from_runs(
         if len(found) != 1:
             raise UserError(f"--from: '{name}' is not one run: name a run or an event log")
         analyses += found
-    machine = Machine.allowed(topology)
+    machine = MachineSize.allowed(topology)
     return from_runs(names, analyses, machine, len(units.cpus), units.kind)
 
 
@@ -384,8 +384,8 @@ def _dry(
     options: ColocateCommand,
     guests: Sequence[Guest],
     units: Units,
-    settings: Settings,
-    known: Known | None,
+    settings: ColocationSettings,
+    known: PriorCurves | None,
     ways: Sequence[tuple[int, ...]],
 ) -> None:
     """What is predicted, and what would run."""
@@ -402,7 +402,7 @@ def _dry(
         _list(guests, units, settings, split)
 
 
-def _list(guests: Sequence[Guest], units: Units, settings: Settings, split: str) -> None:
+def _list(guests: Sequence[Guest], units: Units, settings: ColocationSettings, split: str) -> None:
     """What each way would run, and where."""
 
     shares = tuple(int(word) for word in split.split("-"))
@@ -410,11 +410,11 @@ def _list(guests: Sequence[Guest], units: Units, settings: Settings, split: str)
     for arm, ways in ways_of(guests, units, shares, settings).items():
         for guest, way in zip(guests, ways, strict=True):
             words = [*way.arm.words, *(("--master", way.arm.master) if way.arm.master else ())]
-            if isinstance(guest.subject, Application):
+            if isinstance(guest.subject, ApplicationTarget):
                 words = profile_words(way.arm, guest.line)
             shown = Redaction.of(guest.settings).words(words)
             where = show_ids(way.cpus if way.cpus is not None else units.all)
-            name = guest.name if not isinstance(guest.subject, Application) else ""
+            name = guest.name if not isinstance(guest.subject, ApplicationTarget) else ""
             rows.append(
                 [arm, where, shlex.join(["hearth", "profile", *shown]) + f" {name}".rstrip()]
             )
@@ -431,8 +431,8 @@ def _colocate(
     options: ColocateCommand,
     guests: Sequence[Guest],
     units: Units,
-    settings: Settings,
-    known: Known | None,
+    settings: ColocationSettings,
+    known: PriorCurves | None,
     ways: Sequence[tuple[int, ...]],
 ) -> int:
 

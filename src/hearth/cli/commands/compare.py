@@ -47,7 +47,7 @@ from hearth.spark.conf import read_settings
 from hearth.spark.saved_configs import forget_choice, keep_choice, tuned_choice
 from hearth.spark.submission import Occasion, prepare
 from hearth.spark.submit_args import SubmitLine, is_application
-from hearth.studies.compare.result import Compared, Settings
+from hearth.studies.compare.result import Compared, ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.compare.study import run as run_study
 from hearth.studies.compare.verdict import compared
@@ -57,8 +57,8 @@ from hearth.studies.engine.idle_wait import Quiet
 from hearth.studies.engine.named_target import subject_of, tuned_as
 from hearth.studies.engine.progress import Following, continued_with
 from hearth.studies.engine.statistics import LOOKS
-from hearth.studies.engine.target import Subject
-from hearth.studies.engine.workload_target import Workload
+from hearth.studies.engine.target import Target
+from hearth.studies.engine.workload_target import WorkloadTarget
 from hearth.workloads import runner
 
 _EACH_ARM = "each arm sets it: leave it out, see --arms"
@@ -93,7 +93,7 @@ class PlannedTarget:
     line: what is planned: the user's, with what is known of a workload.
     """
 
-    subject: Subject
+    subject: Target
     line: SubmitLine
     settings: Mapping[str, str]
 
@@ -188,7 +188,7 @@ def _target(options: CompareCommand, settings: Mapping[str, str]) -> PlannedTarg
         return PlannedTarget(subject, line, settings)
     # Their checks need packages that an application does without.
 
-    assert isinstance(subject, Workload)
+    assert isinstance(subject, WorkloadTarget)
     given = {*line.asked.given, *(["--keep"] if options.keep else [])}
     for option in ("--input", "--workload", "--keep"):
         if option in given:
@@ -263,7 +263,7 @@ def _begun(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) -> C
     """The comparison, new or resumed."""
     line, runs, certain = options.line, options.runs, options.until_certain
     words = [*line.asked.to_words(), *line.application]
-    settings = Settings(
+    settings = ComparisonSettings(
         warmup=runs.warmup,
         seed=runs.seed,
         cold=options.cold,

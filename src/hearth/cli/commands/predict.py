@@ -36,11 +36,11 @@ from hearth.report.terminal.screen import Screen
 from hearth.studies.characterise.questions import steps
 from hearth.studies.models.binding import Nodes, check_fits, most_cores
 from hearth.studies.models.scaling import leave_one_out, read_speedups
-from hearth.studies.models.space import Cell, Machine
+from hearth.studies.models.space import Cell, MachineSize
 
 if TYPE_CHECKING:
     from hearth.studies.models.placement import Placed
-    from hearth.studies.models.schedule_simulation import Work
+    from hearth.studies.models.schedule_simulation import RecordedWork
 
 _MOST = 1 << 16
 
@@ -137,15 +137,15 @@ def _partitionings(options: Namespace) -> dict[str, Any]:
     }
 
 
-def _machine(options: Namespace, analysis: Analysis) -> "tuple[Machine, Nodes, list[str]]":
+def _machine(options: Namespace, analysis: Analysis) -> "tuple[MachineSize, Nodes, list[str]]":
     """Where the run was, and what was assumed of it."""
     if options.machine is not None:
         named = topology(options.machine, options.debug)
-        return Machine.of(named), Nodes.of(named, allowed=False), []
+        return MachineSize.of(named), Nodes.of(named, allowed=False), []
     here = topology(debug=options.debug)
     nodes, there = Nodes.of(here, allowed=True), analysis.machine
     if isinstance(there, Absent):
-        return Machine.allowed(here), nodes, [
+        return MachineSize.allowed(here), nodes, [
             "the run does not say where it was: taken to be this machine (--machine names another)"
         ]  # fmt: skip
     if there.cpus is not None and there.cpus != here.cpus:
@@ -153,11 +153,11 @@ def _machine(options: Namespace, analysis: Analysis) -> "tuple[Machine, Nodes, l
             f"--from: the run was on a machine of CPUs {there.cpus}, this one has {here.cpus}: "
             "name its machine with --machine"
         )
-    return Machine.allowed(here), nodes, []
+    return MachineSize.allowed(here), nodes, []
 
 
 def _placed(
-    options: Namespace, analysis: Analysis, work: "Work", machine: Machine, nodes: Nodes
+    options: Namespace, analysis: Analysis, work: "RecordedWork", machine: MachineSize, nodes: Nodes
 ) -> "Placed":
     """Where the run was, and where it is asked about."""
     from hearth.studies.models.placement import placed, ran
@@ -170,7 +170,7 @@ def _placed(
     return placed(ran(analysis, nodes), options.bind, options.nodes, machine, nodes)
 
 
-def _cells(options: Namespace, work: "Work", placed: "Placed", nodes: Nodes) -> list[Cell]:
+def _cells(options: Namespace, work: "RecordedWork", placed: "Placed", nodes: Nodes) -> list[Cell]:
     machine = placed.move.machine
     heaps_gb = work.cell.workers * work.cell.memory_per_worker_gb * placed.move.share
     fixed = None if options.memory is None else parse_mb(options.memory, "--memory") / 1024

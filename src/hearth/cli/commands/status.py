@@ -19,7 +19,7 @@ from hearth.base.codec import to_json, typed
 from hearth.base.durations import show_moment
 from hearth.base.errors import UserError
 from hearth.machine import jvm, paths
-from hearth.machine.applications import Run, find_run, last_placement, read_runs
+from hearth.machine.applications import Application, find_run, last_placement, read_runs
 from hearth.machine.placement import Placement
 from hearth.report.terminal.placement import show_placement
 from hearth.report.terminal.screen import Screen
@@ -51,7 +51,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _application(run: Run, debug: bool, named: bool) -> dict[str, Any]:
+def _application(run: Application, debug: bool, named: bool) -> dict[str, Any]:
     """The record, the state, and a new reading; of an ended one that is named, the last one."""
     directory = str(run.directory)
     application = {**run.record, "state": run.state, "directory": directory}

@@ -44,8 +44,8 @@ from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.engine.idle_wait import Quiet
 from hearth.studies.engine.named_target import subject_of, tuned_as
 from hearth.studies.engine.progress import Following, continued_with
-from hearth.studies.engine.target import Subject
-from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS, Machine
+from hearth.studies.engine.target import Target
+from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS, MachineSize
 from hearth.studies.tune.search_space import Space, parse_vary, space
 from hearth.workloads import runner
 
@@ -194,7 +194,7 @@ def _tune(options: TuneCommand) -> int:
 def _begun(
     options: TuneCommand,
     line: SubmitLine,
-    subject: Subject,
+    subject: Target,
     settings: Mapping[str, str],
     asked: "TuneSettings",
 ) -> "Tune":
@@ -211,7 +211,7 @@ def _begun(
     return Tune.begin(home, subject, found, *given, redaction)
 
 
-def _subject(line: SubmitLine) -> tuple[Subject, SubmitLine]:
+def _subject(line: SubmitLine) -> tuple[Target, SubmitLine]:
     """The application, or the workload, and the line as it is planned: with its kind of work."""
     subject, job = subject_of(line, "tune")
     if job is None:
@@ -226,12 +226,12 @@ def _subject(line: SubmitLine) -> tuple[Subject, SubmitLine]:
 
 def _space(
     options: TuneCommand, line: SubmitLine, settings: Mapping[str, str]
-) -> tuple[Space, Machine]:
+) -> tuple[Space, MachineSize]:
     vary = parse_vary(options.vary, settings)
     machine = topology(debug=options.debug)
     master = user_master(line, settings, os.environ)
     found = space(line, settings, master, vary, machine, options.debug)
-    return found, Machine.allowed(machine)
+    return found, MachineSize.allowed(machine)
 
 
 def _list(found: Space, asked: "TuneSettings") -> None:

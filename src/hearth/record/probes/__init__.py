@@ -12,7 +12,7 @@ from hearth.record.probes.memory import MemoryProbe
 from hearth.record.probes.process import ProcessProbe
 from hearth.record.probes.system import SystemProbe
 from hearth.record.probes.threads import ThreadProbe
-from hearth.record.schema import Probe as Surveyed
+from hearth.record.schema import ProbeStatus
 
 _PROBES: tuple[type[Probe], ...] = (
     *(SystemProbe, ProcessProbe, MemoryProbe, ThreadProbe, NetworkProbe, DiskProbe),
@@ -20,7 +20,7 @@ _PROBES: tuple[type[Probe], ...] = (
 )
 
 
-def survey(roots: Roots) -> list[Surveyed]:
+def survey(roots: Roots) -> list[ProbeStatus]:
     """Return what each probe can do here, as recorded in `record.json`."""
     rows = []
     for probe in (kind(roots) for kind in _PROBES):
@@ -46,7 +46,7 @@ def survey(roots: Roots) -> list[Surveyed]:
     return rows
 
 
-def _bandwidth_row(probe: BandwidthProbe) -> Surveyed:
+def _bandwidth_row(probe: BandwidthProbe) -> ProbeStatus:
     """With the CPUs of each domain, from which a report knows its NUMA nodes."""
     row = _row(probe.name, probe, probe.supported())
     if row.status == "absent":
@@ -54,8 +54,8 @@ def _bandwidth_row(probe: BandwidthProbe) -> Surveyed:
     return replace(row, source=probe.source, domains=probe.domains())
 
 
-def _row(name: str, probe: Probe, reason: str | None, **more: Any) -> Surveyed:
-    return Surveyed(
+def _row(name: str, probe: Probe, reason: str | None, **more: Any) -> ProbeStatus:
+    return ProbeStatus(
         name=name,
         status="on" if reason is None else "absent",
         reason=reason,
@@ -64,7 +64,7 @@ def _row(name: str, probe: Probe, reason: str | None, **more: Any) -> Surveyed:
     )
 
 
-def surveyed_probes(roots: Roots, rows: Sequence[Surveyed]) -> list[Probe]:
+def surveyed_probes(roots: Roots, rows: Sequence[ProbeStatus]) -> list[Probe]:
     """Return the probes that the survey of this run found to work; nothing is tried again."""
     found = {row.name: row.more for row in rows if row.status == "on"}
     probes: list[Probe] = []

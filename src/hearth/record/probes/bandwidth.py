@@ -13,8 +13,8 @@ from typing import Any
 
 from hearth.base.ids import show_ids
 from hearth.record.counters import Reading
-from hearth.record.probes.base import Probe, Roots, Row, Target, unreadable
-from hearth.record.probes.perf import Stream, read_once, start_perf
+from hearth.record.probes.base import Probe, Roots, Row, SampledProcess, unreadable
+from hearth.record.probes.perf import PerfStat, read_once, start_perf
 
 _PREFIX = "mon_L3_"
 _COUNTS = {"total_bytes": "mbm_total_bytes", "local_bytes": "mbm_local_bytes"}
@@ -35,7 +35,7 @@ class BandwidthProbe(Probe):
     def __init__(self, roots: Roots, perf: str | None = None) -> None:
         super().__init__(roots)
         self._perf = perf or shutil.which("perf")
-        self._stream: Stream | None = None
+        self._stream: PerfStat | None = None
         self._totals: dict[str, dict[str, int]] = {}
 
     @property
@@ -76,7 +76,7 @@ class BandwidthProbe(Probe):
         own = _by_cache(self.roots.sys) if self._resctrl else _by_socket(self.roots.sys)
         return {name: show_ids(cpus) for name, cpus in own.items()}
 
-    def sample(self, targets: Sequence[Target]) -> Iterator[Row]:
+    def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:
         if self._resctrl:
             yield _row("resctrl", self._cache_bytes())
         else:

@@ -22,7 +22,7 @@ class Roots:
 
 
 @dataclass(frozen=True)
-class Target:
+class SampledProcess:
     """A process of the application; a process id alone may go to another process."""
 
     pid: int
@@ -55,7 +55,7 @@ class Probe(ABC):
         """Why it cannot measure here; None where it can."""
 
     @abstractmethod
-    def sample(self, targets: Sequence[Target]) -> Iterator[Row]:
+    def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:
         """What is to be appended; a process that vanished meanwhile is passed over."""
 
     def close(self) -> None:  # noqa: B027 - most probes hold nothing

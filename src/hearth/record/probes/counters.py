@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from hearth.record.counters import Reading, topdown_metric
-from hearth.record.probes.base import Probe, Roots, Row, Target
+from hearth.record.probes.base import Probe, Roots, Row, SampledProcess
 from hearth.record.probes.perf import (
-    Stream,
+    PerfStat,
     Tried,
     listed,
     plain,
@@ -97,7 +97,7 @@ class CountersProbe(Probe):
         self._perf = perf or shutil.which("perf")
         self._events: Sequence[str] | None = None
         self._metrics: str | None = None
-        self._streams: dict[Target, Stream] = {}
+        self._streams: dict[SampledProcess, PerfStat] = {}
 
     def use(self, events: Sequence[str], metric_group: str | None = None) -> None:
         """Takes what was tried already, so that it is not tried twice."""
@@ -158,7 +158,7 @@ class CountersProbe(Probe):
             f"kernel.perf_event_paranoid is {level}; 'sysctl kernel.perf_event_paranoid=1' allows"
         )
 
-    def sample(self, targets: Sequence[Target]) -> Iterator[Row]:
+    def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:
         if self._events is None:
             self._events = (*self.software.counted, *self.hardware.counted)
             self._metrics = self.metric_group if self.hardware.counted else None
@@ -173,12 +173,12 @@ class CountersProbe(Probe):
             if target not in jvms:
                 self._streams.pop(target).end()
 
-    def _start(self, target: Target, events: Sequence[str]) -> Stream:
+    def _start(self, target: SampledProcess, events: Sequence[str]) -> PerfStat:
         assert self._perf is not None
         metrics = ["-M", self._metrics] if self._metrics else []
         return start_perf(self._perf, ["-e", listed(events), *metrics, "-p", str(target.pid)])
 
-    def _rows(self, target: Target, stream: Stream, reading: Reading) -> Iterator[Row]:
+    def _rows(self, target: SampledProcess, stream: PerfStat, reading: Reading) -> Iterator[Row]:
         """A line's event, and its metric where that is one of top-down."""
         event, share = plain(reading.event), stream.running_share(reading)
         kind = "scheduler" if event in SOFTWARE else "counters"

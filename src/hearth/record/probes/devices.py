@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from hearth.record import kernel
-from hearth.record.probes.base import Probe, Row, Target, unreadable
+from hearth.record.probes.base import Probe, Row, SampledProcess, unreadable
 
 
 class NetworkProbe(Probe):
@@ -15,7 +15,7 @@ class NetworkProbe(Probe):
     def supported(self) -> str | None:
         return unreadable(self.roots.proc / "net" / "dev")
 
-    def sample(self, targets: Sequence[Target]) -> Iterator[Row]:
+    def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:
         text = (self.roots.proc / "net" / "dev").read_text()
         yield "samples/network.jsonl", {"interfaces": kernel.parse_network(text)}
 
@@ -29,7 +29,7 @@ class DiskProbe(Probe):
     def supported(self) -> str | None:
         return unreadable(self.roots.proc / "diskstats")
 
-    def sample(self, targets: Sequence[Target]) -> Iterator[Row]:
+    def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:
         whole = {path.name for path in (self.roots.sys / "block").glob("*")}
         text = (self.roots.proc / "diskstats").read_text()
         yield "samples/disk.jsonl", {"disks": kernel.parse_disks(text, whole)}

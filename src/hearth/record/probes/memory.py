@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.record import kernel
-from hearth.record.probes.base import Probe, Row, Target, read_if_alive, unreadable
+from hearth.record.probes.base import Probe, Row, SampledProcess, read_if_alive, unreadable
 
 _HUGE = re.compile(r"^AnonHugePages:\s+(\d+) kB", re.MULTILINE)
 
@@ -27,7 +27,7 @@ class MemoryProbe(Probe):
     def supported(self) -> str | None:
         return unreadable(self.roots.proc / "self" / "numa_maps")
 
-    def sample(self, targets: Sequence[Target]) -> Iterator[Row]:
+    def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:
         for target in targets:
             folder = self.roots.proc / str(target.pid)
             maps = read_if_alive(folder / "numa_maps")

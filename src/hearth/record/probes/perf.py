@@ -114,7 +114,7 @@ def plain(event: str) -> str:
     return event.removesuffix(":u")
 
 
-def start_perf(perf: str, what: Sequence[str]) -> "Stream":
+def start_perf(perf: str, what: Sequence[str]) -> "PerfStat":
     """Starts a `perf stat -I` that runs until it is ended or this process dies."""
     process = subprocess.Popen(
         [perf, "stat", "-x,", "-I", str(_INTERVAL_MS), *what],
@@ -126,11 +126,11 @@ def start_perf(perf: str, what: Sequence[str]) -> "Stream":
     )
     assert process.stderr is not None
     os.set_blocking(process.stderr.fileno(), False)
-    return Stream(process)
+    return PerfStat(process)
 
 
 @dataclass
-class Stream:
+class PerfStat:
     """A running `perf stat` and what it has said so far."""
 
     process: subprocess.Popen[bytes]

@@ -8,7 +8,7 @@ what it did between its last sample and its end is not counted.
 from collections.abc import Iterator, Sequence
 
 from hearth.record import kernel
-from hearth.record.probes.base import Probe, Roots, Row, Target, read_if_alive, unreadable
+from hearth.record.probes.base import Probe, Roots, Row, SampledProcess, read_if_alive, unreadable
 from hearth.record.probes.schedstat import Schedstat
 
 #: voluntary, involuntary switches; ns run; ns waited for a CPU.
@@ -26,13 +26,13 @@ class ProcessProbe(Probe):
 
     def __init__(self, roots: Roots) -> None:
         super().__init__(roots)
-        self._threads: dict[Target, dict[str, _Counts]] = {}
+        self._threads: dict[SampledProcess, dict[str, _Counts]] = {}
         self._schedstat = Schedstat(roots.proc)
 
     def supported(self) -> str | None:
         return unreadable(self.roots.proc / "self" / "stat")
 
-    def sample(self, targets: Sequence[Target]) -> Iterator[Row]:
+    def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:
         for gone in self._threads.keys() - set(targets):
             del self._threads[gone]
         self._schedstat.keep_only(targets)
@@ -41,7 +41,7 @@ class ProcessProbe(Probe):
             if row is not None:
                 yield "samples/process.jsonl", {**target.identity, **row}
 
-    def _row(self, target: Target) -> dict[str, object] | None:
+    def _row(self, target: SampledProcess) -> dict[str, object] | None:
         folder = f"{self.roots.proc}/{target.pid}"
         stat_text = read_if_alive(f"{folder}/stat")
         status_text = read_if_alive(f"{folder}/status")
@@ -65,7 +65,7 @@ class ProcessProbe(Probe):
             **_bytes(folder),
         }
 
-    def _summed(self, target: Target, folder: str) -> dict[str, int]:
+    def _summed(self, target: SampledProcess, folder: str) -> dict[str, int]:
         counts = self._threads.setdefault(target, {})
         for thread, text in self._schedstat.of(target):
             before = counts.get(thread)

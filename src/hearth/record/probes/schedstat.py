@@ -11,7 +11,7 @@ import resource
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from hearth.record.probes.base import Target, thread_ids
+from hearth.record.probes.base import SampledProcess, thread_ids
 
 _LENGTH = 128
 #: Of the files that this process may have open; beyond it a file is opened each time.
@@ -30,11 +30,11 @@ class Schedstat:
 
     def __init__(self, proc: Path) -> None:
         self._proc = proc
-        self._open: dict[Target, dict[str, int]] = {}
+        self._open: dict[SampledProcess, dict[str, int]] = {}
         self._most = int(resource.getrlimit(resource.RLIMIT_NOFILE)[0] * _SHARE_OF_FILES)
         self._held = 0
 
-    def of(self, target: Target) -> Iterator[tuple[str, bytes]]:
+    def of(self, target: SampledProcess) -> Iterator[tuple[str, bytes]]:
         """Each thread's id and text: ns run, ns waited for a CPU, times run.
 
         The text is empty for a thread that is gone, and for all where the kernel keeps none.
@@ -46,7 +46,7 @@ class Schedstat:
         for thread in threads:
             yield thread, self._read(files, target.pid, thread)
 
-    def keep_only(self, targets: Collection[Target]) -> None:
+    def keep_only(self, targets: Collection[SampledProcess]) -> None:
         """Closes the files of processes that are not among these."""
         for gone in self._open.keys() - set(targets):
             for thread in list(self._open[gone]):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hearth.record import kernel
-from hearth.record.probes.base import Probe, Row, Target, unreadable
+from hearth.record.probes.base import Probe, Row, SampledProcess, unreadable
 
 
 class SystemProbe(Probe):
@@ -17,7 +17,7 @@ class SystemProbe(Probe):
     def supported(self) -> str | None:
         return unreadable(self.roots.proc / "stat")
 
-    def sample(self, targets: Sequence[Target]) -> Iterator[Row]:
+    def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:
         stat = (self.roots.proc / "stat").read_text()
         numbers = dict(line.split(" ", 1) for line in stat.splitlines() if " " in line)
         row: dict[str, Any] = {

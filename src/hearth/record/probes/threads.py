@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hearth.record import kernel
-from hearth.record.probes.base import Probe, Roots, Row, Target, read_if_alive, unreadable
+from hearth.record.probes.base import Probe, Roots, Row, SampledProcess, read_if_alive, unreadable
 from hearth.record.probes.schedstat import Schedstat
 
 #: Beginnings of names, of Spark 4.3, Netty, Hadoop and HotSpot; the first that fits decides.
@@ -64,13 +64,13 @@ class ThreadProbe(Probe):
 
     def __init__(self, roots: Roots) -> None:
         super().__init__(roots)
-        self._seen: dict[Target, dict[int, _Seen]] = {}
+        self._seen: dict[SampledProcess, dict[int, _Seen]] = {}
         self._schedstat = Schedstat(roots.proc)
 
     def supported(self) -> str | None:
         return unreadable(self.roots.proc / "self" / "stat")
 
-    def sample(self, targets: Sequence[Target]) -> Iterator[Row]:
+    def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:
         for gone in self._seen.keys() - set(targets):
             del self._seen[gone]
         self._schedstat.keep_only(targets)
@@ -79,7 +79,7 @@ class ThreadProbe(Probe):
             if row is not None:
                 yield "samples/threads.jsonl", {**target.identity, **row}
 
-    def _row(self, target: Target) -> dict[str, object] | None:
+    def _row(self, target: SampledProcess) -> dict[str, object] | None:
         before = self._seen.get(target, {})
         now: dict[int, _Seen] = {}
         ran, names = [], {}

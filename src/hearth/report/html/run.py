@@ -21,7 +21,7 @@ from hearth.base.absent import Absent, Measured, known
 from hearth.base.durations import show_moment
 from hearth.base.ids import parse_ids
 from hearth.base.sizes import show_bytes, show_mb
-from hearth.record.schema import Probe, Warned
+from hearth.record.schema import ProbeStatus, Warned
 from hearth.report.html.axis import axis
 from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
@@ -516,7 +516,7 @@ def _warning(warning: Warned) -> str:
     return f"{warning.what}: {warning.remedy}" if warning.remedy else warning.what
 
 
-def _measured(probes: list[Probe]) -> str:
+def _measured(probes: list[ProbeStatus]) -> str:
     """What may be said where no probe is absent and nothing is warned of."""
     if not probes:
         return "Only an event log was read: no probe ran. No warnings."

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hearth.report.terminal.screen import Screen, table
-from hearth.studies.bench.result import Doubted, Row, Stream
+from hearth.studies.bench.result import Doubted, Row, StreamSummary
 from hearth.studies.engine.schema import SeriesSettings
 from hearth.studies.engine.statistics import FEWEST_PAIRS
 
@@ -62,7 +62,7 @@ def _streams(rows: list[list[str]], screen: Screen) -> list[str]:
     return table(screen, head, rows, right="events unsent batch p95 delay")
 
 
-def _stream(stream: Stream) -> list[str]:
+def _stream(stream: StreamSummary) -> list[str]:
     times = [stream.processing_ms, stream.p95_ms, stream.delay_ms]
     shown = ["none" if time is None else f"{time:.0f} ms" for time in times]
     events = [f"{stream.events:,}", f"{stream.unsent:,}"]

@@ -12,14 +12,14 @@ from hearth.studies.compare.verdict import pairs
 from hearth.studies.engine.schema import CaseResult
 from hearth.studies.engine.statistics import CONFIDENCE, Spread, each_confidence, paired_ratio
 from hearth.studies.engine.trial import Outcome
-from hearth.studies.engine.validity import Timed, doubts
-from hearth.workloads.shapes import Streaming, Verdict
+from hearth.studies.engine.validity import TimedRun, doubts
+from hearth.workloads.shapes import AnswerVerdict, Streaming
 
 Document = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Times:
+class SecondsOfRuns:
     """Seconds of the runs that count."""
 
     median: float
@@ -38,7 +38,7 @@ class MasterRatio:
 
 
 @dataclass(frozen=True)
-class Stream:
+class StreamSummary:
     """A stream over its repetitions; the times in ms are None where no batch was measured.
 
     processing_ms: median of the runs' medians. p95_ms, delay_ms: the largest of any run.
@@ -65,10 +65,10 @@ class Row:
     failed: int
     reason: str | None = field(default=None, metadata=LEFT_OUT)
     ran_as: list[str] | None = field(default=None, metadata=LEFT_OUT)
-    seconds: Times | None = field(default=None, metadata=LEFT_OUT)
-    stream: Stream | None = field(default=None, metadata=LEFT_OUT)
+    seconds: SecondsOfRuns | None = field(default=None, metadata=LEFT_OUT)
+    stream: StreamSummary | None = field(default=None, metadata=LEFT_OUT)
     answers: dict[str, int] | None = field(default=None, metadata=LEFT_OUT)
-    answer: Verdict | None = field(default=None, metadata=LEFT_OUT)
+    answer: AnswerVerdict | None = field(default=None, metadata=LEFT_OUT)
     ratio: MasterRatio | None = field(default=None, metadata=LEFT_OUT)
 
 
@@ -110,7 +110,7 @@ def _row(outcomes: Sequence[Outcome], label: str, master: str, masters: Sequence
     return replace(
         row,
         ran_as=sorted({result["spark"]["master"] for result in results}),
-        seconds=Times(spread.median, spread.least, spread.most, spread.number),
+        seconds=SecondsOfRuns(spread.median, spread.least, spread.most, spread.number),
         stream=_stream(streams) if streams else None,
         answers=dict(Counter(result["verdict"]["status"] for result in results)),
         answer=_worst(results),
@@ -118,16 +118,16 @@ def _row(outcomes: Sequence[Outcome], label: str, master: str, masters: Sequence
     )
 
 
-def _worst(results: Sequence[CaseResult]) -> Verdict:
+def _worst(results: Sequence[CaseResult]) -> AnswerVerdict:
     """The verdict that matters most: one wrong answer is not outvoted by right ones."""
     order = ("wrong", "unchecked", "checked")
     return min((r["verdict"] for r in results), key=lambda verdict: order.index(verdict["status"]))
 
 
-def _stream(streams: Sequence[Streaming]) -> Stream:
+def _stream(streams: Sequence[Streaming]) -> StreamSummary:
     times = [stream["processing_ms"] for stream in streams if "median" in stream["processing_ms"]]
     delays = [stream["scheduling_delay_ms"] for stream in streams]
-    return Stream(
+    return StreamSummary(
         events=min(stream["events_processed"] for stream in streams),
         unsent=sum(stream["unsent"] for stream in streams),
         processing_ms=statistics.median(t["median"] for t in times) if times else None,
@@ -152,7 +152,7 @@ def doubted(results: Results) -> list[Doubted]:
     found = []
     for entry in results.series.entries:
         runs = [
-            Timed(outcome.arm, outcome.repetition, outcome.counted_s)
+            TimedRun(outcome.arm, outcome.repetition, outcome.counted_s)
             for outcome in of(results, entry.label)
             if outcome.counted_s is not None
         ]

@@ -33,7 +33,7 @@ class Series:
     """What is measured. warmup: runs of each job and master that come first and do not count."""
 
     name: str
-    entries: list[suites.Entry]
+    entries: list[suites.SuiteEntry]
     masters: list[str]
     repeat: int
     warmup: int
@@ -224,7 +224,7 @@ def run(
 
 
 def _outcome(
-    offer: catalogue.Catalogue, series: Series, entry: suites.Entry, turn: Turn
+    offer: catalogue.Catalogue, series: Series, entry: suites.SuiteEntry, turn: Turn
 ) -> Outcome:
     case = cases.Case(entry.job, entry.parameters, series.size_bytes, series.seed, series.conf)
     try:

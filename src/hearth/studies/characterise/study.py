@@ -26,7 +26,7 @@ from hearth.studies.engine.progress import Following
 from hearth.studies.engine.schedule import Experiment
 from hearth.studies.engine.schema import CharacterisationHead, CharacterisationSettings, Line
 from hearth.studies.engine.store import REMEDY, Journal, begin_directory, fresh_directory
-from hearth.studies.engine.target import Subject
+from hearth.studies.engine.target import Target
 from hearth.studies.engine.trial import Turn
 
 _HEAD, _LINES = "characterisation.json", "questions.jsonl"
@@ -36,12 +36,12 @@ _HEAD, _LINES = "characterisation.json", "questions.jsonl"
 class Asked:
     """One subject with its questions."""
 
-    subject: Subject
+    subject: Target
     questions: Sequence[Question]
 
 
 @dataclass(frozen=True)
-class Settings:
+class CharacterisationRuns:
     """repeat: runs of each arm that count. warmup: before them. budget_s: start nothing after."""
 
     repeat: int
@@ -50,9 +50,9 @@ class Settings:
     budget_s: float | None = None
     sustained_gb_s: float | None = None
 
-    def of(self, subject: Subject) -> compared.Settings:
+    def of(self, subject: Target) -> compared.ComparisonSettings:
         """How the comparison of one question runs its arms."""
-        return compared.Settings(
+        return compared.ComparisonSettings(
             warmup=self.warmup,
             seed=self.seed,
             command=[subject.name],
@@ -61,7 +61,7 @@ class Settings:
             sustained_gb_s=self.sustained_gb_s,
         )
 
-    def turns(self, subject: Subject, question: Question) -> list[Turn]:
+    def turns(self, subject: Target, question: Question) -> list[Turn]:
         """The runs that a question takes; none of one that this machine cannot answer."""
         arms = [arm.name for arm in question.arms if question.unanswerable is None]
         return Experiment({subject.name: arms}, self.repeat, self.warmup, self.seed).turns()
@@ -92,7 +92,7 @@ class Characterisation:
         home: Path,
         name: str,
         asked: Sequence[Asked],
-        settings: Settings,
+        settings: CharacterisationRuns,
         redaction: Redaction | None = None,
     ) -> "Characterisation":
         """A new one below `home`."""
@@ -107,7 +107,7 @@ class Characterisation:
         home: Path,
         number: str,
         asked: Sequence[Asked],
-        settings: Settings,
+        settings: CharacterisationRuns,
         redaction: Redaction | None = None,
     ) -> "Characterisation":
         """The one of this id below `home`, to go on with.
@@ -127,7 +127,9 @@ class Characterisation:
         found._journal.cut_torn_line()
         return found
 
-    def run(self, asked: Sequence[Asked], settings: Settings, quiet: Quiet | None = None) -> bool:
+    def run(
+        self, asked: Sequence[Asked], settings: CharacterisationRuns, quiet: Quiet | None = None
+    ) -> bool:
         """Answers all that is not answered yet, one after the other; whether a run failed."""
         start = time.monotonic()
         all_asked = [(a.subject, q) for a in asked for q in a.questions]
@@ -145,9 +147,9 @@ class Characterisation:
 
     def _ask(
         self,
-        subject: Subject,
+        subject: Target,
         question: Question,
-        settings: Settings,
+        settings: CharacterisationRuns,
         left_s: float | None,
         following: Following,
     ) -> None:
@@ -178,7 +180,7 @@ class Characterisation:
             self._keep(replace(line, reason=str(error)))
 
     def _comparison(
-        self, line: Line, subject: Subject, question: Question, runs: compared.Settings
+        self, line: Line, subject: Target, question: Question, runs: compared.ComparisonSettings
     ) -> Comparison:
         """A new one, or that of the same question, where what was cut short goes on."""
         place = (subject.name, question.arms, runs, self.redaction)
@@ -209,7 +211,7 @@ def _names(asked: Sequence[Asked]) -> list[str]:
     return [a.subject.name for a in asked]
 
 
-def _how_often(settings: Settings) -> CharacterisationSettings:
+def _how_often(settings: CharacterisationRuns) -> CharacterisationSettings:
     return CharacterisationSettings(settings.repeat, settings.warmup, settings.seed)
 
 

@@ -27,8 +27,8 @@ from hearth.spark.submit_args import SubmitLine, SubmitOptions
 from hearth.studies.colocate.partition import Units
 from hearth.studies.engine.arms import Arm, refuse_levelling
 from hearth.studies.engine.named_target import subject_of
-from hearth.studies.engine.target import Subject
-from hearth.studies.engine.workload_target import Workload
+from hearth.studies.engine.target import Target
+from hearth.studies.engine.workload_target import WorkloadTarget
 from hearth.workloads import cases, datasets, runner
 
 _HEAPS = ("spark.executor.memory", "spark.driver.memory")
@@ -45,7 +45,7 @@ class Guest:
     """
 
     name: str
-    subject: Subject
+    subject: Target
     line: SubmitLine
     asked: SubmitOptions
     settings: dict[str, str]
@@ -117,7 +117,7 @@ def with_data(guests: Sequence[Guest]) -> list[Guest]:
 
 
 def _with_data(guest: Guest) -> Guest:
-    if not isinstance(guest.subject, Workload):
+    if not isinstance(guest.subject, WorkloadTarget):
         return guest
     data = cases.data_of(guest.subject.offer, guest.subject.case)
     size = sum(int(datasets.manifest(place)["bytes"]) for place in data.values())
@@ -131,7 +131,7 @@ def alone(guest: Guest, name: str, limit_s: float) -> Way:
 
 def _own(guest: Guest) -> tuple[str, ...]:
     """A workload's planning options, which an application's line has itself."""
-    return tuple(guest.line.asked.to_words()) if isinstance(guest.subject, Workload) else ()
+    return tuple(guest.line.asked.to_words()) if isinstance(guest.subject, WorkloadTarget) else ()
 
 
 def on_share(guest: Guest, units: Units, share: Sequence[int], name: str, limit_s: float) -> Way:

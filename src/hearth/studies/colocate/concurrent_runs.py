@@ -54,7 +54,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Ran:
+class ConcurrentRun:
     """A run that ended: the number of its lane, and when it began and ended, from the start."""
 
     lane: int
@@ -80,7 +80,7 @@ class _Watch:
     clock: Callable[[], float]
     began: float
     running: list[_Process] = field(default_factory=list)
-    ran: list[Ran] = field(default_factory=list)
+    ran: list[ConcurrentRun] = field(default_factory=list)
 
     @property
     def now_s(self) -> float:
@@ -90,7 +90,7 @@ class _Watch:
         pid, pipe = _forked(self.lanes[lane], number)
         self.running.append(_Process(lane, number, pid, pipe, self.now_s))
 
-    def look(self) -> list[tuple[Ran, int]]:
+    def look(self) -> list[tuple[ConcurrentRun, int]]:
         """Waits a moment; what ended meanwhile, and which run of its lane it was."""
         ready = select.select([one.pipe for one in self.running], [], [], _LOOK_S)[0]
         ended = []
@@ -101,14 +101,14 @@ class _Watch:
                 ended.append((self._end(one), one.number))
         return ended
 
-    def _end(self, one: _Process) -> Ran:
+    def _end(self, one: _Process) -> ConcurrentRun:
         code = os.waitstatus_to_exitcode(os.waitpid(one.pid, 0)[1])
         os.close(one.pipe)
         self.running.remove(one)
         outcome = _outcome(self.lanes[one.lane].turn, one.said, code)
         if one.stopped:
             outcome = replace(outcome, seconds=None, failure=STOPPED, stopped=True)
-        self.ran.append(Ran(one.lane, one.start_s, self.now_s, outcome))
+        self.ran.append(ConcurrentRun(one.lane, one.start_s, self.now_s, outcome))
         return self.ran[-1]
 
     def stop(self) -> None:
@@ -130,7 +130,7 @@ def together(
     lanes: Sequence[Lane],
     loop: Loop | None = None,
     clock: Callable[[], float] = time.monotonic,
-) -> list[Ran]:
+) -> list[ConcurrentRun]:
     """All at once, each to its end, or again and again; the runs in the order in which they ended.
 
     In a loop an application that failed is not started again, and what runs at its end is stopped.

@@ -15,19 +15,25 @@ from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.record.store import records_home
 from hearth.studies.colocate.result import Colocated, colocated, known_alone, predicted
-from hearth.studies.colocate.study import ALONE, Colocation, Known, KnownCurve, read_colocation
+from hearth.studies.colocate.study import (
+    ALONE,
+    Colocation,
+    KnownCurve,
+    PriorCurves,
+    read_colocation,
+)
 from hearth.studies.engine.measures import bandwidth_share
 from hearth.studies.models.colocation import Curve, Estimate, Shared, parse_split, splits
 from hearth.studies.models.scaling import read_speedups
-from hearth.studies.models.schedule_simulation import Work, doubts, part, predict, work_of
-from hearth.studies.models.space import Machine
+from hearth.studies.models.schedule_simulation import RecordedWork, doubts, part, predict, work_of
+from hearth.studies.models.space import MachineSize
 
 _ALWAYS = "{}, the disks and the page cache are shared, and not in the prediction"
 
 
 def from_runs(
-    names: Sequence[str], analyses: Sequence[Analysis], machine: Machine, units: int, kind: str
-) -> Known:
+    names: Sequence[str], analyses: Sequence[Analysis], machine: MachineSize, units: int, kind: str
+) -> PriorCurves:
     """Of each application's run on the whole machine, in the order of the names."""
     curves, notes = [], []
     for name, analysis in zip(names, analyses, strict=True):
@@ -46,10 +52,10 @@ def from_runs(
     source = "a recorded run of each, scheduled on the slots of a share"
     if kind == "node":
         notes.append("a share's smaller memory bandwidth is not in it: runs of each alone have it")
-    return Known(source, curves, [*notes, *shared.notes], shared.stretch)
+    return PriorCurves(source, curves, [*notes, *shared.notes], shared.stretch)
 
 
-def _curve(name: str, work: Work, machine: Machine, units: int) -> KnownCurve:
+def _curve(name: str, work: RecordedWork, machine: MachineSize, units: int) -> KnownCurve:
     """Fewer executors in proportion, and where there is less than one, fewer slots of it."""
     parts = range(1, units)
     cells = [part(work.cell, n / units) for n in parts]
@@ -61,7 +67,7 @@ def _curve(name: str, work: Work, machine: Machine, units: int) -> KnownCurve:
     return KnownCurve(name, {**slow, str(units): Estimate(1, 1, 1)}, work.wall_s)
 
 
-def from_table(names: Sequence[str], file: Path) -> tuple[Known, int]:
+def from_table(names: Sequence[str], file: Path) -> tuple[PriorCurves, int]:
     """Of the workloads of a table of speedups, by name, and how many nodes its machine has."""
     table = read_speedups(file)
     for name in names:
@@ -73,10 +79,12 @@ def from_table(names: Sequence[str], file: Path) -> tuple[Known, int]:
         curve = Curve.of_times(name, table[name], units)
         curves.append(KnownCurve(name, {str(n): one for n, one in curve.slowdown.items()}))
     notes = ["the table has one time for each number of nodes, so there are no intervals"]
-    return Known(f"speedups of {file.name}", curves, [*notes, *shared_of("node", []).notes]), units
+    return PriorCurves(
+        f"speedups of {file.name}", curves, [*notes, *shared_of("node", []).notes]
+    ), units
 
 
-def known_of(colocation: Colocation) -> Known | None:
+def known_of(colocation: Colocation) -> PriorCurves | None:
     """What was known before the applications ran together; None where nothing was."""
     head = colocation.head
     if head.known is not None or not head.settings.profile_first:

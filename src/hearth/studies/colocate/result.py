@@ -17,13 +17,13 @@ from hearth.studies.colocate.study import (
     ALONE,
     ARMS,
     Colocation,
-    Head,
-    Known,
+    ColocationHead,
+    ColocationSettings,
     KnownCurve,
     Member,
     MemberRun,
+    PriorCurves,
     RoundLine,
-    Settings,
 )
 from hearth.studies.engine.measures import Document
 from hearth.studies.engine.statistics import (
@@ -132,7 +132,7 @@ class Colocated:
     confidence: AboveZero  #: of the intervals of one measured figure, for all arms together
     split: str | None  #: parts of each application: what runs, or would
     prediction: Predicted | None
-    settings: Settings | None = None
+    settings: ColocationSettings | None = None
     arms: list[ArmSaid] = field(default_factory=list)
     #: slowdown on the share, predicted and measured
     checks: list[Check] = field(default_factory=list)
@@ -142,7 +142,9 @@ class Colocated:
     rounds: list[ShownRound] = field(default_factory=list)
 
 
-def known_alone(head: Head, lines: Sequence[RoundLine], shared: Shared) -> Known | None:
+def known_alone(
+    head: ColocationHead, lines: Sequence[RoundLine], shared: Shared
+) -> PriorCurves | None:
     """What the runs of each application alone say of it; None where there were none.
 
     The slowdown on a share is over pairs of runs of one repetition, with their interval.
@@ -163,7 +165,7 @@ def known_alone(head: Head, lines: Sequence[RoundLine], shared: Shared) -> Known
             return None
         alone_s = statistics.median(base.values())
         curves.append(KnownCurve(member.name, {**slow, str(whole): Estimate(1, 1, 1)}, alone_s))
-    return Known("runs of each alone", curves, list(shared.notes), shared.stretch)
+    return PriorCurves("runs of each alone", curves, list(shared.notes), shared.stretch)
 
 
 def _paired(own: dict[int, float], base: dict[int, float]) -> Estimate | None:
@@ -177,7 +179,9 @@ def _estimate(ratio: Ratio) -> Estimate:
     return Estimate(ratio.value, *(ratio.interval or ()))
 
 
-def predicted(known: Known, ways: Sequence[tuple[int, ...]], objective: Objective) -> Predicted:
+def predicted(
+    known: PriorCurves, ways: Sequence[tuple[int, ...]], objective: Objective
+) -> Predicted:
     """The splits of these, the best first."""
     curves: list[Curve] = [one.curve for one in known.curves]
     found = tuning.predict(curves, ways, Shared(known.stretch, tuple(known.notes)))
@@ -247,7 +251,7 @@ def _disturbed(lines: Sequence[RoundLine]) -> list[str]:
     ]
 
 
-def said_of_arms(head: Head, lines: Sequence[RoundLine]) -> list[ArmSaid]:
+def said_of_arms(head: ColocationHead, lines: Sequence[RoundLine]) -> list[ArmSaid]:
     """Each arm, with what it shows against running one after the other."""
     each = each_confidence(CONFIDENCE, max(len(head.settings.arms) - 1, 1))
     seconds = {
@@ -258,7 +262,7 @@ def said_of_arms(head: Head, lines: Sequence[RoundLine]) -> list[ArmSaid]:
     return [_arm(head, arm, lines, seconds, each) for arm in head.settings.arms]
 
 
-def _seconds(head: Head, line: RoundLine) -> list[float]:
+def _seconds(head: ColocationHead, line: RoundLine) -> list[float]:
     """Of each application in a round that counts."""
     loop = head.settings.looped if line.arm != "serial" else None
     found = []
@@ -273,7 +277,7 @@ _Seconds = dict[tuple[str, int], list[float]]
 
 
 def _arm(
-    head: Head, arm: str, lines: Sequence[RoundLine], seconds: _Seconds, each: float
+    head: ColocationHead, arm: str, lines: Sequence[RoundLine], seconds: _Seconds, each: float
 ) -> ArmSaid:
     own = [line for line in lines if line.arm == arm and line.repetition >= 0]
     good = [line for line in own if line.failure is None]
@@ -334,7 +338,7 @@ def _to_split(arm: str, seconds: _Seconds, each: float) -> Estimate | None:
 
 
 def _member(
-    head: Head,
+    head: ColocationHead,
     at: int,
     lines: Sequence[RoundLine],
     seconds: _Seconds,
@@ -375,7 +379,7 @@ def _medians(runs: Sequence[MemberRun]) -> Document:
 
 
 def _checks(
-    head: Head, arms: Sequence[ArmSaid], prediction: Predicted | None, split: str | None
+    head: ColocationHead, arms: Sequence[ArmSaid], prediction: Predicted | None, split: str | None
 ) -> list[Check]:
     """Of each application on the share that it ran on."""
     ran = next((arm for arm in arms if arm.name == "split"), None)
@@ -397,7 +401,7 @@ _BEST: dict[Objective, tuple[str, Callable[[ArmSaid], Estimate | None], bool]] =
 }
 
 
-def sentence(arms: Sequence[ArmSaid], settings: Settings, split: str | None) -> str:
+def sentence(arms: Sequence[ArmSaid], settings: ColocationSettings, split: str | None) -> str:
     """The best way by the objective, and whether running at the same time pays at all.
 
     Where each runs once that is when the last has ended; in a loop, the work of an hour.

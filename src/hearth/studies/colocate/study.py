@@ -18,7 +18,7 @@ from hearth.base.limits import AboveZero, Count, OneOf, Positive
 from hearth.base.redaction import Redaction
 from hearth.record.store import Record, claimed, read_record, records_home, slug
 from hearth.studies.colocate.applications import Guest, Way, alone, name_of, on_share, unbound
-from hearth.studies.colocate.concurrent_runs import STOPPED, Lane, Loop, Ran, together
+from hearth.studies.colocate.concurrent_runs import STOPPED, ConcurrentRun, Lane, Loop, together
 from hearth.studies.colocate.partition import Units
 from hearth.studies.compare.study import refuse_other_command, refuse_unlike
 from hearth.studies.engine.measures import measures
@@ -42,7 +42,7 @@ ALONE = "alone on "
 
 
 @dataclass(frozen=True)
-class Settings:
+class ColocationSettings:
     """How a colocation runs. split: as asked; None for the best that is predicted.
 
     loop: seconds of a loop and of each end of it that does not count; None for once. profile_first:
@@ -87,7 +87,7 @@ class KnownCurve:
 
 
 @dataclass(frozen=True)
-class Known:
+class PriorCurves:
     """What is known before a run. source: where from, in words. stretch, notes: see `Shared`."""
 
     source: str
@@ -97,7 +97,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Head:
+class ColocationHead:
     """`colocation.json`. units: the CPUs of each part of the machine, of this kind."""
 
     schema: Literal["hearth/colocation-head/1"]
@@ -106,8 +106,8 @@ class Head:
     members: list[Member]
     kind: Literal["node", "core"]
     units: list[str]
-    settings: Settings
-    known: Known | None = None
+    settings: ColocationSettings
+    known: PriorCurves | None = None
 
     @property
     def title(self) -> str:
@@ -157,7 +157,9 @@ class RoundLine:
 class Colocation:
     """One colocation on disk, and the rounds in it."""
 
-    def __init__(self, directory: Path, head: Head, redaction: Redaction | None = None) -> None:
+    def __init__(
+        self, directory: Path, head: ColocationHead, redaction: Redaction | None = None
+    ) -> None:
         self.directory, self.head = directory, head
         self.journal = Journal(directory / ROUNDS, redaction)
         self.lines: list[RoundLine] = []
@@ -172,14 +174,14 @@ class Colocation:
         home: Path,
         members: Sequence[Member],
         units: Units,
-        settings: Settings,
-        known: Known | None,
+        settings: ColocationSettings,
+        known: PriorCurves | None,
         redaction: Redaction | None = None,
     ) -> "Colocation":
         """A new, empty one below `home`."""
         names = "-".join(Path(member.name).stem for member in members)
         directory = fresh_directory(home / HOME, names)
-        head = Head(
+        head = ColocationHead(
             schema="hearth/colocation-head/1",
             id=directory.name,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -198,7 +200,7 @@ class Colocation:
         number: str,
         members: Sequence[Member],
         units: Units,
-        settings: Settings,
+        settings: ColocationSettings,
         redaction: Redaction | None = None,
     ) -> "Colocation":
         """The one of this id below `home`, to go on with.
@@ -239,7 +241,7 @@ def _asked(members: Sequence[Member], units: Sequence[str]) -> dict[str, Any]:
 
 def read_colocation(directory: Path) -> Colocation:
     """One from disk; raises UserError where there is none. A line cut short does not count."""
-    head = read_typed(directory / HEAD, Head, REMEDY)
+    head = read_typed(directory / HEAD, ColocationHead, REMEDY)
     found = Colocation(directory, head)
     number = len(head.members)
     found.lines = [
@@ -286,7 +288,7 @@ def profile_alone(
             )
 
 
-def _experiment(settings: Settings, arms: Mapping[str, Sequence[str]]) -> Experiment:
+def _experiment(settings: ColocationSettings, arms: Mapping[str, Sequence[str]]) -> Experiment:
     return Experiment(arms, settings.repeat, settings.warmup, settings.seed)
 
 
@@ -337,7 +339,7 @@ def run(
 
 
 def ways_of(
-    guests: Sequence[Guest], units: Units, split: Sequence[int], settings: Settings
+    guests: Sequence[Guest], units: Units, split: Sequence[int], settings: ColocationSettings
 ) -> dict[str, list[Way]]:
     """How each application runs in each arm. Raises UserError where a share is too small."""
     limit = settings.limit_s
@@ -362,7 +364,7 @@ def _round(
     """One turn: all at once, or one after the other."""
     lanes = [_lane(colocation, turn, at, guest, way) for at, guest, way in members]
     loop = colocation.head.settings.looped if len(lanes) > 1 and not serial else None
-    ran: list[Ran] = []
+    ran: list[ConcurrentRun] = []
     for batch in [[lane] for lane in lanes] if serial else [lanes]:
         begun = max((one.end_s for one in ran), default=0.0)
         first = lanes.index(batch[0])
@@ -388,7 +390,7 @@ def _lane(colocation: Colocation, turn: Turn, at: int, guest: Guest, way: Way) -
     return Lane(turn, make, way.cpus)
 
 
-def _member_run(colocation: Colocation, at: int, ran: Ran) -> MemberRun:
+def _member_run(colocation: Colocation, at: int, ran: ConcurrentRun) -> MemberRun:
     """What one run tells; its seconds are the application's, from start to end."""
     outcome = ran.outcome
     times = (round(ran.start_s, 3), round(ran.end_s, 3))
@@ -402,7 +404,7 @@ def _member_run(colocation: Colocation, at: int, ran: Ran) -> MemberRun:
     return replace(found, seconds=record.wall_s, measures=measures(record))
 
 
-def _failure(head: Head, runs: Sequence[MemberRun], loop: Loop | None) -> str | None:
+def _failure(head: ColocationHead, runs: Sequence[MemberRun], loop: Loop | None) -> str | None:
     """Why a round does not count; an application that was stopped with its loop did not fail."""
     said = [
         f"{head.members[run.member].name}: {run.failure}"

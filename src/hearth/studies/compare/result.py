@@ -18,7 +18,7 @@ Against = Annotated[str, OneOf("faster", "slower", "equal", "undecided", "too fe
 
 
 @dataclass(frozen=True)
-class Settings:
+class ComparisonSettings:
     """How a comparison runs its arms."""
 
     warmup: Count  #: runs of each arm that are not counted
@@ -50,7 +50,7 @@ class ListedArm:
 
 
 @dataclass(frozen=True)
-class Head:
+class ComparisonHead:
     """What is compared: `comparison.json`."""
 
     id: str
@@ -58,7 +58,7 @@ class Head:
     started: str
     baseline: str
     arms: list[ListedArm]
-    settings: Settings
+    settings: ComparisonSettings
 
     @property
     def running(self) -> list[str]:
@@ -110,7 +110,7 @@ class ComparedArm:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ComparisonVerdict:
     """The arm to use; one sentence, and what speaks for it."""
 
     choice: str | None  #: the arm to use; null if undecided
@@ -127,11 +127,11 @@ class Compared:
     application: str
     started: Time
     baseline: str  #: the baseline arm
-    settings: Settings
+    settings: ComparisonSettings
     confidence: Confidence  #: for all statements on the arms together, at every check
     confidence_each: Confidence  #: of each interval alone, such that confidence holds
     arms: NonEmpty[ComparedArm]
-    verdict: Verdict
+    verdict: ComparisonVerdict
     warnings: list[Doubt]  #: reasons to doubt the times, with the remedy
 
     @property

@@ -17,7 +17,7 @@ from hearth.base.codec import read_typed, to_json
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.record.store import Record, claimed, read_record, records_home, slug
-from hearth.studies.compare.result import Head, ListedArm, Settings
+from hearth.studies.compare.result import ComparisonHead, ComparisonSettings, ListedArm
 from hearth.studies.compare.verdict import certain
 from hearth.studies.engine.arms import Arm, kernel_setting
 from hearth.studies.engine.measures import measures
@@ -26,7 +26,7 @@ from hearth.studies.engine.progress import Following
 from hearth.studies.engine.schedule import Experiment, StopRule, conduct
 from hearth.studies.engine.schema import ComparisonRun
 from hearth.studies.engine.store import REMEDY, Journal, begin_directory, fresh_directory
-from hearth.studies.engine.target import Subject
+from hearth.studies.engine.target import Target
 from hearth.studies.engine.trial import Outcome, Turn, outcome_line, read_outcome
 
 _HEAD, _RUNS = "comparison.json", "runs.jsonl"
@@ -39,7 +39,9 @@ _CHANGED = ("numa_balancing",)
 class Comparison:
     """One comparison on disk, and the outcomes in it."""
 
-    def __init__(self, directory: Path, head: Head, redaction: Redaction | None = None) -> None:
+    def __init__(
+        self, directory: Path, head: ComparisonHead, redaction: Redaction | None = None
+    ) -> None:
         self.directory, self.head = directory, head
         self.outcomes: list[Outcome] = []
         self.journal = Journal(directory / _RUNS, redaction)
@@ -50,12 +52,12 @@ class Comparison:
         home: Path,
         application: str,
         arms: Sequence[Arm],
-        settings: Settings,
+        settings: ComparisonSettings,
         redaction: Redaction | None = None,
     ) -> "Comparison":
         """A new, empty one below `home`; the first arm is the baseline."""
         directory = fresh_directory(home / "comparisons", application)
-        head = Head(
+        head = ComparisonHead(
             id=directory.name,
             application=application,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -72,7 +74,7 @@ class Comparison:
         number: str,
         application: str,
         arms: Sequence[Arm],
-        settings: Settings,
+        settings: ComparisonSettings,
         redaction: Redaction | None = None,
     ) -> "Comparison":
         """The one of this id below `home`, to go on with.
@@ -149,7 +151,7 @@ def _shown(value: Any) -> str:
 
 def read_comparison(directory: Path) -> Comparison:
     """One from disk; raises UserError where there is none. A line cut short does not count."""
-    head = read_typed(directory / _HEAD, Head, REMEDY)
+    head = read_typed(directory / _HEAD, ComparisonHead, REMEDY)
     if head.baseline not in [arm.name for arm in head.arms]:
         raise UserError(f"'{directory}': its baseline is not one of its arms; {REMEDY}")
     found = Comparison(directory, head)
@@ -161,7 +163,7 @@ def read_comparison(directory: Path) -> Comparison:
 def run(
     comparison: Comparison,
     arms: Sequence[Arm],
-    subject: Subject,
+    subject: Target,
     following: Following | None = None,
     *,
     budget_s: float | None = None,
@@ -191,7 +193,7 @@ def run(
     )
 
 
-def _stop_rule(head: Head) -> StopRule:
+def _stop_rule(head: ComparisonHead) -> StopRule:
     """When a comparison is certain, at the looks that its settings name, and at no others.
 
     Each look is one more chance to be wrong, and the intervals are made for so many.
@@ -199,7 +201,7 @@ def _stop_rule(head: Head) -> StopRule:
     return lambda done, outcomes: done in (head.settings.looks or ()) and certain(head, outcomes)
 
 
-def _run_arm(comparison: Comparison, arm: Arm, subject: Subject, turn: Turn) -> Outcome:
+def _run_arm(comparison: Comparison, arm: Arm, subject: Target, turn: Turn) -> Outcome:
     """One run; the id of its record is chosen here, and the run is given it."""
     log = comparison.directory / f"{slug(arm.name)}-{turn.repetition}.log"
     if comparison.head.settings.cold:

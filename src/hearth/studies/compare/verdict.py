@@ -5,7 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hearth.analysis.findings import OTHER_LOAD_SHARE
-from hearth.studies.compare.result import SCHEMA, Compared, ComparedArm, Head, PairedRatio, Verdict
+from hearth.studies.compare.result import (
+    SCHEMA,
+    Compared,
+    ComparedArm,
+    ComparisonHead,
+    ComparisonVerdict,
+    PairedRatio,
+)
 from hearth.studies.engine.schema import Absent, Doubt
 from hearth.studies.engine.statistics import (
     CONFIDENCE,
@@ -18,7 +25,7 @@ from hearth.studies.engine.statistics import (
     reached,
 )
 from hearth.studies.engine.trial import Outcome
-from hearth.studies.engine.validity import Timed, doubts
+from hearth.studies.engine.validity import TimedRun, doubts
 
 #: A measure has changed when its median changed by this share and the ranges do not overlap, which
 #: of two arms of five equal runs happens by chance in 2 of 252 cases: of fewer it says nothing.
@@ -54,7 +61,7 @@ MEASURES = (
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Claims:
     """What all claims of a comparison share: the baseline, and how sure they are to be.
 
     confidence: of all claims together, at every look. each: of one claim alone. looks: the numbers
@@ -67,11 +74,11 @@ class _Asked:
     looks: tuple[int, ...]
 
     @staticmethod
-    def of(head: Head, confidence: float) -> "_Asked":
+    def of(head: ComparisonHead, confidence: float) -> "_Claims":
         """As many claims as arms besides the baseline were to run, whichever of them finished."""
         looks = tuple(head.settings.looks or ())
         others = [name for name in head.running if name != head.baseline]
-        return _Asked(
+        return _Claims(
             head.baseline, confidence, each_confidence(confidence, len(others), looks), looks
         )
 
@@ -83,12 +90,14 @@ class _Asked:
         return paired_ratio(mine[:pairs], base[:pairs], self.each), pairs
 
 
-def compared(head: Head, outcomes: Sequence[Outcome], confidence: float = CONFIDENCE) -> Compared:
+def compared(
+    head: ComparisonHead, outcomes: Sequence[Outcome], confidence: float = CONFIDENCE
+) -> Compared:
     """What these outcomes, in the order of time, say.
 
     confidence: of all that is claimed together.
     """
-    asked = _Asked.of(head, confidence)
+    asked = _Claims.of(head, confidence)
     arms = [_arm(arm.name, arm.skipped, asked, outcomes) for arm in head.arms]
     return Compared(
         schema=SCHEMA,
@@ -109,8 +118,8 @@ def compared(head: Head, outcomes: Sequence[Outcome], confidence: float = CONFID
     )
 
 
-def _timed(outcomes: Sequence[Outcome]) -> list[Timed]:
-    return [Timed(o.arm, o.repetition, o.counted_s) for o in outcomes if o.counted_s is not None]
+def _timed(outcomes: Sequence[Outcome]) -> list[TimedRun]:
+    return [TimedRun(o.arm, o.repetition, o.counted_s) for o in outcomes if o.counted_s is not None]
 
 
 def _other_load(outcomes: Sequence[Outcome]) -> list[Doubt]:
@@ -149,9 +158,9 @@ def _other_plans(outcomes: Sequence[Outcome]) -> list[Doubt]:
     ]
 
 
-def certain(head: Head, outcomes: Sequence[Outcome]) -> bool:
+def certain(head: ComparisonHead, outcomes: Sequence[Outcome]) -> bool:
     """Whether each arm that runs is shown to be faster or slower than the baseline, or equal."""
-    asked = _Asked.of(head, CONFIDENCE)
+    asked = _Claims.of(head, CONFIDENCE)
     judged = [_arm(n, None, asked, outcomes) for n in head.running if n != head.baseline]
     return bool(judged) and all(arm.against in _CERTAIN for arm in judged)
 
@@ -159,7 +168,9 @@ def certain(head: Head, outcomes: Sequence[Outcome]) -> bool:
 _CERTAIN = ("faster", "slower", "equal")
 
 
-def _arm(name: str, skipped: str | None, asked: _Asked, outcomes: Sequence[Outcome]) -> ComparedArm:
+def _arm(
+    name: str, skipped: str | None, asked: _Claims, outcomes: Sequence[Outcome]
+) -> ComparedArm:
     """One arm, of its runs that count; a failure counts in a warm-up too."""
     if skipped:
         return ComparedArm(name, [], skipped=skipped)
@@ -219,7 +230,9 @@ def _values(name: str, key: str, outcomes: Sequence[Outcome]) -> list[float]:
     return [float(value) for value in values if isinstance(value, int | float)]
 
 
-def _verdict(arms: Sequence[ComparedArm], asked: _Asked, outcomes: Sequence[Outcome]) -> Verdict:
+def _verdict(
+    arms: Sequence[ComparedArm], asked: _Claims, outcomes: Sequence[Outcome]
+) -> ComparisonVerdict:
     baseline, confidence = asked.baseline, asked.confidence
     failures = _failures(arms)
     if not any(arm.seconds for arm in arms if arm.name == baseline):
@@ -229,7 +242,7 @@ def _verdict(arms: Sequence[ComparedArm], asked: _Asked, outcomes: Sequence[Outc
             if ended
             else f"No verdict yet: no run of {baseline} has ended; --resume goes on with it."
         )
-        return Verdict(None, sentence, failures)
+        return ComparisonVerdict(None, sentence, failures)
     judged = [(arm, arm.ratio) for arm in arms if arm.ratio is not None]
     faster = [(arm, ratio) for arm, ratio in judged if arm.against == "faster"]
     if faster:
@@ -238,10 +251,10 @@ def _verdict(arms: Sequence[ComparedArm], asked: _Asked, outcomes: Sequence[Outc
         binding = _binding(best, arms, outcomes, asked)
         why = [binding] if binding else []
         why += moved(best.name, baseline, outcomes)
-        return Verdict(best.name, sentence, why + failures)
+        return ComparisonVerdict(best.name, sentence, why + failures)
     if not judged:
         sentence = f"No verdict: no other arm finished in a repetition in which {baseline} did."
-        return Verdict(None, sentence, failures)
+        return ComparisonVerdict(None, sentence, failures)
     claims = "; ".join(claim(arm, ratio, baseline, confidence) for arm, ratio in judged)
     others = {arm.name for arm, _ in judged}
     unbound = baseline == "native" and others <= {"plan", "tuned"}
@@ -250,7 +263,7 @@ def _verdict(arms: Sequence[ComparedArm], asked: _Asked, outcomes: Sequence[Outc
     slower = [arm.name for arm, _ in judged if arm.against == "slower"]
     why = [line for name in slower for line in moved(name, baseline, outcomes)]
     why += [line for arm, ratio in judged for line in _more(arm, ratio)]
-    return Verdict(baseline, sentence, why + failures)
+    return ComparisonVerdict(baseline, sentence, why + failures)
 
 
 def _advice(name: str) -> str:
@@ -291,7 +304,7 @@ def _more(arm: ComparedArm, ratio: PairedRatio) -> list[str]:
 
 
 def _binding(
-    best: ComparedArm, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome], asked: _Asked
+    best: ComparedArm, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome], asked: _Claims
 ) -> str | None:
     """Whether the binding itself pays, or only the partitioning.
 

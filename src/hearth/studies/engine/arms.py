@@ -18,7 +18,7 @@ from hearth.base.errors import UserError
 from hearth.spark.run_files import private_properties
 from hearth.spark.saved_configs import TunedChoice
 from hearth.spark.submit_args import SubmitLine
-from hearth.studies.engine.kernel_settings import Cell, changed
+from hearth.studies.engine.kernel_settings import SavedSetting, changed
 from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS
 
 NAMES = ("native", "plan", "unbound", "balanced", "bound", "package", "docker", "tuned")
@@ -174,8 +174,8 @@ def kernel_setting(value: str | None, setting: Path = BALANCING) -> Iterator[Non
     if value is None:
         yield
         return
-    before = Cell(setting, 0, setting.read_bytes())
-    with changed([before], [Cell(setting, 0, value.encode("ascii"))]):
+    before = SavedSetting(setting, 0, setting.read_bytes())
+    with changed([before], [SavedSetting(setting, 0, value.encode("ascii"))]):
         yield
 
 

@@ -26,7 +26,7 @@ for path, offset, value in json.loads(sys.argv[1]):
 
 
 @dataclass(frozen=True)
-class Cell:
+class SavedSetting:
     """Bytes at a place of a file: the whole text of a sysctl, or a register of /dev/cpu/N/msr."""
 
     path: Path
@@ -43,7 +43,7 @@ class Cell:
 
 
 @contextlib.contextmanager
-def changed(before: Sequence[Cell], wanted: Sequence[Cell]) -> Iterator[None]:
+def changed(before: Sequence[SavedSetting], wanted: Sequence[SavedSetting]) -> Iterator[None]:
     """Writes `wanted`, and `before` at the end; raises UserError where that cannot be written."""
     old = [[str(cell.path), cell.offset, cell.value.hex()] for cell in before]
     restorer = subprocess.Popen(

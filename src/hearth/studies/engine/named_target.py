@@ -8,8 +8,8 @@ from hearth.base.sizes import parse_bytes
 from hearth.spark.saved_configs import application, workload_named
 from hearth.spark.submission import check_application
 from hearth.spark.submit_args import SubmitLine, is_application
-from hearth.studies.engine.target import Application, Subject
-from hearth.studies.engine.workload_target import Workload
+from hearth.studies.engine.target import ApplicationTarget, Target
+from hearth.studies.engine.workload_target import WorkloadTarget
 from hearth.workloads import cases, catalogue, suites
 from hearth.workloads.parameters import pairs
 
@@ -23,7 +23,7 @@ def tuned_as(line: SubmitLine) -> str:
     return application(line) if is_application(name) else workload_named(name)
 
 
-def subject_of(line: SubmitLine, verb: str) -> tuple[Subject, "Job | None"]:
+def subject_of(line: SubmitLine, verb: str) -> tuple[Target, "Job | None"]:
     """What the line names, where that is one; verb: what is done with it, for people.
 
     Raises UserError for a suite, and for an application whose file is not there.
@@ -38,22 +38,22 @@ def subject_of(line: SubmitLine, verb: str) -> tuple[Subject, "Job | None"]:
     return found[0]
 
 
-def subjects(line: SubmitLine) -> list[tuple[Subject, "Job | None"]]:
+def subjects(line: SubmitLine) -> list[tuple[Target, "Job | None"]]:
     """The application, or the workloads of a suite, or the named workload."""
     name, rest = line.application[0], line.application[1:]
     if is_application(name):
-        return [(Application(line), None)]
+        return [(ApplicationTarget(line), None)]
     offer = catalogue.load()
     if name in suites.NAMES:
         entries = suites.suite(name, offer)
     else:
-        entries = [suites.Entry(offer.job(name))]
+        entries = [suites.SuiteEntry(offer.job(name))]
     return [_workload(line, offer, entry.job, entry.parameters, rest) for entry in entries]
 
 
 def _workload(
     line: SubmitLine, offer: "Catalogue", job: "Job", fixed: dict[str, str], rest: Sequence[str]
-) -> tuple[Subject, "Job"]:
+) -> tuple[Target, "Job"]:
     if line.options and any(o.name != "--conf" for o in line.options):
         names = ", ".join(o.name for o in line.options if o.name != "--conf")
         raise UserError(f"{names}: of spark-submit's options a workload takes only --conf")
@@ -64,4 +64,4 @@ def _workload(
         job, parameters, None if size is None else parse_bytes(size, "--size"), conf=conf
     )
     cases.check(case, "local-numa")
-    return Workload(offer, case), job
+    return WorkloadTarget(offer, case), job

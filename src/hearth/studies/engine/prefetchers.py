@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from hearth.base.errors import UserError
-from hearth.studies.engine.kernel_settings import Cell, changed
+from hearth.studies.engine.kernel_settings import SavedSetting, changed
 
 REGISTER = 0x1A4
 BITS = {"l2-hardware": 0, "l2-adjacent-line": 1, "l1-next-line": 2, "l1-ip": 3}
@@ -48,8 +48,8 @@ def switched_off(
     Raises UserError where the processor does not keep what was written.
     """
     places = [devices / str(cpu) / "msr" for cpu in cpus]
-    before = [Cell(place, REGISTER, _read(place)) for place in places]
-    wanted = [Cell(cell.path, REGISTER, _with(cell.value, names)) for cell in before]
+    before = [SavedSetting(place, REGISTER, _read(place)) for place in places]
+    wanted = [SavedSetting(cell.path, REGISTER, _with(cell.value, names)) for cell in before]
     with contextlib.ExitStack() as stack:
         try:
             stack.enter_context(changed(before, wanted))
@@ -62,7 +62,7 @@ def switched_off(
         yield
 
 
-def _check_kept(wanted: Sequence[Cell]) -> None:
+def _check_kept(wanted: Sequence[SavedSetting]) -> None:
     for cell in wanted:
         if _read(cell.path) != cell.value:
             raise UserError(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import Count, OneOf, Positive
-from hearth.workloads.shapes import Seconds, Streaming, Timed, Verdict
+from hearth.workloads.shapes import AnswerVerdict, Seconds, Streaming, Timed
 
 
 def rising(numbers: list[int]) -> None:
@@ -122,7 +122,7 @@ class SeriesHead:
 class CaseResult(Timed):
     """The same, as it is kept: with the verdict on the answer."""
 
-    verdict: Verdict
+    verdict: AnswerVerdict
 
 
 class SeriesCase(TypedDict):

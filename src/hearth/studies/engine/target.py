@@ -21,7 +21,7 @@ from hearth.workloads import logs
 PROFILE = (sys.executable, "-m", "hearth", "profile", "--no-summary")
 
 
-class Subject(Protocol):
+class Target(Protocol):
     """What a comparison runs; `timed` says what its seconds are of."""
 
     @property
@@ -46,7 +46,7 @@ def kept_id(record: Path) -> str | None:
 
 
 @dataclass(frozen=True)
-class Application:
+class ApplicationTarget:
     """An application as given on a command line."""
 
     line: SubmitLine

@@ -26,7 +26,7 @@ _DRAWS = 20_000
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedRun:
     """A run that counts."""
 
     arm: str
@@ -34,7 +34,7 @@ class Timed:
     seconds: float
 
 
-def doubts(runs: Sequence[Timed], baseline: str) -> list[Doubt]:
+def doubts(runs: Sequence[TimedRun], baseline: str) -> list[Doubt]:
     """Warnings about these runs, which are in chronological order."""
     import numpy as np
 
@@ -60,7 +60,7 @@ def doubts(runs: Sequence[Timed], baseline: str) -> list[Doubt]:
     return [doubt for doubt in found if doubt is not None]
 
 
-def _slow_first(runs: Sequence[Timed], centred: "Array") -> Doubt | None:
+def _slow_first(runs: Sequence[TimedRun], centred: "Array") -> Doubt | None:
     """The first repetition against the others, by the t test of one new observation."""
     import numpy as np
     from scipy import special
@@ -82,7 +82,7 @@ def _slow_first(runs: Sequence[Timed], centred: "Array") -> Doubt | None:
     )
 
 
-def _drift(runs: Sequence[Timed], centred: "Array") -> Doubt | None:
+def _drift(runs: Sequence[TimedRun], centred: "Array") -> Doubt | None:
     """Whether the times, without what tells arms apart, go with the order of runs: t of a line."""
     import numpy as np
     from scipy import special
@@ -118,7 +118,7 @@ def _share(change: float) -> float:
     return math.expm1(min(change, 700.0))
 
 
-def _outlier(runs: Sequence[Timed], logs: "Array", chance: float) -> Doubt | None:
+def _outlier(runs: Sequence[TimedRun], logs: "Array", chance: float) -> Doubt | None:
     import numpy as np
 
     if len(runs) < 5:
@@ -189,7 +189,7 @@ def _apart(logs: "Array") -> "Array":
     return _over((centred**2).sum(axis=-1), _within(centred).min(axis=-1))
 
 
-def _own_state(name: str, baseline: str, runs: Sequence[Timed], chance: float) -> Doubt | None:
+def _own_state(name: str, baseline: str, runs: Sequence[TimedRun], chance: float) -> Doubt | None:
     """Whether the ratio of a repetition resembles that of the one before."""
     import numpy as np
 

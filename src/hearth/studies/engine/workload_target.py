@@ -12,7 +12,7 @@ from hearth.workloads.catalogue import Catalogue
 
 
 @dataclass(frozen=True)
-class Workload:
+class WorkloadTarget:
     """A job with its parameters and data; a subject, see hearth.studies.engine.target."""
 
     offer: Catalogue

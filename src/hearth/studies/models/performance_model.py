@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hearth.studies.models.space import Cell, Machine
+from hearth.studies.models.space import Cell, MachineSize
 
 Array = NDArray[np.float64]
 #: Draws of the parameters: a power of two, for Sobol's sequence.
@@ -92,7 +92,7 @@ def _draw(number: int, seed: int, ranges: dict[str, tuple[float, float]]) -> Arr
     return found
 
 
-def log_times(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array:
+def log_times(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
     """Logarithm of completion time, up to the application's size: draws x cells."""
     one, workers, cores, memory = _laid_out(parameters, cells)
     work = _work(one, machine, workers, cores, memory)
@@ -101,7 +101,7 @@ def log_times(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Arr
 
 
 def _work(
-    one: dict[str, Array], machine: Machine, workers: Array, cores: Array, memory: Array
+    one: dict[str, Array], machine: MachineSize, workers: Array, cores: Array, memory: Array
 ) -> Array:
     """Time of the tasks, collecting included."""
     waves = _waves(one, machine, workers * cores)
@@ -110,7 +110,7 @@ def _work(
     return found
 
 
-def _waves(one: dict[str, Array], machine: Machine, slots: Array) -> Array:
+def _waves(one: dict[str, Array], machine: MachineSize, slots: Array) -> Array:
     """How many times as long a stage takes as if all slots had work to its end."""
     tasks = np.maximum(one["tasks_per_thread"] * machine.threads, 1)
     waves = np.ceil(tasks / slots) * slots / tasks
@@ -118,13 +118,13 @@ def _waves(one: dict[str, Array], machine: Machine, slots: Array) -> Array:
     return found
 
 
-def _starting(one: dict[str, Array], machine: Machine, workers: Array) -> Array:
+def _starting(one: dict[str, Array], machine: MachineSize, workers: Array) -> Array:
     """Starting and feeding executors."""
     found: Array = one["executor_cost"] * (workers / machine.cores) ** one["executor_exponent"]
     return found
 
 
-def _rate(one: dict[str, Array], machine: Machine, workers: Array, cores: Array) -> Array:
+def _rate(one: dict[str, Array], machine: MachineSize, workers: Array, cores: Array) -> Array:
     """Work of all task slots together, in cores that run one thread."""
     slots = workers * cores
     rate = workers * _of_jvm(one, cores)
@@ -135,21 +135,21 @@ def _rate(one: dict[str, Array], machine: Machine, workers: Array, cores: Array)
     return found
 
 
-def slot_work(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array:
+def slot_work(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
     """How long a task takes where all slots have one, up to a factor: draws x cells."""
     one, workers, cores, _ = _laid_out(parameters, cells)
     found: Array = workers * cores / _rate(one, machine, workers, cores)
     return found
 
 
-def collecting(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array:
+def collecting(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
     """Time collecting garbage, relative to working: draws x cells."""
     one, workers, cores, memory = _laid_out(parameters, cells)
     return _collecting(one, machine, workers, cores, memory)
 
 
 @dataclass(frozen=True)
-class Evidence:
+class MechanismEvidence:
     """What was measured of a configuration besides its time; None where it was not.
 
     collecting: time collecting garbage, relative to working. cpu_use: of the machine's hardware
@@ -163,10 +163,10 @@ class Evidence:
     switching: float | None = None
 
 
-UNSEEN = Evidence()
+UNSEEN = MechanismEvidence()
 
 
-def cpu_use(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array:
+def cpu_use(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
     """Of the machine's hardware threads the share that is busy on average: draws x cells."""
     one, workers, cores, memory = _laid_out(parameters, cells)
     slots = workers * cores
@@ -178,7 +178,7 @@ def cpu_use(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array
     return found
 
 
-def bandwidth_use(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array:
+def bandwidth_use(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
     """Of what memory sustains the share that is used on average: draws x cells."""
     one, workers, cores, memory = _laid_out(parameters, cells)
     used = _rate(one, machine, workers, cores) / (one["bandwidth_cores"] * machine.cores)
@@ -188,7 +188,7 @@ def bandwidth_use(parameters: Array, machine: Machine, cells: Sequence[Cell]) ->
     return found
 
 
-def switching(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Array:
+def switching(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
     """How often threads wait for others of their JVM, up to a factor: draws x cells."""
     one, _, cores, _ = _laid_out(parameters, cells)
     found: Array = one["jvm_contention"] * (cores - 1) + _SWITCHING_ANYWAY + 0 * cores
@@ -200,20 +200,22 @@ def switching(parameters: Array, machine: Machine, cells: Sequence[Cell]) -> Arr
 _SWITCHING_ANYWAY = 0.1
 
 
-def agreeing(parameters: Array, machine: Machine, seen: Mapping[Cell, Evidence]) -> Array:
+def agreeing(
+    parameters: Array, machine: MachineSize, seen: Mapping[Cell, MechanismEvidence]
+) -> Array:
     """How well each imagined application agrees with what was measured; sums to 1.
 
     Zero is no evidence, for a short run may not collect at all. Of switches only how they change
     from one configuration to another is compared: how many there are is the application's.
     """
-    said: dict[str, Callable[[Array, Machine, Sequence[Cell]], Array]] = {
+    said: dict[str, Callable[[Array, MachineSize, Sequence[Cell]], Array]] = {
         "collecting": collecting,
         "cpu_use": cpu_use,
         "bandwidth": bandwidth_use,
         "switching": switching,
     }
     log = np.zeros(len(parameters))
-    for name in (field.name for field in fields(Evidence)):
+    for name in (field.name for field in fields(MechanismEvidence)):
         known = {cell: v for cell, of in seen.items() if (v := getattr(of, name)) and v > 0}
         if not known or (name == "switching" and len(known) < 2):
             continue
@@ -247,7 +249,7 @@ def _of_jvm(one: dict[str, Array], cores: Array) -> Array:
     return found
 
 
-def _of_cores(one: dict[str, Array], machine: Machine, slots: Array) -> Array:
+def _of_cores(one: dict[str, Array], machine: MachineSize, slots: Array) -> Array:
     """Work of the machine's cores under so many tasks, in cores that run one thread."""
     running = np.minimum(slots, machine.threads)
     a_core = running / machine.cores
@@ -258,7 +260,7 @@ def _of_cores(one: dict[str, Array], machine: Machine, slots: Array) -> Array:
 
 
 def _collecting(
-    one: dict[str, Array], machine: Machine, workers: Array, cores: Array, memory: Array
+    one: dict[str, Array], machine: MachineSize, workers: Array, cores: Array, memory: Array
 ) -> Array:
     live = one["live_share"] * machine.memory_gb / workers + one["slot_gb"] * cores
     share = np.minimum(live / memory, 0.95)

@@ -11,13 +11,19 @@ from hearth.base.errors import UserError
 from hearth.studies.models import scaling
 from hearth.studies.models.binding import PUBLISHED, Binding, Nodes, Worth, change, cost
 from hearth.studies.models.schedule_simulation import Move
-from hearth.studies.models.space import Machine
+from hearth.studies.models.space import MachineSize
 
 _NORMAL = 1.645
+_BY_MASTER = (
+    "its executors were not seen: taken to be bound to nodes, as its master local-numa does"
+)
+_NOT_RECORDED = (
+    "what its executors were bound to is not on record: taken to be nothing, Spark's own way"
+)
 
 
 @dataclass(frozen=True)
-class Ran:
+class RecordedBinding:
     """What a run's executors were bound to, on how many nodes they were, and what was assumed."""
 
     binding: Binding
@@ -38,7 +44,7 @@ class Effect:
 class Placed:
     """Where the run was and where it is asked about, and what that changes."""
 
-    ran: Ran
+    ran: RecordedBinding
     binding: Binding
     nodes: int
     move: Move
@@ -54,7 +60,7 @@ class Placed:
         }
 
 
-def ran(analysis: Analysis, nodes: Nodes) -> Ran:
+def ran(analysis: Analysis, nodes: Nodes) -> RecordedBinding:
     """By what was seen of its executors; else by what its settings say."""
     seen = [one for one in analysis.executors if one.tasks and not isinstance(one.nodes, Absent)]
     kernel = [one for one in seen if one.policy is not None and one.policy.startswith("bind")]
@@ -62,26 +68,28 @@ def ran(analysis: Analysis, nodes: Nodes) -> Ran:
         of = [frozenset(one.nodes) for one in seen if not isinstance(one.nodes, Absent)]
         number = max(min(len(frozenset().union(*of)), nodes.number), 1)
         if len(kernel) < len(seen):
-            return Ran("none", nodes.number)
+            return RecordedBinding("none", nodes.number)
         widest = max(map(len, of))
-        return Ran(
+        return RecordedBinding(
             "node" if widest == 1 else "package" if widest < nodes.number else "none", number
         )
     return _as_set(analysis, nodes.number)
 
 
-def _as_set(analysis: Analysis, number: int) -> Ran:
+def _as_set(analysis: Analysis, number: int) -> RecordedBinding:
     """What was not sampled: the log of an application tells its master alone."""
     master = analysis.record.master or ""
     if master.startswith("local-numa"):
-        return Ran("node", number, "its executors were not seen: taken to be bound to nodes, as "
-                   "its master local-numa does")  # fmt: skip
-    return Ran("none", number, "what its executors were bound to is not on record: taken to be "
-               "nothing, which is Spark's own way")  # fmt: skip
+        return RecordedBinding("node", number, _BY_MASTER)
+    return RecordedBinding("none", number, _NOT_RECORDED)
 
 
 def placed(
-    before: Ran, asked: Binding | None, number: int | None, machine: Machine, nodes: Nodes
+    before: RecordedBinding,
+    asked: Binding | None,
+    number: int | None,
+    machine: MachineSize,
+    nodes: Nodes,
 ) -> Placed:
     """asked, number: as `--bind` and `--nodes` say; None for as in the run.
 
@@ -119,7 +127,7 @@ def placed(
 
 
 def _effect(
-    before: Ran, binding: Binding, on: int, nodes: Nodes, moved: tuple[float, float]
+    before: RecordedBinding, binding: Binding, on: int, nodes: Nodes, moved: tuple[float, float]
 ) -> Effect | Absent:
     if nodes.number == 1:
         return Absent("the machine has one NUMA node, so all memory is equally near")

@@ -21,8 +21,8 @@ from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.base.sizes import parse_mb
 from hearth.studies.models import performance_model
-from hearth.studies.models.performance_model import Array, Evidence
-from hearth.studies.models.space import Cell, Machine
+from hearth.studies.models.performance_model import Array, MechanismEvidence
+from hearth.studies.models.space import Cell, MachineSize
 
 #: Of the logarithm of the time of a run that is predicted: what the method itself is off by, beside
 #: the spread over imagined applications; and what other programs add, by their share of the CPUs.
@@ -54,7 +54,7 @@ class StageWork:
 
 
 @dataclass(frozen=True)
-class Work:
+class RecordedWork:
     """A run: its stages, what comes after the last, and how it was partitioned.
 
     wall_s: as measured. tail_s: from the end of its last stage. error_s: what the scheduling of its
@@ -80,7 +80,7 @@ class Prediction:
     high: float
 
 
-def work_of(analysis: Analysis, machine: Machine) -> Work:
+def work_of(analysis: Analysis, machine: MachineSize) -> RecordedWork:
     """What a record or an event log tells of its work; raises UserError where that is not enough.
 
     The heap that is not known is taken to be the machine's memory, shared by the executors.
@@ -97,10 +97,10 @@ def work_of(analysis: Analysis, machine: Machine) -> Work:
     wall = analysis.record.wall_s
     stages = tuple(found)
     error_s = end_s - scheduled(stages, cell.slots)
-    return Work(stages, cell, wall, wall - end_s, error_s, other_load(analysis))
+    return RecordedWork(stages, cell, wall, wall - end_s, error_s, other_load(analysis))
 
 
-def doubts(work: Work) -> list[str]:
+def doubts(work: RecordedWork) -> list[str]:
     """What about the run makes a prediction from it doubtful."""
     if work.other_load is None:
         return ["it is not known what other programs used meanwhile"]
@@ -112,7 +112,7 @@ def doubts(work: Work) -> list[str]:
     ]
 
 
-def _cell(analysis: Analysis, machine: Machine) -> Cell:
+def _cell(analysis: Analysis, machine: MachineSize) -> Cell:
     """How the run was partitioned; the driver counts where it has the only slots."""
     held = [one for one in analysis.executors if one.tasks and one.cores]
     if not held:
@@ -197,14 +197,14 @@ class Move:
     logarithm of the tasks' time and of the run's, each with its deviation.
     """
 
-    machine: Machine
+    machine: MachineSize
     share: float = 1.0
     slower: tuple[float, float] = (0.0, 0.0)
     nearer: tuple[float, float] = (0.0, 0.0)
 
 
 def predict(
-    work: Work, machine: Machine, cells: Sequence[Cell], move: Move | None = None
+    work: RecordedWork, machine: MachineSize, cells: Sequence[Cell], move: Move | None = None
 ) -> list[Prediction]:
     """The time of the run under each partitioning, on all of the machine or where it moves to.
 
@@ -215,7 +215,9 @@ def predict(
     tasks = sum(len(stage.tasks) for stage in work.stages) * len(cells)
     draws = max(16, min(_DRAWS, 1 << (max(_MOST_SCHEDULED // max(tasks, 1), 1).bit_length() - 1)))
     drawn = performance_model.draw(draws, 1)
-    weights = performance_model.agreeing(drawn, machine, {work.cell: Evidence(_collecting(work))})
+    weights = performance_model.agreeing(
+        drawn, machine, {work.cell: MechanismEvidence(_collecting(work))}
+    )
     slot_work = performance_model.slot_work(drawn, to.machine, [part(work.cell, to.share), *cells])
     # Live data is the application's, wherever it runs.
     collected = performance_model.collecting(drawn, machine, [work.cell, *cells])
@@ -234,7 +236,7 @@ def part(whole: Cell, share: float) -> Cell:
     return Cell(workers, max(slots // workers, 1), memory)
 
 
-def _collecting(work: Work) -> float:
+def _collecting(work: RecordedWork) -> float:
     """The time collecting garbage, relative to the rest of its tasks' time."""
     whole = sum(sum(stage.tasks) * stage.each for stage in work.stages)
     gc = sum(sum(stage.tasks) * stage.each * stage.collecting for stage in work.stages)
@@ -242,7 +244,7 @@ def _collecting(work: Work) -> float:
 
 
 def _of_cell(
-    work: Work,
+    work: RecordedWork,
     cell: Cell,
     weights: Array,
     slower: Array,

@@ -18,9 +18,9 @@ from typing import Literal
 
 import numpy as np
 
-from hearth.studies.models.performance_model import UNSEEN, Array, Evidence
-from hearth.studies.models.space import Configuration, Machine
-from hearth.studies.models.surrogate import Forecast, Known, forecast
+from hearth.studies.models.performance_model import UNSEEN, Array, MechanismEvidence
+from hearth.studies.models.space import Configuration, MachineSize
+from hearth.studies.models.surrogate import Forecast, PriorRuns, forecast
 
 Role = Literal["proposal", "current", "search", "repeat"]
 #: Where the user does not say: most trials, and how often the result will be used.
@@ -51,7 +51,7 @@ class Trial:
     value: float | None
     stopped: bool = False
     out_of_memory: bool = False
-    evidence: Evidence = UNSEEN
+    evidence: MechanismEvidence = UNSEEN
     idle: frozenset[str] = frozenset()
 
     @property
@@ -67,13 +67,13 @@ class Task:
     seconds x task slots; the related ones are in seconds in any case.
     """
 
-    machine: Machine
+    machine: MachineSize
     configurations: tuple[Configuration, ...]
     proposal: int
     current: int
     budget: int
     runs: int
-    related: tuple[Known, ...] = field(default=())
+    related: tuple[PriorRuns, ...] = field(default=())
     core_seconds: bool = False
 
     @property
@@ -148,7 +148,7 @@ def outlook(task: Task, trials: Sequence[Trial]) -> Outlook | None:
     scatter, pairs = _scatter(ended)
     cells = tuple(one.cell for one in task.configurations)
     choices = tuple(one.choices for one in task.configurations)
-    target = Known(task.machine, cells, choices=choices)
+    target = PriorRuns(task.machine, cells, choices=choices)
     seen = {task.configurations[trial.index].cell: trial.evidence for trial in ended}
     told = [(trial.index, trial.value) for trial in trials if trial.value is not None]
     at, weights = [index for index, _ in told], task.weights

@@ -104,33 +104,33 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineSize:
     """What the model knows of a machine: hardware threads, cores, memory in GB."""
 
     threads: int
     cores: int
     memory_gb: float
 
-    def share(self, of: int, number: int) -> "Machine":
+    def share(self, of: int, number: int) -> "MachineSize":
         """`of` of its `number` alike nodes."""
         part = of / number
         threads, cores = (max(round(one * part), 1) for one in (self.threads, self.cores))
-        return Machine(threads, cores, self.memory_gb * part)
+        return MachineSize(threads, cores, self.memory_gb * part)
 
     @staticmethod
-    def of(topology: Topology) -> "Machine":
+    def of(topology: Topology) -> "MachineSize":
         """The whole of it."""
         memory = sum(node.memory_bytes for node in topology.nodes) / _GB
         threads = len(parse_ids(topology.cpus))
         cores = len(topology.cores)
         if not cores or not threads:
             raise UserError("--machine: no CPU in it: give a machine with cores")
-        return Machine(threads, cores, memory)
+        return MachineSize(threads, cores, memory)
 
     @staticmethod
-    def allowed(topology: Topology) -> "Machine":
+    def allowed(topology: Topology) -> "MachineSize":
         """The part of it that this process may use."""
         cpus = topology.usable_cpus
         memory = sum(node.memory_bytes for node in topology.usable_nodes) / _GB
         cores = sum(not cpus.isdisjoint(parse_ids(core.cpus)) for core in topology.cores)
-        return Machine(len(cpus), max(cores, 1), memory)
+        return MachineSize(len(cpus), max(cores, 1), memory)

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from hearth.studies.models import performance_model
-from hearth.studies.models.performance_model import Array, Evidence
-from hearth.studies.models.space import Cell, Machine
+from hearth.studies.models.performance_model import Array, MechanismEvidence
+from hearth.studies.models.space import Cell, MachineSize
 
 Indices = NDArray[np.intp]
 #: The probability, before anything is measured, that no other workload says anything of this one.
@@ -52,14 +52,14 @@ _STILL_ALIKE = 0.6
 
 
 @dataclass(frozen=True)
-class Known:
+class PriorRuns:
     """Configurations of one workload and machine, with the logarithm of seconds where measured.
 
     choices: of each configuration what the mechanism does not know, such as (G1GC, node); empty
     where there is none.
     """
 
-    machine: Machine
+    machine: MachineSize
     cells: tuple[Cell, ...]
     log_seconds: Array | None = None
     choices: tuple[tuple[str, ...], ...] = ()
@@ -78,13 +78,13 @@ class Forecast:
 
 
 def forecast(
-    target: Known,
-    related: Sequence[Known] = (),
+    target: PriorRuns,
+    related: Sequence[PriorRuns] = (),
     tried: Sequence[int] = (),
     log_seconds: Sequence[float] = (),
     *,
     noise: float = 0.0,
-    evidence: Mapping[Cell, Evidence] | None = None,
+    evidence: Mapping[Cell, MechanismEvidence] | None = None,
 ) -> Forecast:
     """Return what is believed once the target's configurations `tried` took so long.
 
@@ -147,11 +147,11 @@ class _Prior:
 
     def __init__(
         self,
-        tables: Sequence[Known],
+        tables: Sequence[PriorRuns],
         tried: Sequence[int],
         log_seconds: Sequence[float],
         noise: float,
-        evidence: Mapping[Cell, Evidence],
+        evidence: Mapping[Cell, MechanismEvidence],
     ) -> None:
         sizes = [len(one.cells) for one in tables]
         starts = np.cumsum([0, *sizes])
@@ -170,7 +170,7 @@ class _Prior:
         self._off = np.concatenate([*known, np.array(log_seconds, float)]) - mean[self._at]
         self._pieces(tables, imagined - mean, weights)
 
-    def _pieces(self, tables: Sequence[Known], away: Array, weights: Array) -> None:
+    def _pieces(self, tables: Sequence[PriorRuns], away: Array, weights: Array) -> None:
         """Covariances of what was measured with everything, and variances of the target."""
         at, table = self._at, self._table
         unbiased = 1 / (1 - weights @ weights)
@@ -211,7 +211,7 @@ class _Prior:
 
 
 @lru_cache(maxsize=64)
-def _centred(machine: Machine, cells: tuple[Cell, ...]) -> Array:
+def _centred(machine: MachineSize, cells: tuple[Cell, ...]) -> Array:
     found = performance_model.log_times(
         performance_model.draw(performance_model.DRAWS, 1), machine, cells
     )
@@ -220,7 +220,7 @@ def _centred(machine: Machine, cells: tuple[Cell, ...]) -> Array:
     return centred
 
 
-def _likeness(tables: Sequence[Known], at: Indices) -> tuple[Array, Array]:
+def _likeness(tables: Sequence[PriorRuns], at: Indices) -> tuple[Array, Array]:
     """How near (0 to 1) each of these configurations is to each of all, and whether it is equal."""
     rows = [
         (
@@ -238,7 +238,7 @@ def _likeness(tables: Sequence[Known], at: Indices) -> tuple[Array, Array]:
     return np.exp(-apart / (2 * _LENGTH**2)), equal.astype(float)
 
 
-def _choices_alike(tables: Sequence[Known], at: Indices) -> tuple[Array, Array]:
+def _choices_alike(tables: Sequence[PriorRuns], at: Indices) -> tuple[Array, Array]:
     """How many choices each of these configurations has in common with each of all, and not."""
     rows = [row for one in tables for row in one.choices or [()] * len(one.cells)]
     most = max(map(len, rows), default=0)

@@ -33,12 +33,17 @@ from hearth.studies.engine.arms import Arm, configured
 from hearth.studies.engine.measures import measures
 from hearth.studies.engine.progress import Following
 from hearth.studies.engine.store import REMEDY, Journal, begin_directory, fresh_directory
-from hearth.studies.engine.target import Subject
+from hearth.studies.engine.target import Target
 from hearth.studies.engine.trial import Outcome, Turn
 from hearth.studies.models import search
-from hearth.studies.models.performance_model import Evidence
-from hearth.studies.models.space import SHUFFLE_PARTITIONS, STORAGE_SHARE, Configuration, Machine
-from hearth.studies.models.surrogate import Known
+from hearth.studies.models.performance_model import MechanismEvidence
+from hearth.studies.models.space import (
+    SHUFFLE_PARTITIONS,
+    STORAGE_SHARE,
+    Configuration,
+    MachineSize,
+)
+from hearth.studies.models.surrogate import PriorRuns
 from hearth.studies.tune.search_space import Refused, Space
 
 Objective = Literal["time", "throughput", "core-seconds", "time,core-seconds"]
@@ -74,7 +79,7 @@ class TuneHead:
     started: str
     command: list[str]
     settings: TuneSettings
-    machine: Machine
+    machine: MachineSize
     machine_key: str
     configurations: list[Configuration]
     proposal: int
@@ -115,16 +120,16 @@ class Tune:
         self.directory, self.head = directory, head
         self.journal = Journal(directory / _TRIALS, redaction)
         self.lines: list[TrialLine] = []
-        self.related: tuple[Known, ...] = ()
+        self.related: tuple[PriorRuns, ...] = ()
 
     @staticmethod
     def begin(
         home: Path,
-        subject: Subject,
+        subject: Target,
         found: Space,
         settings: TuneSettings,
         command: Sequence[str],
-        machine: Machine,
+        machine: MachineSize,
         machine_key: str,
         redaction: Redaction | None = None,
     ) -> "Tune":
@@ -222,12 +227,12 @@ def _idle(measures: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(key for key, name in acts.items() if measures.get(name) == 0)
 
 
-def evidence_of(measures: Mapping[str, Any]) -> Evidence:
+def evidence_of(measures: Mapping[str, Any]) -> MechanismEvidence:
     """What a run's measures say of the mechanism; other programs' CPU time would mislead it."""
     known = {name: float(v) for name, v in measures.items() if isinstance(v, int | float)}
     share, switches, cpu_s = (known.get(n) for n in ("gc_share", "voluntary", "cpu_s"))
     alone = known.get("other_load", 0.0) <= OTHER_LOAD_SHARE
-    return Evidence(
+    return MechanismEvidence(
         None if share is None else share / max(1 - share, 0.01),
         known.get("cpu_use") if alone else None,
         known.get("bandwidth_share") if alone else None,
@@ -253,9 +258,9 @@ def _read(directory: Path) -> Tune:
     return found
 
 
-def earlier(home: Path, head: TuneHead) -> tuple[Known, ...]:
+def earlier(home: Path, head: TuneHead) -> tuple[PriorRuns, ...]:
     """What the newest of the tunes before this one measured, of any application and machine."""
-    found: list[Known] = []
+    found: list[PriorRuns] = []
     folders = sorted((home / HOME).iterdir(), reverse=True) if (home / HOME).is_dir() else []
     for directory in folders:
         if len(found) == _EARLIER:
@@ -270,7 +275,7 @@ def earlier(home: Path, head: TuneHead) -> tuple[Known, ...]:
     return tuple(found)
 
 
-def _known(tune: Tune) -> Known | None:
+def _known(tune: Tune) -> PriorRuns | None:
     """The mean seconds of its configurations; None where fewer than two were measured."""
     import numpy as np
 
@@ -284,12 +289,12 @@ def _known(tune: Tune) -> Known | None:
     ways = [head.configurations[index] for index in logs]
     values = np.array([np.mean(of) for of in logs.values()])
     cells = tuple(way.cell for way in ways)
-    return Known(head.machine, cells, values, tuple(way.choices for way in ways))
+    return PriorRuns(head.machine, cells, values, tuple(way.choices for way in ways))
 
 
 def run(
     tune: Tune,
-    subject: Subject,
+    subject: Target,
     settings: Mapping[str, str],
     following: Following,
     typed: Collection[str | None] = (),
@@ -380,7 +385,7 @@ def _hope_s(tune: Tune, way: Configuration, now: search.Outlook | None) -> float
 
 def _trial(
     tune: Tune,
-    subject: Subject,
+    subject: Target,
     arm: Arm,
     step: search.Step,
     tell: Callable[[TrialLine], None],
