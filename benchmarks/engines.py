@@ -29,7 +29,7 @@ from results import loads, table
 
 from hearth import topology
 from hearth.base.sizes import show_bytes
-from hearth.studies.engine.schedule import Experiment, conduct
+from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
 from hearth.studies.engine.store import Journal
 from hearth.studies.engine.trial import Outcome, Turn
 from hearth.workloads import catalogue, datasets, suites, tpch
@@ -92,7 +92,7 @@ def measured(options: argparse.Namespace, out: Path) -> list[Run]:
         return outcome
 
     plan = Experiment({subject: ["duckdb", *ARMS]}, options.repeat, 1, options.seed)
-    conduct(plan, run, lambda _: None, earlier=[outcome_of(row) for row in runs])
+    conduct(Repetitions(plan), run, lambda _: None, earlier=[outcome_of(row) for row in runs])
     return runs
 
 

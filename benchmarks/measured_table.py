@@ -37,7 +37,7 @@ from hearth.report.terminal.screen import Screen, table
 from hearth.studies.bench.study import machine_facts
 from hearth.studies.characterise.questions import steps
 from hearth.studies.engine.idle_wait import busy_share
-from hearth.studies.engine.schedule import Experiment, conduct
+from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
 from hearth.studies.engine.store import Journal
 from hearth.studies.engine.trial import Outcome, Turn
 from hearth.workloads import cases, catalogue, suites
@@ -184,7 +184,7 @@ def measured(
 
     arms = {label: list(places) for label in entries}
     plan = Experiment(arms, options.repeat, options.warmup, seed)
-    conduct(plan, run, lambda _: None, earlier=[outcome_of(row) for row in runs])
+    conduct(Repetitions(plan), run, lambda _: None, earlier=[outcome_of(row) for row in runs])
     return runs, places
 
 
@@ -216,7 +216,7 @@ def begun(
                 f"--out: '{journal.file}' has another {name} ({before}, not {value}): give another "
                 "file"
             )
-    return found["asked"], journal.read(Run, first=2)  # type: ignore[return-value]
+    return found["asked"], journal.read(Run, first=2)
 
 
 def one(

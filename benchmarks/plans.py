@@ -42,7 +42,7 @@ from hearth import Ratio, Topology, UserError, paired_ratio, topology
 from hearth.base.processes import die_with
 from hearth.base.sizes import parse_bytes
 from hearth.machine import paths
-from hearth.studies.engine.schedule import Experiment, conduct
+from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
 from hearth.studies.engine.store import Journal
 from hearth.studies.engine.trial import Outcome, Turn
 from hearth.workloads import cases, catalogue, suites
@@ -210,7 +210,7 @@ def measured(
         return outcome
 
     plan = Experiment(dict.fromkeys(subjects, chosen), options.repeat, 1, options.seed)
-    conduct(plan, run, lambda _: None, earlier=[outcome_of(row) for row in runs])
+    conduct(Repetitions(plan), run, lambda _: None, earlier=[outcome_of(row) for row in runs])
     return runs
 
 
@@ -224,7 +224,7 @@ def begun(journal: Journal, head: dict[str, Any]) -> list[Run]:
     for what in ("schema", "machine", "ways"):
         if found[what] != head[what]:
             raise UserError(f"--out: '{journal.file}' has another {what}: give another file")
-    return journal.read(Run, first=2)  # type: ignore[return-value]
+    return journal.read(Run, first=2)
 
 
 def one(

@@ -16,7 +16,7 @@ from hearth.studies.engine.trial import Outcome, Turn
 #: Three runs of two arms, each drawn a few times, the last one interrupted where that is asked for.
 PROGRAM = """
 import os, signal, sys
-from hearth.studies.engine.schedule import Experiment, conduct
+from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
 from hearth.studies.engine.progress import Following, continued_with
 from hearth.studies.engine.trial import Outcome
 from hearth.base.progress import tick, working
@@ -34,7 +34,8 @@ def run(turn):
 with escaping_output():
     following = Following()
     with continued_with("--resume c-1"), following.shown():
-        conduct(Experiment({"app": ["bound"]}, 3), run, lambda _: None, following=following)
+        schedule = Repetitions(Experiment({"app": ["bound"]}, 3))
+        conduct(schedule, run, lambda _: None, following=following)
 print("after")
 """
 DRAWN = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\r")

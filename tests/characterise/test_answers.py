@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from hearth.base.codec import to_json
+from hearth.base.codec import to_json, typed
 from hearth.studies.characterise.answers import answered
 from hearth.studies.compare.result import ComparisonHead, ComparisonSettings, ListedArm
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.loss_classes import loss_class
-from hearth.studies.engine.trial import read_outcome
+from hearth.studies.engine.trial import OutcomeLine
 
 _ABSENT = {"absent": "perf is not installed"}
 
@@ -28,7 +28,7 @@ def answer(key: str, times: dict[str, list[float]], **more: Any) -> dict[str, An
     head = ComparisonHead(
         "x", "a", "2026-01-01", arms[0], [ListedArm(arm) for arm in arms], settings
     )
-    outcomes = [read_outcome(run, "a") for run in runs]
+    outcomes = [typed(run, OutcomeLine).outcome("a") for run in runs]
     return dict(to_json(answered(key, compared(head, outcomes), outcomes)))
 
 
@@ -132,8 +132,13 @@ def test_batch_and_streaming_are_held_side_by_side_by_what_does_not_grow_with_ti
 
 def test_rates_tell_the_time_of_a_batch_and_up_to_where_it_kept_up() -> None:
     def stream(median: float, kept_up: bool, delay: dict[str, float]) -> dict[str, Any]:
-        streaming = {"processing_ms": {"median": median}, "scheduling_delay_ms": delay,
-                "unsent": 0 if kept_up else 7, "kept_up": kept_up}  # fmt: skip
+        streaming = {
+            "processing_ms": {"median": median},
+            "scheduling_delay_ms": delay,
+            "unsent": 0 if kept_up else 7,
+            "kept_up": kept_up,
+            "events_processed": 9,
+        }
         return {"streaming": streaming}
 
     streams = {"10/s": stream(50.0, True, {}), "10000/s": stream(1500.0, False, {"max": 900.0})}

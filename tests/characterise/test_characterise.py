@@ -89,7 +89,7 @@ def test_a_workload_is_run_in_every_way_with_its_answer_checked(tmp_path: Path) 
     (question,) = json.loads(done.stdout)["questions"]
     timed = question["comparison"]["settings"]["timed"]
     assert timed == "the job's own phases, without the start of Spark"
-    comparison = tmp_path / "state" / "comparisons" / question["comparison"]["id"]
+    comparison = tmp_path / "state" / "studies" / "compare" / question["comparison"]["id"]
     runs = [json.loads(line) for line in (comparison / "runs.jsonl").read_text().splitlines()]
     assert {run["arm"]: run["answer"] for run in runs} == {"1x2": "checked", "2x1": "checked"}
     for run in runs:
@@ -103,7 +103,7 @@ def test_a_dry_run_lists_the_ways_and_the_reasons_and_runs_nothing(tmp_path: Pat
     assert done.returncode == 0, done.stderr
     assert "not here: it needs a streaming workload" in done.stdout
     assert "runs; for each way 0 warm-up and 1 counted" in done.stdout
-    assert not list(state.glob("records/*")) and not list(state.glob("characterisations/*"))
+    assert not list(state.glob("records/*")) and not list(state.glob("studies/*/*"))
 
 
 def test_a_folder_named_like_a_workload_is_not_taken_for_an_application(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_what_ran_before_a_kill_or_ctrl_c_is_reported_and_nothing_runs_on(tmp_pa
     words = ["characterise", "--questions", "sweep", "--sweep", "1x2,2x1", "--repeat", "3"]
     words += ["--warmup", "0"]
     ended_with(signal.SIGKILL, state, marks, [*words, str(slow)], began=2)
-    (kept,) = (state / "characterisations").iterdir()
+    (kept,) = (state / "studies" / "characterise").iterdir()
     assert_reported(state, kept.name)
     resumed = [*words, "--resume", kept.name, str(slow)]
     code, errors = ended_with(signal.SIGINT, state, marks, resumed, began=3)

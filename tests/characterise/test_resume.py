@@ -55,7 +55,7 @@ def test_it_runs_what_is_missing_and_nothing_twice(
     questions = to_json(resumed.characterised())["questions"]
     seconds = [[arm["seconds"] for arm in q["comparison"]["arms"]] for q in questions]
     assert seconds == [[[1.0, 1.0], [1.0, 1.0]]] * 2
-    assert len(list((tmp_path / "comparisons").iterdir())) == 2
+    assert len(list((tmp_path / "studies" / "compare").iterdir())) == 2
 
 
 def test_one_with_other_settings_is_refused_by_name(tmp_path: Path) -> None:

@@ -55,4 +55,4 @@ def test_it_is_refused_in_one_line(
     assert main(["colocate", *words.split()]) == 2
     said = capsys.readouterr()
     assert says(said.err, REFUSED[words]) and said.err.count("\n") == 1 and not said.out
-    assert not (tmp_path / "state" / "colocations").exists()
+    assert not (tmp_path / "state" / "studies").exists()

@@ -52,7 +52,7 @@ def test_two_applications_ran_at_the_same_time_each_on_its_own_cpus(colocated) -
     state, document, _ = colocated
     validate("colocation", document)
     assert [one["name"] for one in document["applications"]] == ["tiny.py", "pause.py"]
-    (journal,) = state.glob("colocations/*/rounds.jsonl")
+    (journal,) = state.glob("studies/colocate/*/rounds.jsonl")
     rounds = {one["arm"]: one for one in map(json.loads, journal.read_text().splitlines())}
     assert rounds.keys() == {"split", "serial"}
     both = sorted(rounds["split"]["runs"], key=lambda run: run["member"])
@@ -191,7 +191,9 @@ def test_two_colocations_at_once_have_rounds_and_records_of_their_own(two_at_onc
     names = [
         run["record"]
         for one in documents
-        for line in (state / "colocations" / one["id"] / "rounds.jsonl").read_text().splitlines()
+        for line in (state / "studies" / "colocate" / one["id"] / "rounds.jsonl")
+        .read_text()
+        .splitlines()
         for run in json.loads(line)["runs"]
     ]
     assert len(names) == len(set(names)) == 8

@@ -190,7 +190,7 @@ def test_what_is_shared_and_not_predicted_is_said() -> None:
 
 
 def test_a_journal_that_a_kill_cut_short_is_read_up_to_there(tmp_path: Path) -> None:
-    folder = tmp_path / "colocations" / HEAD.id
+    folder = tmp_path / "studies" / "colocate" / HEAD.id
     folder.mkdir(parents=True)
     write_document(folder / "colocation.json", to_json(replace(HEAD, settings=replace(
         SETTINGS, split="1-1"))))  # fmt: skip

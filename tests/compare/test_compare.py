@@ -185,7 +185,7 @@ def test_bad_words_are_refused_by_name(
     refused: Callable[..., str], tmp_path: Path, words: list[str], said: str
 ) -> None:
     assert says(refused("compare", *words), said)
-    assert not list((tmp_path / "state").glob("comparisons/*"))
+    assert not list((tmp_path / "state").glob("studies/*/*"))
 
 
 def test_balanced_is_refused_alone_where_the_kernel_cannot(tmp_path: Path) -> None:

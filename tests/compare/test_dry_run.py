@@ -23,7 +23,7 @@ def test_a_dry_run_lists_each_arm_with_its_command_and_runs_nothing(
     assert rows["docker"].startswith("not here: ")
     assert "of each arm 1 warm-up and 3 counted runs" in done.stdout
     assert "hush42" not in done.stdout
-    assert not list((tmp_path / "state").glob("comparisons/*"))
+    assert not list((tmp_path / "state").glob("studies/*/*"))
 
 
 def test_a_workload_is_compared_by_name_with_its_parameters_and_options_behind(

@@ -4,7 +4,6 @@ import json
 import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,16 +13,18 @@ from hearth.base.redaction import Redaction
 from hearth.record.store import new_directory
 from hearth.studies.compare.study import read_comparison
 from hearth.studies.compare.verdict import compared
-from hearth.studies.engine.schedule import Experiment, conduct
-from hearth.studies.engine.schema import ComparisonRun
+from hearth.studies.engine.schedule import Experiment, Repetitions, StopRule, conduct
 from hearth.studies.engine.store import Journal
-from hearth.studies.engine.trial import Outcome, Turn, outcome_line, read_outcome
+from hearth.studies.engine.trial import Outcome, OutcomeLine, Turn
 
 THREE = Experiment({"job": ["a", "b", "c"]}, repeat=4, warmup=1)
 
 
 def made(
-    experiment: Experiment, failing: Callable[[Turn], bool] = lambda _: False, **more: Any
+    experiment: Experiment,
+    failing: Callable[[Turn], bool] = lambda _: False,
+    earlier: Sequence[Outcome] = (),
+    enough: StopRule | None = None,
 ) -> list[Outcome]:
     """What an experiment runs, in its order."""
     outcomes: list[Outcome] = []
@@ -31,7 +32,8 @@ def made(
     def run(turn: Turn) -> Outcome:
         return Outcome(turn, failure="broken") if failing(turn) else Outcome(turn, seconds=1.0)
 
-    conduct(experiment, run, outcomes.append, **more)
+    schedule = Repetitions(experiment, **({"enough": enough} if enough else {}))
+    conduct(schedule, run, outcomes.append, earlier=earlier)
     return outcomes
 
 
@@ -56,14 +58,14 @@ def test_an_experiment_cut_short_anywhere_goes_on_where_it_was_and_runs_nothing_
 ) -> None:
     journal = Journal(tmp_path / "runs.jsonl")
     for outcome in made(THREE)[:cut]:
-        journal.keep(outcome_line(outcome))
+        journal.keep(OutcomeLine.of(outcome))
     with journal.file.open("a") as file:
         file.write('{"arm": "a", "repet')
     journal.cut_torn_line()
-    earlier = [read_outcome(line, "job") for line in journal.read(ComparisonRun)]
+    earlier = [line.outcome("job") for line in journal.read(OutcomeLine)]
     for outcome in made(THREE, earlier=earlier):
-        journal.keep(outcome_line(outcome))
-    kept = [read_outcome(line, "job") for line in journal.read(ComparisonRun)]
+        journal.keep(OutcomeLine.of(outcome))
+    kept = [line.outcome("job") for line in journal.read(OutcomeLine)]
     assert turns(kept) == THREE.turns()
 
 
@@ -76,8 +78,8 @@ def test_what_a_kill_in_the_first_run_left_takes_the_next_result(
         journal.file.write_bytes(torn)
     journal.cut_torn_line()
     first = made(THREE)[0]
-    journal.keep(outcome_line(first))
-    assert [read_outcome(line, "job") for line in journal.read(ComparisonRun)] == [first]
+    journal.keep(OutcomeLine.of(first))
+    assert [line.outcome("job") for line in journal.read(OutcomeLine)] == [first]
 
 
 def test_an_arm_that_failed_is_run_no_more_and_the_others_go_on() -> None:
@@ -113,12 +115,9 @@ def test_a_repetition_that_does_not_fit_into_the_budget_is_not_begun_but_one_alw
     def run(turn: Turn) -> Outcome:
         return Outcome(turn, seconds=10.0)
 
-    conduct(
-        Experiment({"job": ["a"]}, repeat=9, budget_s=budget_s),
-        run,
-        outcomes.append,
-        clock=lambda: 10.0 * len(outcomes),
-    )
+    experiment = Experiment({"job": ["a"]}, repeat=9, budget_s=budget_s)
+    schedule = Repetitions(experiment, clock=lambda: 10.0 * len(outcomes))
+    conduct(schedule, run, outcomes.append)
     assert len(outcomes) == repetitions
 
 
@@ -152,7 +151,7 @@ def test_an_interrupt_leaves_what_ran_before_it() -> None:
         return Outcome(turn, seconds=1.0)
 
     with pytest.raises(KeyboardInterrupt):
-        conduct(THREE, run, kept.append)
+        conduct(Repetitions(THREE), run, kept.append)
     assert turns(kept) == THREE.turns()[:5]
 
 
@@ -160,7 +159,7 @@ def test_a_journal_is_its_owners_alone_and_holds_no_secret(tmp_path: Path) -> No
     journal = Journal(tmp_path / "new" / "runs.jsonl", Redaction.of({}))
     journal.begin({"what": "a"})
     why = "ended with 1: no login with spark.my.password=hush42"
-    journal.keep(outcome_line(Outcome(Turn("job", "a", 0), failure=why)))
+    journal.keep(OutcomeLine.of(Outcome(Turn("job", "a", 0), failure=why)))
     assert stat.S_IMODE(journal.file.stat().st_mode) == 0o600
     assert stat.S_IMODE(journal.file.parent.stat().st_mode) == 0o700
     assert "hush42" not in journal.file.read_text()
@@ -170,11 +169,11 @@ def test_a_journal_is_its_owners_alone_and_holds_no_secret(tmp_path: Path) -> No
 def test_damaged_lines_of_a_journal_are_named_by_number_and_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = [json.dumps(outcome_line(outcome)) for outcome in made(THREE)[:3]]
+    whole = [json.dumps(to_json(OutcomeLine.of(outcome))) for outcome in made(THREE)[:3]]
     file = tmp_path / "runs.jsonl"
     file.write_text("\n".join([whole[0], whole[1][:9], '{"arm": 7}', whole[2], whole[0][:5]]))
-    lines = Journal(file).read(ComparisonRun)
-    assert [line["arm"] for line in lines] == [json.loads(whole[n])["arm"] for n in (0, 2)]
+    lines = Journal(file).read(OutcomeLine)
+    assert [line.arm for line in lines] == [json.loads(whole[n])["arm"] for n in (0, 2)]
     said = capsys.readouterr().err.splitlines()
     assert [line.partition(": line ")[2][:16] for line in said] == [
         "2 is left out: i",
@@ -183,7 +182,7 @@ def test_damaged_lines_of_a_journal_are_named_by_number_and_left_out(
     file.unlink()
     file.mkdir()
     with pytest.raises(UserError, match="cannot be read: it is not a file"):
-        Journal(file).read(ComparisonRun)
+        Journal(file).read(OutcomeLine)
 
 
 def test_a_comparison_of_an_earlier_hearth_is_read_and_says_what_it_said(tmp_path: Path) -> None:
@@ -216,8 +215,8 @@ def test_executors_that_change_between_the_runs_of_an_arm_are_a_reason_to_doubt(
             if n < 2
             else "partitioned; 2 on CPUs 2-3, 512 MiB"
         )
-        comparison.keep(Outcome(Turn("a.py", "native", n), seconds=1.0, plan="native"))
-        comparison.keep(Outcome(Turn("a.py", "bound", n), seconds=1.0, plan=plan))
+        comparison.keep(OutcomeLine("native", n, None, 1.0, plan="native"))
+        comparison.keep(OutcomeLine("bound", n, None, 1.0, plan=plan))
     found = read_comparison(tmp_path)
     (warning,) = to_json(compared(found.head, found.outcomes))["warnings"]
     assert warning["kind"] == "other-plan"

@@ -33,7 +33,7 @@ def application(folder: Path, text: str) -> str:
 
 
 def only_comparison(state: Path) -> Comparison:
-    (directory,) = (state / "comparisons").iterdir()
+    (directory,) = (state / "studies" / "compare").iterdir()
     return read_comparison(directory)
 
 

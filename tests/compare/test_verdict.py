@@ -8,7 +8,7 @@ from hearth.base.codec import to_json, typed
 from hearth.studies.compare import verdict
 from hearth.studies.compare.result import ComparisonHead
 from hearth.studies.engine.statistics import EQUAL_WITHIN, LOOKS, Ratio, against
-from hearth.studies.engine.trial import read_outcome
+from hearth.studies.engine.trial import OutcomeLine
 from support import validate
 
 _MEASURES = {"gc_share": 0.2, "remote_share": 0.5, "involuntary": 1000.0, "voluntary": 2000.0,
@@ -32,12 +32,14 @@ def runs(arm: str, seconds: list[float], **measures: Any) -> list[dict[str, Any]
 
 
 def compared(named: dict[str, Any], found: list[dict[str, Any]]) -> dict[str, Any]:
-    outcomes = [read_outcome(run, "a") for run in found]
+    outcomes = [typed(run, OutcomeLine).outcome("a") for run in found]
     return dict(to_json(verdict.compared(typed(named, ComparisonHead), outcomes)))
 
 
 def certain(named: dict[str, Any], found: list[dict[str, Any]]) -> bool:
-    return verdict.certain(typed(named, ComparisonHead), [read_outcome(run, "a") for run in found])
+    return verdict.certain(
+        typed(named, ComparisonHead), [typed(run, OutcomeLine).outcome("a") for run in found]
+    )
 
 
 _NATIVE = [10.0, 10.2, 9.8, 10.1, 9.9]

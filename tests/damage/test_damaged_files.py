@@ -45,8 +45,8 @@ from hearth.spark.saved_configs import (
     tuned_choice,
 )
 from hearth.studies.bench import study as series
-from hearth.studies.bench.result import doubted, is_good, result_document, summarised
-from hearth.studies.characterise.study import read_characterisation
+from hearth.studies.bench.result import bench_result, doubted, is_good, summarised
+from hearth.studies.characterise.study import Characterisation
 from hearth.studies.compare.study import read_comparison
 from hearth.studies.compare.verdict import compared
 from hearth.workloads import datasets, tpch
@@ -441,7 +441,7 @@ def test_a_damaged_characterisation_is_named_or_read_without_the_damaged_lines(
         if "comparison" in question:
             of = question["comparison"]
             answer["comparison"] = of["id"]
-            place = tmp_path / "comparisons" / of["id"]
+            place = tmp_path / "studies" / "compare" / of["id"]
             runs = [
                 {"arm": arm["name"], "repetition": number, "record": "r", "seconds": seconds,
                  "measures": arm.get("measures", {})}
@@ -451,7 +451,7 @@ def test_a_damaged_characterisation_is_named_or_read_without_the_damaged_lines(
             files[place / "comparison.json"] = json.dumps(of).encode()
             files[place / "runs.jsonl"] = b"".join(json.dumps(r).encode() + b"\n" for r in runs)
         lines.append(json.dumps(answer).encode() + b"\n")
-    here = tmp_path / "characterisations" / "c"
+    here = tmp_path / "studies" / "characterise" / "c"
     files[here / "characterisation.json"] = json.dumps(whole).encode()
     files[here / "questions.jsonl"] = b"".join(lines)
     for file, content in files.items():
@@ -460,7 +460,7 @@ def test_a_damaged_characterisation_is_named_or_read_without_the_damaged_lines(
     file = next(file for file in files if file.name == name)
 
     def read() -> None:
-        found = read_characterisation(tmp_path, here)
+        found = Characterisation.read(here).characterised()
         to_json(found)
         show_characterisation(found, SCREEN)
         page([], None, found)
@@ -475,8 +475,8 @@ def test_a_damaged_series_is_named_or_read_without_the_damaged_cases(tmp_path: P
 
     def read() -> None:
         results = series.read(file)
-        result_document(results)
-        show_rows(summarised(results), doubted(results), results.series.settings, SCREEN)
+        bench_result(results)
+        show_rows(summarised(results), doubted(results), results.head.settings, SCREEN)
         is_good(results)
 
     try_all(file, b"".join(json.dumps(line).encode() + b"\n" for line in lines), of_lines, read)

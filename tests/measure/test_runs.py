@@ -9,7 +9,6 @@ import pytest
 
 import hearth.record.store as record_module
 from hearth.base.absent import Absent
-from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.options import read_line
 from hearth.machine.known_machine import KnownMachine
@@ -24,14 +23,13 @@ from hearth.record.store import (
 )
 from hearth.spark.machine_reading import MachineReading
 from hearth.studies.characterise.questions import Question
+from hearth.studies.characterise.result import QuestionLine
 from hearth.studies.characterise.study import Asked, Characterisation, CharacterisationRuns
 from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
-from hearth.studies.engine.schema import Line
-from hearth.studies.engine.store import Journal
 from hearth.studies.engine.target import ApplicationTarget
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import OutcomeLine
 from support import ROOT, Command, json_lines
 
 LONG_GONE = {"pid": 1, "start_ticks": 1}
@@ -189,15 +187,15 @@ def test_comparisons_and_characterisations_are_in_the_same_listing(
     made(state, "job")
     arms = [Arm("native"), Arm("bound")]
     alone = Comparison.begin(state, "job.py", arms, ComparisonSettings(0, 1))
-    alone.keep(Outcome(Turn("job.py", "native", 0), seconds=1.0))
+    alone.keep(OutcomeLine("native", 0, None, 1.0))
     asked = [
         Asked(ApplicationTarget(read_line(["job.py"])), [Question("smt", "Threads", "a paper")])
     ]
     whole = Characterisation.begin(state, "job.py", asked, CharacterisationRuns(1, 0, 1))
     part = Comparison.begin(state, "part.py", arms, ComparisonSettings(0, 1))
-    line = Line("job.py", "smt", "Threads", "a paper", [], part.head.id)
-    Journal(whole.directory / "questions.jsonl").keep(to_json(line))
-    (state / "comparisons" / "damaged").mkdir()
+    line = QuestionLine("job.py", "smt", "Threads", "a paper", [], part.head.id)
+    whole.keep(line)
+    (state / "studies" / "compare" / "damaged").mkdir()
     done = hearth("runs")
     _, *rows = done.stdout.splitlines()
     assert len(rows) == 3, "a comparison of a characterisation is listed there"

@@ -25,7 +25,7 @@ from hearth.studies.compare.result import (
     ComparisonVerdict,
     PairedRatio,
 )
-from hearth.studies.engine.schema import Doubt
+from hearth.studies.engine.validity import Doubt
 
 WALL_S = 60.0
 

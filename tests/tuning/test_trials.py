@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hearth.base.absent import Absent
+from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
 from hearth.cli.commands import tune as command
 from hearth.cli.main import main
@@ -29,15 +31,16 @@ from hearth.spark.submit_args import SubmitLine, SubmitOptions
 from hearth.studies.engine.arms import Arm, profile_words
 from hearth.studies.engine.progress import Following
 from hearth.studies.engine.trial import Outcome, Turn
-from hearth.studies.listing import list_experiments
+from hearth.studies.listing import list_studies
 from hearth.studies.models.performance_model import MechanismEvidence
 from hearth.studies.models.search import Step, Task, Trial, next_step, outlook
 from hearth.studies.models.space import Configuration, MachineSize
 from hearth.studies.tune import search_space
 from hearth.studies.tune import study as tune
-from hearth.studies.tune.result import tuned, winner
+from hearth.studies.tune.result import Tuned
 from hearth.studies.tune.search_space import Space, parse_vary
 from hearth.studies.tune.study import Tune, TuneSettings, read_tune
+from hearth.studies.tune.verdict import tuned, winner
 from hearth.workloads import cases, runner
 from planned_machines import a_machine, a_plan
 from support import Command, says, validate
@@ -130,7 +133,7 @@ def made(
     """The document of a whole tune."""
     kept = begin(state, space, settings)
     tune.run(kept, subject, {}, Following())
-    return tuned(read_tune(kept.directory))
+    return dict(to_json(tuned(read_tune(kept.directory))))
 
 
 def shown(document: dict[str, Any]) -> list[str]:
@@ -204,7 +207,9 @@ def test_a_trial_beyond_hope_is_stopped_early_and_counted(tmp_path: Path) -> Non
     assert searched
     assert all(trial["stopped_s"] == pytest.approx(75) for trial in searched)
     assert all(arm.limit_s == 3600 for arm in subject.arms[:2]), "your own is measured to its end"
-    assert "stopped after 1:15 min: too slow to win" in "\n".join(show_tune(document, Screen(160)))
+    assert "stopped after 1:15 min: too slow to win" in "\n".join(
+        show_tune(typed(document, Tuned), Screen(160))
+    )
     assert document["best"]["configuration"]["shown"] in ("4x8 ParallelGC", "local[*] G1GC")
 
 
@@ -252,14 +257,14 @@ def test_one_that_never_ends_is_ended_by_the_limit(tmp_path: Path) -> None:
 def test_where_runs_scatter_too_much_nothing_is_kept_and_it_is_said(tmp_path: Path) -> None:
     kept = begin(tmp_path)
     tune.run(kept, Quick(shape((8, 2), own=1.3), noise=0.9, seed=3), {}, Following())
-    document = tuned(kept)
+    document = to_json(tuned(kept))
     assert document["scatter"]["share"] > 0.3
     assert winner(kept) is None
     said = f"repeated runs scatter by {document['scatter']['share']:.0%}, so that chance decides"
     assert any(said in text for text in document["warnings"])
     calm = begin(tmp_path)
     tune.run(calm, Quick(shape((8, 2))), {}, Following())
-    assert winner(calm) is not None and not tuned(calm)["warnings"]
+    assert winner(calm) is not None and not tuned(calm).warnings
 
 
 def killed_in_a_trial(state: Path) -> None:
@@ -274,7 +279,7 @@ def test_after_kill_9_no_finished_trial_is_lost_or_made_again(tmp_path: Path) ->
     process.start()
     process.join(60)
     assert process.exitcode == -signal.SIGKILL
-    (directory,) = (tmp_path / "tunes").iterdir()
+    (directory,) = (tmp_path / "studies" / "tune").iterdir()
     with (directory / "trials.jsonl").open("a") as journal:
         journal.write('{"configuration": 3, "ro')
     before = read_tune(directory).lines
@@ -287,7 +292,9 @@ def test_after_kill_9_no_finished_trial_is_lost_or_made_again(tmp_path: Path) ->
     assert whole.lines[:3] == before
     assert len(whole.lines) == 3 + len(again.arms)
     apart = made(tmp_path / "apart", Quick(shape((8, 2))))
-    assert shown(tuned(whole)) == shown(apart), "it goes on as if it had never been cut short"
+    assert shown(to_json(tuned(whole))) == shown(apart), (
+        "it goes on as if it had never been cut short"
+    )
 
 
 def test_a_first_line_that_a_kill_cut_short_does_not_swallow_the_next_trial(tmp_path: Path) -> None:
@@ -311,7 +318,7 @@ def test_it_is_resumed_only_as_it_was_but_with_more_budget(tmp_path: Path) -> No
         Tune.resume(tmp_path, "../x", SETTINGS, words)
     more = TuneSettings("time", 20, 3600.0, 100)
     Tune.resume(tmp_path, number, more, words)
-    assert read_tune(tmp_path / "tunes" / number).head.settings.budget == 20
+    assert read_tune(tmp_path / "studies" / "tune" / number).head.settings.budget == 20
 
 
 def test_what_another_application_taught_is_known(tmp_path: Path) -> None:
@@ -369,8 +376,8 @@ def test_for_two_objectives_the_front_holds_what_nothing_beats_in_both(tmp_path:
 
     assert [t["pareto"] for t in ended] == [not beaten(t) for t in ended]
     words = "No other trial beats these in both time and core-seconds: "
-    assert any(words in line for line in show_tune(document, Screen(10_000)))
-    assert words in page([], tune=document)
+    assert any(words in line for line in show_tune(typed(document, Tuned), Screen(10_000)))
+    assert words in page([], tune=typed(document, Tuned))
 
 
 def test_what_a_trial_measured_besides_its_time_changes_what_is_expected() -> None:
@@ -385,7 +392,7 @@ def test_what_a_trial_measured_besides_its_time_changes_what_is_expected() -> No
     )
     assert busy < idle - 0.02
     loaded = {"cpu_use": 0.9, "other_load": 0.5, "gc_share": 0.2, "voluntary": 50, "cpu_s": 10.0,
-              "bandwidth_share": {"absent": "no counter"}}  # fmt: skip
+              "bandwidth_share": Absent("no counter")}  # fmt: skip
     assert tune.evidence_of(loaded) == MechanismEvidence(collecting=0.25, switching=5.0)
     alone = {"cpu_use": 0.9, "other_load": 0.0, "bandwidth_share": 0.7}
     assert tune.evidence_of(alone) == MechanismEvidence(cpu_use=0.9, bandwidth=0.7)
@@ -395,7 +402,7 @@ def test_what_a_trial_measured_besides_its_time_changes_what_is_expected() -> No
 def test_it_is_listed_and_reported_again_as_at_its_end(tmp_path: Path) -> None:
     document = made(tmp_path, Quick(shape((8, 2))))
     validate("tune", json.loads(json.dumps(document)))
-    (listed,), problems = list_experiments(tmp_path)
+    (listed,), problems = list_studies(tmp_path)
     assert (listed.kind, listed.id, listed.runs) == (
         "tune",
         document["id"],
@@ -403,8 +410,8 @@ def test_it_is_listed_and_reported_again_as_at_its_end(tmp_path: Path) -> None:
     )
     assert not problems
     sources = read_sources([document["id"]], tmp_path)
-    assert sources.tune == document
-    text = "\n".join(show_tune(document, Screen(160)))
+    assert to_json(sources.tune) == document
+    text = "\n".join(show_tune(typed(document, Tuned), Screen(160)))
     assert "expected to save" in text and "Stopped: " in text
     (row,) = (line.split("  ") for line in text.splitlines() if line.startswith("  8  "))
     assert sum("*" in cell for cell in row) >= 1, "what was tried stands out in the surface"
@@ -714,7 +721,7 @@ def test_a_workload_is_run_as_its_tune_found_best(
 
 def test_the_page_shows_trials_and_the_surface_with_its_uncertainty(tmp_path: Path) -> None:
     document = made(tmp_path, Quick(shape((8, 2))))
-    html = page([], tune=document)
+    html = page([], tune=typed(document, Tuned))
     assert html.count("<tr>") >= len(document["trials"])
     (best,) = re.findall(r'<td class="best"[^>]*>([^<]*)</td>', html)
     assert best.startswith("1") and "±" in best and best.endswith("*")
@@ -724,7 +731,7 @@ def test_the_page_shows_trials_and_the_surface_with_its_uncertainty(tmp_path: Pa
     assert html.count('class="untested"') == len(executors) * len(cores) - len(sized)
     assert document["application"] in html and "Stopped: " in html
     hostile = {**document, "application": "<script>alert(1)</script>"}
-    assert "<script>alert" not in page([], tune=hostile)
+    assert "<script>alert" not in page([], tune=typed(hostile, Tuned))
 
 
 def test_ctrl_c_says_how_to_go_on_and_going_on_ends_the_tune(
@@ -741,12 +748,14 @@ def test_ctrl_c_says_how_to_go_on_and_going_on_ends_the_tune(
     first, then = Quick(shape((8, 2)), ends_at=3, ends_by=interrupted), Quick(shape((8, 2)))
     monkeypatch.setattr(command, "_subject", lambda options: (first, SubmitLine()))
     assert main(["tune", str(job)]) == 130
-    (number,) = (folder.name for folder in (tmp_path / "state" / "tunes").iterdir())
+    (number,) = (folder.name for folder in (tmp_path / "state" / "studies" / "tune").iterdir())
     said = f"the same command with --resume {number} continues from here"
     assert said in capsys.readouterr().err
     monkeypatch.setattr(command, "_subject", lambda options: (then, SubmitLine()))
     assert main(["tune", "--resume", number, str(job)]) == 0
     assert len(first.arms) == 3
-    assert len(read_tune(tmp_path / "state" / "tunes" / number).lines) == 3 + len(then.arms)
+    assert len(read_tune(tmp_path / "state" / "studies" / "tune" / number).lines) == 3 + len(
+        then.arms
+    )
     kept_file = tuned_choice(tmp_path / "state", str(job.resolve()))
     assert kept_file is not None and kept_file["tune"] == number

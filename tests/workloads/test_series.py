@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from hearth.base.codec import typed
+from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
 from hearth.report.terminal.bench import show_rows
 from hearth.report.terminal.screen import Screen
 from hearth.studies.bench import study as running
-from hearth.studies.bench.result import doubted, is_good, result_document, summarised
-from hearth.studies.bench.study import Results, Series, read, read_case
-from hearth.studies.engine.schema import SeriesHead
+from hearth.studies.bench.result import bench_result, doubted, is_good, summarised
+from hearth.studies.bench.study import CaseLine, Results, Series, SeriesHead, read
 from hearth.studies.engine.store import Journal
 from hearth.studies.engine.trial import Turn
 from hearth.workloads import cases
@@ -68,15 +67,19 @@ def failed(label: str, master: str, repetition: int, why: str) -> Any:
     return broken
 
 
+def kept_case(item: Any) -> CaseLine:
+    return typed(item, CaseLine)
+
+
 def results(tmp_path: Path, *found: Any, **changes: Any) -> Results:
     kept = Results.begin(tmp_path / "r.jsonl", series(**changes).described(MACHINE))
     for item in found:
-        kept.keep(read_case(item))
+        kept.keep(kept_case(item))
     return kept
 
 
 def rows(kept: Results) -> Any:
-    return result_document(kept)["rows"]
+    return to_json(bench_result(kept).rows)
 
 
 def test_every_repetition_has_every_pair_and_the_two_of_a_pair_stand_together() -> None:
@@ -107,7 +110,7 @@ def test_a_series_that_was_killed_goes_on_and_its_torn_line_does_not_count(tmp_p
         file.write('{"schema": "hearth/bench-result/1", "record": "ca')
     again = results(tmp_path)
     assert [outcome.turn for outcome in again.outcomes] == [Turn("alpha", "local[2]", 0)]
-    again.keep(read_case(case("alpha", "local[2]", 1, 2.0)))
+    again.keep(kept_case(case("alpha", "local[2]", 1, 2.0)))
     assert len(read(kept.path).outcomes) == 2
     for line in kept.path.read_text().splitlines():
         json.loads(line)
@@ -118,8 +121,8 @@ def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
 ) -> None:
     wanted = series(repeat=1, warmup=0)
     kept = Results.begin(tmp_path / "r.jsonl", wanted.described(MACHINE))
-    kept.keep(read_case(case("alpha", "local[2]", 0, 1.0)))
-    kept.keep(read_case(failed("alpha", "local-numa[2x1]", 0, "no luck")))
+    kept.keep(kept_case(case("alpha", "local[2]", 0, 1.0)))
+    kept.keep(kept_case(failed("alpha", "local-numa[2x1]", 0, "no luck")))
     ran: list[tuple[str, str]] = []
 
     def run(_: Catalogue, one: cases.Case, master: str) -> cases.Finished:
@@ -215,7 +218,7 @@ def test_the_table_has_medians_spread_and_ratios_of_the_runs_that_count(tmp_path
 
 def test_the_table_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> None:
     kept = constructed(tmp_path)
-    text = "\n".join(show_rows(summarised(kept), [], kept.series.settings, Screen(200)))
+    text = "\n".join(show_rows(summarised(kept), [], kept.head.settings, Screen(200)))
     lines = [line.split() for line in text.splitlines()]
     assert ["alpha", "local[2]", "4.00", "2.00-6.00", "-", "-", "checked"] in lines
     assert "1.00-3.00   0.50  [0.50, 0.50]  checked" in text
@@ -227,7 +230,7 @@ def test_the_table_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> N
 
 def test_a_single_run_says_that_it_has_no_spread(tmp_path: Path) -> None:
     kept = results(tmp_path, case("alpha", "local[2]", 0, 1.0), repeat=1, warmup=0)
-    text = "\n".join(show_rows(summarised(kept), [], kept.series.settings, Screen(200)))
+    text = "\n".join(show_rows(summarised(kept), [], kept.head.settings, Screen(200)))
     assert "one run" in text
     assert "--repeat 10" in text
 
@@ -262,7 +265,7 @@ def test_a_stream_that_fell_behind_once_did_not_keep_up(tmp_path: Path) -> None:
         "kept_up": False,
     }
     assert shown[1]["stream"]["processing_ms"] is None
-    text = "\n".join(show_rows(summarised(kept), [], kept.series.settings, Screen(200)))
+    text = "\n".join(show_rows(summarised(kept), [], kept.head.settings, Screen(200)))
     assert "4,000       7  100 ms  300 ms  20 ms  no" in text
     assert "none" in text, "a figure that was not measured is none, never zero"
 
@@ -277,33 +280,33 @@ def test_a_job_whose_machine_was_not_at_rest_is_named_with_what_to_do(tmp_path: 
     kept = results(tmp_path, *cases)
     (warning,) = doubted(kept)
     assert (warning.label, warning.kind) == ("alpha", "drift")
-    lines = show_rows(summarised(kept), [warning], kept.series.settings, Screen(200))
+    lines = show_rows(summarised(kept), [warning], kept.head.settings, Screen(200))
     assert any(
         line.startswith("  warning: alpha: from the first run to the last") for line in lines
     )
-    validate("bench-result", result_document(kept))
+    validate("bench-result", to_json(bench_result(kept)))
 
 
 def test_three_masters_share_the_error_of_a_job(tmp_path: Path) -> None:
     times = {"local[2]": (1.0, 1.1, 1.2, 1.0), "local-numa[2x1]": (0.9, 0.8, 1.0, 0.9)}
     cases = [case("alpha", m, n, s) for m, all_s in times.items() for n, s in enumerate(all_s)]
     two = results(tmp_path, *cases)
-    series = replace(two.series, masters=[*times, "local[1]"])
-    three = Results(two.journal, series, two.outcomes)
+    head = replace(two.head, masters=[*times, "local[1]"])
+    three = Results(head, two.journal, two.lines)
     (narrow, wide) = (rows(kept)[1]["ratio"]["interval"] for kept in (two, three))
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 
 def test_the_worked_example_is_what_its_own_cases_give(tmp_path: Path) -> None:
     example = json.loads((ROOT / "contract" / "examples" / "bench-result.json").read_text())
-    cases = [read_case(line) for line in example["cases"]]
-    kept = Results(Journal(tmp_path / "none"), typed(example["series"], SeriesHead), cases)
-    assert result_document(kept) == example
+    cases = [kept_case(item) for item in example["cases"]]
+    kept = Results(typed(example["series"], SeriesHead), Journal(tmp_path / "none"), cases)
+    assert to_json(bench_result(kept)) == example
 
 
 def test_the_lines_and_the_document_hold_to_their_contract(tmp_path: Path) -> None:
     kept = constructed(tmp_path)
-    validate("bench-result", result_document(kept))
+    validate("bench-result", to_json(bench_result(kept)))
     lines = [json.loads(line) for line in kept.path.read_text().splitlines()]
     for line in lines:
         part = {"$ref": f"#/$defs/{line['record']}", "$defs": SCHEMA["$defs"]}

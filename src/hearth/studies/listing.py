@@ -1,4 +1,4 @@
-"""Comparisons, characterisations, tunes and colocations on disk, for a listing: no run is read."""
+"""The studies on disk, for a listing: no run is read."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from hearth.base.codec import raw_lines, read_typed
 from hearth.base.errors import UserError
+from hearth.studies.characterise.result import CharacterisationHead, QuestionLine
 from hearth.studies.compare.result import ComparisonHead
-from hearth.studies.engine.schema import CharacterisationHead, Line
-from hearth.studies.engine.store import Journal
+from hearth.studies.engine.store import CHARACTERISE, COLOCATE, COMPARE, TUNE, Journal, Kind
 
 _REMEDY = "delete its directory to remove it from the list"
 
@@ -17,18 +17,18 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class _Aim:
+class _Objective:
     objective: str
 
 
 @dataclass(frozen=True)
 class _Tune:
-    """Of `tune.json` what a listing shows: its own shape would load the tuner's libraries."""
+    """What a listing shows of `tune.json`: its own shape would load the tuner's libraries."""
 
     id: str
     application: str
     started: str
-    settings: _Aim
+    settings: _Objective
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class _Colocation:
 
 
 @dataclass(frozen=True)
-class KeptExperiment:
+class KeptStudy:
     """kind: `comparison`, `characterisation`, `tune`, `colocation`. asked: its arms and the like.
 
     runs: how many have ended; None for a characterisation, whose questions have them.
@@ -67,60 +67,62 @@ class KeptExperiment:
     directory: str
 
 
-def list_experiments(state_home: Path) -> tuple[list[KeptExperiment], list[str]]:
-    """The oldest first, and a line for each that cannot be read.
+def list_studies(state_home: Path) -> tuple[list[KeptStudy], list[str]]:
+    """Return them, the oldest first, and a line for each that cannot be read.
 
     A comparison that a characterisation made is listed there alone.
     """
-    asked, problems = _each(state_home / "characterisations", _characterisation)
+    problems: list[str] = []
+    asked = _each(CHARACTERISE, state_home, _characterisation, problems)
     parts = {name for _, names in asked for name in names}
-    compared, others = _each(state_home / "comparisons", _comparison)
-    found = [experiment for experiment, _ in asked]
-    found += [experiment for experiment in compared if experiment.id not in parts]
-    tunes, further = _each(state_home / "tunes", _tune)
-    shared, last = _each(state_home / "colocations", _colocation)
-    found += [*tunes, *shared]
-    return sorted(found, key=lambda one: one.started), [*problems, *others, *further, *last]
+    compared = _each(COMPARE, state_home, _comparison, problems)
+    found = [study for study, _ in asked] + [one for one in compared if one.id not in parts]
+    found += _each(TUNE, state_home, _tune, problems)
+    found += _each(COLOCATE, state_home, _colocation, problems)
+    return sorted(found, key=lambda one: one.started), problems
 
 
-def _each(folder: Path, read: Callable[[Path], T]) -> tuple[list[T], list[str]]:
-    found, problems = [], []
-    for directory in sorted(folder.iterdir()) if folder.is_dir() else []:
+def _each(kind: Kind, state_home: Path, read: Callable[[Path], T], problems: list[str]) -> list[T]:
+    """Those of a kind; what is wrong with others is added to `problems`."""
+    found = []
+    for directory in kind.directories(state_home):
         try:
             found.append(read(directory))
         except (UserError, OSError, ValueError) as problem:
             problems.append(str(problem))
-    return found, problems
+    return found
 
 
-def _comparison(directory: Path) -> KeptExperiment:
-    head = read_typed(directory / "comparison.json", ComparisonHead, _REMEDY)
+def _kept(
+    kind: Kind, directory: Path, id_: str, started: str, title: str, asked: list[str]
+) -> KeptStudy:
+    runs = len(raw_lines(directory / kind.lines))
+    return KeptStudy(kind.name, id_, started, title, asked, runs, str(directory))
+
+
+def _comparison(directory: Path) -> KeptStudy:
+    head = read_typed(directory / COMPARE.head, ComparisonHead, _REMEDY)
     arms = [arm.name for arm in head.arms]
-    runs = len(raw_lines(directory / "runs.jsonl"))
-    place = (head.id, head.started, head.application)
-    return KeptExperiment("comparison", *place, arms, runs, str(directory))
+    return _kept(COMPARE, directory, head.id, head.started, head.application, arms)
 
 
-def _tune(directory: Path) -> KeptExperiment:
-    head = read_typed(directory / "tune.json", _Tune, _REMEDY)
-    runs = len(raw_lines(directory / "trials.jsonl"))
-    place = (head.id, head.started, head.application)
-    return KeptExperiment("tune", *place, [head.settings.objective], runs, str(directory))
+def _tune(directory: Path) -> KeptStudy:
+    head = read_typed(directory / TUNE.head, _Tune, _REMEDY)
+    asked = [head.settings.objective]
+    return _kept(TUNE, directory, head.id, head.started, head.application, asked)
 
 
-def _colocation(directory: Path) -> KeptExperiment:
-    head = read_typed(directory / "colocation.json", _Colocation, _REMEDY)
+def _colocation(directory: Path) -> KeptStudy:
+    head = read_typed(directory / COLOCATE.head, _Colocation, _REMEDY)
     names = " + ".join(member.name for member in head.members)
-    runs = len(raw_lines(directory / "rounds.jsonl"))
-    place = (head.id, head.started, names)
-    return KeptExperiment("colocation", *place, head.settings.arms, runs, str(directory))
+    return _kept(COLOCATE, directory, head.id, head.started, names, head.settings.arms)
 
 
-def _characterisation(directory: Path) -> tuple[KeptExperiment, list[str]]:
+def _characterisation(directory: Path) -> tuple[KeptStudy, list[str]]:
     """With the ids of its comparisons."""
-    head = read_typed(directory / "characterisation.json", CharacterisationHead, _REMEDY)
-    lines = Journal(directory / "questions.jsonl").read_typed(Line)
-    place = (head.id, head.started, ", ".join(head.subjects))
+    head = read_typed(directory / CHARACTERISE.head, CharacterisationHead, _REMEDY)
+    lines = Journal(directory / CHARACTERISE.lines).read(QuestionLine)
     keys = list(dict.fromkeys(line.key for line in lines))
-    kept = KeptExperiment("characterisation", *place, keys, None, str(directory))
+    place = (head.id, head.started, ", ".join(head.subjects), keys)
+    kept = KeptStudy(CHARACTERISE.name, *place, None, str(directory))
     return kept, [line.comparison for line in lines if line.comparison is not None]

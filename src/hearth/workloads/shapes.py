@@ -59,6 +59,12 @@ class Timed(TypedDict):
     streaming: NotRequired[Streaming]
 
 
+class CaseResult(Timed):
+    """The same, as a series keeps it: with the verdict on the answer."""
+
+    verdict: AnswerVerdict
+
+
 class JobResult(Timed):
     """The document that a job leaves."""
 

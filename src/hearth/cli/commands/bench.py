@@ -19,6 +19,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from hearth.base.codec import to_json
 from hearth.base.sizes import parse_bytes
 from hearth.cli.options import add_run_options, run_options
 from hearth.machine import paths
@@ -27,10 +28,11 @@ from hearth.machine.planner import topology
 from hearth.report.terminal.bench import show_rows
 from hearth.report.terminal.screen import Screen
 from hearth.studies.bench import study as running
-from hearth.studies.bench.result import doubted, is_good, result_document, summarised
+from hearth.studies.bench.result import bench_result, doubted, is_good, summarised
 from hearth.studies.bench.study import Results, Series, machine_facts
 from hearth.studies.engine.idle_wait import Quiet
 from hearth.studies.engine.progress import Following, continued_with
+from hearth.studies.engine.store import BENCH
 from hearth.workloads import cases, catalogue, suites
 from hearth.workloads.masters import split_masters
 
@@ -96,7 +98,7 @@ def _file(options: Namespace, series: Series) -> Path:
     if options.out is not None:
         return Path(options.out).absolute()
     stamp = time.strftime("%Y-%m-%d-%H%M%S")
-    return paths.state_home() / "bench" / f"{series.name}-{stamp}.jsonl"
+    return BENCH.home(paths.state_home()) / f"{series.name}-{stamp}.jsonl"
 
 
 def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Quiet) -> None:
@@ -113,7 +115,7 @@ def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Qui
 
 def _show(results: Results, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(result_document(results), indent=2))
+        print(json.dumps(to_json(bench_result(results)), indent=2))
         return
-    rows, settings = summarised(results), results.series.settings
+    rows, settings = summarised(results), results.head.settings
     print("\n".join(show_rows(rows, doubted(results), settings, Screen.of())))

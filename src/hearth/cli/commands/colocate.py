@@ -39,7 +39,8 @@ from hearth.cli.options import (
     split_words,
     submit_line,
 )
-from hearth.machine import jvm, paths
+from hearth.machine import paths
+from hearth.machine.leases import read_leases
 from hearth.machine.planner import topology
 from hearth.machine.topology import Topology
 from hearth.report.terminal.colocate import show_colocation
@@ -227,11 +228,11 @@ def _warn_of_leases(units: Units, debug: bool) -> None:
     """Says which applications hold CPUs that are to be split."""
 
     with contextlib.suppress(UserError):  # 'hearth leases' says what is wrong with them
-        for lease in jvm.call("leases", debug=debug)["leases"]:
-            if lease["state"] == "holds" and {*parse_ids(lease["cpus"])} & {*units.all}:
+        for lease in read_leases(debug).leases:
+            if lease.state == "holds" and {*parse_ids(lease.cpus)} & {*units.all}:
                 print(
-                    f"hearth: CPUs {brief_ids(lease['cpus'], 24)} are leased by {lease['name']} of "
-                    f"{lease['user']}: what is measured there holds only beside it",
+                    f"hearth: CPUs {brief_ids(lease.cpus, 24)} are leased by {lease.name} of "
+                    f"{lease.user}: what is measured there holds only beside it",
                     file=sys.stderr,
                 )
 
@@ -358,7 +359,7 @@ def _from_runs(
 
     analyses = []
     for name in options.runs_of:
-        found = read_sources([name], paths.state_home()).analyses
+        found = read_sources([name], paths.state_home()).runs
         if len(found) != 1:
             raise UserError(f"--from: '{name}' is not one run: name a run or an event log")
         analyses += found

@@ -11,7 +11,9 @@ examples:
 import json
 from argparse import ArgumentParser, Namespace
 
+from hearth.base.codec import typed
 from hearth.machine import jvm
+from hearth.machine.leases import Leases
 from hearth.report.terminal.leases import show_leases
 from hearth.report.terminal.screen import Screen
 
@@ -28,5 +30,5 @@ def run(options: Namespace) -> int:
         print(json.dumps(document, indent=2))
         return 0
 
-    print("\n".join(show_leases(document, Screen.of())))
+    print("\n".join(show_leases(typed(document, Leases), Screen.of())))
     return 0

@@ -22,10 +22,11 @@ examples:
 import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
+from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.sizes import parse_mb
 from hearth.machine import paths
@@ -40,6 +41,7 @@ from hearth.studies.models.space import Cell, MachineSize
 
 if TYPE_CHECKING:
     from hearth.studies.models.placement import Placed
+    from hearth.studies.models.prediction import PredictedPartitionings, PredictedScalings
     from hearth.studies.models.schedule_simulation import RecordedWork
 
 _MOST = 1 << 16
@@ -75,35 +77,42 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Predicts and shows."""
-    document = _scaling(options) if options.scaling is not None else _partitionings(options)
+    found = _scaling(options) if options.scaling is not None else _partitionings(options)
     if options.json:
-        print(json.dumps(document, indent=2))
+        print(json.dumps(to_json(found), indent=2))
         return 0
 
-    print("\n".join(show_prediction(document, Screen.of())))
+    print("\n".join(show_prediction(found, Screen.of())))
     return 0
 
 
-def _scaling(options: Namespace) -> dict[str, Any]:
+def _scaling(options: Namespace) -> "PredictedScalings":
+    from hearth.studies.models.prediction import PredictedScaling, PredictedScalings
+
     for name in ("executors", "cores", "memory", "bind", "nodes", "machine"):
         if getattr(options, name) is not None:
             raise UserError(f"--{name}: it is for --from: leave it out")
     found = leave_one_out(read_speedups(options.scaling))
     if not found:
         raise UserError(f"{options.scaling}: no time on 3 nodes or more follows from it")
-    rows = [{**vars(one), "error": one.error} for one in found]
-    return {"schema": "hearth/prediction/1", "scaling": rows}
+    return PredictedScalings([PredictedScaling(**vars(one), error=one.error) for one in found])
 
 
-def _partitionings(options: Namespace) -> dict[str, Any]:
+def _partitionings(options: Namespace) -> "PredictedPartitionings":
     from hearth.report.terminal.sources import read_sources
+    from hearth.studies.models.prediction import (
+        PredictedPartitioning,
+        PredictedPartitionings,
+        PredictedPlace,
+        PredictedRun,
+    )
     from hearth.studies.models.schedule_simulation import CONFIDENCE, doubts, predict, work_of
 
     for name in ("executors", "cores", "nodes"):
         value = getattr(options, name)
         if value is not None and not 1 <= value <= _MOST:
             raise UserError(f"--{name}: {value} is not between 1 and {_MOST}: give such as 4")
-    analyses = read_sources([options.run], paths.state_home()).analyses
+    analyses = read_sources([options.run], paths.state_home()).runs
     if len(analyses) != 1:
         raise UserError(f"--from: '{options.run}' is not one run: name a run or an event log")
     machine, nodes, notes = _machine(options, analyses[0])
@@ -112,29 +121,24 @@ def _partitionings(options: Namespace) -> dict[str, Any]:
     cells = _cells(options, work, placed, nodes)
     found = predict(work, machine, cells, placed.move)
     rows = [
-        {"executors": one.cell.workers, "cores": one.cell.cores_per_worker,
-         "heap_gb": one.cell.memory_per_worker_gb, "low": one.low, "value": one.value,
-         "high": one.high}
+        PredictedPartitioning(
+            one.cell.workers, one.cell.cores_per_worker, one.cell.memory_per_worker_gb,
+            one.low, one.value, one.high,
+        )
         for one in sorted(found, key=lambda one: one.value)
     ]  # fmt: skip
-    run = analyses[0].record
-    return {
-        "schema": "hearth/prediction/1",
-        "from": {
-            "id": run.id,
-            "application": run.application,
-            "seconds": work.wall_s,
-            "executors": work.cell.workers,
-            "cores": work.cell.cores_per_worker,
-            "stages": len(work.stages),
-            "tasks": sum(len(stage.tasks) * stage.each for stage in work.stages),
-            "scheduling_error_s": work.error_s,
-        },
-        "place": placed.document(),
-        "confidence": CONFIDENCE,
-        "predictions": rows,
-        "notes": [*notes, *placed.notes, *doubts(work)],
-    }
+    run = PredictedRun(
+        id=analyses[0].record.id,
+        application=analyses[0].record.application,
+        seconds=work.wall_s,
+        executors=work.cell.workers,
+        cores=work.cell.cores_per_worker,
+        stages=len(work.stages),
+        tasks=sum(len(stage.tasks) * stage.each for stage in work.stages),
+        scheduling_error_s=work.error_s,
+    )
+    more = [*notes, *placed.notes, *doubts(work)]
+    return PredictedPartitionings(run, PredictedPlace.of(placed), CONFIDENCE, rows, more)
 
 
 def _machine(options: Namespace, analysis: Analysis) -> "tuple[MachineSize, Nodes, list[str]]":

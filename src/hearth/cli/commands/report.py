@@ -15,6 +15,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.machine import paths
 from hearth.report.html.page import write_page
@@ -45,10 +46,10 @@ def run(options: Namespace) -> int:
     sources = read_sources(options.runs, paths.state_home())
     if options.html:
         others = (sources.comparison, sources.characterisation, sources.tune)
-        write_page(options.html, sources.analyses, *others, sources.colocation)
+        write_page(options.html, sources.runs, *others, sources.colocation)
         print(f"hearth: wrote {options.html}", file=sys.stderr)
     if options.json:
-        print(json.dumps(sources.document(), indent=2))
+        print(json.dumps(to_json(sources), indent=2))
     elif not options.html:
         screen = Screen.of()
         if sources.comparison is not None:
@@ -59,6 +60,6 @@ def run(options: Namespace) -> int:
             print("\n".join(show_tune(sources.tune, screen)))
         if sources.colocation is not None:
             print("\n".join(show_colocation(sources.colocation, screen)))
-        for analysis in sources.analyses:
+        for analysis in sources.runs:
             print("\n".join(show_profile(analysis, screen)))
     return 0

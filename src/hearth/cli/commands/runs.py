@@ -30,7 +30,7 @@ from hearth.record.store import Record, delete_record, find_record, list_records
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.runs import show_runs
 from hearth.report.terminal.screen import Screen
-from hearth.studies.listing import list_experiments
+from hearth.studies.listing import list_studies
 
 _AGE = re.compile(r"\A(\d+)([mhdw])")
 _SECONDS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -65,14 +65,14 @@ def run(options: Namespace) -> int:
 
 def _list(options: Namespace) -> int:
     records, problems = list_records(paths.state_home())
-    experiments, others = list_experiments(paths.state_home())
+    studies, others = list_studies(paths.state_home())
     rows = [_row(record) for record in records]
     if options.json:
-        found = {"runs": rows, "experiments": to_json(experiments)}
+        found = {"runs": rows, "experiments": to_json(studies)}
         print(json.dumps({"schema": "hearth/runs/1", **found}, indent=2))
     else:
         applications = len(read_runs(paths.state_home())[0])
-        print("\n".join(show_runs(rows, experiments, applications, Screen.of())))
+        print("\n".join(show_runs(rows, studies, applications, Screen.of())))
     for problem in [*problems, *others]:
         print(f"hearth: {problem}", file=sys.stderr)
     return 0

@@ -21,8 +21,9 @@ from argparse import ArgumentParser
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from hearth.base.codec import to_json
 from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
@@ -46,12 +47,13 @@ from hearth.studies.engine.named_target import subject_of, tuned_as
 from hearth.studies.engine.progress import Following, continued_with
 from hearth.studies.engine.target import Target
 from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS, MachineSize
+from hearth.studies.tune.result import Objective, Tuned, TuneSettings
 from hearth.studies.tune.search_space import Space, parse_vary, space
 from hearth.workloads import runner
 
 # What searches needs numpy, which `_load_with_one_thread` loads before it: imported where it runs.
 if TYPE_CHECKING:
-    from hearth.studies.tune.study import Objective, Tune, TuneSettings
+    from hearth.studies.tune.study import Tune
 
 _MOST_TRIALS = 1000
 _OBJECTIVES: "dict[frozenset[str], Objective]" = {
@@ -149,9 +151,7 @@ def _load_with_one_thread() -> None:
         del os.environ["OMP_NUM_THREADS"]
 
 
-def _settings(options: TuneCommand) -> "TuneSettings":
-    from hearth.studies.tune.study import TuneSettings
-
+def _settings(options: TuneCommand) -> TuneSettings:
     limits = (("budget", options.budget, _MOST_TRIALS), ("for-runs", options.for_runs, _MOST_RUNS))
     for name, value, most in limits:
         if not 1 <= value <= most:
@@ -167,8 +167,8 @@ def _settings(options: TuneCommand) -> "TuneSettings":
 
 
 def _tune(options: TuneCommand) -> int:
-    from hearth.studies.tune.result import tuned
     from hearth.studies.tune.study import run as run_study
+    from hearth.studies.tune.verdict import tuned
 
     folder = options.html and options.html.absolute().parent
     if folder and not folder.is_dir():
@@ -185,9 +185,9 @@ def _tune(options: TuneCommand) -> int:
     following.ended(len(tune.lines))
     with continued_with(f"--resume {tune.head.id}"), following.shown():
         run_study(tune, subject, settings, following, {option.key for option in line.options})
-    document = tuned(tune)
-    _keep(options.line, tune, document)
-    _show(document, options)
+    found = tuned(tune)
+    _keep(options.line, tune, found)
+    _show(found, options)
     return 0
 
 
@@ -252,9 +252,9 @@ def _list(found: Space, asked: "TuneSettings") -> None:
     print(f"\nat most {asked.budget} trials among {len(found.configurations)} configurations")
 
 
-def _keep(line: SubmitLine, tune: "Tune", document: dict[str, Any]) -> None:
+def _keep(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
     """For `hearth submit --tuned`, and for `hearth run --tuned`."""
-    from hearth.studies.tune.result import winner
+    from hearth.studies.tune.verdict import winner
 
     way = winner(tune)
     if way is None:
@@ -264,7 +264,7 @@ def _keep(line: SubmitLine, tune: "Tune", document: dict[str, Any]) -> None:
     choice: TunedChoice = {
         "tune": tune.head.id,
         "date": tune.head.started,
-        "sentence": sentence(document),
+        "sentence": sentence(found),
         "master": None if way.master.startswith("local-numa") else way.master,
         "executors": way.executors or None,
         "cores": way.cores if way.executors else None,
@@ -278,12 +278,12 @@ def _keep(line: SubmitLine, tune: "Tune", document: dict[str, Any]) -> None:
     print(f"hearth: kept: {words} runs it so", file=sys.stderr)
 
 
-def _show(document: dict[str, Any], options: TuneCommand) -> None:
+def _show(found: Tuned, options: TuneCommand) -> None:
     if options.html:
-        write_page(options.html, [], tune=document)
+        write_page(options.html, [], tune=found)
         print(f"hearth: wrote {options.html}", file=sys.stderr)
     if options.json:
-        print(json.dumps(document, indent=2))
+        print(json.dumps(to_json(found), indent=2))
         return
-    print("\n".join(show_tune(document, Screen.of())))
-    print(f"hearth: tune {document['id']}", file=sys.stderr)
+    print("\n".join(show_tune(found, Screen.of())))
+    print(f"hearth: tune {found.id}", file=sys.stderr)

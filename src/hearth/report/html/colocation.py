@@ -1,14 +1,13 @@
 """A colocation on the page: what its template shows."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from hearth.report.html.comparison import ticks
+from hearth.report.html.shown import View
 from hearth.report.terminal import colocate
 from hearth.studies.colocate.result import Colocated, ShownRun
 from hearth.studies.models.colocation import Estimate
 
-View = dict[str, Any]
 #: A row of a figure: its name, its kind, the figure.
 Row = tuple[str, str, Estimate]
 _MOST_SPLITS = 12

@@ -1,16 +1,13 @@
 """A comparison and a characterisation on the page: what their templates show."""
 
 from itertools import groupby
-from typing import Any
 
-from hearth.report.html.shown import Cell
+from hearth.report.html.shown import Cell, View
 from hearth.report.terminal.compare import without_times
 from hearth.studies.characterise.answers import StreamedRate, SweptCell
 from hearth.studies.characterise.result import AnsweredQuestion, Characterised
 from hearth.studies.compare.result import Compared, ComparedArm
 from hearth.studies.engine.statistics import EQUAL_WITHIN
-
-View = dict[str, Any]
 
 
 def comparison_view(comparison: Compared, section: str = "") -> View:
@@ -108,7 +105,7 @@ def questions_view(document: Characterised) -> list[tuple[str, list[View]]]:
 
 def _question(question: AnsweredQuestion, number: int, several: bool) -> View:
     key = question.key
-    view = {
+    view: View = {
         "id": f"question{number}",
         "link": f"{question.subject}: {key}" if several else key.capitalize(),
         "title": question.title,

@@ -1,14 +1,11 @@
 """The flame graph on the page: what the script draws, and the table beside it."""
 
-from typing import Any
-
 from hearth.analysis.document import NOT_ASKED, Flame
 from hearth.analysis.flame import ASYNC_PROFILER
 from hearth.base.absent import Absent, Measured
 from hearth.report.html.axis import natural
-from hearth.report.html.shown import executor_name
+from hearth.report.html.shown import View, executor_name
 
-View = dict[str, Any]
 _MOST_METHODS = 25
 
 

@@ -20,10 +20,10 @@ from hearth.report.html.run import SECTIONS, label, run_view
 from hearth.report.html.side_by_side import differences, side_by_side
 from hearth.report.html.threads import beside
 from hearth.report.html.tune import tune_view
-from hearth.report.terminal.tune import Document
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated
 from hearth.studies.compare.result import Compared
+from hearth.studies.tune.result import Tuned
 
 
 def write_page(
@@ -31,7 +31,7 @@ def write_page(
     runs: list[Analysis],
     comparison: Compared | None = None,
     characterisation: Characterised | None = None,
-    tune: Document | None = None,
+    tune: Tuned | None = None,
     colocation: Colocated | None = None,
 ) -> None:
     """Writes the page, private, completely or not at all."""
@@ -43,7 +43,7 @@ def page(
     runs: list[Analysis],
     comparison: Compared | None = None,
     characterisation: Characterised | None = None,
-    tune: Document | None = None,
+    tune: Tuned | None = None,
     colocation: Colocated | None = None,
 ) -> str:
     """The page; raises UserError where the charting library was not built in."""
@@ -51,7 +51,7 @@ def page(
     questions = [] if characterisation is None else questions_view(characterisation)
     if characterisation is not None:
         names += characterisation.subjects
-    names += [tune["application"]] if tune is not None else []
+    names += [tune.application] if tune is not None else []
     names += [one.name for one in colocation.applications] if colocation is not None else []
     executors = executors_of(runs)
     return str(
@@ -110,7 +110,7 @@ def _links(
     runs: list[Analysis],
     comparison: Compared | None,
     questions: list[Any],
-    tune: Document | None,
+    tune: Tuned | None,
     colocation: Colocated | None,
 ) -> list[tuple[str, str]]:
     """Of each section that can be jumped to: its id and its words."""

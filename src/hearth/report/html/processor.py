@@ -1,12 +1,9 @@
 """The processor on the page: top-down bars, and Awan's shares with how far to trust them."""
 
-from typing import Any
-
 from hearth.analysis.document import Metric, Metrics
 from hearth.base.absent import Absent, Measured
-from hearth.report.html.shown import executor_name
+from hearth.report.html.shown import View, executor_name
 
-View = dict[str, Any]
 OfMetrics = dict[str, Measured[Metric]]
 #: Level 1 in the order of the bars; the last one exists only on AMD.
 LEVEL_ONE = (

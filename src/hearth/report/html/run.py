@@ -25,11 +25,10 @@ from hearth.record.schema import ProbeStatus, Warned
 from hearth.report.html.axis import axis
 from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
-from hearth.report.html.shown import Cell, executor_name, part, plain, seconds, share
+from hearth.report.html.shown import Cell, View, executor_name, part, plain, seconds, share
 from hearth.report.terminal.profile import open_words
 from hearth.report.terminal.sentences import sentence
 
-View = dict[str, Any]
 #: The sections of a run: the start of their ids, and their words.
 SECTIONS = (
     ("findings", "Findings"),

@@ -9,6 +9,8 @@ Group = TypeVar("Group")
 Value = TypeVar("Value")
 #: What a cell of a table holds.
 Cell = str | int | float
+#: What a template is filled with, by the names that it uses.
+View = dict[str, object]
 
 
 def seconds(value: float) -> str:

@@ -1,16 +1,14 @@
 """Threads on CPUs of several runs beside each other: one axis of time, one of CPUs."""
 
 from collections import Counter
-from typing import Any
 
 from hearth.analysis.document import Analysis, Machine, ThreadTrace
 from hearth.base.absent import Absent, Measured
 from hearth.base.ids import parse_ids
 from hearth.report.html.axis import natural
 from hearth.report.html.run import label
-from hearth.report.html.shown import Cell, executor_name
+from hearth.report.html.shown import Cell, View, executor_name
 
-View = dict[str, Any]
 #: Observations that are drawn of each run.
 MOST_PLACES = 20_000
 #: The kind of the threads that run tasks; of a trace without kinds all threads are drawn.

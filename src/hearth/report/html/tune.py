@@ -1,25 +1,22 @@
 """A tune on the page: what its template shows."""
 
-from typing import Any
-
-from hearth.report.html.shown import Cell
+from hearth.base.absent import Absent
+from hearth.report.html.shown import Cell, View
 from hearth.report.terminal import tune
+from hearth.studies.tune.result import ConfigurationForecast, Tuned
 
-View = dict[str, Any]
 
-
-def tune_view(document: tune.Document) -> View:
+def tune_view(found: Tuned) -> View:
     """The best configuration and why, the trials, the model's surface with its uncertainty."""
-    objective = document["settings"]["objective"]
     return {
-        "sentence": tune.sentence(document),
-        "why": [] if "absent" in document["best"] else document["best"]["why"],
-        "warnings": [f"{text}." for text in document["warnings"]],
-        "head": ["trial", "configuration", "why tried", *tune.HEAD[objective]],
-        "trials": [_row(trial) for trial in tune.rows(document)],
-        "front": tune.front_words(document),
-        "heat": _heat(document),
-        "notes": tune.notes(document),
+        "sentence": tune.sentence(found),
+        "why": [] if isinstance(found.best, Absent) else found.best.why,
+        "warnings": [f"{text}." for text in found.warnings],
+        "head": ["trial", "configuration", "why tried", *tune.HEAD[found.settings.objective]],
+        "trials": [_row(trial) for trial in tune.rows(found)],
+        "front": tune.front_words(found),
+        "heat": _heat(found),
+        "notes": tune.notes(found),
     }
 
 
@@ -27,31 +24,31 @@ def _row(cells: list[str]) -> list[Cell]:
     return list(cells)
 
 
-def _heat(document: tune.Document) -> View | None:
+def _heat(found: Tuned) -> View | None:
     """Executors down, cores of each across; tinted from the shortest forecast to the longest."""
-    found = {(one["executors"], one["cores"]): one for one in tune.surface(document)}
-    if not found:
+    forecasts = {(one.executors, one.cores): one for one in tune.surface(found)}
+    if not forecasts or isinstance(found.best, Absent):
         return None
-    rows, columns = (sorted({key[at] for key in found}) for at in (0, 1))
-    values = [one["value"] for one in found.values()]
+    rows, columns = (sorted({key[at] for key in forecasts}) for at in (0, 1))
+    values = [one.value for one in forecasts.values()]
     low, high = min(values), max(values)
-    best = document["best"]["configuration"]["shown"]
+    best = found.best.configuration.shown
 
-    def shown(one: tune.Document | None) -> View | None:
+    def shown(one: ConfigurationForecast | None) -> View | None:
         if one is None:
             return None
-        share = (one["value"] - low) / ((high - low) or 1)
-        return {"words": tune.forecast(one, document), "tint": round(60 * share),
-                "best": one["configuration"] == best}  # fmt: skip
+        share = (one.value - low) / ((high - low) or 1)
+        return {"words": tune.forecast(one, found), "tint": round(60 * share),
+                "best": one.configuration == best}  # fmt: skip
 
-    some = next(iter(found.values()))
+    some = next(iter(forecasts.values()))
     return {
         "columns": [f"{cores} core{'s' if cores > 1 else ''}" for cores in columns],
         "rows": [
-            {"name": row, "cells": [shown(found.get((row, column))) for column in columns]}
+            {"name": row, "cells": [shown(forecasts.get((row, column))) for column in columns]}
             for row in rows
         ],
-        "fastest": tune.value(low, document),
-        "slowest": tune.value(high, document),
-        "choices": ", ".join(some["choices"][1:]),
+        "fastest": tune.value(low, found),
+        "slowest": tune.value(high, found),
+        "choices": ", ".join(some.choices[1:]),
     }

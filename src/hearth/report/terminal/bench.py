@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.bench.result import Doubted, Row, StreamSummary
-from hearth.studies.engine.schema import SeriesSettings
+from hearth.studies.bench.study import SeriesSettings
 from hearth.studies.engine.statistics import FEWEST_PAIRS
 
 #: Gives an interval of about 5 % to either side where runs scatter by 5 %.

@@ -3,6 +3,7 @@
 The page shows the same tables.
 """
 
+from hearth.base.absent import Absent, Measured
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.colocate.result import ArmSaid, Colocated, MemberSaid, Predicted
 from hearth.studies.compare.verdict import MEASURES
@@ -116,7 +117,7 @@ def _member(one: MemberSaid, arm: ArmSaid) -> list[str]:
     ]
 
 
-def _number(value: object, form: str) -> str:
+def _number(value: Measured[float] | None, form: str) -> str:
     return form.format(value) if isinstance(value, int | float) else "-"
 
 
@@ -155,11 +156,10 @@ def _absent(said: Colocated) -> list[str]:
         for member in arm.members:
             for key, value in member.measures.items():
                 what = words.get(key)
-                if isinstance(value, dict) and what not in (
-                    None,
-                    *reasons.get(value["absent"], ()),
-                ):
-                    reasons.setdefault(value["absent"], []).append(str(what))
+                if not isinstance(value, Absent) or what is None:
+                    continue
+                known = reasons.setdefault(value.reason, [])
+                known += [what] if what not in known else []
     return [f"not measured: {', '.join(what)}: {why}." for why, what in reasons.items()]
 
 

@@ -1,8 +1,8 @@
 """A comparison in the terminal: each arm's times and ratio, the verdict and why."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from hearth.base.absent import Absent, Measured
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.compare.result import Compared, ComparedArm
 from hearth.studies.engine.statistics import uses_ranks
@@ -88,7 +88,7 @@ def interval(arm: ComparedArm) -> str:
     return f"[{ends[0]:.2f}, {ends[1]:.2f}]" if ends else ""
 
 
-def _share(value: Any) -> str:
+def _share(value: Measured[float] | None) -> str:
     return f"{value:.1%}" if isinstance(value, int | float) else "-"
 
 
@@ -96,8 +96,8 @@ def _absent(arms: Sequence[ComparedArm]) -> list[str]:
     reasons: dict[str, str] = {}
     for arm in arms:
         for key, value in (arm.measures or {}).items():
-            if isinstance(value, dict):
-                reasons.setdefault(f"{key.replace('_', ' ')} of {arm.name}", value["absent"])
+            if isinstance(value, Absent):
+                reasons.setdefault(f"{key.replace('_', ' ')} of {arm.name}", value.reason)
     grouped: dict[str, list[str]] = {}
     for what, why in reasons.items():
         grouped.setdefault(why, []).append(what)

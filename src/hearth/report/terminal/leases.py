@@ -1,53 +1,52 @@
 """Who holds what of a machine, as a table and a map."""
 
 import time
-from typing import Any
+from collections.abc import Sequence
 
-from hearth.base.codec import typed
 from hearth.base.ids import brief_ids, parse_ids, show_ids
 from hearth.base.sizes import show_bytes
+from hearth.machine.leases import Lease, Leases
 from hearth.machine.topology import Topology
 from hearth.report.terminal.plan import letter, machine_map
 from hearth.report.terminal.screen import Screen, table
 
-Document = dict[str, Any]
 _HEAD = ["", "application", "name", "user", "driver", "since", "CPUs", "memory", "state"]
 
 
-def show_leases(document: Document, screen: Screen) -> list[str]:
+def show_leases(found: Leases, screen: Screen) -> list[str]:
     """The leases, the machine with a letter for each holder, and what could not be believed."""
-    leases, machine = document["leases"], typed(document["topology"], Topology)
-    holders = [lease for lease in leases if lease["state"] == "holds"]
-    lines = [f"leases in {document['directory']}: " + (_count(leases) or "none; nothing is held")]
+    leases = found.leases
+    holders = [lease for lease in leases if lease.state == "holds"]
+    lines = [f"leases in {found.directory}: " + (_count(leases) or "none; nothing is held")]
     if leases:
         rows = [_row(lease, holders, screen) for lease in leases]
         lines += ["", *table(screen, _HEAD, rows, "driver")]
-    lines += _lent(document, screen)
+    lines += _lent(found, screen)
     if holders:
-        lines += ["", screen.title("map"), *_map(holders, machine, screen)]
-    for problem in document["problems"]:
+        lines += ["", screen.title("map"), *_map(holders, found.topology, screen)]
+    for problem in found.problems:
         head = screen.paint("not counted: ", "yellow")
         lines.append(screen.paragraph(head + problem, "  ", "    "))
     return lines
 
 
-def _lent(document: Document, screen: Screen) -> list[str]:
+def _lent(found: Leases, screen: Screen) -> list[str]:
     """Idle CPUs that applications leave to others, and who uses which of them."""
     lines = []
-    for loan in document["loans"]:
-        to, lender = loan["to"], loan.get("from")
-        whose = f"of {lender['app_id']} of {lender['user']}" if lender else "on their way back"
+    for loan in found.loans:
+        to, lender = loan.to, loan.from_
+        whose = f"of {lender.app_id} of {lender.user}" if lender else "on their way back"
         lines.append(
-            f"lent: CPUs {brief_ids(loan['cpus'], 24)} {whose} to executor {to['executor_id']} of "
-            f"{to['app_id']} of {to['user']} since {_clock(loan['since_ms'])}"
+            f"lent: CPUs {brief_ids(loan.cpus, 24)} {whose} to executor {to.executor_id} of "
+            f"{to.app_id} of {to.user} since {_clock(loan.since_ms)}"
         )
-    used = {cpu for loan in document["loans"] for cpu in parse_ids(loan["cpus"])}
-    for offer in document["offers"]:
-        idle = show_ids(set(parse_ids(offer["cpus"])) - used)
+    used = {cpu for loan in found.loans for cpu in parse_ids(loan.cpus)}
+    for offer in found.offers:
+        idle = show_ids(set(parse_ids(offer.cpus)) - used)
         if idle:
             lines.append(
-                f"idle: CPUs {brief_ids(idle, 24)} of {offer['app_id']} of {offer['user']} are "
-                f"offered to others since {_clock(offer['since_ms'])}"
+                f"idle: CPUs {brief_ids(idle, 24)} of {offer.app_id} of {offer.user} are "
+                f"offered to others since {_clock(offer.since_ms)}"
             )
     return ["", *(screen.paragraph(line, "  ", "    ") for line in lines)] if lines else []
 
@@ -56,39 +55,37 @@ def _clock(since_ms: int) -> str:
     return time.strftime("%H:%M:%S", time.localtime(since_ms / 1000))
 
 
-def _count(leases: list[Document]) -> str:
-    states = [lease["state"] for lease in leases]
+def _count(leases: Sequence[Lease]) -> str:
+    states = [lease.state for lease in leases]
     words = {"holds": "held", "shares": "sharing", "waits": "waiting"}
     return ", ".join(
         f"{states.count(state)} {word}" for state, word in words.items() if state in states
     )
 
 
-def _row(lease: Document, holders: list[Document], screen: Screen) -> list[str]:
+def _row(lease: Lease, holders: Sequence[Lease], screen: Screen) -> list[str]:
     number = next((at for at, holder in enumerate(holders) if holder is lease), None)
     memory = [
-        f"{show_bytes(size)} of node {node}" for node, size in sorted(lease["memory_bytes"].items())
+        f"{show_bytes(size)} of node {node}" for node, size in sorted(lease.memory_bytes.items())
     ]
-    turn = f" (ticket {lease['ticket']})" if "ticket" in lease else ""
+    turn = f" (ticket {lease.ticket})" if lease.ticket is not None else ""
     return [
         "" if number is None else screen.hue(letter(number), number),
-        lease["app_id"],
-        lease["name"],
-        lease["user"],
-        str(lease["pid"]),
-        time.strftime("%d %b %H:%M", time.localtime(lease["since"])),
-        brief_ids(lease["cpus"], 24) or "-",
+        lease.app_id,
+        lease.name,
+        lease.user,
+        str(lease.pid),
+        time.strftime("%d %b %H:%M", time.localtime(lease.since)),
+        brief_ids(lease.cpus, 24) or "-",
         ", ".join(memory) or "-",
-        f"{lease['state']}{turn}",
+        f"{lease.state}{turn}",
     ]
 
 
-def _map(holders: list[Document], machine: Topology, screen: Screen) -> list[str]:
+def _map(holders: Sequence[Lease], machine: Topology, screen: Screen) -> list[str]:
     """The map of a plan, with applications for executors; ids that do not exist are left out."""
     known = {cpu for core in machine.cores for cpu in parse_ids(core.cpus)}
-    held = [
-        (at, show_ids(known & set(parse_ids(lease["cpus"])))) for at, lease in enumerate(holders)
-    ]
+    held = [(at, show_ids(known & set(parse_ids(lease.cpus)))) for at, lease in enumerate(holders)]
     *rows, _ = machine_map(held, machine, screen)
     legend = "a letter is a core of that application; . free, - not allowed, + shared"
     return [*rows, screen.paint(f"  {legend}", "dim")]

@@ -6,14 +6,14 @@ from typing import Any
 from hearth.base.durations import show_seconds
 from hearth.base.sizes import show_bytes
 from hearth.report.terminal.screen import Screen, table
-from hearth.studies.listing import KeptExperiment
+from hearth.studies.listing import KeptStudy
 
 _STYLES = {"running": "bold", "failed": "red", "killed": "red", "interrupted": "yellow"}
 
 
 def show_runs(
     rows: Sequence[dict[str, Any]],
-    experiments: Sequence[KeptExperiment],
+    studies: Sequence[KeptStudy],
     applications: int,
     screen: Screen,
 ) -> list[str]:
@@ -21,7 +21,7 @@ def show_runs(
 
     applications: how many ran under local-numa, whose placement is kept without a recording.
     """
-    if not rows and not experiments:
+    if not rows and not studies:
         none = "no run is recorded: 'hearth profile APPLICATION' makes one"
         if not applications:
             return [none]
@@ -30,11 +30,11 @@ def show_runs(
         return [none, f"{kept}: 'hearth status --all' lists them"]
     head = ("id", "started (UTC)", "application", "master or question", "state", "wall", "size")
     cells = [_cells(row, screen) for row in rows]
-    cells += [_experiment_cells(experiment) for experiment in experiments]
+    cells += [_study_cells(study) for study in studies]
     return table(screen, head, sorted(cells, key=lambda row: row[1]), right="wall size")
 
 
-def _experiment_cells(kept: KeptExperiment) -> tuple[str, ...]:
+def _study_cells(kept: KeptStudy) -> tuple[str, ...]:
     started = kept.started[:19].replace("T", " ")
     what = f"{kept.kind}: {', '.join(kept.asked)}"
     runs = "-" if kept.runs is None else f"{kept.runs} runs"

@@ -2,47 +2,36 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from hearth.analysis.analysis import analyse, analyse_event_log
 from hearth.analysis.document import Analysis
-from hearth.base.codec import to_json
 from hearth.base.errors import UserError
-from hearth.record.store import LAST, find_record
+from hearth.record.store import LAST, find_record, records_home
 from hearth.studies.characterise.result import Characterised
-from hearth.studies.characterise.study import read_characterisation
+from hearth.studies.characterise.study import Characterisation
 from hearth.studies.colocate.prediction import read_colocated
 from hearth.studies.colocate.result import Colocated
 from hearth.studies.compare.result import Compared
 from hearth.studies.compare.study import read_comparison
 from hearth.studies.compare.verdict import compared
+from hearth.studies.engine.store import CHARACTERISE, COLOCATE, COMPARE, TUNE, Kind
 from hearth.studies.engine.trial import Outcome
-from hearth.studies.tune.result import tuned
+from hearth.studies.tune.result import Tuned
 from hearth.studies.tune.study import read_tune
-
-Document = dict[str, Any]
+from hearth.studies.tune.verdict import tuned
 
 
 @dataclass
 class Sources:
-    """The analyses of some runs, and the document of an experiment of each kind."""
+    """What is reported (contract/report.schema.json): runs, and of each kind of study one."""
 
-    analyses: list[Analysis] = field(default_factory=list)
+    schema: Literal["hearth/report/1"] = "hearth/report/1"
     comparison: Compared | None = None
     characterisation: Characterised | None = None
-    tune: Document | None = None
+    tune: Tuned | None = None
     colocation: Colocated | None = None
-
-    def document(self) -> Document:
-        """All of it, for machines: contract/report.schema.json."""
-        return {
-            "schema": "hearth/report/1",
-            "comparison": to_json(self.comparison),
-            "characterisation": to_json(self.characterisation),
-            "tune": self.tune,
-            "colocation": to_json(self.colocation),
-            "runs": to_json(self.analyses),
-        }
+    runs: list[Analysis] = field(default_factory=list)
 
 
 def read_sources(names: list[str], state_home: Path) -> Sources:
@@ -53,46 +42,61 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
     """
     sources = Sources()
     for name in names:
-        named_here = name != LAST
-        directory = _directory(name, state_home) if named_here else None
-        if directory is not None and (directory / "comparison.json").is_file():
-            if sources.comparison is not None:
-                raise UserError(f"'{name}' is a second comparison: report one at a time")
-            found = read_comparison(directory)
-            said = compared(found.head, found.outcomes)
-            sources.comparison = said
-            for record in _median_runs(said, found.outcomes):
-                sources.analyses.append(analyse(state_home / "records" / record))
-        elif directory is not None and (directory / "characterisation.json").is_file():
-            if sources.characterisation is not None:
-                raise UserError(f"'{name}' is a second characterisation: report one at a time")
-            sources.characterisation = read_characterisation(state_home, directory)
-        elif directory is not None and (directory / "tune.json").is_file():
-            if sources.tune is not None:
-                raise UserError(f"'{name}' is a second tune: report one at a time")
-            sources.tune = tuned(read_tune(directory))
-        elif directory is not None and (directory / "colocation.json").is_file():
-            if sources.colocation is not None:
-                raise UserError(f"'{name}' is a second colocation: report one at a time")
-            sources.colocation = read_colocated(directory)
+        directory = None if name == LAST else _directory(name, state_home)
+        kind = _kind(directory)
+        if directory is not None and kind is not None:
+            if getattr(sources, kind.name) is not None:
+                raise UserError(f"'{name}' is a second {kind.name}: report one at a time")
+            _STUDIES[kind](sources, directory, state_home)
         elif directory is not None and (directory / "record.json").is_file():
-            sources.analyses.append(analyse(directory))
-        elif named_here and Path(name).exists():
-            sources.analyses.append(analyse_event_log(Path(name)))
+            sources.runs.append(analyse(directory))
+        elif name != LAST and Path(name).exists():
+            sources.runs.append(analyse_event_log(Path(name)))
         else:
-            sources.analyses.append(analyse(find_record(state_home, name).directory))
+            sources.runs.append(analyse(find_record(state_home, name).directory))
     return sources
 
 
+def _kind(directory: Path | None) -> Kind | None:
+    """The kind of study that a directory holds."""
+    heads = (
+        () if directory is None else tuple(k for k in _STUDIES if (directory / k.head).is_file())
+    )
+    return next(iter(heads), None)
+
+
+def _comparison(sources: Sources, directory: Path, state_home: Path) -> None:
+    found = read_comparison(directory)
+    sources.comparison = compared(found.head, found.outcomes)
+    for record in _median_runs(sources.comparison, found.outcomes):
+        sources.runs.append(analyse(records_home(state_home) / record))
+
+
+def _characterisation(sources: Sources, directory: Path, _state_home: Path) -> None:
+    sources.characterisation = Characterisation.read(directory).characterised()
+
+
+def _tune(sources: Sources, directory: Path, _state_home: Path) -> None:
+    sources.tune = tuned(read_tune(directory))
+
+
+def _colocation(sources: Sources, directory: Path, _state_home: Path) -> None:
+    sources.colocation = read_colocated(directory)
+
+
+_STUDIES = {
+    COMPARE: _comparison,
+    CHARACTERISE: _characterisation,
+    TUNE: _tune,
+    COLOCATE: _colocation,
+}
+
+
 def _directory(name: str, state_home: Path) -> Path | None:
-    """Of what hearth keeps; `last` is never a file or directory that happens to have this name."""
-    if name == "last":
-        return find_record(state_home, name).directory
-    folders = ("comparisons", "characterisations", "tunes", "colocations", "records")
-    for place in (Path(name), *(state_home / folder / name for folder in folders)):
-        if place.is_dir():
-            return place
-    return None
+    """Of what hearth keeps: a directory itself, or that of an id."""
+    kept = (kind.directory(state_home, name) for kind in _STUDIES)
+    places = (Path(name), *kept, records_home(state_home) / name)
+    return next((place for place in places if place.is_dir()), None)
 
 
 def _median_runs(comparison: Compared, outcomes: list[Outcome]) -> list[str]:

@@ -1,11 +1,10 @@
 """A tune in the terminal: its trials, the best configuration, what it gains and why."""
 
-from typing import Any
-
+from hearth.base.absent import Absent, Measured
 from hearth.base.durations import show_seconds
 from hearth.report.terminal.screen import Screen, table
+from hearth.studies.tune.result import ConfigurationForecast, Tuned, TunedTrial
 
-Document = dict[str, Any]
 _REST = ["expected", "GC share", "CPU use", ""]
 #: By the objective, what heads the columns of a trial behind its configuration.
 HEAD = {
@@ -20,73 +19,71 @@ _FORECASTS = 5
 _LEAST_SURFACE, _MOST_COLUMNS = 4, 10
 
 
-def show_tune(document: Document, screen: Screen) -> list[str]:
+def show_tune(tune: Tuned, screen: Screen) -> list[str]:
     """The trials as a table, then the best in one sentence, then why, doubts and the rest."""
-    head = ["trial", "configuration", "why tried", *HEAD[document["settings"]["objective"]]]
-    title = f"Tune of {document['application']}, {document['id']}"
-    shown = table(screen, head, rows(document), f"trial {head[3]}")
+    head = ["trial", "configuration", "why tried", *HEAD[tune.settings.objective]]
+    title = f"Tune of {tune.application}, {tune.id}"
+    shown = table(screen, head, rows(tune), f"trial {head[3]}")
     lines = [screen.title(title), "", *shown]
-    texts = [f"warning: {text}." for text in document["warnings"]]
-    texts += _best(document)
-    texts += front_words(document)
+    texts = [f"warning: {text}." for text in tune.warnings]
+    texts += _best(tune)
+    texts += front_words(tune)
     lines += ["", *(screen.paragraph(text, "  ", "    ") for text in texts)]
-    lines += [*_surface(document, screen), *_untried(document, screen)]
-    last = [screen.paragraph(screen.paint(text, "dim"), "  ") for text in notes(document)]
+    lines += [*_surface(tune, screen), *_untried(tune, screen)]
+    last = [screen.paragraph(screen.paint(text, "dim"), "  ") for text in notes(tune)]
     return [*lines, "", *last]
 
 
-def sentence(document: Document) -> str:
+def sentence(tune: Tuned) -> str:
     """The best configuration, and what it is expected to save."""
-    best = document["best"]
-    if "absent" in best:
-        return f"There is no best configuration: {best['absent']}."
-    name = best["configuration"]["shown"]
-    saving = best["saving"]
-    if "absent" in saving:
-        return f"Best of those tried: {name}; {saving['absent']}."
-    low, high = saving["low"], saving["high"]
+    best = tune.best
+    if isinstance(best, Absent):
+        return f"There is no best configuration: {best.reason}."
+    name = best.configuration.shown
+    saving = best.saving
+    if isinstance(saving, Absent):
+        return f"Best of those tried: {name}; {saving.reason}."
+    low, high = saving.low, saving.high
     sure = "" if low > 0 else ", so the gain is not certain"
     return (
-        f"Best of those tried: {name}; expected to save {saving['value']:.0%} of the "
-        f"{_what(document)} of your own configuration ({best['confidence']:.0%} interval "
+        f"Best of those tried: {name}; expected to save {saving.value:.0%} of the "
+        f"{_what(tune)} of your own configuration ({best.confidence:.0%} interval "
         f"{low:.0%} to {high:.0%}{sure})."
     )
 
 
-def _what(document: Document) -> str:
-    return "core-seconds" if document["settings"]["objective"] == "core-seconds" else "time"
+def _what(tune: Tuned) -> str:
+    return "core-seconds" if tune.settings.objective == "core-seconds" else "time"
 
 
-def value(value: float, document: Document) -> str:
+def value(value: float, tune: Tuned) -> str:
     """A value in the objective's unit."""
-    if document["settings"]["objective"] == "throughput":
+    if tune.settings.objective == "throughput":
         return f"{3600 / value:.1f}"
     return f"{value:.2f}"
 
 
-def rows(document: Document) -> list[list[str]]:
+def rows(tune: Tuned) -> list[list[str]]:
     """The cells of each trial."""
-    return [_row(trial, document) for trial in document["trials"]]
+    return [_row(trial, tune) for trial in tune.trials]
 
 
-def _row(trial: Document, document: Document) -> list[str]:
-    measures, expected = trial["measures"], trial["expected"]
-    took = "-" if trial["value"] is None else value(trial["value"], document)
+def _row(trial: TunedTrial, tune: Tuned) -> list[str]:
+    measures, expected = trial.measures, trial.expected
+    took = "-" if trial.value is None else value(trial.value, tune)
     range_ = "-"
     if expected is not None:
-        ends = sorted(
-            (expected[0], expected[2]), reverse=document["settings"]["objective"] == "throughput"
-        )
-        range_ = " to ".join(value(end, document) for end in ends)
-    note = trial["why"] if trial["why"] not in (None, "best", "unexplained") else ""
-    if trial["stopped_s"] is not None:
-        note = f"stopped after {show_seconds(trial['stopped_s'])}: too slow to win"
-    if trial["failure"] is not None:
-        note = f"failed: {trial['failure']}"
+        ends = sorted((expected[0], expected[2]), reverse=tune.settings.objective == "throughput")
+        range_ = " to ".join(value(end, tune) for end in ends)
+    note = "" if trial.why in (None, "best", "unexplained") else str(trial.why)
+    if trial.stopped_s is not None:
+        note = f"stopped after {show_seconds(trial.stopped_s)}: too slow to win"
+    if trial.failure is not None:
+        note = f"failed: {trial.failure}"
     return [
-        str(trial["number"]),
-        trial["configuration"]["shown"],
-        _ROLES[trial["role"]],
+        str(trial.number),
+        trial.configuration.shown,
+        _ROLES[trial.role],
         took,
         range_,
         _share(measures.get("gc_share")),
@@ -95,99 +92,98 @@ def _row(trial: Document, document: Document) -> list[str]:
     ]
 
 
-def _share(value: Any) -> str:
+def _share(value: Measured[float] | None) -> str:
     return f"{value:.0%}" if isinstance(value, int | float) else "-"
 
 
-def _best(document: Document) -> list[str]:
-    best = document["best"]
-    if "absent" in best:
-        return [sentence(document)]
-    return [sentence(document), *(f"- {why}" for why in best["why"])]
+def _best(tune: Tuned) -> list[str]:
+    best = tune.best
+    if isinstance(best, Absent):
+        return [sentence(tune)]
+    return [sentence(tune), *(f"- {why}" for why in best.why)]
 
 
-def front(document: Document) -> list[tuple[str, float, float]]:
+def front(tune: Tuned) -> list[tuple[str, float, float]]:
     """Name, seconds, core-seconds of the trials that no other beats in both, the fastest first."""
-    found = {
-        trial["configuration"]["shown"]: (
-            trial["seconds"], trial["seconds"] * trial["configuration"]["slots"]
-        )
-        for trial in document["trials"] if trial["pareto"]
-    }  # fmt: skip
+    found: dict[str, tuple[float, float]] = {}
+    for trial in tune.trials:
+        if trial.pareto and trial.seconds is not None:
+            cost = trial.seconds, trial.seconds * trial.configuration.slots
+            found[trial.configuration.shown] = cost
     return sorted(((name, *cost) for name, cost in found.items()), key=lambda one: one[1])
 
 
-def front_words(document: Document) -> list[str]:
+def front_words(tune: Tuned) -> list[str]:
     """The front as a sentence; nothing where one trial is the best in both."""
-    found = front(document)
+    found = front(tune)
     if len(found) < 2:
         return []
     shown = "; ".join(f"{name}: {time:.2f} s, {cost:.1f} core-s" for name, time, cost in found)
     return [f"No other trial beats these in both time and core-seconds: {shown}."]
 
 
-def surface(document: Document) -> list[Document]:
+def surface(tune: Tuned) -> list[ConfigurationForecast]:
     """The forecasts of the executors x cores that differ in nothing else from the best of them."""
-    sized = [one for one in document["forecasts"] if one["executors"]]
-    alike = [one for one in sized if one["choices"] == sized[0]["choices"]]
+    sized = [one for one in tune.forecasts if one.executors]
+    alike = [one for one in sized if one.choices == sized[0].choices]
     return alike if len(alike) >= _LEAST_SURFACE else []
 
 
-def _surface(document: Document, screen: Screen) -> list[str]:
-    alike = surface(document)
-    at = {(one["executors"], one["cores"]): one for one in alike}
+def _surface(tune: Tuned, screen: Screen) -> list[str]:
+    alike = surface(tune)
+    at = {(one.executors, one.cores): one for one in alike}
     down, across = sorted({n for n, _ in at}), sorted({c for _, c in at})
     if not alike or len(across) > _MOST_COLUMNS:
         return []
-    cells = {place: forecast(one, document) for place, one in at.items()}
+    cells = {place: forecast(one, tune) for place, one in at.items()}
     body = [[str(n), *(cells.get((n, c), "") for c in across)] for n in down]
-    choices = ", ".join(alike[0]["choices"][1:])
+    choices = ", ".join(alike[0].choices[1:])
     note = f"forecast by cores of each ({choices}), ± the interval's half; * tried"
     head = ["executors", *(f"x {c}" for c in across)]
     return ["", screen.paragraph(note, "  "), *table(screen, head, body)]
 
 
-def forecast(one: Document, document: Document) -> str:
+def forecast(one: ConfigurationForecast, tune: Tuned) -> str:
     """`103 ±5.9*`: what is expected, half of its interval, and whether it was tried."""
-    low, middle, high = (float(value(one[end], document)) for end in ("low", "value", "high"))
-    return f"{_short(middle)} ±{_short(abs(high - low) / 2)}{'*' if one['tried'] else ''}"
+    low, middle, high = (float(value(end, tune)) for end in (one.low, one.value, one.high))
+    return f"{_short(middle)} ±{_short(abs(high - low) / 2)}{'*' if one.tried else ''}"
 
 
 def _short(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def _untried(document: Document, screen: Screen) -> list[str]:
-    left = [one for one in document["forecasts"] if not one["tried"]][:_FORECASTS]
+def _untried(tune: Tuned, screen: Screen) -> list[str]:
+    left = [one for one in tune.forecasts if not one.tried][:_FORECASTS]
     if not left:
         return []
     rows = [
-        [one["configuration"], value(one["value"], document),
-         f"{value(one['low'], document)} to {value(one['high'], document)}"]
+        [one.configuration, value(one.value, tune),
+         f"{value(one.low, tune)} to {value(one.high, tune)}"]
         for one in left
     ]  # fmt: skip
     head = ["the best of those not tried", "forecast", "interval"]
     return ["", *table(screen, head, rows, "forecast")]
 
 
-def notes(document: Document) -> list[str]:
-    settings, space = document["settings"], document["space"]
-    fixed = f"; fixed by you: {', '.join(space['fixed'])}" if space["fixed"] else ""
-    known, used = space["known_before"], space.get("used")
-    why = "" if used is None or not known else f", of which {used} predict these trials and count"
+def notes(tune: Tuned) -> list[str]:
+    settings, space = tune.settings, tune.space
+    fixed = f"; fixed by you: {', '.join(space.fixed)}" if space.fixed else ""
+    known, used = space.known_before, space.used
+    why = "" if not known else f", of which {used} predict these trials and count"
     texts = [
-        f"{len(document['trials'])} of at most {settings['budget']} trials among "
-        f"{space['configurations']} configurations{fixed}; {len(space['refused'])} more do not fit "
+        f"{len(tune.trials)} of at most {settings.budget} trials among "
+        f"{space.configurations} configurations{fixed}; {len(space.refused)} more do not fit "
         f"this machine; {known} earlier tune{'' if known == 1 else 's'} known before{why}. "
-        f"Timed: {document['timed']}."
+        f"Timed: {tune.timed}."
     ]
-    if document["stopped"] is not None:
-        texts.append(f"Stopped: {document['stopped']}.")
-    scatter = document["scatter"]
-    if "share" in scatter:
-        texts.append(f"Repeated runs scattered by {scatter['share']:.1%} (standard deviation).")
-    else:
+    if tune.stopped is not None:
+        texts.append(f"Stopped: {tune.stopped}.")
+    scatter = tune.scatter
+    if isinstance(scatter, Absent):
         texts.append(
-            f"Scatter of repeated runs: {scatter['absent']}, 5 % is assumed in the intervals."
+            f"Scatter of repeated runs: {scatter.reason}, 5 % is assumed in the intervals."
         )
+    else:
+        texts.append(f"Repeated runs scattered by {scatter.share:.1%} (standard deviation).")
     return texts

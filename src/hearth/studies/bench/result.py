@@ -4,18 +4,15 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Literal
 
-from hearth.base.codec import LEFT_OUT, to_json
-from hearth.studies.bench.study import Results, case_line
+from hearth.base.codec import LEFT_OUT
+from hearth.studies.bench.study import CaseLine, Results, SeriesHead
 from hearth.studies.compare.verdict import pairs
-from hearth.studies.engine.schema import CaseResult
 from hearth.studies.engine.statistics import CONFIDENCE, Spread, each_confidence, paired_ratio
 from hearth.studies.engine.trial import Outcome
 from hearth.studies.engine.validity import TimedRun, doubts
-from hearth.workloads.shapes import AnswerVerdict, Streaming
-
-Document = dict[str, Any]
+from hearth.workloads.shapes import AnswerVerdict, CaseResult, Streaming
 
 
 @dataclass(frozen=True)
@@ -87,8 +84,8 @@ def summarised(results: Results) -> list[Row]:
     Seconds are those of the jobs' own phases. `ratio` is against the first master of the series,
     over repetitions that both have; its intervals hold for all masters of a job together.
     """
-    labels = [entry.label for entry in results.series.entries]
-    masters = results.series.masters
+    labels = [entry.label for entry in results.head.entries]
+    masters = results.head.masters
     return [_row(of(results, label), label, master, masters) for label in labels
             for master in masters]  # fmt: skip
 
@@ -148,9 +145,9 @@ def _ratio(outcomes: Sequence[Outcome], master: str, masters: Sequence[str]) -> 
 
 def doubted(results: Results) -> list[Doubted]:
     """Warnings about the times of each job, which were run in the order of the file."""
-    first = results.series.masters[0]
+    first = results.head.masters[0]
     found = []
-    for entry in results.series.entries:
+    for entry in results.head.entries:
         runs = [
             TimedRun(outcome.arm, outcome.repetition, outcome.counted_s)
             for outcome in of(results, entry.label)
@@ -168,12 +165,19 @@ def is_good(results: Results) -> bool:
     )
 
 
-def result_document(results: Results) -> Document:
+@dataclass(frozen=True)
+class BenchResult:
     """What `hearth bench --json` prints: contract/bench-result.schema.json."""
-    return {
-        "schema": "hearth/bench-result/2",
-        "series": to_json(results.series),
-        "cases": [case_line(outcome) for outcome in results.outcomes],
-        "rows": to_json(summarised(results)),
-        "warnings": to_json(doubted(results)),
-    }
+
+    schema: Literal["hearth/bench-result/2"]
+    series: SeriesHead
+    cases: list[CaseLine]
+    rows: list[Row]
+    warnings: list[Doubted]
+
+
+def bench_result(results: Results) -> BenchResult:
+    """What a series says so far."""
+    cases = [CaseLine.of(outcome) for outcome in results.outcomes]
+    rows, warnings = summarised(results), doubted(results)
+    return BenchResult("hearth/bench-result/2", results.head, cases, rows, warnings)

@@ -6,26 +6,91 @@ unless it failed. Lines: contract/bench-result.schema.json.
 """
 
 import platform
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, Literal
 
 import hearth
-from hearth.base.codec import reason, to_json
+from hearth.base.codec import LEFT_OUT, reason, to_json
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.machine import class_data, paths
 from hearth.machine.topology import Topology
 from hearth.studies.engine.progress import Following
-from hearth.studies.engine.schedule import Experiment, conduct
-from hearth.studies.engine.schema import SeriesCase, SeriesEntry, SeriesHead, SeriesSettings
-from hearth.studies.engine.store import Journal
+from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
+from hearth.studies.engine.store import BENCH, Journal, Study
 from hearth.studies.engine.trial import Outcome, Turn
 from hearth.workloads import cases, catalogue, runner, suites
+from hearth.workloads.shapes import CaseResult
 
-SCHEMA = "hearth/bench-result/1"
-Document = dict[str, Any]
+SCHEMA: Literal["hearth/bench-result/1"] = "hearth/bench-result/1"
+
+
+@dataclass(frozen=True)
+class SeriesEntry:
+    """A job of a series. set: its parameters."""
+
+    label: str
+    job: str
+    set: dict[str, str]
+
+
+@dataclass(frozen=True)
+class SeriesSettings:
+    """How a series runs its cases."""
+
+    repeat: int
+    warmup: int
+    seed: int
+    size_bytes: int | None
+    conf: dict[str, str]
+
+
+@dataclass(frozen=True)
+class SeriesHead:
+    """The first line of a series' results."""
+
+    schema: Literal["hearth/bench-result/1"]
+    record: Literal["series"]
+    suite: str
+    entries: list[SeriesEntry]
+    masters: list[str]
+    settings: SeriesSettings
+    machine: dict[str, Any]
+    versions: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CaseLine:
+    """A finished case of a series: its result, or the reason why it failed."""
+
+    schema: Literal["hearth/bench-result/1"]
+    record: Literal["case"]
+    label: str
+    master: str
+    repetition: int
+    result: CaseResult | None = field(default=None, metadata=LEFT_OUT)
+    reason: str | None = field(default=None, metadata=LEFT_OUT)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a case that did not end."""
+        if self.result is None and self.reason is None:
+            raise ValueError("it has neither a result nor a reason")
+
+    @staticmethod
+    def of(outcome: Outcome) -> "CaseLine":
+        turn = outcome.turn
+        place = (turn.subject, turn.arm, turn.repetition)
+        if outcome.failure is not None:
+            return CaseLine(SCHEMA, "case", *place, reason=outcome.failure)
+        return CaseLine(SCHEMA, "case", *place, outcome.result)
+
+    @property
+    def outcome(self) -> Outcome:
+        turn = Turn(self.label, self.master, self.repetition)
+        if self.reason is not None or self.result is None:
+            return Outcome(turn, failure=self.reason)
+        return Outcome(turn, seconds=self.result["seconds"], result=self.result)
 
 
 @dataclass(frozen=True)
@@ -54,11 +119,11 @@ class Series:
             arms, self.repeat, self.warmup, self.seed, self.budget_s, failed_again=True
         )
 
-    def described(self, machine: Document) -> SeriesHead:
+    def described(self, machine: dict[str, Any]) -> SeriesHead:
         """The first line of the results: what must be the same for the series to continue."""
         conf = self.redaction.settings(self.conf)
         return SeriesHead(
-            schema="hearth/bench-result/1",
+            schema=SCHEMA,
             record="series",
             suite=self.name,
             entries=[SeriesEntry(e.label, e.job.name, e.parameters) for e in self.entries],
@@ -69,7 +134,7 @@ class Series:
         )
 
 
-def machine_facts(topology: Topology) -> Document:
+def machine_facts(topology: Topology) -> dict[str, Any]:
     """What identifies a machine."""
     return {
         "name": platform.node(),
@@ -80,7 +145,7 @@ def machine_facts(topology: Topology) -> Document:
     }
 
 
-def _versions() -> Document:
+def _versions() -> dict[str, Any]:
     jars = [catalogue.workloads_jar(), paths.hearth_jar()]
     release = paths.spark_home() / "jars"
     core = sorted(release.glob("spark-core_*.jar"))
@@ -92,44 +157,10 @@ def _versions() -> Document:
     }
 
 
-def _whole(line: Document) -> None:
-    """Raises ValueError for a case that did not end."""
-    if "result" not in line and "reason" not in line:
-        raise ValueError("it has neither a result nor a reason")
-
-
-_Case = Annotated[SeriesCase, _whole]
-
-
-def case_line(outcome: Outcome) -> Document:
-    """The line of an outcome: contract/bench-result.schema.json."""
-    turn = outcome.turn
-    place = {"label": turn.subject, "master": turn.arm, "repetition": turn.repetition}
-    ended: Document = {"result": outcome.result}
-    if outcome.failure is not None:
-        ended = {"reason": outcome.failure}
-    return {"schema": SCHEMA, "record": "case", **place, **ended}
-
-
-def read_case(line: Document) -> Outcome:
-    """The outcome of a line, which is of the shape `SeriesCase`."""
-    turn = Turn(line["label"], line["master"], line["repetition"])
-    if "reason" in line:
-        return Outcome(turn, failure=line["reason"])
-    result = line["result"]
-    return Outcome(turn, seconds=result["seconds"], result=result)
-
-
-class Results:
+class Results(Study[SeriesHead, CaseLine]):
     """The file of a series, and the outcomes in it: of a run that is tried again, the last one."""
 
-    def __init__(
-        self, journal: Journal, series: SeriesHead, outcomes: Sequence[Outcome] = ()
-    ) -> None:
-        self.journal, self.series = journal, series
-        self._outcomes: dict[Turn, Outcome] = {}
-        for outcome in outcomes:
-            self._take(outcome)
+    kind, head_type, line_type = BENCH, SeriesHead, CaseLine
 
     @property
     def path(self) -> Path:
@@ -138,7 +169,11 @@ class Results:
     @property
     def outcomes(self) -> list[Outcome]:
         """In the order of time."""
-        return list(self._outcomes.values())
+        last: dict[Turn, Outcome] = {}
+        for line in self.lines:
+            last.pop(line.outcome.turn, None)
+            last[line.outcome.turn] = line.outcome
+        return list(last.values())
 
     @staticmethod
     def begin(path: Path, series: SeriesHead, redaction: Redaction | None = None) -> "Results":
@@ -150,21 +185,12 @@ class Results:
         if path.exists() and path.stat().st_size:
             return _continued(journal, series)
         try:
-            journal.begin(to_json(series))
+            journal.begin(series)
         except OSError as error:
             raise UserError(
                 f"'{path}' cannot be written: {error.strerror}; make room, or give another --out"
             ) from error
-        return Results(journal, series)
-
-    def keep(self, outcome: Outcome) -> None:
-        """On the disk before the next run begins."""
-        self.journal.keep(case_line(outcome))
-        self._take(outcome)
-
-    def _take(self, outcome: Outcome) -> None:
-        self._outcomes.pop(outcome.turn, None)
-        self._outcomes[outcome.turn] = outcome
+        return Results(series, journal)
 
 
 def read(path: Path) -> Results:
@@ -182,13 +208,12 @@ def _read(journal: Journal) -> Results:
         raise UserError(
             f"'{journal.file}' is not a results file: {reason(error)}; give another file"
         ) from error
-    lines = journal.read(_Case, first=2)
-    return Results(journal, series, [read_case(line) for line in lines])
+    return Results(series, journal, journal.read(CaseLine, first=2))
 
 
 def _continued(journal: Journal, series: SeriesHead) -> Results:
     found = _read(journal)
-    kept, now = to_json(found.series), journal.redaction.document(to_json(series))
+    kept, now = to_json(found.head), journal.redaction.document(to_json(series))
     for place in ("suite", "entries", "masters", "settings", "machine", "versions"):
         theirs, ours = kept[place], now[place]
         if theirs != ours:
@@ -220,7 +245,11 @@ def run(
     def make(turn: Turn) -> Outcome:
         return _outcome(offer, series, entries[turn.subject], turn)
 
-    conduct(series.experiment(), make, results.keep, earlier=results.outcomes, following=following)
+    def keep(outcome: Outcome) -> None:
+        results.keep(CaseLine.of(outcome))
+
+    schedule = Repetitions(series.experiment())
+    conduct(schedule, make, keep, earlier=results.outcomes, following=following)
 
 
 def _outcome(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
+from hearth.base.absent import Absent
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import Count, Positive
 from hearth.record.counters import bandwidth_region, smt_effectiveness
@@ -179,7 +180,7 @@ def _bandwidth(
     used = _measures(arms[0]).get("bandwidth_gb_s")
     sustained = comparison.settings.sustained_gb_s
     if not isinstance(used, int | float):
-        reason = used["absent"] if isinstance(used, dict) else "not recorded"
+        reason = used.reason if isinstance(used, Absent) else "not recorded"
         return Answer(f"The bandwidth was not measured: {reason}.")
     if not sustained:
         return Answer(f"{used:.1f} GB/s on average; what this machine sustains is unknown.")

@@ -4,10 +4,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from hearth.base.codec import LEFT_OUT
-from hearth.base.limits import OneOf, Time
+from hearth.base.limits import Count, OneOf, Positive, Time
 from hearth.studies.characterise.answers import Scaling, Sides, StreamedRate, SweptCell
 from hearth.studies.compare.result import Compared
-from hearth.studies.engine.schema import CharacterisationSettings
 
 SCHEMA: Literal["hearth/characterisation/1"] = "hearth/characterisation/1"
 
@@ -17,6 +16,38 @@ Key = Annotated[
         "executors", "sweep", "nodes", "memory", "smt", "prefetchers", "bandwidth", "kinds", "rates"
     ),
 ]
+
+
+@dataclass(frozen=True)
+class CharacterisationSettings:
+    """How often each way is run."""
+
+    repeat: Positive
+    warmup: Count
+    seed: int
+
+
+@dataclass(frozen=True)
+class CharacterisationHead:
+    """`characterisation.json`."""
+
+    id: str
+    started: str
+    subjects: list[str]
+    settings: CharacterisationSettings
+
+
+@dataclass(frozen=True)
+class QuestionLine:
+    """A line of `questions.jsonl`: a question, with its comparison or why it could not be asked."""
+
+    subject: str
+    key: str
+    title: str
+    source: str
+    notes: list[str]
+    comparison: str | None = field(default=None, metadata=LEFT_OUT)
+    reason: str | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """A characterisation: the studies' questions for this machine, kept as they are answered.
 
-A directory: `characterisation.json` holds the questions, `questions.jsonl` gets a line when a
-question begins or cannot be answered. Each question's runs are a comparison of its own. What they
-say is derived from both and stored in neither, so that after kill -9 all finished runs count.
+Its journal gets a line when a question begins or cannot be answered. Each question's runs are a
+comparison of its own, so that after kill -9 all finished runs count.
 """
 
 import time
@@ -11,25 +10,28 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hearth.base.codec import read_typed, to_json
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.studies.characterise.answers import answered
 from hearth.studies.characterise.questions import Question
-from hearth.studies.characterise.result import SCHEMA, AnsweredQuestion, Characterised
-from hearth.studies.compare import result as compared
-from hearth.studies.compare.study import Comparison, read_comparison, refuse_other_command
+from hearth.studies.characterise.result import (
+    SCHEMA,
+    AnsweredQuestion,
+    CharacterisationHead,
+    CharacterisationSettings,
+    Characterised,
+    QuestionLine,
+)
+from hearth.studies.compare.result import ComparisonSettings
+from hearth.studies.compare.study import Comparison, read_comparison
 from hearth.studies.compare.study import run as run_comparison
 from hearth.studies.compare.verdict import compared as what_it_says
 from hearth.studies.engine.idle_wait import Quiet
 from hearth.studies.engine.progress import Following
 from hearth.studies.engine.schedule import Experiment
-from hearth.studies.engine.schema import CharacterisationHead, CharacterisationSettings, Line
-from hearth.studies.engine.store import REMEDY, Journal, begin_directory, fresh_directory
+from hearth.studies.engine.store import CHARACTERISE, COMPARE, StudyDirectory
 from hearth.studies.engine.target import Target
 from hearth.studies.engine.trial import Turn
-
-_HEAD, _LINES = "characterisation.json", "questions.jsonl"
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,14 @@ class CharacterisationRuns:
     budget_s: float | None = None
     sustained_gb_s: float | None = None
 
-    def of(self, subject: Target) -> compared.ComparisonSettings:
+    @property
+    def kept(self) -> CharacterisationSettings:
+        """What is kept of them."""
+        return CharacterisationSettings(self.repeat, self.warmup, self.seed)
+
+    def of(self, subject: Target) -> ComparisonSettings:
         """How the comparison of one question runs its arms."""
-        return compared.ComparisonSettings(
+        return ComparisonSettings(
             warmup=self.warmup,
             seed=self.seed,
             command=[subject.name],
@@ -71,20 +78,15 @@ class CharacterisationRuns:
         return sum(len(self.turns(a.subject, q)) for a in asked for q in a.questions)
 
 
-class Characterisation:
-    """One characterisation on disk."""
+class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
+    """One characterisation on disk. Of a question that has two lines the later one counts."""
+
+    kind, head_type, line_type = CHARACTERISE, CharacterisationHead, QuestionLine
 
     def __init__(
-        self,
-        home: Path,
-        directory: Path,
-        head: CharacterisationHead,
-        redaction: Redaction | None = None,
+        self, directory: Path, head: CharacterisationHead, redaction: Redaction | None = None
     ) -> None:
-        self.home, self.directory, self.redaction = home, directory, redaction
-        self._journal = Journal(directory / _LINES, redaction)
-        self._head = head
-        self._lines: list[Line] = []
+        super().__init__(directory, head, redaction)
         self._comparisons: dict[str, Comparison] = {}
 
     @staticmethod
@@ -96,11 +98,11 @@ class Characterisation:
         redaction: Redaction | None = None,
     ) -> "Characterisation":
         """A new one below `home`."""
-        directory = fresh_directory(home / "characterisations", name)
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        head = CharacterisationHead(directory.name, started, _names(asked), _how_often(settings))
-        begin_directory(directory, _HEAD, to_json(head))
-        return Characterisation(home, directory, head, redaction)
+        what = (started, _names(asked), settings.kept)
+        return Characterisation.create(
+            home, name, lambda number: CharacterisationHead(number, *what), redaction
+        )
 
     @staticmethod
     def resume(
@@ -114,18 +116,11 @@ class Characterisation:
 
         Raises UserError, naming what differs, for one of other subjects or settings.
         """
-        directory = home / "characterisations" / number
-        if Path(number).name != number or not directory.is_dir():
-            raise UserError(
-                f"--resume: no characterisation has the id '{number}': 'hearth runs' lists them"
-            )
-        head, lines = _read(directory)
-        now = {"subjects": _names(asked), **vars(_how_often(settings))}
-        refuse_other_command(number, {"subjects": head.subjects, **vars(head.settings)}, now)
-        found = Characterisation(home, directory, head, redaction)
-        found._lines = lines
-        found._journal.cut_torn_line()
-        return found
+        now = {"subjects": _names(asked), **vars(settings.kept)}
+        return Characterisation.reopen(home, number, now, redaction)
+
+    def asked(self) -> dict[str, object]:
+        return {"subjects": self.head.subjects, **vars(self.head.settings)}
 
     def run(
         self, asked: Sequence[Asked], settings: CharacterisationRuns, quiet: Quiet | None = None
@@ -154,19 +149,19 @@ class Characterisation:
         following: Following,
     ) -> None:
         notes = list(question.notes)
-        line = Line(subject.name, question.key, question.title, question.source, notes)
+        line = QuestionLine(subject.name, question.key, question.title, question.source, notes)
         reason = question.unanswerable
         if reason is None and left_s is not None and left_s <= 0:
             reason = "the budget ran out before it: give a longer --budget"
         if reason is not None:
-            self._keep(replace(line, reason=reason))
+            self.keep(replace(line, reason=reason))
             return
         runs = settings.of(subject)
         begun = self._comparison(line, subject, question, runs)
         following.ended(sum(outcome.failure is None for outcome in begun.outcomes))
         self._comparisons[begun.head.id] = begun
         line = replace(line, comparison=begun.head.id)
-        self._keep(line)
+        self.keep(line)
         try:
             run_comparison(
                 begun,
@@ -177,58 +172,39 @@ class Characterisation:
                 against_baseline=False,
             )
         except UserError as error:
-            self._keep(replace(line, reason=str(error)))
+            self.keep(replace(line, reason=str(error)))
 
     def _comparison(
-        self, line: Line, subject: Target, question: Question, runs: compared.ComparisonSettings
+        self,
+        line: QuestionLine,
+        subject: Target,
+        question: Question,
+        runs: ComparisonSettings,
     ) -> Comparison:
         """A new one, or that of the same question, where what was cut short goes on."""
-        place = (subject.name, question.arms, runs, self.redaction)
-        same = [o for o in self._lines if (o.subject, o.key) == (line.subject, line.key)]
+        place = (subject.name, question.arms, runs, self.journal.redaction)
+        same = [o for o in self.lines if (o.subject, o.key) == (line.subject, line.key)]
         if same and same[-1].comparison is not None:
-            return Comparison.resume(self.home, same[-1].comparison, *place)
-        return Comparison.begin(self.home, *place)
-
-    def _keep(self, line: Line) -> None:
-        self._lines.append(line)
-        self._journal.keep(to_json(line))
+            return Comparison.resume(self.state_home, same[-1].comparison, *place)
+        return Comparison.begin(self.state_home, *place)
 
     def characterised(self) -> Characterised:
-        """What it says so far; raises UserError as `read_characterisation` does not."""
-        return _composed(self._head, self._lines, self._comparisons.__getitem__)
+        """What it says so far."""
+        head, last = self.head, {(line.subject, line.key): line for line in self.lines}
+        questions = [_question(line, self._read) for line in last.values()]
+        return Characterised(SCHEMA, head.id, head.started, head.subjects, head.settings, questions)
 
-
-def read_characterisation(home: Path, directory: Path) -> Characterised:
-    """What it says; raises UserError where there is none.
-
-    Of a question that has two lines the later one counts; a line cut short does not.
-    """
-    head, lines = _read(directory)
-    return _composed(head, lines, lambda name: read_comparison(home / "comparisons" / name))
+    def _read(self, number: str) -> Comparison:
+        """The comparison of this id, as it was made or from disk."""
+        found = self._comparisons.get(number)
+        return found or read_comparison(COMPARE.directory(self.state_home, number))
 
 
 def _names(asked: Sequence[Asked]) -> list[str]:
     return [a.subject.name for a in asked]
 
 
-def _how_often(settings: CharacterisationRuns) -> CharacterisationSettings:
-    return CharacterisationSettings(settings.repeat, settings.warmup, settings.seed)
-
-
-def _read(directory: Path) -> tuple[CharacterisationHead, list[Line]]:
-    head = read_typed(directory / _HEAD, CharacterisationHead, REMEDY)
-    return head, Journal(directory / _LINES).read_typed(Line)
-
-
-def _composed(
-    head: CharacterisationHead, lines: Sequence[Line], comparison: Callable[[str], Comparison]
-) -> Characterised:
-    last = {(line.subject, line.key): line for line in lines}
-    questions = [_question(line, comparison) for line in last.values()]
-    return Characterised(SCHEMA, head.id, head.started, head.subjects, head.settings, questions)
-
-
-def _question(line: Line, comparison: Callable[[str], Comparison]) -> AnsweredQuestion:
+def _question(line: QuestionLine, comparison: Callable[[str], Comparison]) -> AnsweredQuestion:
     """The line with its answer, or with the reason why there is none."""
     asked = AnsweredQuestion(line.subject, line.key, line.title, line.source, line.notes)
     if line.comparison is None:

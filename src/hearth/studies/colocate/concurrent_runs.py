@@ -16,11 +16,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from hearth.base.codec import parse
+from hearth.base.codec import parse, to_json, typed
 from hearth.base.errors import UserError
 from hearth.base.processes import die_with
 from hearth.base.progress import tick
-from hearth.studies.engine.trial import Outcome, Turn, outcome_line, read_outcome
+from hearth.studies.engine.trial import Outcome, OutcomeLine, Turn
 
 _LOOK_S = 0.2
 #: Longer than a run takes that is asked to end, and is killed if it does not.
@@ -174,7 +174,7 @@ def _in_child(lane: Lane, number: int, dies: Callable[[], None], writing: int) -
         sys.stdout = sys.stderr = io.StringIO()  # what is to be known comes back through the pipe
         if lane.cpus is not None:
             os.sched_setaffinity(0, lane.cpus)
-        line = json.dumps(outcome_line(_run(lane, number)))
+        line = json.dumps(to_json(OutcomeLine.of(_run(lane, number))))
         with os.fdopen(writing, "w", encoding="utf-8") as pipe:
             pipe.write(line)
         code = 0
@@ -200,7 +200,7 @@ def _interrupt(_number: int, _frame: Any) -> None:
 
 def _outcome(turn: Turn, said: bytes, code: int) -> Outcome:
     try:
-        return read_outcome(parse(said), turn.subject)
+        return typed(parse(said), OutcomeLine).outcome(turn.subject)
     except (ValueError, KeyError):
         ended = f"signal {-code}" if code < 0 else f"exit code {code}"
         return Outcome(turn, failure=f"the process that watched over it ended with {ended}")

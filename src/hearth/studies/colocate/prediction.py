@@ -91,7 +91,9 @@ def known_of(colocation: Colocation) -> PriorCurves | None:
         return head.known
     arm = f"{ALONE}{len(head.units)}"
     ids = {line.subject: line.runs[0].record for line in colocation.lines if line.arm == arm}
-    places = [records_home(colocation.home) / name for name in ids.values() if name is not None]
+    places = [
+        records_home(colocation.state_home) / name for name in ids.values() if name is not None
+    ]
     analyses = [analyse(place) for place in places if place.is_dir()]
     return known_alone(head, colocation.lines, shared_of(head.kind, analyses))
 

@@ -8,9 +8,10 @@ the same repetition; throughput, the worst slowdown and fairness follow from it 
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from hearth.analysis.findings import OTHER_LOAD_SHARE
+from hearth.base.absent import Absent, Measured
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import AboveZero, Count, OneOf
 from hearth.studies.colocate.study import (
@@ -25,7 +26,6 @@ from hearth.studies.colocate.study import (
     PriorCurves,
     RoundLine,
 )
-from hearth.studies.engine.measures import Document
 from hearth.studies.engine.statistics import (
     CONFIDENCE,
     Ratio,
@@ -55,7 +55,8 @@ class MemberSaid:
     slowdown: Estimate | None = field(default=None, metadata=LEFT_OUT)
     runs: Count = 0
     failures: list[str] = field(default_factory=list)
-    measures: Document = field(default_factory=dict)  #: medians over its runs
+    #: medians over its runs
+    measures: dict[str, Measured[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -364,13 +365,13 @@ def _failed(run: MemberRun) -> str:
     return f"after {run.end_s - run.start_s:.1f} s: {run.failure}"
 
 
-def _medians(runs: Sequence[MemberRun]) -> Document:
+def _medians(runs: Sequence[MemberRun]) -> dict[str, Measured[float]]:
     """Of each measure over the runs; the reason where it is not known of any."""
-    found: dict[str, Any] = {}
+    found: dict[str, Measured[float]] = {}
     for key in SHOWN:
         values = [(run.measures or {}).get(key) for run in runs if run.measures is not None]
         numbers = [v for v in values if isinstance(v, int | float)]
-        reasons = [v for v in values if isinstance(v, dict)]
+        reasons = [v for v in values if isinstance(v, Absent)]
         if numbers:
             found[key] = statistics.median(numbers)
         elif reasons:

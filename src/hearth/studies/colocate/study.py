@@ -1,35 +1,32 @@
 """Runs applications at the same time on shares of this machine, and in the ways it is held against.
 
-A colocation is a directory: `colocation.json` says what runs, `rounds.jsonl` is the journal of its
-rounds, so that after kill -9 it goes on where it was. What they say is derived from both
-(hearth.studies.colocate.result) and stored in neither.
+Each round is kept as it ends, so that after kill -9 it goes on where it was. What they say is
+derived from what is kept (hearth.studies.colocate.result), and not stored.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from hearth.base.codec import LEFT_OUT, read_typed, to_json
+from hearth.base.absent import Measured
+from hearth.base.codec import LEFT_OUT
 from hearth.base.errors import UserError
 from hearth.base.ids import show_ids
 from hearth.base.limits import AboveZero, Count, OneOf, Positive
 from hearth.base.redaction import Redaction
-from hearth.record.store import Record, claimed, read_record, records_home, slug
+from hearth.record.store import claimed, read_record, records_home, slug
 from hearth.studies.colocate.applications import Guest, Way, alone, name_of, on_share, unbound
 from hearth.studies.colocate.concurrent_runs import STOPPED, ConcurrentRun, Lane, Loop, together
 from hearth.studies.colocate.partition import Units
-from hearth.studies.compare.study import refuse_other_command, refuse_unlike
 from hearth.studies.engine.measures import measures
 from hearth.studies.engine.progress import Following
-from hearth.studies.engine.schedule import Experiment, conduct
-from hearth.studies.engine.store import REMEDY, Journal, begin_directory, fresh_directory
+from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
+from hearth.studies.engine.store import COLOCATE, StudyDirectory
 from hearth.studies.engine.trial import Outcome, Turn
 from hearth.studies.models.colocation import Curve, Estimate, Objective
 
-HOME = "colocations"
-HEAD, ROUNDS = "colocation.json", "rounds.jsonl"
 #: The ways to run the applications, and what each is.
 ARMS = {
     "split": "each bound to its own share, as planned for it",
@@ -125,7 +122,7 @@ class MemberRun:
     seconds: float | None = None
     failure: str | None = None
     stopped: bool = False
-    measures: dict[str, Any] | None = field(default=None, metadata=LEFT_OUT)
+    measures: dict[str, Measured[float]] | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
@@ -154,20 +151,10 @@ class RoundLine:
         return Outcome(self.turn, seconds=seconds, failure=self.failure)
 
 
-class Colocation:
+class Colocation(StudyDirectory[ColocationHead, RoundLine]):
     """One colocation on disk, and the rounds in it."""
 
-    def __init__(
-        self, directory: Path, head: ColocationHead, redaction: Redaction | None = None
-    ) -> None:
-        self.directory, self.head = directory, head
-        self.journal = Journal(directory / ROUNDS, redaction)
-        self.lines: list[RoundLine] = []
-        self._first: Record | None = None
-
-    @property
-    def home(self) -> Path:
-        return self.directory.parent.parent
+    kind, head_type, line_type = COLOCATE, ColocationHead, RoundLine
 
     @staticmethod
     def begin(
@@ -180,19 +167,20 @@ class Colocation:
     ) -> "Colocation":
         """A new, empty one below `home`."""
         names = "-".join(Path(member.name).stem for member in members)
-        directory = fresh_directory(home / HOME, names)
-        head = ColocationHead(
-            schema="hearth/colocation-head/1",
-            id=directory.name,
-            started=datetime.now(UTC).isoformat(timespec="seconds"),
-            members=list(members),
-            kind=units.kind,
-            units=[show_ids(cpus) for cpus in units.cpus],
-            settings=settings,
-            known=known,
-        )
-        begin_directory(directory, HEAD, to_json(head))
-        return Colocation(directory, head, redaction)
+
+        def head(number: str) -> ColocationHead:
+            return ColocationHead(
+                schema="hearth/colocation-head/1",
+                id=number,
+                started=datetime.now(UTC).isoformat(timespec="seconds"),
+                members=list(members),
+                kind=units.kind,
+                units=[show_ids(cpus) for cpus in units.cpus],
+                settings=settings,
+                known=known,
+            )
+
+        return Colocation.create(home, names, head, redaction)
 
     @staticmethod
     def resume(
@@ -207,49 +195,28 @@ class Colocation:
 
         Raises UserError, naming what differs, for one of other applications, machine or settings.
         """
-        directory = home / HOME / number
-        if Path(number).name != number or not (directory / HEAD).is_file():
-            raise UserError(
-                f"--resume: no colocation has the id '{number}': 'hearth runs' lists them"
-            )
-        found = read_colocation(directory)
-        kept = {**_asked(found.head.members, found.head.units), **vars(found.head.settings)}
         cpus = [show_ids(cpus) for cpus in units.cpus]
-        refuse_other_command(number, kept, {**_asked(members, cpus), **vars(settings)})
-        found.journal = Journal(directory / ROUNDS, redaction)
-        found.journal.cut_torn_line()
-        return found
+        now = {**_asked(members, cpus), **vars(settings)}
+        return Colocation.reopen(home, number, now, redaction)
 
-    def keep(self, line: RoundLine) -> None:
-        """On the disk before the next round begins."""
-        self.journal.keep(to_json(line))
-        self.lines.append(line)
+    def asked(self) -> dict[str, object]:
+        return {**_asked(self.head.members, self.head.units), **vars(self.head.settings)}
 
-    def check_alike(self, record: Record) -> None:
-        """Raises UserError, naming what differs, where a run's machine is not the first one's."""
-        if self._first is None:
-            ids = [run.record for line in self.lines for run in line.runs if run.seconds]
-            there = [records_home(self.home) / name for name in ids if name is not None]
-            self._first = next((read_record(p) for p in there if p.is_dir()), record)
-        refuse_unlike(self._first, record)
+    def fits(self, line: RoundLine) -> bool:
+        return all(0 <= run.member < len(self.head.members) for run in line.runs)
+
+    def records(self) -> Iterable[str | None]:
+        return (run.record for line in self.lines for run in line.runs if run.seconds)
 
 
-def _asked(members: Sequence[Member], units: Sequence[str]) -> dict[str, Any]:
+def _asked(members: Sequence[Member], units: Sequence[str]) -> dict[str, list[str]]:
     words = [word for member in members for word in ("--", *member.command)]
     return {"applications": words[1:], "CPUs": list(units)}
 
 
 def read_colocation(directory: Path) -> Colocation:
-    """One from disk; raises UserError where there is none. A line cut short does not count."""
-    head = read_typed(directory / HEAD, ColocationHead, REMEDY)
-    found = Colocation(directory, head)
-    number = len(head.members)
-    found.lines = [
-        line
-        for line in found.journal.read_typed(RoundLine)
-        if all(0 <= run.member < number for run in line.runs)
-    ]
-    return found
+    """One from disk; raises UserError where there is none."""
+    return Colocation.read(directory)
 
 
 def profile_alone(
@@ -308,7 +275,7 @@ def _conduct(
 
     earlier = [line.outcome for line in colocation.lines if line.subject in experiment.arms]
     conduct(
-        replace(experiment, budget_s=budget_s),
+        Repetitions(replace(experiment, budget_s=budget_s)),
         run,
         lambda _outcome: colocation.keep(made.pop()),
         earlier=earlier,
@@ -381,7 +348,7 @@ def _lane(colocation: Colocation, turn: Turn, at: int, guest: Guest, way: Way) -
     def make(number: int) -> Outcome:
         name = f"{slug(turn.arm)}-{turn.repetition}-{at}-{number}.log"
         log = colocation.directory / name
-        with claimed(colocation.home, name_of(guest)) as record:
+        with claimed(colocation.state_home, name_of(guest)) as record:
             outcome = guest.subject.run(turn, way.arm, record, log)
         if outcome.failure is None:
             log.unlink(missing_ok=True)
@@ -399,7 +366,7 @@ def _member_run(colocation: Colocation, at: int, ran: ConcurrentRun) -> MemberRu
         return found
     if outcome.record is None:
         return replace(found, failure="left no record")
-    record = read_record(records_home(colocation.home) / outcome.record)
+    record = read_record(records_home(colocation.state_home) / outcome.record)
     colocation.check_alike(record)
     return replace(found, seconds=record.wall_s, measures=measures(record))
 

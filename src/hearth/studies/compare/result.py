@@ -1,20 +1,30 @@
 """The documents of a comparison: what was asked (`comparison.json`) and what it says.
 
-Dataclasses with the names of their JSON (`model.documents` reads and writes them); what a
-comparison says is contract/comparison.schema.json.
+Dataclasses with the names of their JSON; what a comparison says is
+contract/comparison.schema.json.
 """
 
 import statistics
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from hearth.base.absent import Measured
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import AboveZero, Confidence, Count, NonEmpty, OneOf, Positive, Time
-from hearth.studies.engine.schema import Absent, Doubt, Looks
+from hearth.studies.engine.validity import Doubt
 
 SCHEMA: Literal["hearth/comparison/2"] = "hearth/comparison/2"
 
 Against = Annotated[str, OneOf("faster", "slower", "equal", "undecided", "too few")]
+
+
+def rising(numbers: list[int]) -> None:
+    """Raise ValueError for numbers of pairs that do not increase."""
+    if any(later <= earlier for earlier, later in zip([0, *numbers], numbers, strict=False)):
+        raise ValueError("give increasing numbers of pairs")
+
+
+Looks = Annotated[list[int], rising]
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,11 @@ class ComparisonHead:
     arms: list[ListedArm]
     settings: ComparisonSettings
 
+    def __post_init__(self) -> None:
+        """Raise ValueError where the baseline is not one of the arms."""
+        if self.baseline not in [arm.name for arm in self.arms]:
+            raise ValueError("its baseline is not one of its arms")
+
     @property
     def running(self) -> list[str]:
         """The arms that can be run here."""
@@ -97,7 +112,7 @@ class ComparedArm:
     min_s: float | None = field(default=None, metadata=LEFT_OUT)
     max_s: float | None = field(default=None, metadata=LEFT_OUT)
     #: medians over the counted runs of what may explain a difference
-    measures: dict[str, float | Absent] | None = field(default=None, metadata=LEFT_OUT)
+    measures: dict[str, Measured[float]] | None = field(default=None, metadata=LEFT_OUT)
     #: to the baseline; absent for the baseline itself, and without a pair
     ratio: PairedRatio | None = field(default=None, metadata=LEFT_OUT)
     #: what the ratio shows

@@ -1,51 +1,35 @@
 """Runs a comparison: arms interleaved in random order, each run recorded and kept as it ends.
 
-A comparison is a directory: `comparison.json` says what is compared, `runs.jsonl` is the journal of
-its runs. The verdict is derived from both and stored in neither.
+The verdict is derived from what is kept, and not stored.
 """
 
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hearth.base.codec import read_typed, to_json
-from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
-from hearth.record.store import Record, claimed, read_record, records_home, slug
+from hearth.record.store import claimed, read_record, slug
 from hearth.studies.compare.result import ComparisonHead, ComparisonSettings, ListedArm
 from hearth.studies.compare.verdict import certain
 from hearth.studies.engine.arms import Arm, kernel_setting
 from hearth.studies.engine.measures import measures
 from hearth.studies.engine.prefetchers import switched_off
 from hearth.studies.engine.progress import Following
-from hearth.studies.engine.schedule import Experiment, StopRule, conduct
-from hearth.studies.engine.schema import ComparisonRun
-from hearth.studies.engine.store import REMEDY, Journal, begin_directory, fresh_directory
+from hearth.studies.engine.schedule import Experiment, Repetitions, StopRule, conduct
+from hearth.studies.engine.store import COMPARE, StudyDirectory
 from hearth.studies.engine.target import Target
-from hearth.studies.engine.trial import Outcome, Turn, outcome_line, read_outcome
-
-_HEAD, _RUNS = "comparison.json", "runs.jsonl"
-#: What must be the same for two runs to be compared.
-_ALIKE = ("machine_settings", "versions", "cpus_of_node")
-#: Settings that an arm changes on purpose.
-_CHANGED = ("numa_balancing",)
+from hearth.studies.engine.trial import Outcome, OutcomeLine, Turn
 
 
-class Comparison:
+class Comparison(StudyDirectory[ComparisonHead, OutcomeLine]):
     """One comparison on disk, and the outcomes in it."""
 
-    def __init__(
-        self, directory: Path, head: ComparisonHead, redaction: Redaction | None = None
-    ) -> None:
-        self.directory, self.head = directory, head
-        self.outcomes: list[Outcome] = []
-        self.journal = Journal(directory / _RUNS, redaction)
-        self._first: Record | None = None
+    kind, head_type, line_type = COMPARE, ComparisonHead, OutcomeLine
 
     @staticmethod
     def begin(
@@ -56,17 +40,18 @@ class Comparison:
         redaction: Redaction | None = None,
     ) -> "Comparison":
         """A new, empty one below `home`; the first arm is the baseline."""
-        directory = fresh_directory(home / "comparisons", application)
-        head = ComparisonHead(
-            id=directory.name,
-            application=application,
-            started=datetime.now(UTC).isoformat(timespec="seconds"),
-            baseline=arms[0].name,
-            arms=[ListedArm(arm.name, arm.skipped) for arm in arms],
-            settings=settings,
-        )
-        begin_directory(directory, _HEAD, to_json(head))
-        return Comparison(directory, head, redaction)
+
+        def head(number: str) -> ComparisonHead:
+            return ComparisonHead(
+                id=number,
+                application=application,
+                started=datetime.now(UTC).isoformat(timespec="seconds"),
+                baseline=arms[0].name,
+                arms=[ListedArm(arm.name, arm.skipped) for arm in arms],
+                settings=settings,
+            )
+
+        return Comparison.create(home, application, head, redaction)
 
     @staticmethod
     def resume(
@@ -81,83 +66,26 @@ class Comparison:
 
         Raises UserError, naming what differs, for one of another application, arm or setting.
         """
-        directory = home / "comparisons" / number
-        if Path(number).name != number or not directory.is_dir():
-            raise UserError(
-                f"--resume: no comparison has the id '{number}': 'hearth runs' lists them"
-            )
-        found = read_comparison(directory)
-        asked = {"application": application, "arms": [arm.name for arm in arms], **vars(settings)}
-        kept = {
-            "application": found.head.application,
-            "arms": [arm.name for arm in found.head.arms],
-        }
-        refuse_other_command(number, {**kept, **vars(found.head.settings)}, asked)
-        found.journal.redaction = found.journal.redaction if redaction is None else redaction
-        found.journal.cut_torn_line()
-        found._first = found._first_on_record(home)
-        return found
+        names = [arm.name for arm in arms]
+        asked = {"application": application, "arms": names, **vars(settings)}
+        return Comparison.reopen(home, number, asked, redaction)
 
-    def _first_on_record(self, home: Path) -> Record | None:
-        """The record of the first run that did not fail, where it was not deleted."""
-        ids = [outcome.record for outcome in self.outcomes if not outcome.failure]
-        there = [records_home(home) / name for name in ids if name is not None]
-        return next((read_record(place) for place in there if place.is_dir()), None)
+    def asked(self) -> dict[str, object]:
+        names = [arm.name for arm in self.head.arms]
+        return {"application": self.head.application, "arms": names, **vars(self.head.settings)}
 
-    def keep(self, outcome: Outcome) -> None:
-        """On the disk before the next run begins."""
-        self.journal.keep(outcome_line(outcome))
-        self.outcomes.append(outcome)
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """In the order of time."""
+        return [line.outcome(self.head.application) for line in self.lines]
 
-    def check_alike(self, record: Record) -> None:
-        """Raises UserError, naming what differs, where a run's machine is not the first one's."""
-        if self._first is None:
-            self._first = record
-        refuse_unlike(self._first, record)
-
-
-def refuse_other_command(number: str, kept: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-    """Raises UserError, with both values, where what is resumed was asked for in another way."""
-    for name, value in kept.items():
-        if value != asked[name]:
-            raise UserError(
-                f"--resume: {number} has {name} {_words(value)}, not {_words(asked[name])}: "
-                "repeat its command as it was, or leave out --resume"
-            )
-
-
-def _words(value: Any) -> str:
-    return f"'{' '.join(map(str, value))}'" if isinstance(value, list | tuple) else str(value)
-
-
-def refuse_unlike(first: Record, other: Record) -> None:
-    """Raises UserError, naming the setting and both values, for runs that cannot be compared."""
-    for place in _ALIKE:
-        theirs, ours = getattr(first.head, place), getattr(other.head, place)
-        for name in sorted({*theirs, *ours} - set(_CHANGED)):
-            if theirs.get(name) != ours.get(name):
-                raise UserError(
-                    f"{name}: {_shown(theirs.get(name))} in {first.id} but "
-                    f"{_shown(ours.get(name))} in {other.id}: "
-                    "only runs on one machine with the same settings can be compared"
-                )
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return str(value.get("value", f"absent ({value.get('absent')})"))
-    return str(value)
+    def records(self) -> Iterable[str | None]:
+        return [line.record for line in self.lines if not line.failure]
 
 
 def read_comparison(directory: Path) -> Comparison:
-    """One from disk; raises UserError where there is none. A line cut short does not count."""
-    head = read_typed(directory / _HEAD, ComparisonHead, REMEDY)
-    if head.baseline not in [arm.name for arm in head.arms]:
-        raise UserError(f"'{directory}': its baseline is not one of its arms; {REMEDY}")
-    found = Comparison(directory, head)
-    lines = found.journal.read(ComparisonRun)
-    found.outcomes = [read_outcome(line, head.application) for line in lines]
-    return found
+    """One from disk; raises UserError where there is none."""
+    return Comparison.read(directory)
 
 
 def run(
@@ -184,11 +112,10 @@ def run(
         baseline=head.baseline if against_baseline else None,
     )
     conduct(
-        experiment,
+        Repetitions(experiment, _stop_rule(head)),
         lambda turn: _run_arm(comparison, ways[turn.arm], subject, turn),
-        comparison.keep,
+        lambda outcome: comparison.keep(OutcomeLine.of(outcome)),
         earlier=comparison.outcomes,
-        enough=_stop_rule(head),
         following=following,
     )
 
@@ -206,8 +133,7 @@ def _run_arm(comparison: Comparison, arm: Arm, subject: Target, turn: Turn) -> O
     log = comparison.directory / f"{slug(arm.name)}-{turn.repetition}.log"
     if comparison.head.settings.cold:
         drop_caches()
-    home = comparison.directory.parent.parent
-    with claimed(home, Path(subject.name).stem) as record, _machine_as_wanted(arm):
+    with claimed(comparison.state_home, Path(subject.name).stem) as record, _machine_as_wanted(arm):
         outcome = subject.run(turn, arm, record, log)
     if outcome.failure is not None:
         return outcome

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hearth.analysis.findings import OTHER_LOAD_SHARE
+from hearth.base.absent import Absent, Measured
 from hearth.studies.compare.result import (
     SCHEMA,
     Compared,
@@ -13,7 +14,6 @@ from hearth.studies.compare.result import (
     ComparisonVerdict,
     PairedRatio,
 )
-from hearth.studies.engine.schema import Absent, Doubt
 from hearth.studies.engine.statistics import (
     CONFIDENCE,
     FEWEST_PAIRS,
@@ -25,7 +25,7 @@ from hearth.studies.engine.statistics import (
     reached,
 )
 from hearth.studies.engine.trial import Outcome
-from hearth.studies.engine.validity import TimedRun, doubts
+from hearth.studies.engine.validity import Doubt, TimedRun, doubts
 
 #: A measure has changed when its median changed by this share and the ranges do not overlap, which
 #: of two arms of five equal runs happens by chance in 2 of 252 cases: of fewer it says nothing.
@@ -208,16 +208,16 @@ def counted_times(outcomes: Sequence[Outcome]) -> dict[tuple[str, int], float]:
     return {(o.arm, o.repetition): o.counted_s for o in outcomes if o.counted_s is not None}
 
 
-def _medians(name: str, outcomes: Sequence[Outcome]) -> dict[str, float | Absent]:
-    found: dict[str, float | Absent] = {}
+def _medians(name: str, outcomes: Sequence[Outcome]) -> dict[str, Measured[float]]:
+    found: dict[str, Measured[float]] = {}
     for measure in MEASURES:
         values = _values(name, measure.key, outcomes)
         if values:
             found[measure.key] = statistics.median(values)
             continue
         measured = [(o.measures or {}).get(measure.key) for o in _counted(name, outcomes)]
-        reasons = [value for value in measured if isinstance(value, dict)]
-        found[measure.key] = reasons[0] if reasons else {"absent": "not recorded"}
+        reasons = [value for value in measured if isinstance(value, Absent)]
+        found[measure.key] = reasons[0] if reasons else Absent("not recorded")
     return found
 
 

@@ -1,47 +1,63 @@
 """Measures of a recorded run that may explain why it was faster or slower than another."""
 
 import statistics
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from hearth.analysis.analysis import analyse
-from hearth.analysis.document import Analysis
+from hearth.analysis.document import Analysis, Bandwidth, Counted, Executor, Metrics, Use
 from hearth.analysis.findings import other_load
 from hearth.base.absent import Absent, Measured
-from hearth.base.codec import to_json
 from hearth.base.ids import parse_ids
 from hearth.record.counters import share_of
 from hearth.record.store import Record
 
-Document = dict[str, Any]
+Group = TypeVar("Group")
+_NO_EVENT_LOG = Absent("no event log")
+_NO_SAMPLE = Absent("no sample of the bandwidth")
 
 
-def measures(record: Record) -> Document:
-    """What may explain a difference, of one run: a number, or `{"absent": reason}`."""
-    analysis = analyse(record.directory)
-    allowed = None if isinstance(record.machine, Absent) else record.machine.allowed
-    others = other_load(analysis)
+def measures(record: Record) -> dict[str, Measured[float]]:
+    """What may explain a difference, of one run."""
+    machine = record.machine
+    allowed = None if isinstance(machine, Absent) else machine.allowed
+    return measured(analyse(record.directory), len(parse_ids(allowed.cpus)) if allowed else None)
+
+
+def measured(analysis: Analysis, cpus: int | None) -> dict[str, Measured[float]]:
+    """The same, of an analysis; cpus: how many the run was allowed to use, if known."""
+    executors = analysis.executors
+    others, cpu_s = other_load(analysis), _cpu_s(executors)
     return {
-        **measured(to_json(analysis), len(parse_ids(allowed.cpus)) if allowed else None),
-        "other_load": {"absent": "the machine was not sampled"} if others is None else others,
-        **_moved(analysis),
+        "gc_share": _gc_share(analysis),
+        "remote_share": _remote_share(executors),
+        "involuntary": _total(executors, lambda use: use.involuntary),
+        "voluntary": _total(executors, lambda use: use.voluntary),
+        "cpu_s": cpu_s,
+        "cpu_use": _cpu_use(cpu_s, analysis.record.wall_s, cpus),
+        "cpi": _per(analysis.counters, "cycles", "instructions"),
+        "l3_misses": _per(analysis.counters, "LLC-load-misses", "instructions", 1000),
+        "front_end": _metric(analysis.metrics, "front_end_bound"),
+        "bandwidth_gb_s": _bandwidth(analysis.timeline.bandwidth),
+        "other_load": Absent("the machine was not sampled") if others is None else others,
+        "spilled_mb": _spilled_mb(analysis),
+        "sql_shuffle_mb": _sql_shuffle_mb(analysis),
+        "bandwidth_share": bandwidth_share(analysis),
     }
 
 
-def _moved(analysis: Analysis) -> Document:
-    """What its stages spilled and what queries shuffled; of memory's bandwidth, what was used."""
-    absent: Any = {"absent": "no event log"}
-    spilled = shuffled = absent
-    if not isinstance(analysis.stages, Absent):
-        mib = 1 << 20
-        spilled = sum(stage.spill.memory for stage in analysis.stages) / mib
-        queries = (stage for stage in analysis.stages if stage.sql is not None)
-        shuffled = sum(stage.bytes.shuffle_write for stage in queries) / mib
-    share = bandwidth_share(analysis)
-    return {
-        "spilled_mb": spilled,
-        "sql_shuffle_mb": shuffled,
-        "bandwidth_share": to_json(share) if isinstance(share, Absent) else share,
-    }
+def _spilled_mb(analysis: Analysis) -> Measured[float]:
+    if isinstance(analysis.stages, Absent):
+        return _NO_EVENT_LOG
+    return sum(stage.spill.memory for stage in analysis.stages) / (1 << 20)
+
+
+def _sql_shuffle_mb(analysis: Analysis) -> Measured[float]:
+    """What queries shuffled."""
+    if isinstance(analysis.stages, Absent):
+        return _NO_EVENT_LOG
+    queries = (stage for stage in analysis.stages if stage.sql is not None)
+    return sum(stage.bytes.shuffle_write for stage in queries) / (1 << 20)
 
 
 def bandwidth_share(analysis: Analysis) -> Measured[float]:
@@ -55,83 +71,78 @@ def bandwidth_share(analysis: Analysis) -> Measured[float]:
             return node.sustained_gb_s
         known = [rate for rate in node.gb_s if rate is not None]
         if not known:
-            return Absent("no sample of the bandwidth")
+            return _NO_SAMPLE
         rates.append(statistics.fmean(known))
         most.append(node.sustained_gb_s)
     return sum(rates) / sum(most) if most else Absent("no node's bandwidth was counted")
 
 
-def measured(analysis: Document, cpus: int | None) -> Document:
-    """The same, of an analysis; cpus: how many the run was allowed to use, if known."""
-    executors = analysis["executors"]
-    time_s = analysis["totals"].get("time")
-    gc: Any = {"absent": "no event log"}
-    if isinstance(time_s, dict) and time_s.get("run"):
-        gc = time_s["gc"] / time_s["run"]
-    local = _known(executors, "memory", "local_share")
-    cpu = _known(executors, "use", "cpu_s")
-    cpu_s = sum(c["user"] + c["system"] for c in cpu) if isinstance(cpu, list) else cpu
-    wall_s = analysis["record"]["wall_s"]
-    use = cpu_s
+def _gc_share(analysis: Analysis) -> Measured[float]:
+    """Of the time of tasks."""
+    totals = analysis.totals
+    if isinstance(totals, Absent) or not totals.time.run:
+        return _NO_EVENT_LOG
+    return totals.time.gc / totals.time.run
+
+
+def _remote_share(executors: Sequence[Executor]) -> Measured[float]:
+    """Of the time of threads, the mean over JVMs."""
+    local = _known((one.memory for one in executors), lambda memory: memory.local_share)
+    return local if isinstance(local, Absent) else 1 - statistics.fmean(local)
+
+
+def _cpu_s(executors: Sequence[Executor]) -> Measured[float]:
+    return _total(executors, lambda use: None if use.cpu_s.user is None else use.cpu_s.total)
+
+
+def _cpu_use(cpu_s: Measured[float], wall_s: float, cpus: int | None) -> Measured[float]:
     if cpus is None:
-        use = {"absent": "it is not known how many CPUs the run was allowed to use"}
-    elif not isinstance(cpu_s, dict) and wall_s:
-        use = cpu_s / (wall_s * cpus)
-    return {
-        "gc_share": gc,
-        "remote_share": 1 - sum(local) / len(local) if isinstance(local, list) else local,
-        "involuntary": _total(executors, "involuntary"),
-        "voluntary": _total(executors, "voluntary"),
-        "cpu_s": cpu_s,
-        "cpu_use": use,
-        "cpi": _per(analysis["counters"], "cycles", "instructions"),
-        "l3_misses": _per(analysis["counters"], "LLC-load-misses", "instructions", 1000),
-        "front_end": _metric(analysis["metrics"], "front_end_bound"),
-        "bandwidth_gb_s": _bandwidth(analysis["timeline"]),
-    }
+        return Absent("it is not known how many CPUs the run was allowed to use")
+    return cpu_s / (wall_s * cpus) if not isinstance(cpu_s, Absent) and wall_s else cpu_s
 
 
-def _total(executors: list[Document], key: str) -> Any:
-    known = _known(executors, "use", key)
-    return sum(known) if isinstance(known, list) else known
+def _total(executors: Sequence[Executor], of: Callable[[Use], float | None]) -> Measured[float]:
+    known = _known((one.use for one in executors), of)
+    return known if isinstance(known, Absent) else sum(known)
 
 
-def _known(executors: list[Document], group: str, key: str) -> Any:
-    """The values of those JVMs of which it is known; `{"absent": reason}` where of none."""
-    groups = [executor[group] for executor in executors]
-    values = [g[key] for g in groups if key in g and g[key] is not None]
-    present = [value for value in values if not (isinstance(value, dict) and "absent" in value)]
-    if present:
-        return present
-    reasons = [part["absent"] for part in (*groups, *values) if "absent" in part]
-    return {"absent": reasons[0] if reasons else "not recorded"}
+def _known(
+    groups: Iterable[Measured[Group]], of: Callable[[Group], Measured[float] | None]
+) -> Measured[list[float]]:
+    """The values of those JVMs of which it is known; the first reason where of none."""
+    values = [group if isinstance(group, Absent) else of(group) for group in groups]
+    known = [value for value in values if value is not None and not isinstance(value, Absent)]
+    reasons = (value for value in values if isinstance(value, Absent))
+    return known or next(reasons, Absent("not recorded"))
 
 
-def _per(counters: Document, event: str, other: str, scale: float = 1) -> Any:
+def _per(
+    counters: Measured[dict[str, dict[str, Measured[Counted]]]],
+    event: str,
+    other: str,
+    scale: float = 1,
+) -> Measured[float]:
     """An event per `scale` others, of the events summed over all processes."""
-    if "absent" in counters:
+    if isinstance(counters, Absent):
         return counters
-    sums = {
-        name: sum(events.get(name, {}).get("value", 0.0) for events in counters.values())
-        for name in (event, other)
-    }
-    share = share_of(sums[event], sums[other])
-    return scale * share if share else {"absent": f"{event} and {other} were not counted"}
+
+    def total(name: str) -> float:
+        counts = (events[name] for events in counters.values() if name in events)
+        return sum(count.value for count in counts if not isinstance(count, Absent))
+
+    share = share_of(total(event), total(other))
+    return scale * share if share else Absent(f"{event} and {other} were not counted")
 
 
-def _metric(metrics: Document, name: str) -> Any:
+def _metric(metrics: Measured[Metrics], name: str) -> Measured[float]:
     """A metric of the processor, of all processes together."""
-    present = metrics if "absent" in metrics else metrics["total"][name]
-    return present if "absent" in present else present["value"]
+    found = metrics if isinstance(metrics, Absent) else metrics.total[name]
+    return found if isinstance(found, Absent) else found.value
 
 
-def _bandwidth(timeline: Document) -> Any:
+def _bandwidth(bandwidth: Measured[Bandwidth]) -> Measured[float]:
     """GB/s of the whole machine, mean over the run."""
-    bandwidth = timeline.get("bandwidth") or {"absent": "not recorded"}
-    if "absent" in bandwidth:
+    if isinstance(bandwidth, Absent):
         return bandwidth
-    series = [node["gb_s"] for node in bandwidth["nodes"].values()]
-    known = [[v for v in values if v is not None] for values in series]
-    if not all(known):
-        return {"absent": "no sample of the bandwidth"}
-    return sum(sum(values) / len(values) for values in known)
+    known = [[rate for rate in node.gb_s if rate is not None] for node in bandwidth.nodes.values()]
+    return sum(map(statistics.fmean, known)) if all(known) else _NO_SAMPLE

@@ -1,4 +1,4 @@
-"""One experiment: arms that run in turn, are repeated, and stop when it is enough.
+"""The loop that makes the trials of every study, and the schedule of arms that are repeated.
 
 What an arm is, the runner alone knows: a master, a set of settings, two applications at once. The
 order is a pure function of the experiment, so that one that was cut short goes on in it.
@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from hearth.studies.engine.progress import Following
 from hearth.studies.engine.trial import Outcome, Turn
@@ -79,42 +80,71 @@ def _never(repetition: int, outcomes: Sequence[Outcome]) -> bool:
     return False
 
 
+class Schedule(Protocol):
+    """What decides which trials come next, from the outcomes of those that have ended."""
+
+    def next_turns(self, outcomes: Sequence[Outcome]) -> Sequence[Turn]:
+        """Return those to make before it is asked again; none at the end."""
+
+    def after(self, turn: Turn, outcomes: Sequence[Outcome]) -> Sequence[Turn]:
+        """Return those that are expected to follow one, for progress."""
+
+
+class Repetitions:
+    """The schedule of an experiment: its repetitions, until the budget or the stop rule ends it.
+
+    enough: asked before each repetition but the first.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        enough: StopRule = _never,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.experiment, self._enough, self._clock = experiment, enough, clock
+        self._start, self._made = clock(), 0
+        self._rounds, self._turns = experiment.rounds(), experiment.turns()
+
+    def next_turns(self, outcomes: Sequence[Outcome]) -> Sequence[Turn]:
+        for turns in self._rounds:
+            missing = self.experiment.missing(turns, outcomes)
+            if missing:
+                return [] if self._ends_before(missing[0].repetition, outcomes) else missing
+        return []
+
+    def _ends_before(self, repetition: int, outcomes: Sequence[Outcome]) -> bool:
+        spent, made = self._clock() - self._start, self._made
+        self._made += 1
+        over = _over(self.experiment.budget_s, spent, made)
+        return repetition > 0 and (over or self._enough(repetition, outcomes))
+
+    def after(self, turn: Turn, outcomes: Sequence[Outcome]) -> Sequence[Turn]:
+        later = self._turns[self._turns.index(turn) + 1 :]
+        return self.experiment.missing(later, outcomes)
+
+
 def conduct(
-    experiment: Experiment,
+    schedule: Schedule,
     run: Runner,
     keep: Callable[[Outcome], None],
     *,
     earlier: Sequence[Outcome] = (),
-    enough: StopRule = _never,
     following: Following | None = None,
-    clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Make the runs that are missing, and hands each outcome to `keep` before the next begins.
+    """Make the trials of a schedule, and hand each outcome to `keep` before the next begins.
 
-    earlier: the outcomes that an experiment cut short has kept. enough: asked before each
-    repetition but the first. following: shows how far it is.
+    earlier: the outcomes that a study cut short has kept. following: shows how far it is.
     """
-    outcomes, start, rounds_made = list(earlier), clock(), 0
-    all_turns = experiment.turns()
-    for turns in experiment.rounds():
-        missing = experiment.missing(turns, outcomes)
-        if not missing:
-            continue
-        repetition = missing[0].repetition
-        spent = clock() - start
-        if repetition > 0 and (
-            _over(experiment.budget_s, spent, rounds_made) or enough(repetition, outcomes)
-        ):
-            return
-        for turn in missing:
+    outcomes = list(earlier)
+    while turns := schedule.next_turns(outcomes):
+        for turn in turns:
             if following is None:
                 outcome = run(turn)
             else:
-                ahead = experiment.missing(all_turns[all_turns.index(turn) + 1 :], outcomes)
-                outcome = following.run(turn, ahead, run)
+                outcome = following.run(turn, schedule.after(turn, outcomes), run)
             outcomes.append(outcome)
             keep(outcome)
-        rounds_made += 1
 
 
 def _over(budget_s: float | None, spent_s: float, rounds: int) -> bool:

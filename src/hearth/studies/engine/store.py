@@ -1,26 +1,77 @@
-"""Journals: files of JSON lines, to which each result is added as soon as it is known.
+"""Studies on disk: of each its head, which says what is studied, and the journal of its trials.
 
-A journal is only added to, is its owner's alone, and holds no secret. After kill -9 its last line
-may be cut short: it does not count, and is cut off before the next one is added. A full disk loses
-lines of a journal and nothing else: the results are still shown at the end.
+What a study says is derived from both and stored in neither. A journal is a file of JSON lines: it
+is only added to, is its owner's alone, and holds no secret. After kill -9 its last line may be cut
+short: it does not count, and is cut off before the next one is added. A full disk loses lines of a
+journal and nothing else: the results are still shown at the end.
 """
 
 import contextlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
-from hearth.base.codec import append_line, checked, parse, raw_lines, reason, typed
+from hearth.base.codec import append_line, parse, raw_lines, read_typed, reason, to_json, typed
 from hearth.base.errors import UserError
 from hearth.base.private_files import private_directory
 from hearth.base.redaction import Redaction
-from hearth.record.store import named_directory, write_document
+from hearth.record.schema import RecordHead
+from hearth.record.store import Record, named_directory, read_record, records_home, write_document
 
-Document = dict[str, Any]
 T = TypeVar("T")
+Head = TypeVar("Head")
+Line = TypeVar("Line")
 REMEDY = "give another, or delete its directory"
+#: What must be the same for two runs to be compared.
+_ALIKE = ("machine_settings", "versions", "cpus_of_node")
+#: Settings that an arm changes on purpose.
+_CHANGED = ("numa_balancing",)
+_STUDIES = "studies"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of study, and where it lies: `studies/FOLDER/ID/`, a file for its head, one for lines.
+
+    name: what people call one. old_folder: where releases before 0.10 kept it, which is still read.
+    head: the file of the head; empty where that is the first line of the journal.
+    """
+
+    name: str
+    folder: str
+    old_folder: str
+    head: str = ""
+    lines: str = ""
+
+    def home(self, state_home: Path) -> Path:
+        """Where new ones are made."""
+        return state_home / _STUDIES / self.folder
+
+    def directories(self, state_home: Path) -> list[Path]:
+        """Those of all that are kept, by their ids, which begin with the time of their start."""
+        homes = (self.home(state_home), state_home / self.old_folder)
+        found = [path for home in homes if home.is_dir() for path in home.iterdir()]
+        return sorted(found, key=lambda path: path.name)
+
+    def directory(self, state_home: Path, number: str) -> Path:
+        """That of this id, whether there is one or not."""
+        old = state_home / self.old_folder / number
+        return old if old.is_dir() else self.home(state_home) / number
+
+
+COMPARE = Kind("comparison", "compare", "comparisons", "comparison.json", "runs.jsonl")
+CHARACTERISE = Kind(
+    "characterisation", "characterise", "characterisations", "characterisation.json",
+    "questions.jsonl",
+)  # fmt: skip
+TUNE = Kind("tune", "tune", "tunes", "tune.json", "trials.jsonl")
+COLOCATE = Kind("colocation", "colocate", "colocations", "colocation.json", "rounds.jsonl")
+#: One file each, of the name that the user chose.
+BENCH = Kind("series", "bench", "bench")
+KINDS = (COMPARE, CHARACTERISE, TUNE, COLOCATE, BENCH)
 
 
 class Journal:
@@ -30,16 +81,16 @@ class Journal:
         self.file = file
         self.redaction = Redaction.of({}) if redaction is None else redaction
 
-    def begin(self, head: Document) -> None:
-        """Adds the first line, in a directory that is made where it is missing. Raises OSError."""
+    def begin(self, head: object) -> None:
+        """Add the first line, in a directory that is made where it is missing. Raises OSError."""
         if not self.file.parent.exists():
             private_directory(self.file.parent)
-        append_line(self.file, self.redaction.document(head))
+        append_line(self.file, self.redaction.document(to_json(head)))
 
-    def keep(self, line: Document) -> None:
-        """Adds a result, on the disk before this returns; where it does not fit, that is said."""
+    def keep(self, line: object) -> None:
+        """Add a result, on the disk before this returns; say so where it does not fit."""
         try:
-            append_line(self.file, self.redaction.document(line))
+            append_line(self.file, self.redaction.document(to_json(line)))
         except OSError as error:
             print(
                 f"hearth: '{self.file}' could not take this result: {reason(error)}; make room",
@@ -62,21 +113,14 @@ class Journal:
             raise UserError(f"'{self.file}' cannot be mended: {reason(error)}; {REMEDY}") from error
 
     def head(self, kind: type[T]) -> T:
-        """The first line, where it says what the journal is of. Raises OSError and ValueError."""
+        """Return the first line, which says what the journal is of. Raises OSError, ValueError."""
         return typed(parse((raw_lines(self.file) or [b""])[0]), kind)
 
-    def read(self, shape: Any, first: int = 1) -> list[Document]:
-        """The lines from this number on; none of a missing file. Damaged ones are named, left out.
+    def read(self, kind: type[T], first: int = 1) -> list[T]:
+        """Return the lines from this number on; none of a missing file.
 
-        Raises UserError where the file cannot be read.
+        Damaged ones are named and left out. Raises UserError where the file cannot be read.
         """
-        return self._read(lambda line: checked(line, shape), first)
-
-    def read_typed(self, kind: type[T], first: int = 1) -> list[T]:
-        """As `read`, of lines that a dataclass describes."""
-        return self._read(lambda line: typed(parse(line), kind), first)
-
-    def _read(self, read: Callable[[bytes], T], first: int) -> list[T]:
         try:
             lines = raw_lines(self.file)
         except (OSError, ValueError) as error:
@@ -84,34 +128,151 @@ class Journal:
         rows = []
         for number, line in enumerate(lines[first - 1 :], start=first):
             try:
-                rows.append(read(line))
+                rows.append(typed(parse(line), kind))
             except ValueError as error:
                 print(f"hearth: '{self.file}': line {number} is left out: {error}", file=sys.stderr)
         return rows
 
 
-def fresh_directory(home: Path, application: str) -> Path:
-    """A new directory below `home`, whose name is the experiment's id and nobody else's.
+class Study(Generic[Head, Line]):
+    """One study: what is asked, and the lines of its journal, of the trials that have ended.
 
-    Raises UserError where it cannot be made: nothing has run yet.
+    A subclass says its kind, and of which dataclasses head and lines are.
     """
-    try:
-        return named_directory(home, application)
-    except OSError as error:
-        raise _unwritable(home, error) from error
+
+    kind: Kind
+    head_type: type[Head]
+    line_type: type[Line]
+
+    def __init__(self, head: Head, journal: Journal, lines: Iterable[Line] = ()) -> None:
+        self.head, self.journal, self.lines = head, journal, list(lines)
+
+    def keep(self, line: Line) -> None:
+        """Put a line on the disk, before the next trial begins."""
+        self.journal.keep(line)
+        self.lines.append(line)
 
 
-def begin_directory(directory: Path, name: str, head: Document) -> None:
-    """Writes the document that describes a journal into its directory, or removes that.
+class StudyDirectory(Study[Head, Line]):
+    """A study with a directory below the state directory, whose name is its id."""
 
-    Raises UserError where it cannot be written: nothing has run yet.
-    """
-    try:
-        write_document(directory / name, head)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            directory.rmdir()
-        raise _unwritable(directory, error) from error
+    def __init__(self, directory: Path, head: Head, redaction: Redaction | None = None) -> None:
+        super().__init__(head, Journal(directory / self.kind.lines, redaction))
+        self.directory = directory
+        self._first: Record | None = None
+
+    @property
+    def state_home(self) -> Path:
+        """The state directory."""
+        above = self.directory.parents
+        return above[2] if above[1].name == _STUDIES else above[1]
+
+    @classmethod
+    def create(
+        cls,
+        state_home: Path,
+        application: str,
+        head: Callable[[str], Head],
+        redaction: Redaction | None = None,
+    ) -> Self:
+        """Make a new one; head: of its id. Raises UserError where it cannot be written."""
+        home = cls.kind.home(state_home)
+        try:
+            directory = named_directory(home, application)
+        except OSError as error:
+            raise _unwritable(home, error) from error
+        found = cls(directory, head(directory.name), redaction)
+        try:
+            found.write_head()
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                directory.rmdir()
+            raise _unwritable(directory, error) from error
+        return found
+
+    def write_head(self) -> None:
+        """Write the head over an older one. Raises OSError."""
+        write_document(self.directory / self.kind.head, to_json(self.head))
+
+    @classmethod
+    def read(cls, directory: Path) -> Self:
+        """Read one from disk; raises UserError where there is none. A torn line does not count."""
+        found = cls(directory, read_typed(directory / cls.kind.head, cls.head_type, REMEDY))
+        found.lines = [line for line in found.journal.read(cls.line_type) if found.fits(line)]
+        return found
+
+    @classmethod
+    def reopen(
+        cls,
+        state_home: Path,
+        number: str,
+        asked: Mapping[str, object],
+        redaction: Redaction | None = None,
+    ) -> Self:
+        """Read the one of this id, to go on with.
+
+        Raises UserError, naming what differs, where it was asked for in another way.
+        """
+        directory = cls.kind.directory(state_home, number)
+        if Path(number).name != number or not (directory / cls.kind.head).is_file():
+            none = f"no {cls.kind.name} has the id '{number}'"
+            raise UserError(f"--resume: {none}: 'hearth runs' lists them")
+        found = cls.read(directory)
+        for name, value in found.asked().items():
+            if value != asked[name]:
+                raise UserError(
+                    f"--resume: {number} has {name} {_words(value)}, not {_words(asked[name])}: "
+                    "repeat its command as it was, or leave out --resume"
+                )
+        found.journal = Journal(found.journal.file, redaction)
+        found.journal.cut_torn_line()
+        return found
+
+    def asked(self) -> dict[str, object]:
+        """Return what must be the same for the study to go on, by the name that people read."""
+        raise NotImplementedError
+
+    def fits(self, line: Line) -> bool:
+        """Return whether a line that was read belongs to this head."""
+        return True
+
+    def records(self) -> Iterable[str | None]:
+        """Return the ids of the records of the trials that ended well."""
+        raise NotImplementedError
+
+    def check_alike(self, record: Record) -> None:
+        """Raise UserError, naming what differs, where a run's machine is not the first one's."""
+        if self._first is None:
+            there = [records_home(self.state_home) / name for name in self.records() if name]
+            self._first = next((read_record(place) for place in there if place.is_dir()), record)
+        refuse_unlike(self._first, record)
+
+
+def refuse_unlike(first: Record, other: Record) -> None:
+    """Raise UserError, naming the setting and both values, for runs that cannot be compared."""
+    for place in _ALIKE:
+        theirs, ours = _settings(first.head, place), _settings(other.head, place)
+        for name in sorted({*theirs, *ours} - set(_CHANGED)):
+            if theirs.get(name) != ours.get(name):
+                raise UserError(
+                    f"{name}: {_shown(theirs.get(name))} in {first.id} but "
+                    f"{_shown(ours.get(name))} in {other.id}: "
+                    "only runs on one machine with the same settings can be compared"
+                )
+
+
+def _settings(head: RecordHead, place: str) -> Mapping[str, Any]:
+    return dict(getattr(head, place))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return str(value.get("value", f"absent ({value.get('absent')})"))
+    return str(value)
+
+
+def _words(value: object) -> str:
+    return f"'{' '.join(map(str, value))}'" if isinstance(value, list | tuple) else str(value)
 
 
 def _unwritable(place: Path, error: OSError) -> UserError:

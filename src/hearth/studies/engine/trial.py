@@ -1,14 +1,14 @@
 """A run that ended, of any experiment: the one type in which runs are kept, read and judged."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
-from hearth.studies.engine.schema import Absent, CaseResult
-from hearth.workloads.shapes import Streaming
+from hearth.base.absent import Measured
+from hearth.base.codec import LEFT_OUT
+from hearth.workloads.shapes import CaseResult, Seconds, Streaming
 
-#: What may explain a difference, of one run: a number, or why there is none.
-Measures = Mapping[str, float | Absent]
+#: By name what may explain a difference, of one run.
+Measures = Mapping[str, Measured[float]]
 
 
 @dataclass(frozen=True)
@@ -74,18 +74,28 @@ class Outcome:
         return self.seconds if self.turn.counts and self.failure is None else None
 
 
-_FIELDS = ("record", "seconds", "failure", "measures", "plan", "answer", "streaming")
+@dataclass(frozen=True)
+class OutcomeLine:
+    """A run that ended, as a journal keeps it: its seconds, or why it failed."""
+
+    arm: str
+    repetition: int
+    record: str | None = None
+    seconds: Seconds | None = field(default=None, metadata=LEFT_OUT)
+    failure: str | None = field(default=None, metadata=LEFT_OUT)
+    measures: dict[str, Measured[float]] | None = field(default=None, metadata=LEFT_OUT)
+    plan: str | None = field(default=None, metadata=LEFT_OUT)
+    answer: str | None = field(default=None, metadata=LEFT_OUT)
+    streaming: Streaming | None = field(default=None, metadata=LEFT_OUT)
+
+    @staticmethod
+    def of(outcome: Outcome) -> "OutcomeLine":
+        kept = {name: getattr(outcome, name) for name in _KEPT}
+        return OutcomeLine(outcome.arm, outcome.repetition, **kept)
+
+    def outcome(self, subject: str) -> Outcome:
+        turn = Turn(subject, self.arm, self.repetition)
+        return Outcome(turn, **{name: getattr(self, name) for name in _KEPT})
 
 
-def outcome_line(outcome: Outcome) -> dict[str, Any]:
-    """Return the line of a comparison's `runs.jsonl`."""
-    values = {name: getattr(outcome, name) for name in _FIELDS}
-    known = {name: value for name, value in values.items() if value is not None}
-    place = {"arm": outcome.arm, "repetition": outcome.repetition, "record": outcome.record}
-    return {**place, **known}
-
-
-def read_outcome(line: Mapping[str, Any], subject: str) -> Outcome:
-    """Return the outcome of a line, which is of the shape `ComparisonRun`."""
-    turn = Turn(subject, line["arm"], line["repetition"])
-    return Outcome(turn, **{name: line[name] for name in _FIELDS if name in line})
+_KEPT = ("record", "seconds", "failure", "measures", "plan", "answer", "streaming")

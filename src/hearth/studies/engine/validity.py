@@ -9,9 +9,9 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from hearth.studies.engine.schema import Doubt
+from hearth.base.limits import OneOf
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +23,20 @@ if TYPE_CHECKING:
 CHANCE = 0.01
 WORTH = 0.03
 _DRAWS = 20_000
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A reason to doubt times."""
+
+    #: the last two are of the verdict
+    kind: Annotated[
+        str,
+        OneOf(
+            "outlier", "two-groups", "slow-first", "drift", "own-state", "other-load", "other-plan"
+        ),
+    ]
+    sentence: str  #: what was found and what to do about it
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,9 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
-from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.studies.models import scaling
 from hearth.studies.models.binding import PUBLISHED, Binding, Nodes, Worth, change, cost
@@ -50,14 +48,6 @@ class Placed:
     move: Move
     effect: Effect | Absent
     notes: tuple[str, ...] = ()
-
-    def document(self) -> dict[str, Any]:
-        """As `place` of contract/prediction.schema.json."""
-        return {
-            "from": {"binding": self.ran.binding, "nodes": self.ran.nodes},
-            "to": {"binding": self.binding, "nodes": self.nodes},
-            "effect": to_json(self.effect),
-        }
 
 
 def ran(analysis: Analysis, nodes: Nodes) -> RecordedBinding:

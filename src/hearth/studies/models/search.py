@@ -14,15 +14,13 @@ have with the result, is more than the trial takes.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 import numpy as np
 
 from hearth.studies.models.performance_model import UNSEEN, Array, MechanismEvidence
-from hearth.studies.models.space import Configuration, MachineSize
+from hearth.studies.models.space import Configuration, MachineSize, Role
 from hearth.studies.models.surrogate import Forecast, PriorRuns, forecast
 
-Role = Literal["proposal", "current", "search", "repeat"]
 #: Where the user does not say: most trials, and how often the result will be used.
 BUDGET, FOR_RUNS = 8, 100
 #: A trial that has run this many times as long as the best is stopped: it cannot be the best.

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids
@@ -14,6 +15,8 @@ SHUFFLE_PARTITIONS, STORAGE_SHARE = "spark.sql.shuffle.partitions", "spark.memor
 EXECUTOR_MEMORY, BINDING_SCOPE = "spark.executor.memory", "spark.hearth.binding.scope"
 #: Where one JVM is driver and executor.
 DRIVERS_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+#: What a trial of a configuration is for.
+Role = Literal["proposal", "current", "search", "repeat"]
 
 
 @dataclass(frozen=True, order=True)

@@ -1,209 +1,142 @@
-"""What a tune found: its document, derived from its trials alone (contract/tune.schema.json)."""
+"""The document of a tune: contract/tune.schema.json, as dataclasses."""
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Literal
 
-from hearth.analysis.findings import OTHER_LOAD_SHARE
+from hearth.base.absent import Measured
 from hearth.base.codec import to_json
-from hearth.base.sizes import show_mb
-from hearth.studies.engine.loss_classes import loss_class
-from hearth.studies.models import search
-from hearth.studies.models.space import Configuration
-from hearth.studies.tune.study import TrialLine, Tune, trial_of
+from hearth.studies.models.space import Configuration, MachineSize, Role
+from hearth.studies.tune.search_space import Refused
 
-Document = dict[str, Any]
-#: A measure explains a difference where it differs by more than this share.
-_WORTH_SAYING = 0.1
+SCHEMA: Literal["hearth/tune/1"] = "hearth/tune/1"
+Objective = Literal["time", "throughput", "core-seconds", "time,core-seconds"]
 
 
-def tuned(tune: Tune) -> Document:
-    """The document of a tune, finished or not."""
-    head, trials, task = tune.head, tune.trials(tune.by_cores), tune.task(tune.by_cores)
-    now = search.outlook(task, trials)
-    turn = tune.next_by_cores
-    step = search.next_step(tune.task(turn), tune.trials(turn)) if trials else None
-    return {
-        "schema": "hearth/tune/1",
-        "id": head.id,
-        "application": head.application,
-        "timed": head.timed,
-        "started": head.started,
-        "command": head.command,
-        "machine": to_json(head.machine),
-        "settings": to_json(head.settings),
-        "space": {
-            "configurations": len(head.configurations),
-            "refused": to_json(head.refused),
-            "fixed": head.fixed,
-            "known_before": len(tune.related),
-            "used": 0 if now is None else now.forecast.used.count(True),
-        },
-        "trials": [_trial(tune, number, now) for number in range(len(tune.lines))],
-        "best": {"absent": "no trial ended"} if now is None else _best(tune, now),
-        "scatter": _scatter(trials),
-        "forecasts": [] if now is None else _forecasts(tune, now),
-        "stopped": step.reason if isinstance(step, search.Stop) else None,
-        "warnings": _warnings(tune, now),
-    }
+@dataclass(frozen=True)
+class TuneSettings:
+    """budget: most trials. limit_s: of each. runs: how often the result will be used."""
+
+    objective: Objective
+    budget: int
+    limit_s: float
+    runs: int
 
 
-def winner(tune: Tune) -> Configuration | None:
-    """The configuration to keep; None where none ended, or chance alone decides."""
-    now = search.outlook(tune.task(tune.by_cores), tune.trials(tune.by_cores))
-    if now is None or now.scatter >= search.TOO_LARGE:
-        return None
-    return tune.head.configurations[now.best]
+@dataclass(frozen=True)
+class Interval:
+    """What is expected, and the ends of its interval."""
+
+    low: float
+    value: float
+    high: float
 
 
-def _trial(tune: Tune, number: int, now: search.Outlook | None) -> Document:
-    head, line = tune.head, tune.lines[number]
-    way, trial = head.configurations[line.configuration], trial_of(head, line, tune.by_cores)
-    return {
-        "number": number + 1,
-        "role": line.role,
-        "configuration": _shape(way),
-        "record": line.record,
-        "seconds": line.seconds,
-        "value": trial.value if trial.ended else None,
-        "stopped_s": line.stopped_s,
-        "failure": line.failure,
-        "expected": line.expected,
-        "measures": line.measures or {},
-        "pareto": _is_pareto(tune, line),
-        "why": None if now is None else _why_slower(tune, line, now),
-    }
+@dataclass(frozen=True)
+class TunedSpace:
+    """What could be tried. configurations: how many. known_before: earlier tunes that were known;
+    used: how many of them the forecasts use."""
+
+    configurations: int
+    refused: list[Refused]
+    fixed: list[str]
+    known_before: int
+    used: int = 0
 
 
-def _shape(way: Configuration) -> Document:
-    return {**to_json(way), "shown": way.shown, "slots": way.slots}
+@dataclass(frozen=True)
+class ShownConfiguration:
+    """A `Configuration`, with its name and its task slots."""
+
+    master: str
+    executors: int
+    cores: int
+    heap_mb: int
+    binding: str
+    collector: str
+    varied: dict[str, str]
+    java: str
+    shown: str
+    slots: int
+
+    @staticmethod
+    def of(one: Configuration) -> "ShownConfiguration":
+        return ShownConfiguration(**to_json(one), shown=one.shown, slots=one.slots)
 
 
-def _is_pareto(tune: Tune, line: TrialLine) -> bool:
-    """Whether no other trial took less time and fewer core-seconds."""
+@dataclass(frozen=True)
+class TunedTrial:
+    """A trial. value: what is minimised, None where it did not end.
 
-    def place(one: TrialLine) -> tuple[float, float]:
-        seconds = one.seconds or 0.0
-        return seconds, seconds * tune.head.configurations[one.configuration].slots
+    expected: low, middle and high of the forecast before it. pareto: whether no other trial took
+    less time and fewer core-seconds. why: the published class of a configuration that loses.
+    """
 
-    ended = [one for one in tune.lines if one.seconds is not None]
-    if line.seconds is None:
-        return False
-    mine = place(line)
-    others = (place(one) for one in ended if one is not line)
-    return not any(o[0] <= mine[0] and o[1] <= mine[1] and o != mine for o in others)
-
-
-def _why_slower(tune: Tune, line: TrialLine, now: search.Outlook) -> str | None:
-    """The published class of a configuration that loses, by its measures against the best's."""
-    best = [o for o in tune.lines if o.configuration == now.best and o.seconds is not None]
-    if line.seconds is None or line.configuration == now.best or not best:
-        return None
-    first = best[0]
-    return loss_class(line.seconds, line.measures or {}, first.seconds or 0.0, first.measures or {})
+    number: int
+    role: Role
+    configuration: ShownConfiguration
+    record: str | None
+    seconds: float | None
+    value: float | None
+    stopped_s: float | None
+    failure: str | None
+    expected: list[float] | None
+    measures: dict[str, Measured[float]]
+    pareto: bool
+    why: str | None
 
 
-def _best(tune: Tune, now: search.Outlook) -> Document:
-    head = tune.head
-    low, middle, high = now.interval(now.best)
-    ended = [trial for trial in tune.trials(tune.by_cores) if trial.ended]
-    return {
-        "configuration": _shape(head.configurations[now.best]),
-        "index": now.best,
-        "runs": sum(trial.index == now.best for trial in ended),
-        "expected": {"low": low, "value": middle, "high": high},
-        "confidence": search.CONFIDENCE,
-        "is_proposal": now.best == head.proposal,
-        "is_current": now.best == head.current,
-        "saving": _saving(tune, now, ended),
-        "why": _why(tune, now),
-    }
+@dataclass(frozen=True)
+class Best:
+    """The best configuration. index: its place among all. saving: of the user's own value."""
+
+    configuration: ShownConfiguration
+    index: int
+    runs: int
+    expected: Interval
+    confidence: float
+    is_proposal: bool
+    is_current: bool
+    saving: Measured[Interval]
+    why: list[str]
 
 
-def _saving(tune: Tune, now: search.Outlook, ended: list[search.Trial]) -> Document:
-    """Of the user's own configuration's value, the share that the best saves."""
-    current = tune.head.current
-    if now.best == current:
-        return {"absent": "your own configuration is the best of those tried"}
-    if all(trial.index != current for trial in ended):
-        return {"absent": "your own configuration did not end"}
-    low, middle, high = now.saving(now.best, current)
-    return {"low": low, "value": middle, "high": high}
+@dataclass(frozen=True)
+class Scatter:
+    """Standard deviation of the logarithm of repeated runs."""
+
+    share: float
 
 
-def _why(tune: Tune, now: search.Outlook) -> list[str]:
-    """How the best differs from the user's own in shape, and in what was measured."""
-    head = tune.head
-    best, own = head.configurations[now.best], head.configurations[head.current]
-    if now.best == head.current:
-        return []
-    said = []
-    if best.cell != own.cell or bool(best.executors) != bool(own.executors):
-        said.append(f"{best.shown} with {_heap(best)}, instead of {own.shown} with {_heap(own)}")
-    elif best.choices != own.choices:
-        said.append(f"{best.shown} instead of {own.shown}")
-    first = {line.configuration: line.measures or {} for line in reversed(tune.lines)
-             if line.seconds is not None}  # fmt: skip
-    mine, theirs = first.get(now.best, {}), first.get(head.current, {})
-    for name, text in (("gc_share", "garbage collection takes {0:.1%} of task time, not {1:.1%}"),
-                       ("cpu_use", "the CPUs are used to {0:.0%}, not {1:.0%}"),
-                       ("cpu_s", "it takes {0:.1f} s of CPU, not {1:.1f} s")):  # fmt: skip
-        one, other = mine.get(name), theirs.get(name)
-        if isinstance(one, int | float) and isinstance(other, int | float) and _apart(one, other):
-            said.append(text.format(one, other))
-    return said
+@dataclass(frozen=True)
+class ConfigurationForecast:
+    """What is believed of a configuration. choices: kind, binding, collector, varied settings."""
+
+    configuration: str
+    executors: int
+    cores: int
+    choices: list[str]
+    tried: bool
+    low: float
+    value: float
+    high: float
 
 
-def _heap(way: Configuration) -> str:
-    each = " each" if way.executors > 1 else ""
-    return f"{show_mb(way.heap_mb)} of heap{each}"
+@dataclass(frozen=True)
+class Tuned:
+    """What a tune says. stopped: why no further trial was made; None where it is not over."""
 
-
-def _apart(one: float, other: float) -> bool:
-    return abs(one - other) > _WORTH_SAYING * max(one, other)
-
-
-def _scatter(trials: list[search.Trial]) -> Document:
-    measured = search.measured_scatter(trials)
-    if measured is None:
-        return {"absent": "no configuration was run twice"}
-    return {"share": measured}
-
-
-def _forecasts(tune: Tune, now: search.Outlook) -> list[Document]:
-    """Of the configurations, the best first, what is believed of each."""
-    order = now.forecast.mean.argsort().tolist()
-    tried = {line.configuration for line in tune.lines}
-    found = []
-    for at in order:
-        low, middle, high = now.interval(at)
-        way = tune.head.configurations[at]
-        found.append(
-            {
-                "configuration": way.shown,
-                "executors": way.executors,
-                "cores": way.cores,
-                "choices": list(way.choices),
-                "tried": at in tried,
-                "low": low,
-                "value": middle,
-                "high": high,
-            }
-        )
-    return found
-
-
-def _warnings(tune: Tune, now: search.Outlook | None) -> list[str]:
-    said = []
-    if now is not None and now.scatter >= search.TOO_LARGE:
-        measured = search.measured_scatter(tune.trials(tune.by_cores)) or now.scatter
-        said.append(
-            f"repeated runs scatter by {measured:.0%}, so that chance decides what is fastest: "
-            "nothing is kept; find out what else its time depends on (hearth compare shows runs)"
-        )
-    loads = [(line.measures or {}).get("other_load") for line in tune.lines]
-    known = [load for load in loads if isinstance(load, int | float)]
-    if known and max(known) > OTHER_LOAD_SHARE:
-        said.append(
-            f"other programs used up to {max(known):.0%} of the CPUs during a trial: tune again "
-            "on a machine that does nothing else"
-        )
-    return said
+    schema: Literal["hearth/tune/1"]
+    id: str
+    application: str
+    timed: str
+    started: str
+    command: list[str]
+    machine: MachineSize
+    settings: TuneSettings
+    space: TunedSpace
+    trials: list[TunedTrial]
+    best: Measured[Best]
+    scatter: Measured[Scatter]
+    forecasts: list[ConfigurationForecast]
+    stopped: str | None
+    warnings: list[str] = field(default_factory=list)

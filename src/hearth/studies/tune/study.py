@@ -1,22 +1,21 @@
 """A tune: which configuration of an application is fastest here, found in few runs.
 
-A directory: `tune.json` says what is tuned and which configurations there are, `trials.jsonl` is
-the journal of its trials. Which trial comes next follows from both (hearth.studies.models.search),
-so that after kill -9 it goes on where it was and no finished trial is lost. What it found is
-derived from both and stored in neither.
+The head says which configurations there are. Which trial comes next follows from it and from the
+trials (hearth.studies.models.search), so that after kill -9 it goes on where it was and no finished
+trial is lost. What it found is derived from both, and not stored.
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Literal
 
 from hearth.analysis.findings import OTHER_LOAD_SHARE
-from hearth.base.codec import LEFT_OUT, read_typed, to_json
+from hearth.base.absent import Measured
+from hearth.base.codec import LEFT_OUT
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.record.store import (
@@ -24,17 +23,15 @@ from hearth.record.store import (
     claimed,
     has_begun,
     read_record,
-    records_home,
     slug,
-    write_document,
 )
-from hearth.studies.compare.study import refuse_other_command, refuse_unlike
 from hearth.studies.engine.arms import Arm, configured
 from hearth.studies.engine.measures import measures
 from hearth.studies.engine.progress import Following
-from hearth.studies.engine.store import REMEDY, Journal, begin_directory, fresh_directory
+from hearth.studies.engine.schedule import conduct
+from hearth.studies.engine.store import TUNE, StudyDirectory
 from hearth.studies.engine.target import Target
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Measures, Outcome, Turn
 from hearth.studies.models import search
 from hearth.studies.models.performance_model import MechanismEvidence
 from hearth.studies.models.space import (
@@ -42,30 +39,19 @@ from hearth.studies.models.space import (
     STORAGE_SHARE,
     Configuration,
     MachineSize,
+    Role,
 )
 from hearth.studies.models.surrogate import PriorRuns
+from hearth.studies.tune.result import Objective, TuneSettings
 from hearth.studies.tune.search_space import Refused, Space
 
-Objective = Literal["time", "throughput", "core-seconds", "time,core-seconds"]
 #: The best is by time, and every second trial is chosen for core-seconds: the front is wanted.
 BOTH: Objective = "time,core-seconds"
-_HEAD, _TRIALS = "tune.json", "trials.jsonl"
-HOME = "tunes"
 #: What a job may take beside its timed phases, when a trial of it is stopped early.
 _BESIDE_S = 10.0
 #: Of earlier tunes the newest are known; more would slow each choice down.
 _EARLIER = 8
 _OUT_OF_MEMORY = ("OutOfMemory", "exit code 137", "ended with 137", "Container killed")
-
-
-@dataclass(frozen=True)
-class TuneSettings:
-    """budget: most trials. limit_s: of each. runs: how often the result will be used."""
-
-    objective: Objective
-    budget: int
-    limit_s: float
-    runs: int
 
 
 @dataclass(frozen=True)
@@ -88,6 +74,12 @@ class TuneHead:
     fixed: list[str]
     offered: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for configurations that are not there."""
+        number = len(self.configurations)
+        if not all(0 <= at < number for at in (self.proposal, self.current)):
+            raise ValueError("it names configurations that are not there")
+
 
 @dataclass(frozen=True)
 class TrialLine:
@@ -98,7 +90,7 @@ class TrialLine:
     """
 
     configuration: int
-    role: search.Role
+    role: Role
     record: str | None
     seconds: float | None = field(default=None, metadata=LEFT_OUT)
     wall_s: float | None = field(default=None, metadata=LEFT_OUT)
@@ -106,20 +98,20 @@ class TrialLine:
     failure: str | None = field(default=None, metadata=LEFT_OUT)
     expected: list[float] | None = field(default=None, metadata=LEFT_OUT)
     gain: float | None = field(default=None, metadata=LEFT_OUT)
-    measures: dict[str, Any] | None = field(default=None, metadata=LEFT_OUT)
+    measures: dict[str, Measured[float]] | None = field(default=None, metadata=LEFT_OUT)
 
     @property
     def out_of_memory(self) -> bool:
         return self.failure is not None and any(word in self.failure for word in _OUT_OF_MEMORY)
 
 
-class Tune:
+class Tune(StudyDirectory[TuneHead, TrialLine]):
     """One tune on disk, and the trials in it."""
 
+    kind, head_type, line_type = TUNE, TuneHead, TrialLine
+
     def __init__(self, directory: Path, head: TuneHead, redaction: Redaction | None = None) -> None:
-        self.directory, self.head = directory, head
-        self.journal = Journal(directory / _TRIALS, redaction)
-        self.lines: list[TrialLine] = []
+        super().__init__(directory, head, redaction)
         self.related: tuple[PriorRuns, ...] = ()
 
     @staticmethod
@@ -134,22 +126,23 @@ class Tune:
         redaction: Redaction | None = None,
     ) -> "Tune":
         """A new one below `home`, which knows the earlier ones there."""
-        directory = fresh_directory(home / HOME, Path(subject.name).stem)
-        head = TuneHead(
-            schema="hearth/tune-head/1",
-            id=directory.name,
-            application=subject.name,
-            timed=subject.timed,
-            started=datetime.now(UTC).isoformat(timespec="microseconds"),
-            command=list(command),
-            settings=settings,
-            machine=machine,
-            machine_key=machine_key,
-            **{name: getattr(found, name) for name in _OF_SPACE},
-        )
-        begin_directory(directory, _HEAD, to_json(head))
-        tune = Tune(directory, head, redaction)
-        tune.related = earlier(home, head)
+
+        def head(number: str) -> TuneHead:
+            return TuneHead(
+                schema="hearth/tune-head/1",
+                id=number,
+                application=subject.name,
+                timed=subject.timed,
+                started=datetime.now(UTC).isoformat(timespec="microseconds"),
+                command=list(command),
+                settings=settings,
+                machine=machine,
+                machine_key=machine_key,
+                **{name: getattr(found, name) for name in _OF_SPACE},
+            )
+
+        tune = Tune.create(home, Path(subject.name).stem, head, redaction)
+        tune.related = earlier(home, tune.head)
         return tune
 
     @staticmethod
@@ -164,19 +157,22 @@ class Tune:
 
         Raises UserError, naming what differs, for one of another command or objective.
         """
-        directory = home / HOME / number
-        if Path(number).name != number or not (directory / _HEAD).is_file():
-            raise UserError(f"--resume: no tune has the id '{number}': 'hearth runs' lists them")
-        tune = read_tune(directory)
-        kept = {"command": tune.head.command, "objective": tune.head.settings.objective}
         asked = {"command": list(command), "objective": settings.objective}
-        refuse_other_command(number, kept, asked)
+        tune = Tune.reopen(home, number, asked, redaction)
+        tune.related = earlier(home, tune.head)
         if settings != tune.head.settings:
             tune.head = replace(tune.head, settings=settings)
-            write_document(directory / _HEAD, to_json(tune.head))
-        tune.journal = Journal(directory / _TRIALS, redaction)
-        tune.journal.cut_torn_line()
+            tune.write_head()
         return tune
+
+    def asked(self) -> dict[str, object]:
+        return {"command": self.head.command, "objective": self.head.settings.objective}
+
+    def fits(self, line: TrialLine) -> bool:
+        return 0 <= line.configuration < len(self.head.configurations)
+
+    def records(self) -> Iterable[str | None]:
+        return (line.record for line in self.lines if line.seconds is not None)
 
     @property
     def by_cores(self) -> bool:
@@ -201,11 +197,6 @@ class Tune:
         """The trials so far, as the search reads them."""
         return [trial_of(self.head, line, by_cores) for line in self.lines]
 
-    def keep(self, line: TrialLine) -> None:
-        """On the disk before the next trial begins."""
-        self.journal.keep(to_json(line))
-        self.lines.append(line)
-
 
 _OF_SPACE = ("configurations", "proposal", "current", "refused", "fixed", "offered")
 
@@ -221,13 +212,13 @@ def trial_of(head: TuneHead, line: TrialLine, by_cores: bool = False) -> search.
     return search.Trial(line.configuration, value, stopped, line.out_of_memory, seen, idle)
 
 
-def _idle(measures: Mapping[str, Any]) -> frozenset[str]:
+def _idle(measures: Measures) -> frozenset[str]:
     """Settings that a run shows to have nothing to act on."""
     acts = {SHUFFLE_PARTITIONS: "sql_shuffle_mb", STORAGE_SHARE: "spilled_mb"}
     return frozenset(key for key, name in acts.items() if measures.get(name) == 0)
 
 
-def evidence_of(measures: Mapping[str, Any]) -> MechanismEvidence:
+def evidence_of(measures: Measures) -> MechanismEvidence:
     """What a run's measures say of the mechanism; other programs' CPU time would mislead it."""
     known = {name: float(v) for name, v in measures.items() if isinstance(v, int | float)}
     share, switches, cpu_s = (known.get(n) for n in ("gc_share", "voluntary", "cpu_s"))
@@ -241,32 +232,20 @@ def evidence_of(measures: Mapping[str, Any]) -> MechanismEvidence:
 
 
 def read_tune(directory: Path) -> Tune:
-    """One from disk; raises UserError where there is none. A line cut short does not count."""
-    found = _read(directory)
-    found.related = earlier(directory.parent.parent, found.head)
-    return found
-
-
-def _read(directory: Path) -> Tune:
-    head = read_typed(directory / _HEAD, TuneHead, REMEDY)
-    number = len(head.configurations)
-    if not number or not all(0 <= at < number for at in (head.proposal, head.current)):
-        raise UserError(f"'{directory}': it names configurations that are not there; {REMEDY}")
-    found = Tune(directory, head)
-    lines = found.journal.read_typed(TrialLine)
-    found.lines = [line for line in lines if 0 <= line.configuration < number]
+    """One from disk, which knows the earlier ones; raises UserError where there is none."""
+    found = Tune.read(directory)
+    found.related = earlier(found.state_home, found.head)
     return found
 
 
 def earlier(home: Path, head: TuneHead) -> tuple[PriorRuns, ...]:
     """What the newest of the tunes before this one measured, of any application and machine."""
     found: list[PriorRuns] = []
-    folders = sorted((home / HOME).iterdir(), reverse=True) if (home / HOME).is_dir() else []
-    for directory in folders:
+    for directory in reversed(TUNE.directories(home)):
         if len(found) == _EARLIER:
             break
         try:
-            tune = _read(directory)
+            tune = Tune.read(directory)
             known = _known(tune) if tune.head.started < head.started else None
         except (UserError, OSError, ValueError):  # it is listed by name in `hearth runs`
             continue
@@ -304,22 +283,53 @@ def run(
 
     Raises UserError where neither the plan's proposal nor the user's configuration ends.
     """
-    while True:
-        by_cores = tune.next_by_cores
+    trials = _Trials(tune, subject, settings, typed, following)
+    conduct(trials, trials.run, trials.keep, following=following)
+    return trials.end
+
+
+class _Trials:
+    """The schedule of a tune: one trial at a time, which the search chooses."""
+
+    def __init__(
+        self,
+        tune: Tune,
+        subject: Target,
+        settings: Mapping[str, str],
+        typed: Collection[str | None],
+        following: Following,
+    ) -> None:
+        self._tune, self._subject, self._following = tune, subject, following
+        self._settings, self._typed = settings, typed
+        self._step: search.Step
+        self._arm: Arm
+        self._line: TrialLine
+        self.end: search.Stop
+
+    def next_turns(self, _outcomes: Sequence[Outcome]) -> Sequence[Turn]:
+        tune, by_cores = self._tune, self._tune.next_by_cores
         step = search.next_step(tune.task(by_cores), tune.trials(by_cores))
         _refuse_hopeless(tune, step)
         if isinstance(step, search.Stop):
-            return step
-        now = step.before
-        arm = _arm(tune, step, settings, typed)
+            self.end = step
+            return []
+        self._step, self._arm = step, _arm(tune, step, self._settings, self._typed)
+        self._following.question = _question(tune, step)
         before = sum(line.configuration == step.index for line in tune.lines)
-        turn = Turn(subject.name, arm.name, before)
-        ahead = [turn] * (tune.head.settings.budget - len(tune.lines) - 1)
-        following.question = _question(tune, step)
-        made: list[TrialLine] = []
-        following.run(turn, ahead, partial(_trial, tune, subject, arm, step, made.append))
+        return [Turn(self._subject.name, self._arm.name, before)]
+
+    def after(self, turn: Turn, _outcomes: Sequence[Outcome]) -> Sequence[Turn]:
+        return [turn] * (self._tune.head.settings.budget - len(self._tune.lines) - 1)
+
+    def run(self, turn: Turn) -> Outcome:
+        outcome, self._line = _trial(self._tune, self._subject, self._arm, self._step, turn)
+        return outcome
+
+    def keep(self, _outcome: Outcome) -> None:
+        step = self._step
+        now = step.before
         expected = None if now is None else [round(v, 4) for v in now.interval(step.index)]
-        tune.keep(replace(made[0], expected=expected, gain=step.gain))
+        self._tune.keep(replace(self._line, expected=expected, gain=step.gain))
 
 
 def _refuse_hopeless(tune: Tune, step: search.Step | search.Stop) -> None:
@@ -365,7 +375,7 @@ def _arm(
         limit = min(limit, _hope_s(tune, way, step.before))
     words = ("--unbound",) if unbound else ()
     arm = Arm(way.shown, words, master=way.master, limit_s=limit)
-    return configured(arm, conf, settings, typed, tune.directory.parent.parent)
+    return configured(arm, conf, settings, typed, tune.state_home)
 
 
 def _hope_s(tune: Tune, way: Configuration, now: search.Outlook | None) -> float:
@@ -384,30 +394,21 @@ def _hope_s(tune: Tune, way: Configuration, now: search.Outlook | None) -> float
 
 
 def _trial(
-    tune: Tune,
-    subject: Target,
-    arm: Arm,
-    step: search.Step,
-    tell: Callable[[TrialLine], None],
-    turn: Turn,
-) -> Outcome:
-    """One run on record; `tell` is told what it says of the configuration."""
+    tune: Tune, subject: Target, arm: Arm, step: search.Step, turn: Turn
+) -> tuple[Outcome, TrialLine]:
+    """One run on record, and what it says of the configuration."""
     log = tune.directory / f"{slug(arm.name)}-{step.index}-{turn.repetition}.log"
-    home = tune.directory.parent.parent
-    with claimed(home, Path(subject.name).stem) as record:
+    with claimed(tune.state_home, Path(subject.name).stem) as record:
         outcome = subject.run(turn, arm, record, log)
     kept = read_record(record) if has_begun(record) else None
     line = TrialLine(step.index, step.role, outcome.record)
     if outcome.failure is not None:
-        outcome, line = _ended_early(tune, outcome, line, arm, kept)
-        tell(line)
-        return outcome
+        return _ended_early(tune, outcome, line, arm, kept)
     if kept is not None:
-        _refuse_other_machine(tune, home, kept)
+        tune.check_alike(kept)
         line = replace(line, wall_s=kept.wall_s, measures=measures(kept))
     log.unlink(missing_ok=True)
-    tell(replace(line, seconds=outcome.seconds))
-    return outcome
+    return outcome, replace(line, seconds=outcome.seconds)
 
 
 def _ended_early(
@@ -422,12 +423,3 @@ def _ended_early(
         return outcome, replace(line, stopped_s=arm.limit_s, wall_s=wall)
     said = f"was not over after {arm.limit_s:g} s: give a longer --limit"
     return replace(outcome, failure=said), replace(line, failure=said, wall_s=wall)
-
-
-def _refuse_other_machine(tune: Tune, home: Path, kept: Record) -> None:
-    """Raises UserError where the machine is not as it was in an earlier trial."""
-    ids = [line.record for line in tune.lines if line.seconds is not None and line.record]
-    there = [records_home(home) / name for name in ids]
-    first = next((place for place in there if place.is_dir()), None)
-    if first is not None:
-        refuse_unlike(read_record(first), kept)

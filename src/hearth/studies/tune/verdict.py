@@ -1,0 +1,194 @@
+"""What a tune found: derived from its trials alone."""
+
+from hearth.analysis.findings import OTHER_LOAD_SHARE
+from hearth.base.absent import Absent, Measured
+from hearth.base.sizes import show_mb
+from hearth.studies.engine.loss_classes import loss_class
+from hearth.studies.models import search
+from hearth.studies.models.space import Configuration
+from hearth.studies.tune.result import (
+    SCHEMA,
+    Best,
+    ConfigurationForecast,
+    Interval,
+    Scatter,
+    ShownConfiguration,
+    Tuned,
+    TunedSpace,
+    TunedTrial,
+)
+from hearth.studies.tune.study import TrialLine, Tune, trial_of
+
+#: A measure explains a difference where it differs by more than this share.
+_WORTH_SAYING = 0.1
+
+
+def tuned(tune: Tune) -> Tuned:
+    """What a tune says, finished or not."""
+    head, trials, task = tune.head, tune.trials(tune.by_cores), tune.task(tune.by_cores)
+    now = search.outlook(task, trials)
+    turn = tune.next_by_cores
+    step = search.next_step(tune.task(turn), tune.trials(turn)) if trials else None
+    used = 0 if now is None else now.forecast.used.count(True)
+    number = len(head.configurations)
+    return Tuned(
+        schema=SCHEMA,
+        id=head.id,
+        application=head.application,
+        timed=head.timed,
+        started=head.started,
+        command=head.command,
+        machine=head.machine,
+        settings=head.settings,
+        space=TunedSpace(number, head.refused, head.fixed, len(tune.related), used),
+        trials=[_trial(tune, number, now) for number in range(len(tune.lines))],
+        best=Absent("no trial ended") if now is None else _best(tune, now),
+        scatter=_scatter(trials),
+        forecasts=[] if now is None else _forecasts(tune, now),
+        stopped=step.reason if isinstance(step, search.Stop) else None,
+        warnings=_warnings(tune, now),
+    )
+
+
+def winner(tune: Tune) -> Configuration | None:
+    """The configuration to keep; None where none ended, or chance alone decides."""
+    now = search.outlook(tune.task(tune.by_cores), tune.trials(tune.by_cores))
+    if now is None or now.scatter >= search.TOO_LARGE:
+        return None
+    return tune.head.configurations[now.best]
+
+
+def _trial(tune: Tune, number: int, now: search.Outlook | None) -> TunedTrial:
+    head, line = tune.head, tune.lines[number]
+    way, trial = head.configurations[line.configuration], trial_of(head, line, tune.by_cores)
+    return TunedTrial(
+        number=number + 1,
+        role=line.role,
+        configuration=ShownConfiguration.of(way),
+        record=line.record,
+        seconds=line.seconds,
+        value=trial.value if trial.ended else None,
+        stopped_s=line.stopped_s,
+        failure=line.failure,
+        expected=line.expected,
+        measures=line.measures or {},
+        pareto=_is_pareto(tune, line),
+        why=None if now is None else _why_slower(tune, line, now),
+    )
+
+
+def _is_pareto(tune: Tune, line: TrialLine) -> bool:
+    """Whether no other trial took less time and fewer core-seconds."""
+
+    def place(one: TrialLine) -> tuple[float, float]:
+        seconds = one.seconds or 0.0
+        return seconds, seconds * tune.head.configurations[one.configuration].slots
+
+    ended = [one for one in tune.lines if one.seconds is not None]
+    if line.seconds is None:
+        return False
+    mine = place(line)
+    others = (place(one) for one in ended if one is not line)
+    return not any(o[0] <= mine[0] and o[1] <= mine[1] and o != mine for o in others)
+
+
+def _why_slower(tune: Tune, line: TrialLine, now: search.Outlook) -> str | None:
+    """The published class of a configuration that loses, by its measures against the best's."""
+    best = [o for o in tune.lines if o.configuration == now.best and o.seconds is not None]
+    if line.seconds is None or line.configuration == now.best or not best:
+        return None
+    first = best[0]
+    return loss_class(line.seconds, line.measures or {}, first.seconds or 0.0, first.measures or {})
+
+
+def _best(tune: Tune, now: search.Outlook) -> Best:
+    head = tune.head
+    ended = [trial for trial in tune.trials(tune.by_cores) if trial.ended]
+    return Best(
+        configuration=ShownConfiguration.of(head.configurations[now.best]),
+        index=now.best,
+        runs=sum(trial.index == now.best for trial in ended),
+        expected=Interval(*now.interval(now.best)),
+        confidence=search.CONFIDENCE,
+        is_proposal=now.best == head.proposal,
+        is_current=now.best == head.current,
+        saving=_saving(tune, now, ended),
+        why=_why(tune, now),
+    )
+
+
+def _saving(tune: Tune, now: search.Outlook, ended: list[search.Trial]) -> Measured[Interval]:
+    """Of the user's own configuration's value, the share that the best saves."""
+    current = tune.head.current
+    if now.best == current:
+        return Absent("your own configuration is the best of those tried")
+    if all(trial.index != current for trial in ended):
+        return Absent("your own configuration did not end")
+    return Interval(*now.saving(now.best, current))
+
+
+def _why(tune: Tune, now: search.Outlook) -> list[str]:
+    """How the best differs from the user's own in shape, and in what was measured."""
+    head = tune.head
+    best, own = head.configurations[now.best], head.configurations[head.current]
+    if now.best == head.current:
+        return []
+    said = []
+    if best.cell != own.cell or bool(best.executors) != bool(own.executors):
+        said.append(f"{best.shown} with {_heap(best)}, instead of {own.shown} with {_heap(own)}")
+    elif best.choices != own.choices:
+        said.append(f"{best.shown} instead of {own.shown}")
+    first = {line.configuration: line.measures or {} for line in reversed(tune.lines)
+             if line.seconds is not None}  # fmt: skip
+    mine, theirs = first.get(now.best, {}), first.get(head.current, {})
+    for name, text in (("gc_share", "garbage collection takes {0:.1%} of task time, not {1:.1%}"),
+                       ("cpu_use", "the CPUs are used to {0:.0%}, not {1:.0%}"),
+                       ("cpu_s", "it takes {0:.1f} s of CPU, not {1:.1f} s")):  # fmt: skip
+        one, other = mine.get(name), theirs.get(name)
+        if isinstance(one, int | float) and isinstance(other, int | float) and _apart(one, other):
+            said.append(text.format(one, other))
+    return said
+
+
+def _heap(way: Configuration) -> str:
+    each = " each" if way.executors > 1 else ""
+    return f"{show_mb(way.heap_mb)} of heap{each}"
+
+
+def _apart(one: float, other: float) -> bool:
+    return abs(one - other) > _WORTH_SAYING * max(one, other)
+
+
+def _scatter(trials: list[search.Trial]) -> Measured[Scatter]:
+    share = search.measured_scatter(trials)
+    return Absent("no configuration was run twice") if share is None else Scatter(share)
+
+
+def _forecasts(tune: Tune, now: search.Outlook) -> list[ConfigurationForecast]:
+    """Of the configurations, the best first, what is believed of each."""
+    order = now.forecast.mean.argsort().tolist()
+    tried = {line.configuration for line in tune.lines}
+    found = []
+    for at in order:
+        way = tune.head.configurations[at]
+        shape = (way.shown, way.executors, way.cores, list(way.choices))
+        found.append(ConfigurationForecast(*shape, at in tried, *now.interval(at)))
+    return found
+
+
+def _warnings(tune: Tune, now: search.Outlook | None) -> list[str]:
+    said = []
+    if now is not None and now.scatter >= search.TOO_LARGE:
+        measured = search.measured_scatter(tune.trials(tune.by_cores)) or now.scatter
+        said.append(
+            f"repeated runs scatter by {measured:.0%}, so that chance decides what is fastest: "
+            "nothing is kept; find out what else its time depends on (hearth compare shows runs)"
+        )
+    loads = [(line.measures or {}).get("other_load") for line in tune.lines]
+    known = [load for load in loads if isinstance(load, int | float)]
+    if known and max(known) > OTHER_LOAD_SHARE:
+        said.append(
+            f"other programs used up to {max(known):.0%} of the CPUs during a trial: tune again "
+            "on a machine that does nothing else"
+        )
+    return said
