@@ -63,7 +63,7 @@ def test_a_plan_is_typed_and_shows_itself_in_a_notebook() -> None:
 def test_what_does_not_fit_is_a_user_error_with_the_value_and_the_limit() -> None:
     with pytest.raises(hearth.UserError, match=r"--executors: 70000 is too many"):
         hearth.plan(executors=70000)
-    with pytest.raises(hearth.UserError, match=r"no_such_job\.py.*there is no such file"):
+    with pytest.raises(hearth.UserError, match=r"no_such_job\.py.*no such file"):
         hearth.compare("no_such_job.py")
 
 

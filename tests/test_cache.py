@@ -75,7 +75,7 @@ def test_a_data_set_that_another_process_makes_stays(hearth: Command, cache: Pat
     with (cache / "data" / ".words-1.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         said = run(hearth, cache, "--remove", "data")
-    assert f"'{cache}/data/words-1' stays: another process works on it" in said
+    assert f"kept '{cache}/data/words-1': another process is using it" in said
     assert (cache / "data" / "words-1" / "part-0").exists()
 
 

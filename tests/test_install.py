@@ -42,11 +42,11 @@ def test_install_links_the_jar_once_and_uninstall_takes_it_away(
     assert links(spark) == {jar.name: str(jar)}
     assert "is already there" in hearth("install", "--spark-home", str(spark)).stdout
     assert hearth("uninstall", "--spark-home", str(spark)).stdout == (
-        f"took away {spark}/jars/{jar.name}\n"
+        f"removed {spark}/jars/{jar.name}\n"
     )
     assert links(spark) == {}
     again = hearth("uninstall", "--spark-home", str(spark))
-    assert (again.returncode, "nothing to take away" in again.stdout) == (0, True)
+    assert (again.returncode, "nothing to remove" in again.stdout) == (0, True)
 
 
 def test_an_older_link_is_replaced_and_named(spark: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_jar_that_somebody_put_there_is_left_to_him(spark: Path) -> None:
     own = spark / "jars" / "hearth-spark_2.13-0.0.9.jar"
     own.write_text("a jar")
     for act in (lambda: jar_link.install(spark, hearth_jar()), lambda: jar_link.uninstall(spark)):
-        with pytest.raises(UserError, match=r"0\.0\.9\.jar' is no link, so 'hearth install'"):
+        with pytest.raises(UserError, match=r"0\.0\.9\.jar' is not a link, so 'hearth install'"):
             act()
     assert own.read_text() == "a jar"
 
@@ -72,7 +72,9 @@ def test_another_users_link_stays_and_its_owner_is_named(
     newer = hearth_jar().with_name("hearth-spark_2.13-9.9.9.jar")
     monkeypatch.setattr(os, "geteuid", lambda: 4321)
     for act in (lambda: jar_link.install(spark, newer), lambda: jar_link.uninstall(spark)):
-        with pytest.raises(UserError, match=r"is a link of root's to .*: use it as it is, or let"):
+        with pytest.raises(
+            UserError, match=r"is a link to .* that belongs to root: keep using it, or ask root"
+        ):
             act()
     assert "is already there" in jar_link.install(spark, hearth_jar())
 
@@ -86,7 +88,9 @@ def test_a_spark_that_cannot_be_written_is_said_with_what_to_do(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "symlink_to", refuse)
-    with pytest.raises(UserError, match=r"cannot be changed by you .Permission denied.: let root"):
+    with pytest.raises(
+        UserError, match=r"you cannot change .*/jars' .Permission denied.: ask root"
+    ):
         jar_link.install(spark, hearth_jar())
 
 
@@ -178,16 +182,16 @@ def run_program(folder: Path, text: str) -> list[str]:
 def test_a_notebook_gets_a_plain_session_and_hears_of_one_that_runs_already(tmp_path: Path) -> None:
     plain, executors, warned, refused, again = run_program(tmp_path, _NOTEBOOK)
     assert (plain, executors, again) == ("True 100 mine", "2", "7")
-    assert warned.startswith("True a SparkSession with the master local-numa[2x1] runs already")
-    assert refused.startswith("a SparkSession with the master local-numa[2x1] runs already")
+    assert warned.startswith("True a SparkSession with master local-numa[2x1] is already running")
+    assert refused.startswith("a SparkSession with master local-numa[2x1] is already running")
     assert "so local-numa[1x1] cannot be its master" in refused
 
 
 @pytest.mark.spark
 def test_a_notebook_whose_spark_began_without_hearth_is_told_to_restart(tmp_path: Path) -> None:
     running, stopped = run_program(tmp_path, _TOO_LATE)
-    assert running.startswith("a SparkSession with the master local[1] runs already")
-    assert stopped.startswith("the JVM of an earlier SparkSession of this process knows no")
+    assert running.startswith("a SparkSession with master local[1] is already running")
+    assert stopped.startswith("an earlier SparkSession of this process started a JVM without")
     assert all("restart the kernel" in said for said in (running, stopped))
 
 

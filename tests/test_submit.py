@@ -90,8 +90,8 @@ def test_a_value_that_looks_like_an_option_stays_a_value() -> None:
             "--conff a=b x.py",
             "'--conff' is not an option of hearth or spark-submit: did you",
         ),
-        ("--class", "--class: its value is missing"),
-        ("--memory", "--memory: its value is missing"),
+        ("--class", "--class: needs a value"),
+        ("--memory", "--memory: needs a value"),
         ("--verbose=1 x.py", "'--verbose=1' is not an option"),
     ],
 )
@@ -359,7 +359,7 @@ def test_an_option_of_hearths_behind_the_application_gets_a_note(hearth: Command
     words = ["--master", "yarn", "job.py", "--dry-run", "--input", "a", "--cores=3"]
     said = hearth("submit", "--dry-run", *words).stderr.splitlines()[1:]
     assert said == [
-        f"hearth: {name} behind job.py belongs to the application; hearth's options stand before it"
+        f"hearth: {name} after job.py is the application's; hearth's options go before job.py"
         for name in ("--dry-run", "--cores")
     ]
 
@@ -396,8 +396,8 @@ def test_a_local_directory_that_cannot_be_used_is_refused_in_one_line(
     done = hearth("submit", *words, environment={source: both} if variable else {})
     assert done.returncode == 2
     assert done.stderr == (
-        f"hearth: {source}: '{file}/local' cannot be used: '{file}' is not a directory; "
-        "name writable directories\n"
+        f"hearth: {source}: cannot use '{file}/local': '{file}' is not a directory; "
+        "choose writable directories\n"
     )
 
 

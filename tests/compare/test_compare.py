@@ -89,13 +89,13 @@ def test_what_this_machine_cannot_tell_is_absent_with_a_reason(compared) -> None
 def test_submit_uses_what_was_kept_and_says_so_unless_told_not_to(compared) -> None:
     state, document, _ = compared
     kept = hearth(state, "submit", "--dry-run", str(APPS / "tiny.py"))
-    assert f"kept choice 'native' of comparison {document['id']}" in kept.stderr
+    assert f"using 'native', the winner of comparison {document['id']}" in kept.stderr
     assert "--master 'local[*]'" in kept.stdout
     fixed = hearth(state, "submit", "--dry-run", *FORCED, str(APPS / "tiny.py"))
-    assert "kept choice" not in fixed.stderr
+    assert "the winner of comparison" not in fixed.stderr
     assert "local-numa[2x1]" in fixed.stdout
     afresh = hearth(state, "submit", "--dry-run", "--no-kept", str(APPS / "tiny.py"))
-    assert "kept choice" not in afresh.stderr
+    assert "the winner of comparison" not in afresh.stderr
 
 
 def test_a_kept_plan_is_run_as_it_was_compared(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_kept_plan_is_run_as_it_was_compared(tmp_path: Path) -> None:
     choice |= {"master": None, "words": ["--executors", "2", "--cores", "1", "--unbound"]}
     keep_choice(state, read_line([application]), choice)
     dry = hearth(state, "submit", "--dry-run", application)
-    assert "kept choice 'unbound' of comparison c: Partition." in dry.stderr
+    assert "using 'unbound', the winner of comparison c: Partition." in dry.stderr
     assert "--master 'local-numa[2x1]'" in dry.stdout
     assert "spark.hearth.binding=off" in dry.stdout
 

@@ -42,9 +42,15 @@ def test_a_workload_is_compared_by_name_with_its_parameters_and_options_behind(
     ("words", "said"),
     [
         (["--arms", "native,tuned", "word-count"], "run 'hearth tune word-count' first"),
-        (["--arms", "native,tuned", "--cores", "1", "word-count"], "--cores: the arm tuned sets"),
-        (["--keep", "word-count"], "--keep: a workload is compared without it"),
-        (["--bind", "package", "--arms", "bound,package", "job.py"], "package is an arm"),
+        (
+            ["--arms", "native,tuned", "--cores", "1", "word-count"],
+            "--cores: conflicts with the arm tuned",
+        ),
+        (["--keep", "word-count"], "--keep: not accepted for a workload"),
+        (
+            ["--bind", "package", "--arms", "bound,package", "job.py"],
+            "--bind: package is also an arm",
+        ),
         (["batch"], "compare one of them"),
         (["word-cuont"], "word-count"),
     ],
@@ -65,5 +71,5 @@ def test_an_option_of_hearth_behind_the_application_is_said_to_be_the_applicatio
     (tmp_path / "job.py").write_text("")
     done = hearth(verb, "--dry-run", "job.py", "--dry-run")
     assert done.returncode == 0, done.stderr
-    said = "hearth: --dry-run behind job.py belongs to the application; hearth's options stand"
+    said = "hearth: --dry-run after job.py is the application's; hearth's options go before"
     assert done.stderr.count(said) == 1

@@ -119,7 +119,7 @@ def test_a_failing_application_gives_no_verdict_and_an_exit_code_that_tells(
     outcomes = only_comparison(tmp_path / "state").outcomes
     assert [o.repetition for o in outcomes] == [0, 0]
     assert all(str(o.failure).startswith("ended with 3") for o in outcomes)
-    assert "there is no winner to keep" in done.stderr
+    assert "there is no winner to save" in done.stderr
     assert not (tmp_path / "state" / "choices").exists()
 
 

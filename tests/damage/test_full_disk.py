@@ -147,7 +147,7 @@ def test_a_plan_that_the_state_directory_does_not_take_lies_in_a_private_one(
     assert file.parent.stat().st_mode & 0o777 == 0o700
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "the plan cannot be written to '/proc/hearth/plans'" in said
+    assert "cannot write the plan to '/proc/hearth/plans'" in said
     os.utime(file.parent, (1, 1))
     write_plan({"a": 2}, Path("/proc/hearth"))
     assert not file.exists()
@@ -177,5 +177,5 @@ def test_an_output_that_takes_no_more_is_one_line(hearth: Command) -> None:
     with Path("/dev/full").open("w") as full:
         done = hearth("runs", stdout=full, capture_output=False, stderr=subprocess.PIPE)
     assert done.returncode == 2
-    assert done.stderr.startswith("hearth: No space left on device: make room")
+    assert done.stderr.startswith("hearth: No space left on device: free space")
     assert done.stderr.count("\n") == 1

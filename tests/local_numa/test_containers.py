@@ -273,7 +273,7 @@ def test_compare_measures_the_docker_arm_as_the_others_and_submit_uses_it_when_i
     documents = [json.loads(file.read_text()) for file in runs.glob("*/run.json")]
     assert sorted(document["launcher"] for document in documents) == ["docker", "process"]
     dry = hearth(contained.root / "state", "submit", "--dry-run", application, "2")
-    assert "kept choice 'docker'" in dry.stderr
+    assert "using 'docker', the winner of comparison" in dry.stderr
     assert "spark.hearth.launcher=docker" in dry.stdout
     assert "local-numa[2x1]" in dry.stdout  # as compared, though the plan here is one JVM
     eventually("no container left", lambda: containers() == [], 30)

@@ -390,7 +390,7 @@ def test_async_profiler_samples_in_place_of_the_flight_recorder_where_the_user_h
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "no application is given"),
+        ([], "no application given"),
         (["--remote", "sc://x", "APP"], "--remote: the application runs in a server"),
         (["--master", "yarn", "--deploy-mode", "cluster", "APP"], "--deploy-mode: with 'cluster'"),
     ],

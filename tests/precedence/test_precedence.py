@@ -292,7 +292,7 @@ def test_a_spark_env_that_ends_the_shell_is_refused_and_nothing_is_lost(tmp_path
     """As with spark-submit, which then ends without a word."""
     (tmp_path / "spark-env.sh").write_text("MASTER=yarn\nexit 0\n")
     environment = {"SPARK_CONF_DIR": str(tmp_path), "PASSWORD": "hush"}
-    with pytest.raises(UserError, match=r"spark-env.sh: it ends the shell that reads it \(exit\)"):
+    with pytest.raises(UserError, match=r"spark-env.sh: ends the shell that reads it \(exit\)"):
         load_spark_env(Path("/nowhere"), environment)
     assert environment["PASSWORD"] == "hush"
 
@@ -303,5 +303,5 @@ def test_a_spark_env_that_fails_or_was_read_is_treated_as_spark_does(tmp_path: P
     environment = {"SPARK_CONF_DIR": str(tmp_path), "SPARK_ENV_LOADED": "1"}
     load_spark_env(Path("/nowhere"), environment)
     del environment["SPARK_ENV_LOADED"]
-    with pytest.raises(UserError, match=r"spark-env.sh: it ends with exit code 3"):
+    with pytest.raises(UserError, match=r"spark-env.sh: failed with exit code 3"):
         load_spark_env(Path("/nowhere"), environment)

@@ -132,7 +132,7 @@ def test_nothing_is_kept_where_others_can_replace_it(
     assert not (shared / "new").exists()
     refused = hearth("submit", "--conf", f"spark.local.dir={shared / 'scratch'}", "app.py")
     assert refused.returncode == 2
-    assert f"spark.local.dir: '{shared / 'scratch'}' cannot be used: others can" in refused.stderr
+    assert f"spark.local.dir: cannot use '{shared / 'scratch'}': others can" in refused.stderr
     (tmp_path / "app.py").touch()
     record = hearth("profile", "app.py", environment={"HEARTH_STATE": str(shared / "state")})
     assert record.returncode == 2

@@ -160,16 +160,19 @@ def test_no_change_has_no_sign_of_a_loss_or_gain(capsys: pytest.CaptureFixture[s
     [
         (["--from", "nowhere"], "no run 'nowhere' is recorded"),
         (["--from", "x", "--cores", "0"], "--cores: 0 is not between 1 and"),
-        (["--from", str(LOGS / "skew.jsonl"), "--executors", "99"], "is no partitioning of"),
+        (
+            ["--from", str(LOGS / "skew.jsonl"), "--executors", "99"],
+            "--executors, --cores: 99 x any",
+        ),
         (
             [*EIGHT, "--executors", "4", "--memory", "20g"],
-            "--memory: 4 x 20g is more than the 64 GB that the machine has: at most 16.0 GB each",
+            "--memory: 4 x 20g is more than the machine's 64 GB: use at most 16.0 GB each",
         ),
-        (["--from", str(LOGS / "skew.jsonl"), "--nodes", "99"], "--nodes: 99 are more than the"),
+        (["--from", str(LOGS / "skew.jsonl"), "--nodes", "99"], "--nodes: 99 is more than the"),
         (["--from", "x", "--nodes", "0"], "--nodes: 0 is not between 1 and"),
-        (["--scaling", "x.csv", "--bind", "node"], "--bind: it is for --from"),
+        (["--scaling", "x.csv", "--bind", "node"], "--bind: needs --from"),
         (["--scaling", "no.csv"], "no.csv: No such file or directory: give a readable CSV file"),
-        (["--scaling", "x.csv", "--cores", "2"], "--cores: it is for --from"),
+        (["--scaling", "x.csv", "--cores", "2"], "--cores: needs --from"),
     ],
 )
 def test_what_cannot_be_predicted_is_refused_by_name(
@@ -285,8 +288,8 @@ def test_a_workloads_own_times_on_more_nodes_are_never_used() -> None:
         (f"{SPEEDUPS}a,1B\n", "speedups.csv:2: to_binding is empty"),
         (f"{SPEEDUPS}a,1B,2B,1.5,9\n", "speedups.csv:2: the row has more values than"),
         (f"{SPEEDUPS}a,1B,2B,1.5\na,1B,2B,1.9\n", "csv:3: a from 1 to 2 nodes is there twice"),
-        (f"{SPEEDUPS}a,1B,\u00b2B,1.5\n", "no time on 3 nodes or more"),
-        (f"{SPEEDUPS}a,1B,2B,1.5\n", "no time on 3 nodes or more"),
+        (f"{SPEEDUPS}a,1B,\u00b2B,1.5\n", "has no times on 3 or more nodes"),
+        (f"{SPEEDUPS}a,1B,2B,1.5\n", "has no times on 3 or more nodes"),
     ],
 )
 def test_a_table_of_speedups_that_cannot_be_used_is_refused(

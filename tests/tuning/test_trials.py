@@ -677,7 +677,7 @@ def test_tuned_without_a_result_for_this_application_is_refused(
     keep(tmp_path / "state", tmp_path / "other.py")
     dry = hearth("submit", "--dry-run", "--tuned", str(job))
     assert dry.returncode == 2
-    assert "nothing is kept for" in dry.stderr and "run 'hearth tune" in dry.stderr
+    assert "--tuned: " in dry.stderr and "run 'hearth tune" in dry.stderr
 
 
 def test_garbage_collection_that_was_seen_changes_what_is_expected() -> None:

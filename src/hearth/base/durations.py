@@ -10,10 +10,10 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def parse_seconds(text: str, what: str) -> float:
-    """Return seconds; raise UserError, naming the option, for what is not a time."""
+    """Return seconds; raise UserError, naming the option, for what is not a duration."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
-        raise UserError(f"{what}: '{text}' is not a time: give a number and s, m or h, such as 30m")
+        raise UserError(f"{what}: '{text}' is not a duration: use a number and s, m or h, e.g. 30m")
     return float(match[1]) * _SECONDS[match[2]]
 
 

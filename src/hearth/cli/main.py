@@ -131,8 +131,8 @@ def _surroundings(error: OSError) -> str:
     except OSError:  # the output itself cannot be written
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     place = f"'{error.filename}': " if error.filename else ""
-    where = "HEARTH_STATE, XDG_CACHE_HOME, HEARTH_DATA and TMPDIR say where hearth writes"
-    return f"{place}{error.strerror}: make room, or choose another place ({where})"
+    where = "HEARTH_STATE, XDG_CACHE_HOME, HEARTH_DATA and TMPDIR set where hearth writes"
+    return f"{place}{error.strerror}: free space, or choose another directory ({where})"
 
 
 def command_parser(name: str) -> tuple[ModuleType, ArgumentParser]:
@@ -144,7 +144,7 @@ def command_parser(name: str) -> tuple[ModuleType, ArgumentParser]:
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--debug", action="store_true", help="show where an error occurred")
+    parser.add_argument("--debug", action="store_true", help="show a stack trace on errors")
     module.add_arguments(parser)
     return module, parser
 

@@ -21,33 +21,36 @@ from hearth.spark.submit_args import (
     split_line,
 )
 
-MACHINE_HELP = "a capture, or a one-line description (default: this machine)"
+MACHINE_HELP = "a capture or a one-line description (default: this machine)"
 _MOST_RUNS = 1000
 T = TypeVar("T")
 
 #: The options of `SubmitOptions`, as argparse takes them.
 _PLANNING: dict[str, dict[str, Any]] = {
-    "--input": {"metavar": "SIZE", "help": "size of the input, such as 200g"},
-    "--workload": {"choices": KINDS, "help": "kind of work, if known"},
-    "--executors": {"type": int, "metavar": "N", "help": "fix the number of executors"},
-    "--cores": {"type": int, "metavar": "N", "help": "fix the task slots of each executor"},
-    "--memory": {"metavar": "SIZE", "help": "fix the heap of each executor, such as 20g"},
+    "--input": {"metavar": "SIZE", "help": "size of the input, e.g. 200g"},
+    "--workload": {"choices": KINDS, "help": "kind of workload, if known"},
+    "--executors": {"type": int, "metavar": "N", "help": "number of executors (default: planned)"},
+    "--cores": {
+        "type": int,
+        "metavar": "N",
+        "help": "task slots of each executor (default: planned)",
+    },
+    "--memory": {"metavar": "SIZE", "help": "heap of each executor, e.g. 20g (default: planned)"},
     "--bind": {
         "choices": BINDINGS,
-        "help": "what each executor is bound to: nothing; CPUs of its own, within a NUMA node "
-        "where they fit (default); or all CPUs of a package and the memory of its nodes, which it "
-        "shares",
+        "help": "bind each executor to nothing; to CPUs of its own, within one NUMA node if they "
+        "fit (default); or to all CPUs and memory nodes of a package, shared with others",
     },
     "--hosts": {
         "choices": ("node", "machine"),
-        "help": "what Spark treats as a host: each NUMA node (default), or the machine",
+        "help": "what Spark treats as a host: each NUMA node (default) or the whole machine",
     },
-    "--unbound": {"action": "store_true", "help": "the same as --bind none, for comparison"},
-    "--docker": {"action": "store_true", "help": "start each executor in a Docker container"},
+    "--unbound": {"action": "store_true", "help": "same as --bind none"},
+    "--docker": {"action": "store_true", "help": "run each executor in a Docker container"},
     "--when-full": {
         "choices": ("share", "wait", "refuse"),
-        "help": "where other applications hold what is needed: run beside them, unbound "
-        "(default), wait until it is free, or end",
+        "help": "if other applications hold the CPUs or memory that are needed: run beside "
+        "them unbound (default), wait for them, or exit",
     },
 }
 #: Those that `hearth plan` takes too.
@@ -212,13 +215,13 @@ def add_run_options(parser: ArgumentParser, *, repeat: int, warmup: int) -> _Mut
     parser.set_defaults(usual_repeat=repeat)
     how_often = parser.add_mutually_exclusive_group()
     how_often.add_argument(
-        "--repeat", type=int, metavar="N", help=f"counted runs of each way (default: {repeat})"
+        "--repeat", type=int, metavar="N", help=f"measured runs of each arm (default: {repeat})"
     )
-    warm_ups = f"warm-up runs of each way, not counted (default: {warmup})"
+    warm_ups = f"warm-up runs of each arm, not measured (default: {warmup})"
     parser.add_argument("--warmup", type=int, default=warmup, metavar="N", help=warm_ups)
-    seed = "seed of the order of runs and of generated data (default: 1)"
+    seed = "seed for the order of runs and the generated data (default: 1)"
     parser.add_argument("--seed", type=int, default=1, metavar="N", help=seed)
-    budget = "start no repetition that would end after this time, such as 30m"
+    budget = "start no run that would end after TIME, e.g. 30m"
     parser.add_argument("--budget", metavar="TIME", help=budget)
     add_wait_option(parser)
     return how_often

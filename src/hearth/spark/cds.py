@@ -76,7 +76,9 @@ def driver_flags(
             with working_directory(keep=False, prefix="hearth-training-") as folder:
                 made = class_data.prepared(_training(spark_home, jar, folder, limit_s), debug)
     except OSError as error:
-        print(f"hearth: no class-data archive, so Spark starts slower: {error}", file=sys.stderr)
+        print(
+            f"hearth: no class-data archive, so Spark starts more slowly: {error}", file=sys.stderr
+        )
         made = None
     # What a JVM says goes to standard error: standard output is the application's. From Java 24 on
     # it calls each of Spark's module options an error in an archive, which it uses nevertheless.

@@ -82,7 +82,7 @@ def fixed_by_master(master: str | None) -> tuple[int | None, int | None]:
     match = _LOCAL_NUMA.fullmatch(master)
     if match is None:
         forms = "local-numa, local-numa[4] or local-numa[4x12]"
-        raise UserError(f"--master: '{master}' is not a form of local-numa: write {forms}")
+        raise UserError(f"--master: '{master}' is not a form of local-numa: use {forms}")
     executors, cores = match.groups()
     return int(executors) if executors else None, int(cores) if cores else None
 

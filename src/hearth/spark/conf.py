@@ -215,8 +215,8 @@ def _sourced(script: Path, environment: dict[str, str]) -> dict[str, str]:
     found = dict(word.split("=", 1) for word in words if "=" in word)
     if not found:
         raise UserError(
-            f"{script}: it ends the shell that reads it (exit), and spark-submit with it: "
-            "let it end with 'return', or without"
+            f"{script}: ends the shell that reads it (exit), and so spark-submit: "
+            "use 'return' instead"
         )
     return found
 
@@ -235,11 +235,11 @@ def _source(script: Path, environment: dict[str, str], answer: int) -> None:
         )
     except subprocess.TimeoutExpired as error:
         raise UserError(
-            f"{script}: it did not end within {_LIMIT_S} s, and spark-submit reads it too: "
+            f"{script}: did not finish within {_LIMIT_S} s, and spark-submit reads it too: "
             "correct it"
         ) from error
     if done.returncode:
         raise UserError(
-            f"{script}: it ends with exit code {done.returncode}, and spark-submit reads it too: "
+            f"{script}: failed with exit code {done.returncode}, and spark-submit reads it too: "
             "correct it"
         )

@@ -36,7 +36,7 @@ def install(home: Path, jar: Path) -> str:
     instead = f", instead of the link to {' and '.join(replaced)}" if replaced else ""
     return (
         f"linked {link}{instead}: --master local-numa now works from every front end of {home} "
-        "('hearth uninstall' takes it away)"
+        "('hearth uninstall' removes it)"
     )
 
 
@@ -44,26 +44,27 @@ def uninstall(home: Path) -> str:
     """Take hearth's links away from the Spark at `home`; say so. Raises like `install`."""
     there = sorted((home / "jars").glob(_PATTERN))
     if not there:
-        return f"no jar of hearth in {home}/jars: nothing to take away"
+        return f"no jar of hearth in {home}/jars: nothing to remove"
     for old in there:
         _refuse_others(old)
     with _writing(home):
         for old in there:
             old.unlink()
-    return f"took away {', '.join(map(str, there))}"
+    return f"removed {', '.join(map(str, there))}"
 
 
 def _refuse_others(link: Path) -> None:
     if not link.is_symlink():
         raise UserError(
-            f"'{link}' is no link, so 'hearth install' did not make it: remove it yourself, "
-            "or use it as it is"
+            f"'{link}' is not a link, so 'hearth install' did not create it: remove it yourself, "
+            "or keep using it"
         )
     owner = link.lstat().st_uid
     if owner != os.geteuid() and os.geteuid() != 0:
         raise UserError(
-            f"'{link}' is a link of {_name(owner)}'s to '{link.readlink()}': use it as it is, or "
-            f"let {_name(owner)} run 'hearth uninstall --spark-home {link.parents[1]}'"
+            f"'{link}' is a link to '{link.readlink()}' that belongs to {_name(owner)}: keep "
+            f"using it, or ask {_name(owner)} to run "
+            f"'hearth uninstall --spark-home {link.parents[1]}'"
         )
 
 
@@ -82,6 +83,6 @@ def _writing(home: Path) -> Iterator[None]:
             raise
         owner = _name((home / "jars").stat().st_uid)
         raise UserError(
-            f"'{home}/jars' cannot be changed by you ({problem.strerror}): let {owner} do it, or "
-            'leave it and give each command --jars "$(hearth jar)"'
+            f"you cannot change '{home}/jars' ({problem.strerror}): ask {owner} to do it, or "
+            'give each command --jars "$(hearth jar)"'
         ) from problem

@@ -113,8 +113,8 @@ def async_profiler() -> str | None:
         return str(library.resolve())
     if home:
         raise UserError(
-            f"ASYNC_PROFILER_HOME: '{home}' has no lib/libasyncProfiler.so: name the folder into "
-            "which async-profiler was unpacked, or unset it to use Java's flight recorder"
+            f"ASYNC_PROFILER_HOME: no lib/libasyncProfiler.so in '{home}': set it to the directory "
+            "of async-profiler, or unset it to use Java Flight Recorder"
         )
     return None
 
@@ -128,13 +128,16 @@ def application_name(line: SubmitLine, settings: dict[str, str]) -> str:
 def _checked(submission: Submission, line: SubmitLine) -> str:
     """The master; raises UserError where the driver would not run here as a child."""
     if not line.application:
-        raise UserError("no application is given: name a jar or a Python file")
+        raise UserError("no application given: name a jar or a Python file")
     if user_remote(line, submission.settings, os.environ) is not None:
-        raise UserError("--remote: the application runs in a server: profile the server instead")
+        raise UserError(
+            "--remote: the application runs in a Spark Connect server: profile the server instead"
+        )
     mode = user_deploy_mode(line, submission.settings, os.environ)
     if mode != "client":
         raise UserError(
-            f"--deploy-mode: with '{mode}' the driver runs elsewhere: leave it out to profile"
+            f"--deploy-mode: '{mode}' runs the driver elsewhere, where hearth cannot profile it: "
+            "leave it out"
         )
     return submission.master or "local[*]"
 

@@ -70,8 +70,8 @@ def check_locale(state: Path, environment: Mapping[str, str]) -> None:
     chosen = next((environment[name] for name in names if environment.get(name)), "C")
     if not str(state).isascii() and "utf" not in chosen.lower():
         raise UserError(
-            f"the state directory '{state}' has characters that Spark cannot write in the locale "
-            f"'{chosen}': set LC_ALL=C.UTF-8, or HEARTH_STATE to a directory with a plain name"
+            f"Spark cannot write the name of the state directory '{state}' in the locale "
+            f"'{chosen}': set LC_ALL=C.UTF-8, or HEARTH_STATE to a directory with an ASCII name"
         )
 
 
@@ -182,8 +182,8 @@ def _file(name: str, text: str, folder: Callable[[], Path]) -> Path:
         write_private(file, text)
     except OSError as error:
         raise UserError(
-            "the Java options of your configuration files cannot be passed on in a file below "
-            f"'{tempfile.gettempdir()}': {error.strerror}; make room, or set TMPDIR"
+            "cannot pass on the Java options of your configuration files in a file below "
+            f"'{tempfile.gettempdir()}': {error.strerror}; free space, or set TMPDIR"
         ) from error
     return file
 
@@ -213,13 +213,13 @@ def write_plan(plan: dict[str, Any], state: Path) -> Path:
     try:
         return _written(name, text, folder)
     except OSError as error:
-        problem = f"the plan cannot be written to '{folder}': {error.strerror}"
+        problem = f"cannot write the plan to '{folder}': {error.strerror}"
     try:
         instead = _written(name, text, temporary_directory())
     except OSError as error:
         raise UserError(
             f"{problem}, nor to '{tempfile.gettempdir()}': {error.strerror}; "
-            "make room, or set HEARTH_STATE to a writable directory"
+            "free space, or set HEARTH_STATE to a writable directory"
         ) from error
     print(f"hearth: {problem}; it is in '{instead}' while this runs", file=sys.stderr)
     return instead

@@ -42,19 +42,19 @@ def _look_at_what_runs(master: str, depth: int) -> None:
     running = SparkContext._active_spark_context
     if running is not None and running.master != master:
         raise UserError(
-            f"a SparkSession with the master {running.master} runs already in this process, so "
-            f"{master} cannot be its master: restart the kernel, and make hearth's session first"
+            f"a SparkSession with master {running.master} is already running in this process, so "
+            f"{master} cannot be used: restart the kernel, and create hearth's session first"
         )
     if running is not None:
         warnings.warn(
-            f"a SparkSession with the master {master} runs already in this process: you get it as "
-            "it is; stop() it first if it is to have other settings",
+            f"a SparkSession with master {master} is already running in this process, and is "
+            "returned unchanged: stop() it first to change its settings",
             stacklevel=depth + 2,
         )
     elif SparkContext._jvm is not None and not _known(SparkContext._jvm):
         raise UserError(
-            "the JVM of an earlier SparkSession of this process knows no local-numa, and a new "
-            "session would use it: restart the kernel, and make hearth's session first"
+            "an earlier SparkSession of this process started a JVM without local-numa, which a "
+            "new session would use: restart the kernel, and create hearth's session first"
         )
 
 

@@ -33,8 +33,8 @@ from hearth.spark.submit_args import Option, SubmitLine, SubmitOptions, late_opt
 _NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
 _WHEN_FULL = "spark.hearth.lease.whenFull"
 _LATER = (
-    "Spark starts faster from the next time on: class-data archives are made when this application "
-    "is over, on idle CPU time"
+    "Spark will start faster next time: hearth makes class-data archives when this application is "
+    "over, on idle CPU time"
 )
 
 
@@ -129,11 +129,12 @@ def _spark_submit() -> Path:
 
 def _check(line: SubmitLine, settings: Mapping[str, str]) -> None:
     if not line.application:
-        raise UserError("no application is given: name a jar or a Python file")
+        raise UserError("no application given: name a jar or a Python file")
     mode = user_deploy_mode(line, settings, os.environ)
     if mode != "client":
         raise UserError(
-            f"--deploy-mode: '{mode}' needs a cluster; here the driver runs locally: leave it out"
+            f"--deploy-mode: '{mode}' needs a cluster, but hearth runs the driver here: "
+            "leave it out"
         )
     if "spark.hearth.plan" in settings:
         raise UserError(
@@ -151,7 +152,7 @@ def check_application(application: str) -> None:
     files = [file.name for file in folder.iterdir()] if folder.is_dir() else []
     near = nearest(Path(path).name, files)
     hint = f"did you mean '{Path(path).with_name(near)}'?" if near else "correct its name"
-    raise UserError(f"'{application}': there is no such file in '{folder}': {hint}")
+    raise UserError(f"'{application}': no such file in '{folder}': {hint}")
 
 
 def _with_variables(
@@ -198,7 +199,7 @@ def _idle(asked: SubmitOptions, plan: Plan) -> list[str]:
         return []
     idle = [name for name in ("--unbound", "--docker", "--bind") if name in asked.given]
     remedy = "the plan is one JVM: fix executors, such as --executors 2"
-    return [f"{name} has no effect, {remedy}" for name in idle]
+    return [f"{name} has no effect: {remedy}" for name in idle]
 
 
 def _additions(
@@ -271,7 +272,7 @@ def _check_local_dir(source: str, wanted: Path) -> None:
         problem = f"'{nearest}' cannot be written"
     elif not (problem := replaceable(path / "hearth")):
         return
-    raise UserError(f"{source}: '{wanted}' cannot be used: {problem}; name writable directories")
+    raise UserError(f"{source}: cannot use '{wanted}': {problem}; choose writable directories")
 
 
 _PYTHON_VARIABLES = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")

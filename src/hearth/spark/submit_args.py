@@ -192,7 +192,7 @@ def late_options(application: Sequence[str]) -> list[str]:
     """A note for each word behind the application that looks like an option meant for hearth."""
     program, words = application[:1], application[1:]
     return [
-        f"{name} behind {program[0]} belongs to the application; hearth's options stand before it"
+        f"{name} after {program[0]} is the application's; hearth's options go before {program[0]}"
         for name in _HEARTHS_OWN
         if any(word.partition("=")[0] == name for word in words)
     ]
@@ -219,7 +219,7 @@ def _take(
 def _next(name: str, words: Iterator[str]) -> str:
     value = next(words, None)
     if value is None:
-        raise UserError(f"{name}: its value is missing: see 'hearth submit --help'")
+        raise UserError(f"{name}: needs a value: see 'hearth submit --help'")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Puts communication threads near the network device: which CPUs, and where they are now.
+"""Pin communication threads near the network device, and show where they run.
 
 The policies are those of Lu, Shi, Shankar and Panda (2017), each with a plain name:
   o2nts:N  near-threads  N hardware threads of the device's node, round robin
@@ -6,8 +6,9 @@ The policies are those of Lu, Shi, Shankar and Panda (2017), each with a plain n
   o2ocs    near-core     one whole core of the device's node, round robin
   o2ntc:N  any-threads   N hardware threads anywhere, round robin
   o2occ    any-core      one whole core anywhere, round robin
-The device is the one named, else the one that carries the route to the peer, else the default
-route, else the fastest that is up. An agent binds them in any JVM. See docs/affinity.md.
+hearth takes the device that you name, else the one on the route to the peer, else the one on the
+default route, else the fastest that is up. An agent pins the threads in any JVM: see
+docs/affinity.md.
 
 examples:
   hearth affinity plan --policy o2nts:4
@@ -30,27 +31,30 @@ from hearth.report.terminal.screen import Screen
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     actions = parser.add_subparsers(dest="action", metavar="plan|show|jar|defaults", required=True)
-    planning = actions.add_parser("plan", help="the CPUs of each communication thread")
+    planning = actions.add_parser("plan", help="show the CPUs of each communication thread")
     planning.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
-    planning.add_argument("--device", metavar="NAME", help="the network device to be near to")
+    planning.add_argument("--device", metavar="NAME", help="network device to pin threads near")
+    planning.add_argument("--peer", metavar="HOST", help="use the device on the route to this host")
     planning.add_argument(
-        "--peer", metavar="HOST", help="choose the device that carries the route to this host"
+        "--policy", help="e.g. o2nts:4 (default: the policy for this CPU architecture)"
     )
-    planning.add_argument("--policy", help="such as o2nts:4 (default: that of the architecture)")
-    showing = actions.add_parser("show", help="where a JVM's communication threads are now")
+    showing = actions.add_parser("show", help="show where a JVM's communication threads run now")
     showing.add_argument("pid", type=int, metavar="PID", help="the JVM's process id")
     showing.add_argument(
-        "--seconds", default="2", metavar="S", help="how long to watch for moves (default: 2)"
+        "--seconds",
+        default="2",
+        metavar="S",
+        help="seconds to watch for moves between CPUs (default: 2)",
     )
     showing.add_argument(
         "--threads",
         metavar="WORDS",
-        help="spark, hadoop, hdfs, or beginnings of names, with colons (default: all three)",
+        help="spark, hadoop, hdfs, or prefixes of thread names with colons (default: all three)",
     )
-    actions.add_parser("jar", help="the path of the agent, for -javaagent")
-    values = actions.add_parser("defaults", help="what holds where nothing is set")
+    actions.add_parser("jar", help="print the path of the agent, for -javaagent")
+    values = actions.add_parser("defaults", help="show the defaults")
     for action in (planning, showing, values):
-        action.add_argument("--json", action="store_true", help="print the JSON document")
+        action.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: Namespace) -> int:

@@ -1,8 +1,8 @@
-"""Runs a suite of workloads under several masters, interleaved, and compares the times.
+"""Run a suite of workloads under several masters, interleaved, and compare the times.
 
-Each result goes to a file as soon as it is known; after a kill, the same command with --out FILE
-continues where it stopped. Ratios are to the first master. Exits with 1 if an answer is wrong or a
-run failed; the other runs continue.
+Each result is written as soon as it is known: after an interruption, the same command with
+--out FILE continues where it stopped. Ratios are relative to the first master. Exits with 1 if a
+run failed or gave a wrong answer; the other runs continue.
 
 suites: batch (Spark core, MLlib, GraphX, SQL), streaming, sql (TPC-H and the other SQL jobs),
 osu (the OSU benchmarks' GroupBy and SortBy), paper-numa (the jobs of the NUMA studies).
@@ -44,22 +44,22 @@ def add_arguments(parser: ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     suites = ("batch", "streaming", "sql", "osu", "paper-numa")
     what.add_argument("--suite", choices=suites, help="default: batch")
-    what.add_argument("--jobs", metavar="A,B", help="these jobs instead of a suite")
-    masters_help = f"default: {_MASTERS}; ratios are to the first"
+    what.add_argument("--jobs", metavar="A,B", help="run these jobs instead of a suite")
+    masters_help = f"default: {_MASTERS}; ratios are relative to the first"
     parser.add_argument("--masters", default=_MASTERS, metavar="A,B", help=masters_help)
     add_run_options(parser, repeat=1, warmup=0)
-    parser.add_argument("--size", metavar="SIZE", help="size of each data set, such as 2g")
+    parser.add_argument("--size", metavar="SIZE", help="size of each data set, e.g. 2g")
     parser.add_argument(
         "--conf",
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a Spark setting for all runs",
+        help="a Spark setting for all runs; may be repeated",
     )
     parser.add_argument(
-        "--out", metavar="FILE", help="results file; if it exists, the runs in it are not repeated"
+        "--out", metavar="FILE", help="results file; runs that it already holds are not repeated"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document (contract/)")
+    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 
 def run(options: Namespace) -> int:

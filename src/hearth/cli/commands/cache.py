@@ -1,7 +1,7 @@
-"""Lists what hearth keeps that can be made again, and bounds it.
+"""List and limit hearth's caches.
 
-All of it may be removed at any time; it is made again when it is needed. Records of runs are no
-part of it: 'hearth runs' lists those.
+Everything here can be deleted at any time: hearth recreates it when it is needed. Records of runs
+are not part of it; 'hearth runs' lists those.
 
 examples:
   hearth cache
@@ -22,9 +22,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument(
-        "--limit", metavar="SIZE", help="remove the oldest until all together take at most this"
+        "--limit", metavar="SIZE", help="delete the oldest entries until the total is at most SIZE"
     )
-    chosen.add_argument("--remove", choices=(*KINDS, "all"), help="remove all of this kind")
+    chosen.add_argument("--remove", choices=(*KINDS, "all"), help="delete all entries of this kind")
 
 
 def run(options: Namespace) -> int:
@@ -38,7 +38,7 @@ def run(options: Namespace) -> int:
         if remove(entry):
             gone.append(entry)
         else:
-            print(f"'{entry.path}' stays: another process works on it")
+            print(f"kept '{entry.path}': another process is using it")
     if options.limit is not None or options.remove:
         print(f"removed {len(gone)}, {show_bytes(sum(entry.size_bytes for entry in gone))}")
     _show([entry for entry in found if entry not in gone])

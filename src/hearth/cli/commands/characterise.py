@@ -1,10 +1,10 @@
-"""Answers the studies' questions for this machine, with your application or a workload.
+"""Answer the published studies' questions for this machine, with your application or a workload.
 
-Each question compares several ways of running it: 1, 2, 4 or 6 executors with the same total cores
-and memory; executors x cores, and why the slower ones lose; 1 to N nodes, bound and unbound; memory
-on another node; hardware threads per core; the prefetchers; memory bandwidth; batch and streaming;
-the event rate. What this machine cannot answer is listed with the reason. Runs alternate in random
-order after a warm-up, and every run is recorded (hearth runs).
+Each question compares several configurations: 1, 2, 4 or 6 executors with the same total cores and
+memory; executors x cores, and why the slower ones lose; 1 to N nodes, bound and unbound; memory on
+another node; hardware threads per core; the prefetchers; memory bandwidth; batch and streaming; the
+event rate. Questions that this machine cannot answer are listed with the reason. Runs alternate in
+random order after a warm-up, and each is recorded ('hearth runs' lists them).
 
 examples:
   hearth characterise my_job.py --date 2026-11-21
@@ -48,8 +48,8 @@ from hearth.studies.engine.idle_wait import Quiet
 from hearth.studies.engine.named_target import subjects
 from hearth.studies.engine.progress import continued_with
 
-_EACH_QUESTION = "each question sets it: leave it out"
-_NODES = "the question 'nodes' sets it: leave it out"
+_EACH_QUESTION = "set by each question: leave it out"
+_NODES = "set by the question 'nodes': leave it out"
 #: What the questions vary themselves.
 _REFUSED = {
     "--executors": _EACH_QUESTION,
@@ -58,7 +58,7 @@ _REFUSED = {
     "--unbound": _NODES,
     "--bind": _NODES,
     # numactl and taskset of a question would not reach into containers.
-    "--docker": "the questions need processes: see hearth compare --arms",
+    "--docker": "the questions need processes: leave it out, and see hearth compare --arms",
 }
 
 
@@ -86,23 +86,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_submit_options(parser, _REFUSED)
     parser.add_argument(
-        "--questions", metavar="A,B,...", help="only these questions (default: all)"
+        "--questions", metavar="A,B,...", help="answer only these questions (default: all)"
     )
     add_run_options(parser, repeat=7, warmup=1)
-    parser.add_argument("--sweep", metavar="NxM,...", help="executors x cores to try")
+    parser.add_argument("--sweep", metavar="NxM,...", help="executors x cores to try, e.g. 2x4,4x2")
     parser.add_argument(
         "--change-prefetchers",
         action="store_true",
-        help="allow changing them through model-specific registers (root; restored)",
+        help="allow switching them by model-specific registers (needs root; restored afterwards)",
     )
+    parser.add_argument("--resume", metavar="ID", help="continue an interrupted characterisation")
     parser.add_argument(
-        "--resume", metavar="ID", help="go on with a characterisation that was interrupted"
+        "--dry-run", action="store_true", help="list the questions and runs; run nothing"
     )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="list questions and runs, run nothing"
-    )
-    parser.add_argument("--html", metavar="FILE", type=Path, help="write a page to this file")
-    parser.add_argument("--json", action="store_true", help="print one JSON document (contract/)")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="also write an HTML page to FILE")
+    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> CharacteriseCommand:
@@ -142,7 +140,7 @@ def _check(line: SubmitLine, spark: Mapping[str, str]) -> None:
     refuse_levelling(spark)
     if line.has("--master"):
         master = line.last("--master")
-        raise UserError(f"--master: each question sets it: leave out '{master}'")
+        raise UserError(f"--master: set by each question: leave out '{master}'")
 
 
 def _asked(

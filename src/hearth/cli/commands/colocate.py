@@ -1,10 +1,11 @@
-"""Runs applications at the same time, each on its own share of this machine, and says if it pays.
+"""Run applications side by side, each on its own part of this machine, and measure if it pays.
 
-Each application, separated by --, is what hearth submit takes or the name of a workload. The
-machine is split by NUMA nodes, or by cores where it has one node. Every split is predicted from
-what each application loses on a part of the machine (--from, one recorded run of each on all of it;
---profile-first, runs of each alone). The best by the objective, or that of --split, is run, and
-held against both unbound and one after the other. Every run is recorded (hearth runs).
+Separate the applications by --; each is what hearth submit takes, or the name of a workload. The
+machine is split by NUMA nodes, or by cores if it has only one node. hearth predicts every split
+from what each application loses on a part of the machine (--from takes one recorded run of each on
+the whole machine; --profile-first runs each alone). It then runs the best split by the objective,
+or the one you give with --split, and compares it with running all of them unbound and with running
+one after the other. Each run is recorded ('hearth runs' lists them).
 
 examples:
   hearth colocate --dry-run --from RUN --from RUN a.py -- b.py
@@ -72,7 +73,7 @@ from hearth.studies.models.space import MachineSize
 _OBJECTIVES = ("throughput", "slowdown", "fairness")
 _MINUTES, _RAMP = 90.0, 15.0
 _MOST_APPLICATIONS = 64
-_EACH_WAY = "each way of running sets it: leave it out"
+_EACH_WAY = "set by each arm: leave it out"
 _REFUSED = {"--unbound": _EACH_WAY, "--docker": _EACH_WAY, "--bind": _EACH_WAY}
 
 
@@ -110,60 +111,60 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_submit_options(parser, _REFUSED)
     parser.add_argument(
         "--applications", metavar="FILE", type=Path,
-        help="a file with one application on each line, as a shell would read it; # begins a note",
+        help="read the applications from FILE, one per line in shell syntax; # starts a comment",
     )  # fmt: skip
     parser.add_argument(
         "--split", metavar="N-M",
-        help="NUMA nodes, or cores, of each application (default: the best that is predicted)",
+        help="NUMA nodes, or cores, of each application (default: the predicted best)",
     )  # fmt: skip
     parser.add_argument(
         "--objective", choices=_OBJECTIVES, default="throughput",
-        help="what is best: most work an hour; least of the worse slowdown; most even slowdowns",
+        help="maximise throughput, minimise the worst slowdown, or equalise slowdowns",
     )  # fmt: skip
     known = parser.add_mutually_exclusive_group()
     known.add_argument(
         "--from", dest="runs_of", metavar="RUN", action="append", default=[],
-        help="a recorded run of an application on the whole machine; once for each, in their order",
+        help="a recorded run on the whole machine; once per application, in order",
     )  # fmt: skip
     known.add_argument(
         "--profile-first", action="store_true",
-        help="first run each application alone, on the whole machine and on the shares",
+        help="first run each application alone, on the whole machine and on its parts",
     )  # fmt: skip
     known.add_argument(
         "--scaling", metavar="TABLE.csv", type=Path,
-        help="predict from speedups between numbers of nodes (see hearth predict)",
+        help="predict from a table of speedups between numbers of nodes (see hearth predict)",
     )  # fmt: skip
     parser.add_argument(
-        "--machine", metavar="CAPTURE|SPEC", help="predict for another machine (with --dry-run)"
+        "--machine",
+        metavar="CAPTURE|SPEC",
+        help="predict for another machine (only with --dry-run)",
     )
     parser.add_argument(
         "--arms", metavar="A,B,...", help="split, unbound, whole, serial (default: all)"
     )
     _add_run_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON document (contract/)")
+    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 
 def _add_run_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--protocol", choices=("once", "loop"), default="once",
-        help="run each to its end (default), or again and again for --minutes",
+        help="run each application once (default), or repeatedly for --minutes",
     )  # fmt: skip
     parser.add_argument(
-        "--minutes", metavar="N", type=float, help=f"length of a loop (default: {_MINUTES:g})"
+        "--minutes", metavar="N", type=float, help=f"length of the loop (default: {_MINUTES:g})"
     )
     parser.add_argument(
         "--ramp", metavar="N", type=float,
-        help=f"minutes at each end of a loop that do not count (default: {_RAMP:g})",
+        help=f"minutes to ignore at each end of the loop (default: {_RAMP:g})",
     )  # fmt: skip
     parser.add_argument(
-        "--limit", metavar="TIME", default="1h", help="most time of one run (default: 1h)"
+        "--limit", metavar="TIME", default="1h", help="stop a run after TIME (default: 1h)"
     )
     add_run_options(parser, repeat=5, warmup=1)
+    parser.add_argument("--resume", metavar="ID", help="continue an interrupted colocation")
     parser.add_argument(
-        "--resume", metavar="ID", help="go on with a colocation that was interrupted"
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="predict, list what would run, and stop"
+        "--dry-run", action="store_true", help="predict and list what would run; run nothing"
     )
 
 
@@ -173,7 +174,9 @@ def parse(parser: ArgumentParser, words: list[str]) -> ColocateCommand:
     lines = [submit_line(part, parser.parse_args(part.hearth)) for part in parts]
     given = parser.parse_args([word for part in parts for word in part.hearth])
     if given.applications is not None and any(line != SubmitLine() for line in lines):
-        raise UserError("--applications: the file names all of them: leave out the others")
+        raise UserError(
+            "--applications: applications are given on the command line too: use one of them"
+        )
     return from_namespace(ColocateCommand, given, lines=lines, runs=run_options(given))
 
 
@@ -242,26 +245,26 @@ def _check(options: ColocateCommand) -> None:
         if not line.application:
             raise UserError(
                 "an application is missing: name a workload, a jar or a Python file on each side "
-                "of --, such as: hearth colocate a.py -- b.py"
+                "of --, as in: hearth colocate a.py -- b.py"
             )
     number = len(options.lines)
     if not 2 <= number <= _MOST_APPLICATIONS:
         raise UserError(
-            f"{number} application{'s' if number > 1 else ''} cannot be colocated: give 2 to "
+            f"cannot colocate {number} application{'s' if number > 1 else ''}: give 2 to "
             f"{_MOST_APPLICATIONS}, separated by --"
         )
     if options.runs_of and len(options.runs_of) != number:
         raise UserError(
-            f"--from: {len(options.runs_of)} runs of {number} applications: give one of each, in "
-            "their order"
+            f"--from: {len(options.runs_of)} runs for {number} applications: give one run per "
+            "application, in the same order"
         )
     for name in ("scaling", "machine"):
         if getattr(options, name) is not None and not options.dry_run:
-            raise UserError(f"--{name}: nothing can run there: add --dry-run, or leave it out")
+            raise UserError(f"--{name}: only predicts: add --dry-run, or leave it out")
     if options.machine is not None and not options.runs_of:
-        raise UserError("--machine: it needs a recorded run of each application: add --from")
+        raise UserError("--machine: needs a recorded run of each application: add --from")
     if options.resume is not None and options.dry_run:
-        raise UserError("--dry-run: a colocation that is resumed runs: leave one of them out")
+        raise UserError("--dry-run: cannot be combined with --resume: leave one of them out")
 
 
 def _settings(options: ColocateCommand) -> ColocationSettings:
@@ -269,7 +272,7 @@ def _settings(options: ColocateCommand) -> ColocationSettings:
     runs = options.runs
     limit_s = parse_seconds(options.limit, "--limit")
     if limit_s <= 0:
-        raise UserError(f"--limit: '{options.limit}' is no time: give such as 30m")
+        raise UserError(f"--limit: '{options.limit}' is not a positive duration: use e.g. 30m")
     return ColocationSettings(
         objective=options.objective,
         arms=_arms(options),
@@ -290,10 +293,14 @@ def _arms(options: ColocateCommand) -> list[str]:
     names = [name.strip() for name in options.arms.split(",")]
     for name in names:
         if name not in ARMS or names.count(name) > 1:
-            raise UserError(f"--arms: '{name}' is not one of {', '.join(ARMS)}, each once")
+            raise UserError(
+                f"--arms: '{name}' is unknown or repeated: use {', '.join(ARMS)}, each at most once"
+            )
     for name in NEEDED:
         if name not in names:
-            raise UserError(f"--arms: '{options.arms}' lacks {name}, which the others are held to")
+            raise UserError(
+                f"--arms: '{options.arms}' lacks {name}, with which the others are compared: add it"
+            )
     return names
 
 
@@ -301,14 +308,14 @@ def _loop(options: ColocateCommand) -> list[float] | None:
     if options.protocol == "once":
         for name in ("minutes", "ramp"):
             if getattr(options, name) is not None:
-                raise UserError(f"--{name}: it is for --protocol loop: leave it out")
+                raise UserError(f"--{name}: needs --protocol loop: add that, or leave it out")
         return None
     minutes = _MINUTES if options.minutes is None else options.minutes
     ramp = _RAMP if options.ramp is None else options.ramp
     if not 0 < minutes < float("inf") or not 0 <= ramp < minutes / 2:
         raise UserError(
-            f"--minutes, --ramp: of {minutes:g} minutes none is left between two ends of {ramp:g}: "
-            "give more minutes, or a shorter ramp"
+            f"--minutes, --ramp: {minutes:g} minutes leave nothing to measure between two ramps of "
+            f"{ramp:g}: use more minutes, or a shorter ramp"
         )
     return [minutes * 60, ramp * 60]
 
@@ -361,7 +368,7 @@ def _from_runs(
     for name in options.runs_of:
         found = read_sources([name], paths.state_home()).runs
         if len(found) != 1:
-            raise UserError(f"--from: '{name}' is not one run: name a run or an event log")
+            raise UserError(f"--from: '{name}' is not a single run: give a run or an event log")
         analyses += found
     machine = MachineSize.allowed(topology)
     return from_runs(names, analyses, machine, len(units.cpus), units.kind)
@@ -375,7 +382,7 @@ def _chosen(
         return "-".join(map(str, ways[0]))
     if found is None or not found.splits:
         raise UserError(
-            f"--split: there are {len(ways)} splits and nothing tells which is best: name one, or "
+            f"--split: nothing tells which of {len(ways)} splits is best: choose one, or "
             "add --profile-first, or --from with a recorded run of each application"
         )
     return found.splits[0].shown

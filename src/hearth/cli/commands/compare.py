@@ -1,11 +1,12 @@
-"""Measures whether a plan pays on this machine: runs an application in several ways.
+"""Measure whether a plan pays on this machine: run an application in several ways.
 
 The arms are native (local[*] with your own settings), plan (what hearth submit does), unbound (the
-plan's executors, not bound), balanced (unbound, with the kernel's NUMA balancing on; root), bound
-(the plan's executors, bound), package (the same, each to a whole package), docker (bound, each in
-a container with a cpuset) and tuned (what hearth tune found best). By default native, unbound and
-bound, or native and plan where the plan is one JVM. They alternate in random order after a warm-up;
-every run is recorded (hearth runs). The answer may be: do not bind.
+plan's executors, not bound), balanced (unbound, with the kernel's NUMA balancing on; needs root),
+bound (the plan's executors, bound), package (the same, each bound to a whole package), docker
+(bound, each in a container with a cpuset) and tuned (the best that hearth tune found). The default
+is native, unbound and bound, or native and plan where the plan is a single JVM. Arms alternate in
+random order after a warm-up, and each run is recorded ('hearth runs' lists them). The answer may
+be: do not bind.
 
 examples:
   hearth compare my_job.py
@@ -61,11 +62,11 @@ from hearth.studies.engine.target import Target
 from hearth.studies.engine.workload_target import WorkloadTarget
 from hearth.workloads import runner
 
-_EACH_ARM = "each arm sets it: leave it out, see --arms"
+_EACH_ARM = "set by each arm: leave it out, and see --arms"
 _REFUSED = {
     "--unbound": _EACH_ARM,
     "--docker": _EACH_ARM,
-    "--bind none": "none is the arm unbound: leave it out, see --arms",
+    "--bind none": "none is the arm 'unbound': leave it out, and see --arms",
 }
 
 
@@ -116,20 +117,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     how_often.add_argument(
         "--until-certain",
         action="store_true",
-        help="run until each arm is decided, checked after 5, 7, 10, 14, 20 and 30 runs",
+        help="run until each result is clear, checked after 5, 7, 10, 14, 20 and 30 runs",
     )
     parser.add_argument(
-        "--cold", action="store_true", help="drop the page cache before each run (root)"
+        "--cold", action="store_true", help="drop the page cache before each run (needs root)"
     )
-    parser.add_argument("--keep", action="store_true", help="make hearth submit use the winner")
-    parser.add_argument("--forget", action="store_true", help="forget the kept winner; run nothing")
+    parser.add_argument("--keep", action="store_true", help="save the winner for hearth submit")
     parser.add_argument(
-        "--resume", metavar="ID", help="go on with a comparison that was interrupted"
+        "--forget", action="store_true", help="delete the saved winner; run nothing"
     )
+    parser.add_argument("--resume", metavar="ID", help="continue an interrupted comparison")
     parser.add_argument(
-        "--dry-run", action="store_true", help="list the arms with their commands, run nothing"
+        "--dry-run", action="store_true", help="list the arms and their commands; run nothing"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document (contract/)")
+    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> CompareCommand:
@@ -145,7 +146,10 @@ def run(options: CompareCommand) -> int:
         raise UserError("nothing to compare: name a workload, a jar or a Python file")
     if options.forget:
         there = forget_choice(paths.state_home(), line)
-        print("hearth: forgotten" if there else "hearth: nothing was kept", file=sys.stderr)
+        print(
+            "hearth: deleted the saved winner" if there else "hearth: there was no saved winner",
+            file=sys.stderr,
+        )
         return 0
     settings = read_settings(line)
     names = [n.strip() for n in options.arms.split(",")] if options.arms else ways.DEFAULT
@@ -173,7 +177,9 @@ def _tuned(line: SubmitLine, settings: Mapping[str, str]) -> Arm:
     """The arm of what `hearth tune` found."""
     for name in ("--executors", "--cores"):
         if name in line.asked.given:
-            raise UserError(f"{name}: the arm tuned sets it: leave one of them out")
+            raise UserError(
+                f"{name}: conflicts with the arm tuned, which sets it: leave one of them out"
+            )
     home = paths.state_home()
     found = tuned_choice(home, tuned_as(line))
     keys = {option.key for option in line.options}
@@ -192,7 +198,7 @@ def _target(options: CompareCommand, settings: Mapping[str, str]) -> PlannedTarg
     given = {*line.asked.given, *(["--keep"] if options.keep else [])}
     for option in ("--input", "--workload", "--keep"):
         if option in given:
-            raise UserError(f"{option}: a workload is compared without it: leave it out")
+            raise UserError(f"{option}: not accepted for a workload: leave it out")
     kind, size = runner.KINDS[job.family], f"{subject.input_bytes}b"
     asked = replace(line.asked, workload=kind, input=size)
     return PlannedTarget(subject, replace(line, asked=asked), settings)
@@ -200,18 +206,18 @@ def _target(options: CompareCommand, settings: Mapping[str, str]) -> PlannedTarg
 
 def _check(options: CompareCommand, settings: Mapping[str, str], arms: list[Arm]) -> None:
     if options.line.asked.bind == "package" and "package" in [arm.name for arm in arms]:
-        raise UserError("--bind: package is an arm of its own: leave it out, see --arms")
+        raise UserError("--bind: package is also an arm: leave it out, and see --arms")
     ways.refuse_levelling(settings)
     if arms[0].skipped or sum(arm.skipped is None for arm in arms) < 2:
         reasons = "; ".join(f"{arm.name}: {arm.skipped}" for arm in arms if arm.skipped)
-        raise UserError(f"--arms: nothing to compare with the baseline: {reasons}")
+        raise UserError(f"--arms: no other arm can run here ({reasons}): choose other arms")
     drop = Path("/proc/sys/vm/drop_caches")
     if options.cold and not os.access(drop, os.W_OK):
-        raise UserError(f"--cold: {drop} can only be written by root: leave it out")
+        raise UserError(f"--cold: only root can write {drop}: leave it out, or run as root")
     master = options.line.last("--master")
     if master is not None and not master.startswith("local-numa"):
         raise UserError(
-            f"--master: '{master}' does not use a plan: leave it out, or give local-numa[NxM]"
+            f"--master: '{master}' is not planned by hearth: leave it out, or use local-numa"
         )
 
 
@@ -288,10 +294,13 @@ def _show(said: Compared, as_json: bool) -> None:
 def _keep(line: SubmitLine, said: Compared, arms: list[Arm]) -> None:
     verdict = said.verdict
     if verdict.choice is None:
-        print("hearth: there is no winner to keep", file=sys.stderr)
+        print("hearth: there is no winner to save", file=sys.stderr)
         return
     if verdict.choice == "tuned":
-        print("hearth: hearth submit --tuned runs the winner; nothing is kept", file=sys.stderr)
+        print(
+            "hearth: 'hearth submit --tuned' already runs the winner; nothing was saved",
+            file=sys.stderr,
+        )
         return
     (arm,) = (arm for arm in arms if arm.name == verdict.choice)
     choice = {
@@ -302,4 +311,4 @@ def _keep(line: SubmitLine, said: Compared, arms: list[Arm]) -> None:
         "sentence": verdict.sentence,
     }
     keep_choice(paths.state_home(), line, choice)
-    print(f"hearth: kept: hearth submit will run it with arm '{arm.name}'", file=sys.stderr)
+    print(f"hearth: saved: hearth submit will use the arm '{arm.name}'", file=sys.stderr)

@@ -1,9 +1,9 @@
-"""Prints a script that completes hearth's commands, options and values in your shell.
+"""Print a script that completes hearth's commands, options and values in your shell.
 
-bash: put eval "$(hearth completion bash)" into ~/.bashrc. zsh: write it to a file _hearth in a
-directory of fpath. fish: write it to ~/.config/fish/completions/hearth.fish. It knows the commands
-of this version, so a written file is to be written anew after an update. Needs shtab
-(pip install 'hearth[completion]').
+bash: add eval "$(hearth completion bash)" to ~/.bashrc. zsh: write the script to a file _hearth in
+a directory of fpath. fish: write it to ~/.config/fish/completions/hearth.fish. The script knows the
+commands of this version: write the file again after an upgrade. Needs shtab (pip install
+'hearth[completion]').
 
 examples:
   hearth completion bash
@@ -23,7 +23,7 @@ _DIRECTORIES = ("DIR",)
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("shell", choices=SHELLS, help="the shell that the script is for")
+    parser.add_argument("shell", choices=SHELLS, help="your shell")
 
 
 def run(options: Namespace) -> int:
@@ -42,7 +42,7 @@ def _whole_parser() -> ArgumentParser:
     for name in command_names():
         module = importlib.import_module(f"hearth.cli.commands.{name}")
         command = commands.add_parser(name, help=(module.__doc__ or "").strip().splitlines()[0])
-        command.add_argument("--debug", action="store_true", help="show where an error occurred")
+        command.add_argument("--debug", action="store_true", help="show a stack trace on errors")
         module.add_arguments(command)
         if "APPLICATION" in (command.usage or ""):
             command.add_argument("application", nargs="*", metavar="FILE")

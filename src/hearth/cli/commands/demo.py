@@ -1,8 +1,8 @@
-"""Shows all of hearth on this machine: topology, plan, a bound Spark job, proof, comparison.
+"""Demonstrate hearth on this machine: topology, plan, a bound Spark job, proof, comparison.
 
 Generates TPC-H data; submits five of its queries and a word count, bound under local-numa; shows
-where the kernel says that the executors were; compares the same job bound and under plain local[*];
-checks every result against DuckDB on the same files. Exits with 1 if a check fails.
+where the kernel ran the executors; compares the same job bound and under plain local[*]; checks
+every result against DuckDB on the same files. Exits with 1 if a check fails.
 
 examples:
   hearth demo

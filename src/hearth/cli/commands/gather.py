@@ -1,7 +1,7 @@
-"""Captures this machine in a file, so that hearth can plan for it elsewhere.
+"""Capture this machine in a file, so that hearth can plan for it elsewhere.
 
-The capture holds what the kernel says about the hardware and this process's limits. Attach it to a
-bug report about a machine; 'hearth topology --machine FILE' reads it anywhere.
+The capture holds what the kernel reports about the hardware and about the limits of this process.
+Attach it to a bug report about a machine; 'hearth topology --machine FILE' reads it anywhere.
 
 examples:
   hearth gather
@@ -18,9 +18,7 @@ from hearth.machine import jvm
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument(
-        "--output", metavar="FILE", help="file to write (default: NAME-OF-THIS-MACHINE.tar.gz)"
-    )
+    parser.add_argument("--output", metavar="FILE", help="file to write (default: HOSTNAME.tar.gz)")
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 
 

@@ -1,8 +1,8 @@
-"""Links hearth's jar into a Spark, so that --master local-numa needs no option.
+"""Link hearth's jar into a Spark installation, so that --master local-numa needs no option.
 
 spark-shell, pyspark, spark-sql, spark-submit and notebooks of that Spark then know the master. The
-link is in its `jars` folder and points into this installation of hearth: install again after an
-upgrade. 'hearth uninstall' takes it away.
+link is in Spark's `jars` directory and points into this installation of hearth: run this again
+after an upgrade. 'hearth uninstall' removes it.
 
 examples:
   hearth install
@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--spark-home",
         metavar="DIR",
         type=Path,
-        help="the Spark (default: SPARK_HOME, else the installed pyspark)",
+        help="the Spark installation (default: SPARK_HOME, else the installed pyspark)",
     )
 
 

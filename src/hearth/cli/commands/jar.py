@@ -1,7 +1,7 @@
-"""Prints the path of hearth's jar, for Spark's --jars option.
+"""Print the path of hearth's jar, for Spark's --jars option.
 
-With it, any of Spark's own commands runs under local-numa: see docs/running.md. --hadoop prints the
-path of the RPC engine for Hadoop: see docs/hadoop.md.
+With the jar, all of Spark's own commands can use local-numa: see docs/running.md. --hadoop prints
+the path of the RPC engine for Hadoop: see docs/hadoop.md.
 
 examples:
   hearth jar
@@ -17,7 +17,9 @@ from hearth.machine import paths
 def add_arguments(parser: ArgumentParser) -> None:
     """The options."""
     parser.add_argument(
-        "--hadoop", action="store_true", help="the jar of the RPC engine for Hadoop's class path"
+        "--hadoop",
+        action="store_true",
+        help="print the path of the RPC engine's jar, for Hadoop's class path",
     )
 
 

@@ -1,4 +1,4 @@
-"""Shows who holds what of this machine: the leases of running applications, of all users.
+"""Show which running applications, of all users, hold which CPUs and memory.
 
 An application takes a lease of CPUs and memory when it starts under local-numa, and others plan
 around it. A lease ends with the last process of its application, however that ends.
@@ -20,7 +20,7 @@ from hearth.report.terminal.screen import Screen
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
+    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 
 def run(options: Namespace) -> int:

@@ -1,7 +1,7 @@
-"""Shows how Spark would use a machine, and why; runs nothing.
+"""Show how Spark would use a machine, and why; run nothing.
 
-Decides whether to partition the machine and, if so, how many executors run where, with how many
-task slots and how much memory. What you fix is honoured, or refused by name.
+hearth decides whether to partition the machine and, if so, how many executors to run, where, and
+with how many task slots and how much memory. It honours what you fix, or refuses it by name.
 
 examples:
   hearth plan
@@ -32,11 +32,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
     add_plan_options(parser)
-    python_help = "plan for a Python program, whose workers need memory beside the heap"
+    python_help = "plan for a Python application, whose workers need memory outside the heap"
     parser.add_argument("--python", action="store_true", help=python_help)
-    parser.add_argument("--occupied", metavar="CPUS", help="CPUs to leave alone, such as 0-3,8")
     parser.add_argument(
-        "--conf", metavar="KEY=VALUE", action="append", default=[], help="a Spark setting to honour"
+        "--occupied", metavar="CPUS", help="CPUs that the plan must not use, e.g. 0-3,8"
+    )
+    parser.add_argument(
+        "--conf",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a Spark setting that the plan must honour; may be repeated",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
@@ -44,19 +50,19 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="DECISION",
-        help="the reason and source of each decision, or of one, such as heap",
+        help="show the reason and source of every decision, or of one, e.g. heap",
     )
     form.add_argument(
         "--json",
         action="store_const",
         const="json",
         dest="format",
-        help="print the JSON document (contract/)",
+        help="print JSON (see contract/)",
     )
     form.add_argument(
         "--format",
         choices=("text", "spark-submit", "conf", "json"),
-        help="readable text, options for spark-submit, lines for spark-defaults.conf, or JSON",
+        help="text, options for spark-submit, lines for spark-defaults.conf, or JSON",
     )
     parser.set_defaults(format="text")
 

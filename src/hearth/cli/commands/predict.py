@@ -1,15 +1,16 @@
-"""Predicts how long a recorded run would have taken with other executors and cores, without it.
+"""Predict how long a recorded run would have taken with other executors and cores.
 
-From the tasks of one run (a record, or the event log of any Spark application): they are scheduled
-on the other slots, with their waves, skew and the driver's own time, and a model says how much
-slower or faster each gets. Without --executors and --cores all partitionings of the machine are
-listed, the fastest first. The interval is 90 %; docs/tuning.md has the error that was measured.
+The prediction comes from the tasks of one run (a record, or the event log of any Spark
+application). They are scheduled on the other slots, with their waves, skew and the driver's own
+time, and a model says how much slower or faster each becomes. Without --executors and --cores, all
+partitionings of the machine are listed, fastest first. Intervals are 90 %; docs/tuning.md gives the
+measured error.
 
---bind and --nodes ask for another binding and for a part of the machine: what binding is worth is
-taken from published speedups; where it cannot be told, such as on one node, the reason is given.
+--bind and --nodes predict another binding, or a part of the machine. The gain from binding comes
+from published speedups; where it cannot be known, such as on one node, the reason is given.
 
-With --scaling, a table of measured speedups between numbers of NUMA nodes (CSV: workload,
-from_binding, to_binding, speedup) is predicted from 1 and 2 nodes, each workload from the others.
+--scaling reads a table of measured speedups between numbers of NUMA nodes (CSV: workload,
+from_binding, to_binding, speedup) and predicts each workload from 1 and 2 nodes and the others.
 
 examples:
   hearth predict --from last
@@ -55,24 +56,34 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="a run's id or directory, 'last', or a Spark event log",
     )  # fmt: skip
     source.add_argument(
-        "--scaling", metavar="TABLE.csv", type=Path, help="speedups between numbers of nodes"
+        "--scaling",
+        metavar="TABLE.csv",
+        type=Path,
+        help="table of speedups between numbers of nodes",
     )
-    parser.add_argument("--executors", type=int, metavar="N", help="executors of what is predicted")
+    parser.add_argument(
+        "--executors", type=int, metavar="N", help="number of executors to predict for"
+    )
     parser.add_argument("--cores", type=int, metavar="N", help="task slots of each executor")
     parser.add_argument(
-        "--memory", metavar="SIZE", help="heap of each (default: all heaps' sum is shared)"
+        "--memory",
+        metavar="SIZE",
+        help="heap of each executor (default: the run's total heap, divided evenly)",
     )
     parser.add_argument(
         "--bind", choices=BINDINGS,
-        help="what executors are bound to (default: as in the run, as far as that is known)",
+        help="binding to predict for (default: as in the run, where that is known)",
     )  # fmt: skip
     parser.add_argument(
-        "--nodes", type=int, metavar="N", help="on so many NUMA nodes (default: as many as the run)"
+        "--nodes",
+        type=int,
+        metavar="N",
+        help="number of NUMA nodes to predict for (default: as in the run)",
     )
     parser.add_argument(
-        "--machine", metavar="CAPTURE|SPEC", help="where it ran (default: this machine)"
+        "--machine", metavar="CAPTURE|SPEC", help="the machine of the run (default: this machine)"
     )
-    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
+    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 
 def run(options: Namespace) -> int:
@@ -91,10 +102,10 @@ def _scaling(options: Namespace) -> "PredictedScalings":
 
     for name in ("executors", "cores", "memory", "bind", "nodes", "machine"):
         if getattr(options, name) is not None:
-            raise UserError(f"--{name}: it is for --from: leave it out")
+            raise UserError(f"--{name}: needs --from: leave it out")
     found = leave_one_out(read_speedups(options.scaling))
     if not found:
-        raise UserError(f"{options.scaling}: no time on 3 nodes or more follows from it")
+        raise UserError(f"--scaling: '{options.scaling}' has no times on 3 or more nodes: add them")
     return PredictedScalings([PredictedScaling(**vars(one), error=one.error) for one in found])
 
 
@@ -111,10 +122,10 @@ def _partitionings(options: Namespace) -> "PredictedPartitionings":
     for name in ("executors", "cores", "nodes"):
         value = getattr(options, name)
         if value is not None and not 1 <= value <= _MOST:
-            raise UserError(f"--{name}: {value} is not between 1 and {_MOST}: give such as 4")
+            raise UserError(f"--{name}: {value} is not between 1 and {_MOST}: use e.g. 4")
     analyses = read_sources([options.run], paths.state_home()).runs
     if len(analyses) != 1:
-        raise UserError(f"--from: '{options.run}' is not one run: name a run or an event log")
+        raise UserError(f"--from: '{options.run}' is not a single run: give a run or an event log")
     machine, nodes, notes = _machine(options, analyses[0])
     work = work_of(analyses[0], machine)
     placed = _placed(options, analyses[0], work, machine, nodes)
@@ -154,8 +165,8 @@ def _machine(options: Namespace, analysis: Analysis) -> "tuple[MachineSize, Node
         ]  # fmt: skip
     if there.cpus is not None and there.cpus != here.cpus:
         raise UserError(
-            f"--from: the run was on a machine of CPUs {there.cpus}, this one has {here.cpus}: "
-            "name its machine with --machine"
+            f"--from: the run's machine has CPUs {there.cpus}, this one has {here.cpus}: "
+            "give the run's machine with --machine"
         )
     return MachineSize.allowed(here), nodes, []
 
@@ -168,8 +179,8 @@ def _placed(
 
     if options.nodes is not None and options.nodes > nodes.number:
         raise UserError(
-            f"--nodes: {options.nodes} are more than the {nodes.number} that the machine has: give "
-            "fewer, or name another with --machine"
+            f"--nodes: {options.nodes} is more than the machine's {nodes.number}: use "
+            "fewer, or give another machine with --machine"
         )
     return placed(ran(analysis, nodes), options.bind, options.nodes, machine, nodes)
 
@@ -193,8 +204,8 @@ def _cells(options: Namespace, work: "RecordedWork", placed: "Placed", nodes: No
     if not cells:
         asked = f"{options.executors or 'any'} x {options.cores or 'any'}"
         raise UserError(
-            f"--executors, --cores: {asked} is no partitioning of {machine.threads} hardware "
-            "threads, a quarter of them at least: give fewer or more"
+            f"--executors, --cores: {asked} does not use between a quarter and all of the "
+            f"{machine.threads} hardware threads: use fewer or more"
         )
     return cells if fixed is None else _fitting(cells, machine.memory_gb, options.memory)
 
@@ -205,7 +216,7 @@ def _fitting(cells: list[Cell], memory_gb: float, asked: str) -> list[Cell]:
     if not found:
         fewest = min(cell.workers for cell in cells)
         raise UserError(
-            f"--memory: {fewest} x {asked} is more than the {memory_gb:.0f} GB that the machine "
-            f"has: at most {memory_gb / fewest:.1f} GB each"
+            f"--memory: {fewest} x {asked} is more than the machine's {memory_gb:.0f} GB: "
+            f"use at most {memory_gb / fewest:.1f} GB each"
         )
     return found

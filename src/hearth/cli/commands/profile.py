@@ -1,9 +1,9 @@
-"""Runs an application like hearth submit, and records where its time went.
+"""Run an application like hearth submit, and record where its time went.
 
-Any Spark application on any master, unchanged. The record holds Spark's event log, a
+Takes any Spark application on any master, unchanged. The record holds Spark's event log, a
 garbage-collection log of each JVM, and samples of every process: CPU, context switches, memory by
-NUMA node, threads, hardware counters if the machine has them. The application's output and exit
-code are its own; a summary on standard error ends with the record's id.
+NUMA node, threads, and hardware counters if the machine has them. The application's output and exit
+code are passed through; a summary on standard error ends with the record's id.
 
 examples:
   hearth profile my_job.py
@@ -48,19 +48,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The command's own options; those of spark-submit are separated in `hearth.spark`."""
     parser.usage = "hearth profile [options of hearth or spark-submit] APPLICATION [its arguments]"
     add_submit_options(parser)
-    parser.add_argument("--arm", metavar="NAME", help="name of this way of running in the record")
-    parser.add_argument("--record", metavar="ID", help="the id of the record, which must be new")
+    parser.add_argument("--arm", metavar="NAME", help="name of the arm in the record")
+    parser.add_argument("--record", metavar="ID", help="id of the new record")
     parser.add_argument(
-        "--limit", metavar="TIME", help="end the application after this, such as 30m; exit code 124"
+        "--limit", metavar="TIME", help="stop the application after TIME, e.g. 30m (exit code 124)"
     )
     parser.add_argument(
         "--flame",
         action="store_true",
-        help="sample what the JVMs execute for a flame graph, by async-profiler where "
-        "ASYNC_PROFILER_HOME or the PATH has it, else by Java's flight recorder",
+        help="sample the JVMs for a flame graph: with async-profiler if it is in "
+        "ASYNC_PROFILER_HOME or on the PATH, else with Java Flight Recorder",
     )
     parser.add_argument(
-        "--no-summary", action="store_true", help="print only the record's id at the end"
+        "--no-summary",
+        action="store_true",
+        help="print only the record's id when the application ends",
     )
 
 
@@ -81,7 +83,7 @@ def run(options: ProfileCommand) -> int:
     named = (options.arm, options.record, options.debug)
     done = profile(submission, options.line, *named, limit_s, flame=options.flame)
     if done.problem is not None:
-        print(f"hearth: the record is incomplete: {done.problem}; make room", file=sys.stderr)
+        print(f"hearth: the record is incomplete: {done.problem}; free space", file=sys.stderr)
     if not options.no_summary:
         print("\n".join(_summary(done.directory)), file=sys.stderr)
     print(f"hearth: record {done.directory.name}", file=sys.stderr)

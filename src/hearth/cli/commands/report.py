@@ -1,8 +1,8 @@
-"""Shows where the time of recorded runs went, in the terminal, as an HTML page or as JSON.
+"""Show where the time of recorded runs went: in the terminal, as an HTML page, or as JSON.
 
-Name a run by its id or directory (`hearth runs` lists them), a comparison, a characterisation, a
-tune or a colocation by its id, any Spark event log by its path. Several runs are shown side by
-side. The HTML file loads nothing from the network and can be passed on as it is.
+Name a run by its id or directory ('hearth runs' lists them); a comparison, characterisation, tune
+or colocation by its id; any Spark event log by its path. Several runs are shown side by side. The
+HTML file loads nothing from the network, so you can share it as it is.
 
 examples:
   hearth report last
@@ -30,9 +30,9 @@ from hearth.report.terminal.tune import show_tune
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("runs", metavar="RUN", nargs="+", help="a run's id or directory, or 'last'")
-    parser.add_argument("--html", metavar="FILE", type=Path, help="write an HTML page to this file")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write an HTML page to FILE")
     parser.add_argument(
-        "--json", action="store_true", help="print the analysis as JSON (contract/)"
+        "--json", action="store_true", help="print the analysis as JSON (see contract/)"
     )
 
 
@@ -42,7 +42,7 @@ def run(options: Namespace) -> int:
 
     folder = options.html and options.html.absolute().parent
     if folder and not folder.is_dir():
-        raise UserError(f"--html: there is no directory '{folder}': make it, or name another")
+        raise UserError(f"--html: no directory '{folder}': create it, or choose another")
     sources = read_sources(options.runs, paths.state_home())
     if options.html:
         others = (sources.comparison, sources.characterisation, sources.tune)

@@ -1,11 +1,11 @@
-"""Runs a well-known workload: makes its data once, runs it, checks its answer.
+"""Run a well-known workload: make its data once, run it, check its answer.
 
-The data is seeded, made on the first run and reused; it is kept in HEARTH_DATA, else in hearth's
-cache. The answer is compared with another implementation's: checked, wrong, or unchecked with the
-reason. Exits with 1 if the answer is wrong or the job fails.
+The data is generated from a seed on the first run and then reused; it is kept in HEARTH_DATA, else
+in hearth's cache. The answer is compared with that of another implementation: checked, wrong, or
+unchecked with the reason. Exits with 1 if the job fails or its answer is wrong.
 
-'hearth run --list' shows all jobs; 'hearth run NAME --help' shows one job's parameters, what it
-stresses, and the sizes of the published runs. Parameters are given as options: --partitions 48.
+'hearth run --list' lists all jobs; 'hearth run NAME --help' shows what a job stresses, its
+parameters, and the sizes of the published runs. Give parameters as options: --partitions 48.
 
 examples:
   hearth run --list
@@ -61,25 +61,32 @@ class RunCommand:
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's own options; a job's parameters are separated in `parse`."""
     parser.usage = "hearth run NAME [options] [--PARAMETER VALUE]..."
-    parser.add_argument("job", nargs="?", metavar="NAME", help="the job (default: list all)")
+    parser.add_argument(
+        "job", nargs="?", metavar="NAME", help="name of the job (default: list all)"
+    )
     parser.add_argument("--list", action="store_true", help="list the jobs by family")
-    parser.add_argument("--size", metavar="SIZE", help="size of the data, such as 2g")
+    parser.add_argument("--size", metavar="SIZE", help="size of the data, e.g. 2g")
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
-        "--master", default="local-numa", metavar="M", help="default: local-numa, as planned"
+        "--master",
+        default="local-numa",
+        metavar="M",
+        help="Spark master (default: local-numa, planned)",
     )
     how.add_argument(
-        "--tuned", action="store_true", help="as the last hearth tune of it found best"
+        "--tuned", action="store_true", help="use the best configuration that hearth tune found"
     )
     parser.add_argument(
         "--seed",
         type=int,
         default=1,
         metavar="N",
-        help="seed of the data and of the job's random choices (default: 1)",
+        help="seed for the data and the job's random choices (default: 1)",
     )
     parser.add_argument(
-        "--data", metavar="DIR", help="directory of the data: used if present, else made there"
+        "--data",
+        metavar="DIR",
+        help="directory of the data; the data is generated there if missing",
     )
     parser.add_argument(
         "--conf", metavar="KEY=VALUE", action="append", default=[], help="a Spark setting"
@@ -89,9 +96,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="port of a stream's source (default: any free port)",
+        help="port for the source of a streaming job (default: any free port)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--keep", action="store_true", help="keep the answer files and the log")
     parser.add_argument(
         "--markdown", action="store_true", help="with --list: print docs/workloads.md"
@@ -130,7 +137,7 @@ def _tuned(options: RunCommand, job: str) -> RunCommand:
     found = tuned_choice(paths.state_home(), workload_named(job))
     if found is None:
         raise UserError(
-            f"--tuned: nothing is kept for '{job}' on this machine: run 'hearth tune {job}' first"
+            f"--tuned: no tuning result for '{job}' on this machine: run 'hearth tune {job}' first"
         )
     size = f"[{found['executors']}x{found['cores']}]" if found["executors"] else ""
     unbound = {"spark.hearth.binding": "off"} if found["unbound"] else {}

@@ -1,7 +1,7 @@
-"""Lists recorded runs, comparisons, tunes and the like; shows, exports or deletes runs.
+"""List recorded runs, comparisons, tunes and the like; show, export or delete runs.
 
-hearth profile records runs; hearth report ID shows a comparison, a tune or the like. RUN is
-an id, the beginning of one, its last four letters, or 'last'.
+hearth profile records runs; hearth report ID shows a comparison, a tune or the like. RUN is an id,
+the beginning of one, its last four letters, or 'last'.
 
 examples:
   hearth runs
@@ -40,21 +40,23 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     parser.set_defaults(action="list", json=False)
     actions = parser.add_subparsers(dest="action", metavar="list|show|export|delete")
-    listing = actions.add_parser("list", help="all of them, the oldest first (default)")
-    listing.add_argument("--json", action="store_true", help="print one JSON document")
-    showing = actions.add_parser("show", help="one run and where its time went")
+    listing = actions.add_parser("list", help="list everything, oldest first (default)")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    showing = actions.add_parser("show", help="show one run and where its time went")
     showing.add_argument("run", metavar="RUN")
     showing.add_argument("--json", action="store_true", help="print the whole analysis as JSON")
     export = actions.add_parser("export", help="export a run's data as tables")
     export.add_argument("run", metavar="RUN")
     export.add_argument("--format", choices=("parquet", "csv"), default="parquet")
-    export.add_argument("--output", metavar="DIR", help="directory to write to (default: RUN's id)")
-    delete = actions.add_parser("delete", help="delete runs that have ended")
+    export.add_argument(
+        "--output", metavar="DIR", help="directory to write to (default: the id of the run)"
+    )
+    delete = actions.add_parser("delete", help="delete finished runs")
     delete.add_argument("run", nargs="*", metavar="RUN")
     delete.add_argument(
-        "--older-than", metavar="AGE", help="delete runs older than 12h, 30d, 4w, ..."
+        "--older-than", metavar="AGE", help="delete runs older than AGE: 12h, 30d, 4w, ..."
     )
-    delete.add_argument("--yes", action="store_true", help="do not ask")
+    delete.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
 def run(options: Namespace) -> int:
@@ -129,7 +131,7 @@ def _delete(options: Namespace) -> int:
 
 def _chosen(options: Namespace) -> list[Record]:
     if bool(options.run) == (options.older_than is not None):
-        raise UserError("delete: name runs or give --older-than AGE, not both")
+        raise UserError("delete: give either runs or --older-than AGE")
     home = paths.state_home()
     if options.run:
         chosen = [find_record(home, name) for name in options.run]
@@ -150,13 +152,13 @@ def _started_s(record: Record) -> float:
 def _age_s(text: str) -> int:
     match = _AGE.fullmatch(text)
     if match is None:
-        raise UserError(f"--older-than: '{text}' is not an age: give one such as 12h, 30d or 4w")
+        raise UserError(f"--older-than: '{text}' is not an age: use e.g. 12h, 30d or 4w")
     return int(match[1]) * _SECONDS[match[2]]
 
 
 def _agreed(count: int) -> bool:
     if not sys.stdin.isatty():
         raise UserError(
-            f"{count} runs would be deleted, and there is no terminal to confirm on: give --yes"
+            f"cannot ask whether to delete {count} runs, because there is no terminal: add --yes"
         )
     return input(f"delete {'it' if count == 1 else f'these {count}'}? [y/N] ").lower() == "y"

@@ -1,8 +1,7 @@
-"""Shows running applications: where the kernel says each executor is, and any drift.
+"""Show running applications: where each executor really is, and any drift from the plan.
 
-For each executor: its place in the plan, process id, CPUs allowed, memory policy, the nodes
-that hold its anonymous memory, and the CPUs on which its threads last ran, all read now. Of an
-ended application that you name: as the driver last read them.
+For each executor: its place in the plan, process id, allowed CPUs, memory policy, the nodes that
+hold its anonymous memory, and the CPUs on which its threads last ran, all read from the kernel now.
 
 examples:
   hearth status
@@ -27,9 +26,9 @@ from hearth.report.terminal.screen import Screen
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("app", nargs="?", metavar="APP", help="one application, by its id or name")
-    parser.add_argument("--all", action="store_true", help="include ended applications")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("app", nargs="?", metavar="APP", help="show one application, by id or name")
+    parser.add_argument("--all", action="store_true", help="include finished applications")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: Namespace) -> int:

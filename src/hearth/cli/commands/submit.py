@@ -1,13 +1,13 @@
-"""Runs an application like spark-submit, planned for this machine and bound to it.
+"""Run an application like spark-submit, planned for this machine and bound to it.
 
-A drop-in for spark-submit: all its options may be given, before the application as usual, and are
-passed through; whatever follows the application belongs to the application. hearth's own options
-may be anywhere before the application. A five-line plan is printed on standard error; the exit code
-is the application's.
+A drop-in replacement for spark-submit: all of its options work, in their usual place before the
+application, and are passed through; whatever follows the application belongs to the application.
+hearth's own options may stand anywhere before the application. A five-line plan is printed on
+standard error; the exit code is the application's.
 
-With no --master, or with one of the forms local-numa, local-numa[4] (executors) and
-local-numa[4x12] (executors x cores), hearth plans. With any other master, hearth only passes the
-command on to spark-submit.
+hearth plans if you give no --master, or one of local-numa, local-numa[4] (executors) and
+local-numa[4x12] (executors x cores). With any other master, hearth passes the command on to
+spark-submit.
 
 examples:
   hearth submit my_job.py
@@ -45,7 +45,7 @@ from hearth.spark.submit_args import Option, SubmitLine
 _KEPT = "kept choice ('hearth compare --forget' removes it)"
 _REDACTED_NOTE = (
     f"'{REDACTED}' hides values ({KEY_PATTERN}): the command above does not "
-    "run until you put them back; without --dry-run they are used as given"
+    "run until you put them back; without --dry-run hearth uses them as given"
 )
 
 
@@ -68,10 +68,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--dry-run", action="store_true", help="print the exact command; run nothing"
     )
     parser.add_argument(
-        "--tuned", action="store_true", help="run it as the last hearth tune of it found best"
+        "--tuned", action="store_true", help="use the best configuration that hearth tune found"
     )
     parser.add_argument(
-        "--no-kept", action="store_true", help="ignore what hearth compare --keep found"
+        "--no-kept", action="store_true", help="ignore the winner that hearth compare --keep saved"
     )
 
 
@@ -123,7 +123,7 @@ def _with_kept_choice(line: SubmitLine) -> SubmitLine:
         print(f"hearth: {problem}; planning again", file=sys.stderr)
         return line
     print(
-        f"hearth: kept choice '{choice['arm']}' of comparison {choice['comparison']}: "
+        f"hearth: using '{choice['arm']}', the winner of comparison {choice['comparison']}: "
         f"{choice['sentence']} (--no-kept ignores it)",
         file=sys.stderr,
     )
@@ -137,12 +137,13 @@ def _tuned(line: SubmitLine, settings: Mapping[str, str]) -> tuple[SubmitLine, d
     and is named.
     """
     if not line.application:
-        raise UserError("no application is given: name a jar or a Python file")
+        raise UserError("no application given: name a jar or a Python file")
     found = tuned_choice(paths.state_home(), application(line))
     if found is None:
         name = line.application[0]
         raise UserError(
-            f"--tuned: nothing is kept for '{name}' on this machine: run 'hearth tune {name}' first"
+            f"--tuned: no tuning result for '{name}' on this machine: "
+            f"run 'hearth tune {name}' first"
         )
     given = [name for name in ("executors", "cores") if f"--{name}" in line.asked.given]
     given += ["master"] if line.has("--master") else []

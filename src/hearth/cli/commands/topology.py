@@ -1,7 +1,7 @@
-"""Shows a machine: packages, NUMA nodes, caches, cores, devices, and the part that may be used.
+"""Show a machine: packages, NUMA nodes, caches, cores, devices, and what may be used of it.
 
 The machine is this one, a capture made by 'hearth gather' (or by hwloc-gather-topology), or
-one described in one line, such as
+one described in a line, such as
   2 packages, 4 nodes of 128 GB, 6 cores x 8 threads
 
 examples:
@@ -19,13 +19,13 @@ from hearth.machine.topology import Topology
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.topology import show_topology
 
-MACHINE_HELP = "a capture, or a one-line description (default: this machine)"
+MACHINE_HELP = "a capture or a one-line description (default: this machine)"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
-    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
+    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 
 def run(options: Namespace) -> int:

@@ -1,10 +1,11 @@
-"""Finds the fastest configuration of an application on this machine in few runs.
+"""Find the fastest configuration of an application on this machine in few runs.
 
-What hearth submit takes, or the name of a workload. Each trial is a recorded run (hearth runs).
-First the plan's proposal and your own configuration as typed are run, then what a model expects to
-be faster: executors x cores, collector, binding, and any key of --vary; what you fix stays. A trial
-that cannot be the best any more is stopped; one that fails is information. It ends when a further
-trial is not worth its time. hearth submit --tuned uses the result, hearth report ID shows it again.
+Takes what hearth submit takes, or the name of a workload. Each trial is a recorded run ('hearth
+runs' lists them). hearth first runs the plan's proposal and your own configuration, then what a
+model expects to be faster: executors x cores, collector, binding, and any key of --vary. What you
+fix stays fixed. A trial that can no longer win is stopped; a failed one still teaches the model.
+The search ends when another trial would not pay for itself. hearth submit --tuned uses the result;
+hearth report ID shows it again.
 
 examples:
   hearth tune my_job.py --date 2026-11-21
@@ -90,35 +91,35 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_submit_options(parser)
     _add_trial_arguments(parser)
-    parser.add_argument("--html", metavar="FILE", type=Path, help="write a page to this file")
-    parser.add_argument("--json", action="store_true", help="print the JSON document (contract/)")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="also write an HTML page to FILE")
+    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 
 def _add_trial_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--budget", metavar="N", type=int, default=8, help="most trials (default: 8)"
+        "--budget", metavar="N", type=int, default=8, help="maximum number of trials (default: 8)"
     )
     parser.add_argument(
-        "--limit", metavar="TIME", default="1h", help="most time of a trial (default: 1h)"
+        "--limit", metavar="TIME", default="1h", help="stop a trial after TIME (default: 1h)"
     )
     parser.add_argument(
         "--vary", metavar="spark.KEY=A,B,...", action="append", default=[],
-        help="try these values of a setting too; may be repeated",
+        help="also try these values of a setting; may be repeated",
     )  # fmt: skip
     parser.add_argument(
         "--objective", default="time", metavar="WHAT",
-        help="what is best: time (least); throughput (most runs an hour); core-seconds (least time "
-        "x task slots); time,core-seconds: the best by time, and trials for both in turn",
+        help="minimise time (default), maximise throughput (runs per hour), minimise core-seconds "
+        "(time x task slots), or time,core-seconds: trials for both in turn, the winner by time",
     )  # fmt: skip
     parser.add_argument(
         "--for-runs", metavar="N", type=int, default=100,
-        help="how often the application will run with the result: a trial that is expected to "
-        "save less than its own time over so many runs is not made (default: 100)",
+        help="how often you will run the application with the result: hearth skips a trial that "
+        "is not expected to pay for itself over that many runs (default: 100)",
     )  # fmt: skip
     add_wait_option(parser)
-    parser.add_argument("--resume", metavar="ID", help="go on with a tune that was interrupted")
+    parser.add_argument("--resume", metavar="ID", help="continue an interrupted tune")
     parser.add_argument(
-        "--dry-run", action="store_true", help="list the configurations, run nothing"
+        "--dry-run", action="store_true", help="list the configurations; run nothing"
     )
 
 
@@ -155,14 +156,14 @@ def _settings(options: TuneCommand) -> TuneSettings:
     limits = (("budget", options.budget, _MOST_TRIALS), ("for-runs", options.for_runs, _MOST_RUNS))
     for name, value, most in limits:
         if not 1 <= value <= most:
-            raise UserError(f"--{name}: {value} is not between 1 and {most}: give such as 8")
+            raise UserError(f"--{name}: {value} is not between 1 and {most}: use e.g. 8")
     objective = _OBJECTIVES.get(frozenset(options.objective.split(",")))
     if objective is None:
         names = "time, throughput, core-seconds or time,core-seconds"
-        raise UserError(f"--objective: '{options.objective}' is unknown: give {names}")
+        raise UserError(f"--objective: unknown objective '{options.objective}': use {names}")
     limit_s = parse_seconds(options.limit, "--limit")
     if limit_s <= 0:
-        raise UserError(f"--limit: '{options.limit}' is no time: give such as 30m")
+        raise UserError(f"--limit: '{options.limit}' is not a positive duration: use e.g. 30m")
     return TuneSettings(objective, options.budget, limit_s, options.for_runs)
 
 
@@ -172,12 +173,12 @@ def _tune(options: TuneCommand) -> int:
 
     folder = options.html and options.html.absolute().parent
     if folder and not folder.is_dir():
-        raise UserError(f"--html: there is no directory '{folder}': make it, or name another")
+        raise UserError(f"--html: no directory '{folder}': create it, or choose another")
     asked, settings = _settings(options), read_settings(options.line)
     subject, line = _subject(options.line)
     if options.dry_run:
         if options.resume is not None:
-            raise UserError("--dry-run: a tune that is resumed has its list already: leave it out")
+            raise UserError("--dry-run: cannot be combined with --resume: leave one of them out")
         _list(_space(options, line, settings)[0], asked)
         return 0
     tune = _begun(options, line, subject, settings, asked)
@@ -218,7 +219,7 @@ def _subject(line: SubmitLine) -> tuple[Target, SubmitLine]:
         return subject, line
     for option in ("--memory", "--docker", "--hosts", "--input", "--workload"):
         if option in line.asked.given:
-            raise UserError(f"{option}: a workload is tuned without it: leave it out")
+            raise UserError(f"{option}: not accepted for a workload: leave it out")
 
     asked = replace(line.asked, workload=runner.KINDS[job.family])
     return subject, replace(line, asked=asked)
@@ -258,7 +259,7 @@ def _keep(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
 
     way = winner(tune)
     if way is None:
-        print("hearth: nothing is kept", file=sys.stderr)
+        print("hearth: no winner to save", file=sys.stderr)
         return
     key = JAVA_OPTIONS if way.executors else DRIVERS_JAVA_OPTIONS
     choice: TunedChoice = {
@@ -275,7 +276,7 @@ def _keep(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
     name = line.application[0]
     keep_tuned(paths.state_home(), tuned_as(line), choice)
     words = "hearth submit --tuned" if is_application(name) else f"hearth run {name} --tuned"
-    print(f"hearth: kept: {words} runs it so", file=sys.stderr)
+    print(f"hearth: saved: {words} uses this configuration", file=sys.stderr)
 
 
 def _show(found: Tuned, options: TuneCommand) -> None:

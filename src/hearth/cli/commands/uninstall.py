@@ -1,4 +1,4 @@
-"""Takes away the link to hearth's jar that 'hearth install' put into a Spark.
+"""Remove the link to hearth's jar that 'hearth install' made in a Spark installation.
 
 examples:
   hearth uninstall
