@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -47,38 +48,28 @@ def test_without_a_command_the_overview_is_shown_and_the_exit_code_is_2(hearth: 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["topologi"], "'topologi' is not a hearth command: did you mean 'topology'?"),
-        (["--versoin"], "'--versoin' is not a hearth option: did you mean '--version'?"),
-        (["xyzzy"], "'xyzzy' is not a hearth command: see 'hearth --help'"),
-        (
-            ["plan", "--executors", "0"],
-            "--executors: 0 is below 1: give at least 1, or leave it out",
-        ),
-        (
-            ["plan", "--memory", "20"],
-            "--memory: '20' is not a size: give a number and a unit, such as 20g",
-        ),
-        (
-            ["plan", "--conf", "spark.x"],
-            "--conf: 'spark.x' is not key=value: write it as spark.key=value",
-        ),
-        (
-            ["plan", "--executors", "1000000000000"],
-            "--executors: 1000000000000 is too many: no machine has more than 65536 CPUs, and each "
-            "needs one; give fewer, or leave it out",
-        ),
-        (
-            ["plan", "--input", "9" * 400 + "g"],
-            f"--input: '{'9' * 400}g' exceeds any machine: give a size such as 20g",
-        ),
-        (["plan", "--jsn"], "unrecognized arguments: --jsn: did you mean '--json'?"),
+        (["topologi"], "'topologi' … did you mean 'topology'?"),
+        (["--versoin"], "'--versoin' … did you mean '--version'?"),
+        (["xyzzy"], "'xyzzy' … see 'hearth --help'"),
+        (["plan", "--executors", "0"], "--executors: 0 … 1"),
+        (["plan", "--memory", "20"], "--memory: '20' … 20g"),
+        (["plan", "--conf", "spark.x"], "--conf: 'spark.x' … spark.key=value"),
+        (["plan", "--executors", "1000000000000"], "--executors: 1000000000000 … 65536 CPUs"),
+        (["plan", "--input", "9" * 400 + "g"], f"--input: '{'9' * 400}g' … 20g"),
+        (["plan", "--jsn"], "--jsn: did you mean '--json'?"),
     ],
 )
 def test_an_error_of_the_users_is_one_line_and_exit_code_2(
-    hearth: Command, words: list[str], message: str
+    refused: Callable[..., str], words: list[str], message: str
 ) -> None:
-    done = hearth(*words)
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"hearth: {message}\n")
+    said = refused(*words)
+    assert said.startswith("hearth: ") and says(said, message)
+
+
+def test_the_installed_command_says_it_on_standard_error(hearth: Command) -> None:
+    done = hearth("plan", "--executors", "0")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says(done.stderr, "hearth: --executors: 0 … 1") and done.stderr.count("\n") == 1
 
 
 _POWER8 = "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
@@ -97,14 +88,12 @@ _POWER8 = "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
         (["--machine", "no-box.tar.gz"], "machine: … 'no-box"),
     ],
 )
+@pytest.mark.command
 def test_a_plan_that_cannot_be_names_the_option_in_one_line(
-    hearth: Command, words: list[str], message: str
+    refused: Callable[..., str], words: list[str], message: str
 ) -> None:
-    done = hearth("plan", "--machine", _POWER8, *words)
-    assert done.returncode == 2
-    assert says(done.stderr, f"hearth: {message}"), done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert len(done.stderr) < 250
+    said = refused("plan", "--machine", _POWER8, *words)
+    assert says(said, f"hearth: {message}") and len(said) < 250
 
 
 @pytest.mark.parametrize(
@@ -114,7 +103,7 @@ def test_debug_shows_where_an_error_arose(hearth: Command, words: list[str]) -> 
     done = hearth(*words)
     assert done.returncode == 2
     assert "Traceback" in done.stderr
-    assert done.stderr.endswith("hearth: --cores: 0 is below 1: give at least 1, or leave it out\n")
+    assert says(done.stderr.splitlines()[-1], "hearth: --cores: 0 … 1")
 
 
 @pytest.mark.parametrize(
@@ -128,12 +117,9 @@ def test_debug_shows_where_an_error_arose(hearth: Command, words: list[str]) -> 
     ],
 )
 def test_a_mistyped_option_or_value_gets_a_suggestion(
-    hearth: Command, words: list[str], hint: str
+    refused: Callable[..., str], words: list[str], hint: str
 ) -> None:
-    done = hearth(*words)
-    assert done.returncode == 2
-    assert hint in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert hint in refused(*words)
 
 
 @pytest.mark.parametrize(("version", "major"), [("11.0.2", 11), ("1.8.0_392", 8)])

@@ -110,7 +110,7 @@ def test_no_spark_and_another_spark_are_refused(hearth: Command, tmp_path: Path)
 @pytest.mark.spark
 def test_where_hearth_is_installed_the_master_alone_is_enough(spark: Path, tmp_path: Path) -> None:
     jar_link.install(spark, hearth_jar())
-    words = ["--master", "local-numa[2x1]", "--conf", "spark.hearth.neighbours=ignore"]
+    words = ["--master", "local-numa[1x1]", "--conf", "spark.hearth.neighbours=ignore"]
     words += ["--conf", "spark.hearth.classDataArchive=false", str(SQL)]
     done = subprocess.run(
         [str(spark / "bin" / "spark-submit"), *words],
@@ -145,7 +145,7 @@ try:
 except hearth.UserError as problem:
     print(problem)
 spark.stop()
-print(hearth.builder("local-numa[2x1]").config(map=small).getOrCreate().range(7).count())
+print(hearth.builder("local-numa[1x1]").config(map=small).getOrCreate().range(7).count())
 """
 _TOO_LATE = """
 import hearth

@@ -190,6 +190,7 @@ def test_a_standalone_cluster_on_two_hosts_shuffles_over_tcp(
         site.launch([*host, *daemon, f"{deploy}.worker.Worker", *place])
     outcome = run(
         site,
+        "brief",
         master=master,
         within=tuple(hosts[0]),
         spark__executor__extraClassPath=f"{hearth_jar()}:{JUCX}",
