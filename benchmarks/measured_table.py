@@ -36,7 +36,7 @@ from hearth.machine.planner import plans
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.bench.study import machine_facts
 from hearth.studies.characterise.questions import steps
-from hearth.studies.engine.idle_wait import busy_share
+from hearth.studies.engine.progress import busy_share
 from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
 from hearth.studies.engine.store import Journal
 from hearth.studies.engine.trial import Outcome, Turn

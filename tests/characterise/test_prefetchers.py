@@ -13,8 +13,13 @@ from pathlib import Path
 import pytest
 
 from hearth.base.errors import UserError
-from hearth.studies.engine.kernel_settings import SavedSetting, changed
-from hearth.studies.engine.prefetchers import REGISTER, cannot_switch, switched_off
+from hearth.studies.engine.kernel_settings import (
+    REGISTER,
+    SavedSetting,
+    cannot_switch_prefetchers,
+    changed,
+    prefetchers_off,
+)
 from support import ROOT
 
 CPUS = (0, 3)
@@ -36,21 +41,22 @@ def registers(devices: Path) -> set[bytes]:
 
 
 def test_those_named_are_off_on_every_cpu_all_others_on_and_other_bits_stay(devices: Path) -> None:
-    with switched_off(("l2-adjacent-line", "l1-ip"), CPUS, devices):
+    with prefetchers_off(("l2-adjacent-line", "l1-ip"), CPUS, devices):
         assert registers(devices) == {(0b1010 | 1 << 40).to_bytes(8, "little")}
     assert registers(devices) == {BEFORE}
 
 
 def test_the_old_state_comes_back_after_an_error(devices: Path) -> None:
-    with pytest.raises(ZeroDivisionError), switched_off((), CPUS, devices):
+    with pytest.raises(ZeroDivisionError), prefetchers_off((), CPUS, devices):
         _ = 1 / 0
     assert registers(devices) == {BEFORE}
 
 
 def test_the_old_state_comes_back_after_kill_9(devices: Path) -> None:
     code = (
-        "import sys, time, pathlib; from hearth.studies.engine.prefetchers import switched_off\n"
-        f"with switched_off(('l1-ip',), {CPUS}, pathlib.Path({str(devices)!r})):\n"
+        "import sys, time, pathlib\n"
+        "from hearth.studies.engine.kernel_settings import prefetchers_off\n"
+        f"with prefetchers_off(('l1-ip',), {CPUS}, pathlib.Path({str(devices)!r})):\n"
         "    print('off', flush=True); time.sleep(60)"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
@@ -70,7 +76,7 @@ def test_a_processor_that_does_not_keep_the_bits_is_an_error_and_all_is_put_back
     devices: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(SavedSetting, "write", lambda cell: None)
-    with pytest.raises(UserError, match="did not keep"), switched_off((), CPUS, devices):
+    with pytest.raises(UserError, match="did not keep"), prefetchers_off((), CPUS, devices):
         pytest.fail("it ran all the same")
     assert registers(devices) == {BEFORE}
 
@@ -85,8 +91,8 @@ def test_a_value_that_cannot_be_put_back_is_said_and_not_hidden(tmp_path: Path) 
 
 def test_why_they_cannot_be_switched_is_told(devices: Path) -> None:
     info = devices / "cpuinfo"
-    assert cannot_switch(CPUS, devices, info) is None
-    assert "modprobe msr" in str(cannot_switch((7,), devices, info))
+    assert cannot_switch_prefetchers(CPUS, devices, info) is None
+    assert "modprobe msr" in str(cannot_switch_prefetchers((7,), devices, info))
     (devices / "3" / "msr").write_bytes(b"")
     info.write_text("vendor_id : AuthenticAMD\n")
-    assert "Intel's processors only" in str(cannot_switch(CPUS, devices, info))
+    assert "Intel's processors only" in str(cannot_switch_prefetchers(CPUS, devices, info))

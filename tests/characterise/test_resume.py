@@ -9,7 +9,7 @@ from hearth.base.errors import UserError
 from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter
 from hearth.studies.characterise.questions import Question
-from hearth.studies.characterise.study import Asked, Characterisation, CharacterisationRuns
+from hearth.studies.characterise.study import AskedTarget, Characterisation, CharacterisationRuns
 from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.trial import Outcome, Turn
 
@@ -31,10 +31,10 @@ class Quick:
         return Outcome(turn, seconds=1.0, record=record.name)
 
 
-def asked(subject: Quick) -> list[Asked]:
+def asked(subject: Quick) -> list[AskedTarget]:
     arms = [Arm("1x2"), Arm("2x1")]
     keys = ("executors", "smt")
-    return [Asked(subject, [Question(key, key, "a paper", arms) for key in keys])]
+    return [AskedTarget(subject, [Question(key, key, "a paper", arms) for key in keys])]
 
 
 ONCE = CharacterisationRuns(repeat=2, warmup=0, seed=1)

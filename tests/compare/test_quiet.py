@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.studies.engine.idle_wait import Quiet, busy_share
-from hearth.studies.engine.progress import Following
+from hearth.studies.engine.progress import Following, Quiet, busy_share
 from hearth.studies.engine.trial import Outcome, Turn
 
 TURN = Turn("job", "native", 0)

@@ -24,7 +24,7 @@ from hearth.record.store import (
 from hearth.spark.machine_reading import MachineReading
 from hearth.studies.characterise.questions import Question
 from hearth.studies.characterise.result import QuestionLine
-from hearth.studies.characterise.study import Asked, Characterisation, CharacterisationRuns
+from hearth.studies.characterise.study import AskedTarget, Characterisation, CharacterisationRuns
 from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
@@ -189,7 +189,9 @@ def test_comparisons_and_characterisations_are_in_the_same_listing(
     alone = Comparison.begin(state, "job.py", arms, ComparisonSettings(0, 1))
     alone.keep(OutcomeLine("native", 0, None, 1.0))
     asked = [
-        Asked(ApplicationTarget(read_line(["job.py"])), [Question("smt", "Threads", "a paper")])
+        AskedTarget(
+            ApplicationTarget(read_line(["job.py"])), [Question("smt", "Threads", "a paper")]
+        )
     ]
     whole = Characterisation.begin(state, "job.py", asked, CharacterisationRuns(1, 0, 1))
     part = Comparison.begin(state, "part.py", arms, ComparisonSettings(0, 1))

@@ -38,7 +38,6 @@ from hearth.base.absent import Absent, Measured
 from hearth.base.errors import UserError
 from hearth.base.private_files import open_private
 
-Document = dict[str, Any]
 T = TypeVar("T")
 #: Deeper than any document of hearth's, and far from where Python's own recursion ends.
 _DEEPEST = 100
@@ -56,7 +55,7 @@ _MORE = "more"
 LEFT_OUT = {"left out": True}
 
 
-def read_document(file: Path, shape: Any, remedy: str) -> Document:
+def read_document(file: Path, shape: Any, remedy: str) -> dict[str, Any]:
     """Return the document of a file.
 
     Raise UserError with the file's name, the reason and the remedy.
@@ -67,7 +66,7 @@ def read_document(file: Path, shape: Any, remedy: str) -> Document:
         raise UserError(f"'{file}' cannot be read: {reason(error)}; {remedy}") from error
 
 
-def load_document(file: Path, shape: Any) -> Document:
+def load_document(file: Path, shape: Any) -> dict[str, Any]:
     """Return the document of a file; raise OSError or, for a damaged one, ValueError."""
     document = parse(_bytes(file))
     check(document, shape)
@@ -115,14 +114,14 @@ def raw_lines(file: Path) -> list[bytes]:
     return _bytes(file).split(b"\n")[:-1] if os.path.lexists(file) else []
 
 
-def checked(line: bytes, shape: Any) -> Document:
+def checked(line: bytes, shape: Any) -> dict[str, Any]:
     """Return the document of a line; raise ValueError, with the reason, where it is damaged."""
     document = parse(line)
     check(document, shape)
     return dict(document)
 
 
-def append_line(file: Path, document: Document) -> None:
+def append_line(file: Path, document: dict[str, Any]) -> None:
     """Append a line to a file that only this process writes, and force it to disk.
 
     Raises OSError; nothing remains of a line that did not fit.

@@ -14,8 +14,6 @@ from hearth.machine import jvm
 from hearth.machine.plan import Plan
 from hearth.machine.topology import Topology
 
-Document = dict[str, Any]
-
 
 def topology(of: str | None = None, debug: bool = False) -> Topology:
     """This machine, or one that `--machine` names: a capture or a description. Raises UserError."""
@@ -24,7 +22,7 @@ def topology(of: str | None = None, debug: bool = False) -> Topology:
 
 
 def plan(
-    request: Document,
+    request: dict[str, Any],
     debug: bool = False,
     words: Sequence[str] = (),
     inherits: tuple[int, ...] = (),
@@ -37,7 +35,7 @@ def plan(
     return typed(jvm.call("plan", *words, request=request, debug=debug, inherits=inherits), Plan)
 
 
-def plans(requests: Sequence[Document], debug: bool = False) -> list[Plan | UserError]:
+def plans(requests: Sequence[dict[str, Any]], debug: bool = False) -> list[Plan | UserError]:
     """Return the answer to each document of a `PlanRequest`, in their order: the plan, or why none.
 
     All are made, by one start of the JVM, for the machine and its neighbours as they are at one

@@ -14,7 +14,6 @@ from hearth.base.codec import read_document
 from hearth.base.private_files import private_directory, write_private
 from hearth.spark.submit_args import SubmitLine
 
-Document = dict[str, Any]
 #: Options with which the user makes the choice: then a kept one is not used.
 _FIXING = {"--executors", "--cores", "--memory", "--bind", "--unbound", "--docker", "--hosts"}
 
@@ -72,7 +71,9 @@ def _tuned_file(home: Path, named: str, root: Path) -> Path:
     return home / "tuned" / f"{_key(named, root)}.json"
 
 
-def keep_choice(home: Path, line: SubmitLine, choice: Document, root: Path = Path("/")) -> Path:
+def keep_choice(
+    home: Path, line: SubmitLine, choice: dict[str, Any], root: Path = Path("/")
+) -> Path:
     """Write the winner for this application on this machine.
 
     choice: {arm, comparison, sentence; master, words: with which `hearth submit` runs it so}.
@@ -83,7 +84,7 @@ def keep_choice(home: Path, line: SubmitLine, choice: Document, root: Path = Pat
     return file
 
 
-def kept_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> Document | None:
+def kept_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> dict[str, Any] | None:
     """Return the kept choice, where the user left the choice open: no master, nothing fixed.
 
     Raises UserError for one that is damaged.

@@ -30,8 +30,7 @@ from hearth.report.terminal.screen import Screen
 from hearth.studies.bench import study as running
 from hearth.studies.bench.result import bench_result, doubted, is_good, summarised
 from hearth.studies.bench.study import Results, Series, machine_facts
-from hearth.studies.engine.idle_wait import Quiet
-from hearth.studies.engine.progress import Following, continued_with
+from hearth.studies.engine.progress import Following, Quiet, continued_with
 from hearth.studies.engine.store import BENCH
 from hearth.workloads import cases, catalogue, suites
 from hearth.workloads.masters import split_masters

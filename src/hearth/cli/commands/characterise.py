@@ -41,12 +41,11 @@ from hearth.spark.conf import read_settings
 from hearth.spark.submit_args import SubmitLine
 from hearth.studies.characterise.questions import KEYS, questions
 from hearth.studies.characterise.result import Characterised
-from hearth.studies.characterise.study import Asked, Characterisation, CharacterisationRuns
+from hearth.studies.characterise.study import AskedTarget, Characterisation, CharacterisationRuns
 from hearth.studies.characterise.surroundings import surroundings, sustained_gb_s
 from hearth.studies.engine.arms import refuse_levelling
-from hearth.studies.engine.idle_wait import Quiet
-from hearth.studies.engine.named_target import subjects
-from hearth.studies.engine.progress import continued_with
+from hearth.studies.engine.progress import Quiet, continued_with
+from hearth.studies.engine.target import subjects
 
 _EACH_QUESTION = "set by each question: leave it out"
 _NODES = "set by the question 'nodes': leave it out"
@@ -145,14 +144,15 @@ def _check(line: SubmitLine, spark: Mapping[str, str]) -> None:
 
 def _asked(
     options: CharacteriseCommand, spark: Mapping[str, str]
-) -> tuple[list[Asked], CharacterisationRuns]:
+) -> tuple[list[AskedTarget], CharacterisationRuns]:
     """The questions and their subjects, from the command line and this machine."""
     runs, line = options.runs, options.line
     keys = KEYS if options.questions is None else [k.strip() for k in options.questions.split(",")]
     switching = options.change_prefetchers
     here = surroundings(line, spark, options.sweep, may_switch=switching, debug=options.debug)
     asked = [
-        Asked(subject, questions(replace(here, job=job), keys)) for subject, job in subjects(line)
+        AskedTarget(subject, questions(replace(here, job=job), keys))
+        for subject, job in subjects(line)
     ]
     all_questions = [q for a in asked for q in a.questions]
     counts = any(q.key == "bandwidth" and q.unanswerable is None for q in all_questions)
@@ -166,7 +166,7 @@ def _asked(
     return asked, settings
 
 
-def _listed(asked: list[Asked], settings: CharacterisationRuns) -> list[str]:
+def _listed(asked: list[AskedTarget], settings: CharacterisationRuns) -> list[str]:
     """What would run, and what this machine cannot answer."""
     lines = []
     for one in asked:

@@ -64,8 +64,7 @@ from hearth.studies.colocate.study import (
 )
 from hearth.studies.colocate.study import run as run_study
 from hearth.studies.engine.arms import profile_words
-from hearth.studies.engine.idle_wait import Quiet
-from hearth.studies.engine.progress import Following, continued_with
+from hearth.studies.engine.progress import Following, Quiet, continued_with
 from hearth.studies.engine.target import ApplicationTarget
 from hearth.studies.models.colocation import Objective, parse_split, splits
 from hearth.studies.models.space import MachineSize

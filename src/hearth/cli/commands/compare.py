@@ -54,12 +54,9 @@ from hearth.studies.compare.study import run as run_study
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine import arms as ways
 from hearth.studies.engine.arms import Arm, profile_words, tuned_arm, workload_words
-from hearth.studies.engine.idle_wait import Quiet
-from hearth.studies.engine.named_target import subject_of, tuned_as
-from hearth.studies.engine.progress import Following, continued_with
+from hearth.studies.engine.progress import Following, Quiet, continued_with
 from hearth.studies.engine.statistics import LOOKS
-from hearth.studies.engine.target import Target
-from hearth.studies.engine.workload_target import WorkloadTarget
+from hearth.studies.engine.target import Target, WorkloadTarget, subject_of, tuned_as
 from hearth.workloads import runner
 
 _EACH_ARM = "set by each arm: leave it out, and see --arms"

@@ -43,10 +43,8 @@ from hearth.report.terminal.tune import sentence, show_tune
 from hearth.spark.conf import read_settings, user_master
 from hearth.spark.saved_configs import TunedChoice, keep_tuned, machine_key
 from hearth.spark.submit_args import SubmitLine, is_application
-from hearth.studies.engine.idle_wait import Quiet
-from hearth.studies.engine.named_target import subject_of, tuned_as
-from hearth.studies.engine.progress import Following, continued_with
-from hearth.studies.engine.target import Target
+from hearth.studies.engine.progress import Following, Quiet, continued_with
+from hearth.studies.engine.target import Target, subject_of, tuned_as
 from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS, MachineSize
 from hearth.studies.tune.result import Objective, Tuned, TuneSettings
 from hearth.studies.tune.search_space import Space, parse_vary, space

@@ -12,14 +12,13 @@ from hearth.base.absent import Absent, Measured
 from hearth.base.codec import to_json
 from hearth.base.ids import parse_ids
 
-Document = dict[str, Any]
 #: No screen shows more columns; a series of a whole day is thinned to as many points.
 MOST_POINTS = 1200
 #: As many observations of threads as are drawn.
 MOST_PLACES = 60_000
 
 
-def axis(run: Analysis, executors: list[str]) -> Document:
+def axis(run: Analysis, executors: list[str]) -> dict[str, Any]:
     """Return all that is drawn of a run.
 
     A lane without data is left out. executors: in colour order.
@@ -95,7 +94,7 @@ def _stages(stages: Measured[list[Stage]]) -> list[list[Any]]:
     return bars
 
 
-def _cpus(timeline: Timeline, machine: Measured[Machine], every: int) -> Document | None:
+def _cpus(timeline: Timeline, machine: Measured[Machine], every: int) -> dict[str, Any] | None:
     """Return CPUs busy: each executor's own, and those of processes that are not of the run."""
     own = _many(timeline.cpu_by_executor, every)
     if own is None:
@@ -114,7 +113,7 @@ def _positive(value: float | None) -> float | None:
     return None if value is None else max(value, 0.0)
 
 
-def _bandwidth(timeline: Timeline, every: int) -> Document | None:
+def _bandwidth(timeline: Timeline, every: int) -> dict[str, Any] | None:
     """Shares of what each node sustains; GB/s for the nodes of which that is unknown."""
     bandwidth = timeline.bandwidth
     if isinstance(bandwidth, Absent):
@@ -131,7 +130,7 @@ def _bandwidth(timeline: Timeline, every: int) -> Document | None:
     return {"share": shares, "gb_s": rates}
 
 
-def _threads(threads: Measured[ThreadTrace], machine: Measured[Machine]) -> Document | None:
+def _threads(threads: Measured[ThreadTrace], machine: Measured[Machine]) -> dict[str, Any] | None:
     """Return which thread was on which CPU when.
 
     Cpus: [CPU, its node or None], in the axis's order.

@@ -5,11 +5,10 @@ from typing import Any
 from hearth.base.ids import brief_ids
 from hearth.report.terminal.screen import Screen, table
 
-Document = dict[str, Any]
 _MOST_GROUPS = 16
 
 
-def show_plan(plan: Document, screen: Screen) -> list[str]:
+def show_plan(plan: dict[str, Any], screen: Screen) -> list[str]:
     """Return the policy, the device and its place, the CPUs of each thread in turn, and remarks."""
     where = "this machine" if plan["source"] == "live" else plan["source"]
     lines = [f"{screen.title(plan['policy'])} ({plan['plain']}) on {where}: {plan['meaning']}"]
@@ -37,7 +36,7 @@ def show_plan(plan: Document, screen: Screen) -> list[str]:
     return lines + [screen.paragraph(f"note: {remark}", "  ", "    ") for remark in plan["remarks"]]
 
 
-def show_defaults(document: Document, screen: Screen) -> list[str]:
+def show_defaults(document: dict[str, Any], screen: Screen) -> list[str]:
     """Return a row for each architecture, and one for each policy."""
     rows = [
         (d["architecture"], d["policy"], str(d["threads"]), d["basis"])
@@ -48,7 +47,7 @@ def show_defaults(document: Document, screen: Screen) -> list[str]:
     return [*lines, "", *table(screen, ("policy", "plain name", "a thread may use"), policies)]
 
 
-def show_threads(document: Document, screen: Screen) -> list[str]:
+def show_threads(document: dict[str, Any], screen: Screen) -> list[str]:
     """Return a row for each communication thread of a process, and how many others it has."""
     others = document["other_threads"]
     if not document["threads"]:

@@ -18,10 +18,9 @@ _FAMILIES = {
     "sql": "batch, SQL",
     "streaming": "streaming",
 }
-Document = dict[str, Any]
 
 
-def line(run: Document) -> str:
+def line(run: dict[str, Any]) -> str:
     """Return one run: job, master, data size, time, verdict on the answer."""
     verdict = run["verdict"]
     size = sum(data["bytes"] for data in run["data"].values())
@@ -35,7 +34,7 @@ def line(run: Document) -> str:
     return "  ".join(fields)
 
 
-def stream(figures: Document) -> str:
+def stream(figures: dict[str, Any]) -> str:
     """Show the figures of a streaming job; an unmeasured one says why."""
     times, delay = figures["processing_ms"], figures["scheduling_delay_ms"]
     batch = times.get("absent") or f"{times['median']:.0f} ms, 95 % within {times['p95']:.0f} ms"

@@ -13,7 +13,7 @@ from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids, show_ids
 from hearth.machine.plan import Plan
 from hearth.machine.topology import NumaNode, Topology
-from hearth.studies.engine import prefetchers
+from hearth.studies.engine import kernel_settings
 from hearth.studies.engine.arms import Arm
 from hearth.workloads.catalogue import Job
 
@@ -181,7 +181,7 @@ def _prefetchers(here: Surroundings) -> Question:
     names = ("l1-next-line", "l2-adjacent-line")
     arms = [Arm("all on", prefetchers=())]
     arms += [Arm(f"{name} off", prefetchers=(name,)) for name in names]
-    arms.append(Arm("all off", prefetchers=tuple(prefetchers.BITS)))
+    arms.append(Arm("all off", prefetchers=tuple(kernel_settings.PREFETCHERS)))
     return replace(asked, arms=tuple(arms))
 
 

@@ -26,8 +26,7 @@ from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison, read_comparison
 from hearth.studies.compare.study import run as run_comparison
 from hearth.studies.compare.verdict import compared as what_it_says
-from hearth.studies.engine.idle_wait import Quiet
-from hearth.studies.engine.progress import Following
+from hearth.studies.engine.progress import Following, Quiet
 from hearth.studies.engine.schedule import Experiment
 from hearth.studies.engine.store import CHARACTERISE, COMPARE, StudyDirectory
 from hearth.studies.engine.target import Target
@@ -35,7 +34,7 @@ from hearth.studies.engine.trial import Turn
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedTarget:
     """One subject with its questions."""
 
     subject: Target
@@ -73,7 +72,7 @@ class CharacterisationRuns:
         arms = [arm.name for arm in question.arms if question.unanswerable is None]
         return Experiment({subject.name: arms}, self.repeat, self.warmup, self.seed).turns()
 
-    def runs(self, asked: Sequence[Asked]) -> int:
+    def runs(self, asked: Sequence[AskedTarget]) -> int:
         """How many runs all the questions take."""
         return sum(len(self.turns(a.subject, q)) for a in asked for q in a.questions)
 
@@ -93,7 +92,7 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
     def begin(
         home: Path,
         name: str,
-        asked: Sequence[Asked],
+        asked: Sequence[AskedTarget],
         settings: CharacterisationRuns,
         redaction: Redaction | None = None,
     ) -> "Characterisation":
@@ -108,7 +107,7 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
     def resume(
         home: Path,
         number: str,
-        asked: Sequence[Asked],
+        asked: Sequence[AskedTarget],
         settings: CharacterisationRuns,
         redaction: Redaction | None = None,
     ) -> "Characterisation":
@@ -123,7 +122,10 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
         return {"subjects": self.head.subjects, **vars(self.head.settings)}
 
     def run(
-        self, asked: Sequence[Asked], settings: CharacterisationRuns, quiet: Quiet | None = None
+        self,
+        asked: Sequence[AskedTarget],
+        settings: CharacterisationRuns,
+        quiet: Quiet | None = None,
     ) -> bool:
         """Answers all that is not answered yet, one after the other; whether a run failed."""
         start = time.monotonic()
@@ -200,7 +202,7 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
         return found or read_comparison(COMPARE.directory(self.state_home, number))
 
 
-def _names(asked: Sequence[Asked]) -> list[str]:
+def _names(asked: Sequence[AskedTarget]) -> list[str]:
     return [a.subject.name for a in asked]
 
 

@@ -15,9 +15,7 @@ from hearth.record.probes import survey
 from hearth.record.probes.base import Roots
 from hearth.spark.submit_args import SubmitLine
 from hearth.studies.characterise.questions import Size, Surroundings
-from hearth.studies.engine import prefetchers
-
-Document = dict[str, Any]
+from hearth.studies.engine import kernel_settings
 
 
 def surroundings(
@@ -31,7 +29,7 @@ def surroundings(
     """Of the live machine. line, settings: the user's, for the plans. sweep: see `sweep_cells`."""
     machine = topology(debug=debug)
 
-    def request(size: Size) -> Document:
+    def request(size: Size) -> dict[str, Any]:
         asked = replace(line.asked, executors=size.executors, cores=size.cores)
         python, occupied = line.is_python, size.occupied
         return asked.plan_request(settings, python=python, occupied=occupied).document()
@@ -54,7 +52,7 @@ def surroundings(
 
 def _no_prefetchers(may_switch: bool, cpus: list[int]) -> str | None:
     """Not without the user's consent: the registers are the whole machine's."""
-    reason = prefetchers.cannot_switch(cpus)
+    reason = kernel_settings.cannot_switch_prefetchers(cpus)
     if reason is None and not may_switch:
         return "it changes model-specific registers: allow it with --change-prefetchers"
     return reason

@@ -26,9 +26,7 @@ from hearth.spark.run_files import private_properties
 from hearth.spark.submit_args import SubmitLine, SubmitOptions
 from hearth.studies.colocate.partition import Units
 from hearth.studies.engine.arms import Arm, refuse_levelling
-from hearth.studies.engine.named_target import subject_of
-from hearth.studies.engine.target import Target
-from hearth.studies.engine.workload_target import WorkloadTarget
+from hearth.studies.engine.target import Target, WorkloadTarget, subject_of
 from hearth.workloads import cases, datasets, runner
 
 _HEAPS = ("spark.executor.memory", "spark.driver.memory")

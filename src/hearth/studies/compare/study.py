@@ -17,8 +17,8 @@ from hearth.record.store import claimed, read_record, slug
 from hearth.studies.compare.result import ComparisonHead, ComparisonSettings, ListedArm
 from hearth.studies.compare.verdict import certain
 from hearth.studies.engine.arms import Arm, kernel_setting
+from hearth.studies.engine.kernel_settings import prefetchers_off
 from hearth.studies.engine.measures import measures
-from hearth.studies.engine.prefetchers import switched_off
 from hearth.studies.engine.progress import Following
 from hearth.studies.engine.schedule import Experiment, Repetitions, StopRule, conduct
 from hearth.studies.engine.store import COMPARE, StudyDirectory
@@ -159,7 +159,7 @@ def _machine_as_wanted(arm: Arm) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(kernel_setting(arm.balancing))
         if arm.prefetchers is not None:
-            stack.enter_context(switched_off(arm.prefetchers, sorted(os.sched_getaffinity(0))))
+            stack.enter_context(prefetchers_off(arm.prefetchers, sorted(os.sched_getaffinity(0))))
         yield
 
 

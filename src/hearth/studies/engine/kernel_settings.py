@@ -2,6 +2,11 @@
 
 A small process holds the old values and waits on a pipe whose other end only this process holds:
 when the pipe closes, even after kill -9, it writes them back.
+
+The processor's data prefetchers are such settings: in MSR_MISC_FEATURE_CONTROL (0x1A4) a set bit
+disables one (Intel, "Disclosure of H/W prefetcher control on some Intel processors"; Awan 2016).
+The register is read and written through /dev/cpu/N/msr (msr(4)), on every CPU that this process may
+use.
 """
 
 import contextlib
@@ -9,7 +14,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,3 +65,78 @@ def changed(before: Sequence[SavedSetting], wanted: Sequence[SavedSetting]) -> I
     if restorer.returncode:
         names = ", ".join(sorted({str(cell.path) for cell in before}))
         raise UserError(f"{names}: the old values could not be restored: check the setting")
+
+
+REGISTER = 0x1A4
+PREFETCHERS = {"l2-hardware": 0, "l2-adjacent-line": 1, "l1-next-line": 2, "l1-ip": 3}
+_BYTES = 8
+_DEVICES = Path("/dev/cpu")
+_CPUINFO = Path("/proc/cpuinfo")
+
+
+def cannot_switch_prefetchers(
+    cpus: Iterable[int], devices: Path = _DEVICES, cpuinfo: Path = _CPUINFO
+) -> str | None:
+    """Why the prefetchers cannot be switched here; None where they can be tried."""
+    if "GenuineIntel" not in cpuinfo.read_text(encoding="utf-8", errors="replace"):
+        return "the register that switches prefetchers is known of Intel's processors only"
+    for cpu in cpus:
+        device = devices / str(cpu) / "msr"
+        if not device.exists():
+            return f"there is no {device}: as root, 'modprobe msr' makes it"
+        if not os.access(device, os.R_OK | os.W_OK):
+            return f"{device} can only be read and written by root"
+        try:
+            _read(device)
+        except OSError as error:
+            return f"{device}: register {REGISTER:#x} cannot be read: {error.strerror}"
+    return None
+
+
+@contextlib.contextmanager
+def prefetchers_off(
+    names: Sequence[str], cpus: Iterable[int], devices: Path = _DEVICES
+) -> Iterator[None]:
+    """Switches some prefetchers off on these CPUs, all others on, and restores the old state.
+
+    Raises UserError where the processor does not keep what was written.
+    """
+    places = [devices / str(cpu) / "msr" for cpu in cpus]
+    before = [SavedSetting(place, REGISTER, _read(place)) for place in places]
+    wanted = [SavedSetting(cell.path, REGISTER, _with(cell.value, names)) for cell in before]
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(changed(before, wanted))
+        except OSError as error:
+            raise UserError(
+                f"register {REGISTER:#x} cannot be written: {error.strerror}: a locked-down "
+                "kernel (Secure Boot) refuses it"
+            ) from error
+        _check_kept(wanted)
+        yield
+
+
+def _check_kept(wanted: Sequence[SavedSetting]) -> None:
+    for cell in wanted:
+        if _read(cell.path) != cell.value:
+            raise UserError(
+                f"{cell.path}: the processor did not keep what was written to register "
+                f"{REGISTER:#x}: its prefetchers cannot be switched here"
+            )
+
+
+def _with(value: bytes, names: Sequence[str]) -> bytes:
+    number = int.from_bytes(value, "little")
+    for bit in PREFETCHERS.values():
+        number &= ~(1 << bit)
+    for name in names:
+        number |= 1 << PREFETCHERS[name]
+    return number.to_bytes(_BYTES, "little")
+
+
+def _read(device: Path) -> bytes:
+    file = os.open(device, os.O_RDONLY)
+    try:
+        return os.pread(file, _BYTES, REGISTER)
+    finally:
+        os.close(file)

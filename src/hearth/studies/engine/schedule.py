@@ -80,7 +80,7 @@ def _never(repetition: int, outcomes: Sequence[Outcome]) -> bool:
     return False
 
 
-class Schedule(Protocol):
+class TrialSchedule(Protocol):
     """What decides which trials come next, from the outcomes of those that have ended."""
 
     def next_turns(self, outcomes: Sequence[Outcome]) -> Sequence[Turn]:
@@ -125,7 +125,7 @@ class Repetitions:
 
 
 def conduct(
-    schedule: Schedule,
+    schedule: TrialSchedule,
     run: Runner,
     keep: Callable[[Outcome], None],
     *,

@@ -1,22 +1,28 @@
-"""What is run and recorded in several ways: the user's application.
+"""What is run and recorded in several ways: the user's application, or one of hearth's workloads.
 
-hearth's workloads are in `hearth.studies.engine.workload_target`: their checks need packages that
-this module does not.
+A command line names one: a file, a workload, or a suite of workloads. The answer of a workload is
+checked in each run.
 """
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from hearth.base.errors import UserError
 from hearth.base.progress import working
+from hearth.base.sizes import parse_bytes
 from hearth.record.store import has_begun, read_record
 from hearth.spark.children import run_child
-from hearth.spark.submit_args import SubmitLine
-from hearth.studies.engine.arms import Arm, profile_words
+from hearth.spark.saved_configs import application, workload_named
+from hearth.spark.submission import check_application
+from hearth.spark.submit_args import SubmitLine, is_application
+from hearth.studies.engine.arms import Arm, profile_words, properties_words
 from hearth.studies.engine.trial import Outcome, Turn
-from hearth.workloads import logs
+from hearth.workloads import cases, catalogue, datasets, logs, runner, suites
+from hearth.workloads.catalogue import Catalogue, Job
+from hearth.workloads.parameters import pairs
 
 PROFILE = (sys.executable, "-m", "hearth", "profile", "--no-summary")
 
@@ -66,3 +72,106 @@ class ApplicationTarget:
         if kept is None:
             return Outcome(turn, failure=f"left no record (log: {log})")
         return Outcome(turn, seconds=read_record(record).wall_s, record=kept)
+
+
+@dataclass(frozen=True)
+class WorkloadTarget:
+    """A job with its parameters and data; a target, see `Target`."""
+
+    offer: Catalogue
+    case: cases.Case
+    master: str = "local-numa"
+
+    @property
+    def name(self) -> str:
+        return self.case.job.name
+
+    @property
+    def timed(self) -> str:
+        if self.case.job.stream is not None:
+            return "median processing time of a batch"
+        return "the job's own phases, without the start of Spark"
+
+    @property
+    def input_bytes(self) -> int:
+        """About the size of the data that it reads; it need not have been made."""
+        case = self.case
+        wanted = datasets.wanted_by(
+            self.offer, case.job, case.parameters, case.size_bytes, case.seed
+        )
+        return sum(one.size_bytes for one in wanted.values())
+
+    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
+        job = self.offer.job(arm.job) if arm.job else self.case.job
+        parameters = {**({} if arm.job else self.case.parameters), **dict(arm.parameters)}
+        conf = {**self.case.conf, **dict(arm.conf)}
+        case = replace(self.case, job=job, parameters=parameters, conf=conf)
+        program = (*on_record(arm, record), *arm.words, *properties_words(arm))
+        try:
+            done = cases.run(self.offer, case, arm.master or self.master, program=program)
+        except runner.RunError as failure:
+            return Outcome(turn, failure=str(failure), record=kept_id(record))
+        found = _outcome(turn, done.document)
+        return replace(found, record=kept_id(record))
+
+
+def _outcome(turn: Turn, document: dict[str, Any]) -> Outcome:
+    verdict, stream = document["verdict"], document.get("streaming")
+    if verdict["status"] == "wrong":
+        return Outcome(turn, failure=f"its answer is wrong: {verdict['detail']}")
+    if stream is None:
+        return Outcome(turn, seconds=document["seconds"], answer=verdict["status"])
+    median = stream["processing_ms"].get("median")
+    if median is None:
+        return Outcome(turn, failure="no batch was measured: give a longer --duration-s")
+    return Outcome(turn, seconds=median / 1000, answer=verdict["status"], streaming=stream)
+
+
+def tuned_as(line: SubmitLine) -> str:
+    """What `hearth tune` keeps its result as, for an application or a workload."""
+    name = line.application[0]
+    return application(line) if is_application(name) else workload_named(name)
+
+
+def subject_of(line: SubmitLine, verb: str) -> tuple[Target, Job | None]:
+    """What the line names, where that is one; verb: what is done with it, for people.
+
+    Raises UserError for a suite, and for an application whose file is not there.
+    """
+    name = line.application[0]
+    if is_application(name):
+        check_application(name)
+    found = subjects(line)
+    if len(found) != 1:
+        names = ", ".join(subject.name for subject, _ in found[:3])
+        raise UserError(f"'{name}' is {len(found)} workloads: {verb} one of them, such as {names}")
+    return found[0]
+
+
+def subjects(line: SubmitLine) -> list[tuple[Target, Job | None]]:
+    """The application, or the workloads of a suite, or the named workload."""
+    name, rest = line.application[0], line.application[1:]
+    if is_application(name):
+        return [(ApplicationTarget(line), None)]
+    offer = catalogue.load()
+    if name in suites.NAMES:
+        entries = suites.suite(name, offer)
+    else:
+        entries = [suites.SuiteEntry(offer.job(name))]
+    return [_workload(line, offer, entry.job, entry.parameters, rest) for entry in entries]
+
+
+def _workload(
+    line: SubmitLine, offer: Catalogue, job: Job, fixed: dict[str, str], rest: Sequence[str]
+) -> tuple[Target, Job]:
+    if line.options and any(o.name != "--conf" for o in line.options):
+        names = ", ".join(o.name for o in line.options if o.name != "--conf")
+        raise UserError(f"{names}: of spark-submit's options a workload takes only --conf")
+    parameters = {**fixed, **pairs(rest)}
+    size = parameters.pop("size", None)
+    conf = dict((o.value or "").partition("=")[::2] for o in line.options)
+    case = cases.Case(
+        job, parameters, None if size is None else parse_bytes(size, "--size"), conf=conf
+    )
+    cases.check(case, "local-numa")
+    return WorkloadTarget(offer, case), job

@@ -35,7 +35,6 @@ from hearth.studies.models.space import (
     Configuration,
 )
 
-Document = dict[str, Any]
 COLLECTORS = {"ParallelGC": "-XX:+UseParallelGC", "G1GC": "-XX:+UseG1GC"}
 #: More are neither planned in a moment nor held in a model.
 MOST = 600
@@ -291,7 +290,7 @@ class _Builder:
         collector = self._collector_of(DRIVERS_JAVA_OPTIONS) or _JVMS_COLLECTOR
         return Configuration(master, 0, number, heap_mb, "none", collector)
 
-    def request(self, one: Configuration) -> Document:
+    def request(self, one: Configuration) -> dict[str, Any]:
         asked = replace(
             self.asked,
             executors=one.executors or self.executors,

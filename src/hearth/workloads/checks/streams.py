@@ -25,8 +25,6 @@ TOLERANCE = 1e-6
 #: MLlib's gradient descent ends when a step is shorter than this (relative to the weights, or 1).
 _CONVERGED = 0.001
 
-Counts = dict[str, Any]
-
 
 class _DifferenceError(Exception):
     """The answer is wrong; the message says where."""
@@ -152,18 +150,18 @@ def _same(what: str, expected: Any, actual: Any) -> None:
 # What the jobs count
 
 
-def _words(events: Iterable[str]) -> Counts:
+def _words(events: Iterable[str]) -> dict[str, Any]:
     return Counter(word for line in events for word in line.split(" ") if word)
 
 
-def _field(place: int) -> Callable[[Iterable[str]], Counts]:
+def _field(place: int) -> Callable[[Iterable[str]], dict[str, Any]]:
     return lambda events: Counter(line.split("\t")[place] for line in events)
 
 
 _USER, _PAGE, _STATUS, _ZIP = 1, 2, 3, 4
 
 
-def _zips(events: Iterable[str]) -> Counts:
+def _zips(events: Iterable[str]) -> dict[str, Any]:
     """[events, errors] of each zip code."""
     counts: dict[str, list[int]] = {}
     for line in events:
@@ -174,7 +172,7 @@ def _zips(events: Iterable[str]) -> Counts:
     return counts
 
 
-def _tags(events: Iterable[str]) -> Counts:
+def _tags(events: Iterable[str]) -> dict[str, Any]:
     words = (word for line in events for word in line.split("\t")[2].split(" "))
     return Counter(word for word in words if word.startswith("#"))
 
@@ -182,7 +180,7 @@ def _tags(events: Iterable[str]) -> Counts:
 # How they are compared with the recount
 
 
-def _each_batch(count: Callable[[Iterable[str]], Counts]) -> Callable[[_Recording], str]:
+def _each_batch(count: Callable[[Iterable[str]], dict[str, Any]]) -> Callable[[_Recording], str]:
     def compare(recording: _Recording) -> str:
         for batch, answer in recording.by_batch():
             _same(f"batch {batch.id}", dict(count(batch.events)), answer["counts"])
@@ -192,7 +190,7 @@ def _each_batch(count: Callable[[Iterable[str]], Counts]) -> Callable[[_Recordin
 
 
 def _each_window(
-    count: Callable[[Iterable[str]], Counts], name: str
+    count: Callable[[Iterable[str]], dict[str, Any]], name: str
 ) -> Callable[[_Recording], str]:
     def compare(recording: _Recording) -> str:
         if recording.structured:
@@ -205,12 +203,14 @@ def _each_window(
     return compare
 
 
-def _arrival_windows(recording: _Recording, count: Callable[[Iterable[str]], Counts]) -> str:
+def _arrival_windows(
+    recording: _Recording, count: Callable[[Iterable[str]], dict[str, Any]]
+) -> str:
     """Windows of arrival times. Arrival keeps the log's order, so each pane (the part between two
     starts of windows) is a stretch of the log; its length follows from the windows' own totals,
     and its events were read by batches of its time.
     """
-    final: dict[int, Counts] = {}
+    final: dict[int, dict[str, Any]] = {}
     for answer in recording.answers:
         for start, counts in answer["windows"].items():
             final.setdefault(int(start), {}).update(counts)
@@ -246,7 +246,7 @@ def _arrivals(batches: list[_Batch]) -> list[tuple[int, int]]:
     return times
 
 
-def _lines(counts: Counts) -> int:
+def _lines(counts: dict[str, Any]) -> int:
     """How many events a window says that it holds."""
     if "\n" in counts:
         return int(counts["\n"])
