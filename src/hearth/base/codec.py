@@ -114,13 +114,6 @@ def raw_lines(file: Path) -> list[bytes]:
     return _bytes(file).split(b"\n")[:-1] if os.path.lexists(file) else []
 
 
-def checked(line: bytes, shape: Any) -> dict[str, Any]:
-    """Return the document of a line; raise ValueError, with the reason, where it is damaged."""
-    document = parse(line)
-    check(document, shape)
-    return dict(document)
-
-
 def append_line(file: Path, document: dict[str, Any]) -> None:
     """Append a line to a file that only this process writes, and force it to disk.
 
