@@ -39,14 +39,15 @@ _SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean", typ
 def schema_of(name: str, kind: Any) -> Schema:
     """Return the schema of a document that a class describes."""
     definitions: dict[str, Schema] = {}
-    title, _, description = _docstring(kind).partition("\n\n")
+    kinds = get_args(kind) if get_origin(kind) is UnionType else (kind,)
+    title, _, description = " Or: ".join(map(_docstring, kinds)).partition("\n\n")
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"https://hearth.io/contract/{name}.schema.json",
         "title": title.removesuffix("."),
         **({"description": description} if description else {}),
     }
-    own = _object(kind, definitions)
+    own = _schema(kind, definitions) if kinds[1:] else _object(kind, definitions)
     return {**head, **own, "$defs": dict(sorted(definitions.items()))}
 
 

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -13,6 +14,7 @@ from hearth.analysis.document import Analysis
 from hearth.analysis.hand_over import LoanFile
 from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
+from hearth.machine.leases import Leases
 from hearth.machine.placement import Placement
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.planner import plans
@@ -21,9 +23,12 @@ from hearth.record.schema import RecordHead
 from hearth.report.terminal.plan import show_plan
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.topology import show_topology
+from hearth.studies.bench.result import BenchResult
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated
 from hearth.studies.compare.result import Compared
+from hearth.studies.models.prediction import PredictedPartitionings, PredictedScalings
+from hearth.studies.tune.result import Tuned
 from json_schema import schema_of, written
 from support import ROOT, Command, check_golden, validate, validator
 
@@ -31,16 +36,20 @@ CONTRACT = ROOT / "contract"
 NAMES = sorted(file.name.removesuffix(".schema.json") for file in CONTRACT.glob("*.schema.json"))
 #: The documents whose schemas are made from the classes that read or write them; the others are
 #: written by hand. HEARTH_UPDATE_GOLDEN=1 writes them anew.
-DOCUMENTS = {
+DOCUMENTS: dict[str, Any] = {
     "analysis": Analysis,
+    "bench-result": BenchResult,
     "characterisation": Characterised,
     "colocation": Colocated,
     "comparison": Compared,
     "hand-over": LoanFile,
+    "leases": Leases,
     "placement": Placement,
     "plan": Plan,
+    "prediction": PredictedPartitionings | PredictedScalings,
     "record": RecordHead,
     "topology": Topology,
+    "tune": Tuned,
 }
 BIG = "2 packages, 4 nodes of 128 GB, 6 cores x 8 threads"
 

@@ -308,8 +308,9 @@ def test_the_lines_and_the_document_hold_to_their_contract(tmp_path: Path) -> No
     kept = constructed(tmp_path)
     validate("bench-result", to_json(bench_result(kept)))
     lines = [json.loads(line) for line in kept.path.read_text().splitlines()]
+    kinds = {"series": "SeriesHead", "case": "CaseLine"}
     for line in lines:
-        part = {"$ref": f"#/$defs/{line['record']}", "$defs": SCHEMA["$defs"]}
+        part = {"$ref": f"#/$defs/{kinds[line['record']]}", "$defs": SCHEMA["$defs"]}
         Draft202012Validator(part).validate(line)
 
 

@@ -4,41 +4,40 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hearth.base.codec import LEFT_OUT, typed
+from hearth.base.limits import Count, Positive
 from hearth.machine import jvm
 from hearth.machine.topology import Topology
 
 
 @dataclass(frozen=True)
 class Lease:
-    """What an application holds. since: seconds since 1970. memory_bytes: by memory node.
+    """What an application holds."""
 
-    state: it holds its CPUs; nothing was free, so that it runs unbound beside others; it waits,
-    with this ticket. ours: whether it is the caller's own.
-    """
-
-    schema: str
-    boot: str
+    schema: Literal["hearth/lease/1"]
+    boot: str  #: /proc/sys/kernel/random/boot_id when it was taken
+    #: holds: its CPUs are its own; shares: nothing was free, it runs unbound beside others; waits:
+    #: it has not started
     state: Literal["holds", "shares", "waits"]
-    app_id: str
-    name: str
-    pid: int
-    start_ticks: int
-    since: int
-    cpus: str
-    memory_bytes: dict[str, int]
-    user: str
-    ours: bool
-    ticket: int | None = field(default=None, metadata=LEFT_OUT)
+    app_id: str  #: as Spark or hearth made it
+    name: str  #: the application's name, without secrets
+    pid: Count  #: the driver's process, in its own PID namespace
+    start_ticks: Count  #: field 22 of /proc/PID/stat
+    since: Count  #: seconds since 1970
+    cpus: str  #: ids in the kernel's list format; empty for none
+    memory_bytes: dict[str, Count]  #: by memory node, what its processes may take there
+    user: str  #: the owner of its file
+    ours: bool  #: whether that is who asks
+    ticket: Positive | None = field(default=None, metadata=LEFT_OUT)  #: its turn, where it waits
 
 
 @dataclass(frozen=True)
 class OfferedCpus:
-    """CPUs that their holder leaves to others for now; since_ms: since 1970."""
+    """CPUs that their holder leaves to others for now."""
 
     app_id: str
     user: str
-    cpus: str
-    since_ms: int
+    cpus: str  #: ids in the kernel's list format
+    since_ms: Count  #: ms since 1970
 
 
 @dataclass(frozen=True)
@@ -60,25 +59,27 @@ class LendingApplication:
 
 @dataclass(frozen=True)
 class LentCpus:
-    """Offered CPUs that another application uses; from_: None while they are on their way back."""
+    """Offered CPUs that another application uses."""
 
-    cpus: str
-    since_ms: int
+    cpus: str  #: ids in the kernel's list format
+    since_ms: Count  #: ms since 1970
     to: Borrower
+    #: the lender; absent where it wants them back at this moment, or has ended
     from_: LendingApplication | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
 class Leases:
-    """All of it. directory: where the leases are. problems: files that could not be believed."""
+    """Who holds what of this machine; written by the verb `leases`."""
 
     schema: Literal["hearth/leases/1"]
-    directory: str
+    directory: str  #: where the leases of this machine are
     leases: list[Lease]
+    #: CPUs that their holders leave to others for now (spark.hearth.handOver)
     offers: list[OfferedCpus]
-    loans: list[LentCpus]
-    problems: list[str]
-    topology: Topology
+    loans: list[LentCpus]  #: those of them that others use
+    problems: list[str]  #: files that could not be read or believed
+    topology: Topology  #: topology.schema.json
 
 
 def read_leases(debug: bool) -> Leases:

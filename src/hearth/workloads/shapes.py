@@ -48,7 +48,7 @@ class AnswerVerdict(TypedDict):
     """What the check of an answer says."""
 
     status: Literal["checked", "unchecked", "wrong"]
-    detail: str
+    detail: str  #: what was compared, what differs, or why nothing was
 
 
 class Timed(TypedDict):

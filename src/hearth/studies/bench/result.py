@@ -4,9 +4,10 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 from hearth.base.codec import LEFT_OUT
+from hearth.base.limits import Amount, Count, OneOf, Positive
 from hearth.studies.bench.study import CaseLine, Results, SeriesHead
 from hearth.studies.compare.verdict import pairs
 from hearth.studies.engine.statistics import CONFIDENCE, Spread, each_confidence, paired_ratio
@@ -19,53 +20,56 @@ from hearth.workloads.shapes import AnswerVerdict, CaseResult, Streaming
 class SecondsOfRuns:
     """Seconds of the runs that count."""
 
-    median: float
-    least: float
-    most: float
-    runs: int
+    median: Amount
+    least: Amount
+    most: Amount
+    runs: Positive
 
 
 @dataclass(frozen=True)
 class MasterRatio:
-    """To the first master's seconds, over pairs of runs; no interval of too few."""
+    """The centre of the paired ratios to the first master's seconds.
 
-    value: float
-    interval: list[float] | None
-    pairs: int
+    It is their geometric mean or, with more pairs, the Hodges-Lehmann estimate.
+    """
+
+    value: Amount
+    #: 95 %, for all masters of a job together: Student's t or signed ranks on the logarithms of the
+    #: pairs' ratios; null: fewer than 3 pairs
+    interval: list[Amount] | None
+    pairs: Positive
 
 
 @dataclass(frozen=True)
 class StreamSummary:
-    """A stream over its repetitions; the times in ms are None where no batch was measured.
+    """A stream over its repetitions; times in ms are null where no batch was measured."""
 
-    processing_ms: median of the runs' medians. p95_ms, delay_ms: the largest of any run.
-    """
-
-    events: int
-    unsent: int
-    processing_ms: float | None
-    p95_ms: float | None
-    delay_ms: float | None
+    events: Count  #: of the run that processed fewest
+    unsent: Count
+    processing_ms: float | None  #: median of the runs' medians
+    p95_ms: float | None  #: the largest of any run
+    delay_ms: float | None  #: the largest of any run
     kept_up: bool
 
 
 @dataclass(frozen=True)
 class Row:
-    """One job under one master, as contract/bench-result.schema.json has it.
-
-    failed: how many runs; reason: of the last of them. The rest is there where a run counts.
-    answers: how many runs had which verdict on their answer.
-    """
+    """A job under a master; without a finished run it has no figures."""
 
     label: str
     master: str
-    failed: int
-    reason: str | None = field(default=None, metadata=LEFT_OUT)
+    failed: Count  #: how many runs
+    reason: str | None = field(default=None, metadata=LEFT_OUT)  #: of the last that failed
+    #: the masters that Spark ran under
     ran_as: list[str] | None = field(default=None, metadata=LEFT_OUT)
     seconds: SecondsOfRuns | None = field(default=None, metadata=LEFT_OUT)
     stream: StreamSummary | None = field(default=None, metadata=LEFT_OUT)
-    answers: dict[str, int] | None = field(default=None, metadata=LEFT_OUT)
+    #: how many runs had which verdict on their answer
+    answers: dict[str, Positive] | None = field(default=None, metadata=LEFT_OUT)
+    #: the worst verdict of the runs
     answer: AnswerVerdict | None = field(default=None, metadata=LEFT_OUT)
+    #: the centre of the paired ratios to the first master: their geometric mean or, with more
+    #: pairs, the Hodges-Lehmann estimate
     ratio: MasterRatio | None = field(default=None, metadata=LEFT_OUT)
 
 
@@ -74,7 +78,7 @@ class Doubted:
     """A reason to doubt the times of a job."""
 
     label: str
-    kind: str
+    kind: Annotated[str, OneOf("outlier", "two-groups", "slow-first", "drift", "own-state")]
     sentence: str
 
 
@@ -167,13 +171,16 @@ def is_good(results: Results) -> bool:
 
 @dataclass(frozen=True)
 class BenchResult:
-    """What `hearth bench --json` prints: contract/bench-result.schema.json."""
+    """What `hearth bench --json` prints.
+
+    The file of results has the series and then the cases, a line each.
+    """
 
     schema: Literal["hearth/bench-result/2"]
     series: SeriesHead
     cases: list[CaseLine]
     rows: list[Row]
-    warnings: list[Doubted]
+    warnings: list[Doubted]  #: reasons to doubt the times of a job, with the remedy
 
 
 def bench_result(results: Results) -> BenchResult:

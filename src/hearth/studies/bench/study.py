@@ -13,6 +13,7 @@ from typing import Any, Literal
 import hearth
 from hearth.base.codec import LEFT_OUT, reason, to_json
 from hearth.base.errors import UserError
+from hearth.base.limits import Count, NonEmpty, Positive
 from hearth.base.redaction import Redaction
 from hearth.machine import class_data, paths
 from hearth.machine.topology import Topology
@@ -28,33 +29,33 @@ SCHEMA: Literal["hearth/bench-result/1"] = "hearth/bench-result/1"
 
 @dataclass(frozen=True)
 class SeriesEntry:
-    """A job of a series. set: its parameters."""
+    """A job of a series."""
 
-    label: str
+    label: str  #: names a row of the table
     job: str
-    set: dict[str, str]
+    set: dict[str, str]  #: its parameters
 
 
 @dataclass(frozen=True)
 class SeriesSettings:
     """How a series runs its cases."""
 
-    repeat: int
-    warmup: int
-    seed: int
-    size_bytes: int | None
+    repeat: Positive
+    warmup: Count
+    seed: Count
+    size_bytes: Positive | None  #: null: the default of each generator
     conf: dict[str, str]
 
 
 @dataclass(frozen=True)
 class SeriesHead:
-    """The first line of a series' results."""
+    """What must be the same for a series to continue: the first line of its results."""
 
     schema: Literal["hearth/bench-result/1"]
     record: Literal["series"]
     suite: str
-    entries: list[SeriesEntry]
-    masters: list[str]
+    entries: NonEmpty[SeriesEntry]
+    masters: NonEmpty[str]  #: ratios are to the first
     settings: SeriesSettings
     machine: dict[str, Any]
     versions: dict[str, Any]
@@ -68,9 +69,10 @@ class CaseLine:
     record: Literal["case"]
     label: str
     master: str
-    repetition: int
+    repetition: int  #: from 0; below 0: a warm-up, not counted
+    #: as contract/workload-result.schema.json
     result: CaseResult | None = field(default=None, metadata=LEFT_OUT)
-    reason: str | None = field(default=None, metadata=LEFT_OUT)
+    reason: str | None = field(default=None, metadata=LEFT_OUT)  #: why it failed
 
     def __post_init__(self) -> None:
         """Raise ValueError for a case that did not end."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hearth.base.absent import Measured
+from hearth.base.limits import AboveZero, NonEmpty, Positive
 from hearth.studies.models.binding import Binding
 from hearth.studies.models.placement import Effect, Placed
 
@@ -12,18 +13,16 @@ SCHEMA: Literal["hearth/prediction/1"] = "hearth/prediction/1"
 
 @dataclass(frozen=True)
 class PredictedRun:
-    """The run that is predicted from. id: of its record; None of a bare event log.
+    """The run that is predicted from."""
 
-    scheduling_error_s: measured less scheduled, of its own partitioning: part of every prediction.
-    """
-
-    id: str | None
+    id: str | None  #: of its record; null of a bare event log
     application: str | None
-    seconds: float
-    executors: int
-    cores: int
-    stages: int
-    tasks: int
+    seconds: AboveZero
+    executors: Positive
+    cores: Positive  #: task slots of each
+    stages: Positive
+    tasks: Positive
+    #: measured less scheduled, of its own partitioning: part of every prediction
     scheduling_error_s: float
 
 
@@ -31,8 +30,8 @@ class PredictedRun:
 class NodesOfRun:
     """What executors are bound to, and on how many NUMA nodes they are."""
 
-    binding: Binding
-    nodes: int
+    binding: Binding  #: what executors are bound to
+    nodes: Positive  #: NUMA nodes that they are on
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class PredictedPlace:
 
     from_: NodesOfRun
     to: NodesOfRun
-    effect: Measured[Effect]
+    effect: Measured[Effect]  #: by what the time is multiplied as memory gets nearer or farther
 
     @staticmethod
     def of(placed: Placed) -> "PredictedPlace":
@@ -53,12 +52,12 @@ class PredictedPlace:
 class PredictedPartitioning:
     """Seconds with so many executors of so many cores: low, expected, high."""
 
-    executors: int
-    cores: int
-    heap_gb: float
-    low: float
-    value: float
-    high: float
+    executors: Positive
+    cores: Positive
+    heap_gb: AboveZero
+    low: AboveZero
+    value: AboveZero
+    high: AboveZero
 
 
 @dataclass(frozen=True)
@@ -66,9 +65,9 @@ class PredictedPartitionings:
     """A run under other partitionings, the fastest first."""
 
     from_: PredictedRun
-    place: PredictedPlace
-    confidence: float
-    predictions: list[PredictedPartitioning]
+    place: PredictedPlace  #: where the run was, and where it is predicted to be
+    confidence: AboveZero
+    predictions: NonEmpty[PredictedPartitioning]  #: the fastest first
     notes: list[str] = field(default_factory=list)
     schema: Literal["hearth/prediction/1"] = SCHEMA
 
@@ -79,8 +78,8 @@ class PredictedScaling:
 
     workload: str
     nodes: int
-    predicted: float
-    measured: float
+    predicted: AboveZero  #: time relative to that on one node
+    measured: AboveZero
     error: float
 
 
@@ -88,5 +87,5 @@ class PredictedScaling:
 class PredictedScalings:
     """Each workload of a table of speedups, predicted from the others."""
 
-    scaling: list[PredictedScaling]
+    scaling: NonEmpty[PredictedScaling]
     schema: Literal["hearth/prediction/1"] = SCHEMA

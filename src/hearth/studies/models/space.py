@@ -6,6 +6,7 @@ from typing import Literal
 
 from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids
+from hearth.base.limits import Positive
 from hearth.machine.topology import Topology
 
 _GB = 1 << 30
@@ -110,9 +111,9 @@ class Configuration:
 class MachineSize:
     """What the model knows of a machine: hardware threads, cores, memory in GB."""
 
-    threads: int
-    cores: int
-    memory_gb: float
+    threads: Positive  #: hardware threads that may be used
+    cores: Positive
+    memory_gb: float  #: 2^30 bytes
 
     def share(self, of: int, number: int) -> "MachineSize":
         """`of` of its `number` alike nodes."""

@@ -1,10 +1,11 @@
 """The document of a tune: contract/tune.schema.json, as dataclasses."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 from hearth.base.absent import Measured
 from hearth.base.codec import to_json
+from hearth.base.limits import AboveZero, Amount, Count, OneOf, Positive, Time
 from hearth.studies.models.space import Configuration, MachineSize, Role
 from hearth.studies.tune.search_space import Refused
 
@@ -14,12 +15,12 @@ Objective = Literal["time", "throughput", "core-seconds", "time,core-seconds"]
 
 @dataclass(frozen=True)
 class TuneSettings:
-    """budget: most trials. limit_s: of each. runs: how often the result will be used."""
+    """How a tune searches."""
 
     objective: Objective
-    budget: int
-    limit_s: float
-    runs: int
+    budget: Positive  #: most trials
+    limit_s: AboveZero  #: of each trial
+    runs: Positive  #: how often the result will be used
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,13 @@ class Interval:
 
 @dataclass(frozen=True)
 class TunedSpace:
-    """What could be tried. configurations: how many. known_before: earlier tunes that were known;
-    used: how many of them the forecasts use."""
+    """What could be tried."""
 
-    configurations: int
+    configurations: Positive  #: how many
     refused: list[Refused]
     fixed: list[str]
-    known_before: int
-    used: int = 0
+    known_before: Count  #: earlier tunes that were known
+    used: Count = 0  #: how many of them the forecasts use
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,15 @@ class ShownConfiguration:
     """A `Configuration`, with its name and its task slots."""
 
     master: str
-    executors: int
-    cores: int
-    heap_mb: int
-    binding: str
+    executors: Count  #: 0: one JVM is driver and executor
+    cores: Positive  #: task slots of each
+    heap_mb: int  #: of each; of the driver where one JVM is both
+    binding: Annotated[str, OneOf("none", "CPUs", "node", "package", "machine")]
     collector: str
     varied: dict[str, str]
     java: str
     shown: str
-    slots: int
+    slots: Positive
 
     @staticmethod
     def of(one: Configuration) -> "ShownConfiguration":
@@ -65,38 +65,34 @@ class ShownConfiguration:
 
 @dataclass(frozen=True)
 class TunedTrial:
-    """A trial. value: what is minimised, None where it did not end.
+    """A trial."""
 
-    expected: low, middle and high of the forecast before it. pareto: whether no other trial took
-    less time and fewer core-seconds. why: the published class of a configuration that loses.
-    """
-
-    number: int
+    number: Positive
     role: Role
     configuration: ShownConfiguration
-    record: str | None
+    record: str | None  #: id of the run's record
     seconds: float | None
-    value: float | None
-    stopped_s: float | None
+    value: float | None  #: what is minimised; null where it did not end
+    stopped_s: float | None  #: when it was stopped because it could not be the best any more
     failure: str | None
-    expected: list[float] | None
-    measures: dict[str, Measured[float]]
-    pareto: bool
-    why: str | None
+    expected: list[float] | None  #: low, middle and high of the forecast before it
+    measures: dict[str, Measured[float]]  #: of the run, as in comparison.schema.json
+    pareto: bool  #: whether no other trial took less time and fewer core-seconds
+    why: str | None  #: the published class of a configuration that loses
 
 
 @dataclass(frozen=True)
 class Best:
-    """The best configuration. index: its place among all. saving: of the user's own value."""
+    """The best configuration."""
 
     configuration: ShownConfiguration
-    index: int
-    runs: int
+    index: Count  #: its place among all
+    runs: Positive
     expected: Interval
     confidence: float
     is_proposal: bool
     is_current: bool
-    saving: Measured[Interval]
+    saving: Measured[Interval]  #: of the user's own configuration's value
     why: list[str]
 
 
@@ -104,17 +100,17 @@ class Best:
 class Scatter:
     """Standard deviation of the logarithm of repeated runs."""
 
-    share: float
+    share: Amount  #: standard deviation of the logarithm of repeated runs
 
 
 @dataclass(frozen=True)
 class ConfigurationForecast:
-    """What is believed of a configuration. choices: kind, binding, collector, varied settings."""
+    """What is believed of a configuration."""
 
     configuration: str
-    executors: int
-    cores: int
-    choices: list[str]
+    executors: Count
+    cores: Positive
+    choices: list[str]  #: kind, binding, collector, varied settings
     tried: bool
     low: float
     value: float
@@ -123,20 +119,20 @@ class ConfigurationForecast:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a tune says. stopped: why no further trial was made; None where it is not over."""
+    """What a tune says."""
 
     schema: Literal["hearth/tune/1"]
     id: str
     application: str
-    timed: str
-    started: str
-    command: list[str]
+    timed: str  #: what the seconds are of
+    started: Time
+    command: list[str]  #: as typed, without secrets
     machine: MachineSize
     settings: TuneSettings
     space: TunedSpace
     trials: list[TunedTrial]
     best: Measured[Best]
     scatter: Measured[Scatter]
-    forecasts: list[ConfigurationForecast]
-    stopped: str | None
+    forecasts: list[ConfigurationForecast]  #: of the configurations, the best first
+    stopped: str | None  #: why no further trial was made; null where it is not over
     warnings: list[str] = field(default_factory=list)
