@@ -20,7 +20,7 @@ import java.util.OptionalLong;
 public record Adapter(
         String name,
         String kind,
-        Optional<Place> place,
+        Optional<Locality> place,
         Optional<Boolean> up,
         OptionalLong speedMbps,
         List<String> below,
@@ -33,5 +33,5 @@ public record Adapter(
      * @param cpus CPUs near it; none where only its node is known
      * @param source what says so, such as {@code numa_node of the bus above, 0000:80:02.0}
      */
-    public record Place(BitSet nodes, BitSet cpus, String source) {}
+    public record Locality(BitSet nodes, BitSet cpus, String source) {}
 }

@@ -106,7 +106,7 @@ public final class AdapterReader {
      * The nearest directory from the device upwards that gives a node, else CPUs that are not all: a
      * device's {@code numa_node} is -1 where the firmware names only its bus.
      */
-    Optional<Adapter.Place> place(String device) {
+    Optional<Adapter.Locality> place(String device) {
         List<String> path = upwards(device);
         for (String at : path) {
             Optional<BitSet> node = tree.line(at + "/numa_node")
@@ -114,14 +114,14 @@ public final class AdapterReader {
                     .flatMap(Ids::parse)
                     .filter(ids -> ids.cardinality() == 1);
             if (node.isPresent())
-                return Optional.of(new Adapter.Place(node.get(), new BitSet(), said("numa_node", at, device)));
+                return Optional.of(new Adapter.Locality(node.get(), new BitSet(), said("numa_node", at, device)));
         }
         for (String at : path) {
             for (String file : cpuLists(at)) {
                 Optional<BitSet> cpus = tree.line(file).flatMap(Ids::parse).map(ids -> Ids.and(ids, online));
                 if (cpus.isPresent() && !cpus.get().isEmpty() && !cpus.get().equals(online)) {
                     String what = file.substring(file.lastIndexOf('/') + 1);
-                    return Optional.of(new Adapter.Place(new BitSet(), cpus.get(), said(what, at, device)));
+                    return Optional.of(new Adapter.Locality(new BitSet(), cpus.get(), said(what, at, device)));
                 }
             }
         }

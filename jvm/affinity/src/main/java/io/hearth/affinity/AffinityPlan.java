@@ -13,14 +13,14 @@ import java.util.Optional;
  * @param groups never empty, each within what is allowed
  * @param remarks where the machine did not allow the policy as it stands
  */
-public record AffinityPlan(Policy policy, Optional<Device> device, List<BitSet> groups, List<String> remarks) {
+public record AffinityPlan(Policy policy, Optional<NetworkDevice> device, List<BitSet> groups, List<String> remarks) {
 
     public BitSet of(long turn) {
         return groups.get((int) Math.floorMod(turn, (long) groups.size()));
     }
 
     /** A pure function. */
-    public static AffinityPlan of(Machine machine, Policy policy, Optional<Device> device) {
+    public static AffinityPlan of(Machine machine, Policy policy, Optional<NetworkDevice> device) {
         return new Making(machine, policy, device).plan();
     }
 
@@ -28,10 +28,10 @@ public record AffinityPlan(Policy policy, Optional<Device> device, List<BitSet> 
     private static final class Making {
         private final Machine machine;
         private final Policy policy;
-        private final Optional<Device> device;
+        private final Optional<NetworkDevice> device;
         private final List<String> remarks = new ArrayList<>();
 
-        Making(Machine machine, Policy policy, Optional<Device> device) {
+        Making(Machine machine, Policy policy, Optional<NetworkDevice> device) {
             this.machine = machine;
             this.policy = policy;
             this.device = device;

@@ -106,8 +106,8 @@ public final class Agent {
         }
     }
 
-    private static Optional<Device> device(Machine machine, Settings settings) {
-        return Device.choose(machine, settings.device(), settings.peer().flatMap(Agent::carrier));
+    private static Optional<NetworkDevice> device(Machine machine, Settings settings) {
+        return NetworkDevice.choose(machine, settings.device(), settings.peer().flatMap(Agent::carrier));
     }
 
     /** The interface that the kernel would send through; a connected datagram socket sends nothing. */

@@ -13,7 +13,7 @@ final class Stranger(at: InetSocketAddress) extends AutoCloseable {
   def announce(bytes: Int): Unit = {
     val field = classOf[Connection].getDeclaredField("terms")
     field.setAccessible(true)
-    val token = field.get(connection).asInstanceOf[Connection.Terms].there
+    val token = field.get(connection).asInstanceOf[Connection.ConnectionParameters].there
     connection.withLink { link =>
       val frame = connection.buffer(0)
       Frame.write(frame.whole, token, 1, bytes, Frame.Kind.REQUEST, 0, 0)

@@ -9,16 +9,16 @@ import scala.jdk.CollectionConverters._
 import io.hearth.transport.{Connection, Message, Reply}
 
 /** Where fetched blocks go. Called by several threads; each block arrives once, or is among those that failed. */
-trait Landing {
+trait FetchSink {
 
   /** Memory to copy a part of a block to; the piece is handed over. */
-  def room(bytes: Int): Piece
+  def room(bytes: Int): Chunk
 
   /**
    * A block is there, in pieces that are handed over, in their order; none where it is empty. Where this throws, the
    * block is among those that failed.
    */
-  def arrived(block: String, pieces: IndexedSeq[Piece]): Unit
+  def arrived(block: String, chunks: IndexedSeq[Chunk]): Unit
 
   /** What has not arrived, and will not. */
   def failed(blocks: IndexedSeq[String], why: Throwable): Unit
@@ -29,15 +29,15 @@ trait Landing {
  * the rest, several messages at a time. When anything goes wrong, an Error too, nothing more is asked for, and what has
  * not arrived has failed: nobody waits for ever.
  *
- * @param kept the answers whose memory the blocks keep
+ * @param retained the answers whose memory the blocks keep
  * @param workers take what comes, and copy what is not kept
  */
 final private[shuffle] class BlockFetch(
     connection: Connection,
     blocks: IndexedSeq[String],
-    landing: Landing,
+    sink: FetchSink,
     limits: BlockFetch.Limits,
-    kept: Kept,
+    retained: RetainedBudget,
     workers: Executor,
     traffic: Traffic
 ) {
@@ -81,7 +81,7 @@ final private[shuffle] class BlockFetch(
     try Right(reply.join())
     catch { case trouble: Throwable => Left(trouble) }
 
-  private def most(blocks: Int): Int = limits.pieceBytes - BlockAnswer.headBytes(blocks)
+  private def most(blocks: Int): Int = limits.chunkBytes - BlockAnswer.headBytes(blocks)
 
   private def answered(from: Long, touched: Range, outcome: Either[Throwable, Message]): Unit = {
     outcome match {
@@ -101,14 +101,14 @@ final private[shuffle] class BlockFetch(
     val (parts, free) =
       try {
         val parts = checked(data, from, touched)
-        (parts, kept.keep(message, parts.size))
+        (parts, retained.keep(message, parts.size))
       } catch {
         case trouble: Throwable =>
           message.close()
           throw trouble
       }
     free match {
-      case Some(free) => takeAll(parts, free)(block => Piece(block.part(data, from), free), from)
+      case Some(free) => takeAll(parts, free)(block => Chunk(block.part(data, from), free), from)
       case None =>
         try takeAll(parts, () => ())(block => copied(block.part(data, from)), from)
         finally message.close()
@@ -117,13 +117,13 @@ final private[shuffle] class BlockFetch(
 
   /** Those that are not taken any more are freed; what was taken is its block's, or its reader's already. */
   private def takeAll(parts: Seq[Begun], free: () => Unit)(
-      piece: Begun => Piece,
+      chunk: Begun => Chunk,
       from: Long
   ): Unit = {
     var left = parts
     try
       while (left.nonEmpty) {
-        left.head.take(piece(left.head), from)
+        left.head.take(chunk(left.head), from)
         left = left.tail
       }
     finally left.foreach(_ => free())
@@ -145,10 +145,10 @@ final private[shuffle] class BlockFetch(
     touched.map(begun).filter(_.isIn(from, data.remaining))
   }
 
-  private def copied(part: ByteBuffer): Piece = {
-    val piece = landing.room(part.remaining)
-    piece.bytes.duplicate().put(part)
-    piece
+  private def copied(part: ByteBuffer): Chunk = {
+    val chunk = sink.room(part.remaining)
+    chunk.bytes.duplicate().put(part)
+    chunk
   }
 
   private def begin(lengths: Array[Long]): Unit = {
@@ -176,22 +176,22 @@ final private[shuffle] class BlockFetch(
   private def goOn(): Unit = {
     val (next, over) = synchronized {
       underWay -= 1
-      val pieces = if (failure.isEmpty) nextPieces() else Vector.empty
-      (pieces, failure.filter(_ => underWay == 0))
+      val chunks = if (failure.isEmpty) nextChunks() else Vector.empty
+      (chunks, failure.filter(_ => underWay == 0))
     }
     over.foreach(end)
     next.foreach { case (from, touched) => ask(from, touched) }
   }
 
-  private def nextPieces(): Vector[(Long, Range)] = {
-    var pieces = Vector.empty[(Long, Range)]
+  private def nextChunks(): Vector[(Long, Range)] = {
+    var chunks = Vector.empty[(Long, Range)]
     while (underWay < limits.parallel && askedBytes < total) {
       val touched = touchedFrom(askedBytes)
-      pieces :+= askedBytes -> touched
+      chunks :+= askedBytes -> touched
       askedBytes = math.min(begun(touched.last).end, askedBytes + most(touched.size))
       underWay += 1
     }
-    pieces
+    chunks
   }
 
   /** Blocks with bytes from here on, as many as a piece may reach. */
@@ -204,12 +204,12 @@ final private[shuffle] class BlockFetch(
   private def end(why: Throwable): Unit = {
     val missing = blocks.indices.filter(i => begun.lift(i).forall(!_.hasArrived))
     try missing.flatMap(begun.lift(_)).foreach(_.drop())
-    finally landing.failed(missing.map(blocks), why)
+    finally sink.failed(missing.map(blocks), why)
   }
 
   /** A block whose length is known. */
   final private class Begun(name: String, val start: Long, val bytes: Int) {
-    private val pieces = new ConcurrentSkipListMap[Long, Piece]
+    private val chunks = new ConcurrentSkipListMap[Long, Chunk]
     private val missing = new AtomicInteger(bytes)
     @volatile private var handedOver = false
     @volatile private var announced = false
@@ -227,33 +227,33 @@ final private[shuffle] class BlockFetch(
       data.slice(data.position() + (first - from).toInt, count.toInt)
     }
 
-    def take(piece: Piece, from: Long): Unit = {
-      val bytes = piece.bytes.remaining
-      pieces.put(from, piece)
+    def take(chunk: Chunk, from: Long): Unit = {
+      val bytes = chunk.bytes.remaining
+      chunks.put(from, chunk)
       if (missing.addAndGet(-bytes) == 0) arrive()
     }
 
     /** Where the landing throws, the block has failed, whose pieces are the landing's; the others of an answer go on. */
     def arrive(): Unit = attempt {
-      val all = pieces.values.asScala.toVector
+      val all = chunks.values.asScala.toVector
       traffic.fetched(connection.carriedBy, bytes.toLong)
       handedOver = true
-      landing.arrived(name, all)
+      sink.arrived(name, all)
       announced = true
     }
 
-    def drop(): Unit = if (!handedOver) pieces.values.forEach(_.free())
+    def drop(): Unit = if (!handedOver) chunks.values.forEach(_.free())
   }
 }
 
 private[shuffle] object BlockFetch {
 
   /**
-   * @param pieceBytes of one answer
+   * @param chunkBytes of one answer
    * @param parallel answers of one fetch under way
    * @param timeoutNs for each
    */
-  final case class Limits(pieceBytes: Int, parallel: Int, timeoutNs: Long)
+  final case class Limits(chunkBytes: Int, parallel: Int, timeoutNs: Long)
 
   private def cause(trouble: Throwable): Throwable = trouble match {
     case wrapped: CompletionException if wrapped.getCause != null => wrapped.getCause

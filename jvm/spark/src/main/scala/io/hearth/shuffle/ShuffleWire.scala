@@ -24,8 +24,8 @@ final class ShuffleWire private (wire: Wire, parts: ShuffleWire.Parts, memoryByt
   private val workers = new ScheduledThreadPoolExecutor(parts.threads, daemons("hearth-shuffle"))
   workers.setExecuteExistingDelayedTasksAfterShutdownPolicy(false)
   private val waiters = Executors.newCachedThreadPool(daemons("hearth-shuffle-waiter"))
-  private val peers = new Peers(wire, parts.directory, parts.say, () => System.nanoTime())
-  private val kept = new Kept(memoryBytes / 2)
+  private val peers = new ExecutorConnections(wire, parts.directory, parts.say, () => System.nanoTime())
+  private val retained = new RetainedBudget(memoryBytes / 2)
   private val limits = BlockFetch.Limits(PieceBytes, Parallel, parts.timeoutNs)
 
   /** Where it listens. */
@@ -46,25 +46,25 @@ final class ShuffleWire private (wire: Wire, parts: ShuffleWire.Parts, memoryByt
   /** The wire to an executor, or why there is none. */
   def peer(executor: String): CompletableFuture[Either[String, Connection]] = peers.to(executor)
 
-  /** Fetches blocks of that executor; `landing` hears of each, on threads of the wire. */
+  /** Fetches blocks of that executor; `sink` hears of each, on threads of the wire. */
   def fetch(
       executor: String,
       connection: Connection,
       blocks: IndexedSeq[String],
-      landing: Landing
+      sink: FetchSink
   ): Unit = {
-    val watched = new Landing {
-      override def room(bytes: Int): Piece = landing.room(bytes)
-      override def arrived(block: String, pieces: IndexedSeq[Piece]): Unit =
-        landing.arrived(block, pieces)
+    val watched = new FetchSink {
+      override def room(bytes: Int): Chunk = sink.room(bytes)
+      override def arrived(block: String, chunks: IndexedSeq[Chunk]): Unit =
+        sink.arrived(block, chunks)
       override def failed(missing: IndexedSeq[String], why: Throwable): Unit = {
         peers.failed(executor, connection, why)
-        landing.failed(missing, why)
+        sink.failed(missing, why)
       }
     }
     blocks
       .grouped(BlockQuestion.MostBlocks)
-      .foreach(new BlockFetch(connection, _, watched, limits, kept, workers, traffic).start())
+      .foreach(new BlockFetch(connection, _, watched, limits, retained, workers, traffic).start())
   }
 
   /** Ends all connections: what is being fetched fails. */

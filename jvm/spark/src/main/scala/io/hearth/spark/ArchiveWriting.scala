@@ -15,15 +15,15 @@ import io.hearth.core.launch.ArchiveUse
 final class ArchiveWriting(
     choose: () => ArchiveUse,
     sound: Path => Boolean,
-    clearing: Clearing,
-    keeping: Bookkeeping,
+    reaper: ReaperClient,
+    bestEffort: BestEffort,
     log: Log
 ) {
   private val chosen = new AtomicReference[ArchiveUse](ArchiveUse.Without("not looked for yet"))
   private val writer = new AtomicReference[Option[String]](None)
 
   def open(): Unit = {
-    val use = keeping.attempt(choose()).getOrElse {
+    val use = bestEffort.attempt(choose()).getOrElse {
       ArchiveUse.Without("its directory cannot be used")
     }
     chosen.set(use)
@@ -38,7 +38,7 @@ final class ArchiveWriting(
     case write: ArchiveUse.Write =>
       if (!writer.compareAndSet(None, Some(executorId))) Vector.empty
       else {
-        clearing.removeLater(write.partial)
+        reaper.removeLater(write.partial)
         write.options
       }
     case other => other.options
@@ -50,7 +50,7 @@ final class ArchiveWriting(
   /** An executor has ended; what it has written whole is used from now on. */
   def exited(executorId: String, code: Int): Unit = chosen.get match {
     case write: ArchiveUse.Write if writer.get.contains(executorId) =>
-      if (keeping.attempt(write.publish(code, checked)).contains(true)) {
+      if (bestEffort.attempt(write.publish(code, checked)).contains(true)) {
         chosen.set(ArchiveUse.Ready(write.archive))
         log.info(
           s"Wrote the class-data archive ${write.archive}: executors start from it from now on"

@@ -3,7 +3,7 @@ package io.hearth.spark
 import java.time.Instant
 import java.util.concurrent.{RejectedExecutionException, ScheduledExecutorService, TimeUnit}
 
-import io.hearth.core.placement.Loan
+import io.hearth.core.placement.Grant
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.IdSet
 
@@ -29,11 +29,11 @@ final case class Activity(pending: Int, barrier: Boolean, running: Map[String, I
  */
 final class CoreLending(
     places: Vector[ExecutorPlan],
-    running: () => Vector[Member],
+    running: () => Vector[RunningExecutor],
     cores: Cores,
-    loans: OpenLoans,
+    loans: OpenGrants,
     within: Boolean,
-    between: Option[ApplicationLoans],
+    between: Option[ApplicationLending],
     clock: ScheduledExecutorService,
     nanoTime: () => Long,
     log: Log
@@ -42,7 +42,7 @@ final class CoreLending(
 
   // Owned by the clock's thread; close() takes over after that has ended.
   private var known = HandOver()
-  private var opened = Map.empty[String, Open]
+  private var opened = Map.empty[String, OpenGrant]
   private var refused = Set.empty[String]
   private var askNext = nanoTime()
 
@@ -96,52 +96,52 @@ final class CoreLending(
   private def tick(): Unit = {
     loans.settle()
     val doing = activity()
-    between.foreach(_.tick(doing, seats(doing, None).seats, revive))
+    between.foreach(_.tick(doing, placements(doing, None).placements, revive))
     if (within) lend(doing)
   }
 
   private def lend(doing: Activity): Unit = {
-    val (next, shifts) = known.next(asking(seats(doing, None)).fold(seats(doing, None)) { ids =>
+    val (next, shifts) = known.next(asking(placements(doing, None)).fold(placements(doing, None)) { ids =>
       val start = nanoTime()
       val waited = cores.waited(running().filter(m => ids(m.id)))
       val end = nanoTime()
       askNext = end + math.max(HandOver.Patience, AskPause * (end - start))
-      seats(doing, Some(waited))
+      placements(doing, Some(waited))
     })
     known = next
     shifts.foreach(carryOut)
   }
 
   /** Whose threads are to be looked at now; that takes the longer, the more there are. */
-  private def asking(now: SeatsNow): Option[Set[String]] =
+  private def asking(now: HandOverState): Option[Set[String]] =
     Option.when(nanoTime() - askNext >= 0)(known.asks(now)).filter(_.nonEmpty)
 
   /** Places of executors that are not bound have no CPUs to give, and need none. */
-  private def seats(doing: Activity, waited: Option[Map[String, Long]]): SeatsNow = {
-    val members = running()
-    val seats = for {
+  private def placements(doing: Activity, waited: Option[Map[String, Long]]): HandOverState = {
+    val executors = running()
+    val placements = for {
       place <- places
-      member = members.find(_.place.id == place.id)
-      if member.forall(m => m.bound && !refused(m.id))
-    } yield Seat(
+      executor = executors.find(_.place.id == place.id)
+      if executor.forall(m => m.bound && !refused(m.id))
+    } yield PlacementState(
       place.id,
       place.cpus,
       place.memoryNodes,
       place.taskSlots,
-      member.map { m =>
+      executor.map { m =>
         val tasks = doing.running.get(m.id)
-        Worker(m.id, tasks.nonEmpty, tasks.getOrElse(0), waited.flatMap(_.get(m.id)))
+        ExecutorLoad(m.id, tasks.nonEmpty, tasks.getOrElse(0), waited.flatMap(_.get(m.id)))
       }
     )
-    SeatsNow(nanoTime(), doing.pending > 0, seats, waited.nonEmpty)
+    HandOverState(nanoTime(), doing.pending > 0, placements, waited.nonEmpty)
   }
 
   /** The kernel may let this one have no other CPUs: it is not tried again. */
-  private def carryOut(shift: Shift): Unit = {
+  private def carryOut(shift: GrantChange): Unit = {
     val id = shift.executorId
     val place = running().find(_.id == id).map(_.place.id)
     val begin = place.filter(_ => shift.after.cpus.nonEmpty).map { of =>
-      Loan(id, of, shift.after.cpus, shift.after.places, Instant.EPOCH, None)
+      Grant(id, of, shift.after.cpus, shift.after.places, Instant.EPOCH, None)
     }
     loans.change(id, opened.get(id).toVector, begin.toVector) match {
       case Right(begun) => opened = opened.updatedWith(id)(_ => begun.headOption)

@@ -9,46 +9,46 @@ import io.hearth.core.topology.IdSet
 trait Cores {
 
   /** The mask of each thread, by its id. */
-  def masks(member: Member): Map[Int, IdSet]
+  def masks(executor: RunningExecutor): Map[Int, IdSet]
 
   /** How long each one's threads have waited for a CPU so far, in ns; none where that is not counted. */
-  def waited(members: Vector[Member]): Map[String, Long]
+  def waited(executors: Vector[RunningExecutor]): Map[String, Long]
 
   /** @return why it could not be done in full; absent where it is done */
-  def change(member: Member, masks: MaskChange): Option[String]
+  def change(executor: RunningExecutor, masks: MaskChange): Option[String]
 
   /** The same for threads that have appeared since. */
-  def settle(member: Member, masks: MaskChange): Unit
+  def settle(executor: RunningExecutor, masks: MaskChange): Unit
 }
 
 /** @param jvms what else holds an executor to its CPUs */
 final class LiveCores(jvms: JvmStarter) extends Cores {
-  override def masks(member: Member): Map[Int, IdSet] = ThreadMasks.of(member.process.pid)
+  override def masks(executor: RunningExecutor): Map[Int, IdSet] = ThreadMasks.of(executor.process.pid)
 
-  override def waited(members: Vector[Member]): Map[String, Long] = {
-    val sums = ThreadMasks.waited(members.map(_.process.pid))
-    members.flatMap(m => sums.get(m.process.pid).map(m.id -> _)).toMap
+  override def waited(executors: Vector[RunningExecutor]): Map[String, Long] = {
+    val sums = ThreadMasks.waited(executors.map(_.process.pid))
+    executors.flatMap(m => sums.get(m.process.pid).map(m.id -> _)).toMap
   }
 
-  override def settle(member: Member, masks: MaskChange): Unit = {
-    ThreadMasks.change(member.process.pid)(masks(_, _))
+  override def settle(executor: RunningExecutor, masks: MaskChange): Unit = {
+    ThreadMasks.change(executor.process.pid)(masks(_, _))
     ()
   }
 
   /** A cpuset is opened before the masks and closed behind them: they could not leave it. */
-  override def change(member: Member, masks: MaskChange): Option[String] =
+  override def change(executor: RunningExecutor, masks: MaskChange): Option[String] =
     try {
-      val earlier = this.masks(member)
+      val earlier = this.masks(executor)
       val both = masks.before | masks.after
-      if (both != masks.before) jvms.allow(member.id, both)
-      val refused = ThreadMasks.change(member.process.pid)(masks.copy(earlier = earlier)(_, _))
+      if (both != masks.before) jvms.allow(executor.id, both)
+      val refused = ThreadMasks.change(executor.process.pid)(masks.copy(earlier = earlier)(_, _))
       if (both != masks.after) {
-        val narrowed = this.masks(member)
-        jvms.allow(member.id, masks.after)
-        ThreadMasks.change(member.process.pid)(masks.copy(earlier = narrowed)(_, _))
+        val narrowed = this.masks(executor)
+        jvms.allow(executor.id, masks.after)
+        ThreadMasks.change(executor.process.pid)(masks.copy(earlier = narrowed)(_, _))
       }
       refused.headOption.map { case (tid, why) =>
         s"${refused.size} threads stay where they were, such as $tid: $why"
       }
-    } catch { case e: IOException => Some(Bookkeeping.reason(e)) }
+    } catch { case e: IOException => Some(BestEffort.reason(e)) }
 }

@@ -10,13 +10,13 @@ import scala.jdk.CollectionConverters._
  *
  * @param find those that there are now
  */
-final class DriverDirectories(find: () => Vector[Path], clearing: Clearing) {
+final class DriverDirectories(find: () => Vector[Path], reaper: ReaperClient) {
   private val named = ConcurrentHashMap.newKeySet[Path]()
 
   /** @return whether there are new ones */
   def nameNew(): Boolean = {
     val fresh = find().filter(named.add)
-    fresh.foreach(clearing.removeLater)
+    fresh.foreach(reaper.removeLater)
     fresh.nonEmpty
   }
 

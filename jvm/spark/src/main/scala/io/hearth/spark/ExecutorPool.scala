@@ -15,7 +15,7 @@ import io.hearth.core.plan.ExecutorPlan
  * @param bound whether its CPUs are bound as planned
  * @param memoryBound whether its memory is too
  */
-final case class Member(
+final case class RunningExecutor(
     id: String,
     place: ExecutorPlan,
     process: Process,
@@ -28,7 +28,7 @@ final case class Member(
 trait PoolListener {
 
   /** @param asked whether the pool had been asked to end it */
-  def exited(member: Member, code: Int, asked: Boolean): Unit
+  def exited(executor: RunningExecutor, code: Int, asked: Boolean): Unit
 
   /** An executor could not be started at all, after the first ones were. */
   def notStarted(place: ExecutorPlan, cause: Throwable): Unit
@@ -71,7 +71,7 @@ final case class PoolSnapshot(
  */
 final class ExecutorPool(
     places: Vector[ExecutorPlan],
-    startIn: (String, ExecutorPlan) => Member,
+    startIn: (String, ExecutorPlan) => RunningExecutor,
     owner: ScheduledExecutorService,
     log: Log
 ) {
@@ -80,7 +80,7 @@ final class ExecutorPool(
   private val unattended = new Unattended("What became of executors could not be dealt with", log)
 
   // Read by any thread, written by the owner.
-  private val members = new ConcurrentHashMap[String, Member]()
+  private val executors = new ConcurrentHashMap[String, RunningExecutor]()
   private val ended = ConcurrentHashMap.newKeySet[String]()
   private val asked = ConcurrentHashMap.newKeySet[String]()
 
@@ -103,7 +103,7 @@ final class ExecutorPool(
     held ++ PoolSnapshot(places, held.map(_.id).toSet, target, noMore).toFill
   }
 
-  def running: Vector[Member] = members.values.asScala.toVector.sortBy(_.place.id)
+  def running: Vector[RunningExecutor] = executors.values.asScala.toVector.sortBy(_.place.id)
 
   /** Whether an executor was here and its process is gone: what it still sends comes too late. */
   def hasEnded(executorId: String): Boolean = ended.contains(executorId)
@@ -147,8 +147,8 @@ final class ExecutorPool(
   /** Ends executors: SIGTERM, and SIGKILL to those that are there `graceSeconds` later. */
   def end(ids: Seq[String], graceSeconds: Long): Unit = submit {
     expectExit(ids)
-    members(ids).foreach(_.process.destroy())
-    later(graceSeconds)(members(ids).foreach(_.process.destroyForcibly()))
+    executors(ids).foreach(_.process.destroy())
+    later(graceSeconds)(executors(ids).foreach(_.process.destroyForcibly()))
     ()
   }
 
@@ -166,7 +166,7 @@ final class ExecutorPool(
     submit {
       expectExit(running.map(_.id))
       closing = true
-      if (members.isEmpty) close()
+      if (executors.isEmpty) close()
       else {
         val (term, kill) = (graceSeconds, graceSeconds + TermSeconds)
         closingSteps = Vector(
@@ -186,7 +186,7 @@ final class ExecutorPool(
     ()
   }
 
-  private def members(ids: Seq[String]): Seq[Member] = ids.flatMap(id => Option(members.get(id)))
+  private def executors(ids: Seq[String]): Seq[RunningExecutor] = ids.flatMap(id => Option(executors.get(id)))
 
   private def submit(work: => Unit): Unit =
     if (!owner.isShutdown) owner.execute(() => unattended(work))
@@ -211,9 +211,9 @@ final class ExecutorPool(
     try {
       val id = nextId.toString
       nextId += 1
-      val member = startIn(id, place)
-      members.put(id, member)
-      member.process.onExit().thenAccept(p => submit(exited(member, p.exitValue)))
+      val executor = startIn(id, place)
+      executors.put(id, executor)
+      executor.process.onExit().thenAccept(p => submit(exited(executor, p.exitValue)))
       None
     } catch {
       case e: Throwable => Some(NotStarted(place, e)) // whatever it is: somebody waits for it
@@ -222,11 +222,11 @@ final class ExecutorPool(
   private def refill(): Unit =
     fill().foreach(failure => listener.foreach(_.notStarted(failure.place, failure.cause)))
 
-  private def exited(member: Member, code: Int): Unit = {
-    members.remove(member.id)
-    ended.add(member.id)
-    try listener.foreach(_.exited(member, code, asked.remove(member.id)))
-    finally if (closing && members.isEmpty) close() else refill()
+  private def exited(executor: RunningExecutor, code: Int): Unit = {
+    executors.remove(executor.id)
+    ended.add(executor.id)
+    try listener.foreach(_.exited(executor, code, asked.remove(executor.id)))
+    finally if (closing && executors.isEmpty) close() else refill()
   }
 }
 

@@ -33,7 +33,7 @@ final class ExecutorStarter(
     scratch: ScratchDirectories,
     run: KeptRun,
     archive: ArchiveWriting,
-    clearing: Clearing,
+    reaper: ReaperClient,
     log: Log
 ) {
   import ExecutorStarter._
@@ -44,28 +44,28 @@ final class ExecutorStarter(
    * @throws UserError when the kernel refuses the binding and the user did not allow to go on without, or
    * lets this process have no more threads
    */
-  def start(id: String, place: ExecutorPlan): Member = {
+  def start(id: String, place: ExecutorPlan): RunningExecutor = {
     val logs = run.createLogs(id)
     scratch.createFor(id)
-    val member =
+    val executor =
       try launch(id, place, logs)
       catch {
         case e: Throwable =>
           archive.notStarted(id)
           throw explained(id, e)
       }
-    clearing.watch(member.process.pid, member.startTicks)
+    reaper.watch(executor.process.pid, executor.startTicks)
     val where =
-      if (!member.bound) "not bound"
-      else if (!member.memoryBound) s"bound to CPUs ${place.cpus}, its memory not bound"
+      if (!executor.bound) "not bound"
+      else if (!executor.memoryBound) s"bound to CPUs ${place.cpus}, its memory not bound"
       else s"bound to CPUs ${place.cpus}, memory nodes ${place.memoryNodes}"
     log.info(
-      s"Started executor $id in place ${place.id} as process ${member.process.pid}, $where"
+      s"Started executor $id in place ${place.id} as process ${executor.process.pid}, $where"
     )
-    member
+    executor
   }
 
-  private def launch(id: String, place: ExecutorPlan, logs: Path): Member = {
+  private def launch(id: String, place: ExecutorPlan, logs: Path): RunningExecutor = {
     val options = archive.optionsFor(id)
     val resources = settings.resourcesFile(place, scratch.workDirectory(id))
     def spec(held: Held) = ExecutorLaunch.compose(
@@ -77,7 +77,7 @@ final class ExecutorStarter(
     def start(held: Held) = {
       val process = jvms.start(spec(held), id)
       val ticks = kernel.startTicks(process.pid)
-      Member(id, place, process, ticks, held.cpus, held.memory)
+      RunningExecutor(id, place, process, ticks, held.cpus, held.memory)
     }
     if (settings.binding == BindingMode.Off) start(Nowhere)
     else
@@ -90,8 +90,8 @@ final class ExecutorStarter(
       id: String,
       place: ExecutorPlan,
       refused: BindingRefused,
-      start: Held => Member
-  ): Member =
+      start: Held => RunningExecutor
+  ): RunningExecutor =
     if (refused.ofMemory && kernel.hasOnlyNodes(place.memoryNodes)) {
       if (!nothingToBindSaid.getAndSet(true))
         log.info(

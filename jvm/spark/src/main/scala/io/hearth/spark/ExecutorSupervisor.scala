@@ -35,17 +35,17 @@ final class ExecutorSupervisor(
     state = state.finishedTask(executorId)
   }
 
-  override def exited(member: Member, code: Int, asked: Boolean): Unit = {
-    archive.exited(member.id, code)
+  override def exited(executor: RunningExecutor, code: Int, asked: Boolean): Unit = {
+    archive.exited(executor.id, code)
     val exit = ExecutorExit(
-      member.id,
-      member.place.id,
-      member.process.pid,
+      executor.id,
+      executor.place.id,
+      executor.process.pid,
       code,
       asked,
-      scheduler.knows(member.id),
-      explain(member.id, code),
-      if (asked) "" else lastWords(member.id)
+      scheduler.knows(executor.id),
+      explain(executor.id, code),
+      if (asked) "" else lastWords(executor.id)
     )
     carryOut(decide(_.exited(exit, pool.running.map(_.id).toSet, nowMs())))
   }

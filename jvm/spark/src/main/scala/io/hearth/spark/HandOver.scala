@@ -11,33 +11,33 @@ import io.hearth.core.topology.IdSet
  * @param running tasks that it runs now
  * @param waited how long its threads have waited for a CPU so far, in ns; absent where that is not counted
  */
-final case class Worker(id: String, registered: Boolean, running: Int, waited: Option[Long] = None)
+final case class ExecutorLoad(id: String, registered: Boolean, running: Int, waited: Option[Long] = None)
 
 /** A place of the plan, whose CPUs an executor is bound to, its slots for tasks, and who is there. */
-final case class Seat(
+final case class PlacementState(
     place: Int,
     cpus: IdSet,
     nodes: IdSet,
     slots: Int,
-    worker: Option[Worker]
+    executor: Option[ExecutorLoad]
 ) {
-  def idle: Boolean = worker.forall(w => w.registered && w.running == 0)
-  def working: Option[Worker] = worker.filter(w => w.registered && w.running > 0)
+  def idle: Boolean = executor.forall(w => w.registered && w.running == 0)
+  def working: Option[ExecutorLoad] = executor.filter(w => w.registered && w.running > 0)
 }
 
-object Seat {
+object PlacementState {
 
   /** Since when which executor, or none, has been idle in a place. */
   type Idle = Map[Int, (Option[String], Long)]
 
-  def idleIn(seats: Vector[Seat], now: Long, pending: Boolean, before: Idle): Idle =
+  def idleIn(placements: Vector[PlacementState], now: Long, pending: Boolean, before: Idle): Idle =
     if (pending) Map.empty
     else
-      seats
+      placements
         .filter(_.idle)
-        .map { seat =>
-          val who = seat.worker.map(_.id)
-          seat.place -> before.get(seat.place).filter(_._1 == who).getOrElse((who, now))
+        .map { placement =>
+          val who = placement.executor.map(_.id)
+          placement.place -> before.get(placement.place).filter(_._1 == who).getOrElse((who, now))
         }
         .toMap
 }
@@ -49,17 +49,17 @@ object Seat {
  * @param pending whether there are tasks that no executor runs yet
  * @param asked whether it was asked how long threads have waited
  */
-final case class SeatsNow(now: Long, pending: Boolean, seats: Vector[Seat], asked: Boolean)
+final case class HandOverState(now: Long, pending: Boolean, placements: Vector[PlacementState], asked: Boolean)
 
 /** CPUs of idle places, by the ids of these places. */
-final case class Lent(cpus: IdSet, places: Vector[Int])
+final case class GrantedCpus(cpus: IdSet, places: Vector[Int])
 
-object Lent {
-  val nothing: Lent = Lent(IdSet.empty, Vector.empty)
+object GrantedCpus {
+  val nothing: GrantedCpus = GrantedCpus(IdSet.empty, Vector.empty)
 }
 
 /** An executor that may use other CPUs of idle places than before. */
-final case class Shift(executorId: String, before: Lent, after: Lent)
+final case class GrantChange(executorId: String, before: GrantedCpus, after: GrantedCpus)
 
 /**
  * Who may use the CPUs of whom; decides who is to. Pure.
@@ -74,33 +74,33 @@ final case class Shift(executorId: String, before: Lent, after: Lent)
  * @param lent by executor
  */
 final case class HandOver(
-    idle: Seat.Idle = Map.empty,
+    idle: PlacementState.Idle = Map.empty,
     waited: Map[String, (Long, Long)] = Map.empty,
-    lent: Map[String, Lent] = Map.empty
+    lent: Map[String, GrantedCpus] = Map.empty
 ) {
 
   /** The executors of which it is to be known how long their threads have waited. */
-  def asks(now: SeatsNow): Set[String] =
-    if (now.pending || !now.seats.exists(_.idle)) Set.empty
-    else now.seats.flatMap(_.working).map(_.id).toSet -- lent.keySet
+  def asks(now: HandOverState): Set[String] =
+    if (now.pending || !now.placements.exists(_.idle)) Set.empty
+    else now.placements.flatMap(_.working).map(_.id).toSet -- lent.keySet
 
   /** @return what is to be changed; CPUs that are taken back come first */
-  def next(now: SeatsNow): (HandOver, Vector[Shift]) = {
-    val still = Seat.idleIn(now.seats, now.now, now.pending, idle)
+  def next(now: HandOverState): (HandOver, Vector[GrantChange]) = {
+    val still = PlacementState.idleIn(now.placements, now.now, now.pending, idle)
     val lenders =
-      now.seats.filter(s => still.get(s.place).exists(now.now - _._2 >= HandOver.Patience))
+      now.placements.filter(s => still.get(s.place).exists(now.now - _._2 >= HandOver.Patience))
     val judged = waiting(now)
     val short = judged.collect { case (id, (_, true)) => id }.toSet
     val wanted = for {
-      seat <- now.seats
-      worker <- seat.working if short(worker.id) || lent.contains(worker.id)
-      from = HandOver.nearest(seat, lenders) if from.nonEmpty
-    } yield worker.id -> Lent(IdSet.union(from.map(_.cpus)), from.map(_.place))
+      placement <- now.placements
+      executor <- placement.working if short(executor.id) || lent.contains(executor.id)
+      from = HandOver.nearest(placement, lenders) if from.nonEmpty
+    } yield executor.id -> GrantedCpus(IdSet.union(from.map(_.cpus)), from.map(_.place))
     val after = wanted.toMap
     val shifts = for {
       id <- (lent.keySet ++ after.keySet).toVector.sorted
       (old, now) = (of(lent, id), of(after, id)) if old != now
-    } yield Shift(id, old, now)
+    } yield GrantChange(id, old, now)
     val (back, open) = shifts.partition(s => (s.before.cpus &~ s.after.cpus).nonEmpty)
     val counts = judged.collect { case (id, (Some(count), _)) => id -> count }
     (HandOver(still, counts, after), back ++ open)
@@ -109,26 +109,26 @@ final case class HandOver(
   /** Without a loan that the kernel has refused. */
   def without(executorId: String): HandOver = copy(lent = lent.removed(executorId))
 
-  private def of(loans: Map[String, Lent], id: String) = loans.getOrElse(id, Lent.nothing)
+  private def of(loans: Map[String, GrantedCpus], id: String) = loans.getOrElse(id, GrantedCpus.nothing)
 
   /** Of executors that may need more: the count to compare with next, and whether threads wait too long. */
-  private def waiting(now: SeatsNow): Map[String, (Option[(Long, Long)], Boolean)] = {
+  private def waiting(now: HandOverState): Map[String, (Option[(Long, Long)], Boolean)] = {
     val open = asks(now)
     val all = for {
-      seat <- now.seats
-      worker <- seat.working if open(worker.id)
-    } yield worker.id ->
-      (if (now.asked) judge(seat, worker, now.now) else (waited.get(worker.id), false))
+      placement <- now.placements
+      executor <- placement.working if open(executor.id)
+    } yield executor.id ->
+      (if (now.asked) judge(placement, executor, now.now) else (waited.get(executor.id), false))
     all.toMap
   }
 
-  private def judge(seat: Seat, worker: Worker, now: Long): (Option[(Long, Long)], Boolean) =
-    (worker.waited, waited.get(worker.id)) match {
+  private def judge(placement: PlacementState, executor: ExecutorLoad, now: Long): (Option[(Long, Long)], Boolean) =
+    (executor.waited, waited.get(executor.id)) match {
       case (None, _) => (None, true) // this kernel does not count
       case (Some(sum), None) => (Some((sum, now)), false)
       case (Some(sum), Some((before, at))) if now - at >= HandOver.Patience =>
         val threads = (sum - before).toDouble / (now - at)
-        (Some((sum, now)), threads >= HandOver.short(seat.cpus.size))
+        (Some((sum, now)), threads >= HandOver.short(placement.cpus.size))
       case (Some(_), count) => (count, false)
     }
 }
@@ -142,8 +142,8 @@ object HandOver {
   def short(cpus: Int): Double = math.max(0.25, 0.05 * cpus)
 
   /** Memory of the place's own nodes is as near from there. */
-  private def nearest(seat: Seat, lenders: Vector[Seat]): Vector[Seat] = {
-    val near = lenders.filter(_.nodes == seat.nodes)
+  private def nearest(placement: PlacementState, lenders: Vector[PlacementState]): Vector[PlacementState] = {
+    val near = lenders.filter(_.nodes == placement.nodes)
     if (near.nonEmpty) near else lenders
   }
 }

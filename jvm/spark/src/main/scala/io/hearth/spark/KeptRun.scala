@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicReference
 import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.UserError
-import io.hearth.core.placement.{LoanRecord, PlacementReport}
+import io.hearth.core.placement.{HandOverRecord, PlacementReport}
 
 /**
  * The record of a run and its executors' logs. Where the record cannot be kept the logs still need a
@@ -22,24 +22,24 @@ final class KeptRun(
     appId: String,
     scratch: ScratchDirectories,
     describe: RunState => RunRecord,
-    clearing: Clearing,
-    keeping: Bookkeeping,
+    reaper: ReaperClient,
+    bestEffort: BestEffort,
     remove: Path => Unit
 ) {
-  private case class Place(directory: RunDirectory, kept: Boolean)
-  private val place = new AtomicReference[Option[Place]](None)
+  private case class OpenedRun(directory: RunDirectory, kept: Boolean)
+  private val place = new AtomicReference[Option[OpenedRun]](None)
   // Written by the pool's thread, read by the UI's.
   private val logDirectories = new ConcurrentHashMap[String, Path]()
 
   /** @throws UserError where an earlier run has this application's id */
   def open(plan: JsonNode): Path = {
     val opened =
-      keeping.attempt(create()).fold(Place(createBeside(), kept = false))(Place(_, kept = true))
+      bestEffort.attempt(create()).fold(OpenedRun(createBeside(), kept = false))(OpenedRun(_, kept = true))
     place.set(Some(opened))
-    keeping.attempt(opened.directory.writePlan(plan))
+    bestEffort.attempt(opened.directory.writePlan(plan))
     write(RunState.Running)
-    keeping.attempt(opened.directory.reserve())
-    clearing.markAbandoned(opened.directory.run)
+    bestEffort.attempt(opened.directory.reserve())
+    reaper.markAbandoned(opened.directory.run)
     opened.directory.path
   }
 
@@ -48,11 +48,11 @@ final class KeptRun(
 
   def placement(report: PlacementReport): Unit = attempt(_.writePlacement(report.toJson))
 
-  def loans(record: LoanRecord): Unit = attempt(_.writeLoans(record.toJson))
+  def loans(record: HandOverRecord): Unit = attempt(_.writeLoans(record.toJson))
 
   /** In the run's directory; where that is full, in the executor's scratch directory. */
   def createLogs(executorId: String): Path = {
-    val kept = place.get.flatMap(at => keeping.attempt(at.directory.createExecutor(executorId)))
+    val kept = place.get.flatMap(at => bestEffort.attempt(at.directory.createExecutor(executorId)))
     val directory = kept.getOrElse(Files.createDirectories(scratch.logs(executorId)))
     logDirectories.put(executorId, directory)
     directory
@@ -65,13 +65,13 @@ final class KeptRun(
   def close(): Unit = place.get.foreach { at =>
     attempt(_.release())
     write(RunState.Finished)
-    if (!at.kept) keeping.attempt(remove(at.directory.path))
+    if (!at.kept) bestEffort.attempt(remove(at.directory.path))
   }
 
   private def write(state: RunState): Unit = attempt(_.writeRun(describe(state).toJson))
 
   private def attempt(what: RunDirectory => Unit): Unit =
-    place.get.foreach(at => keeping.attempt(what(at.directory)))
+    place.get.foreach(at => bestEffort.attempt(what(at.directory)))
 
   private def create(): RunDirectory = {
     val all = root()
@@ -89,7 +89,7 @@ final class KeptRun(
     try {
       val parent = Files.createDirectories(scratch.roots.head.getParent)
       val directory = Files.createTempDirectory(parent, "hearth-run-")
-      clearing.removeLater(directory)
+      reaper.removeLater(directory)
       new RunDirectory(directory)
     } catch { case e: IOException => throw ScratchDirectories.unusable(scratch.roots.head, e) }
 }

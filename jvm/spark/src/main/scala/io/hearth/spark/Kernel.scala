@@ -3,7 +3,7 @@ package io.hearth.spark
 import java.nio.file.Path
 
 import io.hearth.core.affinity.LinuxScheduling
-import io.hearth.core.placement.{Glance, OtherUse, PlacementReport, ProcessLook, Subject}
+import io.hearth.core.placement.{PlacementSample, OtherUse, PlacementReport, ProcessLook, Subject}
 import io.hearth.core.topology.IdSet
 
 /** What the kernel says of processes. */
@@ -16,7 +16,7 @@ trait Kernel {
   def hasOnlyNodes(nodes: IdSet): Boolean
 
   /** A cheap look at where a process may run; absent when it is gone. */
-  def glance(pid: Long): Option[Glance]
+  def sample(pid: Long): Option[PlacementSample]
 
   /** Where processes and their memory are; this costs more. */
   def placement(appId: String, subjects: Vector[Subject]): PlacementReport
@@ -33,7 +33,7 @@ final class LiveKernel(root: Path) extends Kernel {
   override def startTicks(pid: Long): Long =
     PlacementReport.startTicks(root.resolve("proc"), pid).getOrElse(0L)
   override def hasOnlyNodes(nodes: IdSet): Boolean = LinuxScheduling.hasOnlyNodes(nodes)
-  override def glance(pid: Long): Option[Glance] = Glance.at(pid)
+  override def sample(pid: Long): Option[PlacementSample] = PlacementSample.at(pid)
   override def placement(appId: String, subjects: Vector[Subject]): PlacementReport =
     PlacementReport.take(root, appId, subjects)
   override def processes(before: Option[ProcessLook]): ProcessLook =

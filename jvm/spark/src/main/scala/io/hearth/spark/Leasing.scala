@@ -15,7 +15,7 @@ import io.hearth.core.plan.{Fitted, Plan, PlanLease}
  * @param unbound whether its executors are not to be bound: its CPUs belong to others
  */
 final case class Leased(plan: Plan, lease: Option[HeldLease], unbound: Boolean) {
-  def release(keeping: Bookkeeping): Unit = lease.foreach(held => keeping.attempt(held.close()))
+  def release(bestEffort: BestEffort): Unit = lease.foreach(held => bestEffort.attempt(held.close()))
 }
 
 /**
@@ -30,7 +30,7 @@ final class Leasing(
     registry: () => LeaseRegistry,
     whenFull: WhenFull,
     describe: Lease,
-    keeping: Bookkeeping,
+    bestEffort: BestEffort,
     log: Log,
     clock: () => Long = () => System.nanoTime,
     sleep: Long => Unit = Thread.sleep(_)
@@ -44,7 +44,7 @@ final class Leasing(
     case Right(leased) => leased
     case Left(turn) =>
       try wait(fit, turn, None)
-      finally turn.ticket.foreach(held => keeping.attempt(held.close()))
+      finally turn.ticket.foreach(held => bestEffort.attempt(held.close()))
   }
 
   @tailrec
@@ -63,7 +63,7 @@ final class Leasing(
   private var said = Option.empty[String]
 
   private def attempt(fit: Leases => Fitted, turn: Option[Turn]): Either[Turn, Leased] =
-    keeping
+    bestEffort
       .attempt(registry().exclusively(log.warn)(decide(_, fit, turn)))
       .getOrElse {
         val fitted = fit(Leases.none)
@@ -86,7 +86,7 @@ final class Leasing(
   private def queued(registry: LeaseRegistry#Exclusive): Turn = {
     val number = registry.nextTicket
     val ticket = describe.copy(state = LeaseState.Waits, ticket = Some(number))
-    Turn(number, keeping.attempt(registry.take(ticket)))
+    Turn(number, bestEffort.attempt(registry.take(ticket)))
   }
 
   private def published(registry: LeaseRegistry#Exclusive, fitted: Fitted): Option[HeldLease] = {
@@ -95,7 +95,7 @@ final class Leasing(
       cpus = if (fitted.full.isEmpty) PlanLease.cpus(fitted.plan) else describe.cpus,
       memoryBytes = PlanLease.memoryBytes(fitted.plan)
     )
-    keeping.attempt(registry.take(lease))
+    bestEffort.attempt(registry.take(lease))
   }
 }
 

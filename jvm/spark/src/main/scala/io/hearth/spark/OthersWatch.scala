@@ -29,8 +29,8 @@ final class OthersWatch(
   def seen: Vector[OtherUse] = kept.values.toVector.sortBy(use => (-use.cpuSeconds, use.pid))
 
   /** Looks, where it is time. */
-  def look(members: Vector[Member]): Unit = {
-    val bound = members.filter(_.bound)
+  def look(executors: Vector[RunningExecutor]): Unit = {
+    val bound = executors.filter(_.bound)
     val start = nanoTime()
     if (bound.isEmpty) last = None
     else if (last.forall(start - _.nanos >= pause)) {

@@ -1,7 +1,7 @@
 package io.hearth.spark
 
 /**
- * When the placement of an application's executors is looked at (see [[io.hearth.core.placement.Glance]])
+ * When the placement of an application's executors is looked at (see [[io.hearth.core.placement.PlacementSample]])
  * and when all of it is read. Times are of `System.nanoTime`.
  *
  * @param intervalNanos between two looks; 0 for none

@@ -77,7 +77,7 @@ final case class PlacementKnowledge(
  */
 final class PlacementWatch(
     appId: String,
-    running: () => Vector[Member],
+    running: () => Vector[RunningExecutor],
     intervalNanos: Long,
     kernel: Kernel,
     others: OthersWatch,
@@ -104,16 +104,16 @@ final class PlacementWatch(
   def close(): Unit = {
     clock.shutdown()
     clock.awaitTermination(PlacementWatch.CloseSeconds, TimeUnit.SECONDS)
-    unattended(take(members, asTable = known.reported.isEmpty))
+    unattended(take(executors, asTable = known.reported.isEmpty))
   }
 
-  private def members: Vector[Member] = {
+  private def executors: Vector[RunningExecutor] = {
     val ids = registered()
     running().filter(m => ids.contains(m.id))
   }
 
   private def tick(): Unit = {
-    val now = members
+    val now = executors
     known.next(now.map(_.id).toSet, nanoTime()) match {
       case PlacementStep.ReadNew => take(now, asTable = true)
       case PlacementStep.Look => look(now)
@@ -121,30 +121,30 @@ final class PlacementWatch(
     }
   }
 
-  private def look(members: Vector[Member]): Unit = {
+  private def look(executors: Vector[RunningExecutor]): Unit = {
     known = known.looked(nanoTime())
-    others.look(members)
-    val found = deviations(members)
+    others.look(executors)
+    val found = deviations(executors)
     if (known.readingDue(found, nanoTime())) {
-      take(members, asTable = false)
+      take(executors, asTable = false)
       known = known.copy(seen = found)
     }
   }
 
   /** In which ways each bound executor deviates, from a look; no entry for one without. */
-  private def deviations(members: Vector[Member]): Map[String, Set[String]] = {
+  private def deviations(executors: Vector[RunningExecutor]): Map[String, Set[String]] = {
     val start = nanoTime()
     for {
-      member <- members if member.bound
-      glance <- kernel.glance(member.process.pid)
-      subject = PlacementWatch.subject(member)
-      ways = glance.deviations(subject.planned, lent(member.id, start)) if ways.nonEmpty
-    } yield member.id -> ways
+      executor <- executors if executor.bound
+      sample <- kernel.sample(executor.process.pid)
+      subject = PlacementWatch.subject(executor)
+      ways = sample.deviations(subject.planned, lent(executor.id, start)) if ways.nonEmpty
+    } yield executor.id -> ways
   }.toMap
 
-  private def take(members: Vector[Member], asTable: Boolean): Unit = if (members.nonEmpty) {
+  private def take(executors: Vector[RunningExecutor], asTable: Boolean): Unit = if (executors.nonEmpty) {
     val start = nanoTime()
-    val read = kernel.placement(appId, members.map(PlacementWatch.subject))
+    val read = kernel.placement(appId, executors.map(PlacementWatch.subject))
     // What is lent or taken back during a reading counts as lent.
     val findings = read.findings.map(f =>
       f.copy(subject = f.subject.copy(lent = lent(f.subject.executorId, start)))
@@ -161,16 +161,16 @@ object PlacementWatch {
   private val TickMillis = 500L
   private val CloseSeconds = 10L
 
-  private def subject(member: Member): Subject = Subject(
-    member.id,
-    member.place.id,
-    member.place.host,
-    member.process.pid,
-    member.startTicks,
+  private def subject(executor: RunningExecutor): Subject = Subject(
+    executor.id,
+    executor.place.id,
+    executor.place.host,
+    executor.process.pid,
+    executor.startTicks,
     Binding(
-      member.place.cpus,
-      if (member.memoryBound) member.place.memoryNodes else IdSet.empty
+      executor.place.cpus,
+      if (executor.memoryBound) executor.place.memoryNodes else IdSet.empty
     ),
-    member.bound
+    executor.bound
   )
 }

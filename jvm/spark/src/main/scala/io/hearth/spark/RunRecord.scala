@@ -93,7 +93,7 @@ object RunSweep {
       work
       None
     } catch {
-      case e: IOException => Some(s"cannot $what: ${Bookkeeping.reason(e)}")
+      case e: IOException => Some(s"cannot $what: ${BestEffort.reason(e)}")
     }
 
   private def path(text: String): Option[Path] =

@@ -24,8 +24,8 @@ final class RunningApplication(
   /** Makes the record and the scratch directories; no executor is started yet. @throws UserError */
   def open(): Unit = {
     check()
-    keeping.attempt(sweep()).foreach(_.foreach(log.info))
-    clearing.open()
+    bestEffort.attempt(sweep()).foreach(_.foreach(log.info))
+    reaper.open()
     val kept = run.open(plan)
     scratch.open()
     scratch.warning.foreach(log.warn)
@@ -43,7 +43,7 @@ final class RunningApplication(
   def close(): Unit = {
     scratch.close()
     run.close()
-    clearing.close()
+    reaper.close()
   }
 
   /** The next application removes them should the reaper be killed too: they stand in the record. */
@@ -52,8 +52,8 @@ final class RunningApplication(
 
 object RunningApplication {
   final case class Parts(
-      keeping: Bookkeeping,
-      clearing: Clearing,
+      bestEffort: BestEffort,
+      reaper: ReaperClient,
       run: KeptRun,
       scratch: ScratchDirectories,
       drivers: DriverDirectories,

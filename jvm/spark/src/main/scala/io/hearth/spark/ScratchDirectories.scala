@@ -22,8 +22,8 @@ final class ScratchDirectories(
     val roots: Vector[Path],
     spare: Path,
     noexec: Path => Option[Path],
-    clearing: Clearing,
-    keeping: Bookkeeping,
+    reaper: ReaperClient,
+    bestEffort: BestEffort,
     remove: Path => Unit
 ) {
   private lazy val runnable = (roots :+ spare).find(noexec(_).isEmpty)
@@ -45,10 +45,10 @@ final class ScratchDirectories(
     try OwnFiles.claim(root)
     catch { case e: IOException => throw ScratchDirectories.unusable(root, e) }
     claimed.updateAndGet(_ :+ root)
-    clearing.removeLater(root)
+    reaper.removeLater(root)
   }
 
-  def close(): Unit = claimed.getAndSet(Vector.empty).foreach(root => keeping.attempt(remove(root)))
+  def close(): Unit = claimed.getAndSet(Vector.empty).foreach(root => bestEffort.attempt(remove(root)))
 
   def workDirectory(executorId: String): Path = roots.head.resolve(executorId).resolve("work")
   def temporary(executorId: String): Path =

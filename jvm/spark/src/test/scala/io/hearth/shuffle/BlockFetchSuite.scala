@@ -29,13 +29,13 @@ class BlockFetchSuite extends AnyFunSuite {
         case 1 => 1 + dice.nextInt(40)
         case _ => dice.nextInt(20000)
       })
-      val piece = 8 * sizes.size + 1 + dice.nextInt(5000)
-      val limits = BlockFetch.Limits(piece, 1 + round % 4, 10 * Second)
-      val kept = if (round % 2 == 0) 0L else Exchange.MemoryBytes / 2
-      Using.resource(new Exchange(sizes, limits, keptBytes = kept)) { exchange =>
+      val chunk = 8 * sizes.size + 1 + dice.nextInt(5000)
+      val limits = BlockFetch.Limits(chunk, 1 + round % 4, 10 * Second)
+      val retained = if (round % 2 == 0) 0L else Exchange.MemoryBytes / 2
+      Using.resource(new Exchange(sizes, limits, keptBytes = retained)) { exchange =>
         val landed = exchange.fetch()
         assertAll(exchange, landed)
-        assert(landed.copies.get > 0 == (kept == 0 && sizes.sum > 0) && landed.open.get == 0)
+        assert(landed.copies.get > 0 == (retained == 0 && sizes.sum > 0) && landed.open.get == 0)
         exchange.allMemoryIsBack()
       }
     }
@@ -44,18 +44,18 @@ class BlockFetchSuite extends AnyFunSuite {
   test("of blocks that nobody reads yet some keep the wire's memory, and the rest is copied") {
     val limits = BlockFetch.Limits(1 << 20, 4, 20 * Second)
     Using.resource(new Exchange(Vector.fill(20)(1 << 20), limits)) { exchange =>
-      val unread = new ConcurrentLinkedQueue[IndexedSeq[Piece]]
-      val landing = new Exchange.Landed {
-        override def arrived(block: String, pieces: IndexedSeq[Piece]): Unit = {
-          unread.add(pieces)
-          super.arrived(block, pieces.map(piece => Piece(piece.bytes.duplicate(), () => ())))
+      val unread = new ConcurrentLinkedQueue[IndexedSeq[Chunk]]
+      val sink = new Exchange.Landed {
+        override def arrived(block: String, chunks: IndexedSeq[Chunk]): Unit = {
+          unread.add(chunks)
+          super.arrived(block, chunks.map(chunk => Chunk(chunk.bytes.duplicate(), () => ())))
         }
       }
-      assertAll(exchange, exchange.fetch(landing = landing))
-      assert(landing.copies.get > 0 && exchange.client.counters.buffers > 0)
+      assertAll(exchange, exchange.fetch(sink = sink))
+      assert(sink.copies.get > 0 && exchange.client.counters.buffers > 0)
       assertAll(exchange, exchange.fetch())
       unread.forEach(_.foreach(_.free()))
-      assert(landing.open.get == 0)
+      assert(sink.open.get == 0)
       exchange.allMemoryIsBack()
     }
   }
@@ -79,7 +79,7 @@ class BlockFetchSuite extends AnyFunSuite {
       val landings = Vector.fill(6)(new Exchange.Landed)
       exchange.connection
       val threads =
-        landings.map(landing => new Thread(() => { exchange.fetch(landing = landing); () }))
+        landings.map(sink => new Thread(() => { exchange.fetch(sink = sink); () }))
       threads.foreach(_.start())
       threads.foreach(_.join())
       landings.foreach(assertAll(exchange, _))
@@ -112,59 +112,59 @@ class BlockFetchSuite extends AnyFunSuite {
     val limits = BlockFetch.Limits(1 << 16, 3, 20 * Second)
     Using.resource(new Exchange(Vector.fill(20)(1 << 20), limits)) { exchange =>
       val seen = new AtomicInteger
-      val landing = new Exchange.Landed {
-        override def arrived(block: String, pieces: IndexedSeq[Piece]): Unit = {
+      val sink = new Exchange.Landed {
+        override def arrived(block: String, chunks: IndexedSeq[Chunk]): Unit = {
           if (seen.incrementAndGet() == 5) exchange.server.close()
-          super.arrived(block, pieces)
+          super.arrived(block, chunks)
         }
       }
-      exchange.fetch(landing = landing)
-      assert(landing.twice.isEmpty)
-      assert(landing.arrived.size + landing.missing.size == 20 && landing.missing.size > 0)
-      assert(landing.open.get == 0)
+      exchange.fetch(sink = sink)
+      assert(sink.twice.isEmpty)
+      assert(sink.arrived.size + sink.missing.size == 20 && sink.missing.size > 0)
+      assert(sink.open.get == 0)
       exchange.allMemoryIsBack()
-      for ((block, i) <- exchange.blocks.zipWithIndex if landing.arrived.containsKey(block))
-        assert(landing.arrived.get(block) == exchange.expected(i))
+      for ((block, i) <- exchange.blocks.zipWithIndex if sink.arrived.containsKey(block))
+        assert(sink.arrived.get(block) == exchange.expected(i))
     }
   }
 
   test("no memory for a block fails with the error that Spark waits on") {
     val limits = BlockFetch.Limits(200, 1, 10 * Second)
     Using.resource(new Exchange(Vector(10, 0, 999), limits, keptBytes = 0)) { exchange =>
-      val landing = new Exchange.Landed {
-        override def room(bytes: Int): Piece =
+      val sink = new Exchange.Landed {
+        override def room(bytes: Int): Chunk =
           if (copies.get == 3) throw new OutOfMemoryError("no direct memory")
           else super.room(bytes)
       }
-      exchange.fetch(landing = landing)
-      assert(landing.arrived.size == 2 && landing.missing.keySet.asScala == Set("shuffle_0_2_0"))
-      assert(landing.missing.get("shuffle_0_2_0").isInstanceOf[OutOfMemoryError])
-      assert(landing.open.get == 0)
+      exchange.fetch(sink = sink)
+      assert(sink.arrived.size == 2 && sink.missing.keySet.asScala == Set("shuffle_0_2_0"))
+      assert(sink.missing.get("shuffle_0_2_0").isInstanceOf[OutOfMemoryError])
+      assert(sink.open.get == 0)
       exchange.allMemoryIsBack()
     }
   }
 
   test("an Error at one block fails that block, and leaves alone what the others' reader has") {
     Using.resource(new Exchange(Vector(50000, 7, 50000))) { exchange =>
-      val unread = new ConcurrentLinkedQueue[IndexedSeq[Piece]]
-      val landing = new Exchange.Landed {
-        override def arrived(block: String, pieces: IndexedSeq[Piece]): Unit = {
+      val unread = new ConcurrentLinkedQueue[IndexedSeq[Chunk]]
+      val sink = new Exchange.Landed {
+        override def arrived(block: String, chunks: IndexedSeq[Chunk]): Unit = {
           if (block == exchange.blocks(1)) {
-            pieces.foreach(_.free())
+            chunks.foreach(_.free())
             throw new NoClassDefFoundError("a/class/of/tests")
           }
-          unread.add(pieces)
-          super.arrived(block, pieces.map(piece => Piece(piece.bytes.duplicate(), () => ())))
+          unread.add(chunks)
+          super.arrived(block, chunks.map(chunk => Chunk(chunk.bytes.duplicate(), () => ())))
         }
       }
-      exchange.fetch(landing = landing)
-      assert(landing.missing.keySet.asScala.contains(exchange.blocks(1)))
-      assert(landing.missing.get(exchange.blocks(1)).isInstanceOf[NoClassDefFoundError])
-      assert(landing.arrived.containsKey(exchange.blocks(0)) && landing.twice.isEmpty)
+      exchange.fetch(sink = sink)
+      assert(sink.missing.keySet.asScala.contains(exchange.blocks(1)))
+      assert(sink.missing.get(exchange.blocks(1)).isInstanceOf[NoClassDefFoundError])
+      assert(sink.arrived.containsKey(exchange.blocks(0)) && sink.twice.isEmpty)
       (1 to 5).foreach(_ => exchange.fetch(exchange.blocks.drop(2))) // into memory that is free
       val first = unread.peek
       val content = ByteBuffer.allocate(50000)
-      first.foreach(piece => content.put(piece.bytes.duplicate()))
+      first.foreach(chunk => content.put(chunk.bytes.duplicate()))
       assert(content.array.toSeq == exchange.expected(0))
       unread.forEach(_.foreach(_.free()))
       exchange.allMemoryIsBack()

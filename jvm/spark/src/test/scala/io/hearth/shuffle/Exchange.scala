@@ -34,7 +34,7 @@ final class Exchange(
   val traffic = new Traffic
   private val starts = sizes.scanLeft(3)(_ + _)
   private val workers = Executors.newScheduledThreadPool(3)
-  private val kept = new Kept(keptBytes)
+  private val retained = new RetainedBudget(keptBytes)
   val server: Wire = Wire.open(Exchange.settings, _ => ())
   val client: Wire = Wire.open(Exchange.settings, _ => ())
   val where: InetSocketAddress = server.listen(
@@ -53,14 +53,14 @@ final class Exchange(
   /** Fetches these, and waits until each has arrived or failed. */
   def fetch(
       wanted: IndexedSeq[String] = blocks,
-      landing: Exchange.Landed = new Exchange.Landed,
+      sink: Exchange.Landed = new Exchange.Landed,
       workers: Option[Executor] = None
   ): Exchange.Landed = {
-    landing.expect(wanted.size)
+    sink.expect(wanted.size)
     val own = workers.getOrElse(this.workers)
-    new BlockFetch(connection, wanted, landing, limits, kept, own, traffic).start()
-    landing.await()
-    landing
+    new BlockFetch(connection, wanted, sink, limits, retained, own, traffic).start()
+    sink.await()
+    sink
   }
 
   /** The last answer is closed a moment after its last block has arrived. */
@@ -89,7 +89,7 @@ object Exchange {
     .withMemory(MemoryBytes, 1 << 20, 2 << 20)
 
   /** What came of a fetch. */
-  class Landed extends Landing with Assertions {
+  class Landed extends FetchSink with Assertions {
     val arrived = new ConcurrentHashMap[String, Seq[Byte]]
     val missing = new ConcurrentHashMap[String, Throwable]
     val twice = new ConcurrentLinkedQueue[String]
@@ -103,16 +103,16 @@ object Exchange {
     def await(): Unit =
       assert(left.await(30, TimeUnit.SECONDS), s"after 30 s ${left.getCount} blocks are open")
 
-    override def room(bytes: Int): Piece = {
+    override def room(bytes: Int): Chunk = {
       copies.incrementAndGet()
       open.incrementAndGet()
-      Piece(ByteBuffer.allocate(bytes), () => { open.decrementAndGet(); () })
+      Chunk(ByteBuffer.allocate(bytes), () => { open.decrementAndGet(); () })
     }
 
-    override def arrived(block: String, pieces: IndexedSeq[Piece]): Unit = {
-      val content = ByteBuffer.allocate(pieces.map(_.bytes.remaining).sum)
-      pieces.foreach(piece => content.put(piece.bytes))
-      pieces.foreach(_.free())
+    override def arrived(block: String, chunks: IndexedSeq[Chunk]): Unit = {
+      val content = ByteBuffer.allocate(chunks.map(_.bytes.remaining).sum)
+      chunks.foreach(chunk => content.put(chunk.bytes))
+      chunks.foreach(_.free())
       over(block, arrived.put(block, content.array.toSeq))
     }
 

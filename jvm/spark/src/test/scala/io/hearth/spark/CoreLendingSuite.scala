@@ -6,7 +6,7 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.placement.LoanRecord
+import io.hearth.core.placement.HandOverRecord
 import io.hearth.core.topology.IdSet
 import io.hearth.spark.testing.{FakeProcess, HandDriven, Heard, Places}
 
@@ -17,7 +17,7 @@ class CoreLendingSuite extends AnyFunSuite {
     val clock = new HandDriven
     val log = new Heard
     val places = Places.of(number)
-    var members: Vector[Member] = Vector.empty
+    var executors: Vector[RunningExecutor] = Vector.empty
     var threads: Map[Long, Map[Int, IdSet]] = Map.empty
     var refuses: Set[Long] = Set.empty
     var changes = 0
@@ -27,22 +27,22 @@ class CoreLendingSuite extends AnyFunSuite {
     var waiting: Set[Long] = Set.empty
     var tasks: Map[String, Int] = Map.empty
     var pending = false
-    var records: Vector[LoanRecord] = Vector.empty
+    var records: Vector[HandOverRecord] = Vector.empty
 
     private object Cores extends Cores {
-      override def masks(member: Member): Map[Int, IdSet] =
-        threads.getOrElse(member.process.pid, Map.empty)
-      override def waited(members: Vector[Member]): Map[String, Long] = {
+      override def masks(executor: RunningExecutor): Map[Int, IdSet] =
+        threads.getOrElse(executor.process.pid, Map.empty)
+      override def waited(executors: Vector[RunningExecutor]): Map[String, Long] = {
         asked += 1
-        members.map(m => m.id -> (if (waiting(m.process.pid)) clock.nanoTime else 0L)).toMap
+        executors.map(m => m.id -> (if (waiting(m.process.pid)) clock.nanoTime else 0L)).toMap
       }
-      override def settle(member: Member, masks: MaskChange): Unit = {
-        change(member, masks)
+      override def settle(executor: RunningExecutor, masks: MaskChange): Unit = {
+        change(executor, masks)
         ()
       }
-      override def change(member: Member, masks: MaskChange): Option[String] = {
+      override def change(executor: RunningExecutor, masks: MaskChange): Option[String] = {
         changes += 1
-        val pid = member.process.pid
+        val pid = executor.process.pid
         if (refuses(pid)) Some("no")
         else {
           threads = threads.updatedWith(pid)(_.map(_.map { case (t, m) => t -> masks(t, m) }))
@@ -51,9 +51,9 @@ class CoreLendingSuite extends AnyFunSuite {
       }
     }
 
-    private val loans = new OpenLoans(
+    private val loans = new OpenGrants(
       "app-1",
-      () => members,
+      () => executors,
       Cores,
       records :+= _,
       () => clock.nanoTime,
@@ -62,7 +62,7 @@ class CoreLendingSuite extends AnyFunSuite {
     )
     val lending = new CoreLending(
       places,
-      () => members,
+      () => executors,
       Cores,
       loans,
       within = true,
@@ -74,12 +74,12 @@ class CoreLendingSuite extends AnyFunSuite {
 
     def starts(id: Int, place: Int, bound: Boolean = true): Unit = {
       val process = new FakeProcess(100L + id)
-      members :+= Member(s"$id", places(place), process, process.pid, bound)
+      executors :+= RunningExecutor(s"$id", places(place), process, process.pid, bound)
       threads += process.pid -> (0 to 2).map(n => id * 10 + n -> places(place).cpus).toMap
     }
 
     def dies(id: Int): Unit = {
-      members = members.filter(_.id != s"$id")
+      executors = executors.filter(_.id != s"$id")
       threads -= 100L + id
       tasks -= s"$id"
     }
@@ -252,23 +252,23 @@ class CoreLendingSuite extends AnyFunSuite {
       for (_ <- 1 to 60) {
         random.nextInt(12) match {
           case 0 =>
-            val victim = world.members(random.nextInt(world.members.size))
+            val victim = world.executors(random.nextInt(world.executors.size))
             world.dies(victim.id.toInt)
             world.starts(next, victim.place.id)
             next += 1
           case 1 => world.pending = !world.pending
           case _ =>
-            val some = world.members(random.nextInt(world.members.size))
+            val some = world.executors(random.nextInt(world.executors.size))
             world.tasks += some.id -> random.nextInt(2)
         }
         if (random.nextBoolean()) world.lending.wake()
         world.clock.advance(random.nextDouble() / 2)
-        loans += world.members.count(m => world.masks(m.id.toInt) != Set(m.place.cpus))
+        loans += world.executors.count(m => world.masks(m.id.toInt) != Set(m.place.cpus))
       }
       world.lending.close()
       withClue(s"seed $seed: ") {
         assert(loans > 0)
-        for (m <- world.members) assert(world.masks(m.id.toInt) == Set(m.place.cpus))
+        for (m <- world.executors) assert(world.masks(m.id.toInt) == Set(m.place.cpus))
         assert(world.records.last.loans.forall(_.until.nonEmpty))
         assert(world.log.of("fault").isEmpty)
       }

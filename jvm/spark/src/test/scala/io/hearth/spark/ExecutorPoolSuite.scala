@@ -21,11 +21,11 @@ class ExecutorPoolSuite extends AnyFunSuite {
     val log = new Heard
     val pool = new ExecutorPool(Places.of(places), start, thread, log)
 
-    private def start(id: String, place: ExecutorPlan): Member = {
+    private def start(id: String, place: ExecutorPlan): RunningExecutor = {
       whenStarting(id)
       val process = make(1000 + id.toInt)
       processes += id -> process
-      Member(id, place, process, startTicks = 1, bound = true)
+      RunningExecutor(id, place, process, startTicks = 1, bound = true)
     }
 
     def begin(executors: Int): CompletableFuture[Unit] = {
@@ -47,9 +47,9 @@ class ExecutorPoolSuite extends AnyFunSuite {
     /** Executor ids by place. */
     def held: Map[Int, String] = pool.running.map(m => m.place.id -> m.id).toMap
 
-    override def exited(member: Member, code: Int, asked: Boolean): Unit =
+    override def exited(executor: RunningExecutor, code: Int, asked: Boolean): Unit =
       if (unheard) throw new IllegalStateException("Spark has stopped")
-      else heard :+= s"${member.id} exit $code${if (asked) " asked" else ""}"
+      else heard :+= s"${executor.id} exit $code${if (asked) " asked" else ""}"
     override def notStarted(place: ExecutorPlan, cause: Throwable): Unit =
       heard :+= s"place ${place.id} not started: ${cause.getMessage}"
   }

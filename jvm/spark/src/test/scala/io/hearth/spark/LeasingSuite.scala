@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.UserError
 import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, Leases}
-import io.hearth.core.plan.{Beside, Fitted, Limits, Others, Workload}
+import io.hearth.core.plan.{Coexistence, Fitted, Limits, Others, Workload}
 import io.hearth.core.topology.{IdSet, MachineSpec, Neighbours}
 
 /** What an application does that finds CPUs leased, over a registry in a directory. */
@@ -17,18 +17,18 @@ class LeasingSuite extends AnyFunSuite {
   private val machine = MachineSpec.parse("1 node of 64 GB, 4 cores")
   private val limits = Limits.none.copy(executors = Some(1), cores = Some(3))
 
-  private def fit(leases: Leases): Fitted = Beside
+  private def fit(leases: Leases): Fitted = Coexistence
     .fit(machine, Workload.unknown, limits, IdSet.empty, Others(Neighbours.none, leases), None)
     .fold(unfit => fail(unfit.message), identity)
 
   /** A registry that is empty in the end, and then goes. */
-  private def withPlace(test: Place => Any): Unit = {
-    val place = new Place
+  private def withRegistry(test: OwnRegistry => Any): Unit = {
+    val place = new OwnRegistry
     test(place)
     Files.delete(place.directory)
   }
 
-  private class Place {
+  private class OwnRegistry {
     val directory: Path = Files.createTempDirectory("hearth-leasing")
     val warnings: mutable.Buffer[String] = mutable.Buffer.empty
     val registry = new LeaseRegistry(directory, "boot", limitMs = 200)
@@ -42,7 +42,7 @@ class LeasingSuite extends AnyFunSuite {
       () => registry,
       whenFull,
       Lease("boot", LeaseState.Holds, app, "n", 1, 1, 1, IdSet.empty, Map.empty),
-      new Bookkeeping("No lease", w => { warnings += w; () }),
+      new BestEffort("No lease", w => { warnings += w; () }),
       log,
       () => 0,
       _ => meanwhile()
@@ -58,7 +58,7 @@ class LeasingSuite extends AnyFunSuite {
   }
 
   test("who finds nothing free shares by default: unbound, with a lease of its memory alone") {
-    withPlace { place =>
+    withRegistry { place =>
       val first = place.taking("first", WhenFull.Share).take(fit)
       assert(!first.unbound && place.live.map(_.cpus.size) == Vector(3))
       val second = place.taking("second", WhenFull.Share).take(fit)
@@ -77,7 +77,7 @@ class LeasingSuite extends AnyFunSuite {
   }
 
   test("who waits says for whom, starts when that one ends, and leaves no ticket") {
-    withPlace { place =>
+    withRegistry { place =>
       val first = place.taking("first", WhenFull.Share).take(fit)
       var rounds = 0
       val waited = place.taking(
@@ -104,7 +104,7 @@ class LeasingSuite extends AnyFunSuite {
   test(
     "of several that wait the first is served first, though what a later one needs was free before"
   ) {
-    withPlace { place =>
+    withRegistry { place =>
       val first = place.taking("first", WhenFull.Share).take(fit)
       val order = mutable.Buffer.empty[String]
       var begun = false
@@ -138,7 +138,7 @@ class LeasingSuite extends AnyFunSuite {
   }
 
   test("who comes while others wait does not take what they wait for, but shares or is refused") {
-    withPlace { place =>
+    withRegistry { place =>
       val first = place.taking("first", WhenFull.Share).take(fit)
       val waits = place.taking(
         "early",
@@ -159,14 +159,14 @@ class LeasingSuite extends AnyFunSuite {
   }
 
   test("where somebody keeps the registry locked an application runs unbound, waits or is refused") {
-    withPlace { place =>
+    withRegistry { place =>
       val locking = Vector("flock", place.directory.toString, "sh", "-c", "echo locked; exec cat")
       val locks = new ProcessBuilder(locking: _*).start()
       try {
         assert(locks.inputReader.readLine() == "locked")
         val shares = place.taking("shares", WhenFull.Share).take(fit)
         assert(shares.unbound && place.live.map(_.state) == Vector(LeaseState.Shares))
-        val reason = shares.plan.reasons.find(_.decision == Beside.Sharing).get
+        val reason = shares.plan.reasons.find(_.decision == Coexistence.Sharing).get
         assert(reason.because.contains(s"process ${locks.pid} (flock) of "))
         shares.lease.foreach(_.close())
         val refused = intercept[UserError](place.taking("no", WhenFull.Refuse).take(fit))
@@ -192,7 +192,7 @@ class LeasingSuite extends AnyFunSuite {
       () => throw new IOException("no directory"),
       WhenFull.Wait,
       Lease("boot", LeaseState.Holds, "a", "n", 1, 1, 1, IdSet.empty, Map.empty),
-      new Bookkeeping("No lease", w => { warnings += w; () }),
+      new BestEffort("No lease", w => { warnings += w; () }),
       new Heard(warnings)
     )
     val got = leasing.take(fit)
@@ -213,7 +213,7 @@ class LeasingSuite extends AnyFunSuite {
         ), // procfs takes none, not even root's
       WhenFull.Share,
       Lease("boot", LeaseState.Holds, "a", "n", 1, 1, 1, IdSet.empty, Map.empty),
-      new Bookkeeping("No lease", w => { warnings += w; () }),
+      new BestEffort("No lease", w => { warnings += w; () }),
       new Heard(warnings)
     )
     val got = leasing.take { leases =>

@@ -17,8 +17,8 @@ class OthersWatchSuite extends AnyFunSuite {
     val watch = new OthersWatch(9, kernel, () => clock.nanoTime, log)
     val place = Places.of(4).head
     private val process = new FakeProcess(100)
-    def members(bound: Boolean = true): Vector[Member] =
-      Vector(Member("0", place, process, process.pid, bound))
+    def executors(bound: Boolean = true): Vector[RunningExecutor] =
+      Vector(RunningExecutor("0", place, process, process.pid, bound))
 
     /** Processes that keep a CPU of the executor's place busy all the time, from now on. */
     def busy(pids: Long*): Unit = kernel.shown = nanos => {
@@ -42,7 +42,7 @@ class OthersWatchSuite extends AnyFunSuite {
     }
 
     def looks(times: Int, bound: Boolean = true): Unit = (1 to times).foreach { _ =>
-      watch.look(members(bound))
+      watch.look(executors(bound))
       clock.advance(5)
     }
   }

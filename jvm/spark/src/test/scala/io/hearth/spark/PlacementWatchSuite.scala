@@ -15,7 +15,7 @@ class PlacementWatchSuite extends AnyFunSuite {
     val clock = new HandDriven
     val kernel = new FakeKernel
     val log = new Heard
-    var running: Vector[Member] = Vector.empty
+    var running: Vector[RunningExecutor] = Vector.empty
     var registered: Set[String] = Set.empty
     var reports: Vector[PlacementReport] = Vector.empty
     var lent: Map[String, IdSet] = Map.empty
@@ -33,12 +33,12 @@ class PlacementWatchSuite extends AnyFunSuite {
     )
 
     /** An executor in a place, where it should be. */
-    def starts(id: String, place: Int, bound: Boolean = true): Member = {
+    def starts(id: String, place: Int, bound: Boolean = true): RunningExecutor = {
       val process = new FakeProcess(100 + id.toLong)
-      val member = Member(id, Places.of(4)(place), process, process.pid, bound)
-      kernel.run(process.pid, member.place.cpus)
-      running :+= member
-      member
+      val executor = RunningExecutor(id, Places.of(4)(place), process, process.pid, bound)
+      kernel.run(process.pid, executor.place.cpus)
+      running :+= executor
+      executor
     }
 
     def begin(ids: String*): Unit = {
@@ -91,9 +91,9 @@ class PlacementWatchSuite extends AnyFunSuite {
 
   test("a thread that leaves its place is a warning within the interval, its return a sentence") {
     val world = new World
-    val member = world.starts("0", place = 0)
+    val executor = world.starts("0", place = 0)
     world.begin("0")
-    world.kernel.move(member.process.pid, IdSet(7))
+    world.kernel.move(executor.process.pid, IdSet(7))
     world.clock.advance(5.5)
     assert(world.log.of("warn").size == 1)
     assert(
@@ -105,7 +105,7 @@ class PlacementWatchSuite extends AnyFunSuite {
     assert(world.verdicts == Vector("0" -> "drift"))
     world.clock.advance(60)
     assert(world.log.of("warn").size == 1, "what goes on is not logged again at each look")
-    world.kernel.run(member.process.pid, member.place.cpus)
+    world.kernel.run(executor.process.pid, executor.place.cpus)
     world.clock.advance(5.5)
     assert(world.log.of("info").last == "Executor 0 is back in its planned place")
     assert(world.verdicts == Vector("0" -> "as planned"))
@@ -115,10 +115,10 @@ class PlacementWatchSuite extends AnyFunSuite {
 
   test("CPUs on loan are no drift; they are when they have not been given back") {
     val world = new World
-    val member = world.starts("0", place = 0)
+    val executor = world.starts("0", place = 0)
     world.begin("0")
     world.lent = Map("0" -> IdSet(2, 3))
-    world.kernel.run(member.process.pid, IdSet(0, 1, 2, 3))
+    world.kernel.run(executor.process.pid, IdSet(0, 1, 2, 3))
     world.clock.advance(200)
     assert(world.verdicts == Vector("0" -> "as planned") && world.log.of("warn").isEmpty)
     assert(world.reports.last.findings.head.notes.head.startsWith("may use CPUs 2-3, which"))
@@ -129,9 +129,9 @@ class PlacementWatchSuite extends AnyFunSuite {
 
   test("an executor that was not bound cannot drift and is not looked at") {
     val world = new World
-    val member = world.starts("0", place = 0, bound = false)
+    val executor = world.starts("0", place = 0, bound = false)
     world.begin("0")
-    world.kernel.move(member.process.pid, IdSet(7))
+    world.kernel.move(executor.process.pid, IdSet(7))
     world.clock.advance(60)
     assert(world.kernel.looks == 0 && world.log.of("warn").isEmpty)
     assert(world.verdicts == Vector("0" -> "unbound"))
@@ -160,9 +160,9 @@ class PlacementWatchSuite extends AnyFunSuite {
 
   test("an interval of 0 reads all at the start and at the end, and never between") {
     val world = new World(intervalSeconds = 0)
-    val member = world.starts("0", place = 0)
+    val executor = world.starts("0", place = 0)
     world.begin("0")
-    world.kernel.move(member.process.pid, IdSet(7))
+    world.kernel.move(executor.process.pid, IdSet(7))
     world.clock.advance(10000)
     assert(world.kernel.readings.size == 1 && world.kernel.looks == 0)
     world.watch.close()

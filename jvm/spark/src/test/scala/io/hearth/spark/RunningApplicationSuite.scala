@@ -115,17 +115,17 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
   ) { world =>
     world.application.open()
     val place = Places.of(2)(1)
-    val member = world.starter.start("3", place)
+    val executor = world.starter.start("3", place)
     val spec = world.jvms.specs.head
-    assert(member.bound && spec.binding.map(_.cpus).contains(place.cpus))
+    assert(executor.bound && spec.binding.map(_.cpus).contains(place.cpus))
     assert(spec.workDirectory == world.root)
     assert(spec.ownDirectory == world.scratchRoot.resolve("3/work"))
     assert(Files.isDirectory(world.scratchRoot.resolve("3/tmp")))
     assert(spec.environment("SPARK_EXECUTOR_DIRS") == world.scratchRoot.resolve("3").toString)
-    assert(world.reaper.read.last == s"process ${member.process.pid} ${member.startTicks}")
+    assert(world.reaper.read.last == s"process ${executor.process.pid} ${executor.startTicks}")
     assert(
       world.log.of("info").last ==
-        s"Started executor 3 in place 1 as process ${member.process.pid}, bound to CPUs 2-3, memory nodes 0"
+        s"Started executor 3 in place 1 as process ${executor.process.pid}, bound to CPUs 2-3, memory nodes 0"
     )
   }
 
@@ -144,8 +144,8 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
     val preferring = new World(world.root, binding = BindingMode.Preferred)
     preferring.application.open()
     preferring.jvms.refuse = true
-    val member = preferring.starter.start("0", Places.of(1).head)
-    assert(!member.bound)
+    val executor = preferring.starter.start("0", Places.of(1).head)
+    assert(!executor.bound)
     assert(preferring.jvms.specs.map(_.binding) == Vector(None))
     assert(!preferring.jvms.specs.head.command.exists(_.startsWith("-Dhearth.bound=")))
     assert(preferring.log.of("warn").head.startsWith("Executor 0 continues unbound: "))
@@ -158,8 +158,8 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
       world.jvms.refuseMemory = true
       world.kernel.onlyNodes = IdSet(0)
       for (id <- 0 to 1) {
-        val member = world.starter.start(s"$id", Places.of(2)(id))
-        assert(member.bound && member.memoryBound)
+        val executor = world.starter.start(s"$id", Places.of(2)(id))
+        assert(executor.bound && executor.memoryBound)
       }
       assert(
         world.jvms.specs.map(_.binding.map(_.cpus)) == Vector(Some(IdSet(0, 1)), Some(IdSet(2, 3)))
@@ -185,8 +185,8 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
       val preferring = new World(world.root, binding = BindingMode.Preferred)
       preferring.application.open()
       preferring.jvms.refuseMemory = true
-      val member = preferring.starter.start("0", Places.of(1).head)
-      assert(member.bound && !member.memoryBound)
+      val executor = preferring.starter.start("0", Places.of(1).head)
+      assert(executor.bound && !executor.memoryBound)
       val spec = preferring.jvms.specs.head
       assert(spec.binding.map(b => (b.cpus, b.memoryNodes)).contains((IdSet(0, 1), IdSet.empty)))
       assert(spec.command.exists(_.startsWith("-Dhearth.bound=")), "others keep off its CPUs")
@@ -375,19 +375,19 @@ final class World(
   var archiveSound = true
   var archiveUse: () => ArchiveUse = () => ArchiveUse.Without("a test")
 
-  private val keeping = new Bookkeeping("hearth cannot keep all of it", log.warn)
-  private val clearing = new Clearing(() => new Reaper(reaper), keeping)
+  private val bestEffort = new BestEffort("hearth cannot keep all of it", log.warn)
+  private val client = new ReaperClient(() => new Reaper(reaper), bestEffort)
   private val scratch =
-    new ScratchDirectories(scratchRoot +: more, spare, noexec, clearing, keeping, World.delete)
-  private val drivers = new DriverDirectories(() => temporary, clearing)
+    new ScratchDirectories(scratchRoot +: more, spare, noexec, client, bestEffort, World.delete)
+  private val drivers = new DriverDirectories(() => temporary, client)
   private val run =
-    new KeptRun(() => runs, "app-1", scratch, describe, clearing, keeping, World.delete)
-  val archive = new ArchiveWriting(() => archiveUse(), _ => archiveSound, clearing, keeping, log)
+    new KeptRun(() => runs, "app-1", scratch, describe, client, bestEffort, World.delete)
+  val archive = new ArchiveWriting(() => archiveUse(), _ => archiveSound, client, bestEffort, log)
   val application = new RunningApplication(
     () => check(),
     () => Vector.empty,
     Json.obj().put("a", "plan"),
-    RunningApplication.Parts(keeping, clearing, run, scratch, drivers, archive),
+    RunningApplication.Parts(bestEffort, client, run, scratch, drivers, archive),
     log
   )
   private val launch = ApplicationLaunch(
@@ -408,7 +408,7 @@ final class World(
     scratch,
     run,
     archive,
-    clearing,
+    client,
     log
   )
 
@@ -438,8 +438,8 @@ final class World(
     archiveUse = () => ArchiveUse.Write(partial, whole)
   }
 
-  def startAs(id: String): Member = starter.start(id, Places.of(1).head)
-  def ends(member: Member, code: Int): Unit = archive.exited(member.id, code)
+  def startAs(id: String): RunningExecutor = starter.start(id, Places.of(1).head)
+  def ends(executor: RunningExecutor, code: Int): Unit = archive.exited(executor.id, code)
 
   /** The JVM options about an archive, of the executor that was started last. */
   def archived: Vector[String] =

@@ -8,7 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 /** What both carriers have: connections, work from other threads, a look at deadlines every 10 ms. */
-abstract class BaseAgent implements Agent, Carrier {
+abstract class BaseAgent implements CarrierAgent, Carrier {
     static final long LOOK_NS = 10_000_000L;
 
     /** So many within a second of each other, and an agent gives up. */
@@ -27,13 +27,13 @@ abstract class BaseAgent implements Agent, Carrier {
     private volatile boolean ended;
     private volatile int activeConnections;
     private volatile int openConnections;
-    private final Said said;
+    private final OnceLog log;
     private long lookedNs;
     private long faultNs;
     private int faults;
 
-    BaseAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, Said said) {
-        this.said = said;
+    BaseAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, OnceLog log) {
+        this.log = log;
         this.settings = settings;
         this.pool = pool;
         this.clockNs = clockNs;
@@ -92,11 +92,11 @@ abstract class BaseAgent implements Agent, Carrier {
     }
 
     private void told(Throwable fault) {
-        said.once("fault", "a fault in " + Thread.currentThread().getName() + ", which ends connections: " + fault);
+        log.once("fault", "a fault in " + Thread.currentThread().getName() + ", which ends connections: " + fault);
     }
 
-    final Said said() {
-        return said;
+    final OnceLog log() {
+        return log;
     }
 
     @Override

@@ -32,7 +32,7 @@ public final class Connection implements AutoCloseable {
     /** Near the end of the numbers: so that they wrap around in every program, not once in a month. */
     private static final int FIRST_ID = Integer.MAX_VALUE - 50;
 
-    private final Terms terms;
+    private final ConnectionParameters parameters;
     private final Carrier carrier;
     private final Service service;
     private final AtomicInteger calls = new AtomicInteger();
@@ -74,14 +74,14 @@ public final class Connection implements AutoCloseable {
      * @param carriedBy {@code ucx} or {@code tcp}
      * @param why the reason where it is not the first choice; may be empty
      */
-    record Terms(SocketAddress peer, long here, long there, int window, int longest, String carriedBy, String why) { }
+    record ConnectionParameters(SocketAddress peer, long here, long there, int window, int longest, String carriedBy, String why) { }
 
-    Connection(Terms terms, Carrier carrier, Service service) {
-        this.terms = terms;
+    Connection(ConnectionParameters parameters, Carrier carrier, Service service) {
+        this.parameters = parameters;
         this.carrier = carrier;
         this.service = service;
-        this.requestCredit = terms.window();
-        this.responseCredit = terms.window();
+        this.requestCredit = parameters.window();
+        this.responseCredit = parameters.window();
         this.movedNs = carrier.nowNs();
         this.cameNs = movedNs;
         WireSettings own = carrier.settings();
@@ -91,27 +91,27 @@ public final class Connection implements AutoCloseable {
     // --- for any thread ---
 
     public SocketAddress peer() {
-        return terms.peer();
+        return parameters.peer();
     }
 
     /** {@code ucx} or {@code tcp}. */
     public String carriedBy() {
-        return terms.carriedBy();
+        return parameters.carriedBy();
     }
 
     /** Why it is not the first choice; empty where it is. */
     public String why() {
-        return terms.why();
+        return parameters.why();
     }
 
     /** Whether an answer may have parts of files. */
     public boolean sendsFiles() {
-        return "tcp".equals(terms.carriedBy());
+        return "tcp".equals(parameters.carriedBy());
     }
 
     /** The longest message that the other side takes, in bytes. */
     public int longestBytes() {
-        return terms.longest();
+        return parameters.longest();
     }
 
     /** Completes when the connection has ended, with the reason. */
@@ -131,9 +131,9 @@ public final class Connection implements AutoCloseable {
     }
 
     private void check(int bytes) throws WireException {
-        if (bytes < 0 || bytes > terms.longest())
+        if (bytes < 0 || bytes > parameters.longest())
             throw new WireException(WireException.Kind.REFUSED, "a message of " + bytes + " bytes: the limit is "
-                    + terms.longest() + ", send it in parts or raise longestBytes on both sides");
+                    + parameters.longest() + ", send it in parts or raise longestBytes on both sides");
     }
 
     private Buffer there(Optional<Buffer> memory, int bytes) throws WireException {
@@ -231,7 +231,7 @@ public final class Connection implements AutoCloseable {
     }
 
     long token() {
-        return terms.here();
+        return parameters.here();
     }
 
     /** Something on the carrier's thread with the way to the peer. */
@@ -287,7 +287,7 @@ public final class Connection implements AutoCloseable {
     }
 
     private void begin(Buffer frame, int id, int payload, Frame.Kind kind) {
-        Frame.write(frame.whole(), terms.there(), id, payload, kind, requestsOwed, responsesOwed);
+        Frame.write(frame.whole(), parameters.there(), id, payload, kind, requestsOwed, responsesOwed);
         requestsOwed = 0;
         responsesOwed = 0;
     }
@@ -308,7 +308,7 @@ public final class Connection implements AutoCloseable {
     }
 
     private int cost(int payload) {
-        return Math.min(terms.window(), Math.max(LEAST_COST, payload + Frame.BYTES));
+        return Math.min(parameters.window(), Math.max(LEAST_COST, payload + Frame.BYTES));
     }
 
     private int costHere(int payload) {
@@ -404,7 +404,7 @@ public final class Connection implements AutoCloseable {
     private void credit(Frame frame) throws WireException {
         long requestsNow = (long) requestCredit + frame.requestCredit();
         long responsesNow = (long) responseCredit + frame.responseCredit();
-        if (requestsNow > terms.window() || responsesNow > terms.window())
+        if (requestsNow > parameters.window() || responsesNow > parameters.window())
             throw Frame.broken("more credit than its window has");
         requestCredit = (int) requestsNow;
         responseCredit = (int) responsesNow;
@@ -506,7 +506,7 @@ public final class Connection implements AutoCloseable {
             if (reply.state == Reply.State.SENT && nowNs - reply.deadlineNs >= 0) late.add(reply);
         for (Reply reply : late) {
             reply.completeExceptionally(new WireException(WireException.Kind.TIMED_OUT,
-                    "no answer from " + terms.peer() + " in time"));
+                    "no answer from " + parameters.peer() + " in time"));
             abandon(reply);
         }
         if (requestsOwed > 0 || responsesOwed > 0) sendControl(0, Frame.Kind.CREDIT);
@@ -534,7 +534,7 @@ public final class Connection implements AutoCloseable {
     /** Ends the connection; each request fails, each buffer goes back. */
     void lost(String because) {
         WireException reason = new WireException(WireException.Kind.LOST,
-                "the connection with " + terms.peer() + " has ended: " + because);
+                "the connection with " + parameters.peer() + " has ended: " + because);
         if (ended() || !end.complete(reason)) return;
         unanswered.values().forEach(Request::cancel);
         unanswered.clear();

@@ -6,8 +6,8 @@ import java.util.function.LongSupplier;
 /** The carrier that goes round the socket, as the rest sees it: jucx may be missing, so no class of it is named here. */
 abstract class EndpointAgent extends BaseAgent {
 
-    EndpointAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, Said said) {
-        super(settings, pool, clockNs, said);
+    EndpointAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, OnceLog log) {
+        super(settings, pool, clockNs, log);
     }
 
     /** What came of a probe. */
@@ -35,14 +35,14 @@ abstract class EndpointAgent extends BaseAgent {
     // --- its own thread ---
 
     /** A server's side, which is open from now on. @return why it could not be made */
-    abstract Optional<String> serve(Connection.Terms terms, byte[] peer, Service service, Runnable ended);
+    abstract Optional<String> serve(Connection.ConnectionParameters parameters, byte[] peer, Service service, Runnable ended);
 
     /**
      * A client's side: asks through the endpoint whether the server is there.
      *
      * @param given this side's address, as the server has it
      */
-    abstract void probe(Connection.Terms terms, byte[] given, byte[] peer, Service service, Runnable ended, Tried tried);
+    abstract void probe(Connection.ConnectionParameters parameters, byte[] given, byte[] peer, Service service, Runnable ended, Tried tried);
 
     abstract boolean knows(long token);
 

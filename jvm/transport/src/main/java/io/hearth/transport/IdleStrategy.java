@@ -4,5 +4,5 @@ package io.hearth.transport;
 public interface IdleStrategy {
 
     /** @param idleRounds rounds without work before this one */
-    void idle(Agent agent, long idleRounds);
+    void idle(CarrierAgent agent, long idleRounds);
 }

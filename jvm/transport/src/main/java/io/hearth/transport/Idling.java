@@ -7,7 +7,7 @@ public enum Idling implements IdleStrategy {
     /** Asks again at once: shortest latency, one CPU for each thread that has connections. */
     BUSY {
         @Override
-        public void idle(Agent agent, long idleRounds) {
+        public void idle(CarrierAgent agent, long idleRounds) {
             if (agent.hot()) Thread.onSpinWait();
             else agent.await();
         }
@@ -15,7 +15,7 @@ public enum Idling implements IdleStrategy {
     /** Asks again at once, then after ever longer pauses of at most 100 us. */
     BACK_OFF {
         @Override
-        public void idle(Agent agent, long idleRounds) {
+        public void idle(CarrierAgent agent, long idleRounds) {
             if (!agent.hot()) agent.await();
             else if (idleRounds < SPINS) Thread.onSpinWait();
             else if (idleRounds < SPINS + YIELDS) Thread.yield();
@@ -25,7 +25,7 @@ public enum Idling implements IdleStrategy {
     /** Sleeps until the kernel says that something has come. */
     EVENT {
         @Override
-        public void idle(Agent agent, long idleRounds) {
+        public void idle(CarrierAgent agent, long idleRounds) {
             agent.await();
         }
     };

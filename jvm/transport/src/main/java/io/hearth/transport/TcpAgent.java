@@ -28,7 +28,7 @@ final class TcpAgent extends BaseAgent {
     private final Optional<EndpointAgent> ucx;
     private final String whyNoUcx;
     private final ByteBuffer read = ByteBuffer.allocateDirect(READ_BYTES);
-    private final Set<Greeting> greetings = new LinkedHashSet<>();
+    private final Set<ConnectionSetup> greetings = new LinkedHashSet<>();
     private final Set<TcpLink> starved = new LinkedHashSet<>();
     private final List<SelectionKey> paused = new ArrayList<>();
     private volatile boolean longAsleep;
@@ -44,8 +44,8 @@ final class TcpAgent extends BaseAgent {
     }
 
     TcpAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, Optional<EndpointAgent> ucx, String whyNoUcx,
-            Said said) throws IOException {
-        super(settings, pool, clockNs, said);
+            OnceLog log) throws IOException {
+        super(settings, pool, clockNs, log);
         this.selector = Selector.open();
         this.ucx = ucx;
         this.whyNoUcx = whyNoUcx;
@@ -89,7 +89,7 @@ final class TcpAgent extends BaseAgent {
     void connect(InetSocketAddress peer, Service service, CompletableFuture<Connection> opened) {
         try {
             SocketChannel channel = channel(SocketChannel.open());
-            Greeting greeting = Greeting.client(this, channel, peer, service, opened);
+            ConnectionSetup greeting = ConnectionSetup.client(this, channel, peer, service, opened);
             greetings.add(greeting);
             attach(channel, SelectionKey.OP_CONNECT, greeting);
             channel.connect(peer);
@@ -145,7 +145,7 @@ final class TcpAgent extends BaseAgent {
 
     @Override
     void look(long nowNs) {
-        for (Greeting greeting : new ArrayList<>(greetings)) greeting.look(nowNs);
+        for (ConnectionSetup greeting : new ArrayList<>(greetings)) greeting.look(nowNs);
         for (SelectionKey key : paused) if (key.isValid()) key.interestOps(SelectionKey.OP_ACCEPT);
         paused.clear();
         for (TcpLink link : new ArrayList<>(starved)) link.feed();
@@ -180,7 +180,7 @@ final class TcpAgent extends BaseAgent {
     @Override
     void recover(String because) {
         endConnections(because);
-        for (Greeting greeting : new ArrayList<>(greetings)) greeting.close(because);
+        for (ConnectionSetup greeting : new ArrayList<>(greetings)) greeting.close(because);
     }
 
     @Override
@@ -191,7 +191,7 @@ final class TcpAgent extends BaseAgent {
         try {
             selector.close();
         } catch (IOException e) {
-            said().once("selector", "the selector could not be closed: " + e.getMessage());
+            log().once("selector", "the selector could not be closed: " + e.getMessage());
         }
         sockets = 0;
         strangers = 0;
@@ -221,7 +221,7 @@ final class TcpAgent extends BaseAgent {
     }
 
     /** A greeting is over; the socket goes on, or is closed. */
-    void over(Greeting greeting) {
+    void over(ConnectionSetup greeting) {
         greetings.remove(greeting);
         strangers = greetings.size();
     }
@@ -231,13 +231,13 @@ final class TcpAgent extends BaseAgent {
     }
 
     private void accepted(SocketChannel channel, Service service) throws IOException {
-        long incoming = greetings.stream().filter(Greeting::isServer).count();
+        long incoming = greetings.stream().filter(ConnectionSetup::isServer).count();
         if (incoming >= settings().strangerLimit()) {
-            said().once("many", "more than " + settings().strangerLimit() + " connections have not proved who they are"
+            log().once("many", "more than " + settings().strangerLimit() + " connections have not proved who they are"
                     + " (strangerLimit): the oldest is closed");
-            greetings.stream().filter(Greeting::isServer).findFirst().ifPresent(g -> g.close("too many strangers"));
+            greetings.stream().filter(ConnectionSetup::isServer).findFirst().ifPresent(g -> g.close("too many strangers"));
         }
-        Greeting greeting = Greeting.server(this, channel(channel), service);
+        ConnectionSetup greeting = ConnectionSetup.server(this, channel(channel), service);
         greetings.add(greeting);
         strangers = greetings.size();
         attach(channel, SelectionKey.OP_READ, greeting);
@@ -258,9 +258,9 @@ final class TcpAgent extends BaseAgent {
             try {
                 for (SocketChannel c = server.accept(); c != null; c = server.accept()) accepted(c, service);
             } catch (IOException e) {
-                said().once("accept", "a connection could not be accepted: " + e.getMessage()
+                log().once("accept", "a connection could not be accepted: " + e.getMessage()
                         + "; the limit of open files (ulimit -n) may be too low");
-                greetings.stream().filter(Greeting::isServer).findFirst().ifPresent(g -> g.close("no descriptor is left"));
+                greetings.stream().filter(ConnectionSetup::isServer).findFirst().ifPresent(g -> g.close("no descriptor is left"));
                 key.interestOps(0);
                 paused.add(key);
             }

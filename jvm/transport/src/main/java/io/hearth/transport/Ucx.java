@@ -20,7 +20,7 @@ import org.openucx.jucx.ucp.UcpMemMapParams;
 import org.openucx.jucx.ucp.UcpMemory;
 import org.openucx.jucx.ucp.UcpParams;
 
-/** Whether UCX can be had here. Only {@link UcxDoor} names this class: it cannot be loaded without jucx. */
+/** Whether UCX can be had here. Only {@link UcxLoader} names this class: it cannot be loaded without jucx. */
 final class Ucx {
     /** What is called, and came latest: active messages with rendezvous, UCX 1.11. */
     private static final List<String> NEEDED =
@@ -40,17 +40,17 @@ final class Ucx {
 
     private Ucx() { }
 
-    /** @throws UcxDoor.Missing with the reason where UCX cannot be had */
-    static UcpContext open(WireSettings settings) throws UcxDoor.Missing {
+    /** @throws UcxLoader.Missing with the reason where UCX cannot be had */
+    static UcpContext open(WireSettings settings) throws UcxLoader.Missing {
         Map<String, String> environment = System.getenv();
         try {
             org.openucx.jucx.NativeLibs.load();
             Optional<Path> library = mapped("libucp.so");
             dropExtracted();
-            if (library.isEmpty()) throw new UcxDoor.Missing("libucp.so.0 was not loaded: apt-get install libucx0");
+            if (library.isEmpty()) throw new UcxLoader.Missing("libucp.so.0 was not loaded: apt-get install libucx0");
             byte[] content = Files.readAllBytes(library.get());
             for (String name : NEEDED)
-                if (!contains(content, name)) throw new UcxDoor.Missing(
+                if (!contains(content, name)) throw new UcxLoader.Missing(
                         "the UCX of " + library.get() + " lacks " + name + ": it is older than 1.11, install a newer one");
             UcpParams params = new UcpParams().requestAmFeature().requestWakeupFeature().setMtWorkersShared(true);
             derived(settings).forEach((name, value) -> {
@@ -58,10 +58,10 @@ final class Ucx {
             });
             return new UcpContext(params);
         } catch (IOException | UncheckedIOException e) {
-            throw new UcxDoor.Missing("libucp.so.0 cannot be read: " + e.getMessage());
+            throw new UcxLoader.Missing("libucp.so.0 cannot be read: " + e.getMessage());
         } catch (UcxException e) {
             String transports = environment.getOrDefault("UCX_TLS", settings.ucxTransports());
-            throw new UcxDoor.Missing("UCX has no transport of '" + transports + "' here: " + e.getMessage());
+            throw new UcxLoader.Missing("UCX has no transport of '" + transports + "' here: " + e.getMessage());
         }
     }
 

@@ -45,7 +45,7 @@ final class UcxAgent extends EndpointAgent {
     private static final long PAUSE_NS = 20_000;
 
     private final UcpContext context;
-    private final UcxPlace place;
+    private final UcxReach place;
     private final boolean rdma;
     private final Map<Long, UcxLink> links = new HashMap<>();
     private final Deque<Arrival> arrived = new ArrayDeque<>();
@@ -55,7 +55,7 @@ final class UcxAgent extends EndpointAgent {
     private final Map<UcxLink, Probe> probes = new HashMap<>();
     private final Object workerLock = new Object();
     private UcpWorker worker;
-    private UcxSentinel sentinel;
+    private FifoProbe sentinel;
     private volatile byte[] address;
     private volatile Watching watching = Watching.NOTHING;
     private int sentinelLooks;
@@ -74,10 +74,10 @@ final class UcxAgent extends EndpointAgent {
 
     private record Held(UcxLink link, Frame frame, UcpAmData data) { }
 
-    private record Probe(Tried tried, Connection.Terms terms, Service service, long deadlineNs) { }
+    private record Probe(Tried tried, Connection.ConnectionParameters parameters, Service service, long deadlineNs) { }
 
-    UcxAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, UcpContext context, UcxPlace place, Said said) {
-        super(settings, pool, clockNs, said);
+    UcxAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, UcpContext context, UcxReach place, OnceLog log) {
+        super(settings, pool, clockNs, log);
         this.context = context;
         this.place = place;
         this.rdma = Ucx.rdma(settings);
@@ -87,12 +87,12 @@ final class UcxAgent extends EndpointAgent {
     private void begin() {
         worker = context.newWorker(new UcpWorkerParams());
         ByteBuffer own = worker.getAddress();
-        ByteBuffer placed = ByteBuffer.allocate(UcxPlace.BYTES + own.remaining());
+        ByteBuffer placed = ByteBuffer.allocate(UcxReach.BYTES + own.remaining());
         place.write(placed);
         address = placed.put(own).array();
         worker.setAmRecvHandler(AM_ID, (header, size, data, reply) -> received(header, size, data),
                 UcpConstants.UCP_AM_FLAG_PERSISTENT_DATA);
-        sentinel = new UcxSentinel(context, worker);
+        sentinel = new FifoProbe(context, worker);
     }
 
     @Override
@@ -126,17 +126,17 @@ final class UcxAgent extends EndpointAgent {
     // --- this thread: connections ---
 
     @Override
-    Optional<String> serve(Connection.Terms terms, byte[] peer, Service service, Runnable ended) {
+    Optional<String> serve(Connection.ConnectionParameters parameters, byte[] peer, Service service, Runnable ended) {
         try {
-            open(link(terms, peer, ended), terms, service);
+            open(link(parameters, peer, ended), parameters, service);
             return Optional.empty();
         } catch (UcxException e) {
             return Optional.of(e.getMessage());
         }
     }
 
-    private Connection open(UcxLink link, Connection.Terms terms, Service service) {
-        Connection connection = new Connection(terms, this, service);
+    private Connection open(UcxLink link, Connection.ConnectionParameters parameters, Service service) {
+        Connection connection = new Connection(parameters, this, service);
         add(connection);
         link.connection = Optional.of(connection);
         connection.open(link);
@@ -144,14 +144,14 @@ final class UcxAgent extends EndpointAgent {
     }
 
     @Override
-    void probe(Connection.Terms terms, byte[] given, byte[] peer, Service service, Runnable ended, Tried tried) {
+    void probe(Connection.ConnectionParameters parameters, byte[] given, byte[] peer, Service service, Runnable ended, Tried tried) {
         if (given != address) {
             tried.startAgain();
             return;
         }
         try {
-            UcxLink link = link(terms, peer, ended);
-            probes.put(link, new Probe(tried, terms, service, nowNs() + PROBE_LIMIT_NS));
+            UcxLink link = link(parameters, peer, ended);
+            probes.put(link, new Probe(tried, parameters, service, nowNs() + PROBE_LIMIT_NS));
             active(1);
             control(link, Frame.Kind.PROBE);
         } catch (UcxException e) {
@@ -159,12 +159,12 @@ final class UcxAgent extends EndpointAgent {
         }
     }
 
-    private UcxLink link(Connection.Terms terms, byte[] peer, Runnable ended) {
+    private UcxLink link(Connection.ConnectionParameters parameters, byte[] peer, Runnable ended) {
         if (hasEnded()) throw new UcxException("this side has ended");
         ByteBuffer placed = ByteBuffer.wrap(peer);
-        if (peer.length < UcxPlace.BYTES || place.reachesButDoesNotWake(UcxPlace.read(placed)))
+        if (peer.length < UcxReach.BYTES || place.reachesButDoesNotWake(UcxReach.read(placed)))
             throw new UcxException("its network namespace is another, where UCX cannot wake it");
-        UcxLink link = new UcxLink(terms.here(), terms.there(), ended);
+        UcxLink link = new UcxLink(parameters.here(), parameters.there(), ended);
         ByteBuffer direct = ByteBuffer.allocateDirect(placed.remaining()).put(placed).flip();
         link.endpoint = worker.newEndpoint(new UcpEndpointParams().setUcpAddress(direct).setPeerErrorHandlingMode()
                 .setErrorHandler((endpoint, status, text) -> insideUcx(() -> failed(link, text))));
@@ -255,7 +255,7 @@ final class UcxAgent extends EndpointAgent {
         }
         watching = Watching.NOTHING;
         interrupted.forEach(probe -> probe.tried.startAgain());
-        said().once("blocked", "a peer that was killed has left UCX's shared memory blocked: its other connections end too"
+        log().once("blocked", "a peer that was killed has left UCX's shared memory blocked: its other connections end too"
                 + ", and new ones use other memory");
     }
 
@@ -296,7 +296,7 @@ final class UcxAgent extends EndpointAgent {
         Probe probe = probes.remove(link);
         if (probe == null) return;
         active(-1);
-        probe.tried.done(Optional.of(open(link, probe.terms, probe.service)), "");
+        probe.tried.done(Optional.of(open(link, probe.parameters, probe.service)), "");
     }
 
     private void reap() {
@@ -368,7 +368,7 @@ final class UcxAgent extends EndpointAgent {
         long endNs = System.nanoTime() + CLOSE_LIMIT_NS;
         while ((!closing.isEmpty() || inFlight > 0) && System.nanoTime() - endNs < 0) carry();
         if (!closing.isEmpty() || inFlight > 0)
-            said().once("stuck", "UCX still has " + closing.size() + " endpoints and " + inFlight + " messages at its end");
+            log().once("stuck", "UCX still has " + closing.size() + " endpoints and " + inFlight + " messages at its end");
     }
 
     // --- this thread: what comes; inside UCX ---
@@ -389,7 +389,7 @@ final class UcxAgent extends EndpointAgent {
         } catch (Throwable e) {
             Optional<UcxLink> from = link;
             insideUcx(() -> from.ifPresentOrElse(known -> failed(known, String.valueOf(e.getMessage())),
-                    () -> said().once("broken", "a message over UCX was dropped: " + e.getMessage())));
+                    () -> log().once("broken", "a message over UCX was dropped: " + e.getMessage())));
             return UcsConstants.STATUS.UCS_OK;
         }
     }

@@ -18,12 +18,12 @@ public final class Wire implements AutoCloseable {
     private final List<AgentThread> threads = new ArrayList<>();
 
     private Wire(WireSettings settings, LongSupplier clockNs, Consumer<String> say) throws IOException {
-        Said said = new Said(say);
-        UcxDoor.Parts parts = UcxDoor.open(settings, clockNs, said);
+        OnceLog log = new OnceLog(say);
+        UcxLoader.Parts parts = UcxLoader.open(settings, clockNs, log);
         this.ucx = parts.agent();
         this.pool = parts.pool();
         this.why = parts.why();
-        this.tcp = new TcpAgent(settings, pool, clockNs, ucx, why, said);
+        this.tcp = new TcpAgent(settings, pool, clockNs, ucx, why, log);
         threads.add(new AgentThread("hearth-wire-tcp", tcp, settings.idling(), say));
         ucx.ifPresent(agent -> threads.add(0, new AgentThread("hearth-wire-ucx", agent, settings.idling(), say)));
     }
@@ -48,13 +48,13 @@ public final class Wire implements AutoCloseable {
         }
     }
 
-    /** Without threads: whoever has it calls {@link Agent#doWork}. */
+    /** Without threads: whoever has it calls {@link CarrierAgent#doWork}. */
     static Wire prepare(WireSettings settings, LongSupplier clockNs, Consumer<String> say) throws IOException {
         return new Wire(settings, clockNs, say);
     }
 
-    List<Agent> agents() {
-        List<Agent> agents = new ArrayList<>();
+    List<CarrierAgent> agents() {
+        List<CarrierAgent> agents = new ArrayList<>();
         ucx.ifPresent(agents::add);
         agents.add(tcp);
         return agents;

@@ -36,9 +36,9 @@ class HostilePeersTest extends AnyFunSuite {
 
   /** The other side's name for the connection. */
   private def theirToken(connection: Connection): Long = {
-    val terms = classOf[Connection].getDeclaredField("terms")
-    terms.setAccessible(true)
-    terms.get(connection).asInstanceOf[Connection.Terms].there
+    val parameters = classOf[Connection].getDeclaredField("terms")
+    parameters.setAccessible(true)
+    parameters.get(connection).asInstanceOf[Connection.ConnectionParameters].there
   }
 
   private def twentyAreAnswered(connection: Connection): Unit =

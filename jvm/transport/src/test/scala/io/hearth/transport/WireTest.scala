@@ -197,7 +197,7 @@ class WireTest extends AnyFunSuite {
     val asked = asking.agents.asScala.toVector
     val ucxThread = Executors.newSingleThreadExecutor
     def onUcxThread(work: => Unit): Unit = ucxThread.submit((() => work): Runnable).get
-    def rounds(withUcx: Boolean, others: Seq[Agent]): Unit = (0 until 1000).foreach { _ =>
+    def rounds(withUcx: Boolean, others: Seq[CarrierAgent]): Unit = (0 until 1000).foreach { _ =>
       if (withUcx) onUcxThread { ucx.doWork(); () }
       others.foreach(_.doWork())
     }
@@ -227,8 +227,8 @@ class WireTest extends AnyFunSuite {
     // Handed over by another thread, and first looked at when the agents end.
     val opening = onAnotherThread {
       agents.collect { case ucx: EndpointAgent =>
-        val terms = new Connection.Terms(Loopback, 1, 2, 1 << 20, 1 << 20, "ucx", "")
-        ucx.run(() => served = ucx.serve(terms, ucx.address, Service.NONE, () => ()).toScala)
+        val parameters = new Connection.ConnectionParameters(Loopback, 1, 2, 1 << 20, 1 << 20, "ucx", "")
+        ucx.run(() => served = ucx.serve(parameters, ucx.address, Service.NONE, () => ()).toScala)
       }
       wire.connect(listener.getLocalSocketAddress.asInstanceOf[InetSocketAddress])
     }

@@ -12,7 +12,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import io.hearth.core.{Brief, Redaction, UserError}
 import io.hearth.core.json.Json
 import io.hearth.core.leases.{Lease, LeaseRegistry, Leases, LeaseState, OpenFile}
-import io.hearth.core.plan.{Beside, Fitted, Others, Plan, PlanJson, PlanLease}
+import io.hearth.core.plan.{Coexistence, Fitted, Others, Plan, PlanJson, PlanLease}
 import io.hearth.core.plan.{PlanMode, PlanRequest}
 import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology}
 import io.hearth.core.topology.{TopologyJson, TopologyReader}
@@ -108,7 +108,7 @@ private[cli] object PlanVerb {
     catch {
       case e: IOException =>
         val why = s"this application has no lease: ${Brief(e.toString, 200)}"
-        fitted.copy(plan = Beside.uncounted(fitted.plan, why))
+        fitted.copy(plan = Coexistence.uncounted(fitted.plan, why))
     }
 
   private def planned(document: JsonNode, seen: Seen, offer: Option[Offer] = None): JsonNode = {
@@ -118,7 +118,7 @@ private[cli] object PlanVerb {
     val scratch = if (request.machine.isEmpty) Scratch.live() else Scratch.assumed(topology)
     val others = seen.others(request)
     def fit(leases: Leases): Fitted = {
-      val fitted = Beside
+      val fitted = Coexistence
         .fit(
           topology,
           request.workload,

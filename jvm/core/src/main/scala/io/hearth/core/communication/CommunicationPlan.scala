@@ -5,7 +5,7 @@ import scala.jdk.OptionConverters._
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.hearth.affinity.{Adapter, AffinityPlan, Defaults, Device, Ids, Machine, Policy, Refused}
+import io.hearth.affinity.{Adapter, AffinityPlan, Defaults, NetworkDevice, Ids, Machine, Policy, Refused}
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
 import io.hearth.core.topology.Topology
@@ -45,7 +45,7 @@ object CommunicationPlan {
       val defaults = Defaults.of(topology.architecture.toJava)
       val parsed = Policy.parse(policy.getOrElse(defaults.policy), defaults.threads)
       val on = machine(topology, adapters)
-      AffinityPlan.of(on, parsed, Device.choose(on, device.toJava, carrier.toJava))
+      AffinityPlan.of(on, parsed, NetworkDevice.choose(on, device.toJava, carrier.toJava))
     } catch { case e: Refused => throw new UserError(e.getMessage, Some(e)) }
 
   /** The document of `contract/affinity-plan.schema.json`. */

@@ -148,7 +148,7 @@ final class LeaseRegistry(
   /** What a killed driver had borrowed is in use for as long as its executors are. */
   private def isLoanOfLiving(file: Path, open: OpenFile): Boolean =
     LeaseFiles.isOf(LoanPrefix)(file) &&
-      BorrowedCpus.read(LeaseFiles.text(open)).exists(loan => isHeld(loan.lease))
+      Loan.read(LeaseFiles.text(open)).exists(loan => isHeld(loan.lease))
 
   /** Whether a lease, by the name of its file, has a holder that lives. */
   private[leases] def isHeld(lease: String): Boolean = named(lease, Prefix).exists(file =>

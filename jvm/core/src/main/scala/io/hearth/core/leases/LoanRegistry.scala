@@ -18,7 +18,7 @@ import io.hearth.core.topology.IdSet
  * @param memoryNodes those of the place, near these CPUs
  * @param since ms since 1970
  */
-final case class OfferedCpus(
+final case class Offer(
     boot: String,
     appId: String,
     lease: String,
@@ -29,7 +29,7 @@ final case class OfferedCpus(
 ) {
   def toJson: JsonNode = Json
     .obj()
-    .put("schema", OfferedCpus.Schema)
+    .put("schema", Offer.Schema)
     .put("boot", boot)
     .put("app_id", appId)
     .put("lease", lease)
@@ -39,10 +39,10 @@ final case class OfferedCpus(
     .put("since", since)
 }
 
-object OfferedCpus {
+object Offer {
   val Schema = "hearth/offer/1"
 
-  def read(text: String): Either[String, OfferedCpus] = RegistryDocument.read(text, Schema) { d =>
+  def read(text: String): Either[String, Offer] = RegistryDocument.read(text, Schema) { d =>
     for {
       boot <- Lease.text(d, "boot")
       app <- Lease.text(d, "app_id")
@@ -51,7 +51,7 @@ object OfferedCpus {
       cpus <- RegistryDocument.ids(d, "cpus")
       nodes <- RegistryDocument.ids(d, "memory_nodes")
       since <- RegistryDocument.ms(d, "since")
-    } yield OfferedCpus(boot, Lease.printable(app), lease, place.toInt, cpus, nodes, since)
+    } yield Offer(boot, Lease.printable(app), lease, place.toInt, cpus, nodes, since)
   }
 }
 
@@ -62,7 +62,7 @@ object OfferedCpus {
  * @param offer the name of the offer's file
  * @param since ms since 1970
  */
-final case class BorrowedCpus(
+final case class Loan(
     boot: String,
     appId: String,
     executorId: String,
@@ -73,7 +73,7 @@ final case class BorrowedCpus(
 ) {
   def toJson: JsonNode = Json
     .obj()
-    .put("schema", BorrowedCpus.Schema)
+    .put("schema", Loan.Schema)
     .put("boot", boot)
     .put("app_id", appId)
     .put("executor_id", executorId)
@@ -83,10 +83,10 @@ final case class BorrowedCpus(
     .put("since", since)
 }
 
-object BorrowedCpus {
+object Loan {
   val Schema = "hearth/loan/1"
 
-  def read(text: String): Either[String, BorrowedCpus] = RegistryDocument.read(text, Schema) { d =>
+  def read(text: String): Either[String, Loan] = RegistryDocument.read(text, Schema) { d =>
     for {
       boot <- Lease.text(d, "boot")
       app <- Lease.text(d, "app_id")
@@ -95,7 +95,7 @@ object BorrowedCpus {
       offer <- Lease.text(d, "offer")
       cpus <- RegistryDocument.ids(d, "cpus")
       since <- RegistryDocument.ms(d, "since")
-    } yield BorrowedCpus(
+    } yield Loan(
       boot,
       Lease.printable(app),
       Lease.printable(executor),
@@ -130,17 +130,17 @@ private[leases] object RegistryDocument {
  * @param file its name in the registry
  * @param user the lender's
  */
-final case class LiveOffer(file: String, offer: OfferedCpus, user: String, ours: Boolean)
+final case class LiveOffer(file: String, offer: Offer, user: String, ours: Boolean)
 
 /** A loan whose borrower, or an executor of it, lives. */
-final case class LiveLoan(file: String, loan: BorrowedCpus, user: String, ours: Boolean)
+final case class LiveLoan(file: String, loan: Loan, user: String, ours: Boolean)
 
 /**
  * What applications offer and have borrowed at one moment.
  *
  * @param problems what could not be believed or read, a sentence each
  */
-final case class Lendings(
+final case class OffersAndLoans(
     leases: Leases,
     offers: Vector[LiveOffer],
     loans: Vector[LiveLoan],
@@ -166,7 +166,7 @@ final class LoanRegistry(registry: LeaseRegistry) {
   import LeaseRegistry._
 
   /** @throws IOException */
-  def read(): Lendings = {
+  def read(): OffersAndLoans = {
     val leases = registry.readAll(LeaseKind)
     val offers = registry.readAll(LoanRegistry.OfferKind)
     val loans = registry.readAll(LoanRegistry.LoanKind, inUse)
@@ -174,7 +174,7 @@ final class LoanRegistry(registry: LeaseRegistry) {
     val isTheirs = new Holders(held)
     // Where not all leases and loans are known, nobody knows which CPUs are free.
     val unknown = leases.unread ++ loans.unread
-    Lendings(
+    OffersAndLoans(
       registry.leases(leases),
       offers.found
         .filter(one => unknown.isEmpty && isTheirs(one))
@@ -199,7 +199,7 @@ final class LoanRegistry(registry: LeaseRegistry) {
       }
       ._2
 
-    def apply(offer: Found[OfferedCpus]): Boolean = leases.get(offer.value.lease).exists { lease =>
+    def apply(offer: Found[Offer]): Boolean = leases.get(offer.value.lease).exists { lease =>
       lease.uid == offer.uid && lease.value.state == LeaseState.Holds &&
       offer.value.cpus.subsetOf(lease.value.cpus) && !offer.value.cpus.intersects(contested)
     }
@@ -207,10 +207,10 @@ final class LoanRegistry(registry: LeaseRegistry) {
 
   /** Its driver's lock, or its executors' on the lease: these use the CPUs for as long as they live. */
   private def inUse(open: OpenFile): Boolean = open.isWriteLocked ||
-    BorrowedCpus.read(LeaseFiles.text(open)).exists(loan => registry.isHeld(loan.lease))
+    Loan.read(LeaseFiles.text(open)).exists(loan => registry.isHeld(loan.lease))
 
   /** It ends when it is closed, or this process ends. @throws IOException */
-  def offer(offer: OfferedCpus): HeldLease =
+  def offer(offer: Offer): HeldLease =
     registry.publish(offer.copy(boot = registry.bootHere).toJson, OfferPrefix)
 
   /**
@@ -221,7 +221,7 @@ final class LoanRegistry(registry: LeaseRegistry) {
    * @return what is borrowed; not what was withdrawn meanwhile, and nothing where somebody keeps it longer
    * @throws IOException
    */
-  def borrow(waitMs: Long)(choose: Lendings => Vector[BorrowedCpus]): Vector[HeldLoan] =
+  def borrow(waitMs: Long)(choose: OffersAndLoans => Vector[Loan]): Vector[HeldLoan] =
     registry
       .ifFree(waitMs) { _ =>
         val now = read()
@@ -235,7 +235,7 @@ final class LoanRegistry(registry: LeaseRegistry) {
       }
       .getOrElse(Vector.empty)
 
-  private def hold(offer: LiveOffer, wanted: BorrowedCpus): Option[HeldLoan] = watched(offer.file)
+  private def hold(offer: LiveOffer, wanted: Loan): Option[HeldLoan] = watched(offer.file)
     .flatMap { watch =>
       val document = wanted.copy(boot = registry.bootHere).toJson
       val held =
@@ -254,14 +254,14 @@ final class LoanRegistry(registry: LeaseRegistry) {
 }
 
 private[leases] object LoanRegistry {
-  private val OfferKind = Kind[OfferedCpus](LeaseRegistry.OfferPrefix, OfferedCpus.read, _.boot)
+  private val OfferKind = Kind[Offer](LeaseRegistry.OfferPrefix, Offer.read, _.boot)
   private val LoanKind =
-    Kind[BorrowedCpus](LeaseRegistry.LoanPrefix, BorrowedCpus.read, _.boot, unlocked = true)
+    Kind[Loan](LeaseRegistry.LoanPrefix, Loan.read, _.boot, unlocked = true)
 }
 
 /** CPUs that this process has borrowed for an executor; it ends when it is closed, or the process ends. */
 final class HeldLoan private[leases] (
-    val loan: BorrowedCpus,
+    val loan: Loan,
     val offer: LiveOffer,
     file: HeldLease,
     watch: OpenFile

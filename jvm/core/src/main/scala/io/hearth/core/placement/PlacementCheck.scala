@@ -52,7 +52,7 @@ object PlacementCheck {
     val pinned = inside(expected, actual.threads, lent).filterNot(t => open.subsetOf(t.cpus))
     Vector(
       Option.when(pinned.nonEmpty && leftShort(open, masks(expected, actual, lent)).isEmpty)(
-        s"keeps ${count(pinned, actual.threads)} to a part of its CPUs: ${ThreadNames.show(pinned)}"
+        s"keeps ${count(pinned, actual.threads)} to a part of its CPUs: ${ThreadSummary.show(pinned)}"
       ),
       Option.when(lent.nonEmpty)(s"may use CPUs $lent, which other executors leave idle")
     ).flatten
@@ -108,7 +108,7 @@ object PlacementCheck {
       Deviation(
         if (strays.size * 2 > threads.size) "most threads elsewhere" else "threads elsewhere",
         s"has ${count(strays, threads)} that may run outside CPUs $open: " +
-          ThreadNames.show(strays)
+          ThreadSummary.show(strays)
       )
     )
   }
@@ -124,7 +124,7 @@ object PlacementCheck {
       Deviation(
         s"CPUs $short",
         s"has ${count(kept, actual.threads)} that may not run on CPUs $short, planned " +
-          s"${expected.cpus}: ${ThreadNames.show(kept)}"
+          s"${expected.cpus}: ${ThreadSummary.show(kept)}"
       )
     )
   }
@@ -167,7 +167,7 @@ object PlacementCheck {
 }
 
 /** Names threads in a sentence of bounded length: by mask, the most common first. */
-private object ThreadNames {
+private object ThreadSummary {
   private val Masks = 3
   private val Names = 3
 

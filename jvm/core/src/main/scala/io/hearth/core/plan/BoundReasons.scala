@@ -44,8 +44,8 @@ final private[plan] class BoundReasons(draft: PlanDraft) {
   }
 
   private def asked: Vector[String] =
-    (fixed.executors ++ fixed.cores).map(_.name).toVector ++
-      Option.when(fixed.taskCpus > 1)("spark.task.cpus")
+    (constraints.executors ++ constraints.cores).map(_.name).toVector ++
+      Option.when(constraints.taskCpus > 1)("spark.task.cpus")
 
   private def isolated: Option[Reason] = {
     val isolated = usable.topology.isolated

@@ -59,25 +59,25 @@ object DerivedSettings {
   private[plan] val PartitionBytes: Long = 128L << 20
 
   /** Tasks that run at the same time. */
-  private[plan] def atOnce(slots: Int, fixed: Fixed): Int = math.max(1, slots / fixed.taskCpus)
+  private[plan] def atOnce(slots: Int, constraints: UserConstraints): Int = math.max(1, slots / constraints.taskCpus)
 
   private[plan] def ofExecutors(
       layout: Layout,
       heapMb: Long,
       offHeapMb: Long,
       overheadMb: Long,
-      fixed: Fixed
+      constraints: UserConstraints
   ) = {
-    val count = layout.sites.size
+    val count = layout.placements.size
     val counted =
-      if (fixed.dynamic.isEmpty) "spark.executor.instances" -> s"$count"
+      if (constraints.dynamic.isEmpty) "spark.executor.instances" -> s"$count"
       else "spark.dynamicAllocation.maxExecutors" -> s"$count"
     Map(
       counted,
       "spark.executor.cores" -> s"${layout.narrowest}",
       "spark.executor.memory" -> s"${heapMb}m",
       "spark.executor.memoryOverhead" -> s"${overheadMb}m"
-    ) ++ offHeap(offHeapMb) ++ (if (waitsAsSet(fixed)) Map.empty else Waits)
+    ) ++ offHeap(offHeapMb) ++ (if (waitsAsSet(constraints)) Map.empty else Waits)
   }
 
   private val Waits = Map(
@@ -88,7 +88,7 @@ object DerivedSettings {
   )
 
   /** A wait set for each level would override the user's single wait for all levels. */
-  private[plan] def waitsAsSet(fixed: Fixed): Boolean = fixed.conf.contains("spark.locality.wait")
+  private[plan] def waitsAsSet(constraints: UserConstraints): Boolean = constraints.conf.contains("spark.locality.wait")
 
   private[plan] def offHeap(mb: Long): Map[String, String] =
     if (mb == 0) Map.empty

@@ -43,17 +43,17 @@ object JvmEnvironment {
    * @param set what Spark's settings say
    * @return or the contradiction between both
    */
-  private[plan] def executorHeap(limits: Limits, set: Option[Asked[Long]]) =
+  private[plan] def executorHeap(limits: Limits, set: Option[UserValue[Long]]) =
     heap(executorsEnvironment(limits), Before, set)
 
-  private[plan] def driverHeap(limits: Limits, set: Option[Asked[Long]]) =
+  private[plan] def driverHeap(limits: Limits, set: Option[UserValue[Long]]) =
     heap(limits.environment, Before :+ Submit, set)
 
   private def heap(
       environment: Map[String, String],
       before: Vector[String],
-      set: Option[Asked[Long]]
-  ): Either[Unfit, Option[Asked[Long]]] =
+      set: Option[UserValue[Long]]
+  ): Either[Unfit, Option[UserValue[Long]]] =
     (heapIn(environment, After), set) match {
       case (Some(found), Some(asked)) if found.value != asked.value =>
         Left(
@@ -70,11 +70,11 @@ object JvmEnvironment {
         Right(found.orElse(other.filter(_.value >= Memory.LeastHeapMb)))
     }
 
-  private def heapIn(environment: Map[String, String], variable: String): Option[Asked[Long]] =
+  private def heapIn(environment: Map[String, String], variable: String): Option[UserValue[Long]] =
     flags(environment, variable).reverseIterator
       .collectFirst { case Heap(size) => Sizes.mib(size, 'b') }
       .flatten
-      .map(mb => Asked(mb, s"-Xmx in $variable"))
+      .map(mb => UserValue(mb, s"-Xmx in $variable"))
 
   private val Heap = "-(?:Xmx|XX:MaxHeapSize=)(.+)".r
 

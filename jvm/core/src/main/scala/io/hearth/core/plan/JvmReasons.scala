@@ -12,8 +12,8 @@ final private[plan] class JvmReasons(draft: PlanDraft, executors: Vector[Executo
   private val users: Vector[String] = allOptions
 
   private def users(decision: String, value: String) = {
-    val settings = if (native) fixed.driverJavaOptions else fixed.javaOptions
-    val places = Option.when(settings.nonEmpty)("extraJavaOptions") ++ fixed.environment.variables
+    val settings = if (native) constraints.driverJavaOptions else constraints.javaOptions
+    val places = Option.when(settings.nonEmpty)("extraJavaOptions") ++ constraints.environment.variables
     Reason(decision, value, s"set in ${places.mkString(" or ")}", "user")
   }
 

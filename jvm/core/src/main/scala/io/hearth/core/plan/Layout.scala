@@ -5,22 +5,22 @@ import io.hearth.core.topology.IdSet
 /**
  * Where executors sit and what memory each can have.
  *
- * @param sites one for each executor
+ * @param placements one for each executor
  * @param nodes memory nodes of each
  * @param roomsMb memory of each executor, heap and everything else included
  * @param narrowed whether executors have fewer task slots than their CPUs are worth, for lack of
  * memory
  */
 final private[plan] case class Layout(
-    sites: Vector[Site],
+    placements: Vector[Placement],
     nodes: Vector[IdSet],
     roomsMb: Vector[Long],
     narrowed: Boolean = false
 ) {
-  def cpus: IdSet = IdSet.from(sites.iterator.flatMap(_.cpus))
-  def slots: Int = sites.iterator.map(_.slots).sum
-  def narrowest: Int = sites.iterator.map(_.slots).min
-  def widest: Int = sites.iterator.map(_.slots).max
+  def cpus: IdSet = IdSet.from(placements.iterator.flatMap(_.cpus))
+  def slots: Int = placements.iterator.map(_.slots).sum
+  def narrowest: Int = placements.iterator.map(_.slots).min
+  def widest: Int = placements.iterator.map(_.slots).max
   def uniform: Boolean = narrowest == widest
 
   /** Every executor on all CPUs of its pool, which the executors there share. */
@@ -29,13 +29,13 @@ final private[plan] case class Layout(
       val cpus = pool.cores.flatMap(_.cpus).sorted
       cpus.map(_ -> cpus)
     }.toMap
-    copy(sites = sites.map(s => s.copy(cpus = cpusOf(s.cpus.head), sharing = Some(s.cpus.size))))
+    copy(placements = placements.map(s => s.copy(cpus = cpusOf(s.cpus.head), sharing = Some(s.cpus.size))))
   }
 
   /** Sites by their first CPU, so that executors are numbered along the machine. */
   def inOrder: Layout = {
-    val order = sites.indices.sortBy(sites(_).cpus.head).toVector
-    copy(order.map(sites), order.map(nodes), order.map(roomsMb))
+    val order = placements.indices.sortBy(placements(_).cpus.head).toVector
+    copy(order.map(placements), order.map(nodes), order.map(roomsMb))
   }
 }
 
@@ -43,24 +43,24 @@ final private[plan] case class Layout(
 final private[plan] class Layouts(
     usable: UsableMachine,
     pools: Pools,
-    fixed: Fixed,
+    constraints: UserConstraints,
     workload: Workload
 ) {
   import Layouts.TargetSlots
 
   /** Slots an executor should have: at 4 GB of heap each, eight reach the compressed-oops limit. */
-  private val target = math.max(TargetSlots, fixed.taskCpus)
+  private val target = math.max(TargetSlots, constraints.taskCpus)
 
   /** The most task slots: `spark.cores.max`, or the CPU quota's, where less than the CPUs are worth. */
   private val most: Option[Int] =
-    (fixed.coresMax.map(_.value) ++ usable.quotaSlots).minOption.filter(_ < usable.slots)
+    (constraints.coresMax.map(_.value) ++ usable.quotaSlots).minOption.filter(_ < usable.slots)
 
   private lazy val machine = Part.machine(pools.all)
 
   /** One executor over everything. */
   def whole: Either[Unfit, Layout] = firstFit(Iterator(capped(1)))
 
-  def find: Either[Unfit, Layout] = (fixed.executors, fixed.cores) match {
+  def find: Either[Unfit, Layout] = (constraints.executors, constraints.cores) match {
     case (Some(n), Some(m)) => counted(n.value).flatMap(_ => placed(n.value, m.value))
     case (Some(n), None) => counted(n.value).flatMap(_ => firstFit(Iterator(capped(n.value))))
     case (None, Some(m)) => fitting(m)
@@ -91,7 +91,7 @@ final private[plan] class Layouts(
 
   private def automatic: Either[Unfit, Layout] = {
     val counts = pools.all.map(p => math.max(1, math.min(byWidth(p), byMemory(p))))
-    val atMost = fixed.dynamic.flatMap(_.atMost)
+    val atMost = constraints.dynamic.flatMap(_.atMost)
     val own = Option.when(atMost.forall(_ >= counts.sum) && most.isEmpty)(perPool(counts))
     val start = (Vector(counts.sum, byTotalMemory, bySlots) ++ atMost).min
     mostTasks(own.iterator ++ fewer(math.max(1, start)).map(capped))
@@ -101,31 +101,31 @@ final private[plan] class Layouts(
   private def fewer(start: Int): Iterator[Int] =
     Iterator.iterate(start)(n => n - math.max(1, n / 16)).takeWhile(_ > 0)
 
-  private def byMemory(pool: Pool): Int = (pool.memoryMb / Memory.comfortable(fixed)).toInt
+  private def byMemory(pool: Pool): Int = (pool.memoryMb / Memory.comfortable(constraints)).toInt
 
-  private def byTotalMemory: Int = (pools.memoryMb / Memory.least(fixed)).toInt
+  private def byTotalMemory: Int = (pools.memoryMb / Memory.least(constraints)).toInt
 
   private def bySlots: Int = {
     val slots = most.getOrElse(usable.slots)
-    math.max(1, math.min(slots / fixed.taskCpus, (slots + target / 2) / target))
+    math.max(1, math.min(slots / constraints.taskCpus, (slots + target / 2) / target))
   }
 
   private def perPool(counts: Vector[Int]): Layout =
     laidOut(pools.all.zip(counts).flatMap { case (pool, n) => Split.evenly(Part.pool(pool), n) })
 
   private def laidOut(cpus: Vector[Vector[Int]]): Layout =
-    withMemory(cpus.map(own => Site(own.sorted, usable.slotsOn(own))))
+    withMemory(cpus.map(own => Placement(own.sorted, usable.slotsOn(own))))
 
-  private def withMemory(sites: Vector[Site]): Layout = {
-    val rooms = Memory.rooms(fixed, pools, sites)
+  private def withMemory(placements: Vector[Placement]): Layout = {
+    val rooms = Memory.rooms(constraints, pools, placements)
     val affordable =
-      sites.zip(Room.of(fixed, sites, rooms.roomsMb, workload)).map { case (site, room) =>
-        val slots = Memory.slotsIn(fixed, Memory.heap(fixed, room))
-        site.copy(slots = math.min(site.slots, math.max(fixed.taskCpus, slots)))
+      placements.zip(Room.of(constraints, placements, rooms.roomsMb, workload)).map { case (placement, room) =>
+        val slots = Memory.slotsIn(constraints, Memory.heap(constraints, room))
+        placement.copy(slots = math.min(placement.slots, math.max(constraints.taskCpus, slots)))
       }
     // Counts and heaps that the user fixed stay: the plan then says how little memory a slot has.
-    val narrowed = fixed.heapMb.isEmpty && fixed.cores.isEmpty && affordable != sites
-    Layout(if (narrowed) affordable else sites, rooms.nodes, rooms.roomsMb, narrowed)
+    val narrowed = constraints.heapMb.isEmpty && constraints.cores.isEmpty && affordable != placements
+    Layout(if (narrowed) affordable else placements, rooms.nodes, rooms.roomsMb, narrowed)
   }
 
   /**
@@ -135,25 +135,25 @@ final private[plan] class Layouts(
   private def capped(n: Int): Layout = most match {
     case None => laidOut(Split.evenly(machine, n))
     case Some(max) =>
-      val least = if (fixed.coresMax.exists(_.value <= max)) 0 else fixed.taskCpus
+      val least = if (constraints.coresMax.exists(_.value <= max)) 0 else constraints.taskCpus
       val widths = Vector.tabulate(n)(i => math.max(least, max / n + (if (i < max % n) 1 else 0)))
       packed(widths).getOrElse(laidOut(Split.evenly(machine, n)))
   }
 
   private def packed(widths: Vector[Int]): Option[Layout] =
     Packing.place(pools.all, widths).map { cpus =>
-      withMemory(cpus.zip(widths).map { case (own, width) => Site(own.sorted, width) })
+      withMemory(cpus.zip(widths).map { case (own, width) => Placement(own.sorted, width) })
     }
 
   private def counted(n: Int): Either[Unfit, Unit] =
-    Either.cond(n <= usable.cpus.size, (), Violation.executors(usable, fixed))
+    Either.cond(n <= usable.cpus.size, (), Violation.executors(usable, constraints))
 
   private def placed(n: Int, m: Int): Either[Unfit, Layout] =
-    if (n.toLong * m > usable.cpus.size) Left(Violation.product(usable, fixed))
+    if (n.toLong * m > usable.cpus.size) Left(Violation.product(usable, constraints))
     else firstFit(packed(Vector.fill(n)(m)).iterator)
 
-  private def fitting(m: Asked[Int]): Either[Unfit, Layout] = {
-    val limits = fixed.coresMax.map(_.value / m.value) ++ fixed.dynamic.flatMap(_.atMost) ++
+  private def fitting(m: UserValue[Int]): Either[Unfit, Layout] = {
+    val limits = constraints.coresMax.map(_.value / m.value) ++ constraints.dynamic.flatMap(_.atMost) ++
       usable.quotaSlots.map(slots => math.max(1, slots / m.value))
     val count = (Packing.count(pools.all, m.value) +: limits.toVector).min
     if (count < 1) Left(Violation.cores(usable, m))
@@ -170,13 +170,13 @@ final private[plan] class Layouts(
   private def mostTasks(layouts: Iterator[Layout]): Either[Unfit, Layout] = {
     val all = layouts.to(LazyList)
     val enough = most.getOrElse(usable.slots)
-    val fit = all.filter(Violation.layout(_, fixed, pools).isEmpty)
+    val fit = all.filter(Violation.layout(_, constraints, pools).isEmpty)
     fit
       .find(_.slots >= enough)
       .orElse(fit.maxByOption(_.slots))
-      .toRight(all.lastOption.flatMap(Violation.layout(_, fixed, pools)))
+      .toRight(all.lastOption.flatMap(Violation.layout(_, constraints, pools)))
       .left
-      .map(_.getOrElse(Violation.product(usable, fixed)))
+      .map(_.getOrElse(Violation.product(usable, constraints)))
   }
 
   /**
@@ -184,9 +184,9 @@ final private[plan] class Layouts(
    * fit.
    */
   private def firstFit(layouts: Iterator[Layout]): Either[Unfit, Layout] = {
-    val tried = layouts.map(l => Violation.layout(l, fixed, pools).toLeft(l)).buffered
+    val tried = layouts.map(l => Violation.layout(l, constraints, pools).toLeft(l)).buffered
     val all = tried.to(LazyList)
-    all.find(_.isRight).orElse(all.lastOption).getOrElse(Left(Violation.product(usable, fixed)))
+    all.find(_.isRight).orElse(all.lastOption).getOrElse(Left(Violation.product(usable, constraints)))
   }
 }
 

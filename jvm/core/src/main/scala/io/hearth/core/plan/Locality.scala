@@ -26,8 +26,8 @@ private[plan] object Locality {
 
   /** One for each executor of the layout. */
   def of(usable: UsableMachine, layout: Layout): Vector[Locality] =
-    layout.sites.zip(layout.nodes).map { case (site, memory) =>
-      val cores = site.cpus.map(usable.coreOf)
+    layout.placements.zip(layout.nodes).map { case (placement, memory) =>
+      val cores = placement.cpus.map(usable.coreOf)
       val caches = cores.map(_.cache).distinct
       Locality(cores.iterator.map(_.node).toSet, memory, caches.sizeIs == 1 && caches.head >= 0)
     }

@@ -7,7 +7,7 @@ import io.hearth.core.topology.IdSet
  *
  * @param sharing of CPUs that it shares with other executors, how many are its part
  */
-final private[plan] case class Site(cpus: Vector[Int], slots: Int, sharing: Option[Int] = None) {
+final private[plan] case class Placement(cpus: Vector[Int], slots: Int, sharing: Option[Int] = None) {
 
   /** CPUs by which what the JVM sizes at start is counted. */
   def part: Int = sharing.getOrElse(cpus.size)
@@ -40,24 +40,24 @@ private[plan] object Room {
    * task slot has memory, come first. Each task slot gives the same, so that heaps follow slots.
    */
   def of(
-      fixed: Fixed,
-      sites: Vector[Site],
+      constraints: UserConstraints,
+      placements: Vector[Placement],
       roomsMb: Vector[Long],
       workload: Workload
   ): Vector[Room] = {
-    val slots = sites.iterator.map(_.slots.toLong).sum
+    val slots = placements.iterator.map(_.slots.toLong).sum
     val inputOfSlot = workload.inputBytes.map(bytes => (bytes >> 20) / slots)
-    val perSlot = sites
+    val perSlot = placements
       .zip(roomsMb)
-      .map { case (site, mb) =>
-        val first = fixed.footprintOf(
-          math.max(Memory.SoftHeapMb, Memory.ReservedMb + Memory.LeastTaskMb * site.slots) + 1
+      .map { case (placement, mb) =>
+        val first = constraints.footprintOf(
+          math.max(Memory.SoftHeapMb, Memory.ReservedMb + Memory.LeastTaskMb * placement.slots) + 1
         )
-        val wanted = inputOfSlot.fold(mb / 6)(each => math.min(each * site.slots, mb / 4))
-        math.max(0L, math.min(wanted, mb - first)) / site.slots
+        val wanted = inputOfSlot.fold(mb / 6)(each => math.min(each * placement.slots, mb / 4))
+        math.max(0L, math.min(wanted, mb - first)) / placement.slots
       }
       .min
-    sites.zip(roomsMb).map { case (site, mb) => Room(mb, perSlot * site.slots) }
+    placements.zip(roomsMb).map { case (placement, mb) => Room(mb, perSlot * placement.slots) }
   }
 }
 
@@ -110,15 +110,15 @@ private[plan] object Memory {
    * its part of CPUs there. The pool with least for a slot decides for all, so that each slot of the
    * plan has as much as any other.
    */
-  def rooms(fixed: Fixed, pools: Pools, sites: Vector[Site]): Rooms = {
+  def rooms(constraints: UserConstraints, pools: Pools, placements: Vector[Placement]): Rooms = {
     val poolOf = pools.all.iterator.zipWithIndex.flatMap { case (pool, i) =>
       pool.cores.iterator.flatMap(_.cpus).map(_ -> i)
     }.toMap
-    val parts = sites.map { site =>
-      site.cpus.groupBy(poolOf).map { case (i, own) => i -> own.size.toDouble / site.cpus.size }
+    val parts = placements.map { placement =>
+      placement.cpus.groupBy(poolOf).map { case (i, own) => i -> own.size.toDouble / placement.cpus.size }
     }
-    val base = fixed.footprintOf(LeastHeapMb).toDouble
-    val weights = sites.map(site => if (fixed.heapMb.isEmpty) site.slots.toDouble else 1.0)
+    val base = constraints.footprintOf(LeastHeapMb).toDouble
+    val weights = placements.map(placement => if (constraints.heapMb.isEmpty) placement.slots.toDouble else 1.0)
     val bases = parts.flatten.groupMapReduce(_._1)(_._2 * base)(_ + _)
     val claims = parts
       .zip(weights)
@@ -131,24 +131,24 @@ private[plan] object Memory {
   }
 
   /** Task slots for which a heap has memory, tasks of more than one slot counted whole. */
-  def slotsIn(fixed: Fixed, heapMb: Long): Int =
-    math.min(Int.MaxValue.toLong, (heapMb - ReservedMb) / LeastTaskMb * fixed.taskCpus).toInt
+  def slotsIn(constraints: UserConstraints, heapMb: Long): Int =
+    math.min(Int.MaxValue.toLong, (heapMb - ReservedMb) / LeastTaskMb * constraints.taskCpus).toInt
 
   /**
    * The heap of an executor: what the user fixed, else what fits beside the page cache, up to
    * compressed references.
    */
-  def heap(fixed: Fixed, room: Room): Long =
-    fixed.heapMb.fold(math.min(fixed.heapWithin(room.netMb), CompressedOopsMb))(_.value)
+  def heap(constraints: UserConstraints, room: Room): Long =
+    constraints.heapMb.fold(math.min(constraints.heapWithin(room.netMb), CompressedOopsMb))(_.value)
 
-  def fits(fixed: Fixed, roomMb: Long): Boolean =
-    fixed.heapMb.fold(fixed.heapWithin(roomMb) >= LeastHeapMb)(h =>
-      fixed.footprintOf(h.value) <= roomMb
+  def fits(constraints: UserConstraints, roomMb: Long): Boolean =
+    constraints.heapMb.fold(constraints.heapWithin(roomMb) >= LeastHeapMb)(h =>
+      constraints.footprintOf(h.value) <= roomMb
     )
 
   /** The least memory of an executor that a plan may contain. */
-  def least(fixed: Fixed): Long = fixed.footprintOf(fixed.heapMb.fold(LeastHeapMb)(_.value))
+  def least(constraints: UserConstraints): Long = constraints.footprintOf(constraints.heapMb.fold(LeastHeapMb)(_.value))
 
   /** An executor's memory below which the plan makes fewer executors. */
-  def comfortable(fixed: Fixed): Long = fixed.footprintOf(fixed.heapMb.fold(SoftHeapMb)(_.value))
+  def comfortable(constraints: UserConstraints): Long = constraints.footprintOf(constraints.heapMb.fold(SoftHeapMb)(_.value))
 }

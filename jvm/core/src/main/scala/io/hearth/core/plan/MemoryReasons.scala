@@ -16,7 +16,7 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
     val of = s"${Pools.UsablePercent} % of the memory of nodes ${pools.memoryNodes}$limit"
     val part =
       if (native) of
-      else if (fixed.heapMb.isEmpty) s"its share, by task slots, of $of, less the driver's"
+      else if (constraints.heapMb.isEmpty) s"its share, by task slots, of $of, less the driver's"
       else s"its share of $of, less the driver's"
     val because = s"$part; the rest is for the kernel and other processes"
     Reason(
@@ -55,7 +55,7 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
 
   private def heap = {
     val value = each(heapsMb)
-    fixed.heapMb match {
+    constraints.heapMb match {
       case Some(asked) =>
         val because =
           s"${asked.name} fixes it" + tooWide.fold("")("; " + _) + thin.fold("")("; " + _)
@@ -88,7 +88,7 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
   /** What the user fixed may leave a task slot with less than the plan itself would. */
   private def thin: Option[String] = {
     val most = executors.maxBy(e => e.taskSlots.toDouble / e.heapMb)
-    val tasks = math.max(1, most.taskSlots / fixed.taskCpus)
+    val tasks = math.max(1, most.taskSlots / constraints.taskCpus)
     val each = math.max(0L, most.heapMb - Memory.ReservedMb) / tasks
     Option.when(each < Memory.LeastTaskMb && tasks > 1)(
       s"warning: after Spark's reserve, each of $tasks concurrent tasks has $each MB, less than the " +
@@ -99,12 +99,12 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
   private def overhead = {
     val python = if (workload.python) ", and Python workers" else ""
     val what = s"threads, metaspace, code and direct buffers$python"
-    val (because, source) = fixed.overheadMb match {
+    val (because, source) = constraints.overheadMb match {
       case Some(asked) => (s"${asked.name} fixes it, for $what", "user")
       case None =>
-        val percent = f"${fixed.overheadFactor * 100}%.0f"
+        val percent = f"${constraints.overheadFactor * 100}%.0f"
         (
-          s"$what: at least ${fixed.overheadMinMb} MB and $percent % of the heap",
+          s"$what: at least ${constraints.overheadMinMb} MB and $percent % of the heap",
           "Spark: spark.executor.memoryOverhead"
         )
     }

@@ -14,12 +14,12 @@ private[plan] object OffHeap {
    * Half of what is left beside a heap, at most as much as the heap, for SQL and ETL (whose operators
    * alone work off the heap) where at least 8 GB are left; else what the user set.
    */
-  def of(fixed: Fixed, workload: Workload, heapsMb: Vector[Long], rooms: Vector[Room]): OffHeap =
-    fixed.offHeapMb match {
+  def of(constraints: UserConstraints, workload: Workload, heapsMb: Vector[Long], rooms: Vector[Room]): OffHeap =
+    constraints.offHeapMb match {
       case Some(asked) => decided(asked.value, s"${asked.name} fixes it", "user")
       case None =>
         val rests = heapsMb.zip(rooms).map { case (heap, room) =>
-          room.netMb - fixed.footprintOf(heap)
+          room.netMb - constraints.footprintOf(heap)
         }
         val tabular = workload.kind.exists(k => k == WorkloadKind.Sql || k == WorkloadKind.Etl)
         if (tabular && rests.min >= LeastRestMb) {
@@ -42,7 +42,7 @@ final private[plan] case class PageCache(mb: Long, reason: Reason)
 private[plan] object PageCache {
 
   def of(
-      fixed: Fixed,
+      constraints: UserConstraints,
       workload: Workload,
       heapsMb: Vector[Long],
       rooms: Vector[Room]
@@ -50,11 +50,11 @@ private[plan] object PageCache {
     val mb = heapsMb
       .zip(rooms)
       .map { case (heap, room) =>
-        math.max(0L, math.min(room.cacheMb, room.mb - fixed.footprintOf(heap)))
+        math.max(0L, math.min(room.cacheMb, room.mb - constraints.footprintOf(heap)))
       }
       .sum
     val (because, source) =
-      if (fixed.heapMb.nonEmpty) ("what the fixed heap leaves of it", "user")
+      if (constraints.heapMb.nonEmpty) ("what the fixed heap leaves of it", "user")
       else if (workload.inputBytes.nonEmpty)
         ("the input's size, at most a fourth of the executors' memory", "kernel: page cache")
       else

@@ -61,22 +61,22 @@ private[plan] object Partitioning {
 
   def decide(
       usable: UsableMachine,
-      fixed: Fixed,
+      constraints: UserConstraints,
       workload: Workload,
       pools: Pools,
       occupied: Boolean
   ): Partitioning =
-    forced(fixed, occupied)
+    forced(constraints, occupied)
       .orElse(fewCores(usable))
       .orElse(smallQuota(usable))
-      .orElse(dataFits(usable, fixed, workload, pools))
+      .orElse(dataFits(usable, constraints, workload, pools))
       .getOrElse(Partitioning(native = false, "", ""))
 
-  private def forced(fixed: Fixed, occupied: Boolean): Option[Partitioning] = {
+  private def forced(constraints: UserConstraints, occupied: Boolean): Option[Partitioning] = {
     def bound(because: String, source: String) =
       Some(Partitioning(native = false, because, source, forced = true))
-    if (fixed.shaped) bound(s"${asked(fixed)} needs separate executors", "user")
-    else if (twoHeaps(fixed)) bound("executor and driver heaps are both fixed and differ", "user")
+    if (constraints.shaped) bound(s"${asked(constraints)} needs separate executors", "user")
+    else if (twoHeaps(constraints)) bound("executor and driver heaps are both fixed and differ", "user")
     else if (occupied)
       bound(
         "other CPUs are occupied, and one JVM of Spark's own local mode would run on them",
@@ -85,12 +85,12 @@ private[plan] object Partitioning {
     else None
   }
 
-  private def asked(fixed: Fixed): String =
-    ((fixed.executors ++ fixed.cores).map(_.name) ++ fixed.dynamic.map(_ => "dynamic allocation"))
+  private def asked(constraints: UserConstraints): String =
+    ((constraints.executors ++ constraints.cores).map(_.name) ++ constraints.dynamic.map(_ => "dynamic allocation"))
       .mkString(" and ")
 
-  private def twoHeaps(fixed: Fixed): Boolean =
-    (fixed.heapMb ++ fixed.driverHeapMb).map(_.value).toSet.size > 1
+  private def twoHeaps(constraints: UserConstraints): Boolean =
+    (constraints.heapMb ++ constraints.driverHeapMb).map(_.value).toSet.size > 1
 
   private def fewCores(usable: UsableMachine): Option[Partitioning] = {
     val cores = usable.cores.size
@@ -118,15 +118,15 @@ private[plan] object Partitioning {
 
   private def dataFits(
       usable: UsableMachine,
-      fixed: Fixed,
+      constraints: UserConstraints,
       workload: Workload,
       pools: Pools
   ): Option[Partitioning] =
     for {
       bytes <- workload.inputBytes
       need = (BigInt(bytes) * HeapPerInputByte >> 20).toLong
-      room = Room.of(fixed, Vector(usable.site), Vector(pools.memoryMb), workload).head
-      heap = math.min(fixed.heapWithin(pools.memoryMb), Memory.heap(fixed, room))
+      room = Room.of(constraints, Vector(usable.placement), Vector(pools.memoryMb), workload).head
+      heap = math.min(constraints.heapWithin(pools.memoryMb), Memory.heap(constraints, room))
       if usable.nodes.sizeIs == 1 && usable.cores.size < OneJvmScales && need <= heap
     } yield Partitioning(
       native = true,
@@ -161,25 +161,25 @@ private[plan] object Partitioning {
   }
 
   /** Where one executor would have every CPU, one JVM does it all: a second one gains nothing. */
-  def one(usable: UsableMachine, fixed: Fixed): Partitioning = {
+  def one(usable: UsableMachine, constraints: UserConstraints): Partitioning = {
     val cores = s"${usable.cores.size} cores"
     val because =
       if (usable.slots < Layouts.TargetSlots * 3 / 2)
         s"$cores make ${usable.slots} task slots, enough for one executor, so one JVM runs everything"
-      else if (fixed.heapMb.nonEmpty || fixed.taskCpus > 1)
+      else if (constraints.heapMb.nonEmpty || constraints.taskCpus > 1)
         s"the fixed sizes leave one executor on $cores, so one JVM runs everything"
       else s"memory suffices for one executor on $cores, so one JVM runs everything"
     Partitioning(native = true, because, "hearth")
   }
 
   /** One executor that leaves CPUs free is bound to its own: one JVM would wander over all. */
-  def oneBound(usable: UsableMachine, fixed: Fixed): Partitioning = {
+  def oneBound(usable: UsableMachine, constraints: UserConstraints): Partitioning = {
     val quota = usable.quotaSlots.map(_ => "the CPU quota's task slots")
-    val few = fixed.coresMax.map(_.name).orElse(quota).getOrElse("the task slots")
+    val few = constraints.coresMax.map(_.name).orElse(quota).getOrElse("the task slots")
     Partitioning(
       native = false,
       s"$few leave one executor, which is bound so that it stays near its memory",
-      if (fixed.coresMax.isEmpty && quota.nonEmpty) "hearth" else "user"
+      if (constraints.coresMax.isEmpty && quota.nonEmpty) "hearth" else "user"
     )
   }
 }

@@ -16,7 +16,7 @@ final private[plan] case class Arrangement(pools: Pools, layout: Layout)
 /** A layout with everything that follows from it: memory, flags, settings and reasons. */
 final private[plan] class PlanDraft(
     val usable: UsableMachine,
-    val fixed: Fixed,
+    val constraints: UserConstraints,
     arrangement: Arrangement,
     inputs: PlanInputs
 ) {
@@ -25,96 +25,96 @@ final private[plan] class PlanDraft(
   val workload: Workload = inputs.workload
   val choice: Partitioning = inputs.choice
   val native: Boolean = choice.native
-  val rooms: Vector[Room] = Room.of(fixed, layout.sites, layout.roomsMb, workload)
-  val heapsMb: Vector[Long] = rooms.map(Memory.heap(fixed, _))
-  val pageCache: PageCache = PageCache.of(fixed, workload, heapsMb, rooms)
+  val rooms: Vector[Room] = Room.of(constraints, layout.placements, layout.roomsMb, workload)
+  val heapsMb: Vector[Long] = rooms.map(Memory.heap(constraints, _))
+  val pageCache: PageCache = PageCache.of(constraints, workload, heapsMb, rooms)
 
   /** The smallest heap: that of the executor with the fewest task slots. */
   val heapMb: Long = heapsMb.min
 
-  val offHeap: OffHeap = OffHeap.of(fixed, workload, heapsMb, rooms)
+  val offHeap: OffHeap = OffHeap.of(constraints, workload, heapsMb, rooms)
   val offHeapMb: Long = offHeap.mb
-  val overheadMb: Long = fixed.overheadOf(heapMb)
+  val overheadMb: Long = constraints.overheadOf(heapMb)
   val driverHeap: DriverHeap =
-    if (native) DriverHeap.ofOneJvm(fixed, heapMb) else DriverHeap.ofItsOwn(fixed, pools.usableMb)
+    if (native) DriverHeap.ofOneJvm(constraints, heapMb) else DriverHeap.ofItsOwn(constraints, pools.usableMb)
   val driverHeapMb: Long = driverHeap.mb
 
   val driver: DriverPlan =
     if (native) DriverPlan(usable.cpus, pools.memoryNodes, bound = false, heapMb)
-    else DriverPlace.place(usable, pools, layout, driverHeapMb)
+    else DriverPlacement.place(usable, pools, layout, driverHeapMb)
 
   val partitions: ShufflePartitions =
-    ShufflePartitions.of(DerivedSettings.atOnce(layout.slots, fixed), workload, fixed)
+    ShufflePartitions.of(DerivedSettings.atOnce(layout.slots, constraints), workload, constraints)
 
   private val executorsMb = heapsMb.iterator
-    .map(heap => fixed.footprintOf(heap) - fixed.offHeapMb.fold(0L)(_.value) + offHeapMb)
+    .map(heap => constraints.footprintOf(heap) - constraints.offHeapMb.fold(0L)(_.value) + offHeapMb)
     .sum
   val spareMb: Long = math.max(0L, pools.memoryMb - executorsMb - pageCache.mb)
   val localDir: ScratchChoice = ScratchChoice.of(workload, spareMb, inputs.scratch)
 
   private lazy val executors: Vector[ExecutorPlan] = {
     val hosts =
-      Hosts.of(layout.sites.zip(layout.nodes).map { case (site, nodes) => nodeOf(site, nodes) })
-    layout.sites.indices.toVector.map(i => executor(i, hosts(i)))
+      Hosts.of(layout.placements.zip(layout.nodes).map { case (placement, nodes) => nodeOf(placement, nodes) })
+    layout.placements.indices.toVector.map(i => executor(i, hosts(i)))
   }
 
-  private def nodeOf(site: Site, memory: IdSet): Int =
-    usable.coreOf(site.cpus.head).node.getOrElse(if (memory.isEmpty) 0 else memory.head)
+  private def nodeOf(placement: Placement, memory: IdSet): Int =
+    usable.coreOf(placement.cpus.head).node.getOrElse(if (memory.isEmpty) 0 else memory.head)
 
   /** CPUs by which the pools of an executor's JVM are sized: its own, or its share of the CPU quota. */
   def part(id: Int): Int = {
-    val site = layout.sites(id)
-    val own = if (native) usable.cpus.size else site.part
+    val placement = layout.placements(id)
+    val own = if (native) usable.cpus.size else placement.part
     usable.quota.fold(own)(quota =>
-      math.max(1, math.min(own, (quota * site.slots / layout.slots).toInt))
+      math.max(1, math.min(own, (quota * placement.slots / layout.slots).toInt))
     )
   }
 
   /** Whether executors share the CPUs of their package. */
-  val shared: Boolean = layout.sites.exists(_.sharing.nonEmpty)
+  val shared: Boolean = layout.placements.exists(_.sharing.nonEmpty)
 
   private def executor(id: Int, host: String): ExecutorPlan = {
-    val site = layout.sites(id)
+    val placement = layout.placements(id)
     val heap = heapsMb(id)
-    val cpus = if (native) usable.cpus else IdSet.from(site.cpus)
+    val cpus = if (native) usable.cpus else IdSet.from(placement.cpus)
     val nodes = if (native) pools.memoryNodes else layout.nodes(id)
-    val users = if (native) fixed.driverJavaOptions else fixed.javaOptions
+    val users = if (native) constraints.driverJavaOptions else constraints.javaOptions
     val options = Collector.own(heap, part(id), allOptions) ++ users
     ExecutorPlan(
       id,
       cpus,
       nodes,
-      site.slots,
+      placement.slots,
       heap,
       offHeapMb,
-      fixed.overheadOf(heap),
+      constraints.overheadOf(heap),
       options,
       host
     )
   }
 
   /** All of the user's that executors have; of the driver where it is the only JVM. */
-  def allOptions: Vector[String] = if (native) fixed.allDriverOptions else fixed.allJavaOptions
+  def allOptions: Vector[String] = if (native) constraints.allDriverOptions else constraints.allJavaOptions
 
   private def master: String =
     if (native) s"local[${layout.slots}]"
-    else if (layout.uniform) s"local-numa[${layout.sites.size}x${layout.narrowest}]"
-    else s"local-numa[${layout.sites.size}]"
+    else if (layout.uniform) s"local-numa[${layout.placements.size}x${layout.narrowest}]"
+    else s"local-numa[${layout.placements.size}]"
 
   private def conf: Map[String, String] = {
     val ours =
       if (native) DerivedSettings.offHeap(offHeapMb)
-      else DerivedSettings.ofExecutors(layout, heapMb, offHeapMb, overheadMb, fixed)
+      else DerivedSettings.ofExecutors(layout, heapMb, offHeapMb, overheadMb, constraints)
     (DerivedSettings.ofAll(
       partitions.number,
       driverHeapMb,
       localDir.path
-    ) ++ ours) -- fixed.conf.keys ++ driverOptions
+    ) ++ ours) -- constraints.conf.keys ++ driverOptions
   }
 
   /** Followed by the user's own options: both share one key. A driver beside executors gets no collector. */
   private def driverOptions: Option[(String, String)] = {
-    val users = fixed.allDriverOptions
+    val users = constraints.allDriverOptions
     val ours =
       if (native) Collector.own(heapMb, part(0), users)
       else SecondCompiler.options(usable.quotaSlots.getOrElse(usable.cpus.size), users)

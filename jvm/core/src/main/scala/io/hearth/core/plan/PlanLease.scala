@@ -14,7 +14,7 @@ object PlanLease {
     val executors =
       plan.executors.map(e => e.memoryNodes -> (e.heapMb + e.offHeapMb + e.overheadMb))
     val driver = Option.when(plan.mode == PlanMode.Partitioned)(
-      plan.driver.memoryNodes -> DriverPlace.withOverhead(plan.driver.heapMb)
+      plan.driver.memoryNodes -> DriverPlacement.withOverhead(plan.driver.heapMb)
     )
     (executors ++ driver)
       .flatMap { case (nodes, mb) => nodes.iterator.map(_ -> (mb << 20) / nodes.size) }

@@ -7,7 +7,7 @@ import io.hearth.core.topology.{IdSet, Scratch, Topology}
  *
  * It decides whether to partition ([[Partitioning]]), how many executors how wide and where
  * ([[Layouts]], [[Split]], [[Packing]]), their memory ([[Pools]], [[Memory]]), collector
- * ([[Collector]]), the driver ([[DriverPlace]]) and Spark's settings ([[DerivedSettings]]); [[Reasons]]
+ * ([[Collector]]), the driver ([[DriverPlacement]]) and Spark's settings ([[DerivedSettings]]); [[Reasons]]
  * says why. Every CPU that may be used is used, unless the user fixed a smaller shape.
  */
 object Planner {
@@ -28,14 +28,14 @@ object Planner {
       scratch: Option[Scratch]
   ): Either[Unfit, Plan] =
     for {
-      fixed <- Fixed.read(limits, workload)
+      constraints <- UserConstraints.read(limits, workload)
       usable <- UsableMachine.of(topology, occupied)
       occupiedHere = occupied.cpus.intersects(topology.allowed.cpus)
-      attempt = (wanted: Fixed) => settled(usable, wanted, workload, occupiedHere)
-      found <- attempt(fixed).left.map(new Advice(fixed, usable, attempt(_).isRight).better)
+      attempt = (wanted: UserConstraints) => settled(usable, wanted, workload, occupiedHere)
+      found <- attempt(constraints).left.map(new RefusalAdvice(constraints, usable, attempt(_).isRight).better)
       draft = new PlanDraft(
         usable,
-        fixed,
+        constraints,
         found._2,
         PlanInputs(workload, limits, found._1, scratch)
       )
@@ -65,21 +65,21 @@ object Planner {
    */
   private def settled(
       usable: UsableMachine,
-      fixed: Fixed,
+      constraints: UserConstraints,
       workload: Workload,
       occupied: Boolean
   ): Either[Unfit, (Partitioning, Arrangement)] = {
-    val pools = poolsFor(usable, fixed)
-    val choice = Partitioning.decide(usable, fixed, workload, pools, occupied)
-    lazy val one = native(usable, fixed, workload).map(Partitioning.one(usable, fixed) -> _)
-    if (choice.native) native(usable, fixed, workload).map(choice -> _)
+    val pools = poolsFor(usable, constraints)
+    val choice = Partitioning.decide(usable, constraints, workload, pools, occupied)
+    lazy val one = native(usable, constraints, workload).map(Partitioning.one(usable, constraints) -> _)
+    if (choice.native) native(usable, constraints, workload).map(choice -> _)
     else
-      partitioned(usable, fixed, workload, pools) match {
+      partitioned(usable, constraints, workload, pools) match {
         case Right(found) if choice.forced => Right(choice -> found)
-        case Right(found) if found.layout.sites.sizeIs > 1 =>
+        case Right(found) if found.layout.placements.sizeIs > 1 =>
           Right(Partitioning.several(usable, found.layout, workload) -> found)
         case Right(found) if found.layout.cpus != usable.cpus =>
-          Right(Partitioning.oneBound(usable, fixed) -> found)
+          Right(Partitioning.oneBound(usable, constraints) -> found)
         case Left(unfit) if choice.forced => Left(unfit)
         case Left(unfit) => one.left.map(_ => unfit)
         case Right(_) => one
@@ -88,14 +88,14 @@ object Planner {
 
   private def partitioned(
       usable: UsableMachine,
-      fixed: Fixed,
+      constraints: UserConstraints,
       workload: Workload,
       pools: Pools
   ): Either[Unfit, Arrangement] =
-    arranged(usable, fixed, workload, pools, DriverPlace.footprint(fixed, _))(_.find).flatMap {
-      case found if !fixed.byPackage => Right(found)
+    arranged(usable, constraints, workload, pools, DriverPlacement.footprint(constraints, _))(_.find).flatMap {
+      case found if !constraints.byPackage => Right(found)
       case found =>
-        Violation.packages(usable, fixed, found).toLeft {
+        Violation.packages(usable, constraints, found).toLeft {
           val shared = found.pools.byPackage
           Arrangement(shared, found.layout.sharing(shared))
         }
@@ -104,13 +104,13 @@ object Planner {
   /** One JVM is driver and executor: the heap fixed for either is its heap, and is counted once. */
   private def native(
       usable: UsableMachine,
-      fixed: Fixed,
+      constraints: UserConstraints,
       workload: Workload
   ): Either[Unfit, Arrangement] = {
-    val one = fixed.copy(heapMb = fixed.heapMb.orElse(fixed.driverHeapMb))
+    val one = constraints.copy(heapMb = constraints.heapMb.orElse(constraints.driverHeapMb))
     val driver: Long => Long = _ => 0L
     for {
-      _ <- RequestChecks.checkHeap(one.heapMb, fixed.allDriverOptions)
+      _ <- RequestChecks.checkHeap(one.heapMb, constraints.allDriverOptions)
       pools = Pools.joined(usable, driver, spare = false)
       found <- arranged(usable, one, workload, pools, driver)(_.whole)
     } yield found
@@ -123,14 +123,14 @@ object Planner {
    */
   private def arranged(
       usable: UsableMachine,
-      fixed: Fixed,
+      constraints: UserConstraints,
       workload: Workload,
       pools: Pools,
       driver: Long => Long
   )(find: Layouts => Either[Unfit, Layout]): Either[Unfit, Arrangement] = {
     def found(from: Pools) = {
       def on(these: Pools) =
-        find(new Layouts(usable, these, fixed, workload)).map(l => Arrangement(these, l.inOrder))
+        find(new Layouts(usable, these, constraints, workload)).map(l => Arrangement(these, l.inOrder))
       on(from).map { first =>
         from.only(first.layout.cpus, usable, driver).flatMap(on(_).toOption).getOrElse(first)
       }
@@ -138,7 +138,7 @@ object Planner {
     val tight = found(pools)
     lazy val loose = found(Pools.joined(usable, driver, spare = false))
     lazy val spare = found(Pools.joined(usable, driver, spare = true))
-    if (tight.isRight && fixed.heapMb.nonEmpty) tight
+    if (tight.isRight && constraints.heapMb.nonEmpty) tight
     else {
       val chosen = LazyList(loose, spare).foldLeft(tight) { (best, next) =>
         if (slotsOf(best) < usable.slots && slotsOf(next) > slotsOf(best)) next else best
@@ -154,14 +154,14 @@ object Planner {
    * Pools that each hold one executor of the size the user fixed; where none does, or where he also
    * fixed the count, pools that hold the least executor, which larger ones may then span.
    */
-  private def poolsFor(usable: UsableMachine, fixed: Fixed): Pools = {
-    val driver: Long => Long = DriverPlace.footprint(fixed, _)
-    val own = Pools.of(usable, Memory.least(fixed), driver)
+  private def poolsFor(usable: UsableMachine, constraints: UserConstraints): Pools = {
+    val driver: Long => Long = DriverPlacement.footprint(constraints, _)
+    val own = Pools.of(usable, Memory.least(constraints), driver)
     val spans = own.all.sizeIs == 1 && usable.nodes.sizeIs > 1
     val found =
-      if (fixed.executors.nonEmpty || spans) Pools.of(usable, leastOf(fixed), driver) else own
-    if (fixed.byPackage) found.byPackage else found
+      if (constraints.executors.nonEmpty || spans) Pools.of(usable, leastOf(constraints), driver) else own
+    if (constraints.byPackage) found.byPackage else found
   }
 
-  private def leastOf(fixed: Fixed): Long = fixed.footprintOf(Memory.LeastHeapMb)
+  private def leastOf(constraints: UserConstraints): Long = constraints.footprintOf(Memory.LeastHeapMb)
 }

@@ -57,7 +57,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
       if (kinds.sizeIs > 1) s"; all core kinds (${kinds.mkString(", ")}) are used" else ""
     def reason(value: String, because: String, source: String) =
       Reason("threads per core", value, because + hybrid, source)
-    fixed.cores match {
+    constraints.cores match {
       case Some(asked) => reason("as asked", s"${asked.name} fixes the tasks", "user")
       case None if most > UsableMachine.MostTasksPerCore =>
         reason(
@@ -80,11 +80,11 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   }
 
   private def slotsText =
-    if (layout.uniform) s"${layout.sites.size} x ${layout.narrowest}"
-    else s"${layout.sites.size} x ${layout.narrowest} to ${layout.widest}"
+    if (layout.uniform) s"${layout.placements.size} x ${layout.narrowest}"
+    else s"${layout.placements.size} x ${layout.narrowest} to ${layout.widest}"
 
   private def width = {
-    val names = (fixed.executors ++ fixed.cores ++ fixed.coresMax).map(_.name)
+    val names = (constraints.executors ++ constraints.cores ++ constraints.coresMax).map(_.name)
     val (because, source) =
       if (native && layout.narrowed) (s"one JVM; $narrowed", "hearth")
       else if (native && usable.quotaSlots.nonEmpty)
@@ -92,14 +92,14 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
       else if (native) ("one JVM with a task for each worthwhile thread", "Spark: local[n]")
       else if (names.nonEmpty)
         (s"${names.mkString(" and ")} fixed by the user$andNarrowed", "user")
-      else if (fixed.dynamic.nonEmpty)
+      else if (constraints.dynamic.nonEmpty)
         (s"places for dynamic allocation to fill, at most its maxExecutors$andNarrowed", "user")
       else (widthRule + andNarrowed, "hearth; Awan 2016; JVM: compressed oops")
     Reason("executors", slotsText, because, source)
   }
 
   private def widthRule = {
-    val slots = math.max(Layouts.TargetSlots, fixed.taskCpus)
+    val slots = math.max(Layouts.TargetSlots, constraints.taskCpus)
     s"about $slots task slots each: at 4 GB of heap per slot, hearth's own figure, a heap below the " +
       s"compressed-oops limit serves ${Layouts.TargetSlots}, and Awan 2016 advises heaps of at most " +
       "32 GB; every core is used, and executors on one node differ by at most one core"
@@ -119,7 +119,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   }
 
   private def sharedPlacement = {
-    val each = layout.sites.groupBy(_.cpus).values.map(_.size).toVector.sorted
+    val each = layout.placements.groupBy(_.cpus).values.map(_.size).toVector.sorted
     val number = if (each.head == each.last) s"${each.head}" else s"${each.head} to ${each.last}"
     Reason(
       "placement",
@@ -183,14 +183,14 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     Reason("driver", if (driver.bound) s"CPUs ${driver.cpus}" else "unbound", because, "hearth")
   }
 
-  private def scratch = fixed.conf.get("spark.local.dir") match {
+  private def scratch = constraints.conf.get("spark.local.dir") match {
     case Some(dir) => Reason("spark.local.dir", dir, "fixed by the user", "user")
     case None =>
       val source = localDir.path.fold("kernel: tmpfs")(_ => "hearth; kernel: tmpfs")
       Reason("spark.local.dir", localDir.path.getOrElse("left alone"), localDir.because, source)
   }
 
-  private def locality = Option.unless(native || DerivedSettings.waitsAsSet(fixed))(
+  private def locality = Option.unless(native || DerivedSettings.waitsAsSet(constraints))(
     Reason(
       "locality wait",
       "process and node 100ms, rack 0s",
@@ -217,7 +217,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
 
   /** What the mode does by this plan; nothing where it can do nothing. */
   private def handOver: Option[Reason] = {
-    val mode = fixed.conf.getOrElse(HearthKeys.HandOverKey, "off")
+    val mode = constraints.conf.getOrElse(HearthKeys.HandOverKey, "off")
     val within = Option.when(executors.sizeIs > 1)(
       "CPUs of idle executors are opened, while no task is pending, to executors whose threads wait for CPUs, as " +
         "native threads in a stage's last tasks do"
@@ -241,11 +241,11 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   }
 
   private def users: Vector[Reason] =
-    fixed.conf.removed(DerivedSettings.Redaction).toVector.sorted.map { case (key, value) =>
+    constraints.conf.removed(DerivedSettings.Redaction).toVector.sorted.map { case (key, value) =>
       Reason(key, redaction.setting(key, value), Reasons.FixedByUser, "user")
     }
 
-  private def redaction = Redaction.of(fixed.conf.get)
+  private def redaction = Redaction.of(constraints.conf.get)
 }
 
 private[plan] object Reasons {

@@ -28,7 +28,7 @@ private[plan] object RequestChecks {
   val AnyCollector: Vector[String] = Vector("-XX:+UseG1GC")
 
   /** A heap with which Spark would refuse to start. */
-  def checkHeap(heapMb: Option[Asked[Long]], options: Vector[String]): Either[Unfit, Unit] = {
+  def checkHeap(heapMb: Option[UserValue[Long]], options: Vector[String]): Either[Unfit, Unit] = {
     val least = Memory.leastHeapMb(options)
     heapMb
       .filter(_.value < least)
@@ -53,10 +53,10 @@ private[plan] object RequestChecks {
       .toLeft(())
 
   /** Counts that contradict each other. */
-  def checkCounts(fixed: Fixed): Either[Unfit, Unit] = {
-    val product = fixed.executors.fold(1L)(_.value.toLong) * fixed.cores.fold(1L)(_.value.toLong)
-    val overMax = fixed.coresMax.filter(_.value < product).map { max =>
-      val name = (fixed.executors ++ fixed.cores).map(_.name).mkString(" x ")
+  def checkCounts(constraints: UserConstraints): Either[Unfit, Unit] = {
+    val product = constraints.executors.fold(1L)(_.value.toLong) * constraints.cores.fold(1L)(_.value.toLong)
+    val overMax = constraints.coresMax.filter(_.value < product).map { max =>
+      val name = (constraints.executors ++ constraints.cores).map(_.name).mkString(" x ")
       Unfit(
         "spark.cores.max",
         s"${max.value}",
@@ -64,21 +64,21 @@ private[plan] object RequestChecks {
         s"raise it to $product or ask for fewer"
       )
     }
-    val underTask = fixed.cores.filter(_.value < fixed.taskCpus).map { cores =>
+    val underTask = constraints.cores.filter(_.value < constraints.taskCpus).map { cores =>
       Unfit(
         "spark.task.cpus",
-        s"${fixed.taskCpus}",
+        s"${constraints.taskCpus}",
         s"${cores.name} gives an executor ${cores.value}, so no task could run",
         "lower it or give executors more cores"
       )
     }
-    (overMax ++ underTask ++ dynamicUnfit(fixed)).headOption.toLeft(())
+    (overMax ++ underTask ++ dynamicUnfit(constraints)).headOption.toLeft(())
   }
 
-  private def dynamicUnfit(fixed: Fixed): Option[Unfit] =
+  private def dynamicUnfit(constraints: UserConstraints): Option[Unfit] =
     for {
-      dynamic <- fixed.dynamic
-      most <- (dynamic.atMost ++ fixed.executors.map(_.value)).minOption
+      dynamic <- constraints.dynamic
+      most <- (dynamic.atMost ++ constraints.executors.map(_.value)).minOption
       if dynamic.atLeast > most
     } yield Unfit(
       "spark.dynamicAllocation",

@@ -19,9 +19,9 @@ private[plan] object ShufflePartitions {
    *
    * @param atOnce tasks that run at the same time
    */
-  def of(atOnce: Int, workload: Workload, fixed: Fixed): ShufflePartitions = {
+  def of(atOnce: Int, workload: Workload, constraints: UserConstraints): ShufflePartitions = {
     val waves = rounded(BigInt(2) * atOnce, atOnce)
-    (fixed.conf.get(Key), workload.inputBytes) match {
+    (constraints.conf.get(Key), workload.inputBytes) match {
       case (Some(users), _) => ShufflePartitions(None, reason(users, Reasons.FixedByUser, "user"))
       case (None, Some(bytes)) =>
         val tasks =

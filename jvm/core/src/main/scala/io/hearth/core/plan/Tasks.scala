@@ -15,13 +15,13 @@ final private[plan] class Tasks(draft: PlanDraft) {
   private val driverParts = if (native) 0 else 1
 
   /** What the JVMs have when they have just started: with less, none of them does any work. */
-  private val least: Long = layout.sites.indices.map(id => IdleExecutor + part(id)).sum +
+  private val least: Long = layout.placements.indices.map(id => IdleExecutor + part(id)).sum +
     driverParts * IdleDriver
 
   /** What they have at work. */
-  val likely: Long = layout.sites.zipWithIndex.map { case (site, id) =>
-    val python = if (workload.python) PythonDaemon + PerPythonTask * site.slots else 0
-    BusyExecutor + part(id) + PerTask * site.slots + python
+  val likely: Long = layout.placements.zipWithIndex.map { case (placement, id) =>
+    val python = if (workload.python) PythonDaemon + PerPythonTask * placement.slots else 0
+    BusyExecutor + part(id) + PerTask * placement.slots + python
   }.sum + driverParts * BusyDriver
 
   private val tightest: Option[TaskLimit] = usable.topology.allowed.taskLimits.minByOption(_.left)
@@ -43,7 +43,7 @@ final private[plan] class Tasks(draft: PlanDraft) {
   }
 
   private def needs = if (native) "threads of one JVM are "
-  else s"threads of ${layout.sites.size} executors and a driver are "
+  else s"threads of ${layout.placements.size} executors and a driver are "
 
   private def used(limit: TaskLimit): String = limit.current.fold(
     "all processes of the user count against it; "

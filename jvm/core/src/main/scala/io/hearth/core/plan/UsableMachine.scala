@@ -54,7 +54,7 @@ final private[plan] case class UsableMachine(
   def spared: IdSet = topology.allowed.cpus & topology.cpus &~ allowed
 
   /** One executor over all of it. */
-  def site: Site = Site(cpus.toVector, slots)
+  def placement: Placement = Placement(cpus.toVector, slots)
 
   lazy val coreOf: Map[Int, UsableCore] =
     cores.iterator.flatMap(core => core.cpus.map(_ -> core)).toMap

@@ -14,7 +14,7 @@ private object Adapters {
   def known(topology: Topology): Vector[Adapter] =
     topology.devices.collect { case Device(name, kind @ (Network | InfiniBand), node, cpus) =>
       val place = Option.when(node.nonEmpty || cpus.nonEmpty)(
-        new Adapter.Place(
+        new Adapter.Locality(
           IdSet.from(node).toBitSet,
           if (node.nonEmpty) IdSet.empty.toBitSet else cpus.getOrElse(IdSet.empty).toBitSet,
           "the machine's description"

@@ -18,10 +18,10 @@ class LoanRegistryTest extends AnyFunSuite {
       leases.exclusively()(_.take(Taker.lease(app, cpus)))
 
     def offer(lease: HeldLease, cpus: IdSet): HeldLease =
-      loans.offer(OfferedCpus("", "lender", lease.name, 0, cpus, IdSet(0), 1))
+      loans.offer(Offer("", "lender", lease.name, 0, cpus, IdSet(0), 1))
 
-    def wants(lease: HeldLease, offer: String, cpus: IdSet): BorrowedCpus =
-      BorrowedCpus("", "borrower", "0", lease.name, offer, cpus, 2)
+    def wants(lease: HeldLease, offer: String, cpus: IdSet): Loan =
+      Loan("", "borrower", "0", lease.name, offer, cpus, 2)
 
     def borrow(lease: HeldLease, offer: HeldLease, cpus: IdSet): Option[HeldLoan] =
       loans.borrow(1000)(_ => Vector(wants(lease, offer.name, cpus))).headOption
@@ -100,7 +100,7 @@ class LoanRegistryTest extends AnyFunSuite {
           s"\u0000${lender.name}"
         )
       )
-        world.loans.offer(OfferedCpus("", "x", forged, 0, IdSet(0), IdSet(0), 1))
+        world.loans.offer(Offer("", "x", forged, 0, IdSet(0), IdSet(0), 1))
       assert(world.offered == Vector(IdSet(0)))
       lender.abandon()
       assert(world.offered.isEmpty, "a lease without a holder holds nothing")

@@ -59,17 +59,17 @@ class DriftSuite extends AnyFunSuite with BeforeAndAfterEach {
     finding.drift.filterNot(d => Set("policy", "memory").contains(d.kind)).map(_.sentence)
   }
 
-  private def glance(subject: Subject): Set[String] =
-    Glance.at(subject.pid).get.deviations(subject.planned)
+  private def sample(subject: Subject): Set[String] =
+    PlacementSample.at(subject.pid).get.deviations(subject.planned)
 
   test("all threads but one pinned to one CPU: both the look and the reading tell, with names") {
     val subject = idle()
     assert(cpuDrift(subject).isEmpty)
-    assert(glance(subject).isEmpty)
+    assert(sample(subject).isEmpty)
     val pinned = threads(subject.pid).drop(1)
     pinned.foreach(pin(_, cpus.head))
     val others = cpus &~ IdSet(cpus.head)
-    assert(glance(subject) == Set(s"CPUs $others abandoned"))
+    assert(sample(subject) == Set(s"CPUs $others abandoned"))
     cpuDrift(subject) match {
       case Vector(sentence) =>
         assert(sentence.contains(s"threads that may not run on CPUs $others, planned $cpus"))
@@ -90,7 +90,7 @@ class DriftSuite extends AnyFunSuite with BeforeAndAfterEach {
       )
       .get
     pin(named, cpus.last)
-    assert(glance(narrower) == Set("some threads elsewhere"))
+    assert(sample(narrower) == Set("some threads elsewhere"))
     assert(
       cpuDrift(narrower).exists(
         _.endsWith(s"outside CPUs ${cpus.head}: 1 on CPUs ${cpus.last} (idler 0 $named)")
@@ -105,7 +105,7 @@ class DriftSuite extends AnyFunSuite with BeforeAndAfterEach {
       write(group.resolve("cgroup.procs"), subject.pid.toString)
       assert(cpuDrift(subject).isEmpty)
       write(group.resolve("cpuset.cpus"), cpus.head.toString)
-      assert(glance(subject) == Set(s"CPUs ${cpus &~ IdSet(cpus.head)} abandoned"))
+      assert(sample(subject) == Set(s"CPUs ${cpus &~ IdSet(cpus.head)} abandoned"))
       assert(cpuDrift(subject).exists(_.contains("threads that may not run on CPUs")))
     } finally {
       process.foreach(_.destroyForcibly().waitFor(20, TimeUnit.SECONDS))

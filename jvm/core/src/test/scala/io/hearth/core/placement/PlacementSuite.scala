@@ -78,8 +78,8 @@ class PlacementSuite extends AnyFunSuite {
         Vector("may use CPUs 6, which other executors leave idle")
     )
     assert(drift(wide).head.startsWith("has 40 of 40 threads that may run outside CPUs 4-5: "))
-    assert(Glance(Map(IdSet(4, 5, 6) -> 9), IdSet(0, 1)).deviations(planned, lent).isEmpty)
-    assert(Glance(Map(IdSet(4, 5, 6) -> 9), IdSet(0, 1)).deviations(planned).nonEmpty)
+    assert(PlacementSample(Map(IdSet(4, 5, 6) -> 9), IdSet(0, 1)).deviations(planned, lent).isEmpty)
+    assert(PlacementSample(Map(IdSet(4, 5, 6) -> 9), IdSet(0, 1)).deviations(planned).nonEmpty)
     val elsewhere = PlacementCheck.drift(planned, moved(3, 7), lent).map(_.sentence)
     assert(elsewhere.head.startsWith("has 3 of 40 threads that may run outside CPUs 4-6: "))
     assert(PlacementCheck.drift(planned, moved(30, 4), lent).nonEmpty, "CPU 5 is abandoned")
@@ -164,13 +164,13 @@ class PlacementSuite extends AnyFunSuite {
   }
 
   test("a look finds the same ways to deviate as a reading, from masks alone") {
-    def ways(masks: (IdSet, Int)*) = Glance(masks.toMap, IdSet(0, 1)).deviations(planned)
+    def ways(masks: (IdSet, Int)*) = PlacementSample(masks.toMap, IdSet(0, 1)).deviations(planned)
     assert(ways(IdSet(4, 5) -> 40).isEmpty)
     assert(ways(IdSet(4, 5) -> 34, IdSet(4) -> 6).isEmpty)
     assert(ways(IdSet(4, 5) -> 39, IdSet(6) -> 1) == Set("some threads elsewhere"))
     assert(ways(IdSet(4, 5) -> 1, IdSet(6) -> 39) == Set("most threads elsewhere"))
     assert(ways(IdSet(4) -> 40) == Set("CPUs 5 abandoned"))
-    assert(Glance(Map(IdSet(4, 5) -> 9), IdSet(0)).deviations(planned) == Set("nodes"))
+    assert(PlacementSample(Map(IdSet(4, 5) -> 9), IdSet(0)).deviations(planned) == Set("nodes"))
   }
 
   test("without numa_maps memory is in the one node that there is, or the process is unreadable") {

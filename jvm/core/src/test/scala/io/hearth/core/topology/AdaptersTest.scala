@@ -7,7 +7,7 @@ import scala.jdk.OptionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.affinity.{Adapter, Device, MachineReader}
+import io.hearth.affinity.{Adapter, NetworkDevice, MachineReader}
 import io.hearth.core.communication.CommunicationPlan
 import io.hearth.core.testing.Temporary
 
@@ -44,7 +44,7 @@ class AdaptersTest extends AnyFunSuite {
       device: Option[String] = None,
       carrier: Option[String] = None
   ) =
-    Device
+    NetworkDevice
       .choose(
         CommunicationPlan.machine(fixture.read(), adapters(fixture)),
         device.toJava,

@@ -1,6 +1,6 @@
 package org.apache.hadoop.ipc;
 
-import io.hearth.hadoop.Peers;
+import io.hearth.hadoop.ServerConnections;
 import io.hearth.hadoop.RpcSettings;
 import io.hearth.hadoop.WireLocation;
 import io.hearth.transport.Buffer;
@@ -116,7 +116,7 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
 
     /** @return empty where it was not sent; the ids that it would have had are those of this thread's next call */
     private Optional<RpcWritable.Buffer> overWire(Method method, Message request) throws IOException, InterruptedException {
-        Optional<Peers> peers = Peers.of(conf);
+        Optional<ServerConnections> peers = ServerConnections.of(conf);
         if (peers.isEmpty()) return Optional.empty();
         Optional<Connection> wire = peers.get().to(getConnectionId().getAddress(), this::port);
         if (wire.isEmpty()) return Optional.empty();

@@ -23,9 +23,9 @@ final class FakeKernel extends Kernel {
   var onlyNodes: IdSet = IdSet(0, 1)
   override def hasOnlyNodes(nodes: IdSet): Boolean = onlyNodes.subsetOf(nodes)
 
-  override def glance(pid: Long): Option[Glance] = {
+  override def sample(pid: Long): Option[PlacementSample] = {
     looks += 1
-    threads.get(pid).map(all => Glance(all.groupMapReduce(identity)(_ => 1)(_ + _), nodes))
+    threads.get(pid).map(all => PlacementSample(all.groupMapReduce(identity)(_ => 1)(_ + _), nodes))
   }
 
   override def placement(appId: String, subjects: Vector[Subject]): PlacementReport = {

@@ -15,7 +15,7 @@ import org.apache.spark.shuffle.ShuffleWriter
 import org.apache.spark.shuffle.sort.SortShuffleManager
 import org.apache.spark.storage.{BlockId, BlockManagerId, HostLocalDirManager}
 
-import io.hearth.spark.{Bookkeeping, LocalDirsRegistry}
+import io.hearth.spark.{BestEffort, LocalDirsRegistry}
 
 /**
  * Spark's sort shuffle, reading the output of every executor on this machine from the file.
@@ -28,7 +28,7 @@ import io.hearth.spark.{Bookkeeping, LocalDirsRegistry}
 private[spark] class NumaShuffleManager(conf: SparkConf) extends SortShuffleManager(conf) {
   private val registry = new LocalDirsRegistry(Path.of(conf.get(NumaShuffleManager.RegistryKey)))
   private val published = new AtomicBoolean(false)
-  private val publishing = new Bookkeeping(
+  private val publishing = new BestEffort(
     "Other executors fetch shuffle blocks of this one over a socket, for its directories cannot be published",
     logWarning(_)
   )

@@ -21,7 +21,7 @@ import org.apache.spark.network.util.NettyUtils
 import org.apache.spark.storage.{BlockId, ShuffleBlockBatchId, ShuffleBlockId}
 import org.apache.spark.util.io.ChunkedByteBuffer
 
-import io.hearth.shuffle.{Landing, Piece, ShuffleWire}
+import io.hearth.shuffle.{FetchSink, Chunk, ShuffleWire}
 import io.hearth.transport.Connection
 
 /**
@@ -144,20 +144,20 @@ final private[spark] class WireBlockStoreClient(sparks: BlockStoreClient, wire: 
 
 /** Blocks in memory of the wire's, or of Netty's pool as Spark's own transfer has them. */
 private class ForSpark(listener: BlockFetchingListener, elsewhere: IndexedSeq[String] => Unit)
-    extends Landing {
+    extends FetchSink {
   private val pool = NettyUtils.getSharedPooledByteBufAllocator(true, true)
 
-  override def room(bytes: Int): Piece = {
+  override def room(bytes: Int): Chunk = {
     val memory = pool.directBuffer(bytes, bytes)
-    Piece(memory.nioBuffer(0, bytes), () => { memory.release(); () })
+    Chunk(memory.nioBuffer(0, bytes), () => { memory.release(); () })
   }
 
-  override def arrived(block: String, pieces: IndexedSeq[Piece]): Unit = {
+  override def arrived(block: String, chunks: IndexedSeq[Chunk]): Unit = {
     val whole =
-      try new PiecesManagedBuffer(pieces)
+      try new PiecesManagedBuffer(chunks)
       catch {
         case trouble: Throwable =>
-          pieces.foreach(_.free())
+          chunks.foreach(_.free())
           throw trouble
       }
     // Once the listener has been asked, nobody else may bring the block: it might have taken it.
@@ -174,8 +174,8 @@ private class ForSpark(listener: BlockFetchingListener, elsewhere: IndexedSeq[St
 }
 
 /** A block whose pieces are freed with its last reference. */
-final private class PiecesManagedBuffer(pieces: IndexedSeq[Piece]) extends ManagedBuffer {
-  private val content = new ChunkedByteBuffer(pieces.map(_.bytes).toArray)
+final private class PiecesManagedBuffer(chunks: IndexedSeq[Chunk]) extends ManagedBuffer {
+  private val content = new ChunkedByteBuffer(chunks.map(_.bytes).toArray)
   private val references = new AtomicInteger(1)
 
   override def size: Long = content.size
@@ -194,7 +194,7 @@ final private class PiecesManagedBuffer(pieces: IndexedSeq[Piece]) extends Manag
   }
 
   override def release(): ManagedBuffer = {
-    if (references.decrementAndGet() == 0) pieces.foreach(_.free())
+    if (references.decrementAndGet() == 0) chunks.foreach(_.free())
     this
   }
 }

@@ -11,13 +11,13 @@ import io.hearth.core.affinity.{BindingRefused, LinuxScheduling}
 import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, Leases}
 import io.hearth.core.plan.{Fitted, Plan}
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{Bookkeeping, DriverJvm, Leased, Leasing, LiveKernel}
+import io.hearth.spark.{BestEffort, DriverJvm, Leased, Leasing, LiveKernel}
 
 /** The lease of an application, taken with its plan in its driver. */
 private[spark] object DriversLease {
 
   /** Its failures are no application's: one warning, and it goes on. */
-  private val keeping: Bookkeeping = new Bookkeeping(
+  private val bestEffort: BestEffort = new BestEffort(
     "Other applications do not know what this one takes of the machine, because it has no lease",
     DriversLog.warn
   )
@@ -31,7 +31,7 @@ private[spark] object DriversLease {
         () => LeaseRegistry.here(sys.env.get),
         HearthConfig.whenFull(sc.conf),
         describe(sc, appId),
-        keeping,
+        bestEffort,
         DriversLog
       )
       val leased = leasing.take(fit)
@@ -51,7 +51,7 @@ private[spark] object DriversLease {
       "hearth-lease",
       new RpcEndpoint {
         override val rpcEnv: RpcEnv = env
-        override def onStop(): Unit = leased.release(keeping)
+        override def onStop(): Unit = leased.release(bestEffort)
       }
     )
     ()

@@ -11,7 +11,7 @@ import org.apache.spark.internal.config.{EXECUTOR_CORES, EXECUTOR_INSTANCES, EXE
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
 import io.hearth.core.leases.Leases
-import io.hearth.core.plan.{Beside, Fitted, HearthKeys, JvmEnvironment, Limits, Others, Plan}
+import io.hearth.core.plan.{Coexistence, Fitted, HearthKeys, JvmEnvironment, Limits, Others, Plan}
 import io.hearth.core.plan.{PlanJson, PlanLease, Workload, WorkloadKind}
 import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology, TopologyReader}
 import io.hearth.spark.MasterUrl
@@ -80,7 +80,7 @@ private[spark] object DriversPlan extends Logging {
     }
   }
 
-  private def shares(plan: Plan): Boolean = plan.reasons.exists(_.decision == Beside.Sharing)
+  private def shares(plan: Plan): Boolean = plan.reasons.exists(_.decision == Coexistence.Sharing)
 
   private def stillFree(plan: Plan, machine: Topology, leases: Leases): Boolean =
     !shares(plan) && PlanLease.isFree(plan, machine, leases)
@@ -147,7 +147,7 @@ private[spark] object DriversPlan extends Logging {
       environment = sys.env.filter { case (name, _) => JvmEnvironment.Variables.contains(name) }
     )
     leases =>
-      Beside
+      Coexistence
         .fit(
           machine,
           workload,

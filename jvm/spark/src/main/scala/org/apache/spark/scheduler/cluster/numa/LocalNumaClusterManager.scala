@@ -11,7 +11,7 @@ import org.apache.spark.scheduler.local.LocalSchedulerBackend
 import org.apache.spark.util.Utils
 
 import io.hearth.core.Terminal
-import io.hearth.core.plan.{Beside, BoundReasons, Plan, PlanMode, Reason}
+import io.hearth.core.plan.{Coexistence, BoundReasons, Plan, PlanMode, Reason}
 import io.hearth.spark.{
   ApplicationId,
   ApplicationToken,
@@ -59,7 +59,7 @@ private[spark] class LocalNumaClusterManager extends ExternalClusterManager with
 
   private def tell(r: Reason): Unit = {
     val sentence = Terminal.escaped(s"Plan: ${r.decision} ${r.value}: ${r.because} (${r.source})")
-    if (Beside.Decisions(r.decision) || BoundReasons.Decisions(r.decision)) logWarning(sentence)
+    if (Coexistence.Decisions(r.decision) || BoundReasons.Decisions(r.decision)) logWarning(sentence)
     else logInfo(sentence)
   }
 

@@ -82,14 +82,14 @@ private class Wiring(
   private def runs: Path =
     runsChosen.map(Path.of(_)).getOrElse(RunDirectory.root(jvm.environment, jvm.userHome))
 
-  private val keeping = new Bookkeeping(
+  private val bestEffort = new BestEffort(
     s"The application goes on, but hearth cannot keep all of it where ${HearthConfig.RunsDirectory.key} " +
       s"says (${runsChosen.getOrElse("left at its default")})",
     log.warn
   )
-  private val clearing = new Clearing(
+  private val reaper = new ReaperClient(
     () => Reaper.start(),
-    new Bookkeeping(
+    new BestEffort(
       "Should this driver be killed, its temporary directories stay until the next application here " +
         "removes them",
       log.warn
@@ -100,20 +100,20 @@ private class Wiring(
     DriversLaunch.localDirs(sc, plan).map(_.resolve(s"hearth-$appId")),
     Path.of(jvm.temporary).resolve(s"hearth-$appId"),
     Mountpoint.noexec,
-    clearing,
-    keeping,
+    reaper,
+    bestEffort,
     remove
   )
   private val drivers =
-    new DriverDirectories(() => DriversLaunch.temporaryDirectories(sc, jvm), clearing)
+    new DriverDirectories(() => DriversLaunch.temporaryDirectories(sc, jvm), reaper)
   private val first = record()
   private val run = new KeptRun(
     () => runs,
     appId,
     scratch,
     state => first.copy(state = state, scratch = scratch.all ++ drivers.all),
-    clearing,
-    keeping,
+    reaper,
+    bestEffort,
     remove
   )
 
@@ -126,8 +126,8 @@ private class Wiring(
   private val archive = new ArchiveWriting(
     () => archiveUse(),
     archiveCheck.sound,
-    clearing,
-    new Bookkeeping("Executors of later runs start slower", log.warn),
+    reaper,
+    new BestEffort("Executors of later runs start slower", log.warn),
     log
   )
   private val logs = new ExecutorLogs(sc, run.logsOf)
@@ -151,7 +151,7 @@ private class Wiring(
     scratch,
     run,
     archive,
-    clearing,
+    reaper,
     log
   )
 
@@ -159,7 +159,7 @@ private class Wiring(
     () => { jvms.prepare(); resources.open() },
     () => RunSweep.sweep(runs, conf.get(HearthConfig.RunsKept), remove),
     PlanJson.write(PlanJson.shown(plan, redaction)),
-    RunningApplication.Parts(keeping, clearing, run, scratch, drivers, archive),
+    RunningApplication.Parts(bestEffort, reaper, run, scratch, drivers, archive),
     log
   )
   private val pool =
@@ -167,7 +167,7 @@ private class Wiring(
   private val handOver = HearthConfig.handOver(conf)
   private val lending = Option.when(handOver != HandOverMode.Off && binding != BindingMode.Off) {
     val cores = new LiveCores(jvms)
-    val loans = new OpenLoans(
+    val loans = new OpenGrants(
       appId,
       () => pool.running,
       cores,
@@ -224,7 +224,7 @@ private class Wiring(
   )
 
   /** Only who holds CPUs can lend them, and be known as a borrower. */
-  private def between(loans: OpenLoans): Option[ApplicationLoans] =
+  private def between(loans: OpenGrants): Option[ApplicationLending] =
     if (!handOver.between) None
     else {
       if (leased.lease.isEmpty)
@@ -233,7 +233,7 @@ private class Wiring(
             "applications, because this one has no lease (docs/leases.md)"
         )
       leased.lease.map { lease =>
-        new ApplicationLoans(
+        new ApplicationLending(
           appId,
           lease.name,
           () => new LoanRegistry(LeaseRegistry.here(sys.env.get)),
@@ -242,7 +242,7 @@ private class Wiring(
           conf.getOption(CPUS_PER_TASK.key).flatMap(_.toDoubleOption).getOrElse(1.0),
           loans,
           lentSlots,
-          new Bookkeeping("CPUs are not lent to other applications, nor borrowed", log.warn),
+          new BestEffort("CPUs are not lent to other applications, nor borrowed", log.warn),
           () => System.nanoTime,
           () => Instant.now(),
           log

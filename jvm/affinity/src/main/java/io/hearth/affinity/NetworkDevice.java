@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
  * @param cpus CPUs near those of which only that is known
  * @param source what says so
  */
-public record Device(String name, String why, List<String> lowest, BitSet nodes, BitSet cpus, String source) {
+public record NetworkDevice(String name, String why, List<String> lowest, BitSet nodes, BitSet cpus, String source) {
 
     /**
      * @param wanted the user's choice
@@ -28,7 +28,7 @@ public record Device(String name, String why, List<String> lowest, BitSet nodes,
      * @return absent where the machine has no network device
      * @throws Refused where the machine lacks the device that the user wants
      */
-    public static Optional<Device> choose(Machine machine, Optional<String> wanted, Optional<String> carrier) {
+    public static Optional<NetworkDevice> choose(Machine machine, Optional<String> wanted, Optional<String> carrier) {
         if (wanted.isPresent())
             return Optional.of(of(machine, machine.adapter(wanted.get())
                     .orElseThrow(() -> new Refused("device '" + wanted.get() + "' is not on this machine: it has "
@@ -56,7 +56,7 @@ public record Device(String name, String why, List<String> lowest, BitSet nodes,
         return adapters.stream().map(Adapter::name).collect(Collectors.joining(", "));
     }
 
-    private static Device of(Machine machine, Adapter adapter, String why) {
+    private static NetworkDevice of(Machine machine, Adapter adapter, String why) {
         List<Adapter> lowest = new ArrayList<>();
         descend(machine, adapter, lowest, new LinkedHashSet<>());
         BitSet nodes = new BitSet();
@@ -68,9 +68,9 @@ public record Device(String name, String why, List<String> lowest, BitSet nodes,
                 cpus.or(place.cpus());
             });
             String prefix = low == adapter ? "" : low.name() + ": ";
-            sources.add(prefix + low.place().map(Adapter.Place::source).orElse("unknown"));
+            sources.add(prefix + low.place().map(Adapter.Locality::source).orElse("unknown"));
         }
-        return new Device(adapter.name(), why, lowest.stream().map(Adapter::name).toList(), nodes, cpus,
+        return new NetworkDevice(adapter.name(), why, lowest.stream().map(Adapter::name).toList(), nodes, cpus,
                 String.join("; ", sources));
     }
 

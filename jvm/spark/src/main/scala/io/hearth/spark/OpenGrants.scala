@@ -3,11 +3,11 @@ package io.hearth.spark
 import java.time.Instant
 import java.util.concurrent.TimeUnit
 
-import io.hearth.core.placement.{LentOut, Loan, LoanRecord}
+import io.hearth.core.placement.{OutgoingGrant, Grant, HandOverRecord}
 import io.hearth.core.topology.IdSet
 
 /** A loan, and when it began and ended by `System.nanoTime`. */
-final case class Open(loan: Loan, began: Long, ended: Option[Long])
+final case class OpenGrant(loan: Grant, began: Long, ended: Option[Long])
 
 /**
  * CPUs beyond their own that executors have: in their masks, the log and the run's record. One thread owns
@@ -17,21 +17,21 @@ final case class Open(loan: Loan, began: Long, ended: Option[Long])
  * @param keep is given the record of all loans, anew after each change
  * @param nanoTime as of `System.nanoTime`
  */
-final class OpenLoans(
+final class OpenGrants(
     appId: String,
-    running: () => Vector[Member],
+    running: () => Vector[RunningExecutor],
     cores: Cores,
-    keep: LoanRecord => Unit,
+    keep: HandOverRecord => Unit,
     nanoTime: () => Long,
     now: () => Instant,
     log: Log
 ) {
-  import OpenLoans._
+  import OpenGrants._
 
-  private var record = LoanRecord.empty(appId)
+  private var record = HandOverRecord.empty(appId)
   private var strays = Map.empty[String, Map[Int, IdSet]]
   private var settling = Map.empty[String, Settling]
-  @volatile private var lent = Vector.empty[Open]
+  @volatile private var lent = Vector.empty[OpenGrant]
 
   def any: Boolean = lent.exists(_.ended.isEmpty)
 
@@ -50,22 +50,22 @@ final class OpenLoans(
    */
   def change(
       executorId: String,
-      ending: Vector[Open],
-      beginning: Vector[Loan]
-  ): Either[String, Vector[Open]] = running().find(_.id == executorId) match {
+      ending: Vector[OpenGrant],
+      beginning: Vector[Grant]
+  ): Either[String, Vector[OpenGrant]] = running().find(_.id == executorId) match {
     case None =>
       ending.foreach(ends(_, ", which has ended,"))
       Right(Vector.empty)
-    case Some(member) =>
+    case Some(executor) =>
       val before = of(executorId)
       val rest = before.filterNot(o => ending.exists(_ eq o))
-      if (before.isEmpty) strays += member.id -> strayed(member)
+      if (before.isEmpty) strays += executor.id -> strayed(executor)
       val begun = beginning.map(begins)
-      val problem = set(member, before, rest ++ begun)
+      val problem = set(executor, before, rest ++ begun)
       ending.foreach(ends(_, ""))
-      problem.foreach(why => log.warn(s"The CPUs of executor ${member.id} are not as wanted: $why"))
+      problem.foreach(why => log.warn(s"The CPUs of executor ${executor.id} are not as wanted: $why"))
       problem.filter(_ => begun.nonEmpty).toLeft(begun).left.map { why =>
-        set(member, rest ++ begun, rest)
+        set(executor, rest ++ begun, rest)
         begun.foreach(ends(_, ""))
         why
       }
@@ -76,60 +76,60 @@ final class OpenLoans(
    * refused is asked for again, until it is done.
    */
   def settle(): Unit = if (settling.nonEmpty) {
-    val members = running().map(m => m.id -> m).toMap
+    val executors = running().map(m => m.id -> m).toMap
     settling = settling.flatMap { case (id, s) =>
-      members.get(id).flatMap(settled(_, s)).map(id -> _)
+      executors.get(id).flatMap(settled(_, s)).map(id -> _)
     }
   }
 
   /** Absent where all has been done. */
-  private def settled(member: Member, s: Settling): Option[Settling] =
+  private def settled(executor: RunningExecutor, s: Settling): Option[Settling] =
     if (s.refused && nanoTime() - s.next >= 0) {
-      val done = cores.change(member, s.change).isEmpty
-      if (done) log.info(s"The CPUs of executor ${member.id} are as wanted again")
+      val done = cores.change(executor, s.change).isEmpty
+      if (done) log.info(s"The CPUs of executor ${executor.id} are as wanted again")
       Some(Settling(s.change, nanoTime() + SettleNanos, nanoTime() + RetryNanos, !done))
     } else if (s.refused) Some(s)
     else if (s.end - nanoTime() <= 0) None
     else {
-      cores.settle(member, s.change)
+      cores.settle(executor, s.change)
       Some(s)
     }
 
   /** Keeps what another application has borrowed, or has given back. */
-  def lentOut(loan: LentOut): Unit = {
+  def lentOut(loan: OutgoingGrant): Unit = {
     record = record.updated(loan)
     keep(record)
   }
 
-  private def of(executorId: String): Vector[Open] =
+  private def of(executorId: String): Vector[OpenGrant] =
     lent.filter(o => o.loan.executorId == executorId && o.ended.isEmpty)
 
-  private def set(member: Member, before: Vector[Open], after: Vector[Open]): Option[String] = {
-    val own = member.place.cpus
-    def all(loans: Vector[Open]) = own | IdSet.union(loans.map(_.loan.cpus))
+  private def set(executor: RunningExecutor, before: Vector[OpenGrant], after: Vector[OpenGrant]): Option[String] = {
+    val own = executor.place.cpus
+    def all(loans: Vector[OpenGrant]) = own | IdSet.union(loans.map(_.loan.cpus))
     val change =
-      MaskChange(own, all(before), all(after), strays.getOrElse(member.id, Map.empty))
-    val since = settling.get(member.id).fold(change.before)(_.change.before | change.before)
+      MaskChange(own, all(before), all(after), strays.getOrElse(executor.id, Map.empty))
+    val since = settling.get(executor.id).fold(change.before)(_.change.before | change.before)
     val still = Settling(
       change.copy(before = since),
       nanoTime() + SettleNanos,
       nanoTime() + RetryNanos,
       refused = true
     )
-    settling += member.id -> still
-    val problem = cores.change(member, change)
-    settling += member.id -> still.copy(refused = problem.nonEmpty)
+    settling += executor.id -> still
+    val problem = cores.change(executor, change)
+    settling += executor.id -> still.copy(refused = problem.nonEmpty)
     problem
   }
 
   /** Threads that the application has bound elsewhere itself. */
-  private def strayed(member: Member): Map[Int, IdSet] =
-    cores.masks(member).filterNot { case (_, mask) => mask.subsetOf(member.place.cpus) }
+  private def strayed(executor: RunningExecutor): Map[Int, IdSet] =
+    cores.masks(executor).filterNot { case (_, mask) => mask.subsetOf(executor.place.cpus) }
 
   /** Known before it is so, so that nobody takes it for drift. */
-  private def begins(wanted: Loan): Open = {
+  private def begins(wanted: Grant): OpenGrant = {
     val loan = wanted.copy(since = now(), until = None)
-    val open = Open(loan, nanoTime(), None)
+    val open = OpenGrant(loan, nanoTime(), None)
     lent = lent.filter(_.ended.forall(nanoTime() - _ < ForgetNanos)) :+ open
     record = record.updated(loan)
     keep(record)
@@ -140,7 +140,7 @@ final class OpenLoans(
     open
   }
 
-  private def ends(open: Open, because: String): Unit = {
+  private def ends(open: OpenGrant, because: String): Unit = {
     val end = nanoTime()
     lent = lent.map(o => if (o eq open) o.copy(ended = Some(end)) else o)
     record = record.updated(open.loan.copy(until = Some(now())))
@@ -152,7 +152,7 @@ final class OpenLoans(
   }
 }
 
-private object OpenLoans {
+private object OpenGrants {
 
   /** How long threads may take to appear that were being made while masks were changed. */
   val SettleNanos: Long = TimeUnit.SECONDS.toNanos(1)

@@ -15,7 +15,7 @@ import java.util.concurrent.CompletableFuture;
  * <p>When both have proved the secret, they try UCX: the server makes its endpoint before it accepts, the
  * client sends a probe through its own, and says on the socket what came of it.
  */
-final class Greeting implements TcpAgent.Attached {
+final class ConnectionSetup implements TcpAgent.Attached {
     private static final int LENGTH_BYTES = 2;
     private static final byte[] NO_ADDRESS = new byte[0];
 
@@ -35,7 +35,7 @@ final class Greeting implements TcpAgent.Attached {
     private Optional<Handshake.Offer> theirs = Optional.empty();
     private byte[] ownAddress = NO_ADDRESS;
 
-    private Greeting(TcpAgent agent, SocketChannel channel, SocketAddress peer, Service service,
+    private ConnectionSetup(TcpAgent agent, SocketChannel channel, SocketAddress peer, Service service,
             Optional<CompletableFuture<Connection>> opened) {
         this.agent = agent;
         this.channel = channel;
@@ -47,13 +47,13 @@ final class Greeting implements TcpAgent.Attached {
         this.await = opened.isPresent() ? Await.CONNECTED : Await.HELLO;
     }
 
-    static Greeting client(TcpAgent agent, SocketChannel channel, InetSocketAddress peer, Service service,
+    static ConnectionSetup client(TcpAgent agent, SocketChannel channel, InetSocketAddress peer, Service service,
             CompletableFuture<Connection> opened) {
-        return new Greeting(agent, channel, peer, service, Optional.of(opened));
+        return new ConnectionSetup(agent, channel, peer, service, Optional.of(opened));
     }
 
-    static Greeting server(TcpAgent agent, SocketChannel channel, Service service) throws IOException {
-        return new Greeting(agent, channel, channel.getRemoteAddress(), service, Optional.empty());
+    static ConnectionSetup server(TcpAgent agent, SocketChannel channel, Service service) throws IOException {
+        return new ConnectionSetup(agent, channel, channel.getRemoteAddress(), service, Optional.empty());
     }
 
     boolean isServer() {
@@ -122,10 +122,10 @@ final class Greeting implements TcpAgent.Attached {
         return new Handshake.Offer(token, settings.windowBytes(), settings.longestBytes(), ownAddress, agent.whyNoUcx());
     }
 
-    private Connection.Terms terms(String carriedBy, String why) {
+    private Connection.ConnectionParameters parameters(String carriedBy, String why) {
         Handshake.Offer offer = theirs.orElseThrow();
         int longest = Math.min(offer.longest(), agent.settings().longestBytes());
-        return new Connection.Terms(peer, token, offer.token(), offer.window(), longest, carriedBy, why);
+        return new Connection.ConnectionParameters(peer, token, offer.token(), offer.window(), longest, carriedBy, why);
     }
 
     /** Why UCX cannot be tried; absent where it can. */
@@ -146,7 +146,7 @@ final class Greeting implements TcpAgent.Attached {
         await = Await.ENDPOINT;
         EndpointAgent ucx = agent.ucx().get();
         ucx.run(() -> {
-            Optional<String> failure = ucx.serve(terms("ucx", ""), offer.ucx(), service, this::ended);
+            Optional<String> failure = ucx.serve(parameters("ucx", ""), offer.ucx(), service, this::ended);
             agent.run(() -> endpoint(failure));
         });
     }
@@ -154,7 +154,7 @@ final class Greeting implements TcpAgent.Attached {
     /** The client finds out by its probe where the endpoint could not be made. */
     private void endpoint(Optional<String> failure) {
         if (await != Await.ENDPOINT) return;
-        failure.ifPresent(why -> agent.said().once("endpoint" + why, "UCX cannot reach " + peer + ": " + why));
+        failure.ifPresent(why -> agent.log().once("endpoint" + why, "UCX cannot reach " + peer + ": " + why));
         try {
             accept();
         } catch (IOException e) {
@@ -199,10 +199,10 @@ final class Greeting implements TcpAgent.Attached {
 
             @Override
             public void startAgain() {
-                agent.run(Greeting.this::startAgain);
+                agent.run(ConnectionSetup.this::startAgain);
             }
         };
-        ucx.run(() -> ucx.probe(terms("ucx", ""), ownAddress, offer.ucx(), service, this::ended, tried));
+        ucx.run(() -> ucx.probe(parameters("ucx", ""), ownAddress, offer.ucx(), service, this::ended, tried));
     }
 
     private void startAgain() {
@@ -241,8 +241,8 @@ final class Greeting implements TcpAgent.Attached {
         if (agent.settings().carriers() == WireSettings.Carriers.UCX)
             throw new WireException(WireException.Kind.REFUSED, "UCX was asked for and cannot be had: " + why);
         if (!why.isEmpty() && agent.settings().carriers() != WireSettings.Carriers.TCP)
-            agent.said().once("tcp" + why, "messages go over TCP: " + why);
-        Connection connection = new Connection(terms("tcp", why), agent, service);
+            agent.log().once("tcp" + why, "messages go over TCP: " + why);
+        Connection connection = new Connection(parameters("tcp", why), agent, service);
         TcpLink link = new TcpLink(agent, channel, connection, token);
         agent.add(connection);
         connection.open(link);
@@ -261,7 +261,7 @@ final class Greeting implements TcpAgent.Attached {
         agent.over(this);
         agent.key(channel).attach(next);
         if (agent.settings().encryption() == WireSettings.Encryption.PREFERRED)
-            agent.said().once("clear", "messages are not encrypted: no carrier can, and encryption is 'preferred'");
+            agent.log().once("clear", "messages are not encrypted: no carrier can, and encryption is 'preferred'");
     }
 
     /** A handshake's messages are smaller than any socket's buffer. */
@@ -295,7 +295,7 @@ final class Greeting implements TcpAgent.Attached {
         agent.ucx().ifPresent(ucx -> ucx.run(() -> ucx.drop(token, because)));
         if (isServer()) {
             String host = peer instanceof InetSocketAddress inet ? inet.getHostString() : peer.toString();
-            agent.said().once(host, "a connection from " + peer + " was closed: " + because
+            agent.log().once(host, "a connection from " + peer + " was closed: " + because
                     + "; others from there that fail are not named");
             refuse(because);
         }
@@ -310,7 +310,7 @@ final class Greeting implements TcpAgent.Attached {
         try {
             write(Handshake.refusal(because));
         } catch (IOException gone) {
-            agent.said().once("refusal", "a refusal could not be sent: " + gone.getMessage());
+            agent.log().once("refusal", "a refusal could not be sent: " + gone.getMessage());
         }
     }
 

@@ -9,14 +9,14 @@ import scala.util.{Random, Using}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.leases.{
-  BorrowedCpus,
+  Loan,
   HeldLease,
   Lease,
   LeaseRegistry,
   LeaseState,
   LoanRegistry
 }
-import io.hearth.core.placement.LoanRecord
+import io.hearth.core.placement.HandOverRecord
 import io.hearth.core.topology.IdSet
 import io.hearth.spark.testing.{FakeProcess, HandDriven, HandDrivenBy, Heard, Places}
 
@@ -24,7 +24,7 @@ import io.hearth.spark.testing.{FakeProcess, HandDriven, HandDrivenBy, Heard, Pl
  * Applications that lend each other CPUs over one directory, each with its own view of it, on one clock: each has
  * places of two CPUs, and its executors a thread.
  */
-class ApplicationLoansSuite extends AnyFunSuite {
+class ApplicationLendingSuite extends AnyFunSuite {
 
   private class World(directory: Path) {
     val path: Path = directory
@@ -36,17 +36,17 @@ class ApplicationLoansSuite extends AnyFunSuite {
     final class Application(val name: String, places: Vector[Int], mode: HandOverMode) {
       val log = new Heard
       val plans = places.map(n => Places.of(n + 1)(n))
-      var members = plans.zipWithIndex.map { case (plan, n) =>
+      var executors = plans.zipWithIndex.map { case (plan, n) =>
         val process = new FakeProcess(1000L * (all.size + 1) + n)
-        Member(s"$n", plan, process, process.pid, bound = true)
+        RunningExecutor(s"$n", plan, process, process.pid, bound = true)
       }
-      var masks = members.map(m => m.id -> m.place.cpus).toMap
-      var tasks = members.map(_.id -> 0).toMap
+      var masks = executors.map(m => m.id -> m.place.cpus).toMap
+      var tasks = executors.map(_.id -> 0).toMap
       var pending = 0
       var barrier = false
       var slots = Map.empty[String, Int]
       var revived = 0
-      var record: Option[LoanRecord] = None
+      var record: Option[HandOverRecord] = None
       var alive = true
       val cpus: IdSet = IdSet.union(plans.map(_.cpus))
       val lease: HeldLease = registry.exclusively()(
@@ -54,30 +54,30 @@ class ApplicationLoansSuite extends AnyFunSuite {
       )
 
       private object Cores extends Cores {
-        override def masks(member: Member): Map[Int, IdSet] =
-          Map(1 -> Application.this.masks(member.id))
-        override def waited(members: Vector[Member]): Map[String, Long] = Map.empty
-        override def settle(member: Member, masks: MaskChange): Unit = { change(member, masks); () }
-        override def change(member: Member, change: MaskChange): Option[String] =
-          if (refuses(member.process.pid)) Some("no")
+        override def masks(executor: RunningExecutor): Map[Int, IdSet] =
+          Map(1 -> Application.this.masks(executor.id))
+        override def waited(executors: Vector[RunningExecutor]): Map[String, Long] = Map.empty
+        override def settle(executor: RunningExecutor, masks: MaskChange): Unit = { change(executor, masks); () }
+        override def change(executor: RunningExecutor, change: MaskChange): Option[String] =
+          if (refuses(executor.process.pid)) Some("no")
           else {
             Application.this.masks =
-              Application.this.masks.updatedWith(member.id)(_.map(change(1, _)))
+              Application.this.masks.updatedWith(executor.id)(_.map(change(1, _)))
             None
           }
       }
 
       private def now() = Instant.EPOCH.plusNanos(clock.nanoTime)
-      private val loans = new OpenLoans(
+      private val loans = new OpenGrants(
         name,
-        () => members,
+        () => executors,
         Cores,
         r => record = Some(r),
         () => clock.nanoTime,
         () => now(),
         log
       )
-      private val trade = new ApplicationLoans(
+      private val policy = new ApplicationLending(
         name,
         lease.name,
         () => new LoanRegistry(registry),
@@ -86,7 +86,7 @@ class ApplicationLoansSuite extends AnyFunSuite {
         1,
         loans,
         slots = _,
-        new Bookkeeping("not lent", log.warn),
+        new BestEffort("not lent", log.warn),
         () => clock.nanoTime,
         () => now(),
         log
@@ -94,18 +94,18 @@ class ApplicationLoansSuite extends AnyFunSuite {
       val own = new HandDrivenBy(clock)
       val lending = new CoreLending(
         plans,
-        () => members,
+        () => executors,
         Cores,
         loans,
         mode.within,
-        Some(trade),
+        Some(policy),
         own,
         () => clock.nanoTime,
         log
       )
       lending.start(() => Activity(pending, barrier, tasks), () => revived += 1)
 
-      def wide: IdSet = IdSet.union(members.map(m => masks(m.id))) &~ cpus
+      def wide: IdSet = IdSet.union(executors.map(m => masks(m.id))) &~ cpus
 
       def works(running: Int, waiting: Int): Unit = {
         tasks = tasks.map { case (id, _) => id -> running }
@@ -114,7 +114,7 @@ class ApplicationLoansSuite extends AnyFunSuite {
       }
 
       def dies(id: String): Unit = {
-        members = members.filter(_.id != id)
+        executors = executors.filter(_.id != id)
         tasks -= id
         masks -= id
       }
@@ -123,9 +123,9 @@ class ApplicationLoansSuite extends AnyFunSuite {
       def killed(): Unit = {
         alive = false
         own.shutdownNow()
-        trade.abandon()
+        policy.abandon()
         lease.abandon()
-        members = Vector.empty
+        executors = Vector.empty
         masks = Map.empty
         tasks = Map.empty
       }
@@ -212,7 +212,7 @@ class ApplicationLoansSuite extends AnyFunSuite {
       for (n <- 1 to 3) {
         val cpus = IdSet.from(0 to 5000)
         val forged =
-          BorrowedCpus("boot", "stranger", s"$n", stranger.lease.name, offer, cpus, 1).toJson
+          Loan("boot", "stranger", s"$n", stranger.lease.name, offer, cpus, 1).toJson
         Files.writeString(world.path.resolve(s"hearth-loan-$n.json"), forged.toString)
       }
       world.clock.advance(2)
@@ -300,7 +300,7 @@ class ApplicationLoansSuite extends AnyFunSuite {
         val one = living(random.nextInt(living.size))
         random.nextInt(20) match {
           case 0 if living.sizeIs > 2 => one.killed()
-          case 1 if one.members.sizeIs > 1 => one.dies(one.members.head.id)
+          case 1 if one.executors.sizeIs > 1 => one.dies(one.executors.head.id)
           case n if n < 10 => one.works(0, 0)
           case _ => one.works(2, random.nextInt(9))
         }
@@ -309,7 +309,7 @@ class ApplicationLoansSuite extends AnyFunSuite {
         withClue(s"seed $seed, step $step: ") {
           val users = for {
             app <- world.all.filter(_.alive)
-            m <- app.members
+            m <- app.executors
             cpu <- (app.masks(m.id) &~ app.cpus).iterator
           } yield cpu -> app
           lent += users.size
@@ -317,16 +317,16 @@ class ApplicationLoansSuite extends AnyFunSuite {
           for ((cpu, borrower) <- users) {
             val owner = world.all.find(_.cpus.contains(cpu)).get
             assert(owner.alive && !(owner eq borrower) && owner.pending == 0, s"CPU $cpu")
-            val at = owner.members.find(_.place.cpus.contains(cpu))
+            val at = owner.executors.find(_.place.cpus.contains(cpu))
             assert(at.forall(m => owner.tasks(m.id) == 0), s"CPU $cpu")
-            val within = owner.members.filter(m => owner.masks(m.id).contains(cpu))
+            val within = owner.executors.filter(m => owner.masks(m.id).contains(cpu))
             assert(within.forall(_.place.cpus.contains(cpu)), s"CPU $cpu")
           }
         }
       }
       assert(lent > 0, s"seed $seed")
       world.all.filter(_.alive).foreach(_.ends())
-      for (app <- world.all if app.alive; m <- app.members)
+      for (app <- world.all if app.alive; m <- app.executors)
         assert(app.masks(m.id) == m.place.cpus)
       assert(world.all.forall(a => a.log.of("fault").isEmpty && a.log.of("warn").isEmpty))
     }

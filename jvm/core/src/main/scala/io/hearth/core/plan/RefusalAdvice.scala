@@ -6,7 +6,7 @@ package io.hearth.core.plan
  *
  * @param fits whether there is a plan for these numbers
  */
-final private[plan] class Advice(fixed: Fixed, usable: UsableMachine, fits: Fixed => Boolean) {
+final private[plan] class RefusalAdvice(constraints: UserConstraints, usable: UsableMachine, fits: UserConstraints => Boolean) {
 
   def better(unfit: Unfit): Unfit = driver.getOrElse(bounded(unfit))
 
@@ -15,9 +15,9 @@ final private[plan] class Advice(fixed: Fixed, usable: UsableMachine, fits: Fixe
    * choose.
    */
   private def driver: Option[Unfit] =
-    fixed.driverHeapMb.filter(_ => fits(fixed.copy(driverHeapMb = None))).map { asked =>
+    constraints.driverHeapMb.filter(_ => fits(constraints.copy(driverHeapMb = None))).map { asked =>
       val all = Pools.joined(usable, _ => 0L, spare = true).usableMb
-      val most = largest(asked.value)(mb => fixed.copy(driverHeapMb = Some(asked.copy(value = mb))))
+      val most = largest(asked.value)(mb => constraints.copy(driverHeapMb = Some(asked.copy(value = mb))))
       Unfit(
         asked.name,
         Sizes.exact(asked.value),
@@ -27,13 +27,13 @@ final private[plan] class Advice(fixed: Fixed, usable: UsableMachine, fits: Fixe
     }
 
   private def bounded(unfit: Unfit): Unfit = {
-    val heap = fixed.heapMb.filter(_.name == unfit.name).map { asked =>
-      largest(asked.value)(mb => fixed.copy(heapMb = Some(asked.copy(value = mb))))
+    val heap = constraints.heapMb.filter(_.name == unfit.name).map { asked =>
+      largest(asked.value)(mb => constraints.copy(heapMb = Some(asked.copy(value = mb))))
         .filter(_ >= Memory.LeastHeapMb) // Spark does not start with less
         .map(Sizes.exact)
     }
-    val executors = fixed.executors.filter(_.name == unfit.name).map { asked =>
-      largest(asked.value.toLong)(n => fixed.copy(executors = Some(asked.copy(value = n.toInt))))
+    val executors = constraints.executors.filter(_.name == unfit.name).map { asked =>
+      largest(asked.value.toLong)(n => constraints.copy(executors = Some(asked.copy(value = n.toInt))))
         .map(_.toString)
     }
     (heap ++ executors).headOption.fold(unfit)(most => unfit.copy(remedy = remedy(most)))
@@ -45,7 +45,7 @@ final private[plan] class Advice(fixed: Fixed, usable: UsableMachine, fits: Fixe
     )
 
   /** The largest value below `asked` that fits, by halving; each answer was tried. */
-  private def largest(asked: Long)(wanted: Long => Fixed): Option[Long] = {
+  private def largest(asked: Long)(wanted: Long => UserConstraints): Option[Long] = {
     @annotation.tailrec
     def search(good: Long, bad: Long): Long = {
       val middle = good + (bad - good) / 2

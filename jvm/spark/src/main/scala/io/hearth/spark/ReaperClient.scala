@@ -7,10 +7,10 @@ import java.util.concurrent.atomic.AtomicReference
  * Names to a [[Reaper]] what is to go should this driver be killed. That may fail, with one warning: the
  * next application then clears up.
  */
-final class Clearing(start: () => Reaper, keeping: Bookkeeping) extends AutoCloseable {
+final class ReaperClient(start: () => Reaper, bestEffort: BestEffort) extends AutoCloseable {
   private val reaper = new AtomicReference[Option[Reaper]](None)
 
-  def open(): Unit = reaper.set(keeping.attempt(start()))
+  def open(): Unit = reaper.set(bestEffort.attempt(start()))
 
   def watch(pid: Long, startTicks: Long): Unit = say(_.watch(pid, startTicks))
   def removeLater(directory: Path): Unit = say(_.removeLater(directory))
@@ -20,5 +20,5 @@ final class Clearing(start: () => Reaper, keeping: Bookkeeping) extends AutoClos
   override def close(): Unit = say(_.close())
 
   private def say(what: Reaper => Unit): Unit =
-    reaper.get.foreach(running => keeping.attempt(what(running)))
+    reaper.get.foreach(running => bestEffort.attempt(what(running)))
 }

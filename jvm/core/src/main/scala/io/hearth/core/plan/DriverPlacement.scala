@@ -6,34 +6,34 @@ final private[plan] case class DriverHeap(mb: Long, reason: Reason)
 private[plan] object DriverHeap {
 
   /** The one JVM is the driver: its heap is the executor's. */
-  def ofOneJvm(fixed: Fixed, heapMb: Long): DriverHeap =
-    decided(fixed, heapMb, "the driver is the one JVM", "Spark: local[n]")
+  def ofOneJvm(constraints: UserConstraints, heapMb: Long): DriverHeap =
+    decided(constraints, heapMb, "the driver is the one JVM", "Spark: local[n]")
 
-  def ofItsOwn(fixed: Fixed, usableMb: Long): DriverHeap = decided(
-    fixed,
-    DriverPlace.heap(fixed, usableMb),
+  def ofItsOwn(constraints: UserConstraints, usableMb: Long): DriverHeap = decided(
+    constraints,
+    DriverPlacement.heap(constraints, usableMb),
     "a sixteenth of the memory, 512 MB to 4 GB; taken from all nodes in proportion",
     "hearth"
   )
 
-  private def decided(fixed: Fixed, mb: Long, because: String, source: String) = {
-    val asked = fixed.driverHeapMb.map(a => (s"${a.name} fixes it", "user"))
+  private def decided(constraints: UserConstraints, mb: Long, because: String, source: String) = {
+    val asked = constraints.driverHeapMb.map(a => (s"${a.name} fixes it", "user"))
     val (why, from) = asked.getOrElse((because, source))
     DriverHeap(mb, Reason("driver heap", Sizes.show(mb), why, from))
   }
 }
 
 /** The driver's heap and where it runs. */
-private[plan] object DriverPlace {
+private[plan] object DriverPlacement {
   private val LeastMb = 512L
   private val MostMb = 4096L
 
   /** One sixteenth of the usable memory, between 512 MB and 4 GB, unless the user fixed it. */
-  def heap(fixed: Fixed, usableMb: Long): Long =
-    fixed.driverHeapMb.fold(math.max(LeastMb, math.min(MostMb, usableMb / 16)))(_.value)
+  def heap(constraints: UserConstraints, usableMb: Long): Long =
+    constraints.driverHeapMb.fold(math.max(LeastMb, math.min(MostMb, usableMb / 16)))(_.value)
 
   /** The heap plus what a JVM needs in addition. */
-  def footprint(fixed: Fixed, usableMb: Long): Long = withOverhead(heap(fixed, usableMb))
+  def footprint(constraints: UserConstraints, usableMb: Long): Long = withOverhead(heap(constraints, usableMb))
 
   def withOverhead(heapMb: Long): Long = heapMb + math.max(384L, heapMb / 10)
 

@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.core.json.Json
 
 /** What hearth keeps for itself may be damaged, or the disk full: the application goes on. */
-class BookkeepingSuite extends AnyFunSuite {
+class BestEffortSuite extends AnyFunSuite {
 
   private def inDirectory[A](body: Path => A): A = {
     val directory = Files.createTempDirectory("bookkeeping")
@@ -26,12 +26,12 @@ class BookkeepingSuite extends AnyFunSuite {
   test("many things that cannot be kept are one warning with the reason, and none is thrown") {
     inDirectory { root =>
       val warnings = ArrayBuffer.empty[String]
-      val keeping = new Bookkeeping("Not all is kept", warnings += _)
+      val bestEffort = new BestEffort("Not all is kept", warnings += _)
       val file = Files.writeString(root.resolve("file"), "")
-      assert(keeping.attempt(RunDirectory.create(file, "app")).isEmpty)
-      assert(keeping.attempt(new RunDirectory(file).writeRun(Json.obj())).isEmpty)
-      assert(keeping.attempt(Path.of("a\u0000b")).isEmpty)
-      assert(keeping.attempt(1).contains(1))
+      assert(bestEffort.attempt(RunDirectory.create(file, "app")).isEmpty)
+      assert(bestEffort.attempt(new RunDirectory(file).writeRun(Json.obj())).isEmpty)
+      assert(bestEffort.attempt(Path.of("a\u0000b")).isEmpty)
+      assert(bestEffort.attempt(1).contains(1))
       assert(warnings.size == 1 && warnings.head.startsWith("Not all is kept: "), warnings)
       assert(warnings.head.contains(file.toString), warnings)
     }
@@ -51,9 +51,9 @@ class BookkeepingSuite extends AnyFunSuite {
     val reaper = Reaper.start()
     reaper.process.destroyForcibly().waitFor()
     val warnings = ArrayBuffer.empty[String]
-    val clearing = new Bookkeeping("Directories stay", warnings += _)
-    for (_ <- 1 to 5) clearing.attempt(reaper.removeLater(Path.of("/nowhere/hearth-x")))
-    clearing.attempt(reaper.close())
+    val telling = new BestEffort("Directories stay", warnings += _)
+    for (_ <- 1 to 5) telling.attempt(reaper.removeLater(Path.of("/nowhere/hearth-x")))
+    telling.attempt(reaper.close())
     assert(warnings.size == 1 && warnings.head.contains("is gone"), warnings)
   }
 

@@ -31,7 +31,7 @@ final case class Fitted(plan: Plan, full: Option[String], unbound: Boolean) {
 }
 
 /** Plans around what others hold, or on the same CPUs where nothing else fits. */
-object Beside {
+object Coexistence {
 
   /** The names of a plan's reasons about them. */
   val Decision = "neighbours"
@@ -68,7 +68,7 @@ object Beside {
   ): Either[Unfit, Fitted] = {
     def planned(taken: Occupied) = Planner.plan(topology, workload, limits, taken, scratch)
     val ours = (topology.allowed.cpus & topology.cpus) &~ occupied
-    new Beside(ours, occupied, others, topology).fit(planned).map { fitted =>
+    new Coexistence(ours, occupied, others, topology).fit(planned).map { fitted =>
       val neighbours = others.neighbours
       val notes = neighbours.hidden.map(unseen) ++ others.leases.problems.map(unread) ++
         neighbours.availableMb.filter(_ < memoryOf(fitted.plan)).map(heldNow(fitted.plan, _))
@@ -105,8 +105,8 @@ object Beside {
  * @param ours CPUs that the plan may use
  * @param occupied those that the user wants left alone
  */
-final private class Beside(ours: IdSet, occupied: IdSet, others: Others, machine: Topology) {
-  import Beside._
+final private class Coexistence(ours: IdSet, occupied: IdSet, others: Others, machine: Topology) {
+  import Coexistence._
 
   private val leases = others.leases
   private val leased = leases.cpus & ours

@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicBoolean
  *
  * @param failing the beginning of the warning, which the reason ends
  */
-final class Bookkeeping(failing: String, warn: String => Unit) {
+final class BestEffort(failing: String, warn: String => Unit) {
   private val warned = new AtomicBoolean(false)
 
   /** @return what `work` gave; nothing where the disk, or whoever was spoken to, did not let it */
@@ -30,12 +30,12 @@ final class Bookkeeping(failing: String, warn: String => Unit) {
     }
 
   private def failed(e: IOException): None.type = {
-    if (warned.compareAndSet(false, true)) warn(s"$failing: ${Bookkeeping.reason(e)}")
+    if (warned.compareAndSet(false, true)) warn(s"$failing: ${BestEffort.reason(e)}")
     None
   }
 }
 
-object Bookkeeping {
+object BestEffort {
 
   /** In words: the messages of some exceptions are a file's name alone. */
   def reason(e: IOException): String = e match {

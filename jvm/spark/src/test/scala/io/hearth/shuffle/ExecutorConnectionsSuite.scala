@@ -11,7 +11,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.transport.{Connection, Secret, Wire, WireException}
 
-class PeersSuite extends AnyFunSuite {
+class ExecutorConnectionsSuite extends AnyFunSuite {
   private val Minute = 60L * 1000 * 1000 * 1000
 
   final private class Asking(client: Wire, answer: => Either[String, InetSocketAddress]) {
@@ -22,7 +22,7 @@ class PeersSuite extends AnyFunSuite {
       asked.incrementAndGet()
       CompletableFuture.completedFuture(answer)
     }
-    val peers = new Peers(client, directory, line => { said.add(line); () }, () => nowNs.get)
+    val peers = new ExecutorConnections(client, directory, line => { said.add(line); () }, () => nowNs.get)
 
     def way: Either[String, Connection] = peers.to("7").get(20, TimeUnit.SECONDS)
     def lines: Seq[String] = said.asScala.toSeq

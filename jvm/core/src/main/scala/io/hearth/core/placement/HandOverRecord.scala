@@ -25,7 +25,7 @@ final case class OtherApplication(appId: String, user: String) {
  * @param from whose they are, where that is another application
  * @param until absent while they are
  */
-final case class Loan(
+final case class Grant(
     executorId: String,
     place: Int,
     cpus: IdSet,
@@ -41,7 +41,7 @@ final case class Loan(
  * @param id of the loan, for as long as it lasts
  * @param executorId that of the other application
  */
-final case class LentOut(
+final case class OutgoingGrant(
     id: String,
     place: Int,
     cpus: IdSet,
@@ -57,17 +57,17 @@ final case class LentOut(
  * @param number of all of them
  * @param cpuSeconds of all that have ended: CPUs lent, times the seconds for which they were
  */
-final case class LoanRecord(
+final case class HandOverRecord(
     appId: String,
     number: Int,
     cpuSeconds: Double,
-    loans: Vector[Loan],
-    lentOut: Vector[LentOut] = Vector.empty
+    loans: Vector[Grant],
+    lentOut: Vector[OutgoingGrant] = Vector.empty
 ) {
 
   /** With one that has begun or ended; one that is known by its executor and its beginning is replaced. */
-  def updated(loan: Loan): LoanRecord = {
-    def same(other: Loan) = other.executorId == loan.executorId &&
+  def updated(loan: Grant): HandOverRecord = {
+    def same(other: Grant) = other.executorId == loan.executorId &&
       other.since == loan.since && other.cpus == loan.cpus
     val known = loans.exists(same)
     val seconds = loan.until.fold(0.0)(end =>
@@ -78,40 +78,40 @@ final case class LoanRecord(
       cpuSeconds = cpuSeconds + seconds,
       loans =
         if (known) loans.map(l => if (same(l)) loan else l)
-        else (loans :+ loan).takeRight(LoanRecord.Kept)
+        else (loans :+ loan).takeRight(HandOverRecord.Kept)
     )
   }
 
   /** With one to another application, by its id, that has begun or ended. */
-  def updated(loan: LentOut): LoanRecord = copy(lentOut =
+  def updated(loan: OutgoingGrant): HandOverRecord = copy(lentOut =
     if (lentOut.exists(_.id == loan.id)) lentOut.map(l => if (l.id == loan.id) loan else l)
-    else (lentOut :+ loan).takeRight(LoanRecord.Kept)
+    else (lentOut :+ loan).takeRight(HandOverRecord.Kept)
   )
 
   def toJson: ObjectNode = {
-    val node = Json.obj().put("schema", LoanRecord.Schema).put("app_id", appId)
+    val node = Json.obj().put("schema", HandOverRecord.Schema).put("app_id", appId)
     node.put("number", number).put("cpu_seconds", math.round(cpuSeconds * 1000) / 1000.0)
     node.set[ObjectNode](
       "loans",
-      Json.array(loans)((array, loan) => array.add(LoanRecord.loanJson(loan)))
+      Json.array(loans)((array, loan) => array.add(HandOverRecord.loanJson(loan)))
     )
     if (lentOut.nonEmpty)
       node.set[ObjectNode](
         "lent_out",
-        Json.array(lentOut)((array, loan) => array.add(LoanRecord.lentJson(loan)))
+        Json.array(lentOut)((array, loan) => array.add(HandOverRecord.lentJson(loan)))
       )
     node
   }
 }
 
-object LoanRecord {
+object HandOverRecord {
   val Schema = "hearth/hand-over/1"
   val File = "hand-over.json"
 
   /** A long application has thousands, and the document is written anew with each. */
   val Kept = 200
 
-  def empty(appId: String): LoanRecord = LoanRecord(appId, 0, 0.0, Vector.empty)
+  def empty(appId: String): HandOverRecord = HandOverRecord(appId, 0, 0.0, Vector.empty)
 
   /** CPUs that executors have on loan now, by a run's record; none where it has no such document. */
   def openIn(runDirectory: Path): Map[String, IdSet] = {
@@ -132,7 +132,7 @@ object LoanRecord {
     cpus <- IdSet.parse(loan.path("cpus").asText).toOption
   } yield cpus)
 
-  private def lentJson(loan: LentOut): JsonNode = {
+  private def lentJson(loan: OutgoingGrant): JsonNode = {
     val node = Json.obj().put("place", loan.place).put("cpus", loan.cpus.toString)
     node.put("app_id", loan.to.appId).put("user", loan.to.user)
     node.put("executor_id", loan.executorId).put("since", loan.since.toString)
@@ -140,7 +140,7 @@ object LoanRecord {
     node
   }
 
-  private def loanJson(loan: Loan): JsonNode = {
+  private def loanJson(loan: Grant): JsonNode = {
     val node = Json.obj().put("executor_id", loan.executorId).put("place", loan.place)
     node.put("cpus", loan.cpus.toString)
     node.set[JsonNode]("from_places", Json.array(loan.lenders)(_.add(_)))

@@ -19,13 +19,13 @@ trait Directory {
  *
  * @param say gets a line when a wire is there, and when there is none
  */
-final private[shuffle] class Peers(
+final private[shuffle] class ExecutorConnections(
     wire: Wire,
     directory: Directory,
     say: String => Unit,
     clockNs: LongSupplier
 ) {
-  import Peers._
+  import ExecutorConnections._
 
   private val known = new ConcurrentHashMap[String, CompletableFuture[Known]]
 
@@ -108,7 +108,7 @@ final private[shuffle] class Peers(
   }
 }
 
-private[shuffle] object Peers {
+private[shuffle] object ExecutorConnections {
   private val AgainNs = 60L * 1000 * 1000 * 1000
   private val MostSaid = 1000
 

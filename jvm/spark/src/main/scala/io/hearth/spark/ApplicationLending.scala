@@ -4,52 +4,52 @@ import java.time.Instant
 import java.util.concurrent.TimeUnit
 
 import io.hearth.core.leases.{
-  BorrowedCpus,
+  Loan,
   HeldLease,
   HeldLoan,
-  Lendings,
+  OffersAndLoans,
   LiveLoan,
   LoanRegistry,
-  OfferedCpus
+  Offer
 }
-import io.hearth.core.placement.{LentOut, Loan, OtherApplication}
+import io.hearth.core.placement.{OutgoingGrant, Grant, OtherApplication}
 import io.hearth.core.topology.IdSet
 
 /**
- * Carries out what [[Trade]] decides: offers CPUs of idle places to other applications and borrows theirs, in the
+ * Carries out what [[LendingPolicy]] decides: offers CPUs of idle places to other applications and borrows theirs, in the
  * machine's registry. One thread owns it; [[offering]] and [[away]] are for all.
  *
  * @param lease the name of this application's lease
  * @param registry may fail where there is none
  * @param allowed CPUs that executors may have at all
- * @param whole as of [[Trade]]
+ * @param whole as of [[LendingPolicy]]
  * @param slots is given how many more tasks each executor may run
  * @param nanoTime as of `System.nanoTime`
  */
-final class ApplicationLoans(
+final class ApplicationLending(
     appId: String,
     lease: String,
     registry: () => LoanRegistry,
     allowed: IdSet,
     whole: Boolean,
     slotsPerTask: Double,
-    loans: OpenLoans,
+    loans: OpenGrants,
     slots: Map[String, Int] => Unit,
-    keeping: Bookkeeping,
+    bestEffort: BestEffort,
     nanoTime: () => Long,
     now: () => Instant,
     log: Log
 ) {
-  import ApplicationLoans._
+  import ApplicationLending._
 
-  private var trade = Trade(whole)
-  private var borrowed = Vector.empty[Taken]
-  private var lentOut = Map.empty[String, LentOut]
+  private var policy = LendingPolicy(whole)
+  private var borrowed = Vector.empty[LoanInUse]
+  private var lentOut = Map.empty[String, OutgoingGrant]
   private var refused = Set.empty[String]
   private var borrowNext = nanoTime()
   private var offerNext = nanoTime()
   private var followNext = nanoTime()
-  @volatile private var offers = Vector.empty[Standing]
+  @volatile private var offers = Vector.empty[OwnOffer]
 
   /** Whether CPUs are others' to use. */
   def offering: Boolean = offers.exists(_.ended.isEmpty)
@@ -60,29 +60,29 @@ final class ApplicationLoans(
   )
 
   /** @param revive tells the scheduler that there are more slots */
-  def tick(doing: Activity, seats: Vector[Seat], revive: () => Unit): Unit = {
-    val state = TradeNow(
+  def tick(doing: Activity, placements: Vector[PlacementState], revive: () => Unit): Unit = {
+    val state = LendingState(
       nanoTime(),
       doing.pending,
       doing.barrier,
       slotsPerTask,
-      seats,
+      placements,
       borrowed.map(taken => taken.state)
     )
-    val (next, step) = trade.next(state)
-    trade = next
+    val (next, step) = policy.next(state)
+    policy = next
     val gone = offers.filter(o => o.ended.isEmpty && !step.offer(o.place))
     gone.foreach(withdraw)
-    giveBack(borrowed.filter(taken => step.back(taken.id)), seats)
-    publish(seats.filter(s => step.offer(s.place) && !offers.exists(_.isOf(s.place))))
+    giveBack(borrowed.filter(taken => step.back(taken.id)), placements)
+    publish(placements.filter(s => step.offer(s.place) && !offers.exists(_.isOf(s.place))))
     follow(gone.nonEmpty)
-    borrow(step.copy(hungry = step.hungry.filterNot(h => refused(h.executorId))), seats, revive)
+    borrow(step.copy(demands = step.demands.filterNot(h => refused(h.executorId))), placements, revive)
   }
 
   /** One system call: nobody else is asked. */
-  private def withdraw(one: Standing): Unit = {
+  private def withdraw(one: OwnOffer): Unit = {
     val end = nanoTime()
-    keeping.attempt(one.held.close())
+    bestEffort.attempt(one.held.close())
     offers = offers
       .filter(_.ended.forall(end - _ < ForgetNanos))
       .map(o => if (o eq one) o.copy(ended = Some(end)) else o)
@@ -90,76 +90,76 @@ final class ApplicationLoans(
     log.info(f"CPUs ${one.cpus} are no longer offered to other applications, after $seconds%.1f s")
   }
 
-  private def publish(seats: Vector[Seat]): Unit = if (nanoTime() - offerNext >= 0) seats.foreach {
-    seat =>
+  private def publish(placements: Vector[PlacementState]): Unit = if (nanoTime() - offerNext >= 0) placements.foreach {
+    placement =>
       val offer =
-        OfferedCpus("", appId, lease, seat.place, seat.cpus, seat.nodes, now().toEpochMilli)
-      keeping.attempt(registry().offer(offer)) match {
+        Offer("", appId, lease, placement.place, placement.cpus, placement.nodes, now().toEpochMilli)
+      bestEffort.attempt(registry().offer(offer)) match {
         case None => offerNext = nanoTime() + FailedNanos
         case Some(held) =>
-          offers :+= Standing(seat.place, seat.cpus, held, nanoTime(), None)
+          offers :+= OwnOffer(placement.place, placement.cpus, held, nanoTime(), None)
           log.info(
-            s"CPUs ${seat.cpus} are offered to other applications, as place ${seat.place} has nothing to do"
+            s"CPUs ${placement.cpus} are offered to other applications, as place ${placement.place} has nothing to do"
           )
       }
   }
 
   /** The masks first; tasks that run share the executor's own CPUs from then on. */
-  private def giveBack(ending: Vector[Taken], seats: Vector[Seat]): Unit = if (ending.nonEmpty) {
+  private def giveBack(ending: Vector[LoanInUse], placements: Vector[PlacementState]): Unit = if (ending.nonEmpty) {
     borrowed = borrowed.filterNot(taken => ending.exists(_ eq taken))
-    announce(seats)
+    announce(placements)
     ending.groupBy(_.open.loan.executorId).foreach { case (executorId, taken) =>
       loans.change(executorId, taken.map(_.open), Vector.empty)
     }
-    ending.foreach(taken => keeping.attempt(taken.held.close()))
+    ending.foreach(taken => bestEffort.attempt(taken.held.close()))
   }
 
-  private def announce(seats: Vector[Seat]): Unit = slots((for {
-    seat <- seats
-    worker <- seat.worker
-    cpus = borrowed.filter(_.open.loan.executorId == worker.id).map(_.open.loan.cpus.size).sum
+  private def announce(placements: Vector[PlacementState]): Unit = slots((for {
+    placement <- placements
+    executor <- placement.executor
+    cpus = borrowed.filter(_.open.loan.executorId == executor.id).map(_.open.loan.cpus.size).sum
     if cpus > 0
-  } yield worker.id -> Trade.slots(cpus, seat.slots, seat.cpus.size)).toMap)
+  } yield executor.id -> LendingPolicy.slots(cpus, placement.slots, placement.cpus.size)).toMap)
 
-  private def borrow(step: TradeStep, seats: Vector[Seat], revive: () => Unit): Unit =
-    if (step.cpus > 0 && step.hungry.nonEmpty && nanoTime() - borrowNext >= 0) {
+  private def borrow(step: LendingStep, placements: Vector[PlacementState], revive: () => Unit): Unit =
+    if (step.cpus > 0 && step.demands.nonEmpty && nanoTime() - borrowNext >= 0) {
       val start = nanoTime()
-      val own = IdSet.union(seats.map(_.cpus))
-      def choose(lendings: Lendings) = Trade
-        .share(open(lendings, own), step.hungry, step.cpus)
-        .map(s => BorrowedCpus("", appId, s.executorId, lease, s.offer, s.cpus, now().toEpochMilli))
-      val held = keeping
+      val own = IdSet.union(placements.map(_.cpus))
+      def choose(lendings: OffersAndLoans) = LendingPolicy
+        .allocate(open(lendings, own), step.demands, step.cpus)
+        .map(s => Loan("", appId, s.executorId, lease, s.offer, s.cpus, now().toEpochMilli))
+      val held = bestEffort
         .attempt {
           val market = registry()
           if (choose(market.read()).isEmpty) Vector.empty[HeldLoan]
           else market.borrow(WaitMs)(choose) // where the registry is busy it is tried again
         }
         .getOrElse(Vector.empty)
-      held.foreach(begin(_, seats))
+      held.foreach(begin(_, placements))
       borrowNext = nanoTime() + math.max(HandOver.Patience, Pause * (nanoTime() - start))
       if (held.nonEmpty) {
-        announce(seats)
+        announce(placements)
         revive()
       }
     }
 
-  private def open(lendings: Lendings, own: IdSet): Vector[Offered] = lendings.offers
+  private def open(lendings: OffersAndLoans, own: IdSet): Vector[FreeOffer] = lendings.offers
     .filter(_.offer.lease != lease)
-    .map(o => Offered(o.file, (lendings.free(o) & allowed) &~ own, o.offer.memoryNodes))
+    .map(o => FreeOffer(o.file, (lendings.free(o) & allowed) &~ own, o.offer.memoryNodes))
     .filter(_.cpus.nonEmpty)
 
   /** One that the kernel lets have no other CPUs is not tried again. */
-  private def begin(held: HeldLoan, seats: Vector[Seat]): Unit = {
+  private def begin(held: HeldLoan, placements: Vector[PlacementState]): Unit = {
     val id = held.loan.executorId
     val lender = OtherApplication(held.offer.offer.appId, held.offer.user)
     val places = Vector(held.offer.offer.place)
-    val place = seats.find(_.worker.exists(_.id == id)).fold(0)(_.place)
-    val loan = Loan(id, place, held.loan.cpus, places, now(), None, Some(lender))
+    val place = placements.find(_.executor.exists(_.id == id)).fold(0)(_.place)
+    val loan = Grant(id, place, held.loan.cpus, places, now(), None, Some(lender))
     loans.change(id, Vector.empty, Vector(loan)) match {
-      case Right(Vector(open)) => borrowed :+= Taken(held, open)
+      case Right(Vector(open)) => borrowed :+= LoanInUse(held, open)
       case other =>
         if (other.isLeft) refused += id
-        keeping.attempt(held.close())
+        bestEffort.attempt(held.close())
     }
   }
 
@@ -168,7 +168,7 @@ final class ApplicationLoans(
     (offering || lentOut.nonEmpty) && (at || nanoTime() - followNext >= 0)
   ) {
     val start = nanoTime()
-    keeping.attempt(registry().read()).foreach { lendings =>
+    bestEffort.attempt(registry().read()).foreach { lendings =>
       val mine = offers.map(o => o.held.name -> o).toMap
       val open = lendings.loans.filter(l => mine.contains(l.loan.offer))
       for ((file, row) <- lentOut if !open.exists(_.file == file)) {
@@ -183,11 +183,11 @@ final class ApplicationLoans(
   }
 
   /** Anybody can write that they have borrowed anything: a CPU is lent once. */
-  private def lend(to: LiveLoan, offer: Standing): Unit = {
+  private def lend(to: LiveLoan, offer: OwnOffer): Unit = {
     val cpus = (to.loan.cpus & offer.cpus) &~ IdSet.union(lentOut.values.map(_.cpus))
     if (cpus.nonEmpty) {
       val who = OtherApplication(to.loan.appId, to.user)
-      val row = LentOut(to.file, offer.place, cpus, who, to.loan.executorId, now(), None)
+      val row = OutgoingGrant(to.file, offer.place, cpus, who, to.loan.executorId, now(), None)
       lentOut += to.file -> row
       loans.lentOut(row)
       log.info(s"CPUs $cpus of place ${offer.place} are lent to ${who.who}")
@@ -201,7 +201,7 @@ final class ApplicationLoans(
   }
 }
 
-private object ApplicationLoans {
+private object ApplicationLending {
 
   /** To look at the registry takes at most this part of one CPU. */
   val Pause = 20L
@@ -218,7 +218,7 @@ private object ApplicationLoans {
   val ForgetNanos: Long = TimeUnit.MINUTES.toNanos(5)
 
   /** An offer of this application's. */
-  final case class Standing(
+  final case class OwnOffer(
       place: Int,
       cpus: IdSet,
       held: HeldLease,
@@ -229,9 +229,9 @@ private object ApplicationLoans {
   }
 
   /** What this application has borrowed. */
-  final case class Taken(held: HeldLoan, open: Open) {
+  final case class LoanInUse(held: HeldLoan, open: OpenGrant) {
     def id: String = held.name
-    def state: Borrowed =
-      Borrowed(id, open.loan.executorId, open.loan.cpus.size, held.stands)
+    def state: LoanStatus =
+      LoanStatus(id, open.loan.executorId, open.loan.cpus.size, held.stands)
   }
 }

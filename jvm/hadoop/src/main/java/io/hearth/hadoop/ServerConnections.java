@@ -30,8 +30,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Any thread may use it.
  */
-public final class Peers {
-    private static final Logger LOG = LoggerFactory.getLogger(Peers.class);
+public final class ServerConnections {
+    private static final Logger LOG = LoggerFactory.getLogger(ServerConnections.class);
     private static final long REFUSED_NS = Duration.ofMinutes(1).toNanos();
     private static final long UNREACHED_NS = Duration.ofSeconds(1).toNanos();
     private static final long CONNECT_S = 15;
@@ -45,7 +45,7 @@ public final class Peers {
     /** A connection, or why there is none, until when. */
     private record Known(Optional<Connection> connection, long untilNs) { }
 
-    private static volatile Optional<Peers> ofThisProcess = Optional.empty();
+    private static volatile Optional<ServerConnections> ofThisProcess = Optional.empty();
     private static volatile long notBeforeNs = System.nanoTime();
 
     private final Wire wire;
@@ -54,7 +54,7 @@ public final class Peers {
     private final Map<InetSocketAddress, CompletableFuture<Known>> known = new ConcurrentHashMap<>();
     private final Map<InetSocketAddress, String> said = new ConcurrentHashMap<>();
 
-    Peers(Wire wire, Consumer<String> say, LongSupplier clockNs) {
+    ServerConnections(Wire wire, Consumer<String> say, LongSupplier clockNs) {
         this.wire = wire;
         this.say = say;
         this.clockNs = clockNs;
@@ -66,19 +66,19 @@ public final class Peers {
      * @return empty where this process cannot have one now, which one line says; it is tried again after a minute
      * @throws IOException where a value of the configuration is not allowed, or a carrier that must be used is missing
      */
-    public static Optional<Peers> of(Configuration conf) throws IOException {
+    public static Optional<ServerConnections> of(Configuration conf) throws IOException {
         if (ofThisProcess.isEmpty() && System.nanoTime() - notBeforeNs >= 0) {
-            synchronized (Peers.class) {
+            synchronized (ServerConnections.class) {
                 if (ofThisProcess.isEmpty() && System.nanoTime() - notBeforeNs >= 0) ofThisProcess = open(conf);
             }
         }
         return ofThisProcess;
     }
 
-    private static Optional<Peers> open(Configuration conf) throws IOException {
+    private static Optional<ServerConnections> open(Configuration conf) throws IOException {
         WireSettings settings = RpcSettings.of(conf).wire();
         try {
-            return Optional.of(new Peers(Wire.open(settings, LOG::warn), LOG::info, System::nanoTime));
+            return Optional.of(new ServerConnections(Wire.open(settings, LOG::warn), LOG::info, System::nanoTime));
         } catch (WireException refused) {
             throw refused;
         } catch (IOException | Error fault) { // perhaps no more threads

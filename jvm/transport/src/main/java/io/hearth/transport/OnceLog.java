@@ -5,13 +5,13 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /** Says a thing once, however often strangers make it happen. */
-final class Said {
+final class OnceLog {
     private static final int MOST = 1000;
 
     private final Consumer<String> say;
     private final Set<String> said = new HashSet<>();
 
-    Said(Consumer<String> say) {
+    OnceLog(Consumer<String> say) {
         this.say = say;
     }
 

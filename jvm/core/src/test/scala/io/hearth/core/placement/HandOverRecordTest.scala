@@ -9,20 +9,20 @@ import io.hearth.core.json.Json
 import io.hearth.core.testing.Temporary
 import io.hearth.core.topology.IdSet
 
-class LoanRecordTest extends AnyFunSuite {
+class HandOverRecordTest extends AnyFunSuite {
   private val start = Instant.parse("2026-11-23T12:00:00Z")
   private def loan(executor: String, second: Long) =
-    Loan(executor, 0, IdSet(2, 3), Vector(1), start.plusSeconds(second), None)
+    Grant(executor, 0, IdSet(2, 3), Vector(1), start.plusSeconds(second), None)
 
   test("a loan that ends is the same one, and CPUs times seconds are added up") {
-    val begun = LoanRecord.empty("app").updated(loan("0", 0)).updated(loan("1", 0))
+    val begun = HandOverRecord.empty("app").updated(loan("0", 0)).updated(loan("1", 0))
     val over = begun.updated(loan("0", 0).copy(until = Some(start.plusMillis(2500))))
     assert(over.number == 2 && over.cpuSeconds == 5.0)
     assert(over.loans.map(_.until.nonEmpty) == Vector(true, false))
   }
 
   test("of many loans the latest are kept one by one, and all are counted") {
-    val all = (0 until 500).foldLeft(LoanRecord.empty("app"))((record, n) =>
+    val all = (0 until 500).foldLeft(HandOverRecord.empty("app"))((record, n) =>
       record
         .updated(loan("0", n))
         .updated(
@@ -30,20 +30,20 @@ class LoanRecordTest extends AnyFunSuite {
         )
     )
     assert(all.number == 500 && all.cpuSeconds == 500.0)
-    assert(all.loans.size == LoanRecord.Kept && all.loans.last.since == start.plusSeconds(499))
+    assert(all.loans.size == HandOverRecord.Kept && all.loans.last.since == start.plusSeconds(499))
   }
 
   test("the loans that are open are read back from a run's record, from a damaged one none") {
     Temporary.directory { run =>
-      val file = run.resolve(LoanRecord.File)
-      assert(LoanRecord.openIn(run).isEmpty)
+      val file = run.resolve(HandOverRecord.File)
+      assert(HandOverRecord.openIn(run).isEmpty)
       val over = loan("0", 0).copy(until = Some(start.plusSeconds(1)))
-      val record = LoanRecord.empty("app").updated(over).updated(loan("0", 5)).updated(loan("1", 6))
+      val record = HandOverRecord.empty("app").updated(over).updated(loan("0", 5)).updated(loan("1", 6))
       Files.writeString(file, Json.pretty(record.toJson))
-      assert(LoanRecord.openIn(run) == Map("0" -> IdSet(2, 3), "1" -> IdSet(2, 3)))
+      assert(HandOverRecord.openIn(run) == Map("0" -> IdSet(2, 3), "1" -> IdSet(2, 3)))
       for (damage <- Seq("", "[1]", "{\"loans\": 7}", "{\"loans\": [{\"cpus\": \"x\"}, 3]}")) {
         Files.writeString(file, damage)
-        assert(LoanRecord.openIn(run).isEmpty, damage)
+        assert(HandOverRecord.openIn(run).isEmpty, damage)
       }
     }
   }

@@ -11,25 +11,25 @@ import java.nio.file.Path;
  *
  * @param memory of the machine and the IPC namespace; {@code network} of the network namespace
  */
-record UcxPlace(int memory, int network) {
+record UcxReach(int memory, int network) {
     static final int BYTES = 2 * Integer.BYTES;
 
-    static UcxPlace here() throws IOException {
+    static UcxReach here() throws IOException {
         String machine = Files.readString(Path.of("/proc/sys/kernel/random/boot_id"));
         Path namespaces = Path.of("/proc/self/ns");
         String memory = machine + Files.readSymbolicLink(namespaces.resolve("ipc"));
-        return new UcxPlace(memory.hashCode(), Files.readSymbolicLink(namespaces.resolve("net")).toString().hashCode());
+        return new UcxReach(memory.hashCode(), Files.readSymbolicLink(namespaces.resolve("net")).toString().hashCode());
     }
 
-    static UcxPlace read(ByteBuffer in) {
-        return new UcxPlace(in.getInt(), in.getInt());
+    static UcxReach read(ByteBuffer in) {
+        return new UcxReach(in.getInt(), in.getInt());
     }
 
     void write(ByteBuffer out) {
         out.putInt(memory).putInt(network);
     }
 
-    boolean reachesButDoesNotWake(UcxPlace peer) {
+    boolean reachesButDoesNotWake(UcxReach peer) {
         return memory == peer.memory && network != peer.network;
     }
 }

@@ -1,7 +1,7 @@
 package io.hearth.core.plan
 
 /** A number that the user fixed, and the name of the option or key. */
-final private[plan] case class Asked[A](value: A, name: String)
+final private[plan] case class UserValue[A](value: A, name: String)
 
 /** Dynamic allocation as the user set it; counts are executors. */
 final private[plan] case class Dynamic(atLeast: Int, atMost: Option[Int])
@@ -18,17 +18,17 @@ final private[plan] case class Dynamic(atLeast: Int, atMost: Option[Int])
  * @param environment what else JVMs get of the user's
  * @param conf the user's settings of the keys that a plan reads or sets, verbatim, and what to redact
  */
-final private[plan] case class Fixed(
-    executors: Option[Asked[Int]],
-    cores: Option[Asked[Int]],
-    heapMb: Option[Asked[Long]],
-    overheadMb: Option[Asked[Long]],
+final private[plan] case class UserConstraints(
+    executors: Option[UserValue[Int]],
+    cores: Option[UserValue[Int]],
+    heapMb: Option[UserValue[Long]],
+    overheadMb: Option[UserValue[Long]],
     overheadFactor: Double,
     overheadMinMb: Long,
-    offHeapMb: Option[Asked[Long]],
+    offHeapMb: Option[UserValue[Long]],
     pysparkMb: Long,
-    driverHeapMb: Option[Asked[Long]],
-    coresMax: Option[Asked[Int]],
+    driverHeapMb: Option[UserValue[Long]],
+    coresMax: Option[UserValue[Int]],
     taskCpus: Int,
     dynamic: Option[Dynamic],
     javaOptions: Vector[String],
@@ -36,7 +36,7 @@ final private[plan] case class Fixed(
     conf: Map[String, String]
 ) {
 
-  def driverJavaOptions: Vector[String] = Fixed.javaOptions(conf, "driver")
+  def driverJavaOptions: Vector[String] = UserConstraints.javaOptions(conf, "driver")
 
   /** All options of the user's that a JVM has. */
   def allDriverOptions: Vector[String] = environment.driver ++ driverJavaOptions
@@ -59,7 +59,7 @@ final private[plan] case class Fixed(
   def heapWithin(room: Long): Long = {
     val rest = room - offHeapMb.fold(0L)(_.value) - pysparkMb
     overheadMb match {
-      case Some(fixed) => rest - fixed.value
+      case Some(constraints) => rest - constraints.value
       case None =>
         val about = math.min(rest - overheadMinMb, (rest / (1 + overheadFactor)).toLong)
         // The overhead's fraction is cut off, which may leave room for one more.
@@ -68,7 +68,7 @@ final private[plan] case class Fixed(
   }
 }
 
-private[plan] object Fixed {
+private[plan] object UserConstraints {
   private type Checked[A] = Either[Unfit, A]
 
   /**
@@ -78,7 +78,7 @@ private[plan] object Fixed {
   val PythonsOverheadFactor = 0.4
 
   /** Reads what the user fixed; refuses, by name, what is not a number or contradicts itself. */
-  def read(limits: Limits, workload: Workload): Checked[Fixed] = {
+  def read(limits: Limits, workload: Workload): Checked[UserConstraints] = {
     val conf = new UserConf(limits.conf)
     for {
       _ <- RequestChecks.check(limits.conf)
@@ -99,7 +99,7 @@ private[plan] object Fixed {
       driver <- JvmEnvironment.driverHeap(limits, setDriver)
       coresMax <- conf.count("spark.cores.max")
       taskCpus <- conf.count("spark.task.cpus")
-      fixed = Fixed(
+      constraints = UserConstraints(
         executors,
         cores,
         heap,
@@ -118,10 +118,10 @@ private[plan] object Fixed {
           DerivedSettings.known(key) || key == DerivedSettings.Redaction
         }
       )
-      _ <- RequestChecks.checkCounts(fixed)
-      _ <- RequestChecks.checkHeap(fixed.heapMb, fixed.allJavaOptions)
-      _ <- RequestChecks.checkHeap(fixed.driverHeapMb, RequestChecks.AnyCollector)
-    } yield fixed
+      _ <- RequestChecks.checkCounts(constraints)
+      _ <- RequestChecks.checkHeap(constraints.heapMb, constraints.allJavaOptions)
+      _ <- RequestChecks.checkHeap(constraints.driverHeapMb, RequestChecks.AnyCollector)
+    } yield constraints
   }
 
   /** @param of `driver` or `executor` */
@@ -130,25 +130,25 @@ private[plan] object Fixed {
       .flatMap(conf.get)
       .flatMap(JavaOptions.split)
 
-  private def agree[A](option: Option[A], name: String, set: Option[Asked[A]])(implicit
+  private def agree[A](option: Option[A], name: String, set: Option[UserValue[A]])(implicit
       number: Numeric[A]
-  ): Checked[Option[Asked[A]]] = (option, set) match {
+  ): Checked[Option[UserValue[A]]] = (option, set) match {
     case (Some(a), _) if number.lteq(a, number.zero) =>
       Left(Unfit(name, s"$a", "it must be at least 1", s"give $name a positive number"))
     case (Some(a), Some(b)) if a != b.value =>
       Left(Unfit(name, s"$a", s"${b.name} says ${b.value}", "give one of the two"))
-    case (Some(a), _) => Right(Some(Asked(a, name)))
+    case (Some(a), _) => Right(Some(UserValue(a, name)))
     case (None, asked) => Right(asked)
   }
 
-  private def offHeapOf(conf: UserConf): Checked[Option[Asked[Long]]] =
+  private def offHeapOf(conf: UserConf): Checked[Option[UserValue[Long]]] =
     for {
       enabled <- conf.flag("spark.memory.offHeap.enabled")
       size <- conf.size("spark.memory.offHeap.size", 'b')
       _ <- Either.cond(!enabled.contains(true) || size.exists(_.value > 0), (), noOffHeapSize)
     } yield
       if (enabled.contains(true)) size
-      else Option.when(enabled.nonEmpty || size.nonEmpty)(Asked(0L, "spark.memory.offHeap.enabled"))
+      else Option.when(enabled.nonEmpty || size.nonEmpty)(UserValue(0L, "spark.memory.offHeap.enabled"))
 
   private val noOffHeapSize = Unfit(
     "spark.memory.offHeap.enabled",
@@ -172,12 +172,12 @@ private[plan] object Fixed {
 final private[plan] class UserConf(conf: Map[String, String]) {
   private type Read[A] = Either[Unfit, Option[A]]
 
-  def count(key: String, least: Int = 1): Read[Asked[Int]] =
+  def count(key: String, least: Int = 1): Read[UserValue[Int]] =
     read(key, s"it must be a whole number from $least to ${Int.MaxValue}")(
       _.trim.toIntOption.filter(_ >= least)
     )
 
-  def size(key: String, plainUnit: Char, least: Long = 0): Read[Asked[Long]] =
+  def size(key: String, plainUnit: Char, least: Long = 0): Read[UserValue[Long]] =
     read(key, "it must be a size such as 8g or 512m")(Sizes.mib(_, plainUnit).filter(_ >= least))
 
   def fraction(key: String): Either[Unfit, Option[Double]] =
@@ -188,12 +188,12 @@ final private[plan] class UserConf(conf: Map[String, String]) {
   def flag(key: String): Either[Unfit, Option[Boolean]] =
     read(key, "it must be true or false")(_.trim.toLowerCase.toBooleanOption).map(_.map(_.value))
 
-  private def read[A](key: String, rule: String)(parse: String => Option[A]): Read[Asked[A]] =
+  private def read[A](key: String, rule: String)(parse: String => Option[A]): Read[UserValue[A]] =
     conf.get(key) match {
       case None => Right(None)
       case Some(text) =>
         parse(text)
-          .map(a => Some(Asked(a, key)))
+          .map(a => Some(UserValue(a, key)))
           .toRight(Unfit(key, s"'$text'", rule, "correct it or leave it out"))
     }
 }

@@ -5,7 +5,7 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /** UCX where it can be had; else the reason why not. */
-final class UcxDoor {
+final class UcxLoader {
     /** Of the agent and its pool. */
     record Parts(Optional<EndpointAgent> agent, BufferPool pool, String why) { }
 
@@ -18,39 +18,39 @@ final class UcxDoor {
         }
     }
 
-    private UcxDoor() { }
+    private UcxLoader() { }
 
-    static Parts open(WireSettings settings, LongSupplier clockNs, Said said) throws WireException {
+    static Parts open(WireSettings settings, LongSupplier clockNs, OnceLog log) throws WireException {
         try {
             if (settings.carriers() == WireSettings.Carriers.TCP) throw new Missing("TCP was asked for");
-            return Inside.open(settings, clockNs, said);
+            return Inside.open(settings, clockNs, log);
         } catch (Missing missing) {
-            return without(settings, said, missing.getMessage());
+            return without(settings, log, missing.getMessage());
         } catch (NoClassDefFoundError missing) {
-            return without(settings, said, "jucx is not on the class path (org.openucx:jucx): " + missing.getMessage());
+            return without(settings, log, "jucx is not on the class path (org.openucx:jucx): " + missing.getMessage());
         } catch (LinkageError missing) {
-            return without(settings, said, "libucx cannot be loaded (Debian: apt-get install libucx0): " + missing.getMessage());
+            return without(settings, log, "libucx cannot be loaded (Debian: apt-get install libucx0): " + missing.getMessage());
         }
     }
 
-    private static BufferPool pool(WireSettings settings, BufferPool.Registrar registrar, Said said) {
-        return new BufferPool(settings.memoryBytes(), registrar, line -> said.once("memory", line));
+    private static BufferPool pool(WireSettings settings, BufferPool.Registrar registrar, OnceLog log) {
+        return new BufferPool(settings.memoryBytes(), registrar, line -> log.once("memory", line));
     }
 
-    private static Parts without(WireSettings settings, Said said, String why) throws WireException {
+    private static Parts without(WireSettings settings, OnceLog log, String why) throws WireException {
         if (settings.carriers() == WireSettings.Carriers.UCX)
             throw new WireException(WireException.Kind.REFUSED, "UCX was asked for and cannot be had: " + why);
-        return new Parts(Optional.empty(), pool(settings, BufferPool.Registrar.NONE, said), why);
+        return new Parts(Optional.empty(), pool(settings, BufferPool.Registrar.NONE, log), why);
     }
 
     /** Loaded only where jucx is asked for. */
     private static final class Inside {
-        static Parts open(WireSettings settings, LongSupplier clockNs, Said said) throws Missing {
+        static Parts open(WireSettings settings, LongSupplier clockNs, OnceLog log) throws Missing {
             org.openucx.jucx.ucp.UcpContext context = Ucx.open(settings);
             try {
-                BufferPool pool = pool(settings, Ucx.registrar(context), said);
+                BufferPool pool = pool(settings, Ucx.registrar(context), log);
                 try {
-                    UcxAgent agent = new UcxAgent(settings, pool, clockNs, context, UcxPlace.here(), said);
+                    UcxAgent agent = new UcxAgent(settings, pool, clockNs, context, UcxReach.here(), log);
                     return new Parts(Optional.of(agent), pool, "");
                 } catch (IOException | RuntimeException | Error e) {
                     pool.close();

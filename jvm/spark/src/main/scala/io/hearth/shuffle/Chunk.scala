@@ -10,13 +10,13 @@ import io.hearth.transport.Message
  *
  * @param free is called once, when nobody reads it any more
  */
-final case class Piece(bytes: ByteBuffer, free: () => Unit)
+final case class Chunk(bytes: ByteBuffer, free: () => Unit)
 
 /**
  * Answers whose memory stays the blocks' until they have been read, so that nothing is copied. There is a limit, as the
  * rest of a block needs memory of the wire too: beyond it pieces are copied.
  */
-final private[shuffle] class Kept(limitBytes: Long) {
+final private[shuffle] class RetainedBudget(limitBytes: Long) {
   private val bytes = new AtomicLong
 
   /** What the readers of its parts, so many, call in the end; absent where it is too much. */

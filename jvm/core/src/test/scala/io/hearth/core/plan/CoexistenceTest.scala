@@ -5,18 +5,18 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.core.leases.{Lease, LeaseState, Leases, LiveLease}
 import io.hearth.core.topology.{IdSet, MachineSpec, Neighbour, Neighbours, Topology}
 
-class BesideTest extends AnyFunSuite {
+class CoexistenceTest extends AnyFunSuite {
   private val machine = MachineSpec.parse("2 packages, 2 nodes of 64 GB, 8 cores")
 
   private def beside(limits: Limits, theirs: IdSet, hidden: Option[String]): Plan = {
     val executors = Vector(Neighbour(77, "app-1", "alice", theirs)).filter(_ => theirs.nonEmpty)
-    Beside
+    Coexistence
       .plan(machine, Workload.unknown, limits, IdSet.empty, Neighbours(executors, hidden), None)
       .fold(unfit => fail(unfit.message), identity)
   }
 
   private def cpus(plan: Plan): IdSet = IdSet.union(plan.executors.map(_.cpus))
-  private def said(plan: Plan): Vector[Reason] = plan.reasons.filter(_.decision == Beside.Decision)
+  private def said(plan: Plan): Vector[Reason] = plan.reasons.filter(_.decision == Coexistence.Decision)
 
   private val eight = Limits.none.copy(executors = Some(1), cores = Some(8))
 
@@ -49,7 +49,7 @@ class BesideTest extends AnyFunSuite {
 
   test("a plan for more memory than other processes leave says so, with both figures") {
     def held(availableMb: Long) = said(
-      Beside
+      Coexistence
         .plan(
           machine,
           Workload.unknown,
@@ -77,7 +77,7 @@ class BesideTest extends AnyFunSuite {
     Leases(Vector(LiveLease(lease, "alice", ours)), Vector.empty)
   }
 
-  private def fit(limits: Limits, leases: Leases, on: Topology = machine): Fitted = Beside
+  private def fit(limits: Limits, leases: Leases, on: Topology = machine): Fitted = Coexistence
     .fit(on, Workload.unknown, limits, IdSet.empty, Others(Neighbours.none, leases), None)
     .fold(unfit => fail(unfit.message), identity)
 
@@ -92,7 +92,7 @@ class BesideTest extends AnyFunSuite {
     val small = MachineSpec.parse("1 node of 64 GB, 8 cores")
     val light = fit(Limits.none, leased(IdSet.from(0 to 5), Map(0 -> 4L)), small)
     assert(memory(light.plan)(0) > (20L << 30), "64 GB less 4 GB, not a quarter of 64 GB")
-    val reasons = got.plan.reasons.filter(_.decision == Beside.Leased)
+    val reasons = got.plan.reasons.filter(_.decision == Coexistence.Leased)
     assert(reasons.map(_.value) == Vector("CPUs 0-3 left alone", "50 GB of node 0 left alone"))
     assert(reasons.head.because == "leased by app-9 of alice (process 77) on CPUs 0-3")
   }
@@ -128,7 +128,7 @@ class BesideTest extends AnyFunSuite {
     val got = fit(Limits.none, leased(all, Map(0 -> 60L, 1 -> 60L)))
     assert(got.unbound && !got.plan.driver.bound)
     assert(got.full.exists(_.endsWith(s"held by app-9 of alice (process 77) on CPUs $all")))
-    val reason = got.plan.reasons.find(_.decision == Beside.Sharing).get
+    val reason = got.plan.reasons.find(_.decision == Coexistence.Sharing).get
     assert(reason.value == s"CPUs $all shared" && reason.because.contains("not bound"))
   }
 
@@ -143,7 +143,7 @@ class BesideTest extends AnyFunSuite {
     val got = fit(Limits.none, Leases(Vector.fill(3)(one), Vector.empty))
     assert(memory(got.plan).values.forall(_ <= (64L << 30)) && !got.unbound)
     assert(!memory(got.plan).contains(0), "node 0 is full")
-    val said = got.plan.reasons.filter(_.decision == Beside.Leased).map(_.value)
+    val said = got.plan.reasons.filter(_.decision == Coexistence.Leased).map(_.value)
     assert(said == Vector("64 GB of node 0 left alone"))
   }
 
@@ -160,7 +160,7 @@ class BesideTest extends AnyFunSuite {
     ) {
       val got = fit(Limits.none, leases)
       assert(got.unbound && !got.plan.driver.bound && got.refusal.exists(_.contains(why)))
-      assert(got.plan.reasons.exists(r => r.decision == Beside.Sharing && r.because.contains(why)))
+      assert(got.plan.reasons.exists(r => r.decision == Coexistence.Sharing && r.because.contains(why)))
       assert(!PlanLease.isFree(fit(Limits.none, Leases.none).plan, machine, leases))
     }
     assert(!fit(Limits.none, queue.before(Some(3))).unbound, "it has its turn")

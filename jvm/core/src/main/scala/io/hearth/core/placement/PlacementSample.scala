@@ -16,7 +16,7 @@ import io.hearth.core.topology.IdSet
  * @param masks number of threads under each mask of CPUs; the kernel leaves CPUs that are offline out
  * @param memsAllowed the cpuset's memory nodes
  */
-final case class Glance(masks: Map[IdSet, Int], memsAllowed: IdSet) {
+final case class PlacementSample(masks: Map[IdSet, Int], memsAllowed: IdSet) {
 
   /**
    * How the process deviates from its place; equal as long as nothing changes.
@@ -36,15 +36,15 @@ final case class Glance(masks: Map[IdSet, Int], memsAllowed: IdSet) {
   }
 }
 
-object Glance {
+object PlacementSample {
 
   /** @return absent when the process is gone */
-  def at(pid: Long): Option[Glance] = {
+  def at(pid: Long): Option[PlacementSample] = {
     val process = Path.of(s"/proc/$pid")
     try {
       val masks = threads(process).flatMap(LinuxScheduling.cpusOf)
       val mems = ProcessPlacement.memsAllowed(Files.readString(process.resolve("status")))
-      Option.when(masks.nonEmpty)(Glance(masks.groupMapReduce(identity)(_ => 1)(_ + _), mems))
+      Option.when(masks.nonEmpty)(PlacementSample(masks.groupMapReduce(identity)(_ => 1)(_ + _), mems))
     } catch { case _: NoSuchFileException => None }
   }
 

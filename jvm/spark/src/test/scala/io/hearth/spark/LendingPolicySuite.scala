@@ -8,43 +8,43 @@ import io.hearth.core.topology.IdSet
 import io.hearth.spark.testing.Places
 
 /** What an application offers, borrows and gives back: places have two CPUs and two slots, two of them a node. */
-class TradeSuite extends AnyFunSuite {
+class LendingPolicySuite extends AnyFunSuite {
   private val tenth = 100000000L
 
-  private def seat(place: Int, worker: Option[Worker]): Seat = {
+  private def placement(place: Int, executor: Option[ExecutorLoad]): PlacementState = {
     val plan = Places.of(place + 1)(place)
-    Seat(place, plan.cpus, plan.memoryNodes, plan.taskSlots, worker)
+    PlacementState(place, plan.cpus, plan.memoryNodes, plan.taskSlots, executor)
   }
 
   /** An executor that is named after its place. */
-  private def runs(place: Int, tasks: Int): Seat =
-    seat(place, Some(Worker(s"$place", registered = true, tasks)))
+  private def runs(place: Int, tasks: Int): PlacementState =
+    placement(place, Some(ExecutorLoad(s"$place", registered = true, tasks)))
 
   private def loan(executor: String, cpus: Int = 2, stands: Boolean = true) =
-    Borrowed(s"loan-$executor", executor, cpus, stands)
+    LoanStatus(s"loan-$executor", executor, cpus, stands)
 
   /** The last step of these moments, a tenth of a second apart. */
   private def last(
-      moments: Seq[(Int, Vector[Seat])],
-      borrowed: Vector[Borrowed] = Vector.empty,
+      moments: Seq[(Int, Vector[PlacementState])],
+      borrowed: Vector[LoanStatus] = Vector.empty,
       whole: Boolean = false,
       barrier: Boolean = false
-  ): TradeStep =
+  ): LendingStep =
     moments.zipWithIndex
-      .foldLeft((Trade(whole), TradeStep(Set.empty, Set.empty, Vector.empty, 0))) {
-        case ((trade, _), ((pending, seats), n)) =>
-          trade.next(TradeNow(n * tenth, pending, barrier, 1, seats, borrowed))
+      .foldLeft((LendingPolicy(whole), LendingStep(Set.empty, Set.empty, Vector.empty, 0))) {
+        case ((policy, _), ((pending, placements), n)) =>
+          policy.next(LendingState(n * tenth, pending, barrier, 1, placements, borrowed))
       }
       ._2
 
-  private def always(pending: Int, seats: Seat*)(moments: Int) =
-    Seq.fill(moments)((pending, seats.toVector))
+  private def always(pending: Int, placements: PlacementState*)(moments: Int) =
+    Seq.fill(moments)((pending, placements.toVector))
 
   test(
     "a place without tasks is offered after a second, an empty one too, one that starts is not"
   ) {
-    val starts = seat(2, Some(Worker("2", registered = false, 0)))
-    val pause = always(0, runs(0, 0), runs(1, 1), starts, seat(3, None)) _
+    val starts = placement(2, Some(ExecutorLoad("2", registered = false, 0)))
+    val pause = always(0, runs(0, 0), runs(1, 1), starts, placement(3, None)) _
     assert(last(pause(10)).offer.isEmpty)
     assert(last(pause(11)).offer == Set(0, 3))
   }
@@ -69,25 +69,25 @@ class TradeSuite extends AnyFunSuite {
   }
 
   test("CPUs are borrowed where all slots have tasks, for as many as are pending") {
-    assert(last(always(3, runs(0, 2))(2)).hungry.isEmpty, "a moment's queue is none")
+    assert(last(always(3, runs(0, 2))(2)).demands.isEmpty, "a moment's queue is none")
     val step = last(always(3, runs(0, 2), runs(1, 1))(3))
-    assert(step.hungry == Vector(Hungry("0", IdSet(0))) && step.cpus == 3)
-    assert(last(always(0, runs(0, 2))(3)).hungry.isEmpty)
+    assert(step.demands == Vector(Demand("0", IdSet(0))) && step.cpus == 3)
+    assert(last(always(0, runs(0, 2))(3)).demands.isEmpty)
     val lent = Vector(loan("0"))
-    assert(last(always(3, runs(0, 2))(3), lent).hungry.isEmpty, "it has slots that are lent")
-    assert(last(always(3, runs(0, 4))(3), lent).hungry.nonEmpty)
+    assert(last(always(3, runs(0, 2))(3), lent).demands.isEmpty, "it has slots that are lent")
+    assert(last(always(3, runs(0, 4))(3), lent).demands.nonEmpty)
   }
 
   test(
     "tasks that an earlier loan has left beyond an executor's slots borrow anew, pending or not"
   ) {
     val step = last(always(0, runs(0, 4))(1))
-    assert(step.hungry == Vector(Hungry("0", IdSet(0))) && step.cpus == 2)
-    assert(last(always(0, runs(0, 4))(1), Vector(loan("0"))).hungry.isEmpty)
+    assert(step.demands == Vector(Demand("0", IdSet(0))) && step.cpus == 2)
+    assert(last(always(0, runs(0, 4))(1), Vector(loan("0"))).demands.isEmpty)
   }
 
   test("a stage whose tasks must all run at once borrows nothing") {
-    assert(last(always(3, runs(0, 2))(9), barrier = true).hungry.isEmpty)
+    assert(last(always(3, runs(0, 2))(9), barrier = true).demands.isEmpty)
     assert(last(always(3, runs(0, 2))(9), Vector(loan("0")), barrier = true).back.nonEmpty)
   }
 
@@ -106,47 +106,47 @@ class TradeSuite extends AnyFunSuite {
 
   test("an executor takes what is near to its memory first, and several share it evenly") {
     val offers =
-      Vector(Offered("far", IdSet(8, 9), IdSet(2)), Offered("near", IdSet(2, 3), IdSet(0)))
-    val one = Vector(Hungry("0", IdSet(0)))
-    assert(Trade.share(offers, one, 2) == Vector(Share("near", "0", IdSet(2, 3))))
-    assert(Trade.share(offers, one, 3).map(_.cpus).toSet == Set(IdSet(2, 3), IdSet(8)))
-    val two = Vector(Hungry("0", IdSet(5)), Hungry("1", IdSet(5)))
+      Vector(FreeOffer("far", IdSet(8, 9), IdSet(2)), FreeOffer("near", IdSet(2, 3), IdSet(0)))
+    val one = Vector(Demand("0", IdSet(0)))
+    assert(LendingPolicy.allocate(offers, one, 2) == Vector(Allocation("near", "0", IdSet(2, 3))))
+    assert(LendingPolicy.allocate(offers, one, 3).map(_.cpus).toSet == Set(IdSet(2, 3), IdSet(8)))
+    val two = Vector(Demand("0", IdSet(5)), Demand("1", IdSet(5)))
     assert(
-      Trade.share(offers, two, 9).groupMapReduce(_.executorId)(_.cpus.size)(_ + _) == Map(
+      LendingPolicy.allocate(offers, two, 9).groupMapReduce(_.executorId)(_.cpus.size)(_ + _) == Map(
         "0" -> 2,
         "1" -> 2
       )
     )
-    assert(Trade.share(offers, Vector.empty, 9).isEmpty && Trade.share(offers, one, 0).isEmpty)
+    assert(LendingPolicy.allocate(offers, Vector.empty, 9).isEmpty && LendingPolicy.allocate(offers, one, 0).isEmpty)
   }
 
   test("as many slots are lent as a place has for as many CPUs, one at least") {
-    assert(Trade.slots(0, 2, 2) == 0 && Trade.slots(2, 2, 2) == 2)
-    assert(Trade.slots(4, 4, 8) == 2 && Trade.slots(1, 4, 8) == 1)
+    assert(LendingPolicy.slots(0, 2, 2) == 0 && LendingPolicy.slots(2, 2, 2) == 2)
+    assert(LendingPolicy.slots(4, 4, 8) == 2 && LendingPolicy.slots(1, 4, 8) == 1)
   }
 
   test("whatever is offered and wanted, no CPU goes to two, none that is not offered to anybody") {
     for (seed <- 1 to 500) {
       val random = new Random(seed)
       val offers = Vector.tabulate(random.nextInt(5))(n =>
-        Offered(
+        FreeOffer(
           s"o$n",
           IdSet.from((n * 4 until n * 4 + 4).filter(_ => random.nextBoolean())),
           IdSet(random.nextInt(3))
         )
       )
-      val hungry = Vector.tabulate(random.nextInt(4))(n => Hungry(s"$n", IdSet(random.nextInt(3))))
+      val demands = Vector.tabulate(random.nextInt(4))(n => Demand(s"$n", IdSet(random.nextInt(3))))
       val cpus = random.nextInt(12)
-      val shares = Trade.share(offers, hungry, cpus)
+      val shares = LendingPolicy.allocate(offers, demands, cpus)
       withClue(s"seed $seed: ") {
         val handed = shares.flatMap(_.cpus.iterator)
         val all = offers.map(_.cpus.size).sum
         assert(handed.distinct == handed)
-        assert(handed.size == (if (hungry.isEmpty) 0 else math.min(cpus, all)))
+        assert(handed.size == (if (demands.isEmpty) 0 else math.min(cpus, all)))
         for (s <- shares) {
           val from = offers.find(_.offer == s.offer).get
-          assert(s.cpus.subsetOf(from.cpus) && hungry.exists(_.executorId == s.executorId))
-          val beside = hungry.filter(_.nodes == from.nodes).map(_.executorId)
+          assert(s.cpus.subsetOf(from.cpus) && demands.exists(_.executorId == s.executorId))
+          val beside = demands.filter(_.nodes == from.nodes).map(_.executorId)
           assert(beside.isEmpty || beside.contains(s.executorId))
         }
       }
