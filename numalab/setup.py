@@ -23,7 +23,7 @@ class LabUnavailableError(Exception):
 
 def hearth_jar() -> Path | None:
     """The one jar that a user needs, where it has been built."""
-    built = [PROJECT / "src" / "hearth" / "jars", PROJECT / "jvm" / "spark" / "target"]
+    built = [PROJECT / "src" / "hearth" / "jars", PROJECT / "jvm" / "bundle" / "target"]
     return next((jar for path in built for jar in sorted(path.glob("hearth-spark_*.jar"))), None)
 
 

@@ -30,16 +30,23 @@ wheel() {
 maven() {
     rm -rf "$out/maven"
     mkdir -p "$folder"
-    cp "jvm/spark/target/$name-$version.jar" "$folder/"
+    cp "jvm/bundle/target/$name-$version.jar" "$folder/"
     sed "s/@VERSION@/$version/" jvm/release-pom.xml >"$folder/$name-$version.pom"
     jar --create --file "$folder/$name-$version-sources.jar" \
         -C jvm/affinity/src/main/java . -C jvm/transport/src/main/java . \
-        -C jvm/core/src/main/scala . -C jvm/spark/src/main/scala .
+        -C jvm/core/src/main/scala . -C jvm/spark/src/main/scala . \
+        -C jvm/lending/src/main/scala . -C jvm/shuffle/src/main/scala .
 }
 
 documentation() {
-    mvn -B -q -Dstyle.color=never -f jvm -pl affinity,transport,core,spark compile scala:doc
-    jar --create --file "$folder/$name-$version-javadoc.jar" -C jvm/spark/target/site/scaladocs .
+    mvn -B -q -Dstyle.color=never -f jvm -pl affinity,transport,core,spark,lending,shuffle compile scala:doc
+    rm -rf "$out/scaladocs"
+    mkdir "$out/scaladocs"
+    for module in core spark lending shuffle; do
+        cp -r "jvm/$module/target/site/scaladocs" "$out/scaladocs/$module"
+    done
+    jar --create --file "$folder/$name-$version-javadoc.jar" -C "$out/scaladocs" .
+    rm -r "$out/scaladocs"
 }
 
 sums() {

@@ -142,7 +142,7 @@ hearth_jars() {
         fail "the jars could not be built"
     fi
     mkdir -p src/hearth/jars
-    for jar in jvm/spark/target/hearth-spark_2.13-*.jar jvm/workloads/target/hearth-workloads_2.13-*.jar \
+    for jar in jvm/bundle/target/hearth-spark_2.13-*.jar jvm/workloads/target/hearth-workloads_2.13-*.jar \
         jvm/affinity/target/hearth-affinity.jar jvm/hadoop/target/hearth-hadoop.jar; do
         cp "$jar" "src/hearth/jars/.$(basename "$jar").part"
         name=$(basename "$jar")

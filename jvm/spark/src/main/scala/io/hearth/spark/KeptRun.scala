@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicReference
 import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.UserError
-import io.hearth.core.placement.{HandOverRecord, PlacementReport}
+import io.hearth.core.placement.PlacementReport
 
 /**
  * The record of a run and its executors' logs. Where the record cannot be kept the logs still need a
@@ -48,7 +48,7 @@ final class KeptRun(
 
   def placement(report: PlacementReport): Unit = attempt(_.writePlacement(report.toJson))
 
-  def loans(record: HandOverRecord): Unit = attempt(_.writeLoans(record.toJson))
+  def loans(record: JsonNode): Unit = attempt(_.writeLoans(record))
 
   /** In the run's directory; where that is full, in the executor's scratch directory. */
   def createLogs(executorId: String): Path = {

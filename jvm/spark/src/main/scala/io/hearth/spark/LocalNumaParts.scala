@@ -4,7 +4,6 @@ package io.hearth.spark
  * What a backend works with, as it is wired for an application.
  *
  * @param initialExecutors how many are started before the application begins
- * @param lending opens CPUs of idle executors to others; absent where it is off or nothing is bound
  * @param announce tells executors, by settings, what they are to know
  * @param taskFailed is given the error of each task that has failed with one
  * @param supervise what deals with executors that end, for a scheduler
@@ -16,7 +15,7 @@ final case class LocalNumaParts(
     archive: ArchiveWriting,
     pool: ExecutorPool,
     placement: PlacementWatch,
-    lending: Option[CoreLending],
+    lending: Lending,
     announce: () => Unit,
     taskFailed: String => Unit,
     supervise: SchedulerSide => ExecutorSupervisor

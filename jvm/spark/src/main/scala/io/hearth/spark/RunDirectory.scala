@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.files.{Homes, OwnFiles}
 import io.hearth.core.json.Json
-import io.hearth.core.placement.HandOverRecord
+import io.hearth.core.placement.LentCpus
 
 /**
  * What one application leaves behind, `contract/run.schema.json`: `run.json`, `plan.json`,
@@ -42,7 +42,7 @@ final class RunDirectory(val path: Path) {
   def writeRun(document: JsonNode): Unit = write("run.json", document)
   def writePlan(document: JsonNode): Unit = write("plan.json", document)
   def writePlacement(document: JsonNode): Unit = write("placement.json", document)
-  def writeLoans(document: JsonNode): Unit = write(HandOverRecord.File, document)
+  def writeLoans(document: JsonNode): Unit = write(LentCpus.File, document)
 
   /** A reader sees the old document or the new one, never a part. */
   private def write(name: String, document: JsonNode): Unit =

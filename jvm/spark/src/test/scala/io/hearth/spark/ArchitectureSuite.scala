@@ -33,17 +33,9 @@ class ArchitectureSuite extends AnyFunSuite {
     "scheduler.cluster.numa.TaskProfiles",
     "scheduler.cluster.numa.UserSettings",
     "scheduler.cluster.numa.Wiring",
+    "shuffle.JoiningShuffleManager",
     "shuffle.numa.NumaShuffleManager",
-    "shuffle.numa.RegisteredLocalDirs",
-    "shuffle.wire.ExecutorsWire",
-    "shuffle.wire.ForSpark",
-    "shuffle.wire.PiecesManagedBuffer",
-    "shuffle.wire.SparksTransfer",
-    "shuffle.wire.WireBlockStoreClient",
-    "shuffle.wire.WireDirectory",
-    "shuffle.wire.WireShuffleManager",
-    "shuffle.wire.WireShuffleSettings",
-    "shuffle.wire.WireSource"
+    "shuffle.numa.RegisteredLocalDirs"
   ).map("org.apache.spark." + _)
 
   private def outermost(name: String): String = name.takeWhile(_ != '$')
@@ -89,16 +81,6 @@ class ArchitectureSuite extends AnyFunSuite {
         "scala..",
         "com.fasterxml.jackson.."
       )
-      .check(own)
-  }
-
-  test("fetching and serving blocks knows the wire, and no class of Spark's") {
-    classes()
-      .that()
-      .resideInAPackage("io.hearth.shuffle..")
-      .should()
-      .onlyDependOnClassesThat()
-      .resideInAnyPackage("io.hearth.shuffle..", "io.hearth.transport..", "java..", "scala..")
       .check(own)
   }
 

@@ -138,14 +138,14 @@ object PlacementReport {
       throw new UserError(
         s"$file is not a placement report ($Schema): it is damaged, or a different file"
       )
-    val lent = HandOverRecord.openIn(runDirectory)
+    val lent = LentCpus.toExecutors(runDirectory)
     val subjects = document.path("executors").elements.asScala.map(subject).toVector
     val report = take(
       root,
       document.path("app_id").asText,
       subjects.map(s => s.copy(lent = lent.getOrElse(s.executorId, IdSet.empty)))
     )
-    val away = HandOverRecord.lentOutIn(runDirectory)
+    val away = LentCpus.toOthers(runDirectory)
     report.copy(others = othersNow(root.resolve("proc"), report.bound, own, away))
   }
 

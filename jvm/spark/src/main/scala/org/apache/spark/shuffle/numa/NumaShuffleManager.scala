@@ -1,17 +1,11 @@
 package org.apache.spark.shuffle.numa
 
 import java.nio.file.Path
-import java.util.concurrent.atomic.AtomicBoolean
 
 import org.apache.spark.{SparkConf, SparkEnv, TaskContext}
 import org.apache.spark.internal.config.STORAGE_LOCAL_DISK_BY_EXECUTORS_CACHE_SIZE
 import org.apache.spark.shuffle.{BaseShuffleHandle, BlockStoreShuffleReader, ShuffleHandle}
-import org.apache.spark.shuffle.{
-  ShuffleReadMetricsReporter,
-  ShuffleReader,
-  ShuffleWriteMetricsReporter
-}
-import org.apache.spark.shuffle.ShuffleWriter
+import org.apache.spark.shuffle.{JoiningShuffleManager, ShuffleReader, ShuffleReadMetricsReporter}
 import org.apache.spark.shuffle.sort.SortShuffleManager
 import org.apache.spark.storage.{BlockId, BlockManagerId, HostLocalDirManager}
 
@@ -25,23 +19,12 @@ import io.hearth.spark.{BestEffort, LocalDirsRegistry}
  * files, so neither condition applies. A block that is not where the registry says fails the fetch, as a
  * remote one would, and Spark computes it again.
  */
-private[spark] class NumaShuffleManager(conf: SparkConf) extends SortShuffleManager(conf) {
+private[spark] class NumaShuffleManager(conf: SparkConf) extends JoiningShuffleManager(conf) {
   private val registry = new LocalDirsRegistry(Path.of(conf.get(NumaShuffleManager.RegistryKey)))
-  private val published = new AtomicBoolean(false)
   private val publishing = new BestEffort(
     "Other executors fetch shuffle blocks of this one over a socket, for its directories cannot be published",
     logWarning(_)
   )
-
-  override def getWriter[K, V](
-      handle: ShuffleHandle,
-      mapId: Long,
-      context: TaskContext,
-      metrics: ShuffleWriteMetricsReporter
-  ): ShuffleWriter[K, V] = {
-    joinRegistry()
-    super.getWriter(handle, mapId, context, metrics)
-  }
 
   override def getReader[K, C](
       handle: ShuffleHandle,
@@ -52,7 +35,7 @@ private[spark] class NumaShuffleManager(conf: SparkConf) extends SortShuffleMana
       context: TaskContext,
       metrics: ShuffleReadMetricsReporter
   ): ShuffleReader[K, C] = {
-    joinRegistry()
+    joinOnce()
     val base = handle.asInstanceOf[BaseShuffleHandle[K, _, C]]
     if (base.dependency.shuffleMergeEnabled)
       super.getReader(
@@ -93,21 +76,17 @@ private[spark] class NumaShuffleManager(conf: SparkConf) extends SortShuffleMana
     else BlockManagerId(address.executorId, here, address.port, address.topologyInfo) -> infos
   }
 
-  /** Once, when this executor's block manager is there: publishes its directories, and knows the others'. */
-  private def joinRegistry(): Unit =
-    if (!published.get) published.synchronized {
-      if (!published.get) {
-        val manager = SparkEnv.get.blockManager
-        publishing.attempt(
-          registry.publish(
-            SparkEnv.get.executorId,
-            manager.diskBlockManager.localDirsString.toIndexedSeq
-          )
-        )
-        manager.hostLocalDirManager = Some(new RegisteredLocalDirs(registry))
-        published.set(true)
-      }
-    }
+  /** Publishes this executor's directories, and knows the others'. */
+  override protected def join(): Unit = {
+    val manager = SparkEnv.get.blockManager
+    publishing.attempt(
+      registry.publish(
+        SparkEnv.get.executorId,
+        manager.diskBlockManager.localDirsString.toIndexedSeq
+      )
+    )
+    manager.hostLocalDirManager = Some(new RegisteredLocalDirs(registry))
+  }
 }
 
 private[spark] object NumaShuffleManager {

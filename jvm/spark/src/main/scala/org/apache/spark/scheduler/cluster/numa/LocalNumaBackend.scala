@@ -82,13 +82,13 @@ private[spark] class LocalNumaBackend(
     try pool.start(parts.initialExecutors, supervisor).get()
     catch { case e: ExecutionException => throw e.getCause }
     placement.start(() => getExecutorIds().toSet)
-    parts.lending.foreach(_.start(() => activity(), () => reviveUnlessStopped()))
+    parts.lending.start(() => activity(), () => reviveUnlessStopped())
     launcher.setState(SparkAppHandle.State.RUNNING)
   }
 
   override def stop(): Unit =
     try {
-      parts.lending.foreach(_.close())
+      parts.lending.close()
       placement.close()
       super.stop()
     } finally {
@@ -123,7 +123,7 @@ private[spark] class LocalNumaBackend(
   /** Called when tasks have come, and when one has failed or is to be run twice. */
   override def reviveOffers(): Unit = {
     reviveUnlessStopped()
-    parts.lending.foreach(_.wake())
+    parts.lending.wake()
   }
 
   /** The endpoint that is told is gone when the application has stopped, and Spark logs that as an error. */

@@ -2,7 +2,7 @@ package org.apache.spark.scheduler.cluster.numa
 
 import java.nio.file.Path
 import java.time.Instant
-import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
+import java.util.concurrent.TimeUnit
 
 import org.apache.spark.{SparkConf, SparkContext, SPARK_VERSION}
 import org.apache.spark.executor.ExecutorExitCode
@@ -21,9 +21,9 @@ import io.hearth.core.Redaction
 import io.hearth.core.affinity.LinuxScheduling
 import io.hearth.core.files.Mountpoint
 import io.hearth.core.launch.{ArchiveCheck, ArchiveUse, ClassDataArchive}
-import io.hearth.core.leases.{LeaseRegistry, LoanRegistry}
+import io.hearth.core.leases.LeaseRegistry
 import io.hearth.core.plan.{ExecutorPlan, PlanJson}
-import io.hearth.core.topology.{GpuNodes, IdSet, SysTree, TaskLimits}
+import io.hearth.core.topology.{GpuNodes, SysTree, TaskLimits}
 import io.hearth.spark._
 
 /**
@@ -52,13 +52,6 @@ private[spark] object Wiring {
       .fold[LossLimit](LossLimit.InARow(conf.get(MAX_EXECUTOR_RETRIES)))(LossLimit.InAll(_)),
     conf.get(EXECUTOR_ATTEMPT_FAILURE_VALIDITY_INTERVAL_MS).filter(_ > 0)
   )
-
-  private def thread(name: String): ScheduledExecutorService =
-    Executors.newSingleThreadScheduledExecutor { work =>
-      val thread = new Thread(work, name)
-      thread.setDaemon(true)
-      thread
-    }
 }
 
 private class Wiring(
@@ -163,31 +156,10 @@ private class Wiring(
     log
   )
   private val pool =
-    new ExecutorPool(plan.executors, starter.start, Wiring.thread("hearth-executor-pool"), log)
-  private val handOver = HearthConfig.handOver(conf)
-  private val lending = Option.when(handOver != HandOverMode.Off && binding != BindingMode.Off) {
-    val cores = new LiveCores(jvms)
-    val loans = new OpenGrants(
-      appId,
-      () => pool.running,
-      cores,
-      run.loans,
-      () => System.nanoTime,
-      () => Instant.now(),
-      log
-    )
-    new CoreLending(
-      plan.executors,
-      () => pool.running,
-      cores,
-      loans,
-      handOver.within,
-      between(loans),
-      Wiring.thread("hearth-hand-over"),
-      () => System.nanoTime,
-      log
-    )
-  }
+    new ExecutorPool(plan.executors, starter.start, DaemonThread.scheduled("hearth-executor-pool"), log)
+  private val lending =
+    if (binding == BindingMode.Off) NoLending
+    else LendingProvider.open(lendingContext)
   private val placement = new PlacementWatch(
     appId,
     () => pool.running,
@@ -198,11 +170,11 @@ private class Wiring(
       kernel,
       () => System.nanoTime,
       log,
-      since => lending.fold(IdSet.empty)(_.away(since))
+      lending.away
     ),
     application.placementTaken,
-    (id, since) => lending.fold(IdSet.empty)(_.lentTo(id, since)),
-    Wiring.thread("hearth-placement"),
+    lending.lentTo,
+    DaemonThread.scheduled("hearth-placement"),
     () => System.nanoTime,
     log
   )
@@ -223,32 +195,20 @@ private class Wiring(
     supervise
   )
 
-  /** Only who holds CPUs can lend them, and be known as a borrower. */
-  private def between(loans: OpenGrants): Option[ApplicationLending] =
-    if (!handOver.between) None
-    else {
-      if (leased.lease.isEmpty)
-        log.warn(
-          s"${HearthConfig.HandOver.key}=${handOver.name}: CPUs are neither lent to nor borrowed from other " +
-            "applications, because this one has no lease (docs/leases.md)"
-        )
-      leased.lease.map { lease =>
-        new ApplicationLending(
-          appId,
-          lease.name,
-          () => new LoanRegistry(LeaseRegistry.here(sys.env.get)),
-          DriversPlan.allowed(conf).getOrElse(LinuxScheduling.cpusOfThread()),
-          whole = handOver.within,
-          conf.getOption(CPUS_PER_TASK.key).flatMap(_.toDoubleOption).getOrElse(1.0),
-          loans,
-          lentSlots,
-          new BestEffort("CPUs are not lent to other applications, nor borrowed", log.warn),
-          () => System.nanoTime,
-          () => Instant.now(),
-          log
-        )
-      }
-    }
+  private def lendingContext = LendingContext(
+    appId,
+    plan.executors,
+    () => pool.running,
+    jvms,
+    HearthConfig.handOver(conf),
+    leased.lease.map(_.name),
+    () => LeaseRegistry.here(sys.env.get),
+    () => DriversPlan.allowed(conf).getOrElse(LinuxScheduling.cpusOfThread()),
+    conf.getOption(CPUS_PER_TASK.key).flatMap(_.toDoubleOption).getOrElse(1.0),
+    run.loans,
+    lentSlots,
+    log
+  )
 
   private def supervise(scheduler: SchedulerSide) = new ExecutorSupervisor(
     Supervision(Wiring.lossHistory(conf)),

@@ -1,4 +1,4 @@
-package io.hearth.spark
+package io.hearth.lending
 
 import java.nio.file.{Files, Path}
 import java.time.Instant
@@ -16,8 +16,8 @@ import io.hearth.core.leases.{
   LeaseState,
   LoanRegistry
 }
-import io.hearth.core.placement.HandOverRecord
 import io.hearth.core.topology.IdSet
+import io.hearth.spark.{Activity, BestEffort, HandOverMode, RunningExecutor}
 import io.hearth.spark.testing.{FakeProcess, HandDriven, HandDrivenBy, Heard, Places}
 
 /**

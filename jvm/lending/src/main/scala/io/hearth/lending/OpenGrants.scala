@@ -1,10 +1,10 @@
-package io.hearth.spark
+package io.hearth.lending
 
 import java.time.Instant
 import java.util.concurrent.TimeUnit
 
-import io.hearth.core.placement.{OutgoingGrant, Grant, HandOverRecord}
 import io.hearth.core.topology.IdSet
+import io.hearth.spark.{Log, RunningExecutor}
 
 /** A loan, and when it began and ended by `System.nanoTime`. */
 final case class OpenGrant(loan: Grant, began: Long, ended: Option[Long])

@@ -1,4 +1,4 @@
-package io.hearth.spark
+package io.hearth.lending
 
 import java.util.concurrent.TimeUnit
 
@@ -145,32 +145,5 @@ object HandOver {
   private def nearest(placement: PlacementState, lenders: Vector[PlacementState]): Vector[PlacementState] = {
     val near = lenders.filter(_.nodes == placement.nodes)
     if (near.nonEmpty) near else lenders
-  }
-}
-
-/**
- * Which mask a thread of an executor is to have when the CPUs that it may use change. What the application
- * has bound itself inside its place, or outside before, stays as it is.
- *
- * @param own CPUs of the executor's place
- * @param before all that it could use
- * @param after all that it may use from now on
- * @param strays masks of threads that the application had bound elsewhere before any loan
- * @param earlier masks before a container's cpuset was changed, which may have changed them
- */
-final case class MaskChange(
-    own: IdSet,
-    before: IdSet,
-    after: IdSet,
-    strays: Map[Int, IdSet],
-    earlier: Map[Int, IdSet] = Map.empty
-) {
-  def apply(tid: Int, now: IdSet): IdSet = {
-    val mask = earlier.getOrElse(tid, now)
-    if (strays.get(tid).contains(mask)) mask
-    else if (mask == own || mask == before) after
-    else if (mask.subsetOf(after) || !mask.subsetOf(before)) mask
-    else if (mask.intersects(after)) mask & after
-    else own
   }
 }

@@ -1,4 +1,4 @@
-package io.hearth.spark
+package io.hearth.lending
 
 import java.time.Instant
 
@@ -6,8 +6,8 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.placement.HandOverRecord
 import io.hearth.core.topology.IdSet
+import io.hearth.spark.{Activity, RunningExecutor}
 import io.hearth.spark.testing.{FakeProcess, HandDriven, Heard, Places}
 
 /** Loans of CPUs by the kernel's and the clock's hand of a test: executors have three threads each. */

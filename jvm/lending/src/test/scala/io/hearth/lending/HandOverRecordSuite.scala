@@ -1,4 +1,4 @@
-package io.hearth.core.placement
+package io.hearth.lending
 
 import java.nio.file.Files
 import java.time.Instant
@@ -6,10 +6,10 @@ import java.time.Instant
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.json.Json
-import io.hearth.core.testing.Temporary
+import io.hearth.core.placement.LentCpus
 import io.hearth.core.topology.IdSet
 
-class HandOverRecordTest extends AnyFunSuite {
+class HandOverRecordSuite extends AnyFunSuite {
   private val start = Instant.parse("2026-11-23T12:00:00Z")
   private def loan(executor: String, second: Long) =
     Grant(executor, 0, IdSet(2, 3), Vector(1), start.plusSeconds(second), None)
@@ -34,17 +34,21 @@ class HandOverRecordTest extends AnyFunSuite {
   }
 
   test("the loans that are open are read back from a run's record, from a damaged one none") {
-    Temporary.directory { run =>
-      val file = run.resolve(HandOverRecord.File)
-      assert(HandOverRecord.openIn(run).isEmpty)
+    val run = Files.createTempDirectory("hearth-hand-over")
+    val file = run.resolve(LentCpus.File)
+    try {
+      assert(LentCpus.toExecutors(run).isEmpty)
       val over = loan("0", 0).copy(until = Some(start.plusSeconds(1)))
       val record = HandOverRecord.empty("app").updated(over).updated(loan("0", 5)).updated(loan("1", 6))
       Files.writeString(file, Json.pretty(record.toJson))
-      assert(HandOverRecord.openIn(run) == Map("0" -> IdSet(2, 3), "1" -> IdSet(2, 3)))
+      assert(LentCpus.toExecutors(run) == Map("0" -> IdSet(2, 3), "1" -> IdSet(2, 3)))
       for (damage <- Seq("", "[1]", "{\"loans\": 7}", "{\"loans\": [{\"cpus\": \"x\"}, 3]}")) {
         Files.writeString(file, damage)
-        assert(HandOverRecord.openIn(run).isEmpty, damage)
+        assert(LentCpus.toExecutors(run).isEmpty, damage)
       }
+    } finally {
+      Files.deleteIfExists(file)
+      Files.delete(run)
     }
   }
 }

@@ -1,4 +1,4 @@
-package io.hearth.spark
+package io.hearth.lending
 
 import scala.util.Random
 

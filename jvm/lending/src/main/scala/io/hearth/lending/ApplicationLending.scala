@@ -1,4 +1,4 @@
-package io.hearth.spark
+package io.hearth.lending
 
 import java.time.Instant
 import java.util.concurrent.TimeUnit
@@ -12,8 +12,8 @@ import io.hearth.core.leases.{
   LoanRegistry,
   Offer
 }
-import io.hearth.core.placement.{OutgoingGrant, Grant, OtherApplication}
 import io.hearth.core.topology.IdSet
+import io.hearth.spark.{Activity, BestEffort, Log}
 
 /**
  * Carries out what [[LendingPolicy]] decides: offers CPUs of idle places to other applications and borrows theirs, in the
@@ -195,7 +195,7 @@ final class ApplicationLending(
   }
 
   /** As the kernel does when this process is killed. */
-  private[spark] def abandon(): Unit = {
+  private[lending] def abandon(): Unit = {
     offers.filter(_.ended.isEmpty).foreach(_.held.abandon())
     borrowed.foreach(_.held.abandon())
   }

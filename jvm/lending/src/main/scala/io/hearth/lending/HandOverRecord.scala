@@ -1,10 +1,6 @@
-package io.hearth.core.placement
+package io.hearth.lending
 
-import java.nio.file.{Files, Path}
 import java.time.Instant
-
-import scala.jdk.CollectionConverters._
-import scala.util.Try
 
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
@@ -106,31 +102,11 @@ final case class HandOverRecord(
 
 object HandOverRecord {
   val Schema = "hearth/hand-over/1"
-  val File = "hand-over.json"
 
   /** A long application has thousands, and the document is written anew with each. */
   val Kept = 200
 
   def empty(appId: String): HandOverRecord = HandOverRecord(appId, 0, 0.0, Vector.empty)
-
-  /** CPUs that executors have on loan now, by a run's record; none where it has no such document. */
-  def openIn(runDirectory: Path): Map[String, IdSet] = {
-    val loans = for {
-      text <- Try(Files.readString(runDirectory.resolve(File))).toOption.toVector
-      document <- Try(Json.parse(text, File)).toOption.toVector
-      loan <- document.path("loans").elements.asScala.toVector if !loan.hasNonNull("until")
-      cpus <- IdSet.parse(loan.path("cpus").asText).toOption if cpus.nonEmpty
-    } yield loan.path("executor_id").asText -> cpus
-    loans.groupMapReduce(_._1)(_._2)(_ | _)
-  }
-
-  /** CPUs of its own that other applications may use now, by a run's record. */
-  def lentOutIn(runDirectory: Path): IdSet = IdSet.union(for {
-    text <- Try(Files.readString(runDirectory.resolve(File))).toOption.toVector
-    document <- Try(Json.parse(text, File)).toOption.toVector
-    loan <- document.path("lent_out").elements.asScala.toVector if !loan.hasNonNull("until")
-    cpus <- IdSet.parse(loan.path("cpus").asText).toOption
-  } yield cpus)
 
   private def lentJson(loan: OutgoingGrant): JsonNode = {
     val node = Json.obj().put("place", loan.place).put("cpus", loan.cpus.toString)

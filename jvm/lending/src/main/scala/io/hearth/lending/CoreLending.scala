@@ -1,20 +1,11 @@
-package io.hearth.spark
+package io.hearth.lending
 
 import java.time.Instant
 import java.util.concurrent.{RejectedExecutionException, ScheduledExecutorService, TimeUnit}
 
-import io.hearth.core.placement.Grant
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.IdSet
-
-/**
- * What Spark's scheduler does at a moment.
- *
- * @param pending how many tasks no executor runs yet; more than some thousands are not counted
- * @param barrier whether a stage runs or waits whose tasks must all run at once
- * @param running how many tasks each executor that it knows runs
- */
-final case class Activity(pending: Int, barrier: Boolean, running: Map[String, Int])
+import io.hearth.spark.{Activity, Lending, Log, RunningExecutor, Unattended}
 
 /**
  * Looks at an application every 100 ms: opens CPUs of idle places to its executors that are short of them, as
@@ -37,7 +28,7 @@ final class CoreLending(
     clock: ScheduledExecutorService,
     nanoTime: () => Long,
     log: Log
-) {
+) extends Lending {
   import CoreLending._
 
   // Owned by the clock's thread; close() takes over after that has ended.
@@ -52,11 +43,7 @@ final class CoreLending(
   @volatile private var activity: () => Activity = () => NothingKnown
   @volatile private var revive: () => Unit = () => ()
 
-  /**
-   * @param scheduler what Spark's scheduler does now
-   * @param more tells it that there are more slots
-   */
-  def start(scheduler: () => Activity, more: () => Unit): Unit = {
+  override def start(scheduler: () => Activity, more: () => Unit): Unit = {
     activity = scheduler
     revive = more
     if (within)
@@ -72,19 +59,15 @@ final class CoreLending(
     ()
   }
 
-  /** Tasks may have come: what is lent is looked at now. Called by any thread. */
-  def wake(): Unit = if (loans.any || between.exists(_.offering))
+  override def wake(): Unit = if (loans.any || between.exists(_.offering))
     try clock.execute(() => careful())
     catch { case _: RejectedExecutionException => () } // it has been closed
 
-  /** CPUs beyond its own that an executor may use, or could at any time since then (`System.nanoTime`). */
-  def lentTo(executorId: String, since: Long): IdSet = loans.lentTo(executorId, since)
+  override def lentTo(executorId: String, since: Long): IdSet = loans.lentTo(executorId, since)
 
-  /** CPUs of its own that other applications may use, or could at any time since then. */
-  def away(since: Long): IdSet = between.fold(IdSet.empty)(_.away(since))
+  override def away(since: Long): IdSet = between.fold(IdSet.empty)(_.away(since))
 
-  /** Takes everything back. */
-  def close(): Unit = {
+  override def close(): Unit = {
     clock.shutdown()
     clock.awaitTermination(CloseSeconds, TimeUnit.SECONDS)
     activity = () => NothingKnown

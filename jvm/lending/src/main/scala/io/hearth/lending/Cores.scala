@@ -1,9 +1,10 @@
-package io.hearth.spark
+package io.hearth.lending
 
 import java.io.IOException
 
 import io.hearth.core.affinity.ThreadMasks
 import io.hearth.core.topology.IdSet
+import io.hearth.spark.{BestEffort, JvmStarter, RunningExecutor}
 
 /** The CPUs that the threads of executors and of the processes which they start may use. */
 trait Cores {
@@ -51,4 +52,31 @@ final class LiveCores(jvms: JvmStarter) extends Cores {
         s"${refused.size} threads stay where they were, such as $tid: $why"
       }
     } catch { case e: IOException => Some(BestEffort.reason(e)) }
+}
+
+/**
+ * Which mask a thread of an executor is to have when the CPUs that it may use change. What the application
+ * has bound itself inside its place, or outside before, stays as it is.
+ *
+ * @param own CPUs of the executor's place
+ * @param before all that it could use
+ * @param after all that it may use from now on
+ * @param strays masks of threads that the application had bound elsewhere before any loan
+ * @param earlier masks before a container's cpuset was changed, which may have changed them
+ */
+final case class MaskChange(
+    own: IdSet,
+    before: IdSet,
+    after: IdSet,
+    strays: Map[Int, IdSet],
+    earlier: Map[Int, IdSet] = Map.empty
+) {
+  def apply(tid: Int, now: IdSet): IdSet = {
+    val mask = earlier.getOrElse(tid, now)
+    if (strays.get(tid).contains(mask)) mask
+    else if (mask == own || mask == before) after
+    else if (mask.subsetOf(after) || !mask.subsetOf(before)) mask
+    else if (mask.intersects(after)) mask & after
+    else own
+  }
 }

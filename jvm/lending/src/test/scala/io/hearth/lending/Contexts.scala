@@ -1,0 +1,25 @@
+package io.hearth.lending
+
+import io.hearth.core.topology.IdSet
+import io.hearth.spark.{HandOverMode, LendingContext, NoLending, Processes}
+import io.hearth.spark.testing.{Heard, Places}
+
+/** An application without executors and without a lease. */
+object Contexts {
+  val none: Class[_] = NoLending.getClass
+
+  def of(mode: HandOverMode): LendingContext = LendingContext(
+    "app-1",
+    Places.of(2),
+    () => Vector.empty,
+    Processes,
+    mode,
+    lease = None,
+    () => throw new IllegalStateException("no registry"),
+    () => IdSet.empty,
+    slotsPerTask = 1,
+    _ => (),
+    _ => (),
+    new Heard
+  )
+}
