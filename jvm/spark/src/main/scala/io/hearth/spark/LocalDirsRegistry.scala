@@ -1,10 +1,12 @@
 package io.hearth.spark
 
-import java.nio.file.{Files, Path, StandardCopyOption}
+import java.nio.file.{Files, Path}
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
 import scala.util.Try
+
+import io.hearth.core.files.OwnFiles
 
 /**
  * Where every executor of this application on this machine keeps its blocks, in files, so that one can read
@@ -23,11 +25,8 @@ final class LocalDirsRegistry(executors: Path) {
    */
   def publish(executorId: String, localDirs: Seq[String]): Unit = {
     val file = fileOf(executorId)
-    val partial = file.resolveSibling(".local-dirs.partial")
     Files.createDirectories(file.getParent)
-    Files.write(partial, localDirs.asJava)
-    Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE)
-    ()
+    OwnFiles.write(file, localDirs.mkString("", "\n", "\n"))
   }
 
   /**

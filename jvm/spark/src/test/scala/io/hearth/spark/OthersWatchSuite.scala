@@ -4,7 +4,8 @@ import java.time.Instant
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.placement.{ProcStat, ProcessLook}
+import io.hearth.core.placement.ProcessLook
+import io.hearth.core.procfs.ProcStat
 import io.hearth.spark.testing.{FakeKernel, FakeProcess, HandDriven, Heard, Places}
 
 class OthersWatchSuite extends AnyFunSuite {

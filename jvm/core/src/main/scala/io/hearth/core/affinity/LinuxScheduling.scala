@@ -1,13 +1,13 @@
 package io.hearth.core.affinity
 
-import java.nio.file.{Files, Path}
+import java.nio.file.Path
 import java.util.BitSet
 
 import scala.jdk.CollectionConverters._
-import scala.util.Using
 
 import com.sun.jna.{LastErrorException, Library, NativeLong, Platform}
 
+import io.hearth.core.procfs.ProcFs
 import io.hearth.core.topology.{IdSet, SysTree}
 
 /**
@@ -98,9 +98,7 @@ object LinuxScheduling {
   }
 
   private def threads(): Vector[Int] =
-    Using.resource(Files.list(Path.of("/proc/self/task")))(
-      _.iterator.asScala.flatMap(_.getFileName.toString.toIntOption).toVector
-    )
+    ProcFs.existingIds(Path.of("/proc/self/task")).map(_.toInt)
 
   /** CPUs that the calling thread may run on (sched_getaffinity(2)). */
   def cpusOfThread(): IdSet =

@@ -4,9 +4,9 @@ import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.nio.file.{Files, Path}
 
 import scala.annotation.tailrec
-import scala.jdk.CollectionConverters._
-import scala.util.{Try, Using}
+import scala.util.Try
 
+import io.hearth.core.procfs.{ProcFs, ProcStat}
 import io.hearth.core.topology.IdSet
 
 /**
@@ -40,7 +40,7 @@ object ThreadMasks {
 
   /** How long the threads of each have waited for a CPU, in ns; none of those where that is not counted. */
   def waited(pids: Vector[Long]): Map[Long, Long] = {
-    val all = processes()
+    val all = ProcFs.stats(Proc)
     val sums = for {
       pid <- pids
       counts = family(pid, all).flatMap(threadsOf).flatMap(waitedFor) if counts.nonEmpty
@@ -49,7 +49,7 @@ object ThreadMasks {
   }
 
   private def waitedFor(tid: Int): Option[Long] =
-    Try(Files.readString(Path.of(s"/proc/$tid/task/$tid/schedstat"), ISO_8859_1)).toOption
+    Try(Files.readString(Proc.resolve(s"$tid/task/$tid/schedstat"), ISO_8859_1)).toOption
       .flatMap(_.split(' ').lift(1).flatMap(_.toLongOption))
 
   /** Absent where it is done, or the thread has ended. */
@@ -62,40 +62,18 @@ object ThreadMasks {
   private def threads(pid: Long): Vector[Int] = family(pid).flatMap(threadsOf)
 
   private def threadsOf(process: Long): Vector[Int] =
-    Try(
-      Using.resource(Files.list(Path.of(s"/proc/$process/task")))(
-        _.iterator.asScala.flatMap(_.getFileName.toString.toIntOption).toVector
-      )
-    ).getOrElse(Vector.empty)
+    ProcFs.ids(Proc.resolve(s"$process/task")).map(_.toInt)
 
   /**
    * A process, those that it has started, and those that these have; a session leader's whole session,
    * for whatever has lost its parent.
    */
-  private[affinity] def family(pid: Long): Vector[Long] = family(pid, processes())
+  private[affinity] def family(pid: Long): Vector[Long] = family(pid, ProcFs.stats(Proc))
 
-  private def family(pid: Long, all: Vector[Kin]): Vector[Long] = {
-    val children = all.groupMap(_.parent)(_.pid)
-    @tailrec def below(known: Set[Long], fresh: Set[Long]): Set[Long] =
-      if (fresh.isEmpty) known
-      else {
-        val next = fresh.flatMap(children.getOrElse(_, Vector.empty)) -- known
-        below(known ++ next, next)
-      }
-    val first = all.filter(p => p.pid == pid || p.session == pid).map(_.pid).toSet
-    below(first, first).toVector.sorted
+  private def family(pid: Long, all: Map[Long, ProcStat]): Vector[Long] = {
+    val first = all.collect { case (id, p) if id == pid || p.session == pid => id }.toSet
+    ProcFs.descendants(all, first).toVector.sorted
   }
 
-  private def processes(): Vector[Kin] = Using
-    .resource(Files.list(Path.of("/proc")))(_.iterator.asScala.toVector)
-    .flatMap(_.getFileName.toString.toLongOption)
-    .flatMap(kin)
-
-  final private case class Kin(pid: Long, parent: Long, session: Long)
-
-  /** Fields 4 and 6 of stat (proc(5)), counted from the end of the name, which may hold anything. */
-  private def kin(pid: Long): Option[Kin] =
-    Try(Files.readString(Path.of(s"/proc/$pid/stat"), ISO_8859_1)).toOption
-      .map(stat => stat.substring(stat.lastIndexOf(')') + 2).split(' '))
-      .map(fields => Kin(pid, fields(1).toLong, fields(3).toLong))
+  private val Proc = Path.of("/proc")
 }

@@ -78,11 +78,23 @@ object OwnFiles {
   def write(file: Path, text: String): Unit = {
     val partial = file.resolveSibling(s".${file.getFileName}.partial")
     Files.deleteIfExists(partial)
-    try {
+    replace(file, partial) {
       Using.resource(Files.newByteChannel(partial, Set(CREATE_NEW, WRITE).asJava, File)) { out =>
         val bytes = ByteBuffer.wrap(text.getBytes(UTF_8))
         while (bytes.hasRemaining) out.write(bytes)
       }
+    }
+  }
+
+  /**
+   * Puts what is written to `partial` in the place of `file`, at once: a reader sees the old file or the new one.
+   * Nothing is left of `partial`, whatever happens.
+   *
+   * @param partial in the same directory
+   */
+  def replace(file: Path, partial: Path)(write: => Unit): Unit = {
+    try {
+      write
       Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE)
     } finally Files.deleteIfExists(partial)
     ()

@@ -1,10 +1,12 @@
 package io.hearth.core.launch
 
 import java.io.IOException
-import java.nio.file.{Files, Path, StandardCopyOption}
+import java.nio.file.{Files, Path}
 import java.util.zip.CRC32
 
 import scala.util.Using
+
+import io.hearth.core.files.OwnFiles
 
 /**
  * Size and CRC-32 of a file in a file beside it: enough against a disk that was full, a process that was
@@ -17,11 +19,10 @@ private[launch] object Checksum {
   /** Writes the checksum of `content`, whose final name is `file`. */
   def write(content: Path, file: Path): Unit = {
     val partial = content.resolveSibling(s"${content.getFileName}.sum")
-    try {
+    OwnFiles.replace(fileOf(file), partial) {
       Files.writeString(partial, of(content))
-      Files.move(partial, fileOf(file), StandardCopyOption.ATOMIC_MOVE)
-    } finally Files.deleteIfExists(partial)
-    ()
+      ()
+    }
   }
 
   /** Whether the file exists and has not changed since its checksum was written. */

@@ -2,7 +2,7 @@ package io.hearth.core.launch
 
 import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.{Files, Path, StandardCopyOption}
+import java.nio.file.{Files, Path}
 import java.security.MessageDigest
 
 import scala.jdk.CollectionConverters._
@@ -43,8 +43,7 @@ object ArchiveUse {
     def publish(exit: Int, sound: Path => Boolean): Boolean = {
       val written = exit == 0 && Files.exists(partial) && sound(partial)
       if (written) {
-        Checksum.write(partial, archive)
-        Files.move(partial, archive, StandardCopyOption.ATOMIC_MOVE)
+        OwnFiles.replace(archive, partial)(Checksum.write(partial, archive))
         ClassDataArchive.dropOldest(archive.getParent)
       } else Files.deleteIfExists(partial)
       written

@@ -64,7 +64,7 @@ final private[leases] case class FileHolder(pid: Long) {
     val process = Path.of(s"/proc/$pid")
     val name = Try(Files.readString(process.resolve("comm")).trim).getOrElse("?")
     val user = Try(Files.getOwner(process).getName).getOrElse("an unknown user")
-    s"process $pid (${Lease.printable(name)}) of ${Lease.printable(user)}"
+    s"process $pid (${RegistryDocument.printable(name)}) of ${RegistryDocument.printable(user)}"
   }
 }
 

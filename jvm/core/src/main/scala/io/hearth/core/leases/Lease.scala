@@ -1,8 +1,5 @@
 package io.hearth.core.leases
 
-import scala.jdk.CollectionConverters._
-import scala.util.Try
-
 import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.json.Json
@@ -74,67 +71,31 @@ object Lease {
   /** More than any machine has, and few enough that the sum of all leases is a number. */
   private[leases] val MostBytes = 1L << 50
 
-  /** The end of the year 9999, in seconds since 1970: what calendars can show. */
-  private[leases] val LatestSecond = 253402300799L
-
   /** @return why it is none; anybody can have written anything there */
-  def read(text: String): Either[String, Lease] =
-    Try(Json.parse(text, "it")).toEither.left.map(_ => "it is not JSON").flatMap { document =>
-      if (document.path("schema").asText != Schema)
-        Left(s"it is not '$Schema' but '${printable(document.path("schema").asText)}'")
-      else fields(document).toRight("a field is absent or wrong (contract/lease.schema.json)")
-    }
-
-  private def fields(document: JsonNode): Option[Lease] =
+  def read(text: String): Either[String, Lease] = RegistryDocument.read(text, Schema)(d =>
     for {
-      boot <- text(document, "boot")
-      stated <- text(document, "state")
+      boot <- d.text("boot")
+      stated <- d.text("state")
       state <- LeaseState.all.find(_.name == stated)
-      app <- text(document, "app_id")
-      name <- text(document, "name")
-      pid <- number(document, "pid")
-      ticks <- number(document, "start_ticks")
-      since <- number(document, "since").filter(_ <= LatestSecond)
-      cpus <- ids(document, "cpus")
-      memory <- memory(document.path("memory_bytes"))
-    } yield Lease(
-      boot,
-      state,
-      printable(app),
-      printable(name),
-      pid,
-      ticks,
-      since,
-      cpus,
-      memory,
-      number(document, "ticket")
-    )
+      app <- d.shown("app_id")
+      name <- d.shown("name")
+      pid <- d.number("pid")
+      ticks <- d.number("start_ticks")
+      since <- d.number("since").filter(_ <= RegistryDocument.LatestSecond)
+      cpus <- d.ids("cpus")
+      memory <- memory(d)
+    } yield Lease(boot, state, app, name, pid, ticks, since, cpus, memory, d.number("ticket"))
+  )
 
-  private[leases] def text(document: JsonNode, name: String): Option[String] =
-    Option(document.get(name)).filter(_.isTextual).map(_.asText)
-
-  private[leases] def number(document: JsonNode, name: String): Option[Long] =
-    Option(document.get(name))
-      .filter(n => n.isIntegralNumber && n.canConvertToLong)
-      .map(_.asLong)
-      .filter(_ >= 0)
-
-  /** In the plain list format: thousands of strided parts in one small file take seconds. */
-  private[leases] def ids(document: JsonNode, name: String): Option[IdSet] =
-    text(document, name).filterNot(_.contains(':')).flatMap(IdSet.parse(_).toOption)
-
-  private def memory(document: JsonNode): Option[Map[Int, Long]] = {
-    val entries = document.fieldNames.asScala.toVector
-    val read = entries.flatMap { node =>
-      val id = node.toIntOption.filter(id => id >= 0 && id <= IdSet.MaxId)
-      id.zip(number(document, node).map(math.min(_, MostBytes)))
+  private def memory(lease: RegistryDocument): Option[Map[Int, Long]] =
+    lease.child("memory_bytes").flatMap { document =>
+      val entries = document.names
+      val read = entries.flatMap { node =>
+        val id = node.toIntOption.filter(id => id >= 0 && id <= IdSet.MaxId)
+        id.zip(document.number(node).map(math.min(_, MostBytes)))
+      }
+      Option.when(read.sizeIs == entries.size)(read.toMap)
     }
-    Option.when(document.isObject && read.sizeIs == entries.size)(read.toMap)
-  }
-
-  /** Nothing that a terminal would act on, and not much. */
-  private[leases] def printable(text: String): String =
-    text.take(60).map(c => if (c < 127 && c >= ' ') c else '?')
 }
 
 /**

@@ -203,5 +203,5 @@ private[leases] object LeaseFiles {
   def me: Int = Files.getAttribute(Path.of("/proc/self"), "unix:uid").asInstanceOf[Int]
 
   private def userOf(file: Path, uid: Int): String =
-    Lease.printable(Try(Files.getOwner(file, NoFollow).getName).getOrElse(s"$uid"))
+    RegistryDocument.printable(Try(Files.getOwner(file, NoFollow).getName).getOrElse(s"$uid"))
 }

@@ -2,13 +2,14 @@ package io.hearth.core.leases
 
 import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.{Files, LinkOption, Path, StandardCopyOption}
+import java.nio.file.{Files, LinkOption, Path}
 import java.util.UUID
 
 import scala.util.{Try, Using}
 
 import com.fasterxml.jackson.databind.JsonNode
 
+import io.hearth.core.files.OwnFiles
 import io.hearth.core.json.Json
 
 /**
@@ -68,15 +69,15 @@ final class LeaseRegistry(
   ): HeldLease = {
     val file = directory.resolve(s"$prefix${UUID.randomUUID}${LeaseFiles.Suffix}")
     try {
-      if (!open.lockByte(0)) throw new IOException(s"$partial: somebody else has locked it")
-      open.write(Json.pretty(document).getBytes(UTF_8))
-      open.setMode(ReadableByAll) // whatever the umask
-      Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE)
+      OwnFiles.replace(file, partial) {
+        if (!open.lockByte(0)) throw new IOException(s"$partial: somebody else has locked it")
+        open.write(Json.pretty(document).getBytes(UTF_8))
+        open.setMode(ReadableByAll) // whatever the umask
+      }
       new HeldLease(file, open)
     } catch {
       case e: IOException =>
         open.close()
-        Files.deleteIfExists(partial)
         throw e
     }
   }

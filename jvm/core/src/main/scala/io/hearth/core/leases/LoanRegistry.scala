@@ -3,8 +3,6 @@ package io.hearth.core.leases
 import java.io.{FileNotFoundException, IOException}
 import java.nio.file.AccessDeniedException
 
-import scala.util.Try
-
 import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.json.Json
@@ -44,14 +42,14 @@ object Offer {
 
   def read(text: String): Either[String, Offer] = RegistryDocument.read(text, Schema) { d =>
     for {
-      boot <- Lease.text(d, "boot")
-      app <- Lease.text(d, "app_id")
-      lease <- Lease.text(d, "lease")
-      place <- Lease.number(d, "place").filter(_.isValidInt)
-      cpus <- RegistryDocument.ids(d, "cpus")
-      nodes <- RegistryDocument.ids(d, "memory_nodes")
-      since <- RegistryDocument.ms(d, "since")
-    } yield Offer(boot, Lease.printable(app), lease, place.toInt, cpus, nodes, since)
+      boot <- d.text("boot")
+      app <- d.shown("app_id")
+      lease <- d.text("lease")
+      place <- d.number("place").filter(_.isValidInt)
+      cpus <- d.someIds("cpus")
+      nodes <- d.someIds("memory_nodes")
+      since <- d.ms("since")
+    } yield Offer(boot, app, lease, place.toInt, cpus, nodes, since)
   }
 }
 
@@ -88,40 +86,15 @@ object Loan {
 
   def read(text: String): Either[String, Loan] = RegistryDocument.read(text, Schema) { d =>
     for {
-      boot <- Lease.text(d, "boot")
-      app <- Lease.text(d, "app_id")
-      executor <- Lease.text(d, "executor_id")
-      lease <- Lease.text(d, "lease")
-      offer <- Lease.text(d, "offer")
-      cpus <- RegistryDocument.ids(d, "cpus")
-      since <- RegistryDocument.ms(d, "since")
-    } yield Loan(
-      boot,
-      Lease.printable(app),
-      Lease.printable(executor),
-      lease,
-      offer,
-      cpus,
-      since
-    )
+      boot <- d.text("boot")
+      app <- d.shown("app_id")
+      executor <- d.shown("executor_id")
+      lease <- d.text("lease")
+      offer <- d.text("offer")
+      cpus <- d.someIds("cpus")
+      since <- d.ms("since")
+    } yield Loan(boot, app, executor, lease, offer, cpus, since)
   }
-}
-
-private[leases] object RegistryDocument {
-
-  /** @return why it is none; anybody can have written anything there */
-  def read[A](text: String, schema: String)(fields: JsonNode => Option[A]): Either[String, A] =
-    Try(Json.parse(text, "it")).toEither.left.map(_ => "it is not JSON").flatMap { document =>
-      if (document.path("schema").asText != schema)
-        Left(s"it is not '$schema' but '${Lease.printable(document.path("schema").asText)}'")
-      else fields(document).toRight(s"a field of $schema is absent or wrong")
-    }
-
-  def ids(document: JsonNode, name: String): Option[IdSet] =
-    Lease.ids(document, name).filter(_.nonEmpty)
-
-  def ms(document: JsonNode, name: String): Option[Long] =
-    Lease.number(document, name).filter(_ / 1000 <= Lease.LatestSecond)
 }
 
 /**

@@ -3,12 +3,12 @@ package io.hearth.core.placement
 import java.nio.file.{Files, Path}
 import java.time.Instant
 
-import scala.jdk.CollectionConverters._
-import scala.util.{Try, Using}
+import scala.util.Try
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.core.json.Json
+import io.hearth.core.procfs.{ProcFs, ProcStat}
 import io.hearth.core.topology.IdSet
 
 /**
@@ -31,16 +31,12 @@ object ProcessLook {
 
   /** @param proc the root of procfs, `/proc` on a live machine */
   def take(proc: Path, before: Option[ProcessLook], nanos: Long): ProcessLook = {
-    val processes =
-      ids(proc).flatMap(pid => ProcStat.read(proc.resolve(s"$pid")).map(pid -> _)).toMap
+    val processes = ProcFs.stats(proc)
     val busy = before.toVector.flatMap { earlier =>
       val enough = Busy * (nanos - earlier.nanos) / 1e9 * ProcStat.TicksPerSecond
       processes.keys.filter(pid => ticks(earlier.processes, processes, pid) >= enough)
     }
-    val threads = busy.map { pid =>
-      val tasks = proc.resolve(s"$pid/task")
-      pid -> ids(tasks).flatMap(tid => ProcStat.read(tasks.resolve(s"$tid")).map(tid -> _)).toMap
-    }
+    val threads = busy.map(pid => pid -> ProcFs.stats(proc.resolve(s"$pid/task")))
     ProcessLook(nanos, Instant.now(), processes, threads.toMap)
   }
 
@@ -54,11 +50,6 @@ object ProcessLook {
       is.ticks - was.ticks
     case _ => 0
   }
-
-  private def ids(directory: Path): Vector[Long] =
-    Try(Using.resource(Files.list(directory))(_.iterator.asScala.toVector))
-      .getOrElse(Vector.empty)
-      .flatMap(_.getFileName.toString.toLongOption)
 }
 
 /**
@@ -118,7 +109,7 @@ object OtherUse {
       cpus: IdSet,
       owner: Long => Option[String]
   ): Vector[OtherUse] = {
-    val family = descendants(after.processes, own)
+    val family = ProcFs.descendants(after.processes, own)
     val enough = ProcessLook.Busy * (after.nanos - before.nanos) / 1e9
     for {
       pid <- (after.threads.keySet -- family).toVector
@@ -146,12 +137,4 @@ object OtherUse {
   /** Of a process of this machine. */
   def owner(proc: Path)(pid: Long): Option[String] =
     Try(Files.getOwner(proc.resolve(s"$pid")).getName).toOption
-
-  private def descendants(processes: Map[Long, ProcStat], own: Set[Long]): Set[Long] = {
-    val children = processes.groupMap(_._2.parent)(_._1)
-    def below(found: Set[Long], next: Set[Long]): Set[Long] =
-      if (next.isEmpty) found
-      else below(found ++ next, next.flatMap(children.getOrElse(_, Nil)) -- found)
-    below(Set.empty, own)
-  }
 }

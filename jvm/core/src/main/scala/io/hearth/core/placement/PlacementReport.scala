@@ -12,6 +12,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
 import io.hearth.core.launch.Binding
+import io.hearth.core.procfs.ProcStat
 import io.hearth.core.topology.IdSet
 
 /**

@@ -2,11 +2,9 @@ package io.hearth.core.placement
 
 import java.nio.file.{Files, NoSuchFileException, Path}
 
-import scala.jdk.CollectionConverters._
-import scala.util.Using
-
 import io.hearth.core.affinity.LinuxScheduling
 import io.hearth.core.launch.Binding
+import io.hearth.core.procfs.ProcFs
 import io.hearth.core.topology.IdSet
 
 /**
@@ -42,14 +40,10 @@ object PlacementSample {
   def at(pid: Long): Option[PlacementSample] = {
     val process = Path.of(s"/proc/$pid")
     try {
-      val masks = threads(process).flatMap(LinuxScheduling.cpusOf)
+      val masks =
+        ProcFs.existingIds(process.resolve("task")).flatMap(tid => LinuxScheduling.cpusOf(tid.toInt))
       val mems = ProcessPlacement.memsAllowed(Files.readString(process.resolve("status")))
       Option.when(masks.nonEmpty)(PlacementSample(masks.groupMapReduce(identity)(_ => 1)(_ + _), mems))
     } catch { case _: NoSuchFileException => None }
   }
-
-  private def threads(process: Path): Vector[Int] =
-    Using.resource(Files.list(process.resolve("task")))(
-      _.iterator.asScala.map(_.getFileName.toString.toInt).toVector
-    )
 }

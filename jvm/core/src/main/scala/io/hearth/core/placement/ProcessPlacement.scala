@@ -4,9 +4,9 @@ import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.nio.file.{Files, NoSuchFileException, Path}
 
 import scala.io.Source
-import scala.jdk.CollectionConverters._
 import scala.util.{Try, Using}
 
+import io.hearth.core.procfs.{ProcFs, ProcStat}
 import io.hearth.core.topology.{IdSet, OnlineCpus, SysTree}
 
 /**
@@ -69,7 +69,8 @@ object ProcessPlacement {
 
   private def readExisting(root: Path, process: Path, pid: Long): ProcessPlacement = {
     val status = Files.readString(process.resolve("status"), ISO_8859_1)
-    val threads = threadDirectories(process).flatMap(readThread)
+    val tasks = process.resolve("task")
+    val threads = ProcFs.existingIds(tasks).flatMap(readThread(tasks, _))
     val mems = memsAllowed(status)
     val maps = memory(process, mems)
     ProcessPlacement(
@@ -100,18 +101,18 @@ object ProcessPlacement {
     list(status, "Mems_allowed_list")
 
   /** The threads of a process; none where it is gone. */
-  private[core] def threads(proc: Path, pid: Long): Vector[ThreadPlacement] =
-    Try(threadDirectories(proc.resolve(s"$pid"))).getOrElse(Vector.empty).flatMap(readThread)
-
-  private def threadDirectories(process: Path): Vector[Path] =
-    Using.resource(Files.list(process.resolve("task")))(_.iterator.asScala.toVector)
+  private[core] def threads(proc: Path, pid: Long): Vector[ThreadPlacement] = {
+    val tasks = proc.resolve(s"$pid/task")
+    ProcFs.ids(tasks).flatMap(readThread(tasks, _))
+  }
 
   /** Absent when the thread has ended meanwhile. */
-  private def readThread(task: Path): Option[ThreadPlacement] =
+  private def readThread(tasks: Path, tid: Long): Option[ThreadPlacement] =
     Try {
+      val task = tasks.resolve(s"$tid")
       val status = Files.readString(task.resolve("status"), ISO_8859_1)
       ThreadPlacement(
-        task.getFileName.toString.toInt,
+        tid.toInt,
         field(status, "Name").getOrElse("").map(c => if (c < ' ' || c > '~') '?' else c),
         list(status, "Cpus_allowed_list"),
         ProcStat.read(task).map(_.lastCpu).get

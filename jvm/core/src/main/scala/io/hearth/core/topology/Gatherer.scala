@@ -1,9 +1,10 @@
 package io.hearth.core.topology
 
 import java.io.IOException
-import java.nio.file.{Files, Path, StandardCopyOption}
+import java.nio.file.{Files, Path}
 
 import io.hearth.core.UserError
+import io.hearth.core.files.OwnFiles
 
 /** @param bytes size of the archive */
 final case class Gathered(output: Path, files: Int, bytes: Long)
@@ -36,14 +37,11 @@ final class Gatherer(root: Path) {
     partial.toFile.deleteOnExit() // Ctrl-C and SIGTERM too
     try {
       val files = contents.files
-      Archive.write(partial, Gatherer.Top, files, contents.directories)
-      Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE)
+      OwnFiles.replace(target, partial) {
+        Archive.write(partial, Gatherer.Top, files, contents.directories)
+      }
       Gathered(target, files.size, Files.size(target))
     } catch { case e: IOException => fail(target, Option(e.getMessage).getOrElse(e.toString)) }
-    finally {
-      Files.deleteIfExists(partial)
-      ()
-    }
   }
 
   private def fail(target: Path, problem: String): Nothing =

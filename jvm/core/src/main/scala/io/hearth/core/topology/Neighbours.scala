@@ -3,8 +3,9 @@ package io.hearth.core.topology
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 
-import scala.jdk.CollectionConverters._
 import scala.util.{Try, Using}
+
+import io.hearth.core.procfs.ProcFs
 
 /**
  * A bound executor of an application, as the kernel shows it to every user.
@@ -58,10 +59,8 @@ object Neighbours {
 
   /** @param proc the root of procfs, `/proc` on a live machine */
   def running(proc: Path): Neighbours = {
-    val processes = Using.resource(Files.list(proc))(_.iterator.asScala.toVector)
-    val executors = processes.flatMap(dir =>
-      dir.getFileName.toString.toLongOption.flatMap(pid => executor(dir, pid))
-    )
+    val executors =
+      ProcFs.existingIds(proc).flatMap(pid => executor(proc.resolve(s"$pid"), pid))
     Neighbours(executors.sortBy(_.pid), hiddenIn(proc), availableIn(proc))
   }
 

@@ -6,6 +6,7 @@ import java.util.concurrent.TimeUnit
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.hearth.core.procfs.ProcStat
 import io.hearth.core.topology.IdSet
 
 class OtherUseTest extends AnyFunSuite {

@@ -1,4 +1,4 @@
-package io.hearth.core.placement
+package io.hearth.core.procfs
 
 import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.nio.file.{Files, Path}
@@ -12,6 +12,7 @@ import scala.util.Try
  * @param startTicks when it started: another process of this id has another value
  * @param ticks CPU time that it has used, in hundredths of a second (USER_HZ)
  * @param lastCpu the CPU that it last ran on
+ * @param session the id of its session's leader
  */
 final case class ProcStat(
     name: String,
@@ -20,7 +21,8 @@ final case class ProcStat(
     ofKernel: Boolean,
     ticks: Long,
     startTicks: Long,
-    lastCpu: Int
+    lastCpu: Int,
+    session: Long = 0
 )
 
 object ProcStat {
@@ -34,7 +36,7 @@ object ProcStat {
     Try(parse(Files.readString(directory.resolve("stat"), ISO_8859_1))).toOption
 
   /** The fields are counted from the end of the name, which may contain blanks and brackets. */
-  private[placement] def parse(text: String): ProcStat = {
+  private[core] def parse(text: String): ProcStat = {
     val end = text.lastIndexOf(')')
     val fields = text.substring(end + 2).trim.split(' ')
     def field(number: Int) = fields(number - 3).toLong
@@ -45,7 +47,8 @@ object ProcStat {
       ofKernel = (field(9) & KernelThread) != 0,
       ticks = field(14) + field(15),
       startTicks = field(22),
-      lastCpu = field(39).toInt
+      lastCpu = field(39).toInt,
+      session = field(6)
     )
   }
 }

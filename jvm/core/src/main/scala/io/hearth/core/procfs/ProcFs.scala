@@ -1,0 +1,33 @@
+package io.hearth.core.procfs
+
+import java.nio.file.{Files, Path}
+
+import scala.annotation.tailrec
+import scala.jdk.CollectionConverters._
+import scala.util.{Try, Using}
+
+/** Walks `/proc` (proc(5)). */
+object ProcFs {
+
+  /** Processes of a procfs, or the threads of a process's `task`; none where the process is gone. */
+  def ids(directory: Path): Vector[Long] = Try(existingIds(directory)).getOrElse(Vector.empty)
+
+  /** @throws java.io.IOException where there is no such directory */
+  def existingIds(directory: Path): Vector[Long] =
+    Using.resource(Files.list(directory))(
+      _.iterator.asScala.flatMap(_.getFileName.toString.toLongOption).toVector
+    )
+
+  /** What each process, or each thread of a `task`, says of itself. */
+  def stats(directory: Path): Map[Long, ProcStat] =
+    ids(directory).flatMap(id => ProcStat.read(directory.resolve(s"$id")).map(id -> _)).toMap
+
+  /** These processes, those that they have started, those that these have, and so on. */
+  def descendants(processes: Map[Long, ProcStat], of: Set[Long]): Set[Long] = {
+    val children = processes.groupMap(_._2.parent)(_._1)
+    @tailrec def below(found: Set[Long], next: Set[Long]): Set[Long] =
+      if (next.isEmpty) found
+      else below(found ++ next, next.flatMap(children.getOrElse(_, Nil)) -- found -- next)
+    below(Set.empty, of)
+  }
+}
