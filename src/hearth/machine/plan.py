@@ -133,7 +133,7 @@ class PlannedExecutor:
     heap_mb: Positive  #: -Xmx
     off_heap_mb: Count
     overhead_mb: Count  #: memory of the process in addition to heap and off-heap
-    java_options: list[str]  #: without -Xmx; the user's own included
+    java_options: list[str]  #: hearth's own, without -Xmx; the user's come behind them
     host: str = ""  #: the name of the place in Spark's scheduler
 
 

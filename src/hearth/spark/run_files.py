@@ -207,7 +207,7 @@ def write_plan(plan: dict[str, Any], state: Path) -> Path:
     If that cannot be written, a directory that goes with this process is used, with a warning: the
     application does not depend on hearth's state. Raises UserError if neither works.
     """
-    text = json.dumps(_without_properties(plan), indent=1, sort_keys=True)
+    text = json.dumps(plan, indent=1, sort_keys=True)
     name = f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
     folder = state / "plans"
     try:
@@ -223,15 +223,6 @@ def write_plan(plan: dict[str, Any], state: Path) -> Path:
         ) from error
     print(f"hearth: {problem}; it is in '{instead}' while this runs", file=sys.stderr)
     return instead
-
-
-def _without_properties(plan: dict[str, Any]) -> dict[str, Any]:
-    """What the plan itself derives are JVM flags (-X)."""
-    executors = [
-        {**each, "java_options": [word for word in each["java_options"] if word.startswith("-X")]}
-        for each in plan.get("executors", [])
-    ]
-    return {**plan, "executors": executors}
 
 
 def _written(name: str, text: str, folder: Path) -> Path:

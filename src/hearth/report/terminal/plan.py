@@ -179,20 +179,18 @@ def _partition(executor: PlannedExecutor, plan: Plan, screen: Screen) -> list[st
         show_mb(executor.heap_mb),
         show_mb(executor.off_heap_mb),
         show_mb(executor.overhead_mb),
-        _collector(executor.java_options),
+        _collector(executor.java_options, plan),
     ]
 
 
-def _collector(options: list[str]) -> str:
-    """`G1 x8`: the garbage collector and its threads, as the JVM flags say."""
-    names = [
-        option.removeprefix("-XX:+Use").removesuffix("GC")
-        for option in options
-        if option.startswith("-XX:+Use") and option.endswith("GC")
-    ]
+def _collector(options: list[str], plan: Plan) -> str:
+    """`G1 x8`: the garbage collector and its threads, by the plan's JVM flags or by the user's."""
+    users = {each.decision: each.value for each in plan.reasons if each.source == "user"}
+    names = [o for o in options if o.startswith("-XX:+Use") and o.endswith("GC")]
+    name = names[-1].removeprefix("-XX:+Use") if names else users.get("collector", "default")
     threads = [o.partition("=")[2] for o in options if o.startswith("-XX:ParallelGCThreads=")]
-    name = names[-1] if names else "default"
-    return f"{name} x{threads[-1]}" if threads else name
+    number = threads[-1] if threads else users.get("collector threads")
+    return f"{name.removesuffix('GC')} x{number}" if number else name.removesuffix("GC")
 
 
 def letter(executor_id: int) -> str:

@@ -81,20 +81,19 @@ object ExecutorLaunch {
       crashReport(executor),
       options(app.sparkOptions),
       options(executor.place.javaOptions),
-      userOptions(app.userOptions),
+      options(app.userOptions),
       options(archive),
       arguments(app, executor, resources),
       environment(app.environment),
       executorEnvironment(app, executor),
       binding(executor),
-      hidden(app, executor)
+      hidden(app)
     ).foldLeft(empty(app, executor))((spec, step) => step(spec))
 
   /** The user's system properties and agents, which may hold anything, and whatever is a secret. */
-  private def hidden(app: ApplicationLaunch, executor: ExecutorLaunch): Step = spec => {
-    val users = executor.place.javaOptions ++ app.userOptions
+  private def hidden(app: ApplicationLaunch): Step = spec => {
     val (secret, open) = spec.javaOptions.partition(option =>
-      (users.contains(option) && !option.startsWith("-X")) || app.redaction.hides(option)
+      (app.userOptions.contains(option) && !option.startsWith("-X")) || app.redaction.hides(option)
     )
     spec.copy(javaOptions = open, privateOptions = secret)
   }
@@ -129,10 +128,6 @@ object ExecutorLaunch {
 
   private def options(more: Vector[String]): Step =
     spec => spec.copy(javaOptions = spec.javaOptions ++ more)
-
-  /** A plan holds the user's options already, unless the application itself set them after it was made. */
-  private def userOptions(users: Vector[String]): Step = spec =>
-    options(users.drop(users.inits.find(spec.javaOptions.endsWith(_)).fold(0)(_.size)))(spec)
 
   private def arguments(
       app: ApplicationLaunch,

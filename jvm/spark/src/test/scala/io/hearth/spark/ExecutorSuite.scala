@@ -109,7 +109,7 @@ class ExecutorSuite extends AnyFunSuite {
 
   test("no command line of an executor shows the user's properties and agents, or a secret") {
     val users = Vector("-Xss2m", "-Ddb.password=hush", "-javaagent:/a.jar=key=hush", "-Dplain=hush")
-    val planned = place(1, "a").copy(javaOptions = "-XX:+UseParallelGC" +: users)
+    val planned = place(1, "a").copy(javaOptions = Vector("-XX:+UseParallelGC"))
     val startup = Vector("-Dspark.ssl.rpc.token=hush", "-Dspark.driver.port=7")
     val full = app.copy(userOptions = users :+ "-Xlog:gc", sparkOptions = startup)
     val spec = ExecutorLaunch.compose(full, launch(planned), Vector.empty, None)
@@ -183,12 +183,12 @@ class ExecutorSuite extends AnyFunSuite {
     }
   }
 
-  test(
-    "options that the plan has taken from the user are not given twice, and unbound is unbound"
-  ) {
-    val planned = place(0, "a").copy(javaOptions = Vector("-XX:+UseG1GC", "-Duser=1"))
-    val spec = ExecutorLaunch.compose(app, launch(planned, bound = false), Vector.empty, None)
-    assert((spec.javaOptions ++ spec.privateOptions).count(_ == "-Duser=1") == 1)
+  test("the user's options come behind the plan's, and unbound is unbound") {
+    val planned = place(0, "a").copy(javaOptions = Vector("-XX:+UseG1GC"))
+    val users = app.copy(userOptions = Vector("-Xss2m", "-Duser=1"))
+    val spec = ExecutorLaunch.compose(users, launch(planned, bound = false), Vector.empty, None)
+    assert(spec.javaOptions.takeRight(2) == Vector("-XX:+UseG1GC", "-Xss2m"))
+    assert(spec.privateOptions == Vector("-Duser=1"))
     assert(spec.binding.isEmpty)
   }
 

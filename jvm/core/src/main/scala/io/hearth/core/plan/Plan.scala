@@ -85,7 +85,7 @@ object PlanMode {
  * @param memoryNodes the memory nodes that it is bound to
  * @param taskSlots Spark's cores of the executor: tasks that run at the same time, times spark.task.cpus
  * @param heapMb -Xmx
- * @param javaOptions garbage collector and JVM flags, without -Xmx; the user's own included, last
+ * @param javaOptions hearth's own garbage collector and JVM flags, without -Xmx; the user's come behind them
  * @param host the name under which Spark's scheduler knows the place: one for each NUMA node
  *             (for each executor, where the whole plan sits on one node)
  */

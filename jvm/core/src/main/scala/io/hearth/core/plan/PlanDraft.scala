@@ -78,8 +78,6 @@ final private[plan] class PlanDraft(
     val heap = heapsMb(id)
     val cpus = if (native) usable.cpus else IdSet.from(placement.cpus)
     val nodes = if (native) pools.memoryNodes else layout.nodes(id)
-    val users = if (native) constraints.driverJavaOptions else constraints.javaOptions
-    val options = Collector.own(heap, part(id), allOptions) ++ users
     ExecutorPlan(
       id,
       cpus,
@@ -88,7 +86,7 @@ final private[plan] class PlanDraft(
       heap,
       offHeapMb,
       constraints.overheadOf(heap),
-      options,
+      Collector.own(heap, part(id), allOptions),
       host
     )
   }

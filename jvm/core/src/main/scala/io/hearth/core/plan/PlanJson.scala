@@ -77,7 +77,6 @@ object PlanJson {
 
   /** A plan as it may be shown and kept: without secrets. */
   def shown(plan: Plan, redaction: Redaction): Plan = plan.copy(
-    executors = plan.executors.map(e => e.copy(javaOptions = e.javaOptions.map(redaction.word))),
     conf = plan.conf.map { case (key, value) => key -> redaction.setting(key, value) }
   )
 

@@ -59,7 +59,7 @@ final private[plan] case class UserConstraints(
   def heapWithin(room: Long): Long = {
     val rest = room - offHeapMb.fold(0L)(_.value) - pysparkMb
     overheadMb match {
-      case Some(constraints) => rest - constraints.value
+      case Some(fixed) => rest - fixed.value
       case None =>
         val about = math.min(rest - overheadMinMb, (rest / (1 + overheadFactor)).toLong)
         // The overhead's fraction is cut off, which may leave room for one more.

@@ -65,11 +65,10 @@ private[spark] object DriversPlan extends Logging {
       makePlan(conf, master, machine, plan.workload, asked(plan, MasterUrl.parse(master), programs))
     }
     if (programs.isEmpty) {
-      val own = withUsersOptions(plan, UserSettings.executorJavaOptions(conf))
       lazy val machine = machineOf(conf, plan)
       leases =>
         if (leases.isEmpty && !shares(plan) || stillFree(plan, machine, leases))
-          Fitted(own, None, unbound = false)
+          Fitted(plan, None, unbound = false)
         else replanned(anew(machine), leases)
     } else {
       logInfo(
@@ -91,14 +90,6 @@ private[spark] object DriversPlan extends Logging {
     )
     make(leases)
   }
-
-  /** The file of a plan holds none of the user's system properties: they may be secrets. */
-  private def withUsersOptions(plan: Plan, users: Vector[String]): Plan =
-    plan.copy(executors =
-      plan.executors.map(e =>
-        e.copy(javaOptions = e.javaOptions.filterNot(users.contains) ++ users)
-      )
-    )
 
   /** `hearth submit` may have bound this driver to a part of the CPUs that it planned for. */
   private def machineOf(conf: SparkConf, plan: Plan): Topology = {
