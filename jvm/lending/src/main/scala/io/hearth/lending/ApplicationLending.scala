@@ -30,7 +30,7 @@ final class ApplicationLending(
     appId: String,
     lease: String,
     registry: () => LoanRegistry,
-    allowed: IdSet,
+    allowed: () => IdSet,
     whole: Boolean,
     slotsPerTask: Double,
     loans: OpenGrants,
@@ -42,6 +42,7 @@ final class ApplicationLending(
 ) {
   import ApplicationLending._
 
+  private lazy val mayHave = allowed()
   private var policy = LendingPolicy(whole)
   private var borrowed = Vector.empty[LoanInUse]
   private var lentOut = Map.empty[String, OutgoingGrant]
@@ -145,7 +146,7 @@ final class ApplicationLending(
 
   private def open(lendings: OffersAndLoans, own: IdSet): Vector[FreeOffer] = lendings.offers
     .filter(_.offer.lease != lease)
-    .map(o => FreeOffer(o.file, (lendings.free(o) & allowed) &~ own, o.offer.memoryNodes))
+    .map(o => FreeOffer(o.file, (lendings.free(o) & mayHave) &~ own, o.offer.memoryNodes))
     .filter(_.cpus.nonEmpty)
 
   /** One that the kernel lets have no other CPUs is not tried again. */

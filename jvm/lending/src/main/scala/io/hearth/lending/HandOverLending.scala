@@ -46,7 +46,7 @@ final class HandOverLending extends LendingProvider {
         appId,
         name,
         () => new LoanRegistry(registry()),
-        allowed(),
+        allowed,
         whole = mode.within,
         slotsPerTask,
         grants,

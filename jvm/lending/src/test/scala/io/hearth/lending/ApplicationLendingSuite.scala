@@ -81,7 +81,7 @@ class ApplicationLendingSuite extends AnyFunSuite {
         name,
         lease.name,
         () => new LoanRegistry(registry),
-        IdSet.from(0 until 100),
+        () => IdSet.from(0 until 100),
         whole = mode.within,
         1,
         loans,

@@ -31,8 +31,8 @@ final class Containers(
     scratch: ScratchDirectories,
     log: Log
 ) extends JvmStarter {
-  private val paths = HostPaths.ofUser(environment)
-  private val unseen = new UnseenPaths(paths)
+  private lazy val paths = HostPaths.ofUser(environment)
+  private lazy val unseen = new UnseenPaths(paths)
   private val said = ConcurrentHashMap.newKeySet[Path]()
   private lazy val chosen = settings.get(Mount.Key).toVector.flatMap(Mount.chosen)
   private lazy val named = readNamed()

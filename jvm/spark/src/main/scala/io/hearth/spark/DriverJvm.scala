@@ -5,9 +5,13 @@ import java.nio.file.{Files, Path}
 
 import scala.util.Try
 
+import io.hearth.core.procfs.ProcStat
+
 /**
  * The JVM that the driver runs in, read once: nothing else asks the system for these.
  *
+ * @param startTicks field 22 of `/proc/PID/stat`
+ * @param machine its host name
  * @param environment the value of an environment variable
  * @param directory in which it was started
  * @param command its command line
@@ -16,6 +20,8 @@ import scala.util.Try
  */
 final case class DriverJvm(
     pid: Long,
+    startTicks: Long,
+    machine: String,
     environment: String => Option[String],
     userHome: String,
     javaHome: String,
@@ -30,6 +36,8 @@ final case class DriverJvm(
 object DriverJvm {
   def here(): DriverJvm = DriverJvm(
     ProcessHandle.current.pid,
+    ProcStat.read(Path.of("/proc/self")).fold(0L)(_.startTicks),
+    RunRecord.thisMachine,
     name => Option(System.getenv(name)),
     System.getProperty("user.home"),
     System.getProperty("java.home"),

@@ -23,7 +23,6 @@ private[spark] object DriversLaunch {
       sc: SparkContext,
       appId: String,
       jvm: DriverJvm,
-      redaction: Redaction,
       lease: Option[Path]
   ): ApplicationLaunch = {
     val conf = sc.conf
@@ -38,7 +37,7 @@ private[spark] object DriversLaunch {
           lease.map(LeaseRegistry.FileVariable -> _.toString),
       driverUrl = driverUrl(sc),
       token = conf.get(ApplicationToken.Key),
-      redaction = redaction
+      redaction = Redaction.of(conf.getOption)
     )
   }
 

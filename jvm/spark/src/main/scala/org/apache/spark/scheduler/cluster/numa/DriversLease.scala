@@ -1,6 +1,5 @@
 package org.apache.spark.scheduler.cluster.numa
 
-import java.nio.file.Path
 import java.time.Instant
 
 import org.apache.spark.{SparkConf, SparkContext}
@@ -11,7 +10,7 @@ import io.hearth.core.affinity.{BindingRefused, LinuxScheduling}
 import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, Leases}
 import io.hearth.core.plan.{Fitted, Plan}
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{BestEffort, DriverJvm, Leased, Leasing, LiveKernel}
+import io.hearth.spark.{BestEffort, DriverJvm, Leased, Leasing}
 
 /** The lease of an application, taken with its plan in its driver. */
 private[spark] object DriversLease {
@@ -80,7 +79,7 @@ private[spark] object DriversLease {
       appId = appId,
       name = Redaction.of(sc.conf.getOption)(sc.appName),
       pid = jvm.pid,
-      startTicks = new LiveKernel(Path.of("/")).startTicks(jvm.pid),
+      startTicks = jvm.startTicks,
       since = Instant.now().getEpochSecond,
       cpus = IdSet.empty,
       memoryBytes = Map.empty

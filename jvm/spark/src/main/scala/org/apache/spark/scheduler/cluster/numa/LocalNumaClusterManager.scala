@@ -93,11 +93,10 @@ private[spark] class PlannedScheduler(sc: SparkContext, leased: Leased, appId: S
   override def createBackend(sc: SparkContext): SchedulerBackend = {
     // Before there is an endpoint: it answers every executor with the settings of its first answer.
     sc.conf.set(ApplicationToken.Key, UUID.randomUUID.toString)
-    new LocalNumaBackend(
-      this,
-      sc,
-      Wiring.parts(sc, leased, appId, DriverJvm.here(), lentSlots.set(_))
-    )
+    val jvm = DriverJvm.here()
+    val launch = DriversLaunch.describe(sc, appId, jvm, leased.lease.map(_.file))
+    val parts = Wiring.parts(sc, leased, appId, jvm, launch, lentSlots.set(_))
+    new LocalNumaBackend(this, sc, parts)
   }
 }
 

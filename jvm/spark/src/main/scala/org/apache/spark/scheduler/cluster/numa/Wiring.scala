@@ -17,7 +17,6 @@ import org.apache.spark.scheduler.cluster.SchedulerBackendUtils
 import org.apache.spark.shuffle.numa.NumaShuffleManager
 import org.apache.spark.util.Utils
 
-import io.hearth.core.Redaction
 import io.hearth.core.affinity.LinuxScheduling
 import io.hearth.core.files.Mountpoint
 import io.hearth.core.launch.{ArchiveCheck, ArchiveUse, ClassDataArchive}
@@ -29,18 +28,22 @@ import io.hearth.spark._
 /**
  * Makes the parts of an application under `local-numa` and gives each what it needs of the others, of the
  * settings and of the machine: threads, clocks, paths, environment, the starter of processes. Nothing is
- * started, written or asked of the disk here.
+ * started or written here, and nothing is asked of the disk or the kernel.
  */
 private[spark] object Wiring {
 
-  /** @param lentSlots is given for how many more tasks executors have CPUs of other applications */
+  /**
+   * @param launch what all executors have in common
+   * @param lentSlots is given for how many more tasks executors have CPUs of other applications
+   */
   def parts(
       sc: SparkContext,
       leased: Leased,
       appId: String,
       jvm: DriverJvm,
+      launch: ApplicationLaunch,
       lentSlots: Map[String, Int] => Unit
-  ): LocalNumaParts = new Wiring(sc, leased, appId, jvm, lentSlots).parts
+  ): LocalNumaParts = new Wiring(sc, leased, appId, jvm, launch, lentSlots).parts
 
   /** Spark's own exit codes of executors (SparkExitCode, ExecutorExitCode). */
   private val SparkExitCodes = 50 to 57
@@ -59,13 +62,13 @@ private class Wiring(
     leased: Leased,
     appId: String,
     jvm: DriverJvm,
+    launch: ApplicationLaunch,
     lentSlots: Map[String, Int] => Unit
 ) {
   private val plan = leased.plan
   private val conf = sc.conf
   private val log = DriversLog
   private val kernel = new LiveKernel(Path.of("/"))
-  private val redaction = Redaction.of(conf.getOption)
   private val launcher = HearthConfig.launcher(conf)
   private val binding = if (leased.unbound) BindingMode.Off else HearthConfig.binding(conf)
 
@@ -110,7 +113,6 @@ private class Wiring(
     remove
   )
 
-  private val launch = DriversLaunch.describe(sc, appId, jvm, redaction, leased.lease.map(_.file))
   private val archiveCheck = {
     val place = plan.executors.head
     val options = s"-Xmx${place.heapMb}m" +: (place.javaOptions ++ launch.userOptions)
@@ -151,7 +153,7 @@ private class Wiring(
   private val application = new RunningApplication(
     () => { jvms.prepare(); resources.open() },
     () => RunSweep.sweep(runs, conf.get(HearthConfig.RunsKept), remove),
-    PlanJson.write(PlanJson.shown(plan, redaction)),
+    PlanJson.write(PlanJson.shown(plan, launch.redaction)),
     RunningApplication.Parts(bestEffort, reaper, run, scratch, drivers, archive),
     log
   )
@@ -266,9 +268,9 @@ private class Wiring(
     name = sc.appName,
     master = sc.master,
     sparkVersion = SPARK_VERSION,
-    machine = RunRecord.thisMachine,
+    machine = jvm.machine,
     driverPid = jvm.pid,
-    driverStartTicks = kernel.startTicks(jvm.pid),
+    driverStartTicks = jvm.startTicks,
     startedAt = Instant.now(),
     state = RunState.Running,
     hosts = HearthConfig.hosts(conf),
