@@ -1,12 +1,13 @@
 package io.hearth.core.affinity
 
 import java.nio.file.Path
-import java.util.BitSet
 
 import scala.jdk.CollectionConverters._
+import scala.jdk.OptionConverters._
 
 import com.sun.jna.{LastErrorException, Library, NativeLong, Platform}
 
+import io.hearth.affinity.{JnaScheduling, Scheduling}
 import io.hearth.core.procfs.ProcFs
 import io.hearth.core.topology.{IdSet, SysTree}
 
@@ -31,12 +32,7 @@ final class BindingRefused(val call: String, val errno: Int, message: String)
 object LinuxScheduling {
 
   /** Binds the calling thread to `cpus` (sched_setaffinity(2)). @throws BindingRefused */
-  def bindThreadToCpus(cpus: IdSet): Unit = {
-    val mask = bitmap(cpus, CpuMaskBytes)
-    call(SetAffinity, s"CPUs $cpus") {
-      libc.sched_setaffinity(0, new NativeLong(mask.length.toLong), mask)
-    }
-  }
+  def bindThreadToCpus(cpus: IdSet): Unit = bindToCpus(0, cpus)
 
   /** From now on allocates only on `nodes` (MPOL_BIND of set_mempolicy(2)). @throws BindingRefused */
   def bindThreadToNodes(nodes: IdSet): Unit = {
@@ -89,12 +85,8 @@ object LinuxScheduling {
 
   /** Binds any thread, unless it has ended. @throws BindingRefused */
   def bindToCpus(tid: Int, cpus: IdSet): Unit = {
-    val mask = bitmap(cpus, CpuMaskBytes)
-    call(SetAffinity, s"CPUs $cpus") {
-      try libc.sched_setaffinity(tid, new NativeLong(mask.length.toLong), mask)
-      catch { case e: LastErrorException if e.getErrorCode == NoSuchThread => 0 }
-    }
-    ()
+    val errno = scheduling.bind(tid, cpus.toBitSet)
+    if (errno != 0 && errno != NoSuchThread) throw refused(SetAffinity, s"CPUs $cpus", errno)
   }
 
   private def threads(): Vector[Int] =
@@ -102,27 +94,20 @@ object LinuxScheduling {
 
   /** CPUs that the calling thread may run on (sched_getaffinity(2)). */
   def cpusOfThread(): IdSet =
-    call("sched_getaffinity", "the calling thread")(affinity(0))
+    call("sched_getaffinity", "the calling thread")(cpusOf(0).getOrElse(IdSet.empty))
 
   /** The same of any thread, without the CPUs that are offline; absent when it has ended. */
   def cpusOf(tid: Int): Option[IdSet] =
-    try Some(affinity(tid))
-    catch { case e: LastErrorException if e.getErrorCode == NoSuchThread => None }
-
-  private def affinity(tid: Int): IdSet = {
-    val mask = new Array[Byte](CpuMaskBytes)
-    val _ = libc.sched_getaffinity(tid, new NativeLong(mask.length.toLong), mask)
-    IdSet.from(BitSet.valueOf(mask).stream.iterator.asScala.map(_.intValue))
-  }
+    scheduling
+      .mask(tid)
+      .toScala
+      .map(mask => IdSet.from(mask.stream.iterator.asScala.map(_.intValue)))
 
   /** ESRCH of errno(3). */
   private val NoSuchThread = 3
 
   /** No `NativeLong`, which would load JNA with this object. */
   private val MpolBind = 2L
-
-  /** Room for every id that [[IdSet]] accepts; glibc's cpu_set_t would end at 1,024 CPUs. */
-  private val CpuMaskBytes = (IdSet.MaxId + 1) / 8
 
   /** 4,096 nodes: the kernel has at most 1,024, and refuses a mask longer than a page (mm/mempolicy.c). */
   private val NodeMaskBytes = 512
@@ -150,10 +135,6 @@ object LinuxScheduling {
 
   private trait LibC extends Library {
     @throws(classOf[LastErrorException])
-    def sched_setaffinity(pid: Int, bytes: NativeLong, mask: Array[Byte]): Int
-    @throws(classOf[LastErrorException])
-    def sched_getaffinity(pid: Int, bytes: NativeLong, mask: Array[Byte]): Int
-    @throws(classOf[LastErrorException])
     def syscall(
         number: NativeLong,
         mode: NativeLong,
@@ -163,6 +144,12 @@ object LinuxScheduling {
   }
 
   private lazy val libc: LibC = NativeCode.libc(classOf[LibC])
+
+  /** hearth's Java side, which communication threads are bound by too. */
+  private lazy val scheduling: Scheduling = {
+    val _ = libc // says what is wrong where there is no native code
+    new JnaScheduling
+  }
 
   /** Bit `id` of byte `id / 8`, which is the kernel's layout on little-endian machines only. */
   private def bitmap(ids: IdSet, size: Int): Array[Byte] = {
@@ -187,10 +174,10 @@ object LinuxScheduling {
 
   private def call[A](name: String, what: String)(body: => A): A =
     try body
-    catch {
-      case e: LastErrorException =>
-        val errno = e.getErrorCode
-        val refusal = s"the kernel refused $name for $what (errno $errno)"
-        throw new BindingRefused(name, errno, s"$refusal: ${meaning(name, errno)}")
-    }
+    catch { case e: LastErrorException => throw refused(name, what, e.getErrorCode) }
+
+  private def refused(name: String, what: String, errno: Int): BindingRefused = {
+    val refusal = s"the kernel refused $name for $what (errno $errno)"
+    new BindingRefused(name, errno, s"$refusal: ${meaning(name, errno)}")
+  }
 }
