@@ -1,6 +1,6 @@
 package io.hearth.core.plan
 
-/** The garbage collector and JVM flags of an executor. */
+/** The garbage collector of an executor. */
 private[plan] object Collector {
 
   /** A collector's flag, and why it suits a heap. */
@@ -26,25 +26,8 @@ private[plan] object Collector {
     if (JavaOptions.choosesCollector(users)) users.contains(Parallel.flag)
     else choice(heapMb) == Parallel
 
-  /**
-   * Flags of a JVM on `cpus` CPUs, without -Xmx: those that the user did not set.
-   * ActiveProcessorCount makes every pool that the JVM sizes at start count the executor's CPUs.
-   *
-   * @param users all that the JVM has of the user's
-   */
-  def own(heapMb: Long, cpus: Int, users: Vector[String]): Vector[String] = {
-    val collector =
-      if (JavaOptions.choosesCollector(users)) None
-      else Some(choice(heapMb).flag)
-    val numbers = Vector(
-      "ParallelGCThreads" -> threads(cpus),
-      "ActiveProcessorCount" -> cpus
-    ).filterNot { case (flag, _) => JavaOptions.sets(users, flag) }
-      .map { case (flag, n) => s"-XX:$flag=$n" }
-    val numa = Option.unless(JavaOptions.sets(users, "UseNUMA"))("-XX:-UseNUMA")
-    collector.toVector ++ YoungGeneration.options(heapMb, cpus, users) ++ numbers ++ numa ++
-      SecondCompiler.options(cpus, users)
-  }
+  /** Such as `ParallelGC`, of its flag. */
+  def name(flag: String): String = flag.stripPrefix("-XX:+Use")
 
   /** The JVM's own rule (HotSpot ergonomics): each CPU up to eight, then five for every eight more. */
   def threads(cpus: Int): Int = if (cpus <= 8) cpus else 8 + (cpus - 8) * 5 / 8

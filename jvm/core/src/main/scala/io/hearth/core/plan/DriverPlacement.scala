@@ -23,7 +23,9 @@ private[plan] object DriverHeap {
   }
 }
 
-/** The driver's heap and where it runs. */
+/** The driver's heap and where it runs, and why there. */
+final private[plan] case class DriverPlacement(plan: DriverPlan, reason: Reason)
+
 private[plan] object DriverPlacement {
   private val LeastMb = 512L
   private val MostMb = 4096L
@@ -37,10 +39,39 @@ private[plan] object DriverPlacement {
 
   def withOverhead(heapMb: Long): Long = heapMb + math.max(384L, heapMb / 10)
 
+  def ofOneJvm(usable: UsableMachine, pools: Pools, heapMb: Long): DriverPlacement =
+    unbound(usable, pools, heapMb, "the driver is the one JVM")
+
   /** On the CPUs that executors leave free, else unbound on all of them. */
-  def place(usable: UsableMachine, pools: Pools, layout: Layout, heapMb: Long): DriverPlan = {
+  def ofItsOwn(
+      usable: UsableMachine,
+      pools: Pools,
+      layout: Layout,
+      heapMb: Long
+  ): DriverPlacement = {
     val left = usable.cpus &~ layout.cpus
-    if (left.isEmpty) DriverPlan(usable.cpus, pools.memoryNodes, bound = false, heapMb)
-    else DriverPlan(left, pools.memoryNodes, bound = true, heapMb)
+    if (left.isEmpty)
+      unbound(
+        usable,
+        pools,
+        heapMb,
+        "executors use every CPU and the driver is idle while they work, so it may run anywhere"
+      )
+    else
+      DriverPlacement(
+        DriverPlan(left, pools.memoryNodes, bound = true, heapMb),
+        reason(
+          s"CPUs $left",
+          "on the CPUs that executors leave free, so that neither disturbs the other"
+        )
+      )
   }
+
+  private def unbound(usable: UsableMachine, pools: Pools, heapMb: Long, because: String) =
+    DriverPlacement(
+      DriverPlan(usable.cpus, pools.memoryNodes, bound = false, heapMb),
+      reason("unbound", because)
+    )
+
+  private def reason(value: String, because: String) = Reason("driver", value, because, "hearth")
 }

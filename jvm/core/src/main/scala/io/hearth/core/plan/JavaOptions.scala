@@ -19,8 +19,11 @@ object JavaOptions {
     options.map(o => if (o.exists(_.isWhitespace)) "\"" + o + "\"" else o).mkString(" ")
 
   /** Whether the user chose a collector, such as -XX:+UseG1GC: the JVM refuses to start with two. */
-  def choosesCollector(options: Vector[String]): Boolean =
-    options.exists(_.matches("""-XX:\+Use\w+GC"""))
+  def choosesCollector(options: Vector[String]): Boolean = collector(options).nonEmpty
+
+  /** The flag of the first collector that the user chose. */
+  def collector(options: Vector[String]): Option[String] =
+    options.find(_.matches("""-XX:\+Use\w+GC"""))
 
   def sets(options: Vector[String], flag: String): Boolean =
     options.exists(_.matches(s"-XX:[+-]?\\Q$flag\\E(=.*)?"))

@@ -6,7 +6,7 @@ import io.hearth.core.topology.IdSet
 final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[ExecutorPlan]) {
   import draft._
 
-  def all: Vector[Reason] = Vector(memory, heap, offHeap.reason, overhead, pageCache.reason)
+  def all: Vector[Reason] = Vector(memory, heap, offHeap.reason, overhead.reason, pageCache.reason)
 
   private def memory = {
     val limit = usable.topology.allowed.memoryLimitBytes
@@ -21,7 +21,7 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
     val because = s"$part; the rest is for the kernel and other processes"
     Reason(
       "memory",
-      s"${each(layout.roomsMb)} for ${if (native) "the JVM" else "each executor"}",
+      s"${Sizes.range(layout.roomsMb)} for ${if (native) "the JVM" else "each executor"}",
       (because +: (if (native) Vector.empty else lent.toVector ++ leftOut)).mkString("; "),
       "kernel: node meminfo, cgroup"
     )
@@ -54,7 +54,7 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
   }
 
   private def heap = {
-    val value = each(heapsMb)
+    val value = Sizes.range(heapsMb)
     constraints.heapMb match {
       case Some(asked) =>
         val because =
@@ -96,24 +96,5 @@ final private[plan] class MemoryReasons(draft: PlanDraft, executors: Vector[Exec
     )
   }
 
-  private def overhead = {
-    val python = if (workload.python) ", and Python workers" else ""
-    val what = s"threads, metaspace, code and direct buffers$python"
-    val (because, source) = constraints.overheadMb match {
-      case Some(asked) => (s"${asked.name} fixes it, for $what", "user")
-      case None =>
-        val percent = f"${constraints.overheadFactor * 100}%.0f"
-        (
-          s"$what: at least ${constraints.overheadMinMb} MB and $percent % of the heap",
-          "Spark: spark.executor.memoryOverhead"
-        )
-    }
-    Reason("overhead", each(executors.map(_.overheadMb)), because, source)
-  }
-
   private def jvmOptions = allOptions ++ executors.head.javaOptions
-
-  private def each(sizesMb: Vector[Long]): String =
-    if (sizesMb.min == sizesMb.max) Sizes.show(sizesMb.min)
-    else s"${Sizes.show(sizesMb.min)} to ${Sizes.show(sizesMb.max)}"
 }

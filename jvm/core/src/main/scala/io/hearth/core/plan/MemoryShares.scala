@@ -36,6 +36,28 @@ private[plan] object OffHeap {
     OffHeap(mb, Reason("off-heap", Sizes.show(mb), because, source))
 }
 
+/** Memory of each executor's process beside heap and off-heap memory, in MiB. */
+final private[plan] case class Overhead(mb: Vector[Long], reason: Reason)
+
+private[plan] object Overhead {
+
+  def of(constraints: UserConstraints, workload: Workload, heapsMb: Vector[Long]): Overhead = {
+    val mb = heapsMb.map(constraints.overheadOf)
+    val python = if (workload.python) ", and Python workers" else ""
+    val what = s"threads, metaspace, code and direct buffers$python"
+    val (because, source) = constraints.overheadMb match {
+      case Some(asked) => (s"${asked.name} fixes it, for $what", "user")
+      case None =>
+        val percent = f"${constraints.overheadFactor * 100}%.0f"
+        (
+          s"$what: at least ${constraints.overheadMinMb} MB and $percent % of the heap",
+          "Spark: spark.executor.memoryOverhead"
+        )
+    }
+    Overhead(mb, Reason("overhead", Sizes.range(mb), because, source))
+  }
+}
+
 /** Memory of all executors that no process takes, in MiB, for the pages of the files they read. */
 final private[plan] case class PageCache(mb: Long, reason: Reason)
 

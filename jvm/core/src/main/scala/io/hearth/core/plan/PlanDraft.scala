@@ -34,14 +34,14 @@ final private[plan] class PlanDraft(
 
   val offHeap: OffHeap = OffHeap.of(constraints, workload, heapsMb, rooms)
   val offHeapMb: Long = offHeap.mb
-  val overheadMb: Long = constraints.overheadOf(heapMb)
+  val overhead: Overhead = Overhead.of(constraints, workload, heapsMb)
   val driverHeap: DriverHeap =
     if (native) DriverHeap.ofOneJvm(constraints, heapMb) else DriverHeap.ofItsOwn(constraints, pools.usableMb)
   val driverHeapMb: Long = driverHeap.mb
 
-  val driver: DriverPlan =
-    if (native) DriverPlan(usable.cpus, pools.memoryNodes, bound = false, heapMb)
-    else DriverPlacement.place(usable, pools, layout, driverHeapMb)
+  val driver: DriverPlacement =
+    if (native) DriverPlacement.ofOneJvm(usable, pools, heapMb)
+    else DriverPlacement.ofItsOwn(usable, pools, layout, driverHeapMb)
 
   val partitions: ShufflePartitions =
     ShufflePartitions.of(DerivedSettings.atOnce(layout.slots, constraints), workload, constraints)
@@ -50,7 +50,7 @@ final private[plan] class PlanDraft(
     .map(heap => constraints.footprintOf(heap) - constraints.offHeapMb.fold(0L)(_.value) + offHeapMb)
     .sum
   val spareMb: Long = math.max(0L, pools.memoryMb - executorsMb - pageCache.mb)
-  val localDir: ScratchChoice = ScratchChoice.of(workload, spareMb, inputs.scratch)
+  val localDir: ScratchChoice = ScratchChoice.of(constraints, workload, spareMb, inputs.scratch)
 
   private lazy val executors: Vector[ExecutorPlan] = {
     val hosts =
@@ -73,6 +73,8 @@ final private[plan] class PlanDraft(
   /** Whether executors share the CPUs of their package. */
   val shared: Boolean = layout.placements.exists(_.sharing.nonEmpty)
 
+  lazy val jvm: JvmFlags = new JvmFlags(this)
+
   private def executor(id: Int, host: String): ExecutorPlan = {
     val placement = layout.placements(id)
     val heap = heapsMb(id)
@@ -85,8 +87,8 @@ final private[plan] class PlanDraft(
       placement.slots,
       heap,
       offHeapMb,
-      constraints.overheadOf(heap),
-      Collector.own(heap, part(id), allOptions),
+      overhead.mb(id),
+      jvm.of(id),
       host
     )
   }
@@ -102,7 +104,7 @@ final private[plan] class PlanDraft(
   private def conf: Map[String, String] = {
     val ours =
       if (native) DerivedSettings.offHeap(offHeapMb)
-      else DerivedSettings.ofExecutors(layout, heapMb, offHeapMb, overheadMb, constraints)
+      else DerivedSettings.ofExecutors(layout, heapMb, offHeapMb, overhead.mb.min, constraints)
     (DerivedSettings.ofAll(
       partitions.number,
       driverHeapMb,
@@ -114,7 +116,7 @@ final private[plan] class PlanDraft(
   private def driverOptions: Option[(String, String)] = {
     val users = constraints.allDriverOptions
     val ours =
-      if (native) Collector.own(heapMb, part(0), users)
+      if (native) jvm.of(0)
       else SecondCompiler.options(usable.quotaSlots.getOrElse(usable.cpus.size), users)
     Option.when(ours.nonEmpty)(DerivedSettings.DriverOptions -> JavaOptions.join(ours))
   }
@@ -123,7 +125,7 @@ final private[plan] class PlanDraft(
     if (native) PlanMode.Native else PlanMode.Partitioned,
     master,
     executors,
-    driver,
+    driver.plan,
     conf,
     new Reasons(this, executors).all,
     workload,

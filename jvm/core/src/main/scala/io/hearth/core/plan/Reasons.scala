@@ -8,7 +8,6 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
 
   private val memoryReasons = new MemoryReasons(draft, executors)
   private val bounds = new BoundReasons(draft)
-  private val jvmReasons = new JvmReasons(draft, executors)
 
   def all: Vector[Reason] =
     Vector(
@@ -17,11 +16,11 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
       cpus,
       threads,
       width
-    ) ++ bounds.all ++ placement ++ memoryReasons.all ++ jvmReasons.all ++
+    ) ++ bounds.all ++ placement ++ memoryReasons.all ++ jvm.reasons ++
       Vector(
-        driverPlace,
+        driver.reason,
         driverHeap.reason,
-        scratch,
+        localDir.reason,
         partitions.reason
       ) ++ locality ++ hosts ++ handOver ++ users
 
@@ -171,23 +170,6 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
       s"${notes.mkString(", ")}: $why",
       "hearth"
     )
-  }
-
-  private def driverPlace = {
-    val because =
-      if (native) "the driver is the one JVM"
-      else if (driver.bound)
-        "on the CPUs that executors leave free, so that neither disturbs the other"
-      else
-        "executors use every CPU and the driver is idle while they work, so it may run anywhere"
-    Reason("driver", if (driver.bound) s"CPUs ${driver.cpus}" else "unbound", because, "hearth")
-  }
-
-  private def scratch = constraints.conf.get("spark.local.dir") match {
-    case Some(dir) => Reason("spark.local.dir", dir, "fixed by the user", "user")
-    case None =>
-      val source = localDir.path.fold("kernel: tmpfs")(_ => "hearth; kernel: tmpfs")
-      Reason("spark.local.dir", localDir.path.getOrElse("left alone"), localDir.because, source)
   }
 
   private def locality = Option.unless(native || DerivedSettings.waitsAsSet(constraints))(

@@ -44,6 +44,11 @@ private[plan] object Sizes {
     if (whole >= 10 || tenth == 0) s"$whole" else s"$whole.$tenth"
   }
 
+  /** The smallest and the largest of them. */
+  def range(sizesMb: Vector[Long]): String =
+    if (sizesMb.min == sizesMb.max) show(sizesMb.min)
+    else s"${show(sizesMb.min)} to ${show(sizesMb.max)}"
+
   /** To the MiB and as it can be typed: `31g`, `9500m`; with a readable size after large ones. */
   def exact(mb: Long): String =
     if (mb % 1024 == 0 && mb > 0) s"${mb / 1024}g"

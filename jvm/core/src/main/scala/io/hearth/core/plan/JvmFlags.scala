@@ -1,0 +1,113 @@
+package io.hearth.core.plan
+
+/** A decision about executors' JVMs: the flags of each, by the executor's id, and why. */
+final private[plan] case class JvmDecision(flags: Int => Vector[String], reason: Option[Reason])
+
+/**
+ * Collector and flags of executors' JVMs, without -Xmx, each decision with its reason. What the user has set
+ * stands, and has no flag here.
+ *
+ * `ActiveProcessorCount` makes every pool that the JVM sizes at start count the executor's CPUs.
+ */
+final private[plan] class JvmFlags(draft: PlanDraft) {
+  import draft._
+
+  private val users: Vector[String] = allOptions
+  private val ids: Vector[Int] = layout.placements.indices.toVector
+
+  private val decisions: Vector[JvmDecision] =
+    Vector(collector, youngGeneration, collectorThreads, processors, numa, compiler)
+
+  def of(id: Int): Vector[String] = decisions.flatMap(_.flags(id))
+  def reasons: Vector[Reason] = decisions.flatMap(_.reason)
+
+  private def planned(reason: Reason)(flags: Int => Vector[String]) =
+    JvmDecision(flags, Some(reason))
+
+  private def byUser(decision: String, value: String): JvmDecision = {
+    val settings = if (native) constraints.driverJavaOptions else constraints.javaOptions
+    val places =
+      Option.when(settings.nonEmpty)("extraJavaOptions") ++ constraints.environment.variables
+    planned(Reason(decision, value, s"set in ${places.mkString(" or ")}", "user"))(none)
+  }
+
+  private def none(id: Int): Vector[String] = Vector.empty
+
+  private def collector = JavaOptions.collector(users) match {
+    case Some(flag) => byUser("collector", Collector.name(flag))
+    case None =>
+      val chosen = Collector.choice(heapMb)
+      planned(Reason("collector", Collector.name(chosen.flag), chosen.because, chosen.source))(id =>
+        Vector(Collector.choice(heapsMb(id)).flag)
+      )
+  }
+
+  private def youngGeneration = YoungGeneration.limitMb(heapMb, part(0), users) match {
+    case Some(_) if YoungGeneration.isSet(users) => byUser("young generation", "as set")
+    case limit =>
+      val reason = limit.map(mb =>
+        Reason(
+          "young generation",
+          s"at most ${Sizes.show(mb)}",
+          "a third of the heap, full of garbage, would cache no files: jobs of 10 to 50 s ended " +
+            "1 to 12 % sooner",
+          "hearth: measured on 2 CPUs"
+        )
+      )
+      JvmDecision(id => YoungGeneration.options(heapsMb(id), part(id), users), reason)
+  }
+
+  private def collectorThreads = number("collector threads", "ParallelGCThreads") {
+    val n = ids.map(id => Collector.threads(part(id))).distinct.sorted
+    Reason(
+      "collector threads",
+      if (n.sizeIs > 1) s"${n.head} to ${n.last}" else s"${n.head}",
+      s"from the executor's ${if (shared) "part of its package's CPUs" else "CPUs"}, not the machine's: " +
+        "one each for the first 8, 5 for every 8 more",
+      "JVM: HotSpot ergonomics"
+    )
+  }(id => Collector.threads(part(id)))
+
+  private def processors = number("active processors", "ActiveProcessorCount")(
+    Reason(
+      "active processors",
+      if (shared) "its part of the CPUs" else "its CPUs",
+      "pools that the JVM sizes at start count the executor's own CPUs, even if its mask changes later",
+      "JVM: -XX:ActiveProcessorCount"
+    )
+  )(part)
+
+  private def number(decision: String, flag: String)(reason: => Reason)(value: Int => Int) =
+    if (JavaOptions.sets(users, flag))
+      JavaOptions.valueOf(users, flag).fold(JvmDecision(none, Some(reason)))(byUser(decision, _))
+    else planned(reason)(id => Vector(s"-XX:$flag=${value(id)}"))
+
+  private def numa =
+    if (JavaOptions.sets(users, "UseNUMA"))
+      byUser("-XX:UseNUMA", if (users.contains("-XX:+UseNUMA")) "on" else "off")
+    else {
+      val because =
+        if (native && usable.nodes.sizeIs == 1) "all CPUs are on one node"
+        else if (native) "too few cores for a heap divided by node"
+        else if (layout.nodes.forall(_.size == 1))
+          "the executor is bound to the memory of one node, so there is nothing to divide"
+        else "executors are bound; no measurement shows that dividing the heap by node pays there"
+      planned(Reason("-XX:UseNUMA", "off", because, "JVM: -XX:+UseNUMA"))(_ =>
+        Vector("-XX:-UseNUMA")
+      )
+    }
+
+  private def compiler = {
+    val few = ids.exists(id => part(id) <= SecondCompiler.FewCpus)
+    if (few && SecondCompiler.isSet(users)) byUser("second compiler", "as set")
+    else {
+      val reason = Reason(
+        "second compiler",
+        s"at ${SecondCompiler.Times} times the JVM's own counts",
+        "on 1 or 2 CPUs it takes CPU time from tasks: jobs of 6 to 14 s ended 7 to 14 % sooner",
+        "hearth: measured on 2 CPUs"
+      )
+      JvmDecision(id => SecondCompiler.options(part(id), users), Option.when(few)(reason))
+    }
+  }
+}
