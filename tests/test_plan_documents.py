@@ -6,6 +6,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from hearth.base.codec import typed
+from hearth.machine.plan import Plan
+from hearth.report.terminal.plan import partitions
+from hearth.report.terminal.screen import Screen
 from support import ROOT, validate
 
 GOLDEN = sorted((ROOT / "fixtures" / "plans").glob("*.json"))
@@ -21,3 +25,13 @@ def test_schema_refuses_a_plan_with_an_executor_without_memory() -> None:
     del plan["executors"][0]["heap_mb"]
     with pytest.raises(jsonschema.ValidationError, match="heap_mb"):
         validate("plan", plan)
+
+
+def test_the_collector_that_a_user_chose_is_shown_though_no_flag_of_the_plan_says_it() -> None:
+    plan = json.loads((ROOT / "contract" / "examples" / "plan.json").read_text())
+    for executor in plan["executors"]:
+        executor["java_options"] = ["-XX:ParallelGCThreads=6"]
+    because = {"because": "set in extraJavaOptions", "source": "user"}
+    plan["reasons"] = [{"decision": "collector", "value": "ZGC", **because}]
+    lines = "\n".join(partitions(typed(plan, Plan), Screen.of()))
+    assert lines.count("Z x6") == len(plan["executors"])

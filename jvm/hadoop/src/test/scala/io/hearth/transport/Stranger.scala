@@ -11,7 +11,7 @@ final class Stranger(at: InetSocketAddress) extends AutoCloseable {
 
   /** Says that a request of so many bytes comes, and sends none of them. */
   def announce(bytes: Int): Unit = {
-    val field = classOf[Connection].getDeclaredField("terms")
+    val field = classOf[Connection].getDeclaredField("parameters")
     field.setAccessible(true)
     val token = field.get(connection).asInstanceOf[Connection.ConnectionParameters].there
     connection.withLink { link =>

@@ -77,7 +77,11 @@ final class ApplicationLending(
     giveBack(borrowed.filter(taken => step.back(taken.id)), placements)
     publish(placements.filter(s => step.offer(s.place) && !offers.exists(_.isOf(s.place))))
     follow(gone.nonEmpty)
-    borrow(step.copy(demands = step.demands.filterNot(h => refused(h.executorId))), placements, revive)
+    borrow(
+      step.copy(demands = step.demands.filterNot(h => refused(h.executorId))),
+      placements,
+      revive
+    )
   }
 
   /** One system call: nobody else is asked. */
@@ -91,10 +95,18 @@ final class ApplicationLending(
     log.info(f"CPUs ${one.cpus} are no longer offered to other applications, after $seconds%.1f s")
   }
 
-  private def publish(placements: Vector[PlacementState]): Unit = if (nanoTime() - offerNext >= 0) placements.foreach {
-    placement =>
+  private def publish(placements: Vector[PlacementState]): Unit = if (nanoTime() - offerNext >= 0)
+    placements.foreach { placement =>
       val offer =
-        Offer("", appId, lease, placement.place, placement.cpus, placement.nodes, now().toEpochMilli)
+        Offer(
+          "",
+          appId,
+          lease,
+          placement.place,
+          placement.cpus,
+          placement.nodes,
+          now().toEpochMilli
+        )
       bestEffort.attempt(registry().offer(offer)) match {
         case None => offerNext = nanoTime() + FailedNanos
         case Some(held) =>
@@ -103,10 +115,12 @@ final class ApplicationLending(
             s"CPUs ${placement.cpus} are offered to other applications, as place ${placement.place} has nothing to do"
           )
       }
-  }
+    }
 
   /** The masks first; tasks that run share the executor's own CPUs from then on. */
-  private def giveBack(ending: Vector[LoanInUse], placements: Vector[PlacementState]): Unit = if (ending.nonEmpty) {
+  private def giveBack(ending: Vector[LoanInUse], placements: Vector[PlacementState]): Unit = if (
+    ending.nonEmpty
+  ) {
     borrowed = borrowed.filterNot(taken => ending.exists(_ eq taken))
     announce(placements)
     ending.groupBy(_.open.loan.executorId).foreach { case (executorId, taken) =>
@@ -122,7 +136,11 @@ final class ApplicationLending(
     if cpus > 0
   } yield executor.id -> LendingPolicy.slots(cpus, placement.slots, placement.cpus.size)).toMap)
 
-  private def borrow(step: LendingStep, placements: Vector[PlacementState], revive: () => Unit): Unit =
+  private def borrow(
+      step: LendingStep,
+      placements: Vector[PlacementState],
+      revive: () => Unit
+  ): Unit =
     if (step.cpus > 0 && step.demands.nonEmpty && nanoTime() - borrowNext >= 0) {
       val start = nanoTime()
       val own = IdSet.union(placements.map(_.cpus))

@@ -84,13 +84,14 @@ final class CoreLending(
   }
 
   private def lend(doing: Activity): Unit = {
-    val (next, shifts) = known.next(asking(placements(doing, None)).fold(placements(doing, None)) { ids =>
-      val start = nanoTime()
-      val waited = cores.waited(running().filter(m => ids(m.id)))
-      val end = nanoTime()
-      askNext = end + math.max(HandOver.Patience, AskPause * (end - start))
-      placements(doing, Some(waited))
-    })
+    val (next, shifts) =
+      known.next(asking(placements(doing, None)).fold(placements(doing, None)) { ids =>
+        val start = nanoTime()
+        val waited = cores.waited(running().filter(m => ids(m.id)))
+        val end = nanoTime()
+        askNext = end + math.max(HandOver.Patience, AskPause * (end - start))
+        placements(doing, Some(waited))
+      })
     known = next
     shifts.foreach(carryOut)
   }

@@ -24,7 +24,8 @@ trait Cores {
 
 /** @param jvms what else holds an executor to its CPUs */
 final class LiveCores(jvms: JvmStarter) extends Cores {
-  override def masks(executor: RunningExecutor): Map[Int, IdSet] = ThreadMasks.of(executor.process.pid)
+  override def masks(executor: RunningExecutor): Map[Int, IdSet] =
+    ThreadMasks.of(executor.process.pid)
 
   override def waited(executors: Vector[RunningExecutor]): Map[String, Long] = {
     val sums = ThreadMasks.waited(executors.map(_.process.pid))

@@ -11,7 +11,12 @@ import io.hearth.core.topology.IdSet
  * @param running tasks that it runs now
  * @param waited how long its threads have waited for a CPU so far, in ns; absent where that is not counted
  */
-final case class ExecutorLoad(id: String, registered: Boolean, running: Int, waited: Option[Long] = None)
+final case class ExecutorLoad(
+    id: String,
+    registered: Boolean,
+    running: Int,
+    waited: Option[Long] = None
+)
 
 /** A place of the plan, whose CPUs an executor is bound to, its slots for tasks, and who is there. */
 final case class PlacementState(
@@ -49,7 +54,12 @@ object PlacementState {
  * @param pending whether there are tasks that no executor runs yet
  * @param asked whether it was asked how long threads have waited
  */
-final case class HandOverState(now: Long, pending: Boolean, placements: Vector[PlacementState], asked: Boolean)
+final case class HandOverState(
+    now: Long,
+    pending: Boolean,
+    placements: Vector[PlacementState],
+    asked: Boolean
+)
 
 /** CPUs of idle places, by the ids of these places. */
 final case class GrantedCpus(cpus: IdSet, places: Vector[Int])
@@ -109,7 +119,8 @@ final case class HandOver(
   /** Without a loan that the kernel has refused. */
   def without(executorId: String): HandOver = copy(lent = lent.removed(executorId))
 
-  private def of(loans: Map[String, GrantedCpus], id: String) = loans.getOrElse(id, GrantedCpus.nothing)
+  private def of(loans: Map[String, GrantedCpus], id: String) =
+    loans.getOrElse(id, GrantedCpus.nothing)
 
   /** Of executors that may need more: the count to compare with next, and whether threads wait too long. */
   private def waiting(now: HandOverState): Map[String, (Option[(Long, Long)], Boolean)] = {
@@ -122,7 +133,11 @@ final case class HandOver(
     all.toMap
   }
 
-  private def judge(placement: PlacementState, executor: ExecutorLoad, now: Long): (Option[(Long, Long)], Boolean) =
+  private def judge(
+      placement: PlacementState,
+      executor: ExecutorLoad,
+      now: Long
+  ): (Option[(Long, Long)], Boolean) =
     (executor.waited, waited.get(executor.id)) match {
       case (None, _) => (None, true) // this kernel does not count
       case (Some(sum), None) => (Some((sum, now)), false)
@@ -142,7 +157,10 @@ object HandOver {
   def short(cpus: Int): Double = math.max(0.25, 0.05 * cpus)
 
   /** Memory of the place's own nodes is as near from there. */
-  private def nearest(placement: PlacementState, lenders: Vector[PlacementState]): Vector[PlacementState] = {
+  private def nearest(
+      placement: PlacementState,
+      lenders: Vector[PlacementState]
+  ): Vector[PlacementState] = {
     val near = lenders.filter(_.nodes == placement.nodes)
     if (near.nonEmpty) near else lenders
   }

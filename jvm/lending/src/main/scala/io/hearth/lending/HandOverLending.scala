@@ -9,28 +9,28 @@ import io.hearth.spark.{BestEffort, DaemonThread, Lending, LendingContext, Lendi
 /** What `spark.hearth.handOver` asks for. */
 final class HandOverLending extends LendingProvider {
   override def open(application: LendingContext): Lending = {
-      import application._
-      val cores = new LiveCores(jvms)
-      val grants = new OpenGrants(
-        appId,
-        running,
-        cores,
-        record => keep(record.toJson),
-        () => System.nanoTime,
-        () => Instant.now(),
-        log
-      )
-      new CoreLending(
-        places,
-        running,
-        cores,
-        grants,
-        mode.within,
-        if (mode.between) between(application, grants) else None,
-        DaemonThread.scheduled("hearth-hand-over"),
-        () => System.nanoTime,
-        log
-      )
+    import application._
+    val cores = new LiveCores(jvms)
+    val grants = new OpenGrants(
+      appId,
+      running,
+      cores,
+      record => keep(record.toJson),
+      () => System.nanoTime,
+      () => Instant.now(),
+      log
+    )
+    new CoreLending(
+      places,
+      running,
+      cores,
+      grants,
+      mode.within,
+      if (mode.between) between(application, grants) else None,
+      DaemonThread.scheduled("hearth-hand-over"),
+      () => System.nanoTime,
+      log
+    )
   }
 
   /** Only who holds CPUs can lend them, and be known as a borrower. */

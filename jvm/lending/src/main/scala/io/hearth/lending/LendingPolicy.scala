@@ -93,7 +93,9 @@ final case class LendingPolicy(
       else
         LendingPolicy.apart(
           now.placements,
-          still.collect { case (place, (_, t)) if now.now - t >= LendingPolicy.LendPatience => place }.toSet
+          still.collect {
+            case (place, (_, t)) if now.now - t >= LendingPolicy.LendPatience => place
+          }.toSet
         )
     val slots = waiting + demands.map(_._3).sum
     val cpus = demands.headOption.fold(0)(h => LendingPolicy.cpus(slots, h._1))
@@ -108,7 +110,11 @@ final case class LendingPolicy(
     }
 
   /** How many slots its tasks take beyond its own and those that it has borrowed; below 0, how many are free. */
-  private def beyond(now: LendingState, placement: PlacementState, executor: ExecutorLoad): Double = {
+  private def beyond(
+      now: LendingState,
+      placement: PlacementState,
+      executor: ExecutorLoad
+  ): Double = {
     val lent = now.borrowed.filter(_.executorId == executor.id).map(_.cpus).sum
     executor.running * now.slotsPerTask -
       (placement.slots + LendingPolicy.slots(lent, placement.slots, placement.cpus.size))
@@ -147,7 +153,11 @@ object LendingPolicy {
    *
    * @param cpus how many in all
    */
-  def allocate(offers: Vector[FreeOffer], demands: Vector[Demand], cpus: Int): Vector[Allocation] = {
+  def allocate(
+      offers: Vector[FreeOffer],
+      demands: Vector[Demand],
+      cpus: Int
+  ): Vector[Allocation] = {
     val (near, far) = offers.partition(o => demands.exists(_.nodes == o.nodes))
     val order = (near ++ far).flatMap(o => o.cpus.iterator.map(o -> _))
     val taken = order

@@ -63,7 +63,9 @@ final class OpenGrants(
       val begun = beginning.map(begins)
       val problem = set(executor, before, rest ++ begun)
       ending.foreach(ends(_, ""))
-      problem.foreach(why => log.warn(s"The CPUs of executor ${executor.id} are not as wanted: $why"))
+      problem.foreach(why =>
+        log.warn(s"The CPUs of executor ${executor.id} are not as wanted: $why")
+      )
       problem.filter(_ => begun.nonEmpty).toLeft(begun).left.map { why =>
         set(executor, rest ++ begun, rest)
         begun.foreach(ends(_, ""))
@@ -104,7 +106,11 @@ final class OpenGrants(
   private def of(executorId: String): Vector[OpenGrant] =
     lent.filter(o => o.loan.executorId == executorId && o.ended.isEmpty)
 
-  private def set(executor: RunningExecutor, before: Vector[OpenGrant], after: Vector[OpenGrant]): Option[String] = {
+  private def set(
+      executor: RunningExecutor,
+      before: Vector[OpenGrant],
+      after: Vector[OpenGrant]
+  ): Option[String] = {
     val own = executor.place.cpus
     def all(loans: Vector[OpenGrant]) = own | IdSet.union(loans.map(_.loan.cpus))
     val change =

@@ -8,14 +8,7 @@ import scala.util.{Random, Using}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.leases.{
-  Loan,
-  HeldLease,
-  Lease,
-  LeaseRegistry,
-  LeaseState,
-  LoanRegistry
-}
+import io.hearth.core.leases.{Loan, HeldLease, Lease, LeaseRegistry, LeaseState, LoanRegistry}
 import io.hearth.core.topology.IdSet
 import io.hearth.spark.{Activity, BestEffort, HandOverMode, RunningExecutor}
 import io.hearth.spark.testing.{FakeProcess, HandDriven, HandDrivenBy, Heard, Places}
@@ -57,7 +50,9 @@ class ApplicationLendingSuite extends AnyFunSuite {
         override def masks(executor: RunningExecutor): Map[Int, IdSet] =
           Map(1 -> Application.this.masks(executor.id))
         override def waited(executors: Vector[RunningExecutor]): Map[String, Long] = Map.empty
-        override def settle(executor: RunningExecutor, masks: MaskChange): Unit = { change(executor, masks); () }
+        override def settle(executor: RunningExecutor, masks: MaskChange): Unit = {
+          change(executor, masks); ()
+        }
         override def change(executor: RunningExecutor, change: MaskChange): Option[String] =
           if (refuses(executor.process.pid)) Some("no")
           else {

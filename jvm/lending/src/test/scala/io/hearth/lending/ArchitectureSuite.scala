@@ -31,7 +31,9 @@ class ArchitectureSuite extends AnyFunSuite {
   test("the cluster manager finds this module on its class path, in every mode") {
     for (mode <- HandOverMode.all) {
       val lending = LendingProvider.open(Contexts.of(mode))
-      assert(lending.getClass == (if (mode == HandOverMode.Off) Contexts.none else classOf[CoreLending]))
+      assert(
+        lending.getClass == (if (mode == HandOverMode.Off) Contexts.none else classOf[CoreLending])
+      )
       lending.close()
     }
   }

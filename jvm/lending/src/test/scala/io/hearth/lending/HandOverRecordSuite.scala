@@ -39,7 +39,8 @@ class HandOverRecordSuite extends AnyFunSuite {
     try {
       assert(LentCpus.toExecutors(run).isEmpty)
       val over = loan("0", 0).copy(until = Some(start.plusSeconds(1)))
-      val record = HandOverRecord.empty("app").updated(over).updated(loan("0", 5)).updated(loan("1", 6))
+      val record =
+        HandOverRecord.empty("app").updated(over).updated(loan("0", 5)).updated(loan("1", 6))
       Files.writeString(file, Json.pretty(record.toJson))
       assert(LentCpus.toExecutors(run) == Map("0" -> IdSet(2, 3), "1" -> IdSet(2, 3)))
       for (damage <- Seq("", "[1]", "{\"loans\": 7}", "{\"loans\": [{\"cpus\": \"x\"}, 3]}")) {

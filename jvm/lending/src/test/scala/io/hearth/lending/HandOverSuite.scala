@@ -18,7 +18,10 @@ class HandOverSuite extends AnyFunSuite {
 
   /** An executor that is named after its place. */
   private def runs(place: Int, tasks: Int, waited: Double = 0): PlacementState =
-    placement(place, Some(ExecutorLoad(s"$place", registered = true, tasks, Some((waited * 1e9).toLong))))
+    placement(
+      place,
+      Some(ExecutorLoad(s"$place", registered = true, tasks, Some((waited * 1e9).toLong)))
+    )
 
   /** What is lent after these moments, a tenth of a second apart. */
   private def after(moments: Seq[(Boolean, Vector[PlacementState])]): HandOver =
@@ -46,7 +49,8 @@ class HandOverSuite extends AnyFunSuite {
   }
 
   test("a kernel that does not count waiting is taken to say that threads wait") {
-    val unknown = placement(0, Some(ExecutorLoad("0", registered = true, running = 1, waited = None)))
+    val unknown =
+      placement(0, Some(ExecutorLoad("0", registered = true, running = 1, waited = None)))
     assert(after(Seq.fill(4)((false, Vector(unknown, runs(1, 0))))).lent.keySet == Set("0"))
   }
 
@@ -57,7 +61,9 @@ class HandOverSuite extends AnyFunSuite {
     val (back, shifts) =
       state.next(HandOverState(4 * tenth, pending = true, begun.last._2, asked = true))
     assert(back.lent.isEmpty)
-    assert(shifts == Vector(GrantChange("0", GrantedCpus(IdSet(2, 3), Vector(1)), GrantedCpus.nothing)))
+    assert(
+      shifts == Vector(GrantChange("0", GrantedCpus(IdSet(2, 3), Vector(1)), GrantedCpus.nothing))
+    )
     val again = begun.map { case (_, placements) => (false, placements) }
     assert(after(begun ++ Seq((true, begun.last._2)) ++ again.take(2)).lent.isEmpty)
   }
@@ -101,7 +107,8 @@ class HandOverSuite extends AnyFunSuite {
           }
         }
         // A place often stays as it was.
-        val now = HandOverState(n * 3 * tenth, random.nextInt(6) == 0, placements, random.nextBoolean())
+        val now =
+          HandOverState(n * 3 * tenth, random.nextInt(6) == 0, placements, random.nextBoolean())
         val (next, shifts) = state.next(now)
         withClue(s"seed $seed, step $n: ") {
           val idle = IdSet.union(placements.filter(_.idle).map(_.cpus))

@@ -112,12 +112,18 @@ class LendingPolicySuite extends AnyFunSuite {
     assert(LendingPolicy.allocate(offers, one, 3).map(_.cpus).toSet == Set(IdSet(2, 3), IdSet(8)))
     val two = Vector(Demand("0", IdSet(5)), Demand("1", IdSet(5)))
     assert(
-      LendingPolicy.allocate(offers, two, 9).groupMapReduce(_.executorId)(_.cpus.size)(_ + _) == Map(
+      LendingPolicy
+        .allocate(offers, two, 9)
+        .groupMapReduce(_.executorId)(_.cpus.size)(_ + _) == Map(
         "0" -> 2,
         "1" -> 2
       )
     )
-    assert(LendingPolicy.allocate(offers, Vector.empty, 9).isEmpty && LendingPolicy.allocate(offers, one, 0).isEmpty)
+    assert(
+      LendingPolicy.allocate(offers, Vector.empty, 9).isEmpty && LendingPolicy
+        .allocate(offers, one, 0)
+        .isEmpty
+    )
   }
 
   test("as many slots are lent as a place has for as many CPUs, one at least") {

@@ -24,7 +24,8 @@ final class ShuffleWire private (wire: Wire, parts: ShuffleWire.Parts, memoryByt
   private val workers = new ScheduledThreadPoolExecutor(parts.threads, daemons("hearth-shuffle"))
   workers.setExecuteExistingDelayedTasksAfterShutdownPolicy(false)
   private val waiters = Executors.newCachedThreadPool(daemons("hearth-shuffle-waiter"))
-  private val peers = new ExecutorConnections(wire, parts.directory, parts.say, () => System.nanoTime())
+  private val peers =
+    new ExecutorConnections(wire, parts.directory, parts.say, () => System.nanoTime())
   private val retained = new RetainedBudget(memoryBytes / 2)
   private val limits = BlockFetch.Limits(PieceBytes, Parallel, parts.timeoutNs)
 

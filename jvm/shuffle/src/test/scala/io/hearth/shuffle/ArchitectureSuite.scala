@@ -40,7 +40,9 @@ class ArchitectureSuite extends AnyFunSuite {
       .check(own)
   }
 
-  test("the shuffle knows nothing of plans, places and lending, so that it runs on any cluster manager") {
+  test(
+    "the shuffle knows nothing of plans, places and lending, so that it runs on any cluster manager"
+  ) {
     noClasses()
       .should()
       .dependOnClassesThat()

@@ -22,7 +22,8 @@ class ExecutorConnectionsSuite extends AnyFunSuite {
       asked.incrementAndGet()
       CompletableFuture.completedFuture(answer)
     }
-    val peers = new ExecutorConnections(client, directory, line => { said.add(line); () }, () => nowNs.get)
+    val peers =
+      new ExecutorConnections(client, directory, line => { said.add(line); () }, () => nowNs.get)
 
     def way: Either[String, Connection] = peers.to("7").get(20, TimeUnit.SECONDS)
     def lines: Seq[String] = said.asScala.toSeq

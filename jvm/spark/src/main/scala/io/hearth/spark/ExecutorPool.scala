@@ -186,7 +186,8 @@ final class ExecutorPool(
     ()
   }
 
-  private def executors(ids: Seq[String]): Seq[RunningExecutor] = ids.flatMap(id => Option(executors.get(id)))
+  private def executors(ids: Seq[String]): Seq[RunningExecutor] =
+    ids.flatMap(id => Option(executors.get(id)))
 
   private def submit(work: => Unit): Unit =
     if (!owner.isShutdown) owner.execute(() => unattended(work))

@@ -1,10 +1,8 @@
 package io.hearth.spark
 
 import java.nio.file.Path
-import java.util.concurrent.atomic.AtomicBoolean
 
 import io.hearth.core.UserError
-import io.hearth.core.affinity.BindingRefused
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.TaskLimits
 
@@ -38,7 +36,7 @@ final class ExecutorStarter(
 ) {
   import ExecutorStarter._
 
-  private val nothingToBindSaid = new AtomicBoolean(false)
+  private val launcher = new PlacementLauncher(settings.binding, jvms, kernel, log)
 
   /**
    * @throws UserError when the kernel refuses the binding and the user did not allow to go on without, or
@@ -74,43 +72,8 @@ final class ExecutorStarter(
       options,
       resources
     )
-    def start(held: Held) = {
-      val process = jvms.start(spec(held), id)
-      val ticks = kernel.startTicks(process.pid)
-      RunningExecutor(id, place, process, ticks, held.cpus, held.memory)
-    }
-    if (settings.binding == BindingMode.Off) start(Nowhere)
-    else
-      try start(InPlace)
-      catch { case refused: BindingRefused => startRefused(id, place, refused, start) }
+    launcher.start(id, place)(spec)
   }
-
-  /** What the kernel refuses is left out, where that makes no difference or the user allows it. */
-  private def startRefused(
-      id: String,
-      place: ExecutorPlan,
-      refused: BindingRefused,
-      start: Held => RunningExecutor
-  ): RunningExecutor =
-    if (refused.ofMemory && kernel.hasOnlyNodes(place.memoryNodes)) {
-      if (!nothingToBindSaid.getAndSet(true))
-        log.info(
-          s"Executors have no memory policy, and need none: memory nodes ${place.memoryNodes} are all that " +
-            s"they may use (${refused.getMessage})"
-        )
-      start(OnCpus).copy(memoryBound = true)
-    } else if (settings.binding != BindingMode.Preferred)
-      throw new UserError(
-        s"${refused.getMessage}; or set spark.hearth.binding=preferred to continue unbound",
-        Some(refused)
-      )
-    else if (refused.ofMemory) {
-      log.warn(s"Executor $id continues with its CPUs bound, its memory not: ${refused.getMessage}")
-      start(OnCpus)
-    } else {
-      log.warn(s"Executor $id continues unbound: ${refused.getMessage}")
-      start(Nowhere)
-    }
 
   private def describe(id: String, place: ExecutorPlan, logs: Path, held: Held) =
     ExecutorLaunch(
@@ -129,12 +92,6 @@ final class ExecutorStarter(
 }
 
 private object ExecutorStarter {
-
-  /** To what an executor is held. */
-  final case class Held(cpus: Boolean, memory: Boolean)
-  val InPlace: Held = Held(cpus = true, memory = true)
-  val OnCpus: Held = Held(cpus = true, memory = false)
-  val Nowhere: Held = Held(cpus = false, memory = false)
 
   /** An `Error` would end Spark's threads instead of the application. */
   private def explained(id: String, cause: Throwable): Exception = cause match {

@@ -34,7 +34,9 @@ final class KeptRun(
   /** @throws UserError where an earlier run has this application's id */
   def open(plan: JsonNode): Path = {
     val opened =
-      bestEffort.attempt(create()).fold(OpenedRun(createBeside(), kept = false))(OpenedRun(_, kept = true))
+      bestEffort
+        .attempt(create())
+        .fold(OpenedRun(createBeside(), kept = false))(OpenedRun(_, kept = true))
     place.set(Some(opened))
     bestEffort.attempt(opened.directory.writePlan(plan))
     write(RunState.Running)

@@ -15,7 +15,8 @@ import io.hearth.core.plan.{Fitted, Plan, PlanLease}
  * @param unbound whether its executors are not to be bound: its CPUs belong to others
  */
 final case class Leased(plan: Plan, lease: Option[HeldLease], unbound: Boolean) {
-  def release(bestEffort: BestEffort): Unit = lease.foreach(held => bestEffort.attempt(held.close()))
+  def release(bestEffort: BestEffort): Unit =
+    lease.foreach(held => bestEffort.attempt(held.close()))
 }
 
 /**

@@ -142,7 +142,9 @@ final class PlacementWatch(
     } yield executor.id -> ways
   }.toMap
 
-  private def take(executors: Vector[RunningExecutor], asTable: Boolean): Unit = if (executors.nonEmpty) {
+  private def take(executors: Vector[RunningExecutor], asTable: Boolean): Unit = if (
+    executors.nonEmpty
+  ) {
     val start = nanoTime()
     val read = kernel.placement(appId, executors.map(PlacementWatch.subject))
     // What is lent or taken back during a reading counts as lent.

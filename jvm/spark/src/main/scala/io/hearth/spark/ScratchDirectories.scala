@@ -48,7 +48,8 @@ final class ScratchDirectories(
     reaper.removeLater(root)
   }
 
-  def close(): Unit = claimed.getAndSet(Vector.empty).foreach(root => bestEffort.attempt(remove(root)))
+  def close(): Unit =
+    claimed.getAndSet(Vector.empty).foreach(root => bestEffort.attempt(remove(root)))
 
   def workDirectory(executorId: String): Path = roots.head.resolve(executorId).resolve("work")
   def temporary(executorId: String): Path =

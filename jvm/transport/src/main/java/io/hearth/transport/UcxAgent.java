@@ -55,7 +55,7 @@ final class UcxAgent extends EndpointAgent {
     private final Map<UcxLink, Probe> probes = new HashMap<>();
     private final Object workerLock = new Object();
     private UcpWorker worker;
-    private FifoProbe sentinel;
+    private UcxFifoProbe sentinel;
     private volatile byte[] address;
     private volatile Watching watching = Watching.NOTHING;
     private int sentinelLooks;
@@ -92,7 +92,7 @@ final class UcxAgent extends EndpointAgent {
         address = placed.put(own).array();
         worker.setAmRecvHandler(AM_ID, (header, size, data, reply) -> received(header, size, data),
                 UcpConstants.UCP_AM_FLAG_PERSISTENT_DATA);
-        sentinel = new FifoProbe(context, worker);
+        sentinel = new UcxFifoProbe(context, worker);
     }
 
     @Override

@@ -36,7 +36,7 @@ class HostilePeersTest extends AnyFunSuite {
 
   /** The other side's name for the connection. */
   private def theirToken(connection: Connection): Long = {
-    val parameters = classOf[Connection].getDeclaredField("terms")
+    val parameters = classOf[Connection].getDeclaredField("parameters")
     parameters.setAccessible(true)
     parameters.get(connection).asInstanceOf[Connection.ConnectionParameters].there
   }

@@ -19,7 +19,7 @@ class IndependenceTest extends AnyFunSuite {
       .check(ours)
   }
 
-  test("jucx may be missing: only what is loaded behind its door knows it") {
+  test("jucx may be missing: only what its loader loads knows it") {
     noClasses()
       .that()
       .haveNameNotMatching(".*\\.Ucx.*")

@@ -227,7 +227,8 @@ class WireTest extends AnyFunSuite {
     // Handed over by another thread, and first looked at when the agents end.
     val opening = onAnotherThread {
       agents.collect { case ucx: EndpointAgent =>
-        val parameters = new Connection.ConnectionParameters(Loopback, 1, 2, 1 << 20, 1 << 20, "ucx", "")
+        val parameters =
+          new Connection.ConnectionParameters(Loopback, 1, 2, 1 << 20, 1 << 20, "ucx", "")
         ucx.run(() => served = ucx.serve(parameters, ucx.address, Service.NONE, () => ()).toScala)
       }
       wire.connect(listener.getLocalSocketAddress.asInstanceOf[InetSocketAddress])

@@ -5,7 +5,16 @@ import scala.jdk.OptionConverters._
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.hearth.affinity.{Adapter, AffinityPlan, Defaults, NetworkDevice, Ids, Machine, Policy, Refused}
+import io.hearth.affinity.{
+  Adapter,
+  AffinityPlan,
+  Defaults,
+  NetworkDevice,
+  Ids,
+  Machine,
+  Policy,
+  Refused
+}
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
 import io.hearth.core.topology.Topology

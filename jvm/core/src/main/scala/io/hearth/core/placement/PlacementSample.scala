@@ -41,9 +41,13 @@ object PlacementSample {
     val process = Path.of(s"/proc/$pid")
     try {
       val masks =
-        ProcFs.existingIds(process.resolve("task")).flatMap(tid => LinuxScheduling.cpusOf(tid.toInt))
+        ProcFs
+          .existingIds(process.resolve("task"))
+          .flatMap(tid => LinuxScheduling.cpusOf(tid.toInt))
       val mems = ProcessPlacement.memsAllowed(Files.readString(process.resolve("status")))
-      Option.when(masks.nonEmpty)(PlacementSample(masks.groupMapReduce(identity)(_ => 1)(_ + _), mems))
+      Option.when(masks.nonEmpty)(
+        PlacementSample(masks.groupMapReduce(identity)(_ => 1)(_ + _), mems)
+      )
     } catch { case _: NoSuchFileException => None }
   }
 }

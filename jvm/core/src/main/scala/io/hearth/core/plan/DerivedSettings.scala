@@ -59,7 +59,8 @@ object DerivedSettings {
   private[plan] val PartitionBytes: Long = 128L << 20
 
   /** Tasks that run at the same time. */
-  private[plan] def atOnce(slots: Int, constraints: UserConstraints): Int = math.max(1, slots / constraints.taskCpus)
+  private[plan] def atOnce(slots: Int, constraints: UserConstraints): Int =
+    math.max(1, slots / constraints.taskCpus)
 
   private[plan] def ofExecutors(
       layout: Layout,
@@ -88,7 +89,8 @@ object DerivedSettings {
   )
 
   /** A wait set for each level would override the user's single wait for all levels. */
-  private[plan] def waitsAsSet(constraints: UserConstraints): Boolean = constraints.conf.contains("spark.locality.wait")
+  private[plan] def waitsAsSet(constraints: UserConstraints): Boolean =
+    constraints.conf.contains("spark.locality.wait")
 
   private[plan] def offHeap(mb: Long): Map[String, String] =
     if (mb == 0) Map.empty

@@ -35,7 +35,9 @@ private[plan] object DriverPlacement {
     constraints.driverHeapMb.fold(math.max(LeastMb, math.min(MostMb, usableMb / 16)))(_.value)
 
   /** The heap plus what a JVM needs in addition. */
-  def footprint(constraints: UserConstraints, usableMb: Long): Long = withOverhead(heap(constraints, usableMb))
+  def footprint(constraints: UserConstraints, usableMb: Long): Long = withOverhead(
+    heap(constraints, usableMb)
+  )
 
   def withOverhead(heapMb: Long): Long = heapMb + math.max(384L, heapMb / 10)
 

@@ -31,7 +31,7 @@ final private[plan] class JvmFlags(draft: PlanDraft) {
     planned(Reason(decision, value, s"set in ${places.mkString(" or ")}", "user"))(none)
   }
 
-  private def none(id: Int): Vector[String] = Vector.empty
+  private def none: Int => Vector[String] = _ => Vector.empty
 
   private def collector = JavaOptions.collector(users) match {
     case Some(flag) => byUser("collector", Collector.name(flag))

@@ -29,7 +29,9 @@ final private[plan] case class Layout(
       val cpus = pool.cores.flatMap(_.cpus).sorted
       cpus.map(_ -> cpus)
     }.toMap
-    copy(placements = placements.map(s => s.copy(cpus = cpusOf(s.cpus.head), sharing = Some(s.cpus.size))))
+    copy(placements =
+      placements.map(s => s.copy(cpus = cpusOf(s.cpus.head), sharing = Some(s.cpus.size)))
+    )
   }
 
   /** Sites by their first CPU, so that executors are numbered along the machine. */
@@ -119,12 +121,14 @@ final private[plan] class Layouts(
   private def withMemory(placements: Vector[Placement]): Layout = {
     val rooms = Memory.rooms(constraints, pools, placements)
     val affordable =
-      placements.zip(Room.of(constraints, placements, rooms.roomsMb, workload)).map { case (placement, room) =>
-        val slots = Memory.slotsIn(constraints, Memory.heap(constraints, room))
-        placement.copy(slots = math.min(placement.slots, math.max(constraints.taskCpus, slots)))
+      placements.zip(Room.of(constraints, placements, rooms.roomsMb, workload)).map {
+        case (placement, room) =>
+          val slots = Memory.slotsIn(constraints, Memory.heap(constraints, room))
+          placement.copy(slots = math.min(placement.slots, math.max(constraints.taskCpus, slots)))
       }
     // Counts and heaps that the user fixed stay: the plan then says how little memory a slot has.
-    val narrowed = constraints.heapMb.isEmpty && constraints.cores.isEmpty && affordable != placements
+    val narrowed =
+      constraints.heapMb.isEmpty && constraints.cores.isEmpty && affordable != placements
     Layout(if (narrowed) affordable else placements, rooms.nodes, rooms.roomsMb, narrowed)
   }
 
@@ -153,8 +157,9 @@ final private[plan] class Layouts(
     else firstFit(packed(Vector.fill(n)(m)).iterator)
 
   private def fitting(m: UserValue[Int]): Either[Unfit, Layout] = {
-    val limits = constraints.coresMax.map(_.value / m.value) ++ constraints.dynamic.flatMap(_.atMost) ++
-      usable.quotaSlots.map(slots => math.max(1, slots / m.value))
+    val limits =
+      constraints.coresMax.map(_.value / m.value) ++ constraints.dynamic.flatMap(_.atMost) ++
+        usable.quotaSlots.map(slots => math.max(1, slots / m.value))
     val count = (Packing.count(pools.all, m.value) +: limits.toVector).min
     if (count < 1) Left(Violation.cores(usable, m))
     else {
@@ -186,7 +191,10 @@ final private[plan] class Layouts(
   private def firstFit(layouts: Iterator[Layout]): Either[Unfit, Layout] = {
     val tried = layouts.map(l => Violation.layout(l, constraints, pools).toLeft(l)).buffered
     val all = tried.to(LazyList)
-    all.find(_.isRight).orElse(all.lastOption).getOrElse(Left(Violation.product(usable, constraints)))
+    all
+      .find(_.isRight)
+      .orElse(all.lastOption)
+      .getOrElse(Left(Violation.product(usable, constraints)))
   }
 }
 

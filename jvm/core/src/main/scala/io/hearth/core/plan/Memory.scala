@@ -7,7 +7,11 @@ import io.hearth.core.topology.IdSet
  *
  * @param sharing of CPUs that it shares with other executors, how many are its part
  */
-final private[plan] case class Placement(cpus: Vector[Int], slots: Int, sharing: Option[Int] = None) {
+final private[plan] case class Placement(
+    cpus: Vector[Int],
+    slots: Int,
+    sharing: Option[Int] = None
+) {
 
   /** CPUs by which what the JVM sizes at start is counted. */
   def part: Int = sharing.getOrElse(cpus.size)
@@ -115,10 +119,13 @@ private[plan] object Memory {
       pool.cores.iterator.flatMap(_.cpus).map(_ -> i)
     }.toMap
     val parts = placements.map { placement =>
-      placement.cpus.groupBy(poolOf).map { case (i, own) => i -> own.size.toDouble / placement.cpus.size }
+      placement.cpus.groupBy(poolOf).map { case (i, own) =>
+        i -> own.size.toDouble / placement.cpus.size
+      }
     }
     val base = constraints.footprintOf(LeastHeapMb).toDouble
-    val weights = placements.map(placement => if (constraints.heapMb.isEmpty) placement.slots.toDouble else 1.0)
+    val weights =
+      placements.map(placement => if (constraints.heapMb.isEmpty) placement.slots.toDouble else 1.0)
     val bases = parts.flatten.groupMapReduce(_._1)(_._2 * base)(_ + _)
     val claims = parts
       .zip(weights)
@@ -147,8 +154,10 @@ private[plan] object Memory {
     )
 
   /** The least memory of an executor that a plan may contain. */
-  def least(constraints: UserConstraints): Long = constraints.footprintOf(constraints.heapMb.fold(LeastHeapMb)(_.value))
+  def least(constraints: UserConstraints): Long =
+    constraints.footprintOf(constraints.heapMb.fold(LeastHeapMb)(_.value))
 
   /** An executor's memory below which the plan makes fewer executors. */
-  def comfortable(constraints: UserConstraints): Long = constraints.footprintOf(constraints.heapMb.fold(SoftHeapMb)(_.value))
+  def comfortable(constraints: UserConstraints): Long =
+    constraints.footprintOf(constraints.heapMb.fold(SoftHeapMb)(_.value))
 }

@@ -1,5 +1,65 @@
 package io.hearth.core.plan
 
+/** The heap of each executor, in MiB. */
+final private[plan] case class Heaps(mb: Vector[Long], reason: Reason)
+
+private[plan] object Heaps {
+
+  /** @param options the user's own of the JVMs */
+  def of(
+      constraints: UserConstraints,
+      layout: Layout,
+      rooms: Vector[Room],
+      options: Vector[String]
+  ): Heaps = {
+    val mb = rooms.map(Memory.heap(constraints, _))
+    val notes = thin(constraints, layout, mb).fold("")("; " + _)
+    val largest = mb.forall(_ == Memory.CompressedOopsMb)
+    val (because, source) = constraints.heapMb match {
+      case Some(asked) =>
+        (s"${asked.name} fixes it" + tooWide(mb.min, options).fold("")("; " + _), "user")
+      case None if largest =>
+        (
+          "the largest heap with 4-byte object references",
+          "Awan 2016; JVM: compressed oops"
+        )
+      case None =>
+        (
+          "what is left of the executor's memory after overhead, off-heap memory and page cache",
+          "kernel: node meminfo, cgroup"
+        )
+    }
+    Heaps(mb, Reason("heap", Sizes.range(mb), because + notes, source))
+  }
+
+  /** A heap just above the limit of 4-byte references holds less than one below it. */
+  private def tooWide(heapMb: Long, options: Vector[String]): Option[String] = {
+    val limit = Memory.compressedOopsLimitMb(options)
+    Option.when(heapMb > limit) {
+      val below = s"${limit / 1024}g"
+      val holds = if (heapMb <= limit * 5 / 4) s"$below holds more" else s"$below may hold as much"
+      s"above ${Sizes.exact(limit)} object references take 8 bytes instead of 4: $holds"
+    }
+  }
+
+  /** What the user fixed may leave a task slot with less than the plan itself would. */
+  private def thin(
+      constraints: UserConstraints,
+      layout: Layout,
+      heapsMb: Vector[Long]
+  ): Option[String] = {
+    val (slots, heapMb) = layout.placements.map(_.slots).zip(heapsMb).maxBy { case (slots, mb) =>
+      slots.toDouble / mb
+    }
+    val tasks = math.max(1, slots / constraints.taskCpus)
+    val each = math.max(0L, heapMb - Memory.ReservedMb) / tasks
+    Option.when(each < Memory.LeastTaskMb && tasks > 1)(
+      s"warning: after Spark's reserve, each of $tasks concurrent tasks has $each MB, less than the " +
+        s"${Memory.LeastTaskMb} MB that a task reads: expect spilling, or give fewer cores or more memory"
+    )
+  }
+}
+
 /** Off-heap memory of each executor, in MiB, the same for all: Spark has one setting for it. */
 final private[plan] case class OffHeap(mb: Long, reason: Reason)
 
@@ -14,7 +74,12 @@ private[plan] object OffHeap {
    * Half of what is left beside a heap, at most as much as the heap, for SQL and ETL (whose operators
    * alone work off the heap) where at least 8 GB are left; else what the user set.
    */
-  def of(constraints: UserConstraints, workload: Workload, heapsMb: Vector[Long], rooms: Vector[Room]): OffHeap =
+  def of(
+      constraints: UserConstraints,
+      workload: Workload,
+      heapsMb: Vector[Long],
+      rooms: Vector[Room]
+  ): OffHeap =
     constraints.offHeapMb match {
       case Some(asked) => decided(asked.value, s"${asked.name} fixes it", "user")
       case None =>

@@ -76,7 +76,8 @@ private[plan] object Partitioning {
     def bound(because: String, source: String) =
       Some(Partitioning(native = false, because, source, forced = true))
     if (constraints.shaped) bound(s"${asked(constraints)} needs separate executors", "user")
-    else if (twoHeaps(constraints)) bound("executor and driver heaps are both fixed and differ", "user")
+    else if (twoHeaps(constraints))
+      bound("executor and driver heaps are both fixed and differ", "user")
     else if (occupied)
       bound(
         "other CPUs are occupied, and one JVM of Spark's own local mode would run on them",
@@ -86,7 +87,9 @@ private[plan] object Partitioning {
   }
 
   private def asked(constraints: UserConstraints): String =
-    ((constraints.executors ++ constraints.cores).map(_.name) ++ constraints.dynamic.map(_ => "dynamic allocation"))
+    ((constraints.executors ++ constraints.cores).map(_.name) ++ constraints.dynamic.map(_ =>
+      "dynamic allocation"
+    ))
       .mkString(" and ")
 
   private def twoHeaps(constraints: UserConstraints): Boolean =

@@ -10,9 +10,6 @@ final private[plan] case class PlanInputs(
     scratch: Option[Scratch]
 )
 
-/** Executors, and the memory from which theirs is taken. */
-final private[plan] case class Arrangement(pools: Pools, layout: Layout)
-
 /** A layout with everything that follows from it: memory, flags, settings and reasons. */
 final private[plan] class PlanDraft(
     val usable: UsableMachine,
@@ -20,13 +17,15 @@ final private[plan] class PlanDraft(
     arrangement: Arrangement,
     inputs: PlanInputs
 ) {
+  val memoryReason: Reason = arrangement.reason(usable, constraints, inputs.choice.native)
   val pools: Pools = arrangement.pools
   val layout: Layout = arrangement.layout
   val workload: Workload = inputs.workload
   val choice: Partitioning = inputs.choice
   val native: Boolean = choice.native
   val rooms: Vector[Room] = Room.of(constraints, layout.placements, layout.roomsMb, workload)
-  val heapsMb: Vector[Long] = rooms.map(Memory.heap(constraints, _))
+  val heaps: Heaps = Heaps.of(constraints, layout, rooms, allOptions)
+  val heapsMb: Vector[Long] = heaps.mb
   val pageCache: PageCache = PageCache.of(constraints, workload, heapsMb, rooms)
 
   /** The smallest heap: that of the executor with the fewest task slots. */
@@ -36,7 +35,8 @@ final private[plan] class PlanDraft(
   val offHeapMb: Long = offHeap.mb
   val overhead: Overhead = Overhead.of(constraints, workload, heapsMb)
   val driverHeap: DriverHeap =
-    if (native) DriverHeap.ofOneJvm(constraints, heapMb) else DriverHeap.ofItsOwn(constraints, pools.usableMb)
+    if (native) DriverHeap.ofOneJvm(constraints, heapMb)
+    else DriverHeap.ofItsOwn(constraints, pools.usableMb)
   val driverHeapMb: Long = driverHeap.mb
 
   val driver: DriverPlacement =
@@ -47,14 +47,19 @@ final private[plan] class PlanDraft(
     ShufflePartitions.of(DerivedSettings.atOnce(layout.slots, constraints), workload, constraints)
 
   private val executorsMb = heapsMb.iterator
-    .map(heap => constraints.footprintOf(heap) - constraints.offHeapMb.fold(0L)(_.value) + offHeapMb)
+    .map(heap =>
+      constraints.footprintOf(heap) - constraints.offHeapMb.fold(0L)(_.value) + offHeapMb
+    )
     .sum
   val spareMb: Long = math.max(0L, pools.memoryMb - executorsMb - pageCache.mb)
-  val localDir: ScratchChoice = ScratchChoice.of(constraints, workload, spareMb, inputs.scratch)
+  val localDir: ScratchChoice =
+    ScratchChoice.of(workload, spareMb, inputs.scratch).unlessSet(constraints)
 
   private lazy val executors: Vector[ExecutorPlan] = {
     val hosts =
-      Hosts.of(layout.placements.zip(layout.nodes).map { case (placement, nodes) => nodeOf(placement, nodes) })
+      Hosts.of(layout.placements.zip(layout.nodes).map { case (placement, nodes) =>
+        nodeOf(placement, nodes)
+      })
     layout.placements.indices.toVector.map(i => executor(i, hosts(i)))
   }
 
@@ -94,7 +99,8 @@ final private[plan] class PlanDraft(
   }
 
   /** All of the user's that executors have; of the driver where it is the only JVM. */
-  def allOptions: Vector[String] = if (native) constraints.allDriverOptions else constraints.allJavaOptions
+  def allOptions: Vector[String] =
+    if (native) constraints.allDriverOptions else constraints.allJavaOptions
 
   private def master: String =
     if (native) s"local[${layout.slots}]"

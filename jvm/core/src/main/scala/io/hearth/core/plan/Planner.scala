@@ -32,7 +32,9 @@ object Planner {
       usable <- UsableMachine.of(topology, occupied)
       occupiedHere = occupied.cpus.intersects(topology.allowed.cpus)
       attempt = (wanted: UserConstraints) => settled(usable, wanted, workload, occupiedHere)
-      found <- attempt(constraints).left.map(new RefusalAdvice(constraints, usable, attempt(_).isRight).better)
+      found <- attempt(constraints).left.map(
+        new RefusalAdvice(constraints, usable, attempt(_).isRight).better
+      )
       draft = new PlanDraft(
         usable,
         constraints,
@@ -71,7 +73,8 @@ object Planner {
   ): Either[Unfit, (Partitioning, Arrangement)] = {
     val pools = poolsFor(usable, constraints)
     val choice = Partitioning.decide(usable, constraints, workload, pools, occupied)
-    lazy val one = native(usable, constraints, workload).map(Partitioning.one(usable, constraints) -> _)
+    lazy val one =
+      native(usable, constraints, workload).map(Partitioning.one(usable, constraints) -> _)
     if (choice.native) native(usable, constraints, workload).map(choice -> _)
     else
       partitioned(usable, constraints, workload, pools) match {
@@ -92,7 +95,9 @@ object Planner {
       workload: Workload,
       pools: Pools
   ): Either[Unfit, Arrangement] =
-    arranged(usable, constraints, workload, pools, DriverPlacement.footprint(constraints, _))(_.find).flatMap {
+    arranged(usable, constraints, workload, pools, DriverPlacement.footprint(constraints, _))(
+      _.find
+    ).flatMap {
       case found if !constraints.byPackage => Right(found)
       case found =>
         Violation.packages(usable, constraints, found).toLeft {
@@ -130,7 +135,9 @@ object Planner {
   )(find: Layouts => Either[Unfit, Layout]): Either[Unfit, Arrangement] = {
     def found(from: Pools) = {
       def on(these: Pools) =
-        find(new Layouts(usable, these, constraints, workload)).map(l => Arrangement(these, l.inOrder))
+        find(new Layouts(usable, these, constraints, workload)).map(l =>
+          Arrangement(these, l.inOrder)
+        )
       on(from).map { first =>
         from.only(first.layout.cpus, usable, driver).flatMap(on(_).toOption).getOrElse(first)
       }
@@ -159,9 +166,11 @@ object Planner {
     val own = Pools.of(usable, Memory.least(constraints), driver)
     val spans = own.all.sizeIs == 1 && usable.nodes.sizeIs > 1
     val found =
-      if (constraints.executors.nonEmpty || spans) Pools.of(usable, leastOf(constraints), driver) else own
+      if (constraints.executors.nonEmpty || spans) Pools.of(usable, leastOf(constraints), driver)
+      else own
     if (constraints.byPackage) found.byPackage else found
   }
 
-  private def leastOf(constraints: UserConstraints): Long = constraints.footprintOf(Memory.LeastHeapMb)
+  private def leastOf(constraints: UserConstraints): Long =
+    constraints.footprintOf(Memory.LeastHeapMb)
 }

@@ -6,7 +6,6 @@ import io.hearth.core.Redaction
 final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPlan]) {
   import draft._
 
-  private val memoryReasons = new MemoryReasons(draft, executors)
   private val bounds = new BoundReasons(draft)
 
   def all: Vector[Reason] =
@@ -16,13 +15,16 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
       cpus,
       threads,
       width
-    ) ++ bounds.all ++ placement ++ memoryReasons.all ++ jvm.reasons ++
+    ) ++ bounds.all ++ placement ++ memory ++ jvm.reasons ++
       Vector(
         driver.reason,
         driverHeap.reason,
         localDir.reason,
         partitions.reason
       ) ++ locality ++ hosts ++ handOver ++ users
+
+  private def memory =
+    Vector(memoryReason, heaps.reason, offHeap.reason, overhead.reason, pageCache.reason)
 
   private def partition =
     Reason("partition", if (native) "native" else "partitioned", choice.because, choice.source)

@@ -6,7 +6,11 @@ package io.hearth.core.plan
  *
  * @param fits whether there is a plan for these numbers
  */
-final private[plan] class RefusalAdvice(constraints: UserConstraints, usable: UsableMachine, fits: UserConstraints => Boolean) {
+final private[plan] class RefusalAdvice(
+    constraints: UserConstraints,
+    usable: UsableMachine,
+    fits: UserConstraints => Boolean
+) {
 
   def better(unfit: Unfit): Unfit = driver.getOrElse(bounded(unfit))
 
@@ -17,7 +21,8 @@ final private[plan] class RefusalAdvice(constraints: UserConstraints, usable: Us
   private def driver: Option[Unfit] =
     constraints.driverHeapMb.filter(_ => fits(constraints.copy(driverHeapMb = None))).map { asked =>
       val all = Pools.joined(usable, _ => 0L, spare = true).usableMb
-      val most = largest(asked.value)(mb => constraints.copy(driverHeapMb = Some(asked.copy(value = mb))))
+      val most =
+        largest(asked.value)(mb => constraints.copy(driverHeapMb = Some(asked.copy(value = mb))))
       Unfit(
         asked.name,
         Sizes.exact(asked.value),
@@ -33,7 +38,9 @@ final private[plan] class RefusalAdvice(constraints: UserConstraints, usable: Us
         .map(Sizes.exact)
     }
     val executors = constraints.executors.filter(_.name == unfit.name).map { asked =>
-      largest(asked.value.toLong)(n => constraints.copy(executors = Some(asked.copy(value = n.toInt))))
+      largest(asked.value.toLong)(n =>
+        constraints.copy(executors = Some(asked.copy(value = n.toInt)))
+      )
         .map(_.toString)
     }
     (heap ++ executors).headOption.fold(unfit)(most => unfit.copy(remedy = remedy(most)))

@@ -54,7 +54,8 @@ private[plan] object RequestChecks {
 
   /** Counts that contradict each other. */
   def checkCounts(constraints: UserConstraints): Either[Unfit, Unit] = {
-    val product = constraints.executors.fold(1L)(_.value.toLong) * constraints.cores.fold(1L)(_.value.toLong)
+    val product =
+      constraints.executors.fold(1L)(_.value.toLong) * constraints.cores.fold(1L)(_.value.toLong)
     val overMax = constraints.coresMax.filter(_.value < product).map { max =>
       val name = (constraints.executors ++ constraints.cores).map(_.name).mkString(" x ")
       Unfit(

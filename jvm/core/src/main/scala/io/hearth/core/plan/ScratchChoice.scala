@@ -3,7 +3,15 @@ package io.hearth.core.plan
 import io.hearth.core.topology.Scratch
 
 /** Where shuffle files go: a path in memory where they fit there, and why or why not. */
-final private[plan] case class ScratchChoice(path: Option[String], reason: Reason)
+final private[plan] case class ScratchChoice(path: Option[String], reason: Reason) {
+
+  /** What the user set stands. */
+  def unlessSet(constraints: UserConstraints): ScratchChoice = constraints.conf
+    .get(reason.decision)
+    .fold(this)(dir =>
+      ScratchChoice(None, reason.copy(value = dir, because = Reasons.FixedByUser, source = "user"))
+    )
+}
 
 private[plan] object ScratchChoice {
 
@@ -11,21 +19,7 @@ private[plan] object ScratchChoice {
    * In memory where the input is known and twice its size (what a shuffle writes at most, and room for
    * a second one) stays within half of the memory that executors leave, and within the file system.
    */
-  def of(
-      constraints: UserConstraints,
-      workload: Workload,
-      spareMb: Long,
-      scratch: Option[Scratch]
-  ): ScratchChoice = {
-    val ours = chosen(workload, spareMb, scratch)
-    constraints.conf
-      .get(Key)
-      .fold(ours)(dir => ours.copy(reason = Reason(Key, dir, Reasons.FixedByUser, "user")))
-  }
-
-  private val Key = "spark.local.dir"
-
-  private def chosen(workload: Workload, spareMb: Long, scratch: Option[Scratch]): ScratchChoice =
+  def of(workload: Workload, spareMb: Long, scratch: Option[Scratch]): ScratchChoice =
     (workload.inputBytes, scratch) match {
       case (None, _) =>
         leave("the input's size is unknown, and shuffle files in memory could exhaust it")
@@ -49,6 +43,8 @@ private[plan] object ScratchChoice {
             )
           )
     }
+
+  private val Key = "spark.local.dir"
 
   private def leave(because: String) =
     ScratchChoice(None, Reason(Key, "left alone", because, "kernel: tmpfs"))

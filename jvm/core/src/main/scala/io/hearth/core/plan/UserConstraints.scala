@@ -148,7 +148,10 @@ private[plan] object UserConstraints {
       _ <- Either.cond(!enabled.contains(true) || size.exists(_.value > 0), (), noOffHeapSize)
     } yield
       if (enabled.contains(true)) size
-      else Option.when(enabled.nonEmpty || size.nonEmpty)(UserValue(0L, "spark.memory.offHeap.enabled"))
+      else
+        Option.when(enabled.nonEmpty || size.nonEmpty)(
+          UserValue(0L, "spark.memory.offHeap.enabled")
+        )
 
   private val noOffHeapSize = Unfit(
     "spark.memory.offHeap.enabled",

@@ -30,8 +30,13 @@ private[plan] object Violation {
   )
 
   /** What keeps executors from being bound to one package each, if anything does. */
-  def packages(usable: UsableMachine, constraints: UserConstraints, found: Arrangement): Option[Unfit] = {
-    def many(placement: Placement) = placement.cpus.iterator.map(usable.coreOf(_).packageId).toSet.size
+  def packages(
+      usable: UsableMachine,
+      constraints: UserConstraints,
+      found: Arrangement
+  ): Option[Unfit] = {
+    def many(placement: Placement) =
+      placement.cpus.iterator.map(usable.coreOf(_).packageId).toSet.size
     val wide = found.layout.placements.find(many(_) > 1)
     val spread = found.pools.byPackage.all.exists(_.packages.sizeIs > 1)
     Option.when(wide.nonEmpty || spread)(
@@ -56,7 +61,8 @@ private[plan] object Violation {
 
   /** What keeps a layout from working, if anything does. */
   def layout(layout: Layout, constraints: UserConstraints, pools: Pools): Option[Unfit] =
-    if (!layout.roomsMb.forall(Memory.fits(constraints, _))) Some(memory(layout, constraints, pools))
+    if (!layout.roomsMb.forall(Memory.fits(constraints, _)))
+      Some(memory(layout, constraints, pools))
     else
       Option.when(layout.narrowest < constraints.taskCpus)(
         Unfit(
@@ -95,8 +101,9 @@ private[plan] object Violation {
       s"$room, and the minimum is ${Sizes.show(need)} with overhead and off-heap memory"
     val most = math.max(0L, pools.memoryMb / need)
     val counted = constraints.executors.filter(_ => most >= 1).map(n => n.name -> s"${n.value}")
-    val sized = (constraints.offHeapMb.filter(_.value > 0) ++ constraints.overheadMb ++ constraints.heapMb)
-      .map(size => size.name -> Sizes.exact(size.value))
+    val sized =
+      (constraints.offHeapMb.filter(_.value > 0) ++ constraints.overheadMb ++ constraints.heapMb)
+        .map(size => size.name -> Sizes.exact(size.value))
     (counted ++ sized).headOption match {
       case Some((name, value)) => Unfit(name, value, limit, "ask for less")
       case None =>

@@ -16,7 +16,8 @@ class CoexistenceTest extends AnyFunSuite {
   }
 
   private def cpus(plan: Plan): IdSet = IdSet.union(plan.executors.map(_.cpus))
-  private def said(plan: Plan): Vector[Reason] = plan.reasons.filter(_.decision == Coexistence.Decision)
+  private def said(plan: Plan): Vector[Reason] =
+    plan.reasons.filter(_.decision == Coexistence.Decision)
 
   private val eight = Limits.none.copy(executors = Some(1), cores = Some(8))
 
@@ -160,7 +161,9 @@ class CoexistenceTest extends AnyFunSuite {
     ) {
       val got = fit(Limits.none, leases)
       assert(got.unbound && !got.plan.driver.bound && got.refusal.exists(_.contains(why)))
-      assert(got.plan.reasons.exists(r => r.decision == Coexistence.Sharing && r.because.contains(why)))
+      assert(
+        got.plan.reasons.exists(r => r.decision == Coexistence.Sharing && r.because.contains(why))
+      )
       assert(!PlanLease.isFree(fit(Limits.none, Leases.none).plan, machine, leases))
     }
     assert(!fit(Limits.none, queue.before(Some(3))).unbound, "it has its turn")

@@ -59,7 +59,8 @@ private[spark] class LocalNumaClusterManager extends ExternalClusterManager with
 
   private def tell(r: Reason): Unit = {
     val sentence = Terminal.escaped(s"Plan: ${r.decision} ${r.value}: ${r.because} (${r.source})")
-    if (Coexistence.Decisions(r.decision) || BoundReasons.Decisions(r.decision)) logWarning(sentence)
+    if (Coexistence.Decisions(r.decision) || BoundReasons.Decisions(r.decision))
+      logWarning(sentence)
     else logInfo(sentence)
   }
 

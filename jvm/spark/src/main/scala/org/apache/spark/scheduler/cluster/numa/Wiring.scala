@@ -158,7 +158,12 @@ private class Wiring(
     log
   )
   private val pool =
-    new ExecutorPool(plan.executors, starter.start, DaemonThread.scheduled("hearth-executor-pool"), log)
+    new ExecutorPool(
+      plan.executors,
+      starter.start,
+      DaemonThread.scheduled("hearth-executor-pool"),
+      log
+    )
   private val lending =
     if (binding == BindingMode.Off) NoLending
     else LendingProvider.open(lendingContext)

@@ -15,7 +15,7 @@ import org.openucx.jucx.ucs.UcsConstants;
  * <p>A peer that is killed between taking a slot of a worker's queue and filling it blocks that queue for ever: the
  * worker reads its slots in order, and no transport of UCX gives one up. One message that does not arrive shows it.
  */
-final class FifoProbe implements AutoCloseable {
+final class UcxFifoProbe implements AutoCloseable {
     private static final int AM_ID = 8;
     private static final int HEADER_BYTES = 8;
 
@@ -25,7 +25,7 @@ final class FifoProbe implements AutoCloseable {
     private long sent;
     private long arrived;
 
-    FifoProbe(UcpContext context, UcpWorker watched) {
+    UcxFifoProbe(UcpContext context, UcpWorker watched) {
         watched.setAmRecvHandler(AM_ID, (address, size, data, reply) -> {
             arrived++;
             return UcsConstants.STATUS.UCS_OK;

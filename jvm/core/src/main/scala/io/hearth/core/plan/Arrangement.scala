@@ -1,0 +1,53 @@
+package io.hearth.core.plan
+
+import io.hearth.core.topology.IdSet
+
+/** Executors, and the memory from which theirs is taken. */
+final private[plan] case class Arrangement(pools: Pools, layout: Layout) {
+
+  /** What each executor can have, and of what. */
+  def reason(usable: UsableMachine, constraints: UserConstraints, native: Boolean): Reason = {
+    val limit = usable.topology.allowed.memoryLimitBytes
+      .fold("")(bytes =>
+        s" or of the cgroup's limit (${Sizes.show(bytes >> 20)}), shared in proportion"
+      )
+    val of = s"${Pools.UsablePercent} % of the memory of nodes ${pools.memoryNodes}$limit"
+    val part =
+      if (native) of
+      else if (constraints.heapMb.isEmpty) s"its share, by task slots, of $of, less the driver's"
+      else s"its share of $of, less the driver's"
+    val because = s"$part; the rest is for the kernel and other processes"
+    Reason(
+      "memory",
+      s"${Sizes.range(layout.roomsMb)} for ${if (native) "the JVM" else "each executor"}",
+      (because +: (if (native) Vector.empty else lent.toVector ++ leftOut(usable))).mkString("; "),
+      "kernel: node meminfo, cgroup"
+    )
+  }
+
+  private def lent = Option.unless(pools.borrowed.isEmpty)(
+    s"CPUs of nodes ${pools.borrowed} use the nearest nodes with enough memory"
+  )
+
+  /** Which nodes with memory no executor uses, and why; a native JVM is not bound to any. */
+  private def leftOut(usable: UsableMachine): Vector[String] = {
+    val bare = IdSet.from(usable.memoryOnly.flatMap(_.id)) & pools.leftOut
+    val poor = pools.leftOut &~ bare
+    Vector(
+      Option.unless(bare.isEmpty)(
+        s"memory of nodes $bare is not used: no executor runs there, it is farther away, and the " +
+          "plan has as many task slots without it"
+      ),
+      Option.unless(poor.isEmpty)(
+        s"nodes $poor are not used: each has less memory${unclaimed(usable, poor)} than the smallest executor needs"
+      )
+    ).flatten
+  }
+
+  private def unclaimed(usable: UsableMachine, of: IdSet): String = {
+    val occupied = usable.topology.allowed.cpus &~ usable.cpus
+    val claimed =
+      usable.topology.nodes.exists(n => of.contains(n.id) && n.cpus.intersects(occupied))
+    if (claimed) " (without the share of occupied CPUs)" else ""
+  }
+}
