@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.machine.paths import hearth_jar, spark_home
-from support import confs, driver_settings, environment, eventually
+from support import command, confs, driver_settings, environment, eventually
 
 APPS = Path(__file__).parent / "apps"
 BIN = Path(sys.executable).parent
@@ -96,7 +96,7 @@ class Site:
 
     def hearth(self, *words: str, timeout: float = 400) -> "Outcome":
         """Runs the command `hearth`, whose errors go to the same log."""
-        process = self.launch([sys.executable, "-m", "hearth", *words])
+        process = self.launch(command(*words))
         output, _ = process.communicate(timeout=timeout)
         return Outcome(process.returncode, output, self.log)
 
@@ -214,7 +214,7 @@ def assert_abandoned(site: Site) -> None:
     """After its driver has been killed: nobody and nothing of the application is left."""
     eventually("executors gone", lambda: site.executors() == {}, 30)
     eventually("nothing left behind", lambda: site.leftovers() == [], 30)
-    eventually("the run marked", lambda: site.document("run.json")["state"] == "abandoned", 5)
+    eventually("the run marked", lambda: site.document("run.json")["state"] == "abandoned", 60)
 
 
 def beyond(site: Site) -> str:

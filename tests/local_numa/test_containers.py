@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from test_hand_over import result
 
 from docker_engine import started
 from hearth.record.store import list_records
-from support import eventually, hearth, require
+from support import command, eventually, hearth, require
 
 pytestmark = pytest.mark.spark
 
@@ -296,11 +295,10 @@ def its_executors_are_measured(site: Site) -> None:
 
 def test_a_killed_comparison_leaves_no_container(contained: Site):
     words = ["compare", "--arms", "docker,bound", "--repeat", "1", "--warmup", "0", *FORCED]
-    command = [sys.executable, "-m", "hearth", *words, str(APPS / "pause.py"), "60"]
     with (contained.root / "compare.log").open("w") as log:
         process = subprocess.Popen(
-            command, env=contained.environment, cwd=contained.root, stdout=log, stderr=log,
-            start_new_session=True,
+            command(*words, str(APPS / "pause.py"), "60"), env=contained.environment,
+            cwd=contained.root, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
     contained.started.append(process)
     eventually("two containers", lambda: len(containers()) == 2, 120)

@@ -63,7 +63,7 @@ def in_a_tail(site: Site, name: str) -> tuple[int, int]:
     note = site.root / f"{name}.stray"
     eventually("a task that works on", lambda: note.exists() and note.read_text(), 90)
     stray = int(note.read_text())
-    eventually("all CPUs for its executor", lambda: borrower(site, stray) is not None, 20)
+    eventually("all CPUs for its executor", lambda: borrower(site, stray) is not None, 60)
     return borrower(site, stray) or 0, stray
 
 
@@ -87,7 +87,7 @@ def test_idle_cpus_work_for_a_last_task_and_go_back_and_a_killed_driver_leaves_n
     assert f"may use CPUs {loan['cpus']}, which other executors leave idle" in lent["notes"]
 
     os.kill(idle, signal.SIGKILL)
-    eventually("the loan's end", lambda: seen(site, stray)[pid] in OWN, 5)
+    eventually("the loan's end", lambda: seen(site, stray)[pid] in OWN, 60)
     eventually("another loan, of its replacement", lambda: borrower(site, stray) == pid, 30)
     (site.root / "first").touch()
     told = result(process)

@@ -2,11 +2,12 @@
 
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 from application import APPS, Site
+
+from support import command as hearth_command
 
 MARK = "c4n4ry"
 #: Of a name that tells nothing: kept as it is, but on no command line either.
@@ -57,7 +58,7 @@ def test_no_secret_is_written_printed_or_listed_by_ps(site: Site) -> None:
     file.write_text(f"{FILE}spark.local.dir {site.root / 'local'}\n")
     words = ["--properties-file", str(file), "--executors", "2", "--cores", "1", "--memory", "512m"]
     application = [str(APPS / "pause.py"), "2", "4", *ARGUMENTS]
-    command = [sys.executable, "-m", "hearth", "profile", *words, *application]
+    command = hearth_command("profile", *words, *application)
     environment = {**site.environment, "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", "")}
     log = site.root / "driver.log"
     with log.open("wb") as output:
@@ -87,7 +88,7 @@ def test_no_secret_is_written_printed_or_listed_by_ps(site: Site) -> None:
         ("status", "--all"),
     ):
         done = subprocess.run(
-            [sys.executable, "-m", "hearth", *verb], env=environment, cwd=site.root, check=True,
+            hearth_command(*verb), env=environment, cwd=site.root, check=True,
             capture_output=True, text=True,
         )  # fmt: skip
         assert MARK not in done.stdout + done.stderr
