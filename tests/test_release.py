@@ -46,6 +46,7 @@ def test_the_wheel_alone_runs_a_job_on_bound_executors(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--python", bare / "bin" / "python", "install", "--quiet"]
     installed = call(*pip, "--no-index", "--no-deps", wheel)
     assert installed.returncode == 0, installed.stderr
+    assert list(bare.glob("lib/python*/site-packages/hearth/py.typed")), "it tells its types"
     manual = (bare / "share" / "man" / "man1" / "hearth.1").read_text()
     assert ".SS hearth submit" in manual and "\\-\\-when\\-full" in manual
     words = ["submit", "--executors", "2", "--cores", "1", "--memory", "600m", *SMALL, str(SQL)]
