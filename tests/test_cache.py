@@ -23,7 +23,7 @@ def cache(tmp_path: Path) -> Path:
         os.utime(home / name, (1e9 - age, 1e9 - age))
     (home / "driver-a.jsa.sum").write_text("1")
     (home / "driver-d.7.part").write_text("half")
-    (home / "driver-e.8.part").mkdir()  # of a command killed long ago along with its keeper
+    (home / "driver-e.8.part").mkdir()  # of a command killed long ago along with its guardian
     (home / "driver-e.8.part" / "archive").write_bytes(b"x" * 100 * KB)
     os.utime(home / "driver-e.8.part", (1e9 + 1, 1e9 + 1))
     (home / "data" / "words-1" / MANIFEST).write_text("{}")

@@ -1,5 +1,6 @@
 """The arms, the kernel's setting that one of them changes, and the choices that are kept."""
 
+import json
 import os
 import signal
 import subprocess
@@ -12,7 +13,15 @@ import pytest
 
 from hearth.base.errors import UserError
 from hearth.cli.options import read_line
-from hearth.spark.saved_configs import TunedChoice, forget_choice, keep_choice, kept_choice
+from hearth.spark.saved_configs import (
+    TunedChoice,
+    application,
+    forget_choice,
+    keep_choice,
+    keep_tuned,
+    kept_choice,
+    tuned_choice,
+)
 from hearth.studies.engine.arms import chosen, kernel_setting, profile_words, tuned_arm
 from support import ROOT
 
@@ -158,6 +167,32 @@ def test_a_kept_choice_is_found_for_the_same_application_and_forgotten(tmp_path:
     assert kept_choice(tmp_path, read_line(["other.py"])) is None
     assert forget_choice(tmp_path, read_line(["job.py"]))
     assert kept_choice(tmp_path, read_line(["job.py"])) is None
+
+
+def test_a_choice_and_a_tune_of_one_application_are_kept_side_by_side(tmp_path: Path) -> None:
+    line = read_line(["job.py"])
+    keep_choice(tmp_path, line, _CHOICE)
+    keep_tuned(tmp_path, application(line), TUNED)
+    (file,) = tmp_path.rglob("*.json")
+    assert kept_choice(tmp_path, line) == _CHOICE
+    assert tuned_choice(tmp_path, application(line)) == TUNED
+    assert forget_choice(tmp_path, line) and kept_choice(tmp_path, line) is None
+    assert tuned_choice(tmp_path, application(line)) == TUNED and file.is_file()
+
+
+def test_what_the_last_release_kept_is_used_and_forgotten(tmp_path: Path) -> None:
+    line = read_line(["job.py"])
+    name = keep_choice(tmp_path / "new", line, _CHOICE).name
+    for folder, choice in (("choices", _CHOICE), ("tuned", TUNED)):
+        (tmp_path / folder).mkdir()
+        text = json.dumps({"application": application(line), **choice})
+        (tmp_path / folder / name).write_text(text)
+    found = kept_choice(tmp_path, line)
+    assert found is not None and found["arm"] == _CHOICE["arm"]
+    assert forget_choice(tmp_path, line)
+    assert kept_choice(tmp_path, line) is None
+    tuned = tuned_choice(tmp_path, application(line))
+    assert tuned is not None and tuned["tune"] == TUNED["tune"]
 
 
 @pytest.mark.parametrize(

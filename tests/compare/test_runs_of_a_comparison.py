@@ -120,7 +120,7 @@ def test_a_failing_application_gives_no_verdict_and_an_exit_code_that_tells(
     assert [o.repetition for o in outcomes] == [0, 0]
     assert all(str(o.failure).startswith("ended with 3") for o in outcomes)
     assert "there is no winner to save" in done.stderr
-    assert not (tmp_path / "state" / "choices").exists()
+    assert not (tmp_path / "state" / "saved").exists()
 
 
 def record(name: str, balancing: str, huge_pages: str) -> Record:

@@ -66,7 +66,7 @@ def test_java_options_of_private_files_go_with_the_application(
     eventually("its files are gone", lambda: not any(parent.iterdir()), 60)
 
 
-def test_what_a_killed_keeper_left_is_removed_by_a_later_run(tmp_path: Path) -> None:
+def test_what_a_killed_guardian_left_is_removed_by_a_later_run(tmp_path: Path) -> None:
     for name in ("hearth-run-old", "hearth-run-new"):
         (tmp_path / "state" / "starting" / name).mkdir(parents=True)
     hour_ago = time.time() - 3700

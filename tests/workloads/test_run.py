@@ -54,7 +54,7 @@ def with_data(hearth: Command, home: Path) -> Command:
 def java_of(folder: Path) -> list[int]:
     """Every JVM whose command line names a folder: jobs and generators do.
 
-    So does the keeper of a temporary folder, which goes on for half a minute after a kill -9.
+    So does the guardian of a temporary folder, which goes on for half a minute after a kill -9.
     """
     found = []
     for entry in Path("/proc").iterdir():

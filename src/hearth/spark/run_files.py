@@ -1,10 +1,9 @@
 """The files of one run: a directory that goes with it, private Java options, its plan.
 
 The directory is for what a run needs while it starts. This process removes it at its end; after
-kill -9, or where it has become spark-submit, a process that waits on a pipe does. The pipe's other
-end stays open here and in nothing that a JVM starts, so the kernel closes it with the run. Should
-the waiting process be killed too, the next run removes what is an hour old: the files are read when
-Spark starts.
+kill -9, or where it has become spark-submit, its guardian does. The guardian's pipe stays open here
+and in nothing that a JVM starts, so the kernel closes it with the run. Should the guardian be
+killed too, the next run removes what is an hour old: the files are read when Spark starts.
 
 JVM options of the user's files are passed on in files, because every user can read a command line:
 the driver's in an argument file of the JVM (`@file`, java(1)), those of executors in a properties
@@ -29,7 +28,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -40,6 +38,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.base.errors import UserError
+from hearth.base.guardian import start_guardian
 from hearth.base.private_files import private_directory, write_private
 from hearth.base.temporary import working_directory
 from hearth.spark.command import Launch
@@ -77,7 +76,7 @@ def check_locale(state: Path, environment: Mapping[str, str]) -> None:
 
 _PREFIX = "hearth-run-"
 _STARTING_KEPT_S = 3600
-_KEEPER = 'read -r _; rm -rf -- "$0"'
+_DELETE = 'read -r _; rm -rf -- "$0"'
 
 
 def run_directory(state: Path) -> Path:
@@ -101,17 +100,10 @@ def temporary_directory() -> Path:
 def _kept(parent: Path) -> Path:
     _sweep_directories(parent, time.time() - _STARTING_KEPT_S)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)).resolve()
-    ours, theirs = os.pipe()
-    subprocess.Popen(
-        ["sh", "-c", _KEEPER, str(folder)],
-        stdin=ours,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        start_new_session=True,  # out of reach of the terminal's Ctrl-C
-    )
-    os.close(ours)
-    os.set_inheritable(theirs, True)
+    guardian = start_guardian(["sh", "-c", _DELETE, str(folder)])
+    assert guardian.stdin is not None
+    # Held open until the run ends, also by the program that this process may become.
+    os.set_inheritable(os.dup(guardian.stdin.fileno()), True)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 

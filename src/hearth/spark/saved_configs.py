@@ -7,10 +7,12 @@ By `hearth compare --keep`, which `hearth submit` uses, and by `hearth tune`, wh
 import hashlib
 import json
 import os
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import TypedDict, cast
 
-from hearth.base.codec import read_document
+from hearth.base.codec import LEFT_OUT, read_document, read_typed, to_json
+from hearth.base.errors import UserError
 from hearth.base.private_files import private_directory, write_private
 from hearth.spark.submit_args import SubmitLine
 
@@ -46,20 +48,26 @@ class TunedChoice(TypedDict):
     java: dict[str, str]
 
 
+@dataclass(frozen=True)
+class SavedConfigs:
+    """What is saved of an application on one machine: `saved/KEY.json` in the state directory."""
+
+    application: str
+    compared: Choice | None = field(default=None, metadata=LEFT_OUT)
+    tuned: TunedChoice | None = field(default=None, metadata=LEFT_OUT)
+
+
+_REMEDY = "delete it, or replace it with 'hearth compare --keep' or 'hearth tune'"
+
+
 def keep_tuned(home: Path, named: str, choice: TunedChoice, root: Path = Path("/")) -> None:
     """Keep what was found for an application (`application`) on this machine, over any older."""
-    file = _tuned_file(home, named, root)
-    private_directory(file.parent)
-    write_private(file, json.dumps({"application": named, **choice}, indent=1))
+    _write(home, replace(_sound(home, named, root), tuned=choice), root)
 
 
 def tuned_choice(home: Path, named: str, root: Path = Path("/")) -> TunedChoice | None:
     """Return the saved result, or None; raise UserError if it is damaged."""
-    file = _tuned_file(home, named, root)
-    if not os.path.lexists(file):
-        return None
-    found = read_document(file, TunedChoice, "delete it, or replace it with 'hearth tune'")
-    return cast(TunedChoice, found)
+    return _read(home, named, root).tuned
 
 
 def workload_named(job: str) -> str:
@@ -67,24 +75,12 @@ def workload_named(job: str) -> str:
     return f"workload {job}"
 
 
-def _tuned_file(home: Path, named: str, root: Path) -> Path:
-    return home / "tuned" / f"{_key(named, root)}.json"
+def keep_choice(home: Path, line: SubmitLine, choice: Choice, root: Path = Path("/")) -> Path:
+    """Write the winner for this application on this machine."""
+    return _write(home, replace(_sound(home, application(line), root), compared=choice), root)
 
 
-def keep_choice(
-    home: Path, line: SubmitLine, choice: dict[str, Any], root: Path = Path("/")
-) -> Path:
-    """Write the winner for this application on this machine.
-
-    choice: {arm, comparison, sentence; master, words: with which `hearth submit` runs it so}.
-    """
-    file = _file(home, line, root)
-    private_directory(file.parent)
-    write_private(file, json.dumps({"application": application(line), **choice}, indent=1))
-    return file
-
-
-def kept_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> dict[str, Any] | None:
+def kept_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> Choice | None:
     """Return the kept choice, where the user left the choice open: no master, nothing fixed.
 
     Raises UserError for one that is damaged.
@@ -92,18 +88,57 @@ def kept_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> dict[st
     fixed = _FIXING & line.asked.given.keys()
     if not line.application or line.has("--master") or fixed:
         return None
-    file = _file(home, line, root)
-    if not os.path.lexists(file):
-        return None
-    return read_document(file, Choice, "delete it, or replace it with 'hearth compare --keep'")
+    return _read(home, application(line), root).compared
 
 
 def forget_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> bool:
     """Return whether there was one to forget."""
-    file = _file(home, line, root)
-    there = os.path.lexists(file)
-    file.unlink(missing_ok=True)
-    return there
+    try:
+        saved = _read(home, application(line), root)
+    except UserError:  # a damaged one goes as well
+        saved = SavedConfigs(application(line))
+        _write(home, saved, root)
+        return True
+    _write(home, replace(saved, compared=None), root)
+    return saved.compared is not None
+
+
+def _read(home: Path, named: str, root: Path) -> SavedConfigs:
+    file, *old = _files(home, named, root)
+    if os.path.lexists(file):
+        return read_typed(file, SavedConfigs, _REMEDY)
+    compared, tuned = (
+        read_document(one, kind, _REMEDY) if os.path.lexists(one) else None
+        for one, kind in zip(old, (Choice, TunedChoice), strict=True)
+    )
+    return SavedConfigs(named, cast(Choice | None, compared), cast(TunedChoice | None, tuned))
+
+
+def _sound(home: Path, named: str, root: Path) -> SavedConfigs:
+    """What is saved; nothing where that is damaged, as it is being replaced."""
+    try:
+        return _read(home, named, root)
+    except UserError:
+        return SavedConfigs(named)
+
+
+def _write(home: Path, saved: SavedConfigs, root: Path) -> Path:
+    """Write it in place of what was there; no file is left where nothing is saved."""
+    file, *old = _files(home, saved.application, root)
+    if saved.compared or saved.tuned:
+        private_directory(file.parent)
+        write_private(file, json.dumps(to_json(saved), indent=1))
+    else:
+        file.unlink(missing_ok=True)
+    for one in old:
+        one.unlink(missing_ok=True)
+    return file
+
+
+def _files(home: Path, named: str, root: Path) -> tuple[Path, Path, Path]:
+    """The file, and the two of releases before 0.10: of compare, of tune."""
+    name = f"{_key(named, root)}.json"
+    return home / "saved" / name, home / "choices" / name, home / "tuned" / name
 
 
 def application(line: SubmitLine) -> str:
@@ -111,10 +146,6 @@ def application(line: SubmitLine) -> str:
     file = str(Path(line.application[0]).resolve())
     name = line.last("--class")
     return f"{file} {name}" if name else file
-
-
-def _file(home: Path, line: SubmitLine, root: Path) -> Path:
-    return home / "choices" / f"{_key(application(line), root)}.json"
 
 
 def _key(named: str, root: Path) -> str:

@@ -45,7 +45,7 @@ from hearth.machine.plan import Plan
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.screen import Screen, table
 from hearth.spark.conf import read_settings
-from hearth.spark.saved_configs import forget_choice, keep_choice, tuned_choice
+from hearth.spark.saved_configs import Choice, forget_choice, keep_choice, tuned_choice
 from hearth.spark.submission import Occasion, prepare
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.compare.result import Compared, ComparisonSettings
@@ -300,7 +300,7 @@ def _keep(line: SubmitLine, said: Compared, arms: list[Arm]) -> None:
         )
         return
     (arm,) = (arm for arm in arms if arm.name == verdict.choice)
-    choice = {
+    choice: Choice = {
         "arm": arm.name,
         "master": arm.master or line.last("--master"),
         "words": [] if arm.master else [*line.asked.to_words(), *arm.words],

@@ -1,7 +1,6 @@
 """Machine settings that are changed for a while and restored, whichever process dies meanwhile.
 
-A small process holds the old values and waits on a pipe whose other end only this process holds:
-when the pipe closes, even after kill -9, it writes them back.
+A guardian holds the old values, and writes them back, even after kill -9.
 
 The processor's data prefetchers are such settings: in MSR_MISC_FEATURE_CONTROL (0x1A4) a set bit
 disables one (Intel, "Disclosure of H/W prefetcher control on some Intel processors"; Awan 2016).
@@ -12,15 +11,15 @@ use.
 import contextlib
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hearth.base.errors import UserError
+from hearth.base.guardian import start_guardian
 
-_RESTORER = """
+_RESTORE = """
 import json, os, sys
 sys.stdin.read()
 for path, offset, value in json.loads(sys.argv[1]):
@@ -51,18 +50,14 @@ class SavedSetting:
 def changed(before: Sequence[SavedSetting], wanted: Sequence[SavedSetting]) -> Iterator[None]:
     """Writes `wanted`, and `before` at the end; raises UserError where that cannot be written."""
     old = [[str(cell.path), cell.offset, cell.value.hex()] for cell in before]
-    restorer = subprocess.Popen(
-        [sys.executable, "-I", "-c", _RESTORER, json.dumps(old)],
-        stdin=subprocess.PIPE,
-        start_new_session=True,  # out of reach of the terminal's Ctrl-C
-    )
+    guardian = start_guardian([sys.executable, "-I", "-c", _RESTORE, json.dumps(old)])
     try:
         for cell in wanted:
             cell.write()
         yield
     finally:
-        restorer.communicate()
-    if restorer.returncode:
+        guardian.communicate()
+    if guardian.returncode:
         names = ", ".join(sorted({str(cell.path) for cell in before}))
         raise UserError(f"{names}: the old values could not be restored: check the setting")
 
