@@ -114,7 +114,9 @@ def _returned(name: str) -> Iterator[object]:
 _QUAINT = re.compile(
     r"\bamiss\b|\bwhosever\b|\bdearer\b|\bexecutors of its own\b"
     r"|\bgone on with\b|\bwent by idle\b|\bS[1-5]\b"
-    r"|\bat most so long\b|\bforetold\b|\btold as\b|\bis no number\b"
+    r"|\b(?:is|are) said(?! to\b)|\bat most so long\b|\bis no (?:time|number)\b|\bmended\b"
+    r"|\bin place of runs\b|\bnothing is kept for\b|\bforetold\b|\btold as\b"
+    r"|\bleast of the worse\b|\bleave the CPUs alone\b"
 )
 
 

@@ -346,7 +346,7 @@ def find_record(state_home: Path, name: str) -> Record:
 
 
 def _last(state_home: Path) -> Record:
-    """The latest that can be read; it is said where one may be later."""
+    """Return the latest record that can be read; warn if a later one cannot."""
     records, problems = list_records(state_home)
     if not records:
         raise UserError(problems[-1] if problems else _NO_RECORD)

@@ -38,13 +38,13 @@ class Launch:
         return [*program, *_words(self.options), *self.application]
 
     def shown_command(self, redaction: Redaction) -> list[str]:
-        """The command without its secrets."""
+        """Return the command without its secrets."""
         options = [word for option in self.options for word in _shown(option, redaction)]
         program = [*self.prefix, str(self.spark_submit)]
         return [*program, *options, *redaction.words(self.application)]
 
     def shell_text(self, redaction: Redaction) -> str:
-        """The command as shell input, one option per line, without its secrets."""
+        """Return the command as shell input, one option per line, without its secrets."""
         variables = [
             f"{name}={redaction.setting(name, value)}" for name, value in self.environment.items()
         ]
@@ -56,7 +56,7 @@ class Launch:
 
 
 def pass_through_reason(line: SubmitLine, master: str | None, remote: str | None) -> str | None:
-    """Why hearth only passes this command line on; None if it plans."""
+    """Return why hearth only passes this command line on; None if it plans."""
     if line.has(*_NO_APPLICATION):
         return "nothing to plan"
     if remote is not None:
@@ -76,7 +76,10 @@ def _refuse_mistyped(master: str) -> None:
 
 
 def fixed_by_master(master: str | None) -> tuple[int | None, int | None]:
-    """Executors and cores that `local-numa[4x12]` fixes; raises UserError for another form."""
+    """Return executors and cores that `local-numa[4x12]` fixes.
+
+    Raise UserError for another form.
+    """
     if master is None:
         return None, None
     match = _LOCAL_NUMA.fullmatch(master)
@@ -88,7 +91,10 @@ def fixed_by_master(master: str | None) -> tuple[int | None, int | None]:
 
 
 def sized_by_master(asked: SubmitOptions, master: str | None) -> SubmitOptions:
-    """The options with what the master fixes; raises UserError where they say something else."""
+    """Return the options with what the master fixes.
+
+    Raise UserError where they say something else.
+    """
     executors, cores = fixed_by_master(master)
     for name, given, fixed in (
         ("executors", asked.executors, executors),
@@ -140,24 +146,24 @@ def composed(
 
 
 def _driver_options(settings: Mapping[str, str], plan: Plan, flags: list[str]) -> dict[str, str]:
-    """The driver's JVM flags and the plan's, then the user's own: the last one counts."""
+    """Return the driver's JVM flags and the plan's, then the user's own: the last one counts."""
     name = "spark.driver.extraJavaOptions"
     ours = list(filter(None, [*flags, plan.conf.get(name)]))
     return {name: " ".join([*ours, *filter(None, [settings.get(name)])])} if ours else {}
 
 
 def users_class_path(line: SubmitLine, settings: Mapping[str, str]) -> str:
-    """The driver's extra class path that the user set; empty where there is none."""
+    """Return the driver's extra class path that the user set; empty where there is none."""
     return line.last("--driver-class-path") or settings.get("spark.driver.extraClassPath") or ""
 
 
 def class_path(theirs: str, jar: Path | None) -> str:
-    """The user's and hearth's jar; empty where hearth adds nothing."""
+    """Return the user's and hearth's jar; empty where hearth adds nothing."""
     return ":".join([*filter(None, [theirs]), str(jar)]) if jar else ""
 
 
 def _kept(option: Option, changed: dict[str, str], notes: list[str]) -> list[Option]:
-    """Translates one of the user's options."""
+    """Translate one of the user's options."""
     if option.name == "--master":
         return []
     if option.name == "--conf" and (option.value or "").partition("=")[0].strip() in changed:

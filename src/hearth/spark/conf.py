@@ -43,7 +43,8 @@ _KEY = re.compile(r"((?:\\.|[^\\\s=:])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
 
 
 def read_settings(line: SubmitLine) -> dict[str, str]:
-    """The user's settings for this command line; each command reads them once and hands them on.
+    """Return the user's settings for this command line; each command reads them once and hands them
+    on.
 
     Changes this process's environment as `spark-env.sh` does, as spark-submit would.
     """
@@ -89,7 +90,7 @@ def _of_files(line: SubmitLine, spark_home: Path, environment: Mapping[str, str]
 
 
 def _last_on_the_line(line: SubmitLine) -> dict[str, str]:
-    """What the driver's JVM starts with: its launcher takes the last, be it option or `--conf`."""
+    """Return the driver's setting: its launcher takes the last, be it option or `--conf`."""
     found: dict[str, str] = {}
     for option in line.options:
         value = option.value or ""
@@ -119,14 +120,14 @@ def conf_folder(spark_home: Path, environment: Mapping[str, str]) -> Path:
 def user_master(
     line: SubmitLine, settings: Mapping[str, str], environment: Mapping[str, str]
 ) -> str | None:
-    """The master that the user chose: the option, the setting, or the variable MASTER."""
+    """Return the master that the user chose: the option, the setting, or the variable MASTER."""
     return line.last("--master") or settings.get("spark.master") or environment.get("MASTER")
 
 
 def user_remote(
     line: SubmitLine, settings: Mapping[str, str], environment: Mapping[str, str]
 ) -> str | None:
-    """The Spark Connect server that the user chose, in the same order."""
+    """Return the Spark Connect server that the user chose, in the same order."""
     named = line.last("--remote") or settings.get("spark.remote")
     return named or environment.get("SPARK_REMOTE")
 
@@ -134,7 +135,7 @@ def user_remote(
 def user_deploy_mode(
     line: SubmitLine, settings: Mapping[str, str], environment: Mapping[str, str]
 ) -> str:
-    """Where the user wants the driver, in the same order."""
+    """Return where the user wants the driver, in the same order."""
     named = line.last("--deploy-mode") or settings.get("spark.submit.deployMode")
     return named or environment.get("DEPLOY_MODE") or "client"
 
@@ -159,7 +160,7 @@ def read_properties(path: Path, what: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> list[str]:
-    """Lines without comments; one that ends in an odd number of backslashes continues."""
+    """Return lines without comments; one that ends in an odd number of backslashes continues."""
     lines: list[str] = []
     pending = ""
     for raw in re.split(r"\r\n|\r|\n", text):

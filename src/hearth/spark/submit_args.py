@@ -1,4 +1,4 @@
-"""Splits a `hearth submit` command line: hearth's options, spark-submit's, the application's.
+"""Split a `hearth submit` command line: hearth's options, spark-submit's, the application's.
 
 spark-submit's own options are known by whether they take a value (SparkSubmitOptionParser of
 Spark 4.3), which is the only way to tell the application file from a value. Whatever follows the
@@ -68,7 +68,7 @@ class SubmitOptions:
         return {f"--{name.replace('_', '-')}": value for name, value in given.items()}
 
     def to_words(self) -> list[str]:
-        """The words that stand for them on a command line."""
+        """Return the words that stand for them on a command line."""
         words: list[str] = []
         for name, value in self.given.items():
             words += [name] if value is True else [name, str(value)]
@@ -87,7 +87,7 @@ class SubmitOptions:
     def plan_request(
         self, conf: Mapping[str, str], *, python: bool, occupied: str | None = None
     ) -> PlanRequest:
-        """The request for a plan of this machine. conf: the user's Spark settings."""
+        """Return the request for a plan of this machine. conf: the user's Spark settings."""
         shared = {name: getattr(self, name) for name in _PLANNED}
         return PlanRequest(**shared, python=python, occupied=occupied, conf=conf)
 
@@ -135,7 +135,7 @@ class SubmitLine:
     application: tuple[str, ...] = ()
 
     def last(self, name: str) -> str | None:
-        """The last value given for an option: the one that Spark takes."""
+        """Return the last value given for an option: the one that Spark takes."""
         values = [option.value for option in self.options if option.name == name]
         return values[-1] if values else None
 
@@ -143,7 +143,7 @@ class SubmitLine:
         return any(option.name in names for option in self.options)
 
     def adding(self, *options: Option) -> "SubmitLine":
-        """The line with these options of spark-submit behind the user's."""
+        """Return the line with these options of spark-submit behind the user's."""
         return replace(self, options=(*self.options, *options))
 
     @property
@@ -184,7 +184,7 @@ _HEARTHS_OWN = (
 
 
 def is_application(name: str) -> bool:
-    """Whether it names a file, existing or not: no suite or workload has such a name."""
+    """Return whether it names a file, existing or not: no suite or workload has such a name."""
     return Path(name).is_file() or "." in name or "/" in name
 
 

@@ -134,7 +134,7 @@ def tuned_arm(
 ) -> Arm:
     """What `hearth tune` found best for the application of this name; settings: the user's own."""
     if found is None:
-        reason = f"nothing is kept for '{name}' on this machine: run 'hearth tune {name}' first"
+        reason = f"no tuning result for '{name}' on this machine: run 'hearth tune {name}' first"
         return Arm("tuned", skipped=reason)
     size = f"local-numa[{found['executors']}x{found['cores']}]" if found["executors"] else None
     words = ("--unbound",) if found["unbound"] else ()

@@ -110,7 +110,10 @@ class Journal:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise UserError(f"'{self.file}' cannot be mended: {reason(error)}; {REMEDY}") from error
+            remedy = f"{reason(error)}; {REMEDY}"
+            raise UserError(f"'{self.file}' cannot be repaired: {remedy}") from error
+                f"'{self.file}' cannot be repaired: {reason(error)}; {REMEDY}"
+            ) from error
 
     def head(self, kind: type[T]) -> T:
         """Return the first line, which says what the journal is of. Raises OSError, ValueError."""
