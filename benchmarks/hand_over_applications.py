@@ -105,8 +105,8 @@ def main() -> None:
             rows.append(row | {"load": os.getloadavg()[0], **machine(options)})
             with output.open("a") as file:
                 file.write(json.dumps(rows[-1]) + "\n")
-            told = {key: row[key] for key in ("per_hour", "pausing_s", "loans", "lent_s")}
-            print(f"  {pair}/{options.repeat} {mode:13} {told}", flush=True)
+            summary = {key: row[key] for key in ("per_hour", "pausing_s", "loans", "lent_s")}
+            print(f"  {pair}/{options.repeat} {mode:13} {summary}", flush=True)
     print("\n".join(page(rows)))
     print(f"\nRaw results: {output}")
 

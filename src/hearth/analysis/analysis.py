@@ -1,4 +1,4 @@
-"""Composes what a record holds to one document (`hearth.analysis.document`)."""
+"""Compose what a record holds to one document (`hearth.analysis.document`)."""
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -63,7 +63,10 @@ _NUMBERS = ("timeline", "tasks_sample", "counters", "metrics")
 
 
 def analyse(directory: Path) -> Analysis:
-    """The analysis of one record, kept beside it; raises UserError where the directory is none."""
+    """Return the analysis of one record, kept beside it.
+
+    Raise UserError where the directory is none.
+    """
     record = read_record(directory.resolve())
     key = key_of(record)
     analysis = kept(record, key)
@@ -74,12 +77,15 @@ def analyse(directory: Path) -> Analysis:
 
 
 def analyse_event_log(path: Path) -> Analysis:
-    """The analysis of a bare event log, of hearth's making or not; raises UserError without one."""
+    """Return the analysis of a bare event log, of hearth's making or not.
+
+    Raise UserError without one.
+    """
     return compose(gather_event_log(path))
 
 
 def compose(evidence: Evidence) -> Analysis:
-    """The document, from evidence that was read before."""
+    """Return the document, from evidence that was read before."""
     analysis = Analysis(
         schema="hearth/analysis/1",
         record=_run(evidence),
@@ -137,7 +143,7 @@ def _run(evidence: Evidence) -> AnalysedRun:
 
 
 def _telling(settings: dict[str, str]) -> dict[str, str]:
-    """Of a run's settings those that tell most of its speed; Spark's own word counts."""
+    """Return the settings of a run that decide its speed; what Spark reports takes precedence."""
     return {name: settings[name] for name in TELLING if name in settings}
 
 
@@ -168,13 +174,13 @@ def _machine(evidence: Evidence) -> Measured[Machine]:
 
 
 def _within(cpus: str, groups: Sequence[CpuGroup]) -> list[str]:
-    """Those of the groups that have CPUs among these."""
+    """Return those of the groups that have CPUs among these."""
     own = set(parse_ids(cpus))
     return [group.cpus for group in groups if not own.isdisjoint(parse_ids(group.cpus))]
 
 
 def _counters(evidence: Evidence) -> Measured[dict[str, dict[str, Measured[Counted]]]]:
-    """Hardware events of each executor."""
+    """Return hardware events of each executor."""
     if isinstance(evidence.counters, Absent):
         return evidence.counters
     return {
@@ -184,7 +190,7 @@ def _counters(evidence: Evidence) -> Measured[dict[str, dict[str, Measured[Count
 
 
 def _counted(evidence: Evidence, counts: Counts) -> list[tuple[str, Key]]:
-    """The JVMs of which perf counted anything, by name."""
+    """Return the JVMs of which perf counted anything, by name."""
     names = {p.key: p.executor_id or "driver" for p in evidence.processes}
     return [(names.get(key, f"pid {key[0]}"), key) for key in counts.events]
 

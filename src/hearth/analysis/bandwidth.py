@@ -28,20 +28,20 @@ class Traffic:
         self._sampled = Coverage(0, step_ms)
 
     def add(self, start_s: float, end_s: float, count: int) -> None:
-        """Takes in what moved between two readings."""
+        """Take in what moved between two readings."""
         start_ms, end_ms = int(start_s * 1000), int(end_s * 1000)
         self._bytes.add(start_ms, end_ms, count / max(end_ms - start_ms, 1))
         self._sampled.add(start_ms, end_ms)
 
     def gb_s(self, count: int) -> list[float | None]:
-        """GB/s (10^9 bytes) in each of `count` steps; None where nothing was sampled."""
+        """Return GB/s (10^9 bytes) in each of `count` steps; None where nothing was sampled."""
         pairs = zip(self._bytes.covered_ms(), self._sampled.covered_ms(), strict=True)
         rates = [moved / sampled / 1e6 if sampled else None for moved, sampled in pairs]
         return rates[:count] + [None] * (count - len(rates))
 
 
 def read_bandwidth(file: SampleFile, step_ms: int) -> dict[str, Traffic]:
-    """Reads samples/bandwidth.jsonl: the traffic of each domain, such as `L3:00` or `S0`.
+    """Read samples/bandwidth.jsonl: the traffic of each domain, such as `L3:00` or `S0`.
 
     The counters are those of the machine, not of the run: the first reading counts nothing, nor
     does the one after a reading that says null.
@@ -70,7 +70,7 @@ def read_bandwidth(file: SampleFile, step_ms: int) -> dict[str, Traffic]:
 def by_node(
     domains: Mapping[str, Traffic], head: RecordHead, step_s: float, count: int
 ) -> Bandwidth:
-    """The timeline's bandwidth: of each node (of several, `0,1`, where a domain spans them).
+    """Return the timeline's bandwidth: of each node (of several, `0,1`, where a domain spans them).
 
     head: the record's. A domain without CPUs in the record keeps its own name.
     """
@@ -90,7 +90,7 @@ def by_node(
 
 
 def _nodes(cpus: str | None, head: RecordHead) -> str | None:
-    """The nodes to which some CPUs belong, `0` or `0,1`; None if unknown."""
+    """Return the nodes to which some CPUs belong, `0` or `0,1`; None if unknown."""
     own = set(parse_ids(cpus)) if cpus else set()
     found = [n for n, ids in head.cpus_of_node.items() if own & set(parse_ids(ids))]
     return ",".join(sorted(found, key=int)) or None

@@ -1,4 +1,4 @@
-"""What one run's record tells, as a document: contract/analysis.schema.json.
+"""The analysis of one run as a document: contract/analysis.schema.json.
 
 Times that end in `_s` are seconds on the record's axis, zero being its start. `to_json` of
 `hearth.base.codec` writes it, `typed` reads it.
@@ -70,7 +70,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Times:
-    """What tasks spent their time on, in milliseconds, summed over tasks.
+    """How tasks spent their time, in milliseconds, summed over tasks.
 
     The parts of `run` are compute, gc, shuffle_read_wait and shuffle_write. Spark counts a GC pause
     in every task that runs in its JVM, and one during a fetch wait in both, so the parts may add up
@@ -150,7 +150,7 @@ class CpuTime:
 
     @property
     def total(self) -> float:
-        """Of both; what was never read counts as zero."""
+        """The sum of both; what was never read counts as zero."""
         return (self.user or 0) + (self.system or 0)
 
 
@@ -172,7 +172,7 @@ class IoBytes:
 
 @dataclass(frozen=True)
 class Use:
-    """What a process used from its start to its last sample."""
+    """Resources that a process used from its start to its last sample."""
 
     cpu_s: CpuTime
     run_delay_s: float | None  #: ready to run, waiting for a CPU
@@ -222,7 +222,7 @@ class Executor:
 
 @dataclass(frozen=True)
 class Durations:
-    """Of the tasks that succeeded, in milliseconds; quantiles within 0.4 %."""
+    """Durations of the tasks that succeeded, in milliseconds; quantiles within 0.4 %."""
 
     p5: float | None
     p50: float | None
@@ -492,7 +492,7 @@ class Method(NamedTuple):
 
 @dataclass(frozen=True)
 class Flame:
-    """What threads executed, sampled every `period_ms`: a tree of calls.
+    """A tree of calls that threads executed, sampled every `period_ms`.
 
     Columns of equal length, a caller before what it calls. Calls too rare to be drawn are counted
     in their caller, but by their own name in `top`.

@@ -1,4 +1,4 @@
-"""Reads the unified logs (JEP 271) that a JVM writes with -Xlog:gc*,safepoint=info.
+"""Read the unified logs (JEP 271) that a JVM writes with -Xlog:gc*,safepoint=info.
 
 Pauses of Serial, Parallel, G1, ZGC (generational or not) and Shenandoah all end in
 `GC(N) Pause WHAT [BEFORE->AFTER(CAPACITY)] MILLISECONDSms`; what runs beside the application is
@@ -74,7 +74,7 @@ class GcLog:
 
 
 def read_gc_log(*files: Path) -> GcLog:
-    """Reads one JVM's log, which may be rotated over several files, the oldest first."""
+    """Read one JVM's log, which may be rotated over several files, the oldest first."""
     log = GcLog()
     for file in files:
         _read_file(file, log)
@@ -159,7 +159,10 @@ def _concurrent(line: str, found: re.Match[str], log: GcLog) -> None:
 
 
 def wall_seconds(line: str) -> float | None:
-    """Seconds since the epoch of a line's `time` or `utctime` decorator; None without one."""
+    """Return seconds since the epoch of a line's `time` or `utctime` decorator.
+
+    None without one.
+    """
     end = line.find("]")
     if end < 20 or line[5:6] != "-":
         return None

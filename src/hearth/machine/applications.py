@@ -12,7 +12,7 @@ from hearth.machine.placement import Placement
 
 
 class RunDocument(TypedDict):
-    """What is read of `run.json`; contract/run.schema.json has all of it."""
+    """The part of `run.json` that is read; contract/run.schema.json has all of it."""
 
     schema: Literal["hearth/run/1"]
     app_id: str
@@ -43,13 +43,13 @@ class Application:
 
     @property
     def state(self) -> str:
-        """What the driver last wrote; `gone` if that is `running` but the driver has ended."""
+        """The state that the driver last wrote; `gone` if it says `running` but has ended."""
         state = str(self.record["state"])
         return "gone" if state == "running" and not self.alive else state
 
 
 def read_runs(state_home: Path) -> tuple[list[Application], list[str]]:
-    """All runs on record, the oldest first, and a line for each that cannot be read.
+    """Return all runs on record, the oldest first, and a line for each that cannot be read.
 
     A directory without a record yet is skipped.
     """

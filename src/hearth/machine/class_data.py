@@ -183,10 +183,10 @@ def _made(training: Training, part: Path) -> str:
             preexec_fn=die_with(os.getpid(), signal.SIGKILL),
         )
         if done.returncode or not part.is_file():
-            said = reason_of(
+            reason = reason_of(
                 *(part.decode(errors="replace") for part in (done.stderr, done.stdout))
             )
-            return said or f"java ended with {done.returncode} and made no archive"
+            return reason or f"java ended with {done.returncode} and made no archive"
         if not _sound(training, part):
             return "java refuses the archive that it has just written"
         part.replace(name_of(training, part))

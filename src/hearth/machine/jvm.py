@@ -83,11 +83,11 @@ def call(
 
 def _no_answer(verb: str, done: subprocess.CompletedProcess[str]) -> str:
     """For a JVM that did not start or was killed; hearth's own exit codes are 2 and 70."""
-    said = reason_of(done.stderr, done.stdout)
+    reason = reason_of(done.stderr, done.stdout)
     how = f"was killed by signal {-done.returncode}" if done.returncode < 0 else "failed"
     code = f" with {done.returncode}" if done.returncode > 0 else ""
     remedy = "check free memory and JAVA_HOME"
-    return f"java {how}{code} at '{verb}': {said or 'it said nothing'}; {remedy}"
+    return f"java {how}{code} at '{verb}': {reason or 'it said nothing'}; {remedy}"
 
 
 def begin(command: list[str], answer: Path) -> subprocess.Popen[str]:

@@ -50,7 +50,10 @@ class KnownMachine:
         self._file = paths.cache_home() / f"{_NAME}-{key.hexdigest()[:16]}.json"
 
     def document(self) -> dict[str, Any] | None:
-        """What was read in this boot, with the memory that is free now; None if nothing was."""
+        """Return what was read in this boot, with the memory that is free now.
+
+        None if nothing was.
+        """
         try:
             kept = load_document(self._file, _Kept)
         except (OSError, ValueError):  # not there, or damaged: it is read again
@@ -66,7 +69,7 @@ class KnownMachine:
         return dict(kept["machine"])
 
     def keep(self, machine: dict[str, Any]) -> None:
-        """Keeps what was just read; if that fails, it is read again next time."""
+        """Keep what was just read; if that fails, it is read again next time."""
         with contextlib.suppress(OSError):
             private_directory(self._file.parent)
             write_document(self._file, {"boot_id": self._boot, "machine": machine})

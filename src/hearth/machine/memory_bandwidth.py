@@ -28,7 +28,7 @@ _STEADY = ("model name", "cpu family", "stepping", "cache size", "CPU part", "cp
 
 
 def known_bandwidth() -> SustainedBandwidth | None:
-    """What was measured earlier on this machine with its present settings; None if nothing was."""
+    """Return the bandwidth measured earlier with the machine's present settings, or None."""
     try:
         return load_typed(_place(), SustainedBandwidth)
     except (OSError, ValueError):  # not there, or damaged: it is measured again when needed
@@ -36,7 +36,7 @@ def known_bandwidth() -> SustainedBandwidth | None:
 
 
 def sustained_bandwidth(*, debug: bool = False) -> SustainedBandwidth:
-    """GB/s (10^9 bytes) of the triad by NUMA node, measured where it is not known yet.
+    """Return GB/s (10^9 bytes) of the triad by NUMA node, measured where it is not known yet.
 
     Its document: contract/bandwidth.schema.json.
     """

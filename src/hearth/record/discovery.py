@@ -1,4 +1,4 @@
-"""Finds the processes of an application: by descent from its driver, and by its record's tag.
+"""Find the processes of an application: by descent from its driver, and by its record's tag.
 
 Executors of a standalone worker, or in a container on this machine, are not children of the driver;
 but `hearth profile` puts the record's id into their JVM options, so their command line has it.
@@ -53,11 +53,11 @@ class ProcessFinder:
 
     @property
     def targets(self) -> list[SampledProcess]:
-        """What the probes look at: the JVMs and the Python processes."""
+        """The processes that the probes observe: JVMs and Python processes."""
         return [found.target for found in self.known.values() if found.target.role != "other"]
 
     def scan(self) -> Iterator[dict[str, object]]:
-        """The rows for `processes.jsonl` of what came and went since the last scan."""
+        """Yield the rows for `processes.jsonl` of what came and went since the last scan."""
         present = dict(self._entries())
         self._scans_of = present
         young = [
@@ -136,7 +136,7 @@ class ProcessFinder:
         return "python" if Path(words[0]).name.startswith(("python", "pypy")) else "other"
 
     def _executor_id(self, found: Found, words: list[str]) -> str | None:
-        """Of an executor its own; of a Python process that of the JVM which started it."""
+        """Return the id of an executor, or of the JVM that started a Python process."""
         if found.target.role == "driver":
             return "driver"
         if found.target.role == "executor":
@@ -170,7 +170,7 @@ def _owner(proc: Path, pid: int) -> int | None:
 
 
 def _is_executor(words: list[str]) -> bool:
-    """A JVM of an executor, and not a shell or container client that starts one."""
+    """Return a JVM of an executor, and not a shell or container client that starts one."""
     return _is_java(words) and any(word.endswith(_EXECUTORS) for word in words)
 
 

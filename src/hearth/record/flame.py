@@ -82,14 +82,14 @@ class Recordings:
         self.problem = self._prepare()
 
     def follow(self, processes: Iterable[Found]) -> None:
-        """Asks those that are new and ready, and hears what the others answered."""
+        """Ask those that are new and ready, and hear what the others answered."""
         for found in processes:
             if found.target.role in ("driver", "executor") and found.target not in self._done:
                 self._ids[found.target] = found.executor_id
                 self._look(found.target)
 
     def close(self) -> None:
-        """Ends what is under way, keeps what the JVMs have left, and clears the shared memory."""
+        """End what is under way, keeps what the JVMs have left, and clears the shared memory."""
         for target in list(self._asked):
             self._asked[target].until = 0.0
             self._hear(target)
@@ -109,7 +109,7 @@ class Recordings:
         shutil.rmtree(self._memory, ignore_errors=True)
 
     def _prepare(self) -> str | None:
-        """Makes the folders; why there can be no recording."""
+        """Make the folders; why there can be no recording."""
         _remove_orphans()
         for path in (str(self._folder), self._agent or ""):
             if re.search(r'["\s\\]', path):
@@ -185,23 +185,23 @@ class Recordings:
             if time.monotonic() < asked.until:
                 return
             asked.process.kill()
-        said = asked.process.communicate()[0].decode(errors="replace")
+        output = asked.process.communicate()[0].decode(errors="replace")
         del self._asked[target]
-        started = re.search(r"^(Started recording|return code: 0$)", said, re.MULTILINE)
+        started = re.search(r"^(Started recording|return code: 0$)", output, re.MULTILINE)
         if not started and self._agent is not None:
-            said += read_if_alive(self._memory / f"{target.pid}.log") or ""
-        last = " ".join(said.split())[-200:]
+            output += read_if_alive(self._memory / f"{target.pid}.log") or ""
+        last = " ".join(output.split())[-200:]
         self._end(target, None if started else f"jcmd said: {last or 'nothing'}")
 
     def _end(self, target: SampledProcess, why: str | None) -> None:
-        """Says what became of it; it is not looked at again."""
+        """Say what became of it; it is not looked at again."""
         self._done.add(target)
         row = {"pid": target.pid, "role": target.role, "executor_id": self._ids.get(target)}
         self._writer.append(FILE, {**row, "reason": why})
 
 
 def _remove_orphans() -> None:
-    """What samplers that are no more have left in shared memory."""
+    """Remove what samplers that have ended left in shared memory."""
     with contextlib.suppress(OSError):
         for path in _SHARED.glob("hearth-jfr-*-*"):
             pid, _, ticks = path.name.removeprefix("hearth-jfr-").partition("-")

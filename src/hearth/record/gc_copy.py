@@ -1,4 +1,4 @@
-"""Copies GC logs of executors that write them into their own working directory.
+"""Copy GC logs of executors that write them into their own working directory.
 
 An executor of a standalone worker or in a container may not be able to write into the record, and
 a JVM whose log cannot be opened does not start. So it logs into its working directory, and the new
@@ -22,7 +22,10 @@ MOST_BYTES = 64 << 20
 
 
 def local_log_name(record_id: str, pid: str) -> str:
-    """The log's name in the executor's working directory; `%p` is the JVM's word for its pid."""
+    """Return the log's name in the executor's working directory.
+
+    `%p` is the JVM's word for its pid.
+    """
     return f"hearth-gc-{record_id}-{pid}.log"
 
 

@@ -44,7 +44,7 @@ class Schedule:
     cpu_s: float = 0.0
 
     def after(self, cost_s: float, now: float) -> bool:
-        """Takes account of a sample; returns whether the period has changed by much."""
+        """Take account of a sample; return whether the period has changed by much."""
         self.samples += 1
         self.cpu_s += cost_s
         wanted = max(self.probe.least_period_s, cost_s / self.probe.budget_share)
@@ -142,18 +142,18 @@ def main(record: Path, driver_pid: int) -> int:
     allow_many_files()
     writer = RecordWriter.open(record)
     sampler = Sampler(writer, driver_pid, Roots())
-    said = b""
+    received = b""
     next_round = time.monotonic()
     while True:
         sampler.step()
         next_round = max(next_round + PERIOD_S, time.monotonic())
         if _hears(next_round):
-            said = os.read(_STANDARD_INPUT, 64)
+            received = os.read(_STANDARD_INPUT, 64)
             break
     # Before the last look, which forgets who is gone: the driver may be by now.
     tree = driver_tree(sampler.finder, driver_pid)
     sampler.close()
-    if said.strip() != b"end":
+    if received.strip() != b"end":
         end_tree(tree, driver_pid)
     return ROWS_LOST if writer.lost else 0
 
@@ -164,13 +164,13 @@ def _hears(until: float) -> bool:
 
 
 def driver_tree(finder: ProcessFinder, driver: int) -> list[SampledProcess]:
-    """The driver and what descends from it, as last seen."""
+    """Return the driver and what descends from it, as last seen."""
     known = finder.known.values()
     return [found.target for found in known if _descends(finder, found, driver)]
 
 
 def end_tree(tree: list[SampledProcess], driver: int) -> None:
-    """Ends the driver, which the kernel signalled at its parent's death, and what descends from
+    """End the driver, which the kernel signalled at its parent's death, and what descends from
     it."""
     deadline = time.monotonic() + _DRIVER_GRACE_S
     while any(_alive(target) for target in tree) and time.monotonic() < deadline:

@@ -62,7 +62,7 @@ class RecordedNode:
 
 @dataclass(frozen=True)
 class AllowedCpus:
-    """What a process may use."""
+    """The part of the machine that a process may use."""
 
     cpus: Ids
 
@@ -90,7 +90,7 @@ class RecordedMachine:
 
 @dataclass(frozen=True)
 class Rate:
-    """What the memory of one node sustains, in GB/s (10^9 bytes)."""
+    """The sustained bandwidth of one node's memory, in GB/s (10^9 bytes)."""
 
     best_gb_s: float
     more: dict[str, Any] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class SustainedBandwidth:
-    """What all memory sustains, by node."""
+    """The sustained bandwidth of all memory, by node."""
 
     nodes: dict[str, Rate] = field(default_factory=dict)
     more: dict[str, Any] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class SustainedBandwidth:
 
 @dataclass(frozen=True, kw_only=True)
 class Launched:
-    """What is known of a run before it starts: how it is started, on what, and what is sampled."""
+    """A run before it starts: its command, its machine, and what is sampled."""
 
     command: list[str] = field(default_factory=list)  #: as it is shown, without secrets
     arguments: list[str] = field(default_factory=list)  #: the application and its own
@@ -131,7 +131,7 @@ class Launched:
     flame_agent: str | None = field(default=None, metadata=LEFT_OUT)
 
     def probe(self, name: str) -> ProbeStatus | None:
-        """What was said of a probe."""
+        """Return the recorded state of a probe."""
         return next((probe for probe in self.probes if probe.name == name), None)
 
 

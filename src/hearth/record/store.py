@@ -104,7 +104,7 @@ class RecordWriter:
 
     @classmethod
     def create(cls, directory: Path, application: str, launched: Launched) -> "RecordWriter":
-        """Begins the record in its directory (see `new_directory`); this process owns it.
+        """Begin the record in its directory (see `new_directory`); this process owns it.
 
         Raises UserError where it cannot be written, or another process has begun it.
         """
@@ -141,7 +141,7 @@ class RecordWriter:
         return float((time.monotonic_ns() - self._start_ns) / 1e9)
 
     def append(self, file: str, row: Mapping[str, object], t: float | None = None) -> None:
-        """Adds a line to a `.jsonl` file by one write(2), so that lines do not mix."""
+        """Add a line to a `.jsonl` file by one write(2), so that lines do not mix."""
         stamped = {"t": round(self.now_s() if t is None else t, 3), **row}
         line = json.dumps(stamped, separators=(",", ":")).encode() + b"\n"
         try:
@@ -162,7 +162,7 @@ class RecordWriter:
         self._torn.discard(file)
 
     def lose(self, error: OSError) -> None:
-        """Counts something that could not be written; the first reason is kept."""
+        """Count something that could not be written; the first reason is kept."""
         self.lost += 1
         self.problem = self.problem or (error.strerror or str(error))
 
@@ -170,7 +170,7 @@ class RecordWriter:
         self.append("warnings.jsonl", {"what": what, "remedy": remedy})
 
     def finish(self, state: State, exit_code: int, wall_s: float) -> None:
-        """Writes `end.json`; a negative code is the signal that ended the application.
+        """Write `end.json`; a negative code is the signal that ended the application.
 
         wall_s: when the application had ended, on the record's axis.
         """
@@ -200,7 +200,7 @@ def _reserve(file: Path) -> None:
 
 
 def write_document(file: Path, document: Mapping[str, object]) -> None:
-    """Writes a JSON document completely or not at all."""
+    """Write a JSON document completely or not at all."""
     write_private(file, json.dumps(document, indent=1))
 
 
@@ -209,7 +209,7 @@ def records_home(state_home: Path) -> Path:
 
 
 def new_directory(state_home: Path, application: str, name: str | None = None) -> Path:
-    """The directory of a new record: `records/20261121-134500-word-count-3fa9`, in UTC.
+    """Return the directory of a new record: `records/20261121-134500-word-count-3fa9`, in UTC.
 
     It is made here, empty, so that no other process takes the same name. name: of the record, where
     one is chosen; raises UserError for what is no name, or has a record.
@@ -230,7 +230,7 @@ def new_directory(state_home: Path, application: str, name: str | None = None) -
 
 
 def named_directory(home: Path, application: str) -> Path:
-    """A new directory whose name sorts by time: of a record, a comparison, and so on.
+    """Return a new directory whose name sorts by time: of a record, a comparison, and so on.
 
     Whoever makes it has its name: another of the same second gets another one.
     """
@@ -254,7 +254,7 @@ def claimed(state_home: Path, application: str, name: str | None = None) -> Iter
 
 
 def has_begun(directory: Path) -> bool:
-    """Whether there is a record, or what is left of one, and not only its name."""
+    """Return whether there is a record, or what is left of one, and not only its name."""
     try:
         return any(directory.iterdir())
     except FileNotFoundError:
@@ -274,18 +274,18 @@ def _unwritable(directory: Path, error: OSError) -> UserError:
 
 
 def new_name(application: str) -> str:
-    """A name that sorts by time; another of the same second may have the same."""
+    """Return a name that sorts by time; another of the same second may have the same."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{slug(application)}-{os.urandom(2).hex()}"
 
 
 def slug(name: str) -> str:
-    """A name as a part of a file's name: `SparkPi 2.jar` is `sparkpi-2-jar`."""
+    """Return a name as a part of a file's name: `SparkPi 2.jar` is `sparkpi-2-jar`."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     return plain[:_SLUG_LENGTH].strip("-") or "application"
 
 
 def read_record(directory: Path) -> Record:
-    """One record; raises UserError, with the file's name, where it cannot be read."""
+    """Return one record; raise UserError, with the file's name, where it cannot be read."""
     remedy = "'hearth runs' lists those that can be read; delete the directory to remove it"
     head = read_typed(directory / "record.json", RecordHead, remedy)
     end_file = directory / "end.json"
@@ -308,7 +308,7 @@ def analysis_file(directory: Path) -> Path:
 
 
 def list_records(state_home: Path) -> tuple[list[Record], list[str]]:
-    """The records, the oldest first, and a line for each that cannot be read."""
+    """Return the records, the oldest first, and a line for each that cannot be read."""
     records, problems = [], []
     for directory in _directories(state_home):
         try:
@@ -356,7 +356,7 @@ def _last(state_home: Path) -> Record:
 
 
 def delete_record(record: Record) -> None:
-    """Deletes a record; raises UserError for one whose run goes on."""
+    """Delete a record; raise UserError for one whose run goes on."""
     if record.running:
         pid = record.head.owner.pid
         raise UserError(f"'{record.id}' is running (process {pid}): stop it first, then delete")

@@ -82,8 +82,8 @@ def driver_flags(
         made = None
     # What a JVM says goes to standard error: standard output is the application's. From Java 24 on
     # it calls each of Spark's module options an error in an archive, which it uses nevertheless.
-    told = ["-Xlog:disable", "-Xlog:all=warning,cds*=off:stderr"]
-    return [*class_data.using(made), *told] if made else []
+    logging = ["-Xlog:disable", "-Xlog:all=warning,cds*=off:stderr"]
+    return [*class_data.using(made), *logging] if made else []
 
 
 def settings(spark_home: Path, given: Mapping[str, str]) -> dict[str, str]:

@@ -27,16 +27,16 @@ class MachineReading:
             write_document(writer.directory / MACHINE, machine)
 
     def look(self, *, final: bool = False) -> None:
-        """Moves the document into place once it is complete; `final` waits for it."""
+        """Move the document into place once it is complete; `final` waits for it."""
         if self._verb is None or (not final and self._verb.poll() is None):
             return
         try:
-            said = self._verb.communicate(timeout=_GRACE_S)[1]
+            output = self._verb.communicate(timeout=_GRACE_S)[1]
         except subprocess.TimeoutExpired:
             self._verb.kill()
-            said = self._verb.communicate()[1] + f"no answer within {_GRACE_S:.0f} s"
+            output = self._verb.communicate()[1] + f"no answer within {_GRACE_S:.0f} s"
         code, self._verb = self._verb.returncode, None
-        last = reason_of(said) or f"java ended with {code}"
+        last = reason_of(output) or f"java ended with {code}"
         try:
             machine = load_document(self._part, RecordedMachine) if code == 0 else None
         except (OSError, ValueError):  # a disk that is full, which java does not notice

@@ -1,4 +1,4 @@
-"""Runs an application as a child and records it: a sampler alongside, the record closed at the end.
+"""Run an application as a child and record it: a sampler alongside, the record closed at the end.
 
 Whichever process dies, none stays behind: the kernel ends the driver when this process dies, and
 the sampler, whose input then closes, ends the driver's own children.
@@ -74,7 +74,7 @@ def profile(
     *,
     flame: bool = False,
 ) -> Profiled:
-    """Runs and records the application; raises UserError if nothing of it would run here.
+    """Run and record the application; raise UserError if nothing of it would run here.
 
     record: the id of the new record; None for one that is made here. limit_s: an application that
     runs for longer is ended, and the exit code is 124. flame: whether to record what the JVMs
@@ -96,14 +96,14 @@ def profile(
 
 
 def _jcmd() -> Measured[str]:
-    """Of the Java that runs the application, else of another JDK."""
+    """Return jcmd of the Java that runs the application, else of another JDK."""
     beside = paths.java().with_name("jcmd")
     found = str(beside) if beside.is_file() else shutil.which("jcmd")
     return found or Absent("this Java has no 'jcmd': install its JDK, not only the JRE")
 
 
 def async_profiler() -> str | None:
-    """Its library: in ASYNC_PROFILER_HOME, else in the home of the asprof on the PATH."""
+    """Return its library: in ASYNC_PROFILER_HOME, else in the home of the asprof on the PATH."""
     home, launcher = os.environ.get("ASYNC_PROFILER_HOME"), shutil.which("asprof")
     if not home and not launcher:
         return None
@@ -126,7 +126,7 @@ def application_name(line: SubmitLine, settings: dict[str, str]) -> str:
 
 
 def _checked(submission: Submission, line: SubmitLine) -> str:
-    """The master; raises UserError where the driver would not run here as a child."""
+    """Return the master; raise UserError where the driver would not run here as a child."""
     if not line.application:
         raise UserError("no application given: name a jar or a Python file")
     if user_remote(line, submission.settings, os.environ) is not None:
@@ -176,7 +176,7 @@ def _sustained_bandwidth(
 
 
 def gateway_clients(driver_pid: int) -> dict[int, int]:
-    """Of a driver the children that are Python applications, with the ticks of their start.
+    """Return a driver's children that are Python applications, with the ticks of their start.
 
     Spark's PythonRunner tells them where their gateway is.
     """
@@ -252,7 +252,10 @@ class _Run:
         )
 
     def _wait(self, driver: subprocess.Popen[bytes]) -> int:
-        """The driver's exit code, negative for a signal; woken by its end, else each second."""
+        """Return the driver's exit code, negative for a signal.
+
+        Woken by its end, else each second.
+        """
         ended = os.pidfd_open(driver.pid)
         try:
             while not select.select([ended], [], [], _LOOK_S)[0]:
@@ -268,7 +271,7 @@ class _Run:
         return driver.wait()
 
     def _keep_to_limit(self, driver: subprocess.Popen[bytes]) -> None:
-        """Asks an application that has run for too long to end; some seconds later it is killed."""
+        """Ask an application that has run for too long to end; some seconds later it is killed."""
         if self._over_limit or self._writer.now_s() < self._limit_s:
             return
         self._over_limit = True
@@ -278,7 +281,7 @@ class _Run:
         self._end(driver)
 
     def _end(self, driver: subprocess.Popen[bytes]) -> None:
-        """Asks it to end. Its Python, if it has one, would go on without it."""
+        """Ask it to end. Its Python, if it has one, would go on without it."""
         self._python |= gateway_clients(driver.pid)  # perhaps asked twice
         driver.terminate()
 

@@ -83,7 +83,7 @@ def list_studies(state_home: Path) -> tuple[list[KeptStudy], list[str]]:
 
 
 def _each(kind: Kind, state_home: Path, read: Callable[[Path], T], problems: list[str]) -> list[T]:
-    """Those of a kind; what is wrong with others is added to `problems`."""
+    """Return those of a kind; what is wrong with others is added to `problems`."""
     found = []
     for directory in kind.directories(state_home):
         try:

@@ -1,4 +1,4 @@
-"""What hearth keeps that can be made again: class-data archives, answers, workloads' data."""
+"""List and limit hearth's caches: class-data archives, answers, workloads' data."""
 
 import contextlib
 import fcntl
@@ -33,13 +33,16 @@ class CacheEntry:
 
 
 def entries() -> list[CacheEntry]:
-    """All of it, the oldest first; what is being made, and files of the user's, are left out."""
+    """Return all of it, the oldest first.
+
+    What is being made, and files of the user's, are left out.
+    """
     found = [*_files(paths.cache_home()), *_data_sets(data_home())]
     return sorted(found, key=lambda entry: entry.changed)
 
 
 def over(found: list[CacheEntry], limit_bytes: int) -> list[CacheEntry]:
-    """The oldest entries, as many as must go for the rest to fit."""
+    """Return the oldest entries, as many as must go for the rest to fit."""
     total = sum(entry.size_bytes for entry in found)
     gone = []
     for entry in found:
@@ -51,7 +54,7 @@ def over(found: list[CacheEntry], limit_bytes: int) -> list[CacheEntry]:
 
 
 def remove(entry: CacheEntry) -> bool:
-    """Removes it; False where it stays, because another process makes or checks it now."""
+    """Remove it; False where it stays, because another process makes or checks it now."""
     if entry.kind != "data":
         for file in (entry.path, _sum_of(entry.path)):
             archive.discard(file)
@@ -93,6 +96,6 @@ def _data_sets(home: Path) -> Iterator[CacheEntry]:
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file, or of the files below a directory."""
+    """Return bytes of a file, or of the files below a directory."""
     files = path.rglob("*") if path.is_dir() else [path]
     return sum(file.lstat().st_size for file in files if file.is_file())

@@ -272,9 +272,9 @@ def _parts(place: Path) -> tuple[int, int]:
 
 def _failure(wanted: Wanted, code: int, log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    said = [line for line in lines if line.startswith("workloads: ")]
-    if code == _USER_ERROR and said:
-        return said[-1].removeprefix("workloads: ")
+    messages = [line for line in lines if line.startswith("workloads: ")]
+    if code == _USER_ERROR and messages:
+        return messages[-1].removeprefix("workloads: ")
     for line in lines[-_LAST_LINES:]:
         print(f"    {line}", file=sys.stderr)
     what = f"the generator {wanted.generator.name}"

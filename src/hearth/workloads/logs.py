@@ -22,9 +22,9 @@ def reason(lines: list[str]) -> str:
     """Return the log line that best explains why a run failed."""
     lines = [line for line in lines if line.strip() and not line.startswith(_RECORD)]
     for mark in ("workloads: ", "hearth: "):
-        said = [line.removeprefix(mark) for line in lines if line.startswith(mark)]
-        if said and lines and lines[-1].startswith(mark):
-            return said[-1]
+        marked = [line.removeprefix(mark) for line in lines if line.startswith(mark)]
+        if marked and lines and lines[-1].startswith(mark):
+            return marked[-1]
     causes = [line for line in lines if line.startswith(("Caused by: ", "Exception in thread "))]
     memory = [line for line in lines if "OutOfMemoryError" in line]
     # Py4J gives the JVM's own exception a line of its own, behind a colon.

@@ -161,9 +161,9 @@ def _program(request: Request) -> list[str]:
         return [*(request.program or plain), *master]
     workload = ["--workload", KINDS[request.job.family]]
     size = ["--input", f"{request.data_bytes}b"] if request.data_bytes else []
-    said = [*workload, *size] if request.hinted else []
+    hints = [*workload, *size] if request.hinted else []
     submit = [sys.executable, "-m", "hearth", "submit"]
-    return [*(request.program or submit), *master, *said]
+    return [*(request.program or submit), *master, *hints]
 
 
 def _failed(code: int, log: Path) -> RunError:

@@ -42,7 +42,7 @@ NAMES = (*_FAMILIES, *_STUDIES)
 
 
 def suite(name: str, offer: Catalogue) -> list[SuiteEntry]:
-    """The jobs of a suite; raises UserError where the jar lacks one of them."""
+    """Return the jobs of a suite; raise UserError where the jar lacks one of them."""
     if name in _STUDIES:
         return [SuiteEntry(offer.job(job), settings) for job, settings in _STUDIES[name]]
     jobs = [job for job in offer.jobs if job.family in _FAMILIES[name]]
@@ -53,7 +53,7 @@ def suite(name: str, offer: Catalogue) -> list[SuiteEntry]:
 
 
 def _other_apis(job: Job) -> list[SuiteEntry]:
-    """The same streaming job by those of Spark's interfaces that are not its default."""
+    """Return the same streaming job by those of Spark's interfaces that are not its default."""
     streams = job.parameters if job.stream is not None else ()
     offered = [parameter for parameter in streams if parameter.name == "api"]
     return [
@@ -65,7 +65,7 @@ def _other_apis(job: Job) -> list[SuiteEntry]:
 
 
 def named(text: str, offer: Catalogue) -> list[SuiteEntry]:
-    """The jobs of `A,B`; raises UserError for one that is unknown or given twice."""
+    """Return the jobs of `A,B`; raise UserError for one that is unknown or given twice."""
     names = [name.strip() for name in text.split(",")]
     twice = {name for name in names if names.count(name) > 1}
     if twice:

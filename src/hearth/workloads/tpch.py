@@ -157,8 +157,8 @@ def _generate(scale: float, part: Path, lock: int, progress: Progress | None) ->
     code = run_child([_tpchgen(), "parquet", *options], {}, log, watch, inherited=(lock,))
     made = len(_files(part))
     if code or made != total:
-        said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        reason = said[-1] if said else "there is no output"
+        output = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        reason = output[-1] if output else "there is no output"
         raise UserError(f"tpchgen-cli ended with {code}, {made} of {total} files: {reason}")
     if progress is not None:
         progress(total, total)

@@ -399,12 +399,12 @@ def _dry(
 
     found = predicted(known, ways, options.objective) if known is not None else None
     split = _chosen(options, found, ways)
-    said = Colocated(
+    result = Colocated(
         schema=SCHEMA, id=None, started=None, applications=_members(guests), kind=units.kind,
         units=[show_ids(cpus) for cpus in units.cpus], objective=options.objective,
         confidence=0.95, split=split, prediction=found, settings=settings,
     )  # fmt: skip
-    _show(said, options.json)
+    _show(result, options.json)
     if not options.json:
         _list(guests, units, settings, split)
 
@@ -476,9 +476,9 @@ def _failed(place: Colocation) -> bool:
     return any(line.failure for line in place.lines)
 
 
-def _show(said: Colocated, as_json: bool) -> None:
+def _show(result: Colocated, as_json: bool) -> None:
 
     if as_json:
-        print(json.dumps(to_json(said), indent=2))
+        print(json.dumps(to_json(result), indent=2))
         return
-    print("\n".join(show_colocation(said, Screen.of())))
+    print("\n".join(show_colocation(result, Screen.of())))

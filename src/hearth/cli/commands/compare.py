@@ -220,11 +220,11 @@ def _check(options: CompareCommand, settings: Mapping[str, str], arms: list[Arm]
 
 def _why_native(target: PlannedTarget, debug: bool) -> str | None:
     """Why the plan is one JVM, which the arms with executors cannot be; None where it is not."""
-    said: list[Plan] = []
-    prepare(target.line, target.settings, said.append, Occasion(dry_run=True, debug=debug))
-    if not said or not said[0].is_native:
+    plans: list[Plan] = []
+    prepare(target.line, target.settings, plans.append, Occasion(dry_run=True, debug=debug))
+    if not plans or not plans[0].is_native:
         return None
-    return next(reason.because for reason in said[0].reasons if reason.decision == "partition")
+    return next(reason.because for reason in plans[0].reasons if reason.decision == "partition")
 
 
 def _list(options: CompareCommand, redaction: Redaction, arms: list[Arm]) -> None:
@@ -255,10 +255,10 @@ def _compare(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) ->
     following.ended(sum(outcome.failure is None for outcome in comparison.outcomes))
     with continued_with(f"--resume {comparison.head.id}"), following.shown():
         run_study(comparison, arms, target.subject, following, budget_s=runs.budget_s)
-    said = compared(comparison.head, comparison.outcomes)
-    _show(said, options.json)
+    result = compared(comparison.head, comparison.outcomes)
+    _show(result, options.json)
     if options.keep:
-        _keep(options.line, said, arms)
+        _keep(options.line, result, arms)
     return 1 if any(outcome.failure for outcome in comparison.outcomes) else 0
 
 
@@ -280,16 +280,16 @@ def _begun(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) -> C
     return Comparison.resume(home, options.resume, name, arms, settings, target.redaction)
 
 
-def _show(said: Compared, as_json: bool) -> None:
+def _show(result: Compared, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(to_json(said), indent=2))
+        print(json.dumps(to_json(result), indent=2))
         return
-    print("\n".join(show_comparison(said, Screen.of())))
-    print(f"hearth: comparison {said.id}", file=sys.stderr)
+    print("\n".join(show_comparison(result, Screen.of())))
+    print(f"hearth: comparison {result.id}", file=sys.stderr)
 
 
-def _keep(line: SubmitLine, said: Compared, arms: list[Arm]) -> None:
-    verdict = said.verdict
+def _keep(line: SubmitLine, result: Compared, arms: list[Arm]) -> None:
+    verdict = result.verdict
     if verdict.choice is None:
         print("hearth: there is no winner to save", file=sys.stderr)
         return
@@ -304,7 +304,7 @@ def _keep(line: SubmitLine, said: Compared, arms: list[Arm]) -> None:
         "arm": arm.name,
         "master": arm.master or line.last("--master"),
         "words": [] if arm.master else [*line.asked.to_words(), *arm.words],
-        "comparison": said.id,
+        "comparison": result.id,
         "sentence": verdict.sentence,
     }
     keep_choice(paths.state_home(), line, choice)

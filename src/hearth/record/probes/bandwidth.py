@@ -72,7 +72,7 @@ class BandwidthProbe(Probe):
         )
 
     def domains(self) -> dict[str, str]:
-        """The CPUs of each domain that is counted, as a kernel's list."""
+        """Return the CPUs of each domain that is counted, as a kernel's list."""
         own = _by_cache(self.roots.sys) if self._resctrl else _by_socket(self.roots.sys)
         return {name: show_ids(cpus) for name, cpus in own.items()}
 
@@ -92,7 +92,7 @@ class BandwidthProbe(Probe):
         return domains
 
     def _controllers(self) -> Iterator[Row]:
-        """perf's intervals added up, so that rows are cumulative as resctrl's are."""
+        """Yield perf's intervals added up, so that rows are cumulative as resctrl's are."""
         if self._stream is None:
             events = uncore_events(self.roots.sys)
             assert self._perf is not None
@@ -143,7 +143,7 @@ def uncore_events(sys: Path) -> tuple[str, ...]:
 
 
 def _by_cache(sys: Path) -> dict[str, set[int]]:
-    """The CPUs behind each last-level cache, named as resctrl names it (`mon_L3_00`)."""
+    """Return the CPUs behind each last-level cache, named as resctrl names it (`mon_L3_00`)."""
     domains: dict[str, set[int]] = {}
     for index in sys.glob("devices/system/cpu/cpu[0-9]*/cache/index[0-9]*"):
         if (index / "level").read_text().strip() == "3" and (index / "id").is_file():
@@ -153,7 +153,7 @@ def _by_cache(sys: Path) -> dict[str, set[int]]:
 
 
 def _by_socket(sys: Path) -> dict[str, set[int]]:
-    """The CPUs of each package, named as perf names it (`S0`)."""
+    """Return the CPUs of each package, named as perf names it (`S0`)."""
     domains: dict[str, set[int]] = {}
     for file in sys.glob("devices/system/cpu/cpu[0-9]*/topology/physical_package_id"):
         name = f"S{int(file.read_text())}"

@@ -1,4 +1,4 @@
-"""What every probe is: tried before use, sampled by one thread, honest about its cost."""
+"""The base of all probes: tried before use, sampled by one thread, with its cost measured."""
 
 import os
 from abc import ABC, abstractmethod
@@ -52,18 +52,18 @@ class Probe(ABC):
 
     @abstractmethod
     def supported(self) -> str | None:
-        """Why it cannot measure here; None where it can."""
+        """Return why it cannot measure here; None where it can."""
 
     @abstractmethod
     def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:
-        """What is to be appended; a process that vanished meanwhile is passed over."""
+        """Yield what is to be appended; skip a process that has vanished meanwhile."""
 
     def close(self) -> None:  # noqa: B027 - most probes hold nothing
-        """Gives back what it holds."""
+        """Give back what it holds."""
 
 
 def read_if_alive(path: Path | str) -> str | None:
-    """The text of a process's file; None where the process is gone.
+    """Return the text of a process's file; None where the process is gone.
 
     Quick, for there are thousands a minute: no file object, and a text does for a path.
     Raises PermissionError for a process that is not ours to read.
@@ -84,7 +84,7 @@ def read_if_alive(path: Path | str) -> str | None:
 
 
 def thread_ids(process: Path | str) -> list[str]:
-    """Of /proc/PID; none where the process is gone."""
+    """Return the thread ids in /proc/PID; none if the process has ended."""
     try:
         return os.listdir(f"{process}/task")  # noqa: PTH208 - names will do
     except (FileNotFoundError, ProcessLookupError):
@@ -92,7 +92,7 @@ def thread_ids(process: Path | str) -> list[str]:
 
 
 def unreadable(path: Path) -> str | None:
-    """Why a file cannot be read; None where it can."""
+    """Return why a file cannot be read; None where it can."""
     try:
         with path.open("rb") as file:
             file.read(1)

@@ -100,7 +100,7 @@ class CountersProbe(Probe):
         self._streams: dict[SampledProcess, PerfStat] = {}
 
     def use(self, events: Sequence[str], metric_group: str | None = None) -> None:
-        """Takes what was tried already, so that it is not tried twice."""
+        """Take what was tried already, so that it is not tried twice."""
         self._events, self._metrics = events, metric_group
 
     @cached_property
@@ -132,7 +132,7 @@ class CountersProbe(Probe):
         return self._everywhere.of(SOFTWARE)
 
     def supported(self) -> str | None:
-        """Hardware events; see `scheduler_supported` for the software events."""
+        """Return hardware events; see `scheduler_supported` for the software events."""
         if self._perf is None:
             return "perf is not installed (Debian: apt-get install linux-perf)"
         if not self.hardware.counted:
@@ -179,7 +179,7 @@ class CountersProbe(Probe):
         return start_perf(self._perf, ["-e", listed(events), *metrics, "-p", str(target.pid)])
 
     def _rows(self, target: SampledProcess, stream: PerfStat, reading: Reading) -> Iterator[Row]:
-        """A line's event, and its metric where that is one of top-down."""
+        """Yield a line's event, and its metric where that is one of top-down."""
         event, share = plain(reading.event), stream.running_share(reading)
         kind = "scheduler" if event in SOFTWARE else "counters"
         interval_s = stream.interval_s(event, reading.t)

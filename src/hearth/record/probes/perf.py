@@ -1,4 +1,4 @@
-"""Runs `perf stat`: tries what it counts here, and reads a running one without waiting.
+"""Run `perf stat`: try what it counts here, and read a running one without waiting.
 
 Each event is tried on a process of our own before it is used: which events count depends on
 processor, hypervisor, container and the kernel's perf_event_paranoid.
@@ -26,7 +26,7 @@ class Tried:
     absent: dict[str, str]
 
     def of(self, events: Sequence[str]) -> "Tried":
-        """What it says of these alone."""
+        """Return the readings of these processes only."""
         counted = tuple(event for event in self.counted if event in events)
         return Tried(counted, {e: why for e, why in self.absent.items() if e in events})
 
@@ -52,7 +52,10 @@ def try_events(perf: str, events: Sequence[str]) -> Tried:
 
 
 def try_generations(perf: str, generations: Sequence[Sequence[str]]) -> Tried:
-    """The first set of events whose names perf knows here; which of them count is tried too."""
+    """Return the first set of events whose names perf knows here.
+
+    Which of them count is tried too.
+    """
     for events in generations:
         by_event = _count(perf, list(events))
         if by_event is not None:
@@ -61,7 +64,7 @@ def try_generations(perf: str, generations: Sequence[Sequence[str]]) -> Tried:
 
 
 def try_metrics(perf: str, groups: Sequence[str]) -> str | None:
-    """The first of perf's groups of metrics that gives a share of top-down here.
+    """Return the first of perf's groups of metrics that gives a share of top-down here.
 
     A perf that has no such group counts its default events instead, and gives none.
     """
@@ -79,7 +82,7 @@ def _count(perf: str, events: list[str]) -> dict[str, Reading] | None:
 
 
 def read_once(perf: str, what: Sequence[str]) -> list[Reading]:
-    """What one `perf stat` over a short program says; nothing where it takes too long."""
+    """Read one `perf stat` over a short program; nothing if it takes too long."""
     # The interval is longer than the program, so there is one reading of each event.
     try:
         done = subprocess.run(
@@ -115,7 +118,7 @@ def plain(event: str) -> str:
 
 
 def start_perf(perf: str, what: Sequence[str]) -> "PerfStat":
-    """Starts a `perf stat -I` that runs until it is ended or this process dies."""
+    """Start a `perf stat -I` that runs until it is ended or this process dies."""
     process = subprocess.Popen(
         [perf, "stat", "-x,", "-I", str(_INTERVAL_MS), *what],
         stdin=subprocess.DEVNULL,
@@ -139,7 +142,7 @@ class PerfStat:
     last_share: float | None = None
 
     def readings(self) -> Iterator[Reading]:
-        """What has come since; never waits."""
+        """Yield what has come since, without waiting."""
         assert self.process.stderr is not None
         while True:
             try:
@@ -156,20 +159,23 @@ class PerfStat:
                 yield reading
 
     def interval_s(self, event: str, t: float) -> float:
-        """How long the interval was that ends at t, of this event."""
+        """Return how long the interval was that ends at t, of this event."""
         began = self.previous_t.get(event, 0.0)
         if t > began:
             self.previous_t[event] = t
         return round(t - began, 3)
 
     def running_share(self, reading: Reading) -> float | None:
-        """Of a line's event; a metric's further lines leave it blank and mean the one before."""
+        """Return the running share of a line's event.
+
+        A metric's further lines inherit the one before.
+        """
         if reading.event or reading.running_share is not None:
             self.last_share = reading.running_share
         return self.last_share
 
     def end(self) -> None:
-        """Ends perf, and waits until it has gone."""
+        """End perf, and waits until it has gone."""
         self.process.kill()
         self.process.wait()
         if self.process.stderr is not None:

@@ -80,7 +80,7 @@ class ProcessProbe(Probe):
 
 
 def _reading(thread: str, schedstat: bytes, before: _Counts | None) -> _Counts | None:
-    """The thread's counts; those of `before` where it has not run since."""
+    """Return the thread's counts; those of `before` where it has not run since."""
     if not schedstat:
         return None
     run_ns, delay_ns, _ = map(int, schedstat.split())

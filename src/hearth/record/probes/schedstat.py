@@ -19,7 +19,7 @@ _SHARE_OF_FILES = 0.4
 
 
 def allow_many_files() -> None:
-    """Raises the soft limit of open files to the hard one."""
+    """Raise the soft limit of open files to the hard one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):  # it stays as it is, which is enough
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -35,7 +35,7 @@ class Schedstat:
         self._held = 0
 
     def of(self, target: SampledProcess) -> Iterator[tuple[str, bytes]]:
-        """Each thread's id and text: ns run, ns waited for a CPU, times run.
+        """Yield each thread's id and text: ns run, ns waited for a CPU, times run.
 
         The text is empty for a thread that is gone, and for all where the kernel keeps none.
         """
@@ -47,7 +47,7 @@ class Schedstat:
             yield thread, self._read(files, target.pid, thread)
 
     def keep_only(self, targets: Collection[SampledProcess]) -> None:
-        """Closes the files of processes that are not among these."""
+        """Close the files of processes that are not among these."""
         for gone in self._open.keys() - set(targets):
             for thread in list(self._open[gone]):
                 self._close(self._open[gone], thread)

@@ -13,103 +13,106 @@ Row = tuple[str, str, Estimate]
 _MOST_SPLITS = 12
 
 
-def colocation_view(said: Colocated) -> View:
-    """The answer, predicted and measured slowdowns on one scale, the splits, the tables."""
-    ran = any(arm.members and arm.members[0].runs for arm in said.arms)
+def colocation_view(result: Colocated) -> View:
+    """Return the answer, predicted and measured slowdowns on one scale, the splits, the tables."""
+    ran = any(arm.members and arm.members[0].runs for arm in result.arms)
     tables = []
     if ran:
-        tables += [(colocate.ARM_HEAD, colocate.arm_rows(said), "Ways")]
-        tables += [(colocate.MEMBER_HEAD, colocate.member_rows(said), "Applications")]
-    if said.checks:
-        tables += [(colocate.CHECK_HEAD, colocate.check_rows(said), "Predicted and measured")]
-    found = said.prediction
+        tables += [(colocate.ARM_HEAD, colocate.arm_rows(result), "Ways")]
+        tables += [(colocate.MEMBER_HEAD, colocate.member_rows(result), "Applications")]
+    if result.checks:
+        tables += [(colocate.CHECK_HEAD, colocate.check_rows(result), "Predicted and measured")]
+    found = result.prediction
     return {
-        "sentence": said.sentence if ran else "",
-        "warnings": [*colocate.failures(said), *(f"{text}." for text in said.warnings)],
-        "map": _map(said),
-        "lanes": _lanes(said),
-        "names": [one.name for one in said.applications],
-        "slowdowns": _figure(_slowdowns(said)),
-        "splits": _figure(_splits(said)),
-        "predicted": "" if found is None else colocate.predicted_from(said, found),
+        "sentence": result.sentence if ran else "",
+        "warnings": [*colocate.failures(result), *(f"{text}." for text in result.warnings)],
+        "map": _map(result),
+        "lanes": _lanes(result),
+        "names": [one.name for one in result.applications],
+        "slowdowns": _figure(_slowdowns(result)),
+        "splits": _figure(_splits(result)),
+        "predicted": "" if found is None else colocate.predicted_from(result, found),
         "split_head": colocate.SPLIT_HEAD,
-        "split_rows": [] if found is None else colocate.split_rows(said, found),
+        "split_rows": [] if found is None else colocate.split_rows(result, found),
         "tables": tables,
         "notes": [
             *(f"{note}." for note in (found.notes if found is not None else [])),
-            *(colocate.notes_of(said) if ran else []),
+            *(colocate.notes_of(result) if ran else []),
         ],
     }
 
 
-def _map(said: Colocated) -> list[View]:
-    """Each part of the machine with whom the split gives it to."""
-    if said.split is None:
+def _map(result: Colocated) -> list[View]:
+    """Return each part of the machine with whom the split gives it to."""
+    if result.split is None:
         return []
-    counts = (int(count) for count in said.split.split("-"))
+    counts = (int(count) for count in result.split.split("-"))
     owners = [at for at, count in enumerate(counts) for _ in range(count)]
     return [
         {
-            "name": f"{said.kind} {number}: CPUs {cpus}",
-            "application": said.applications[owner].name,
+            "name": f"{result.kind} {number}: CPUs {cpus}",
+            "application": result.applications[owner].name,
             "colour": owner,
         }
-        for number, (cpus, owner) in enumerate(zip(said.units, owners, strict=False))
+        for number, (cpus, owner) in enumerate(zip(result.units, owners, strict=False))
     ]
 
 
-def _lanes(said: Colocated) -> View | None:
+def _lanes(result: Colocated) -> View | None:
     """When each application ran in the last repetition of each way, on one axis for all."""
-    ends = [run.end_s for shown in said.rounds for run in shown.runs]
+    ends = [run.end_s for shown in result.rounds for run in shown.runs]
     if not ends or max(ends) <= 0:
         return None
     whole = max(ends)
 
     def part(arm: str, run: ShownRun) -> View:
-        name = said.applications[run.application].name
+        name = result.applications[run.application].name
         ended = "" if run.end == "itself" else f", {run.end}"
-        words = f"{name}, {_way(said, arm)}: {run.start_s:.1f} to {run.end_s:.1f} s{ended}"
+        words = f"{name}, {_way(result, arm)}: {run.start_s:.1f} to {run.end_s:.1f} s{ended}"
         return {"start": run.start_s / whole, "width": (run.end_s - run.start_s) / whole,
                 "colour": run.application, "thin": False, "words": words}  # fmt: skip
 
     rows = [
         {
-            "name": f"{_way(said, shown.arm)}: {one.name}",
+            "name": f"{_way(result, shown.arm)}: {one.name}",
             "parts": [part(shown.arm, run) for run in shown.runs if run.application == at],
         }
-        for shown in said.rounds
-        for at, one in enumerate(said.applications)
+        for shown in result.rounds
+        for at, one in enumerate(result.applications)
     ]
     return {"rows": rows, "seconds": f"{whole:.1f}"}
 
 
-def _way(said: Colocated, arm: str) -> str:
-    return f"split {said.split}" if arm == "split" else arm
+def _way(result: Colocated, arm: str) -> str:
+    return f"split {result.split}" if arm == "split" else arm
 
 
-def _slowdowns(said: Colocated) -> list[Row]:
-    """Of each application what was predicted for its share, and what was measured in each way."""
-    split = next((s for s in said.prediction.splits if s.shown == said.split), None) if (
-        said.prediction
+def _slowdowns(result: Colocated) -> list[Row]:
+    """Return each application's slowdown, predicted for its share and measured in each way."""
+    split = next((s for s in result.prediction.splits if s.shown == result.split), None) if (
+        result.prediction
     ) else None  # fmt: skip
     rows: list[Row] = []
-    for at, one in enumerate(said.applications):
+    for at, one in enumerate(result.applications):
         if split is not None:
             rows.append((f"{one.name}: predicted", "open", split.applications[at].slowdown))
-        for arm in said.arms:
+        for arm in result.arms:
             slow = arm.members[at].slowdown
             if slow is not None and arm.name != "serial":
-                rows.append((f"{one.name}: {_way(said, arm.name)}", "measured", slow))
+                rows.append((f"{one.name}: {_way(result, arm.name)}", "measured", slow))
     return rows
 
 
-def _splits(said: Colocated) -> list[Row]:
-    found = said.prediction.splits[:_MOST_SPLITS] if said.prediction else []
+def _splits(result: Colocated) -> list[Row]:
+    found = result.prediction.splits[:_MOST_SPLITS] if result.prediction else []
     return [(split.shown, "open", split.throughput) for split in found]
 
 
 def _figure(rows: Sequence[Row]) -> View | None:
-    """Places from 0 to 1 on a scale that holds 1 and all intervals; None for a row or none."""
+    """Return places from 0 to 1 on a scale that holds 1 and all intervals.
+
+    None for a row or none.
+    """
     if len(rows) < 2:
         return None
     ends = [1.0, *(end for _, _, one in rows for end in one.ends or (one.value,))]

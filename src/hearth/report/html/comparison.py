@@ -11,7 +11,10 @@ from hearth.studies.engine.statistics import EQUAL_WITHIN
 
 
 def comparison_view(comparison: Compared, section: str = "") -> View:
-    """The verdict, intervals on one scale and the arms' times. section: its id, if it has one."""
+    """Return the verdict, intervals on one scale and the arms' times.
+
+    Section: its id, if it has one.
+    """
     return {
         "id": section,
         "name": "Comparison",
@@ -77,7 +80,7 @@ def _intervals(comparison: Compared) -> View:
 
 
 def _pairs(seconds: list[float], base: list[float]) -> list[float]:
-    """The ratio of each pair of runs, where each run has its partner."""
+    """Return the ratio of each pair of runs, where each run has its partner."""
     if len(seconds) != len(base):
         return []
     return [own / other for own, other in zip(seconds, base, strict=True) if other]
@@ -92,7 +95,7 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def questions_view(document: Characterised) -> list[tuple[str, list[View]]]:
-    """The questions of each subject, as the template shows them."""
+    """Return the questions of each subject, as the template shows them."""
     several = len(document.subjects) > 1
     views = [
         (q.subject, _question(q, number, several)) for number, q in enumerate(document.questions)
@@ -140,7 +143,7 @@ def _stream(stream: StreamedRate) -> list[Cell]:
 
 
 def _heat(cells: list[SweptCell]) -> View:
-    """Executors down, cores of each across; tinted from the fastest to the slowest."""
+    """Return executors down, cores of each across; tinted from the fastest to the slowest."""
     times = {(cell["executors"], cell["cores"]): cell for cell in cells}
     rows, columns = (sorted({key[i] for key in times}) for i in (0, 1))
     best = min(cell["seconds"] for cell in cells)

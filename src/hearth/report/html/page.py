@@ -34,7 +34,7 @@ def write_page(
     tune: Tuned | None = None,
     colocation: Colocated | None = None,
 ) -> None:
-    """Writes the page, private, completely or not at all."""
+    """Write the page, private, completely or not at all."""
     whole = page(runs, comparison, characterisation, tune, colocation)
     write_private(file, whole.encode("utf-8", "replace"))  # a file name may not be valid text
 
@@ -46,7 +46,7 @@ def page(
     tune: Tuned | None = None,
     colocation: Colocated | None = None,
 ) -> str:
-    """The page; raises UserError where the charting library was not built in."""
+    """Return the page; raise UserError where the charting library was not built in."""
     names = [str(run.record.application) for run in runs]
     questions = [] if characterisation is None else questions_view(characterisation)
     if characterisation is not None:
@@ -91,7 +91,7 @@ def _templates() -> Any:
 
 
 def _resource(name: str) -> Any:
-    """One of this package's own files, to stand in the page as it is."""
+    """Return one of this package's own files, to stand in the page as it is."""
     from markupsafe import Markup
 
     return Markup((resources.files("hearth.report.html") / name).read_text(encoding="utf-8"))
@@ -113,7 +113,7 @@ def _links(
     tune: Tuned | None,
     colocation: Colocated | None,
 ) -> list[tuple[str, str]]:
-    """Of each section that can be jumped to: its id and its words."""
+    """Return the id and the title of each section that can be jumped to."""
     links = [("comparison", "Comparison")] if comparison else []
     links += [("tune", "Tune")] if tune else []
     links += [("colocation", "Colocation")] if colocation else []

@@ -27,7 +27,7 @@ _WORDS = {
 
 
 def processor_view(metrics: Measured[Metrics]) -> View:
-    """The bars, the tables, and what is absent with its reason."""
+    """Return the bars, the tables, and what is absent with its reason."""
     names = [words for _, words in (*LEVEL_ONE, *LEVEL_TWO)]
     if isinstance(metrics, Absent):
         lacking = [("top-down and the study's formulas", metrics.reason)]
@@ -70,7 +70,7 @@ def _parts(name: str, of: OfMetrics) -> list[View]:
 def _part(
     parts: list[View], words: tuple[str, str], of: OfMetrics, key: str, start: float, colour: int
 ) -> float:
-    """Adds a part where there is one; returns where the next one starts."""
+    """Add a part where there is one; return where the next one starts."""
     share = _value(of, key) or 0.0
     if share > 0:
         parts.append(
@@ -86,7 +86,7 @@ def _part(
 
 
 def _tables(rows: list[tuple[str, OfMetrics]]) -> View:
-    """The numbers, then what each metric was derived from, once for all executors."""
+    """Return the numbers, then what each metric was derived from, once for all executors."""
     values = [
         [name, _WORDS.get(key, key), *_cells(key, metric)]
         for name, of in rows

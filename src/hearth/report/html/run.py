@@ -75,12 +75,12 @@ _MOST_CPUS = 256
 
 
 def label(run: Analysis) -> str:
-    """The application, and what tells this run from others of it."""
+    """Return the application, and what tells this run from others of it."""
     return f"{run.record.application} on {run.record.arm or run.record.master}"
 
 
 def run_view(run: Analysis, number: int, executors: list[str]) -> View:
-    """What the template shows. executors: of all runs of the page, in their colours' order."""
+    """Return the template's view. executors: of all runs of the page, in their colours' order."""
     record = run.record
     about = [record.id, record.application_id, record.started and show_moment(record.started)]
     versions = (("Spark", record.spark_version), ("Java", record.java_version))
@@ -150,7 +150,7 @@ def _hand_overs(lent: Measured[HandOvers]) -> View | None:
 
 
 def _processor(machine: Measured[Machine]) -> str:
-    """Of which model, and how many packages; else why that is not known."""
+    """Return the processor's model and the number of packages, or why they are not known."""
     if isinstance(machine, Absent):
         return f"processor: not available: {machine.reason}"
     if isinstance(machine.processor, Absent):
@@ -160,7 +160,7 @@ def _processor(machine: Measured[Machine]) -> str:
 
 
 def _telling(run: Analysis) -> list[tuple[str, str]]:
-    """The settings that matter: Spark's, then the machine's where it reports them."""
+    """Return the settings that matter: Spark's, then the machine's where it reports them."""
     machine = {} if isinstance(run.machine, Absent) else run.machine.settings
     read = [(name, machine[name]) for name in _TELLING if name in machine]
     known_here = [(name, str(of["value"])) for name, of in read if "value" in of]
@@ -196,14 +196,14 @@ def _facts(run: Analysis) -> list[tuple[str, str]]:
 
 
 def gc_share(totals: Measured[Totals]) -> float | None:
-    """Of the tasks' run time; None where there is none."""
+    """Return the share of the tasks' run time in garbage collection; None without run time."""
     if isinstance(totals, Absent) or not totals.time.run:
         return None
     return totals.time.gc / totals.time.run
 
 
 def idle(totals: Measured[Totals]) -> float | None:
-    """The share of the slots' time without a task."""
+    """Return the share of the slots' time without a task."""
     return None if isinstance(totals, Absent) else totals.idle_slot_share
 
 
@@ -215,7 +215,7 @@ def _count_of(executors: list[Executor]) -> str:
 
 
 def mean_local(executors: list[Executor]) -> float | None:
-    """The mean of the executors' shares of local memory."""
+    """Return the mean of the executors' shares of local memory."""
     shares = known(part(e.memory, lambda memory: memory.local_share) for e in executors)
     return sum(shares) / len(shares) if shares else None
 
@@ -256,7 +256,7 @@ def _setting(setting: Any) -> str:
 
 
 def _node(node: Node, executors: list[Executor], names: list[str]) -> View:
-    """A node with its CPUs, each in the colour of an executor that may use it alone."""
+    """Return a node with its CPUs, each in the colour of an executor that may use it alone."""
     here = [e for e in executors if node.id in _ids(e.nodes)]
     users: dict[int, list[int]] = {}
     for executor in here:
@@ -289,7 +289,10 @@ _Coloured = tuple[int, int | None]
 
 
 def _drawn(node: Node, colours: dict[int, int | None]) -> list[list[list[_Coloured]]]:
-    """The CPUs of a node, by last-level cache and core; those that neither names stand alone."""
+    """Return the CPUs of a node, by last-level cache and core.
+
+    Those that neither names stand alone.
+    """
     left = dict(colours)
 
     def taken(cpus: set[int]) -> list[_Coloured]:
@@ -326,7 +329,7 @@ def _executors(executors: list[Executor]) -> list[list[Cell]]:
 
 
 def _axis_label(run: Analysis) -> str:
-    """What the picture shows, for those who cannot see it; its numbers are in the tables."""
+    """Describe the picture for those who cannot see it; its numbers are in the tables."""
     words = [f"{seconds(run.record.wall_s)} of {run.record.application}"]
     if not isinstance(run.tasks_sample, Absent):
         count, stragglers = len(run.tasks_sample.start_s), sum(run.tasks_sample.straggler)
@@ -407,7 +410,7 @@ def _parts(name: str, times: Times, most: float) -> list[View]:
 
 
 def _spans(stages: list[Stage]) -> View:
-    """Of each stage's task times: places on a logarithmic scale common to all, 0 to 1."""
+    """Return positions of each stage's task times on a common logarithmic scale, 0 to 1."""
     known = [
         (stage, [max(value, 1.0) for value in quantiles])
         for stage in stages
@@ -462,7 +465,7 @@ def _stage_row(s: Stage) -> list[Cell]:
 
 
 def _queries(run: Analysis) -> View:
-    """A row for each SQL query: how long it took, and which of its stages took most."""
+    """Return a row for each SQL query: how long it took, and which of its stages took most."""
     stages: dict[int, list[Stage]] = {}
     for stage in [] if isinstance(run.stages, Absent) else run.stages:
         if stage.sql is not None:
@@ -516,7 +519,7 @@ def _warning(warning: Warned) -> str:
 
 
 def _measured(probes: list[ProbeStatus]) -> str:
-    """What may be said where no probe is absent and nothing is warned of."""
+    """Return the sentence for a run with all probes and no warning."""
     if not probes:
         return "Only an event log was read: no probe ran. No warnings."
     return f"All {len(probes)} probes ran, without warnings."

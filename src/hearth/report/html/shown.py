@@ -14,7 +14,7 @@ View = dict[str, object]
 
 
 def seconds(value: float) -> str:
-    """A time: `0.25 s`, `15.2 s`, `2:05`, `2:46:40`."""
+    """Return a time: `0.25 s`, `15.2 s`, `2:05`, `2:46:40`."""
     if value < 100:
         return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)
@@ -23,30 +23,30 @@ def seconds(value: float) -> str:
 
 
 def number(value: float) -> str:
-    """A number of a table."""
+    """Return a number of a table."""
     return f"{value:,.3g}" if isinstance(value, float) else f"{value:,}"
 
 
 def share(value: Measured[float] | None) -> str:
-    """A share as a percentage."""
+    """Return a share as a percentage."""
     return "-" if value is None or isinstance(value, Absent) else f"{value:.1%}"
 
 
 def plain(value: Cell | None) -> Cell:
-    """The value, or a dash."""
+    """Return the value, or a dash."""
     return "-" if value is None else value
 
 
 def part(group: Measured[Group], of: Callable[[Group], Value]) -> Value | None:
-    """A part of a group that may itself be absent."""
+    """Return a part of a group that may itself be absent."""
     return None if isinstance(group, Absent) else of(group)
 
 
 def percent(fraction: float) -> str:
-    """A place or width on the page, for CSS."""
+    """Return a place or width on the page, for CSS."""
     return f"{100 * fraction:.3f}%"
 
 
 def executor_name(name: str) -> str:
-    """An executor by its number; the driver has a name."""
+    """Return an executor by its number; the driver has a name."""
     return f"executor {name}" if name.isdigit() else name

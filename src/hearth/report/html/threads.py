@@ -70,7 +70,7 @@ class _Drawn:
         self.label, self.moves = label(run), _moves(threads, of_tasks=bool(tasks))
 
     def document(self, row: dict[int, int], executors: list[str]) -> View:
-        """What the script draws; series: of each executor the moments and rows in turn."""
+        """Return what the script draws; series: the moments and rows of each executor in turn."""
         every = max(1, -(-len(self.t) // MOST_PLACES))
         series: dict[int, list[list[float]]] = {}
         for t, cpu, who in list(zip(self.t, self.cpu, self.who, strict=True))[::every]:

@@ -25,7 +25,10 @@ def _row(cells: list[str]) -> list[Cell]:
 
 
 def _heat(found: Tuned) -> View | None:
-    """Executors down, cores of each across; tinted from the shortest forecast to the longest."""
+    """Return executors down, cores of each across.
+
+    Tinted from the shortest forecast to the longest.
+    """
     forecasts = {(one.executors, one.cores): one for one in tune.surface(found)}
     if not forecasts or isinstance(found.best, Absent):
         return None

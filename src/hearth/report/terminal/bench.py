@@ -15,7 +15,7 @@ _RIGHT = "seconds min-max ratio"
 def show_rows(
     rows: Sequence[Row], warnings: Sequence[Doubted], settings: SeriesSettings, screen: Screen
 ) -> list[str]:
-    """The table, a row for each job and master, warnings, and a note on how to read it."""
+    """Return the table, a row for each job and master, warnings, and a note on how to read it."""
     head = ["job", "master", "seconds", "min-max", "ratio", "95 %", "answer"]
     lines = table(screen, head, [_cells(row) for row in rows], right=_RIGHT)
     streams = [[row.label, row.master, *_stream(row.stream)] for row in rows if row.stream]
@@ -42,7 +42,7 @@ def _cells(row: Row) -> list[str]:
 
 
 def _master(row: Row) -> str:
-    """The requested master, with the one that the plan chose: `local-numa (local[2])`."""
+    """Return the requested master, with the one that the plan chose: `local-numa (local[2])`."""
     became = ", ".join(row.ran_as or [])
     planned = row.master.startswith("local-numa") and became != row.master
     return f"{row.master} ({became})" if planned else row.master

@@ -5,7 +5,7 @@ The page shows the same tables.
 
 from hearth.base.absent import Absent, Measured
 from hearth.report.terminal.screen import Screen, table
-from hearth.studies.colocate.result import ArmSaid, Colocated, MemberSaid, Predicted
+from hearth.studies.colocate.result import ArmResult, Colocated, MemberResult, Predicted
 from hearth.studies.compare.verdict import MEASURES
 from hearth.studies.models.colocation import Estimate, Split
 
@@ -19,49 +19,49 @@ MEMBER_HEAD = ["application", "way", "median s", "min-max", "an-hour", "slowdown
 CHECK_HEAD = ["slowdown on the share", "predicted", "measured", "error"]
 
 
-def show_colocation(said: Colocated, screen: Screen) -> list[str]:
+def show_colocation(result: Colocated, screen: Screen) -> list[str]:
     """Show what was predicted, what was measured, and the answer in one sentence."""
-    names = " beside ".join(one.name for one in said.applications)
-    lines = [screen.title(f"{names}{f', {said.id}' if said.id else ''}"), ""]
-    if said.prediction is not None:
-        lines += [*_prediction(said, said.prediction, screen), ""]
-    if not any(arm.members and arm.members[0].runs for arm in said.arms):
+    names = " beside ".join(one.name for one in result.applications)
+    lines = [screen.title(f"{names}{f', {result.id}' if result.id else ''}"), ""]
+    if result.prediction is not None:
+        lines += [*_prediction(result, result.prediction, screen), ""]
+    if not any(arm.members and arm.members[0].runs for arm in result.arms):
         return lines[:-1]
-    lines += [*table(screen, ARM_HEAD, arm_rows(said), "rounds"), ""]
-    lines += table(screen, MEMBER_HEAD, member_rows(said), "an-hour")
-    if said.checks:
-        lines += ["", *table(screen, CHECK_HEAD, check_rows(said), "error")]
-    lines += ["", *(screen.paragraph(text, "  ", "    ") for text in failures(said))]
-    lines += [screen.paragraph(f"warning: {text}.", "  ", "    ") for text in said.warnings]
-    lines += [screen.paragraph(screen.title(said.sentence), "  ")]
-    notes = notes_of(said)
+    lines += [*table(screen, ARM_HEAD, arm_rows(result), "rounds"), ""]
+    lines += table(screen, MEMBER_HEAD, member_rows(result), "an-hour")
+    if result.checks:
+        lines += ["", *table(screen, CHECK_HEAD, check_rows(result), "error")]
+    lines += ["", *(screen.paragraph(text, "  ", "    ") for text in failures(result))]
+    lines += [screen.paragraph(f"warning: {text}.", "  ", "    ") for text in result.warnings]
+    lines += [screen.paragraph(screen.title(result.sentence), "  ")]
+    notes = notes_of(result)
     return [*lines, "", *(screen.paragraph(screen.paint(n, "dim"), "  ", "    ") for n in notes)]
 
 
-def _prediction(said: Colocated, predicted: Predicted, screen: Screen) -> list[str]:
-    rows = split_rows(said, predicted)
+def _prediction(result: Colocated, predicted: Predicted, screen: Screen) -> list[str]:
+    rows = split_rows(result, predicted)
     left = len(rows) - _ROWS
-    title = f"Predicted {predicted_from(said, predicted)}"
+    title = f"Predicted {predicted_from(result, predicted)}"
     lines = [screen.paragraph(title, "  "), "", *table(screen, SPLIT_HEAD, rows[:_ROWS])]
     lines += [f"  ... and {left} more"] if left > 0 else []
     notes = (screen.paint(f"{note}.", "dim") for note in predicted.notes)
     return [*lines, "", *(screen.paragraph(note, "  ", "    ") for note in notes)]
 
 
-def predicted_from(said: Colocated, predicted: Predicted) -> str:
+def predicted_from(result: Colocated, predicted: Predicted) -> str:
     """Say what the prediction was made from, and what the table of splits shows."""
-    unit = "NUMA nodes" if said.kind == "node" else "cores"
+    unit = "NUMA nodes" if result.kind == "node" else "cores"
     return (
-        f"from {predicted.source}; {unit} of each, the best by {said.objective} first; "
+        f"from {predicted.source}; {unit} of each, the best by {result.objective} first; "
         "throughput: work an hour of what runs again and again, one after the other = 1."
     )
 
 
-def split_rows(said: Colocated, predicted: Predicted) -> list[list[str]]:
+def split_rows(result: Colocated, predicted: Predicted) -> list[list[str]]:
     """Return a row for each split, the best first."""
     return [
         [
-            split.shown + (" *" if split.shown == said.split else ""),
+            split.shown + (" *" if split.shown == result.split else ""),
             shown(split.throughput),
             shown(split.worst),
             shown(split.fairness),
@@ -78,13 +78,13 @@ def _all_end(split: Split) -> str:
     return f"{max(seconds):.0f}" if len(seconds) == len(split.applications) else "-"
 
 
-def arm_rows(said: Colocated) -> list[list[str]]:
+def arm_rows(result: Colocated) -> list[list[str]]:
     """Return a row for each way to run them."""
-    return [_arm(arm, said) for arm in said.arms]
+    return [_arm(arm, result) for arm in result.arms]
 
 
-def _arm(arm: ArmSaid, said: Colocated) -> list[str]:
-    name = f"split {said.split}" if arm.name == "split" else arm.name
+def _arm(arm: ArmResult, result: Colocated) -> list[str]:
+    name = f"split {result.split}" if arm.name == "split" else arm.name
     ends = arm.all_end_s
     spread = f"{min(ends):.1f} to {max(ends):.1f}" if ends else "-"
     figures = [
@@ -95,14 +95,16 @@ def _arm(arm: ArmSaid, said: Colocated) -> list[str]:
     return [name, str(arm.rounds), spread, *figures]
 
 
-def member_rows(said: Colocated) -> list[list[str]]:
+def member_rows(result: Colocated) -> list[list[str]]:
     """Return a row for each application in each way."""
     return [
-        _member(arm.members[at], arm) for at in range(len(said.applications)) for arm in said.arms
+        _member(arm.members[at], arm)
+        for at in range(len(result.applications))
+        for arm in result.arms
     ]
 
 
-def _member(one: MemberSaid, arm: ArmSaid) -> list[str]:
+def _member(one: MemberResult, arm: ArmResult) -> list[str]:
     if one.median_s is None:
         return [one.name, arm.name, "-", "-", "-", "-", "-", "-"]
     return [
@@ -121,16 +123,18 @@ def _number(value: Measured[float] | None, form: str) -> str:
     return form.format(value) if isinstance(value, int | float) else "-"
 
 
-def check_rows(said: Colocated) -> list[list[str]]:
+def check_rows(result: Colocated) -> list[list[str]]:
     """Return predicted against measured."""
-    return [[c.name, shown(c.predicted), shown(c.measured), f"{c.error:+.0%}"] for c in said.checks]
+    return [
+        [c.name, shown(c.predicted), shown(c.measured), f"{c.error:+.0%}"] for c in result.checks
+    ]
 
 
-def failures(said: Colocated) -> list[str]:
+def failures(result: Colocated) -> list[str]:
     """Return how each failed application failed, and in which way."""
     return [
         f"{member.name} failed in {arm.name} {text}."
-        for arm in said.arms
+        for arm in result.arms
         for member in arm.members
         for text in member.failures
     ]
@@ -143,16 +147,16 @@ def shown(one: Estimate | None) -> str:
     return f"{one.value:.2f}" + (f" [{one.ends[0]:.2f}, {one.ends[1]:.2f}]" if one.ends else "")
 
 
-def notes_of(said: Colocated) -> list[str]:
+def notes_of(result: Colocated) -> list[str]:
     """Return what is not known and why, and what the figures mean."""
-    return [*_absent(said), _explained(said)]
+    return [*_absent(result), _explained(result)]
 
 
-def _absent(said: Colocated) -> list[str]:
+def _absent(result: Colocated) -> list[str]:
     """Return the reason for each unknown measure, once."""
     words = {one.key: one.words for one in MEASURES}
     reasons: dict[str, list[str]] = {}
-    for arm in said.arms:
+    for arm in result.arms:
         for member in arm.members:
             for key, value in member.measures.items():
                 what = words.get(key)
@@ -163,13 +167,13 @@ def _absent(said: Colocated) -> list[str]:
     return [f"not measured: {', '.join(what)}: {why}." for why, what in reasons.items()]
 
 
-def _explained(said: Colocated) -> str:
+def _explained(result: Colocated) -> str:
     """Explain the figures."""
-    text = "; ".join(f"{arm.name}: {arm.what}" for arm in said.arms)
+    text = "; ".join(f"{arm.name}: {arm.what}" for arm in result.arms)
     intervals = (
-        f"{said.confidence:.0%} intervals over repetitions, of one figure for all ways together"
+        f"{result.confidence:.0%} intervals over repetitions, of one figure for all ways together"
     )
-    loop = said.settings.loop if said.settings else None
+    loop = result.settings.loop if result.settings else None
     counted = (
         f"Each is repeated for {loop[0] / 60:g} minutes, of which the first and last "
         f"{loop[1] / 60:g} do not count. " if loop else ""

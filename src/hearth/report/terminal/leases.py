@@ -83,7 +83,10 @@ def _row(lease: Lease, holders: Sequence[Lease], screen: Screen) -> list[str]:
 
 
 def _map(holders: Sequence[Lease], machine: Topology, screen: Screen) -> list[str]:
-    """The map of a plan, with applications for executors; ids that do not exist are left out."""
+    """Return the map of a plan, with applications for executors.
+
+    Ids that do not exist are left out.
+    """
     known = {cpu for core in machine.cores for cpu in parse_ids(core.cpus)}
     held = [(at, show_ids(known & set(parse_ids(lease.cpus)))) for at, lease in enumerate(holders)]
     *rows, _ = machine_map(held, machine, screen)

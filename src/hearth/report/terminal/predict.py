@@ -13,7 +13,7 @@ _BOUND = {"none": "nothing", "node": "nodes", "package": "packages"}
 
 
 def show_prediction(found: PredictedPartitionings | PredictedScalings, screen: Screen) -> list[str]:
-    """The table, with what it was made from."""
+    """Return the table, with what it was made from."""
     if isinstance(found, PredictedScalings):
         return _scaling(found, screen)
     run = found.from_
@@ -36,7 +36,7 @@ def show_prediction(found: PredictedPartitionings | PredictedScalings, screen: S
 
 
 def _place(place: PredictedPlace) -> list[str]:
-    """Where it was and is asked about, where either differs."""
+    """Return where it was and is asked about, where either differs."""
     before, after, effect = place.from_, place.to, place.effect
     if before == after:
         return []

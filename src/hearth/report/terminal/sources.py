@@ -35,7 +35,7 @@ class Sources:
 
 
 def read_sources(names: list[str], state_home: Path) -> Sources:
-    """Reads each: the id or directory of what hearth keeps, or an event log.
+    """Read each: the id or directory of what hearth keeps, or an event log.
 
     In a comparison each arm is represented by its run with the median time. Raises UserError for a
     name that is none of these, and for a second comparison.
@@ -58,7 +58,7 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
 
 
 def _kind(directory: Path | None) -> Kind | None:
-    """The kind of study that a directory holds."""
+    """Return the kind of study that a directory holds."""
     heads = (
         () if directory is None else tuple(k for k in _STUDIES if (directory / k.head).is_file())
     )
@@ -100,7 +100,7 @@ def _directory(name: str, state_home: Path) -> Path | None:
 
 
 def _median_runs(comparison: Compared, outcomes: list[Outcome]) -> list[str]:
-    """The record of each arm's run whose time is nearest to the arm's median."""
+    """Return the record of each arm's run whose time is nearest to the arm's median."""
     records = []
     for arm in comparison.finished:
         times = {

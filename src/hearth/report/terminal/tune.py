@@ -35,7 +35,7 @@ def show_tune(tune: Tuned, screen: Screen) -> list[str]:
 
 
 def sentence(tune: Tuned) -> str:
-    """The best configuration, and what it is expected to save."""
+    """Return the best configuration, and what it is expected to save."""
     best = tune.best
     if isinstance(best, Absent):
         return f"There is no best configuration: {best.reason}."
@@ -57,14 +57,14 @@ def _what(tune: Tuned) -> str:
 
 
 def value(value: float, tune: Tuned) -> str:
-    """A value in the objective's unit."""
+    """Return a value in the objective's unit."""
     if tune.settings.objective == "throughput":
         return f"{3600 / value:.1f}"
     return f"{value:.2f}"
 
 
 def rows(tune: Tuned) -> list[list[str]]:
-    """The cells of each trial."""
+    """Return the cells of each trial."""
     return [_row(trial, tune) for trial in tune.trials]
 
 
@@ -114,7 +114,7 @@ def front(tune: Tuned) -> list[tuple[str, float, float]]:
 
 
 def front_words(tune: Tuned) -> list[str]:
-    """The front as a sentence; nothing where one trial is the best in both."""
+    """Return the front as a sentence; nothing where one trial is the best in both."""
     found = front(tune)
     if len(found) < 2:
         return []

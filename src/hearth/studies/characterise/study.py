@@ -57,7 +57,7 @@ class CharacterisationRuns:
         return CharacterisationSettings(self.repeat, self.warmup, self.seed)
 
     def of(self, subject: Target) -> ComparisonSettings:
-        """How the comparison of one question runs its arms."""
+        """Return how the comparison of one question runs its arms."""
         return ComparisonSettings(
             warmup=self.warmup,
             seed=self.seed,
@@ -68,12 +68,12 @@ class CharacterisationRuns:
         )
 
     def turns(self, subject: Target, question: Question) -> list[Turn]:
-        """The runs that a question takes; none of one that this machine cannot answer."""
+        """Return the runs that a question takes; none of one that this machine cannot answer."""
         arms = [arm.name for arm in question.arms if question.unanswerable is None]
         return Experiment({subject.name: arms}, self.repeat, self.warmup, self.seed).turns()
 
     def runs(self, asked: Sequence[AskedTarget]) -> int:
-        """How many runs all the questions take."""
+        """Return how many runs all the questions take."""
         return sum(len(self.turns(a.subject, q)) for a in asked for q in a.questions)
 
 
@@ -96,7 +96,7 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
         settings: CharacterisationRuns,
         redaction: Redaction | None = None,
     ) -> "Characterisation":
-        """A new one below `home`."""
+        """Return a new one below `home`."""
         started = datetime.now(UTC).isoformat(timespec="seconds")
         what = (started, _names(asked), settings.kept)
         return Characterisation.create(
@@ -111,7 +111,7 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
         settings: CharacterisationRuns,
         redaction: Redaction | None = None,
     ) -> "Characterisation":
-        """The one of this id below `home`, to go on with.
+        """Return the one of this id below `home`, to go on with.
 
         Raises UserError, naming what differs, for one of other subjects or settings.
         """
@@ -183,7 +183,7 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
         question: Question,
         runs: ComparisonSettings,
     ) -> Comparison:
-        """A new one, or that of the same question, where what was cut short goes on."""
+        """Return a new one, or that of the same question, where what was cut short goes on."""
         place = (subject.name, question.arms, runs, self.journal.redaction)
         same = [o for o in self.lines if (o.subject, o.key) == (line.subject, line.key)]
         if same and same[-1].comparison is not None:
@@ -197,7 +197,7 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
         return Characterised(SCHEMA, head.id, head.started, head.subjects, head.settings, questions)
 
     def _read(self, number: str) -> Comparison:
-        """The comparison of this id, as it was made or from disk."""
+        """Return the comparison of this id, as it was made or from disk."""
         found = self._comparisons.get(number)
         return found or read_comparison(COMPARE.directory(self.state_home, number))
 
@@ -207,18 +207,18 @@ def _names(asked: Sequence[AskedTarget]) -> list[str]:
 
 
 def _question(line: QuestionLine, comparison: Callable[[str], Comparison]) -> AnsweredQuestion:
-    """The line with its answer, or with the reason why there is none."""
+    """Return the line with its answer, or with the reason why there is none."""
     asked = AnsweredQuestion(line.subject, line.key, line.title, line.source, line.notes)
     if line.comparison is None:
         why = line.reason or "its line is damaged: it has neither runs nor a reason"
         return replace(asked, reason=why)
     try:
         found = comparison(line.comparison)
-        said = what_it_says(found.head, found.outcomes)
+        result = what_it_says(found.head, found.outcomes)
         if line.reason is not None:
-            return replace(asked, reason=line.reason, comparison=said)
-        answer = answered(line.key, said, found.outcomes)
-        return replace(asked, comparison=said, **vars(answer))
+            return replace(asked, reason=line.reason, comparison=result)
+        answer = answered(line.key, result, found.outcomes)
+        return replace(asked, comparison=result, **vars(answer))
     except UserError as problem:
         why = str(problem)
     except (ValueError, LookupError, TypeError) as problem:  # runs of another question

@@ -74,7 +74,7 @@ class _Sized:
 
 
 def read_guests(lines: Sequence[SubmitLine]) -> list[Guest]:
-    """Of the command line of each application. Raises UserError for what cannot take part."""
+    """Read the command line of each application; raise UserError for what cannot take part."""
     found: list[Guest] = []
     for line in lines:
         guest = _guest(line)
@@ -128,7 +128,7 @@ def alone(guest: Guest, name: str, limit_s: float) -> Way:
 
 
 def _own(guest: Guest) -> tuple[str, ...]:
-    """A workload's planning options, which an application's line has itself."""
+    """Return a workload's planning options, which an application's line has itself."""
     return tuple(guest.line.asked.to_words()) if isinstance(guest.subject, WorkloadTarget) else ()
 
 
@@ -182,7 +182,7 @@ def _one_jvm(guest: Guest, sized: _Sized, name: str, limit_s: float) -> Arm:
 def _sized(
     guest: Guest, units: Units, share: Sequence[int], like: Sequence[int] | None = None
 ) -> _Sized:
-    """The plan on the CPUs of `like` (by default the share), with the share's memory."""
+    """Return the plan on the CPUs of `like` (by default the share), with the share's memory."""
     found = _planned(guest, like if like is not None else share)
     fixed = guest.asked.memory is not None or any(key in guest.settings for key in _HEAPS)
     if fixed:
@@ -196,7 +196,7 @@ def _sized(
 
 
 def _off_heap(guest: Guest, sized: _Sized) -> dict[str, str]:
-    """What the plan for the share says of memory beside the heap, where the user says nothing."""
+    """Return the off-heap settings of the share's plan, unless the user sets them."""
     if sized.heap_mb is None or any(key in guest.settings for key in _OFF_HEAP):
         return {}
     if not sized.off_heap_mb:
@@ -205,7 +205,10 @@ def _off_heap(guest: Guest, sized: _Sized) -> dict[str, str]:
 
 
 def _planned(guest: Guest, cpus: Sequence[int], occupied: str | None = None) -> Plan:
-    """The plan on these CPUs; raises UserError, with the application's name, where nothing fits."""
+    """Return the plan on these CPUs.
+
+    Raise UserError, with the application's name, where nothing fits.
+    """
     conf = {key: value for key, value in guest.settings.items() if key != "spark.master"}
     python = guest.line.is_python
     with _allowed(cpus):

@@ -1,4 +1,4 @@
-"""Runs several applications at the same time, each watched over by a process of its own.
+"""Run several applications at the same time, each watched over by a process of its own.
 
 Whatever dies, nothing stays behind: the kernel ends such a process when this one dies, and it then
 ends its application as it does on Ctrl-C. An application that fails does not touch the others.
@@ -49,7 +49,7 @@ class Loop:
     ramp_s: float
 
     def counts(self, end_s: float) -> bool:
-        """Whether a run that ended so long after the start counts."""
+        """Return whether a run that ended so long after the start counts."""
         return self.ramp_s <= end_s <= self.length_s - self.ramp_s
 
 
@@ -70,7 +70,7 @@ class _Process:
     pid: int
     pipe: int
     start_s: float
-    said: bytes = b""
+    output: bytes = b""
     stopped: bool = False
 
 
@@ -91,12 +91,12 @@ class _Watch:
         self.running.append(_Process(lane, number, pid, pipe, self.now_s))
 
     def look(self) -> list[tuple[ConcurrentRun, int]]:
-        """Waits a moment; what ended meanwhile, and which run of its lane it was."""
+        """Wait a moment; what ended meanwhile, and which run of its lane it was."""
         ready = select.select([one.pipe for one in self.running], [], [], _LOOK_S)[0]
         ended = []
         for one in [p for p in self.running if p.pipe in ready]:
             chunk = os.read(one.pipe, _CHUNK)
-            one.said += chunk
+            one.output += chunk
             if not chunk:
                 ended.append((self._end(one), one.number))
         return ended
@@ -105,14 +105,14 @@ class _Watch:
         code = os.waitstatus_to_exitcode(os.waitpid(one.pid, 0)[1])
         os.close(one.pipe)
         self.running.remove(one)
-        outcome = _outcome(self.lanes[one.lane].turn, one.said, code)
+        outcome = _outcome(self.lanes[one.lane].turn, one.output, code)
         if one.stopped:
             outcome = replace(outcome, seconds=None, failure=STOPPED, stopped=True)
         self.ran.append(ConcurrentRun(one.lane, one.start_s, self.now_s, outcome))
         return self.ran[-1]
 
     def stop(self) -> None:
-        """Ends what runs, and waits for it."""
+        """End what runs, and waits for it."""
         for one in self.running:
             one.stopped = True
             with contextlib.suppress(ProcessLookupError):
@@ -131,7 +131,8 @@ def together(
     loop: Loop | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[ConcurrentRun]:
-    """All at once, each to its end, or again and again; the runs in the order in which they ended.
+    """Return all at once, each to its end, or again and again; the runs in the order in which they
+    ended.
 
     In a loop an application that failed is not started again, and what runs at its end is stopped.
     """
@@ -153,7 +154,7 @@ def together(
 
 
 def _forked(lane: Lane, number: int) -> tuple[int, int]:
-    """Starts a process that makes a run; its id, and the pipe on which it says how that ended."""
+    """Start a process that makes a run; its id, and the pipe on which it says how that ended."""
     reading, writing = os.pipe()
     dies = die_with(os.getpid())
     for stream in (sys.stdout, sys.stderr):
@@ -198,9 +199,9 @@ def _interrupt(_number: int, _frame: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _outcome(turn: Turn, said: bytes, code: int) -> Outcome:
+def _outcome(turn: Turn, output: bytes, code: int) -> Outcome:
     try:
-        return typed(parse(said), OutcomeLine).outcome(turn.subject)
+        return typed(parse(output), OutcomeLine).outcome(turn.subject)
     except (ValueError, KeyError):
         ended = f"signal {-code}" if code < 0 else f"exit code {code}"
         return Outcome(turn, failure=f"the process that watched over it ended with {ended}")

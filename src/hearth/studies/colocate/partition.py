@@ -52,7 +52,7 @@ class Units:
             first += count
         return found
 
-    def said(self, count: int) -> str:
+    def described(self, count: int) -> str:
         """`1 core`, `3 NUMA nodes`."""
         return f"{count} {NAMES[self.kind]}{'' if count == 1 else 's'}"
 

@@ -1,4 +1,4 @@
-"""What applications lose on a part of the machine, known before they run together.
+"""Predict the slowdown of applications on a part of the machine, before they run together.
 
 From a recorded run of each, alone on the whole machine: its tasks are scheduled on the slots of a
 share (hearth.studies.models.schedule_simulation). From a table of speedups between numbers of
@@ -34,7 +34,7 @@ _ALWAYS = "{}, the disks and the page cache are shared, and not in the predictio
 def from_runs(
     names: Sequence[str], analyses: Sequence[Analysis], machine: MachineSize, units: int, kind: str
 ) -> PriorCurves:
-    """Of each application's run on the whole machine, in the order of the names."""
+    """Predict from each application's run on the whole machine, in the order of the names."""
     curves, notes = [], []
     for name, analysis in zip(names, analyses, strict=True):
         try:
@@ -68,7 +68,7 @@ def _curve(name: str, work: RecordedWork, machine: MachineSize, units: int) -> K
 
 
 def from_table(names: Sequence[str], file: Path) -> tuple[PriorCurves, int]:
-    """Of the workloads of a table of speedups, by name, and how many nodes its machine has."""
+    """Predict from a table of speedups, by workload, and the number of nodes of its machine."""
     table = read_speedups(file)
     for name in names:
         if name not in table:
@@ -85,7 +85,7 @@ def from_table(names: Sequence[str], file: Path) -> tuple[PriorCurves, int]:
 
 
 def known_of(colocation: Colocation) -> PriorCurves | None:
-    """What was known before the applications ran together; None where nothing was."""
+    """Return what was known before the applications ran together, or None."""
     head = colocation.head
     if head.known is not None or not head.settings.profile_first:
         return head.known
@@ -99,7 +99,7 @@ def known_of(colocation: Colocation) -> PriorCurves | None:
 
 
 def read_colocated(directory: Path) -> Colocated:
-    """What a colocation on disk says. Raises UserError where there is none."""
+    """Read a colocation's result from disk; raise UserError if there is none."""
     colocation = read_colocation(directory)
     head = colocation.head
     parts, units = len(head.members), len(head.units)
@@ -112,7 +112,7 @@ def read_colocated(directory: Path) -> Colocated:
 
 
 def shared_of(kind: str, analyses: Sequence[Analysis]) -> Shared:
-    """What applications share on a machine split into these parts.
+    """Return what applications share on a machine split into these parts.
 
     Within a node that is its memory: where the bandwidth of all runs alone adds up to more than it
     sustains, each may take that many times as long, if it does nothing but read memory.

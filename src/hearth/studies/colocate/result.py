@@ -1,4 +1,4 @@
-"""What a colocation says: pure, from its rounds to what each application lost and what was gained.
+"""Derive a colocation's result from its rounds: each slowdown, and the gain in throughput. Pure.
 
 An application's slowdown in a round is its seconds there to those alone, one after the other, in
 the same repetition; throughput, the worst slowdown and fairness follow from it as predictions do
@@ -42,7 +42,7 @@ SHOWN = ("involuntary", "voluntary", "remote_share", "gc_share", "cpu_use")
 
 
 @dataclass(frozen=True)
-class MemberSaid:
+class MemberResult:
     """An application in one arm."""
 
     name: str
@@ -60,13 +60,13 @@ class MemberSaid:
 
 
 @dataclass(frozen=True)
-class ArmSaid:
+class ArmResult:
     """One way to run them."""
 
     name: Annotated[str, OneOf("split", "unbound", "whole", "serial")]
     what: str
     rounds: Count  #: that count
-    members: list[MemberSaid]
+    members: list[MemberResult]
     #: seconds until all have ended, where each ran once; empty for a loop
     all_end_s: list[AboveZero] = field(default_factory=list)
     #: work an hour of applications that run again and again, one after the other = 1
@@ -134,7 +134,7 @@ class Colocated:
     split: str | None  #: parts of each application: what runs, or would
     prediction: Predicted | None
     settings: ColocationSettings | None = None
-    arms: list[ArmSaid] = field(default_factory=list)
+    arms: list[ArmResult] = field(default_factory=list)
     #: slowdown on the share, predicted and measured
     checks: list[Check] = field(default_factory=list)
     sentence: str = ""  #: the best way and whether it pays; empty where nothing ran
@@ -146,7 +146,7 @@ class Colocated:
 def known_alone(
     head: ColocationHead, lines: Sequence[RoundLine], shared: Shared
 ) -> PriorCurves | None:
-    """What the runs of each application alone say of it; None where there were none.
+    """Return what each application's runs alone show; None if there were none.
 
     The slowdown on a share is over pairs of runs of one repetition, with their interval.
     """
@@ -183,17 +183,17 @@ def _estimate(ratio: Ratio) -> Estimate:
 def predicted(
     known: PriorCurves, ways: Sequence[tuple[int, ...]], objective: Objective
 ) -> Predicted:
-    """The splits of these, the best first."""
+    """Return the splits of these, the best first."""
     curves: list[Curve] = [one.curve for one in known.curves]
     found = tuning.predict(curves, ways, Shared(known.stretch, tuple(known.notes)))
     return Predicted(known.source, tuning.ranked(found, objective), known.notes)
 
 
 def colocated(colocation: Colocation, prediction: Predicted | None, split: str | None) -> Colocated:
-    """What these rounds say."""
+    """Return the result of these rounds."""
     head, settings = colocation.head, colocation.head.settings
     lines = [line for line in colocation.lines if line.subject == head.title]
-    arms = said_of_arms(head, lines)
+    arms = arm_results(head, lines)
     checks = _checks(head, arms, prediction, split)
     return Colocated(
         schema=SCHEMA,
@@ -235,7 +235,7 @@ def _shown_run(run: MemberRun) -> ShownRun:
 
 
 def _disturbed(lines: Sequence[RoundLine]) -> list[str]:
-    """Where other programs used much of the machine while an application ran alone.
+    """Return where other programs used much of the machine while an application ran alone.
 
     While several run, each one's record counts the others among the other programs.
     """
@@ -252,8 +252,8 @@ def _disturbed(lines: Sequence[RoundLine]) -> list[str]:
     ]
 
 
-def said_of_arms(head: ColocationHead, lines: Sequence[RoundLine]) -> list[ArmSaid]:
-    """Each arm, with what it shows against running one after the other."""
+def arm_results(head: ColocationHead, lines: Sequence[RoundLine]) -> list[ArmResult]:
+    """Return each arm, with what it shows against running one after the other."""
     each = each_confidence(CONFIDENCE, max(len(head.settings.arms) - 1, 1))
     seconds = {
         (line.arm, line.repetition): _seconds(head, line)
@@ -264,7 +264,7 @@ def said_of_arms(head: ColocationHead, lines: Sequence[RoundLine]) -> list[ArmSa
 
 
 def _seconds(head: ColocationHead, line: RoundLine) -> list[float]:
-    """Of each application in a round that counts."""
+    """Return the seconds of each application in a round that counts."""
     loop = head.settings.looped if line.arm != "serial" else None
     found = []
     for at in range(len(head.members)):
@@ -279,7 +279,7 @@ _Seconds = dict[tuple[str, int], list[float]]
 
 def _arm(
     head: ColocationHead, arm: str, lines: Sequence[RoundLine], seconds: _Seconds, each: float
-) -> ArmSaid:
+) -> ArmResult:
     own = [line for line in lines if line.arm == arm and line.repetition >= 0]
     good = [line for line in own if line.failure is None]
     paired = [
@@ -295,7 +295,7 @@ def _arm(
     last = sum if arm == "serial" else max
     once = head.settings.loop is None or arm == "serial"
     ends = [last(seconds[arm, line.repetition]) for line in good] if once else []
-    found = ArmSaid(arm, ARMS[arm], len(good), members, [round(end, 3) for end in ends])
+    found = ArmResult(arm, ARMS[arm], len(good), members, [round(end, 3) for end in ends])
     if not slow:
         return found
     base = [sum(seconds["serial", r]) for r in paired]
@@ -313,7 +313,7 @@ def _arm(
 def _over(
     slow: Sequence[Sequence[float]], figure: Callable[[Sequence[float]], float], each: float
 ) -> Estimate:
-    """The middle of a figure over repetitions, and its interval."""
+    """Return the middle of a figure over repetitions, and its interval."""
     values = [figure(one) for one in slow]
     return _estimate(paired_ratio(values, [1.0] * len(values), each))
 
@@ -345,11 +345,11 @@ def _member(
     seconds: _Seconds,
     slow: Sequence[Sequence[float]],
     each: float,
-) -> MemberSaid:
+) -> MemberResult:
     own = [run for line in lines for run in line.runs if run.member == at]
     good = [seconds[line.arm, line.repetition][at] for line in lines if line.failure is None]
     median = statistics.median(good) if good else None
-    return MemberSaid(
+    return MemberResult(
         name=head.members[at].name,
         seconds=[round(s, 3) for s in good],
         median_s=median,
@@ -366,7 +366,7 @@ def _failed(run: MemberRun) -> str:
 
 
 def _medians(runs: Sequence[MemberRun]) -> dict[str, Measured[float]]:
-    """Of each measure over the runs; the reason where it is not known of any."""
+    """Return the median of each measure over the runs; the reason if no run has it."""
     found: dict[str, Measured[float]] = {}
     for key in SHOWN:
         values = [(run.measures or {}).get(key) for run in runs if run.measures is not None]
@@ -380,14 +380,16 @@ def _medians(runs: Sequence[MemberRun]) -> dict[str, Measured[float]]:
 
 
 def _checks(
-    head: ColocationHead, arms: Sequence[ArmSaid], prediction: Predicted | None, split: str | None
+    head: ColocationHead, arms: Sequence[ArmResult], prediction: Predicted | None, split: str | None
 ) -> list[Check]:
-    """Of each application on the share that it ran on."""
+    """Compare prediction and measurement of each application on the share that it ran on."""
     ran = next((arm for arm in arms if arm.name == "split"), None)
-    said = next((s for s in prediction.splits if s.shown == split), None) if prediction else None
-    if ran is None or said is None:
+    expected = (
+        next((s for s in prediction.splits if s.shown == split), None) if prediction else None
+    )
+    if ran is None or expected is None:
         return []
-    pairs = zip(ran.members, said.applications, strict=True)
+    pairs = zip(ran.members, expected.applications, strict=True)
     return [
         Check(m.name, e.slowdown, m.slowdown, e.slowdown.value / m.slowdown.value - 1)
         for m, e in pairs
@@ -395,15 +397,15 @@ def _checks(
     ]
 
 
-_BEST: dict[Objective, tuple[str, Callable[[ArmSaid], Estimate | None], bool]] = {
+_BEST: dict[Objective, tuple[str, Callable[[ArmResult], Estimate | None], bool]] = {
     "throughput": ("throughput", lambda arm: arm.throughput, True),
     "slowdown": ("the worse slowdown", lambda arm: arm.worst, False),
     "fairness": ("fairness", lambda arm: arm.fairness, True),
 }
 
 
-def sentence(arms: Sequence[ArmSaid], settings: ColocationSettings, split: str | None) -> str:
-    """The best way by the objective, and whether running at the same time pays at all.
+def sentence(arms: Sequence[ArmResult], settings: ColocationSettings, split: str | None) -> str:
+    """Return the best way by the objective, and whether running at the same time pays at all.
 
     Where each runs once that is when the last has ended; in a loop, the work of an hour.
     """
@@ -426,7 +428,7 @@ def sentence(arms: Sequence[ArmSaid], settings: ColocationSettings, split: str |
 
 
 def _certain(figure: Estimate, gain: str, loss: str) -> str:
-    """What a ratio to one after the other shows.
+    """Say what a ratio to one after the other shows.
 
     gain, loss: what `against`, which speaks of times, says of a ratio that is good, and of one that
     is bad.

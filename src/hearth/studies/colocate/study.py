@@ -1,4 +1,4 @@
-"""Runs applications at the same time on shares of this machine, and in the ways it is held against.
+"""Run applications at the same time on shares of this machine, and in the ways it is held against.
 
 Each round is kept as it ends, so that after kill -9 it goes on where it was. What they say is
 derived from what is kept (hearth.studies.colocate.result), and not stored.
@@ -71,7 +71,7 @@ class Member:
 
 @dataclass(frozen=True)
 class KnownCurve:
-    """What an application loses on a part of the machine, by the number of its units."""
+    """An application's slowdown on a part of the machine, by the number of its units."""
 
     application: str
     slowdown: dict[str, Estimate]
@@ -85,7 +85,7 @@ class KnownCurve:
 
 @dataclass(frozen=True)
 class PriorCurves:
-    """What is known before a run. source: where from, in words. stretch, notes: see `Shared`."""
+    """Predictions before a run. source: where from, in words. stretch, notes: see `Shared`."""
 
     source: str
     curves: list[KnownCurve]
@@ -165,7 +165,7 @@ class Colocation(StudyDirectory[ColocationHead, RoundLine]):
         known: PriorCurves | None,
         redaction: Redaction | None = None,
     ) -> "Colocation":
-        """A new, empty one below `home`."""
+        """Return a new, empty one below `home`."""
         names = "-".join(Path(member.name).stem for member in members)
 
         def head(number: str) -> ColocationHead:
@@ -191,7 +191,7 @@ class Colocation(StudyDirectory[ColocationHead, RoundLine]):
         settings: ColocationSettings,
         redaction: Redaction | None = None,
     ) -> "Colocation":
-        """The one of this id below `home`, to go on with.
+        """Return the one of this id below `home`, to go on with.
 
         Raises UserError, naming what differs, for one of other applications, machine or settings.
         """
@@ -215,7 +215,7 @@ def _asked(members: Sequence[Member], units: Sequence[str]) -> dict[str, list[st
 
 
 def read_colocation(directory: Path) -> Colocation:
-    """One from disk; raises UserError where there is none."""
+    """Return one from disk; raise UserError where there is none."""
     return Colocation.read(directory)
 
 
@@ -226,7 +226,7 @@ def profile_alone(
     ways: Sequence[Sequence[int]],
     following: Following,
 ) -> None:
-    """Runs each application alone on the whole machine, and on each share that it may get.
+    """Run each application alone on the whole machine, and on each share that it may get.
 
     Raises UserError where one fails: there is nothing to split then.
     """
@@ -291,7 +291,7 @@ def run(
     following: Following,
     budget_s: float | None = None,
 ) -> None:
-    """Makes the rounds that are missing, of the split and of what it is held against."""
+    """Make the rounds that are missing, of the split and of what it is held against."""
     head = colocation.head
     settings = head.settings
     ways = ways_of(guests, units, split, settings)
@@ -308,7 +308,7 @@ def run(
 def ways_of(
     guests: Sequence[Guest], units: Units, split: Sequence[int], settings: ColocationSettings
 ) -> dict[str, list[Way]]:
-    """How each application runs in each arm. Raises UserError where a share is too small."""
+    """Return how each application runs in each arm. Raises UserError where a share is too small."""
     limit = settings.limit_s
     pairs = list(zip(guests, units.shares(split), strict=True))
     made: dict[str, Callable[[Guest, tuple[int, ...]], Way]] = {
@@ -328,7 +328,7 @@ def _round(
     *,
     serial: bool,
 ) -> RoundLine:
-    """One turn: all at once, or one after the other."""
+    """Return one turn: all at once, or one after the other."""
     lanes = [_lane(colocation, turn, at, guest, way) for at, guest, way in members]
     loop = colocation.head.settings.looped if len(lanes) > 1 and not serial else None
     ran: list[ConcurrentRun] = []
@@ -358,7 +358,7 @@ def _lane(colocation: Colocation, turn: Turn, at: int, guest: Guest, way: Way) -
 
 
 def _member_run(colocation: Colocation, at: int, ran: ConcurrentRun) -> MemberRun:
-    """What one run tells; its seconds are the application's, from start to end."""
+    """Return one run's outcome; its seconds are the application's, from start to end."""
     outcome = ran.outcome
     times = (round(ran.start_s, 3), round(ran.end_s, 3))
     found = MemberRun(at, *times, outcome.record, failure=outcome.failure, stopped=outcome.stopped)
@@ -372,16 +372,19 @@ def _member_run(colocation: Colocation, at: int, ran: ConcurrentRun) -> MemberRu
 
 
 def _failure(head: ColocationHead, runs: Sequence[MemberRun], loop: Loop | None) -> str | None:
-    """Why a round does not count; an application that was stopped with its loop did not fail."""
-    said = [
+    """Return why a round does not count.
+
+    An application that was stopped with its loop did not fail.
+    """
+    problems = [
         f"{head.members[run.member].name}: {run.failure}"
         for run in runs
         if run.failure is not None and run.failure != STOPPED
     ]
-    if loop is not None and not said:
+    if loop is not None and not problems:
         ended = {run.member for run in runs if run.seconds and loop.counts(run.end_s)}
-        said = [
+        problems = [
             f"{head.members[at].name}: no run of it ended in the middle: give more --minutes"
             for at in sorted({run.member for run in runs} - ended)
         ]
-    return "; ".join(said) or None
+    return "; ".join(problems) or None

@@ -61,7 +61,7 @@ class ListedArm:
 
 @dataclass(frozen=True)
 class ComparisonHead:
-    """What is compared: `comparison.json`."""
+    """The setup of a comparison: `comparison.json`."""
 
     id: str
     application: str
@@ -120,7 +120,7 @@ class ComparedArm:
 
     @property
     def median(self) -> float:
-        """Of its seconds; raises statistics.StatisticsError for an arm without a run."""
+        """The median of its seconds; raises statistics.StatisticsError without a run."""
         return statistics.median(self.seconds)
 
 
@@ -135,7 +135,7 @@ class ComparisonVerdict:
 
 @dataclass(frozen=True)
 class Compared:
-    """What a comparison says."""
+    """The result of a comparison."""
 
     schema: Literal["hearth/comparison/2"]
     id: str

@@ -1,4 +1,4 @@
-"""Runs a comparison: arms interleaved in random order, each run recorded and kept as it ends.
+"""Run a comparison: arms interleaved in random order, each run recorded and kept as it ends.
 
 The verdict is derived from what is kept, and not stored.
 """
@@ -39,7 +39,7 @@ class Comparison(StudyDirectory[ComparisonHead, OutcomeLine]):
         settings: ComparisonSettings,
         redaction: Redaction | None = None,
     ) -> "Comparison":
-        """A new, empty one below `home`; the first arm is the baseline."""
+        """Return a new, empty one below `home`; the first arm is the baseline."""
 
         def head(number: str) -> ComparisonHead:
             return ComparisonHead(
@@ -62,7 +62,7 @@ class Comparison(StudyDirectory[ComparisonHead, OutcomeLine]):
         settings: ComparisonSettings,
         redaction: Redaction | None = None,
     ) -> "Comparison":
-        """The one of this id below `home`, to go on with.
+        """Return the one of this id below `home`, to go on with.
 
         Raises UserError, naming what differs, for one of another application, arm or setting.
         """
@@ -84,7 +84,7 @@ class Comparison(StudyDirectory[ComparisonHead, OutcomeLine]):
 
 
 def read_comparison(directory: Path) -> Comparison:
-    """One from disk; raises UserError where there is none."""
+    """Return one from disk; raise UserError where there is none."""
     return Comparison.read(directory)
 
 
@@ -97,7 +97,7 @@ def run(
     budget_s: float | None = None,
     against_baseline: bool = True,
 ) -> None:
-    """Makes the runs that are not in the comparison yet; following: shows how far it is.
+    """Make the runs that are not in the comparison yet; following: show how far it is.
 
     against_baseline: whether runs count only together with those of the baseline, as in a verdict.
     """
@@ -129,7 +129,7 @@ def _stop_rule(head: ComparisonHead) -> StopRule:
 
 
 def _run_arm(comparison: Comparison, arm: Arm, subject: Target, turn: Turn) -> Outcome:
-    """One run; the id of its record is chosen here, and the run is given it."""
+    """Return one run; the id of its record is chosen here, and the run is given it."""
     log = comparison.directory / f"{slug(arm.name)}-{turn.repetition}.log"
     if comparison.head.settings.cold:
         drop_caches()
@@ -144,7 +144,10 @@ def _run_arm(comparison: Comparison, arm: Arm, subject: Target, turn: Turn) -> O
 
 
 def _executors(plan: Mapping[str, Any] | None) -> str | None:
-    """The executors of a plan, by what makes two runs of an arm alike; None without a plan."""
+    """Return the executors of a plan, by what makes two runs of an arm alike.
+
+    None without a plan.
+    """
     if plan is None:
         return None
     places = (

@@ -1,4 +1,4 @@
-"""What a comparison says: pure, from the times and measures of its runs to one sentence and why."""
+"""Derive a comparison's verdict from the times and measures of its runs, with reasons. Pure."""
 
 import statistics
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class _Claims:
-    """What all claims of a comparison share: the baseline, and how sure they are to be.
+    """The baseline and the confidence that all claims of a comparison share.
 
     confidence: of all claims together, at every look. each: of one claim alone. looks: the numbers
     of pairs at which a comparison that stops by its result looks; empty where the number is fixed.
@@ -83,7 +83,7 @@ class _Claims:
         )
 
     def ratio(self, mine: list[float], base: list[float]) -> tuple[Ratio, int]:
-        """Of as many of these pairs as count, and how many those are; of all where none does."""
+        """Return the ratio of the pairs that count, and their number; of all pairs if none does."""
         pairs = reached(self.looks, len(base))
         if not pairs:
             return Ratio(paired_ratio(mine, base).value, None), len(base)
@@ -93,7 +93,7 @@ class _Claims:
 def compared(
     head: ComparisonHead, outcomes: Sequence[Outcome], confidence: float = CONFIDENCE
 ) -> Compared:
-    """What these outcomes, in the order of time, say.
+    """Return the result of these outcomes, which are in the order of time.
 
     confidence: of all that is claimed together.
     """
@@ -123,7 +123,7 @@ def _timed(outcomes: Sequence[Outcome]) -> list[TimedRun]:
 
 
 def _other_load(outcomes: Sequence[Outcome]) -> list[Doubt]:
-    """Where other programs used much of the machine during runs that count."""
+    """Return where other programs used much of the machine during runs that count."""
     counted = [(o.measures or {}).get("other_load") for o in outcomes if o.counted_s is not None]
     shares = [share for share in counted if isinstance(share, float)]
     disturbed = [share for share in shares if share > OTHER_LOAD_SHARE]
@@ -140,7 +140,7 @@ def _other_load(outcomes: Sequence[Outcome]) -> list[Doubt]:
 
 
 def _other_plans(outcomes: Sequence[Outcome]) -> list[Doubt]:
-    """Of each arm whose executors were not the same in all its runs."""
+    """Warn of each arm whose executors were not the same in all its runs."""
     plans: dict[str, list[str]] = {}
     for outcome in outcomes:
         own = plans.setdefault(outcome.arm, [])
@@ -171,7 +171,7 @@ _CERTAIN = ("faster", "slower", "equal")
 def _arm(
     name: str, skipped: str | None, asked: _Claims, outcomes: Sequence[Outcome]
 ) -> ComparedArm:
-    """One arm, of its runs that count; a failure counts in a warm-up too."""
+    """Return one arm, of its runs that count; a failure counts in a warm-up too."""
     if skipped:
         return ComparedArm(name, [], skipped=skipped)
     own = [outcome for outcome in outcomes if outcome.arm == name]
@@ -197,14 +197,14 @@ def _arm(
 
 
 def pairs(name: str, baseline: str, outcomes: Sequence[Outcome]) -> tuple[list[float], list[float]]:
-    """The times of two arms in those repetitions that both finished."""
+    """Return the times of two arms in those repetitions that both finished."""
     times = counted_times(outcomes)
     both = sorted(r for arm, r in times if arm == name and (baseline, r) in times)
     return [times[name, r] for r in both], [times[baseline, r] for r in both]
 
 
 def counted_times(outcomes: Sequence[Outcome]) -> dict[tuple[str, int], float]:
-    """The seconds of the runs that count, by arm and repetition."""
+    """Return the seconds of the runs that count, by arm and repetition."""
     return {(o.arm, o.repetition): o.counted_s for o in outcomes if o.counted_s is not None}
 
 
@@ -280,7 +280,7 @@ def _advice(name: str) -> str:
 
 
 def claim(arm: ComparedArm, ratio: PairedRatio, baseline: str, confidence: float) -> str:
-    """How an arm's time compares with the baseline's, with the interval."""
+    """Return how an arm's time compares with the baseline's, with the interval."""
     words = f"{arm.name} takes {ratio.value:.2f} of {baseline}'s time"
     shown = f"{ratio.pairs} pair{'s' * (ratio.pairs != 1)}"
     if ratio.interval is None:
@@ -290,7 +290,7 @@ def claim(arm: ComparedArm, ratio: PairedRatio, baseline: str, confidence: float
 
 
 def _more(arm: ComparedArm, ratio: PairedRatio) -> list[str]:
-    """How many repetitions would decide an undecided arm."""
+    """Return how many repetitions would decide an undecided arm."""
     if arm.against != "undecided" or ratio.interval is None:
         return []
     number = needed(ratio.interval, ratio.pairs, _WORTH_KNOWING)
@@ -306,7 +306,7 @@ def _more(arm: ComparedArm, ratio: PairedRatio) -> list[str]:
 def _binding(
     best: ComparedArm, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome], asked: _Claims
 ) -> str | None:
-    """Whether the binding itself pays, or only the partitioning.
+    """Return whether the binding itself pays, or only the partitioning.
 
     Asked only of an arm that is shown to be faster, and at that arm's share of the error: a fixed
     sequence, which needs no more (Maurer, Hothorn and Lehmacher 1995).
@@ -328,7 +328,7 @@ def _binding(
 
 
 def moved(name: str, baseline: str, outcomes: Sequence[Outcome]) -> list[str]:
-    """A sentence for each measure that changed by more than its spread between two arms."""
+    """Return a sentence for each measure that changed by more than its spread between two arms."""
     ran = [len(_counted(arm, outcomes)) for arm in (name, baseline)]
     if min(ran) < _FEWEST_TO_MOVE:
         few = f"{min(ran)} run{'s' * (min(ran) != 1)} of {name} and {baseline} are too few"

@@ -67,7 +67,7 @@ class Arm:
 def chosen(
     names: list[str], setting: Path = BALANCING, tuned: Callable[[], Arm] | None = None
 ) -> list[Arm]:
-    """The arms of these names; raises UserError for an unknown or repeated one.
+    """Return the arms of these names; raise UserError for an unknown or repeated one.
 
     tuned: makes the arm of that name.
     """
@@ -80,7 +80,7 @@ def chosen(
 
 
 def refuse_levelling(settings: Mapping[str, str]) -> None:
-    """Raises UserError for a user setting that would override what an arm sets."""
+    """Raise UserError for a user setting that would override what an arm sets."""
     for key, value in _LEVELLING.items():
         if settings.get(key, "").strip().lower() == value:
             raise UserError(
@@ -109,7 +109,7 @@ def configured(
     typed: Collection[str | None],
     home: Path,
 ) -> Arm:
-    """The arm with these settings over the user's own.
+    """Return the arm with these settings over the user's own.
 
     JVM options that hold those of the user's files go into a private file below `home`: every user
     can read a command line. typed: the keys of what the user typed, which are on one already.
@@ -132,7 +132,7 @@ def tuned_arm(
     typed: Collection[str | None],
     home: Path,
 ) -> Arm:
-    """What `hearth tune` found best for the application of this name; settings: the user's own."""
+    """Return `hearth tune`'s best for the application of this name; settings: the user's own."""
     if found is None:
         reason = f"no tuning result for '{name}' on this machine: run 'hearth tune {name}' first"
         return Arm("tuned", skipped=reason)
@@ -147,7 +147,7 @@ def tuned_arm(
 
 
 def cannot_switch(setting: Path = BALANCING) -> str | None:
-    """Why the kernel's NUMA balancing cannot be switched here; None if it can."""
+    """Return why the kernel's NUMA balancing cannot be switched here; None if it can."""
     if not setting.exists():
         return f"this kernel has no {setting}"
     if not os.access(setting, os.W_OK):
@@ -156,7 +156,7 @@ def cannot_switch(setting: Path = BALANCING) -> str | None:
 
 
 def no_docker() -> str | None:
-    """Why no container can be started here; None where the engine answers."""
+    """Return why no container can be started here; None where the engine answers."""
     try:
         words = ["docker", "version", "--format", "{{.Server.Version}}"]
         done = subprocess.run(words, capture_output=True, text=True, timeout=_ANSWER_S, check=False)
@@ -164,13 +164,13 @@ def no_docker() -> str | None:
         return "the docker command is not installed (Debian: apt-get install docker.io)"
     except subprocess.TimeoutExpired:
         return f"the Docker engine does not answer within {_ANSWER_S} s"
-    said = done.stderr.strip().splitlines()
-    return f"no Docker engine answers: {said[-1]}" if done.returncode else None
+    errors = done.stderr.strip().splitlines()
+    return f"no Docker engine answers: {errors[-1]}" if done.returncode else None
 
 
 @contextlib.contextmanager
 def kernel_setting(value: str | None, setting: Path = BALANCING) -> Iterator[None]:
-    """Holds a setting at a value and restores the old one, even after kill -9 of this process."""
+    """Hold a setting at a value and restore the old one, even after kill -9 of this process."""
     if value is None:
         yield
         return
@@ -180,7 +180,7 @@ def kernel_setting(value: str | None, setting: Path = BALANCING) -> Iterator[Non
 
 
 def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
-    """What follows `hearth profile` for an arm: the user's line, with what the arm changes.
+    """Return the words after `hearth profile` for an arm: the user's line, with the arm's changes.
 
     Under a master that hearth does not plan for, what only a plan takes is dropped.
     """
@@ -194,7 +194,7 @@ def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
 
 
 def workload_words(arm: Arm) -> list[str]:
-    """What an arm adds to the command of a workload."""
+    """Return the words that an arm adds to the command of a workload."""
     confs = [word for key, value in arm.conf for word in ("--conf", f"{key}={value}")]
     return [*arm.words, "--master", arm.master or "local-numa", *properties_words(arm), *confs]
 

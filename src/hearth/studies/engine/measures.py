@@ -25,7 +25,7 @@ def measures(record: Record) -> dict[str, Measured[float]]:
 
 
 def measured(analysis: Analysis, cpus: int | None) -> dict[str, Measured[float]]:
-    """The same, of an analysis; cpus: how many the run was allowed to use, if known."""
+    """Return the same, of an analysis; cpus: how many the run was allowed to use, if known."""
     executors = analysis.executors
     others, cpu_s = other_load(analysis), _cpu_s(executors)
     return {
@@ -61,7 +61,7 @@ def _sql_shuffle_mb(analysis: Analysis) -> Measured[float]:
 
 
 def bandwidth_share(analysis: Analysis) -> Measured[float]:
-    """Of what memory sustains the share that a run used on average."""
+    """Return the share of the sustained memory bandwidth that a run used on average."""
     found = analysis.timeline.bandwidth
     if isinstance(found, Absent):
         return found
@@ -109,7 +109,7 @@ def _total(executors: Sequence[Executor], of: Callable[[Use], float | None]) -> 
 def _known(
     groups: Iterable[Measured[Group]], of: Callable[[Group], Measured[float] | None]
 ) -> Measured[list[float]]:
-    """The values of those JVMs of which it is known; the first reason where of none."""
+    """Return the values of those JVMs of which it is known; the first reason where of none."""
     values = [group if isinstance(group, Absent) else of(group) for group in groups]
     known = [value for value in values if value is not None and not isinstance(value, Absent)]
     reasons = (value for value in values if isinstance(value, Absent))
@@ -122,7 +122,7 @@ def _per(
     other: str,
     scale: float = 1,
 ) -> Measured[float]:
-    """An event per `scale` others, of the events summed over all processes."""
+    """Return an event per `scale` others, of the events summed over all processes."""
     if isinstance(counters, Absent):
         return counters
 
@@ -135,13 +135,13 @@ def _per(
 
 
 def _metric(metrics: Measured[Metrics], name: str) -> Measured[float]:
-    """A metric of the processor, of all processes together."""
+    """Return a metric of the processor, of all processes together."""
     found = metrics if isinstance(metrics, Absent) else metrics.total[name]
     return found if isinstance(found, Absent) else found.value
 
 
 def _bandwidth(bandwidth: Measured[Bandwidth]) -> Measured[float]:
-    """GB/s of the whole machine, mean over the run."""
+    """Return GB/s of the whole machine, mean over the run."""
     if isinstance(bandwidth, Absent):
         return bandwidth
     known = [[rate for rate in node.gb_s if rate is not None] for node in bandwidth.nodes.values()]

@@ -47,7 +47,7 @@ class Kind:
     lines: str = ""
 
     def home(self, state_home: Path) -> Path:
-        """Where new ones are made."""
+        """Return where new ones are made."""
         return state_home / _STUDIES / self.folder
 
     def directories(self, state_home: Path) -> list[Path]:
@@ -112,8 +112,6 @@ class Journal:
         except OSError as error:
             remedy = f"{reason(error)}; {REMEDY}"
             raise UserError(f"'{self.file}' cannot be repaired: {remedy}") from error
-                f"'{self.file}' cannot be repaired: {reason(error)}; {REMEDY}"
-            ) from error
 
     def head(self, kind: type[T]) -> T:
         """Return the first line, which says what the journal is of. Raises OSError, ValueError."""

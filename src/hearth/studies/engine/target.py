@@ -28,7 +28,7 @@ PROFILE = (sys.executable, "-m", "hearth", "profile", "--no-summary")
 
 
 class Target(Protocol):
-    """What a comparison runs; `timed` says what its seconds are of."""
+    """The target of a comparison; `timed` says what its seconds measure."""
 
     @property
     def name(self) -> str: ...
@@ -37,17 +37,17 @@ class Target(Protocol):
     def timed(self) -> str: ...
 
     def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
-        """Runs it once, on record in this new directory, its output in `log`."""
+        """Run it once, on record in this new directory, its output in `log`."""
 
 
 def on_record(arm: Arm, record: Path) -> Sequence[str]:
-    """What begins the command of a run whose record is to be this one."""
+    """Return the beginning of a command whose run becomes this record."""
     limit = () if arm.limit_s is None else ("--limit", f"{arm.limit_s:.1f}s")
     return (*arm.prefix, *PROFILE, *limit, "--arm", arm.name, "--record", record.name)
 
 
 def kept_id(record: Path) -> str | None:
-    """The id of a record, where the run that was to write it came so far."""
+    """Return the id of a record, where the run that was to write it came so far."""
     return record.name if has_begun(record) else None
 
 
@@ -128,13 +128,13 @@ def _outcome(turn: Turn, document: dict[str, Any]) -> Outcome:
 
 
 def tuned_as(line: SubmitLine) -> str:
-    """What `hearth tune` keeps its result as, for an application or a workload."""
+    """Return the name under which `hearth tune` keeps its result."""
     name = line.application[0]
     return application(line) if is_application(name) else workload_named(name)
 
 
 def subject_of(line: SubmitLine, verb: str) -> tuple[Target, Job | None]:
-    """What the line names, where that is one; verb: what is done with it, for people.
+    """Return the target that the line names; verb: what is done with it, for messages.
 
     Raises UserError for a suite, and for an application whose file is not there.
     """
@@ -149,7 +149,7 @@ def subject_of(line: SubmitLine, verb: str) -> tuple[Target, Job | None]:
 
 
 def subjects(line: SubmitLine) -> list[tuple[Target, Job | None]]:
-    """The application, or the workloads of a suite, or the named workload."""
+    """Return the application, or the workloads of a suite, or the named workload."""
     name, rest = line.application[0], line.application[1:]
     if is_application(name):
         return [(ApplicationTarget(line), None)]

@@ -49,7 +49,7 @@ class TimedRun:
 
 
 def doubts(runs: Sequence[TimedRun], baseline: str) -> list[Doubt]:
-    """Warnings about these runs, which are in chronological order."""
+    """Return warnings about these runs, which are in chronological order."""
     import numpy as np
 
     if not runs:
@@ -75,7 +75,7 @@ def doubts(runs: Sequence[TimedRun], baseline: str) -> list[Doubt]:
 
 
 def _slow_first(runs: Sequence[TimedRun], centred: "Array") -> Doubt | None:
-    """The first repetition against the others, by the t test of one new observation."""
+    """Return the first repetition against the others, by the t test of one new observation."""
     import numpy as np
     from scipy import special
 
@@ -128,7 +128,7 @@ def _drift(runs: Sequence[TimedRun], centred: "Array") -> Doubt | None:
 
 
 def _share(change: float) -> float:
-    """Of a change of the logarithm; a damaged file may hold any."""
+    """Return the share that a change of the logarithm means; a damaged file may hold any."""
     return math.expm1(min(change, 700.0))
 
 
@@ -152,7 +152,7 @@ def _outlier(runs: Sequence[TimedRun], logs: "Array", chance: float) -> Doubt | 
 
 
 def _farthest(logs: "Array") -> "Array":
-    """The farthest from the median, by the scatter of the nearer three quarters."""
+    """Return the farthest from the median, by the scatter of the nearer three quarters."""
     import numpy as np
 
     away = np.sort(np.abs(logs - np.median(logs, axis=-1, keepdims=True)), axis=-1)
@@ -198,13 +198,13 @@ def _within(logs: "Array") -> "Array":
 
 
 def _apart(logs: "Array") -> "Array":
-    """All squares by those left within two groups, cut where least is left (Fisher 1958)."""
+    """Return all squares by those left within two groups, cut where least is left (Fisher 1958)."""
     centred = logs - logs.mean(axis=-1, keepdims=True)
     return _over((centred**2).sum(axis=-1), _within(centred).min(axis=-1))
 
 
 def _own_state(name: str, baseline: str, runs: Sequence[TimedRun], chance: float) -> Doubt | None:
-    """Whether the ratio of a repetition resembles that of the one before."""
+    """Return whether the ratio of a repetition resembles that of the one before."""
     import numpy as np
 
     seconds = {(run.arm, run.repetition): run.seconds for run in runs}
@@ -225,7 +225,7 @@ def _own_state(name: str, baseline: str, runs: Sequence[TimedRun], chance: float
 
 
 def _resembling(logs: "Array") -> "Array":
-    """The correlation of each value with the next."""
+    """Return the correlation of each value with the next."""
     centred = logs - logs.mean(axis=-1, keepdims=True)
     return _over((centred[..., 1:] * centred[..., :-1]).sum(axis=-1), (centred**2).sum(axis=-1))
 

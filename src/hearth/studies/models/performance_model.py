@@ -103,7 +103,7 @@ def log_times(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) ->
 def _work(
     one: dict[str, Array], machine: MachineSize, workers: Array, cores: Array, memory: Array
 ) -> Array:
-    """Time of the tasks, collecting included."""
+    """Return time of the tasks, collecting included."""
     waves = _waves(one, machine, workers * cores)
     work = waves / _rate(one, machine, workers, cores)
     found: Array = work * (1 + _collecting(one, machine, workers, cores, memory))
@@ -111,7 +111,7 @@ def _work(
 
 
 def _waves(one: dict[str, Array], machine: MachineSize, slots: Array) -> Array:
-    """How many times as long a stage takes as if all slots had work to its end."""
+    """Return how many times as long a stage takes as if all slots had work to its end."""
     tasks = np.maximum(one["tasks_per_thread"] * machine.threads, 1)
     waves = np.ceil(tasks / slots) * slots / tasks
     found: Array = 1 + one["wave"] * (waves - 1)
@@ -136,21 +136,21 @@ def _rate(one: dict[str, Array], machine: MachineSize, workers: Array, cores: Ar
 
 
 def slot_work(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
-    """How long a task takes where all slots have one, up to a factor: draws x cells."""
+    """Return how long a task takes where all slots have one, up to a factor: draws x cells."""
     one, workers, cores, _ = _laid_out(parameters, cells)
     found: Array = workers * cores / _rate(one, machine, workers, cores)
     return found
 
 
 def collecting(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
-    """Time collecting garbage, relative to working: draws x cells."""
+    """Return time collecting garbage, relative to working: draws x cells."""
     one, workers, cores, memory = _laid_out(parameters, cells)
     return _collecting(one, machine, workers, cores, memory)
 
 
 @dataclass(frozen=True)
 class MechanismEvidence:
-    """What was measured of a configuration besides its time; None where it was not.
+    """Measurements of a configuration besides its time; None for what was not measured.
 
     collecting: time collecting garbage, relative to working. cpu_use: of the machine's hardware
     threads the share that was busy. bandwidth: of what memory sustains the share that was used.
@@ -167,7 +167,7 @@ UNSEEN = MechanismEvidence()
 
 
 def cpu_use(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
-    """Of the machine's hardware threads the share that is busy on average: draws x cells."""
+    """Return the average share of busy hardware threads: draws x cells."""
     one, workers, cores, memory = _laid_out(parameters, cells)
     slots = workers * cores
     wait = 1 + one["jvm_contention"] * (cores - 1)
@@ -179,7 +179,7 @@ def cpu_use(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> A
 
 
 def bandwidth_use(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
-    """Of what memory sustains the share that is used on average: draws x cells."""
+    """Return the average share of the sustained memory bandwidth in use: draws x cells."""
     one, workers, cores, memory = _laid_out(parameters, cells)
     used = _rate(one, machine, workers, cores) / (one["bandwidth_cores"] * machine.cores)
     work = _work(one, machine, workers, cores, memory)
@@ -189,7 +189,7 @@ def bandwidth_use(parameters: Array, machine: MachineSize, cells: Sequence[Cell]
 
 
 def switching(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
-    """How often threads wait for others of their JVM, up to a factor: draws x cells."""
+    """Return how often threads wait for others of their JVM, up to a factor: draws x cells."""
     one, _, cores, _ = _laid_out(parameters, cells)
     found: Array = one["jvm_contention"] * (cores - 1) + _SWITCHING_ANYWAY + 0 * cores
     return found
@@ -203,12 +203,12 @@ _SWITCHING_ANYWAY = 0.1
 def agreeing(
     parameters: Array, machine: MachineSize, seen: Mapping[Cell, MechanismEvidence]
 ) -> Array:
-    """How well each imagined application agrees with what was measured; sums to 1.
+    """Return how well each imagined application agrees with what was measured; sums to 1.
 
     Zero is no evidence, for a short run may not collect at all. Of switches only how they change
     from one configuration to another is compared: how many there are is the application's.
     """
-    said: dict[str, Callable[[Array, MachineSize, Sequence[Cell]], Array]] = {
+    modelled: dict[str, Callable[[Array, MachineSize, Sequence[Cell]], Array]] = {
         "collecting": collecting,
         "cpu_use": cpu_use,
         "bandwidth": bandwidth_use,
@@ -219,7 +219,7 @@ def agreeing(
         known = {cell: v for cell, of in seen.items() if (v := getattr(of, name)) and v > 0}
         if not known or (name == "switching" and len(known) < 2):
             continue
-        predicted = np.log(np.maximum(said[name](parameters, machine, list(known)), 1e-6))
+        predicted = np.log(np.maximum(modelled[name](parameters, machine, list(known)), 1e-6))
         away = predicted - np.log(list(known.values()))
         if name == "switching":
             away = away - away.mean(axis=1, keepdims=True)
@@ -233,7 +233,7 @@ def agreeing(
 def _laid_out(
     parameters: Array, cells: Sequence[Cell]
 ) -> tuple[dict[str, Array], Array, Array, Array]:
-    """The parameters by name; executors, cores and memory of the cells."""
+    """Return the parameters by name; executors, cores and memory of the cells."""
     one = {name: parameters[:, [at]] for at, name in enumerate(RANGES)}
     workers = np.array([cell.workers for cell in cells], float)
     cores = np.array([cell.cores_per_worker for cell in cells], float)

@@ -22,7 +22,7 @@ _NOT_RECORDED = (
 
 @dataclass(frozen=True)
 class RecordedBinding:
-    """What a run's executors were bound to, on how many nodes they were, and what was assumed."""
+    """The binding of a run's executors, their number of nodes, and what was assumed."""
 
     binding: Binding
     nodes: int
@@ -67,7 +67,7 @@ def ran(analysis: Analysis, nodes: Nodes) -> RecordedBinding:
 
 
 def _as_set(analysis: Analysis, number: int) -> RecordedBinding:
-    """What was not sampled: the log of an application tells its master alone."""
+    """Return the binding that the master implies, for a run that was not sampled."""
     master = analysis.record.master or ""
     if master.startswith("local-numa"):
         return RecordedBinding("node", number, _BY_MASTER)

@@ -1,4 +1,4 @@
-"""What a recorded run would have taken with other executors and cores: without running it.
+"""Simulate how long a recorded run would have taken with other executors and cores.
 
 A list scheduling of its tasks on other slots, stage after stage as the record has them, so that
 waves, skew and the time that the driver takes stay. How much longer or shorter a task takes beside
@@ -81,7 +81,7 @@ class Prediction:
 
 
 def work_of(analysis: Analysis, machine: MachineSize) -> RecordedWork:
-    """What a record or an event log tells of its work; raises UserError where that is not enough.
+    """Return the work in a record or an event log; raise UserError if it does not suffice.
 
     The heap that is not known is taken to be the machine's memory, shared by the executors.
     """
@@ -101,7 +101,7 @@ def work_of(analysis: Analysis, machine: MachineSize) -> RecordedWork:
 
 
 def doubts(work: RecordedWork) -> list[str]:
-    """What about the run makes a prediction from it doubtful."""
+    """Return what makes a prediction from this run doubtful."""
     if work.other_load is None:
         return ["it is not known what other programs used meanwhile"]
     if work.other_load <= OTHER_LOAD_SHARE:
@@ -113,7 +113,7 @@ def doubts(work: RecordedWork) -> list[str]:
 
 
 def _cell(analysis: Analysis, machine: MachineSize) -> Cell:
-    """How the run was partitioned; the driver counts where it has the only slots."""
+    """Return how the run was partitioned; the driver counts where it has the only slots."""
     held = [one for one in analysis.executors if one.tasks and one.cores]
     if not held:
         raise UserError("--from: the slots of its executors are not on record: name another run")
@@ -131,7 +131,7 @@ def _heap_gb(setting: str | None) -> float | None:
 
 
 def _stages(stages: Sequence[Stage], sample: TasksSample) -> tuple[list[StageWork], float]:
-    """The stages that ran, in the order of their submission, and the end of the last."""
+    """Return the stages that ran, in the order of their submission, and the end of the last."""
     rows: dict[tuple[int, int], list[tuple[float, float]]] = {}
     columns = (sample.stage, sample.attempt, sample.start_s, sample.end_s, sample.state)
     for stage, attempt, start, end, state in zip(*columns, strict=True):
@@ -161,7 +161,7 @@ def _span(stage: Stage, rows: Sequence[tuple[float, float]]) -> tuple[float, flo
 
 
 def _shares(stage: Stage) -> tuple[float, float]:
-    """Of the tasks' time: collecting, and waiting."""
+    """Return the shares of the tasks' time that were spent collecting, and waiting."""
     time, whole = stage.time, max(stage.time.duration, 1)
     waiting = time.scheduler_delay + time.shuffle_read_wait + time.getting_result
     collecting = min(time.gc / whole, 0.95)
@@ -206,7 +206,8 @@ class Move:
 def predict(
     work: RecordedWork, machine: MachineSize, cells: Sequence[Cell], move: Move | None = None
 ) -> list[Prediction]:
-    """The time of the run under each partitioning, on all of the machine or where it moves to.
+    """Return the time of the run under each partitioning, on all of the machine or where it moves
+    to.
 
     How much slower tasks get on more of the machine is the move's; how much slower in another
     partitioning there, the mechanism's.
@@ -229,7 +230,7 @@ def predict(
 
 
 def part(whole: Cell, share: float) -> Cell:
-    """A share of executors; of less than one, fewer slots of it."""
+    """Return a share of executors; of less than one, fewer slots of it."""
     slots = max(round(whole.slots * share), 1)
     workers = min(max(round(whole.workers * share), 1), slots)
     memory = whole.workers * whole.memory_per_worker_gb * share / workers
@@ -237,7 +238,7 @@ def part(whole: Cell, share: float) -> Cell:
 
 
 def _collecting(work: RecordedWork) -> float:
-    """The time collecting garbage, relative to the rest of its tasks' time."""
+    """Return the time collecting garbage, relative to the rest of its tasks' time."""
     whole = sum(sum(stage.tasks) * stage.each for stage in work.stages)
     gc = sum(sum(stage.tasks) * stage.each * stage.collecting for stage in work.stages)
     return gc / max(whole - gc, 1e-9)

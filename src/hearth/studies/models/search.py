@@ -59,7 +59,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Task:
-    """What is searched: the configurations, the first two to try, what is known of others.
+    """A search: the configurations, the first two to try, and knowledge of other workloads.
 
     runs: how often the application will be run with the result. core_seconds: what is minimised is
     seconds x task slots; the related ones are in seconds in any case.
@@ -76,7 +76,7 @@ class Task:
 
     @property
     def weights(self) -> Array:
-        """Of each configuration the logarithm of what a second of it counts."""
+        """The logarithm of the weight of each configuration's seconds."""
         slots = [one.slots if self.core_seconds else 1 for one in self.configurations]
         found: Array = np.log(slots)
         return found
@@ -104,7 +104,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What is believed: of each configuration the logarithm of its value, and of the scatter.
+    """Forecasts: the logarithm of each configuration's value, and the scatter of runs.
 
     best: the recommended one of those that ended. pairs: the degrees of freedom of the scatter.
     """
@@ -139,7 +139,7 @@ class Outlook:
 
 
 def outlook(task: Task, trials: Sequence[Trial]) -> Outlook | None:
-    """What is believed after these trials; None where none ended."""
+    """Return the forecasts after these trials; None if none has ended."""
     ended = [trial for trial in trials if trial.ended]
     if not ended:
         return None
@@ -148,9 +148,9 @@ def outlook(task: Task, trials: Sequence[Trial]) -> Outlook | None:
     choices = tuple(one.choices for one in task.configurations)
     target = PriorRuns(task.machine, cells, choices=choices)
     seen = {task.configurations[trial.index].cell: trial.evidence for trial in ended}
-    told = [(trial.index, trial.value) for trial in trials if trial.value is not None]
-    at, weights = [index for index, _ in told], task.weights
-    logs = (np.log([value for _, value in told]) - weights[at]).tolist()
+    measured = [(trial.index, trial.value) for trial in trials if trial.value is not None]
+    at, weights = [index for index, _ in measured], task.weights
+    logs = (np.log([value for _, value in measured]) - weights[at]).tolist()
     of_seconds = forecast(target, task.related, at, logs, noise=scatter, evidence=seen)
     found = replace(of_seconds, mean=of_seconds.mean + weights)
     best = min({trial.index for trial in ended}, key=lambda at: float(found.mean[at]))
@@ -168,7 +168,7 @@ def _scatter(ended: Sequence[Trial]) -> tuple[float, int]:
 
 
 def measured_scatter(trials: Sequence[Trial]) -> float | None:
-    """The scatter of the repeated runs alone; None where none was repeated."""
+    """Return the scatter of the repeated runs alone; None where none was repeated."""
     ended = [trial for trial in trials if trial.ended]
     scatter, pairs = _scatter(ended)
     if not pairs:
@@ -179,7 +179,10 @@ def measured_scatter(trials: Sequence[Trial]) -> float | None:
 
 
 def next_step(task: Task, trials: Sequence[Trial]) -> Step | Stop:
-    """The next trial, or why there is none; what to do where nothing ended is the caller's."""
+    """Return the next trial, or why there is none.
+
+    What to do where nothing ended is the caller's.
+    """
     if len(trials) >= task.budget:
         return Stop(f"the budget of {task.budget} trials is spent")
     tried = {trial.index for trial in trials}
@@ -205,7 +208,7 @@ def next_step(task: Task, trials: Sequence[Trial]) -> Step | Stop:
 
 
 def _worth(task: Task, now: Outlook, left: Sequence[int]) -> Step | None:
-    """The best of the untried configurations that is worth a trial."""
+    """Return the best of the untried configurations that is worth a trial."""
     if not left:
         return None
     gains = expected_gain(now, left)
@@ -220,7 +223,7 @@ def _worth(task: Task, now: Outlook, left: Sequence[int]) -> Step | None:
 
 
 def _repeats(task: Task, trials: Sequence[Trial], now: Outlook) -> list[int]:
-    """What was measured once alone, and must be sure: the best, and the user's own."""
+    """Return the configurations to repeat: the best, and the user's own, if measured only once."""
     ended = [trial.index for trial in trials if trial.ended]
     both = dict.fromkeys((now.best, task.current))
     return [index for index in both if ended.count(index) == 1]
@@ -242,7 +245,7 @@ def _ruled_out(task: Task, trials: Sequence[Trial], index: int) -> bool:
 
 
 def expected_gain(now: Outlook, indices: Sequence[int]) -> Array:
-    """Of each configuration the expected improvement, as a share of the best's value.
+    """Return the expected improvement of each configuration, as a share of the best's value.
 
     The usual expected improvement (Jones, Schonlau and Welch 1998) of a normal logarithm.
     """

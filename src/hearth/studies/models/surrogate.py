@@ -1,4 +1,4 @@
-"""What is believed of a workload's completion times: a Gaussian process around the mechanism.
+"""Model a workload's completion times by a Gaussian process around the performance model.
 
 Its prior mean and covariance are those of many imagined applications (`mechanism`), so that seeing
 one configuration tells of those that are fast or slow for the same reasons. To that comes what the
@@ -92,8 +92,8 @@ def forecast(
     measurement. evidence: what was measured of the target's configurations besides their time.
     """
     prior = _Prior([target, *related], tried, log_seconds, noise, evidence or {})
-    told = len(set(tried)) >= _LEAST_TRIED
-    held = list(_hypotheses(len(related) if told else 0))
+    related_count = len(set(tried)) >= _LEAST_TRIED
+    held = list(_hypotheses(len(related) if related_count else 0))
     found = [[prior.posterior(one, off) for off in _UNEXPLAINED] for one in held]
     likely = [_log_mean([of.evidence for of in each]) for each in found]
     least = likely[0] + math.log(_EARNED)
@@ -135,7 +135,10 @@ def _log_mean(logs: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class _Posterior:
-    """Of the target's configurations; evidence: log likelihood of what was measured of it."""
+    """The posterior of the target's configurations.
+
+    Evidence: log likelihood of its measurements.
+    """
 
     mean: Array
     variance: Array
@@ -187,7 +190,7 @@ class _Prior:
         self._variance = self._variance + _OF_CONFIGURATION**2 + _SIZE**2 + _OF_CELL**2
 
     def posterior(self, hypothesis: _Hypothesis, unexplained: float) -> _Posterior:
-        """What is believed where these tables are known, and the mechanism is so far off."""
+        """Return the posterior given these tables and this deviation from the performance model."""
         rows = np.flatnonzero(np.isin(self._of, (0, *hypothesis.tables)))
         shared = self._mechanism[rows] + unexplained**2 * self._near[rows]
         shared = shared + self._equal_choices[rows]

@@ -125,7 +125,7 @@ class Tune(StudyDirectory[TuneHead, TrialLine]):
         machine_key: str,
         redaction: Redaction | None = None,
     ) -> "Tune":
-        """A new one below `home`, which knows the earlier ones there."""
+        """Return a new one below `home`, which knows the earlier ones there."""
 
         def head(number: str) -> TuneHead:
             return TuneHead(
@@ -153,7 +153,7 @@ class Tune(StudyDirectory[TuneHead, TrialLine]):
         command: Sequence[str],
         redaction: Redaction | None = None,
     ) -> "Tune":
-        """The one of this id below `home`, to go on with, with these settings.
+        """Return the one of this id below `home`, to go on with, with these settings.
 
         Raises UserError, naming what differs, for one of another command or objective.
         """
@@ -186,7 +186,7 @@ class Tune(StudyDirectory[TuneHead, TrialLine]):
         return self.by_cores or (both and len(self.lines) % 2 == 1)
 
     def task(self, by_cores: bool) -> search.Task:
-        """What is searched."""
+        """Return the task of the search."""
         head = self.head
         configurations = tuple(head.configurations)
         ways = (configurations, head.proposal, head.current)
@@ -194,7 +194,7 @@ class Tune(StudyDirectory[TuneHead, TrialLine]):
         return search.Task(head.machine, *ways, *limits, self.related, by_cores)
 
     def trials(self, by_cores: bool) -> list[search.Trial]:
-        """The trials so far, as the search reads them."""
+        """Return the trials so far, as the search reads them."""
         return [trial_of(self.head, line, by_cores) for line in self.lines]
 
 
@@ -202,7 +202,7 @@ _OF_SPACE = ("configurations", "proposal", "current", "refused", "fixed", "offer
 
 
 def trial_of(head: TuneHead, line: TrialLine, by_cores: bool = False) -> search.Trial:
-    """A trial in what is minimised: seconds, or core-seconds."""
+    """Return a trial in what is minimised: seconds, or core-seconds."""
     slots = head.configurations[line.configuration].slots
     scale = slots if by_cores else 1
     reached = line.seconds if line.seconds is not None else line.stopped_s
@@ -213,7 +213,7 @@ def trial_of(head: TuneHead, line: TrialLine, by_cores: bool = False) -> search.
 
 
 def _idle(measures: Measures) -> frozenset[str]:
-    """Settings that a run shows to have nothing to act on."""
+    """Return settings that a run shows to have nothing to act on."""
     acts = {SHUFFLE_PARTITIONS: "sql_shuffle_mb", STORAGE_SHARE: "spilled_mb"}
     return frozenset(key for key, name in acts.items() if measures.get(name) == 0)
 
@@ -232,14 +232,14 @@ def evidence_of(measures: Measures) -> MechanismEvidence:
 
 
 def read_tune(directory: Path) -> Tune:
-    """One from disk, which knows the earlier ones; raises UserError where there is none."""
+    """Return one from disk, which knows the earlier ones; raise UserError where there is none."""
     found = Tune.read(directory)
     found.related = earlier(found.state_home, found.head)
     return found
 
 
 def earlier(home: Path, head: TuneHead) -> tuple[PriorRuns, ...]:
-    """What the newest of the tunes before this one measured, of any application and machine."""
+    """Return the measurements of the newest earlier tunes, of any application and machine."""
     found: list[PriorRuns] = []
     for directory in reversed(TUNE.directories(home)):
         if len(found) == _EARLIER:
@@ -255,7 +255,7 @@ def earlier(home: Path, head: TuneHead) -> tuple[PriorRuns, ...]:
 
 
 def _known(tune: Tune) -> PriorRuns | None:
-    """The mean seconds of its configurations; None where fewer than two were measured."""
+    """Return the mean seconds of its configurations; None where fewer than two were measured."""
     import numpy as np
 
     head = tune.head
@@ -278,7 +278,7 @@ def run(
     following: Following,
     typed: Collection[str | None] = (),
 ) -> search.Stop:
-    """Makes trials until it is enough; the reason. settings: the user's own. typed: the keys of
+    """Make trials until it is enough; the reason. settings: the user's own. typed: the keys of
     those that the user typed.
 
     Raises UserError where neither the plan's proposal nor the user's configuration ends.
@@ -347,7 +347,7 @@ def _refuse_hopeless(tune: Tune, step: search.Step | search.Stop) -> None:
 
 
 def _question(tune: Tune, step: search.Step) -> str:
-    """What progress says of the trial: why it is made, and the best so far."""
+    """Return the progress line of a trial: why it is made, and the best so far."""
     now = step.before
     role = {
         "proposal": "the plan",
@@ -396,7 +396,7 @@ def _hope_s(tune: Tune, way: Configuration, now: search.Outlook | None) -> float
 def _trial(
     tune: Tune, subject: Target, arm: Arm, step: search.Step, turn: Turn
 ) -> tuple[Outcome, TrialLine]:
-    """One run on record, and what it says of the configuration."""
+    """Return one run on record, and what it says of the configuration."""
     log = tune.directory / f"{slug(arm.name)}-{step.index}-{turn.repetition}.log"
     with claimed(tune.state_home, Path(subject.name).stem) as record:
         outcome = subject.run(turn, arm, record, log)
@@ -418,8 +418,8 @@ def _ended_early(
     if arm.limit_s is None or wall is None or wall < arm.limit_s:
         return outcome, replace(line, failure=outcome.failure, wall_s=wall)
     if arm.limit_s < tune.head.settings.limit_s:
-        said = f"stopped after {wall:.1f} s: it cannot be the best any more"
-        outcome = replace(outcome, failure=said, stopped=True)
+        reason = f"stopped after {wall:.1f} s: it cannot be the best any more"
+        outcome = replace(outcome, failure=reason, stopped=True)
         return outcome, replace(line, stopped_s=arm.limit_s, wall_s=wall)
-    said = f"was not over after {arm.limit_s:g} s: give a longer --limit"
-    return replace(outcome, failure=said), replace(line, failure=said, wall_s=wall)
+    reason = f"was not over after {arm.limit_s:g} s: give a longer --limit"
+    return replace(outcome, failure=reason), replace(line, failure=reason, wall_s=wall)

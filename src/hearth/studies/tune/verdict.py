@@ -51,7 +51,7 @@ def tuned(tune: Tune) -> Tuned:
 
 
 def winner(tune: Tune) -> Configuration | None:
-    """The configuration to keep; None where none ended, or chance alone decides."""
+    """Return the configuration to keep; None where none ended, or chance alone decides."""
     now = search.outlook(tune.task(tune.by_cores), tune.trials(tune.by_cores))
     if now is None or now.scatter >= search.TOO_LARGE:
         return None
@@ -78,7 +78,7 @@ def _trial(tune: Tune, number: int, now: search.Outlook | None) -> TunedTrial:
 
 
 def _is_pareto(tune: Tune, line: TrialLine) -> bool:
-    """Whether no other trial took less time and fewer core-seconds."""
+    """Return whether no other trial took less time and fewer core-seconds."""
 
     def place(one: TrialLine) -> tuple[float, float]:
         seconds = one.seconds or 0.0
@@ -118,7 +118,7 @@ def _best(tune: Tune, now: search.Outlook) -> Best:
 
 
 def _saving(tune: Tune, now: search.Outlook, ended: list[search.Trial]) -> Measured[Interval]:
-    """Of the user's own configuration's value, the share that the best saves."""
+    """Return the share of the user's own configuration's value that the best saves."""
     current = tune.head.current
     if now.best == current:
         return Absent("your own configuration is the best of those tried")
@@ -128,16 +128,16 @@ def _saving(tune: Tune, now: search.Outlook, ended: list[search.Trial]) -> Measu
 
 
 def _why(tune: Tune, now: search.Outlook) -> list[str]:
-    """How the best differs from the user's own in shape, and in what was measured."""
+    """Return how the best differs from the user's own in shape, and in what was measured."""
     head = tune.head
     best, own = head.configurations[now.best], head.configurations[head.current]
     if now.best == head.current:
         return []
-    said = []
+    notes = []
     if best.cell != own.cell or bool(best.executors) != bool(own.executors):
-        said.append(f"{best.shown} with {_heap(best)}, instead of {own.shown} with {_heap(own)}")
+        notes.append(f"{best.shown} with {_heap(best)}, instead of {own.shown} with {_heap(own)}")
     elif best.choices != own.choices:
-        said.append(f"{best.shown} instead of {own.shown}")
+        notes.append(f"{best.shown} instead of {own.shown}")
     first = {line.configuration: line.measures or {} for line in reversed(tune.lines)
              if line.seconds is not None}  # fmt: skip
     mine, theirs = first.get(now.best, {}), first.get(head.current, {})
@@ -146,8 +146,8 @@ def _why(tune: Tune, now: search.Outlook) -> list[str]:
                        ("cpu_s", "it takes {0:.1f} s of CPU, not {1:.1f} s")):  # fmt: skip
         one, other = mine.get(name), theirs.get(name)
         if isinstance(one, int | float) and isinstance(other, int | float) and _apart(one, other):
-            said.append(text.format(one, other))
-    return said
+            notes.append(text.format(one, other))
+    return notes
 
 
 def _heap(way: Configuration) -> str:
@@ -165,7 +165,7 @@ def _scatter(trials: list[search.Trial]) -> Measured[Scatter]:
 
 
 def _forecasts(tune: Tune, now: search.Outlook) -> list[ConfigurationForecast]:
-    """Of the configurations, the best first, what is believed of each."""
+    """Return the forecast of each configuration, the best first."""
     order = now.forecast.mean.argsort().tolist()
     tried = {line.configuration for line in tune.lines}
     found = []
@@ -177,18 +177,18 @@ def _forecasts(tune: Tune, now: search.Outlook) -> list[ConfigurationForecast]:
 
 
 def _warnings(tune: Tune, now: search.Outlook | None) -> list[str]:
-    said = []
+    notes = []
     if now is not None and now.scatter >= search.TOO_LARGE:
         measured = search.measured_scatter(tune.trials(tune.by_cores)) or now.scatter
-        said.append(
+        notes.append(
             f"repeated runs scatter by {measured:.0%}, so that chance decides what is fastest: "
             "nothing is kept; find out what else its time depends on (hearth compare shows runs)"
         )
     loads = [(line.measures or {}).get("other_load") for line in tune.lines]
     known = [load for load in loads if isinstance(load, int | float)]
     if known and max(known) > OTHER_LOAD_SHARE:
-        said.append(
+        notes.append(
             f"other programs used up to {max(known):.0%} of the CPUs during a trial: tune again "
             "on a machine that does nothing else"
         )
-    return said
+    return notes

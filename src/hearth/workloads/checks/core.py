@@ -72,12 +72,12 @@ def word_count(run: FinishedRun) -> Verdict:
 def grep(run: FinishedRun) -> Verdict:
     """The lines found against DuckDB's: the same ones, each as often."""
     text, pattern = _files(run.data["text"]), run.parameters["pattern"]
-    found, said = _files(run.answer / "lines"), run.result["answer"]["lines"]
+    found, reported = _files(run.answer / "lines"), run.result["answer"]["lines"]
     with duck(run) as connection:
         counted = f"SELECT coalesce(sum(n), 0)::BIGINT FROM ({_MATCHES})"
         expected = connection.execute(counted, [text, pattern]).fetchall()[0][0]
-        if said != expected:
-            return Verdict("wrong", f"{said:,} lines, DuckDB finds {expected:,}")
+        if reported != expected:
+            return Verdict("wrong", f"{reported:,} lines, DuckDB finds {expected:,}")
         if not found and expected:
             return Verdict("wrong", f"the files of {expected:,} lines are missing")
         if not found:

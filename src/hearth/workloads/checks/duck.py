@@ -28,7 +28,7 @@ def duck(run: FinishedRun) -> Iterator["duckdb.DuckDBPyConnection"]:
         with duckdb.connect(config={"temp_directory": str(spilled)}) as connection:
             yield connection
     except duckdb.OutOfMemoryException as error:
-        said = str(error).splitlines()[0]
-        raise DuckDbMemoryError(f"DuckDB could not hold what it needed: {said}") from error
+        reason = str(error).splitlines()[0]
+        raise DuckDbMemoryError(f"DuckDB could not hold what it needed: {reason}") from error
     finally:
         shutil.rmtree(spilled, ignore_errors=True)

@@ -57,8 +57,8 @@ def naive_bayes(run: FinishedRun) -> Verdict:
         sums += np.exp([float(negative), float(positive)])
         words += 1
     if words != answer["vocabulary"]:
-        said = f"the answer says {answer['vocabulary']:,}"
-        return Verdict("wrong", f"{words:,} words in the files, {said}")
+        reported = f"the answer says {answer['vocabulary']:,}"
+        return Verdict("wrong", f"{words:,} words in the files, {reported}")
     if not np.allclose(sums, 1, rtol=0, atol=SAME_SUMS):
         return Verdict("wrong", f"the words' probabilities sum up to {sums}, not to 1")
     confusion = np.array(answer["confusion"])
@@ -108,8 +108,12 @@ def _cost(points: np.ndarray, centres: np.ndarray) -> float:
     return float(np.min(squares, axis=0).sum())
 
 
-def _count_problem(said: int, counted: int) -> str | None:
-    return None if said == counted else f"the answer says {said:,} rows, the files hold {counted:,}"
+def _count_problem(reported: int, counted: int) -> str | None:
+    return (
+        None
+        if reported == counted
+        else f"the answer says {reported:,} rows, the files hold {counted:,}"
+    )
 
 
 def gaussian_mixture(run: FinishedRun) -> Verdict:
@@ -246,8 +250,8 @@ def connected_components(run: FinishedRun) -> Verdict:
     if misnamed:
         return Verdict("wrong", f"{misnamed:,} components are not named by their smallest vertex")
     if (components, largest) != (answer["components"], answer["largest"]):
-        said = f"{answer['components']:,} components, the largest of {answer['largest']:,}"
-        return Verdict("wrong", f"{said}; the files hold {components:,} and {largest:,}")
+        reported = f"{answer['components']:,} components, the largest of {answer['largest']:,}"
+        return Verdict("wrong", f"{reported}; the files hold {components:,} and {largest:,}")
     return Verdict("checked", f"large: no edge leaves any of the {components:,} components")
 
 
@@ -267,14 +271,14 @@ def triangle_count(run: FinishedRun) -> Verdict:
             return Verdict("wrong", problem)
         (total,) = _row(connection, "SELECT sum(value)::BIGINT FROM answer")
         if total != 3 * answer["triangles"]:
-            said = f"the answer says {answer['triangles']:,} triangles"
+            reported = f"the answer says {answer['triangles']:,} triangles"
             return Verdict(
-                "wrong", f"{said}, the vertices' counts sum up to {total:,}, not three each"
+                "wrong", f"{reported}, the vertices' counts sum up to {total:,}, not three each"
             )
         differ = connection.execute(_TRIANGLES, [SAMPLED_VERTICES]).fetchall()
     if differ:
-        vertex, said, found = differ[0]
-        detail = f"{vertex} has {said:,}, by DuckDB {found:,}"
+        vertex, reported, found = differ[0]
+        detail = f"{vertex} has {reported:,}, by DuckDB {found:,}"
         return Verdict("wrong", f"{len(differ)} vertices have other triangles: {detail}")
     held = f"{answer['triangles']:,} triangles, those of {SAMPLED_VERTICES} vertices are DuckDB's"
     return Verdict("checked", f"large: {held}")

@@ -212,9 +212,9 @@ def join(run: FinishedRun) -> Verdict:
 def rdd_relation(run: FinishedRun) -> Verdict:
     """Counts, groups, the ordered filter before and after Parquet, and the Parquet copy itself."""
     records = tpch.parquet_rows(sorted(run.data["pairs"].glob("*.parquet")))
-    said = run.result["answer"]
-    if not said["records"] == said["stored"] == records:
-        counts = f"{said['records']} records, {said['stored']} read back"
+    answer = run.result["answer"]
+    if not answer["records"] == answer["stored"] == records:
+        counts = f"{answer['records']} records, {answer['stored']} read back"
         return Verdict("wrong", f"{counts}, the files have {records}")
     below = int(run.result["parameters"]["below"])
     smallest = f"SELECT key, value FROM pairs WHERE key < {below} ORDER BY key, value"
