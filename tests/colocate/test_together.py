@@ -134,6 +134,6 @@ def test_a_machine_is_split_by_nodes_where_it_has_several_else_by_cores() -> Non
     assert Units.of(whole).shares((1, 3)) == [(0, 4), (1, 5, 8, 9, 12, 13)]
     assert Units.of(whole).shares((2, 1)) == [(0, 1, 4, 5), (8, 12)], "one is left free"
     assert Units.of(whole).all == (0, 1, 4, 5, 8, 9, 12, 13)
-    assert [nodes.said(1), cores.said(3)] == ["1 NUMA node", "3 cores"]
+    assert [nodes.described(1), cores.described(3)] == ["1 NUMA node", "3 cores"]
     with pytest.raises(UserError, match=r"one core \(8\) cannot be split"):
         Units.of(a_machine({**TOPOLOGY, "allowed": {"cpus": "8"}}))

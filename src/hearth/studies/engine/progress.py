@@ -1,4 +1,4 @@
-"""What is said and waited for while a study runs.
+"""Report progress while a study runs, and wait for the machine to be idle.
 
 Before a run: whether other programs keep the machine busy. Of each run: how it ended, as a line
 that stays, `hearth: 3/30  bound, run 2: 12.34 s`; below it on a terminal what runs now, how long it
