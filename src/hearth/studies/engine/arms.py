@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hearth.base.errors import UserError
-from hearth.spark.run_files import private_properties
+from hearth.spark.run_files import DRIVER_OPTIONS, EXECUTOR_OPTIONS, private_properties
 from hearth.spark.saved_configs import TunedChoice
 from hearth.spark.submit_args import SubmitLine
 from hearth.studies.engine.kernel_settings import SavedSetting, changed
-from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS
 
 NAMES = ("native", "plan", "unbound", "balanced", "bound", "package", "docker", "tuned")
 #: What is compared where the user names no arms: with a plan that has executors, with a native one.
@@ -116,7 +115,7 @@ def configured(
     """
     private = {
         key: conf[key]
-        for key in (JAVA_OPTIONS, DRIVERS_JAVA_OPTIONS)
+        for key in (EXECUTOR_OPTIONS, DRIVER_OPTIONS)
         if key in conf and key in settings and key not in typed
     }
     shown = tuple((key, value) for key, value in conf.items() if key not in private)
