@@ -140,7 +140,7 @@ def _submit(folder: Path, shape: dict[str, int], job: list[str]) -> bool:
 
 def _show_placement(state: Path) -> bool:
     (application,), _ = read_runs(state)
-    status.run(Namespace(app=application.app_id, all=True, json=False, debug=False))
+    status.show(application.app_id, ended=True, as_json=False, debug=False)
     placement = last_placement(application)
     verdicts = {executor.verdict for executor in placement.executors} if placement else set()
     return verdicts == {"as planned"}

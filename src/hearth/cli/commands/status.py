@@ -33,21 +33,25 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Lists the recorded applications."""
+    show(options.app, ended=options.all, as_json=options.json, debug=options.debug)
+    return 0
+
+
+def show(app: str | None, *, ended: bool, as_json: bool, debug: bool) -> None:
+    """Show one application, or all that run; ended: those that have ended too."""
     runs, problems = read_runs(paths.state_home())
     for problem in problems:
         print(f"hearth: {problem}", file=sys.stderr)
-    if options.app is not None:
-        runs = [find_run(runs, options.app)]
-    elif not options.all:
+    if app is not None:
+        runs = [find_run(runs, app)]
+    elif not ended:
         runs = [run for run in runs if run.alive]
-    named = options.app is not None
-    applications = [_application(run, options.debug, named) for run in runs]
-    if options.json:
+    applications = [_application(run, debug, app is not None) for run in runs]
+    if as_json:
         document = {"schema": "hearth/status/1", "applications": applications}
         print(json.dumps(document, indent=2))
     else:
         print("\n".join(_lines(applications)))
-    return 0
 
 
 def _application(run: Application, debug: bool, named: bool) -> dict[str, Any]:
