@@ -32,7 +32,7 @@ from tables import COLUMNS
 from hearth import Topology, UserError, topology
 from hearth.base.ids import parse_ids
 from hearth.base.sizes import parse_bytes
-from hearth.machine.planner import plans
+from hearth.machine.jvm import plans
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.bench.study import machine_facts
 from hearth.studies.characterise.questions import steps

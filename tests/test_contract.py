@@ -14,10 +14,10 @@ from hearth.analysis.document import Analysis
 from hearth.analysis.hand_over import LoanFile
 from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
+from hearth.machine.jvm import plans
 from hearth.machine.leases import Leases
 from hearth.machine.placement import Placement
 from hearth.machine.plan import Plan, PlanRequest
-from hearth.machine.planner import plans
 from hearth.machine.topology import Topology
 from hearth.record.schema import RecordHead
 from hearth.report.terminal.plan import show_plan

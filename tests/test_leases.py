@@ -17,7 +17,7 @@ import pytest
 
 from hearth.base.ids import show_ids
 from hearth.machine import jvm
-from hearth.machine.planner import offer
+from hearth.machine.jvm import offer
 from support import Command, eventually, require
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")

@@ -18,7 +18,7 @@ from hearth.base.absent import Absent
 from hearth.base.codec import parse, typed
 from hearth.base.errors import UserError
 from hearth.base.rows import Rows
-from hearth.machine import paths, planner
+from hearth.machine import jvm, paths
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.topology import Topology
 from hearth.record.store import LAST, Record, find_record
@@ -32,7 +32,7 @@ Kind = Literal["sql", "ml", "graph", "etl"]
 
 def topology(machine: str | None = None) -> Topology:
     """Return this machine, or one that a capture or a description names, as `hearth topology`."""
-    return planner.topology(machine)
+    return jvm.topology(machine)
 
 
 def plan(
@@ -65,7 +65,7 @@ def plan(
         occupied=occupied,
         conf=conf or {},
     )
-    return planner.plan(request.document())
+    return jvm.plan(request.document())
 
 
 class Run:

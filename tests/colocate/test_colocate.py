@@ -29,7 +29,7 @@ LIMIT_S = 400.0
 
 def cpus(split: str) -> list[set[int]]:
     """Of this machine, as the two shares of a split have them."""
-    from hearth.machine.planner import topology
+    from hearth.machine.jvm import topology
     from hearth.studies.colocate.partition import Units
 
     units = Units.of(topology())

@@ -16,9 +16,9 @@ from hearth.base.ids import show_ids
 from hearth.base.private_files import replaceable
 from hearth.base.redaction import Redaction
 from hearth.machine import paths
+from hearth.machine.jvm import offer
+from hearth.machine.jvm import plan as planned
 from hearth.machine.plan import BINDING, BINDING_SCOPE, Plan
-from hearth.machine.planner import offer
-from hearth.machine.planner import plan as planned
 from hearth.spark import cds, command
 from hearth.spark.conf import (
     user_deploy_mode,

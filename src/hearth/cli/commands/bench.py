@@ -23,8 +23,8 @@ from hearth.base.codec import to_json
 from hearth.base.sizes import parse_bytes
 from hearth.cli.options import add_run_options, run_options
 from hearth.machine import paths
+from hearth.machine.jvm import topology
 from hearth.machine.plan import parse_conf
-from hearth.machine.planner import topology
 from hearth.report.terminal.bench import show_rows
 from hearth.report.terminal.screen import Screen
 from hearth.studies.bench import study as running

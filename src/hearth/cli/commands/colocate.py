@@ -41,8 +41,8 @@ from hearth.cli.options import (
     submit_line,
 )
 from hearth.machine import paths
+from hearth.machine.jvm import topology
 from hearth.machine.leases import read_leases
-from hearth.machine.planner import topology
 from hearth.machine.topology import Topology
 from hearth.report.terminal.colocate import show_colocation
 from hearth.report.terminal.screen import Screen, table

@@ -31,8 +31,8 @@ from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.sizes import parse_mb
 from hearth.machine import paths
+from hearth.machine.jvm import topology
 from hearth.machine.plan import BINDINGS
-from hearth.machine.planner import topology
 from hearth.report.terminal.predict import show_prediction
 from hearth.report.terminal.screen import Screen
 from hearth.studies.characterise.questions import steps

@@ -36,7 +36,7 @@ from hearth.cli.options import (
     wait_option,
 )
 from hearth.machine import paths
-from hearth.machine.planner import topology
+from hearth.machine.jvm import topology
 from hearth.report.html.page import write_page
 from hearth.report.terminal.screen import Screen, table
 from hearth.report.terminal.tune import sentence, show_tune

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from hearth.base.errors import UserError
+from hearth.machine.jvm import plans, topology
 from hearth.machine.memory_bandwidth import sustained_bandwidth
 from hearth.machine.plan import Plan
-from hearth.machine.planner import plans, topology
 from hearth.record.probes import survey
 from hearth.record.probes.base import Roots
 from hearth.spark.submit_args import SubmitLine

@@ -18,8 +18,8 @@ from hearth.base.errors import UserError
 from hearth.base.ids import show_ids
 from hearth.base.redaction import Redaction
 from hearth.machine import paths
+from hearth.machine.jvm import plan
 from hearth.machine.plan import Plan
-from hearth.machine.planner import plan
 from hearth.spark.command import sized_by_master
 from hearth.spark.conf import read_settings, user_master
 from hearth.spark.run_files import private_properties

@@ -19,8 +19,8 @@ from hearth.base.ids import parse_ids
 from hearth.base.java import COLLECTOR, collector_of
 from hearth.base.redaction import Redaction
 from hearth.base.sizes import parse_mb
+from hearth.machine.jvm import plans
 from hearth.machine.plan import Plan
-from hearth.machine.planner import plans
 from hearth.machine.topology import Topology
 from hearth.spark.command import fixed_by_master
 from hearth.spark.submit_args import SubmitLine
