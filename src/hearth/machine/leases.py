@@ -83,5 +83,5 @@ class Leases:
 
 
 def read_leases(debug: bool) -> Leases:
-    """The leases of this machine; raises UserError where they cannot be read."""
+    """Return the leases of this machine; raise UserError where they cannot be read."""
     return typed(jvm.call("leases", debug=debug), Leases)

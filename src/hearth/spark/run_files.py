@@ -64,7 +64,7 @@ def plain_path(directory: Path) -> Iterator[Path]:
 
 
 def check_locale(state: Path, environment: Mapping[str, str]) -> None:
-    """Raises UserError where Spark could not write an event log, and would fail."""
+    """Raise UserError where Spark could not write an event log, and would fail."""
     names = ("LC_ALL", "LC_CTYPE", "LANG")
     chosen = next((environment[name] for name in names if environment.get(name)), "C")
     if not str(state).isascii() and "utf" not in chosen.lower():
@@ -80,9 +80,9 @@ _DELETE = 'read -r _; rm -rf -- "$0"'
 
 
 def run_directory(state: Path) -> Path:
-    """A new private directory, which goes with the run: below the state directory, or below TMPDIR
-    where that cannot be written or has a name that JVM options do not take. Raises OSError if
-    neither can.
+    """Return a new private directory, which goes with the run: below the state directory, or below
+    TMPDIR where that cannot be written or has a name that JVM options do not take. Raises OSError
+    if neither can.
     """
     if is_plain(state):
         try:
@@ -93,7 +93,7 @@ def run_directory(state: Path) -> Path:
 
 
 def temporary_directory() -> Path:
-    """A new directory below TMPDIR. Raises OSError."""
+    """Return a new directory below TMPDIR. Raises OSError."""
     return _kept(Path(tempfile.gettempdir()))
 
 
@@ -123,7 +123,7 @@ EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 
 
 def handed_over(launch: Launch, line: SubmitLine, state: Path) -> Launch:
-    """The launch with options from the user's files moved to files; typed ones stay.
+    """Return the launch with options from the user's files moved to files; typed ones stay.
 
     state: the directory below which the files are written. Raises UserError if they cannot be.
     """
@@ -148,7 +148,7 @@ def handed_over(launch: Launch, line: SubmitLine, state: Path) -> Launch:
 
 
 def private_properties(settings: Mapping[str, str], state: Path) -> Path:
-    """A properties file for a command that this process starts. Raises UserError."""
+    """Return a properties file for a command that this process starts. Raises UserError."""
     return _properties(settings, lambda: run_directory(state))
 
 
@@ -194,7 +194,7 @@ KEPT_S = 7 * 24 * 3600
 
 
 def write_plan(plan: dict[str, Any], state: Path) -> Path:
-    """The path of the plan's file below the state directory; old ones there are deleted.
+    """Return the path of the plan's file below the state directory; old ones there are deleted.
 
     If that cannot be written, a directory that goes with this process is used, with a warning: the
     application does not depend on hearth's state. Raises UserError if neither works.

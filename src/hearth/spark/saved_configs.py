@@ -136,7 +136,7 @@ def _write(home: Path, saved: SavedConfigs, root: Path) -> Path:
 
 
 def _files(home: Path, named: str, root: Path) -> tuple[Path, Path, Path]:
-    """The file, and the two of releases before 0.10: of compare, of tune."""
+    """Return the file, and the two of releases before 0.10: of compare, of tune."""
     name = f"{_key(named, root)}.json"
     return home / "saved" / name, home / "choices" / name, home / "tuned" / name
 

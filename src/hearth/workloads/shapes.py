@@ -1,4 +1,4 @@
-"""What readers count on in the documents of workloads: a job's result, a data set's manifest.
+"""The documents of workloads that are read: a job's result, a data set's manifest.
 
 Each may hold more; contract/ describes them.
 """
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 
 def above_zero(number: float) -> None:
-    """Raises ValueError for a time that no run takes."""
+    """Raise ValueError for a time that no run takes."""
     if number <= 0:
         raise ValueError("give a number above zero")
 
@@ -16,20 +16,20 @@ Seconds = Annotated[float, above_zero]
 
 
 class Median(TypedDict):
-    """Of the times of batches; empty where none was measured."""
+    """The median time of batches; empty if none was measured."""
 
     median: NotRequired[float]
     p95: NotRequired[float]
 
 
 class Most(TypedDict):
-    """Of delays; empty where none was measured."""
+    """The longest delay; empty if none was measured."""
 
     max: NotRequired[float]
 
 
 class Streaming(TypedDict):
-    """What a streaming job says of its batches."""
+    """A streaming job's report of its batches."""
 
     processing_ms: Median
     scheduling_delay_ms: Most
@@ -45,14 +45,14 @@ class Spark(TypedDict):
 
 
 class AnswerVerdict(TypedDict):
-    """What the check of an answer says."""
+    """The result of checking an answer."""
 
     status: Literal["checked", "unchecked", "wrong"]
     detail: str  #: what was compared, what differs, or why nothing was
 
 
 class Timed(TypedDict):
-    """What every table reads of a finished job."""
+    """The part of a finished job that every table reads."""
 
     seconds: Seconds
     spark: Spark
@@ -74,7 +74,7 @@ class JobResult(Timed):
 
 
 class Manifest(TypedDict):
-    """What a data set says of itself."""
+    """A data set's description of itself."""
 
     generator: str
     version: int | str
@@ -85,6 +85,6 @@ class Manifest(TypedDict):
 
 
 class Generating(TypedDict):
-    """What a generator notes while it makes a data set."""
+    """A generator's notes while it makes a data set."""
 
     parts: int

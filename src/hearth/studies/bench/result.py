@@ -83,7 +83,7 @@ class Doubted:
 
 
 def summarised(results: Results) -> list[Row]:
-    """The rows, in the order of the series; a job or master without a run says why.
+    """Return the rows, in the order of the series; a job or master without a run says why.
 
     Seconds are those of the jobs' own phases. `ratio` is against the first master of the series,
     over repetitions that both have; its intervals hold for all masters of a job together.
@@ -95,7 +95,7 @@ def summarised(results: Results) -> list[Row]:
 
 
 def of(results: Results, label: str) -> list[Outcome]:
-    """The outcomes of one job."""
+    """Return the outcomes of one job."""
     return [outcome for outcome in results.outcomes if outcome.turn.subject == label]
 
 
@@ -120,7 +120,7 @@ def _row(outcomes: Sequence[Outcome], label: str, master: str, masters: Sequence
 
 
 def _worst(results: Sequence[CaseResult]) -> AnswerVerdict:
-    """The verdict that matters most: one wrong answer is not outvoted by right ones."""
+    """Return the verdict that matters most: one wrong answer is not outvoted by right ones."""
     order = ("wrong", "unchecked", "checked")
     return min((r["verdict"] for r in results), key=lambda verdict: order.index(verdict["status"]))
 
@@ -148,7 +148,7 @@ def _ratio(outcomes: Sequence[Outcome], master: str, masters: Sequence[str]) -> 
 
 
 def doubted(results: Results) -> list[Doubted]:
-    """Warnings about the times of each job, which were run in the order of the file."""
+    """Return warnings about the times of each job, which were run in the order of the file."""
     first = results.head.masters[0]
     found = []
     for entry in results.head.entries:
@@ -162,7 +162,7 @@ def doubted(results: Results) -> list[Doubted]:
 
 
 def is_good(results: Results) -> bool:
-    """Whether every run ended and no answer is wrong."""
+    """Return whether every run ended and no answer is wrong."""
     return not any(
         outcome.result is None or outcome.result["verdict"]["status"] == "wrong"
         for outcome in results.outcomes

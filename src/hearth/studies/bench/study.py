@@ -97,7 +97,7 @@ class CaseLine:
 
 @dataclass(frozen=True)
 class Series:
-    """What is measured. warmup: runs of each job and master that come first and do not count."""
+    """A series to measure. warmup: runs of each job and master that come first and do not count."""
 
     name: str
     entries: list[suites.SuiteEntry]
@@ -115,7 +115,7 @@ class Series:
         return Redaction.of(self.conf)
 
     def experiment(self) -> Experiment:
-        """Each job under each master; one that failed is tried again."""
+        """Return each job under each master; one that failed is tried again."""
         arms = {entry.label: self.masters for entry in self.entries}
         return Experiment(
             arms, self.repeat, self.warmup, self.seed, self.budget_s, failed_again=True
@@ -137,7 +137,7 @@ class Series:
 
 
 def machine_facts(topology: Topology) -> dict[str, Any]:
-    """What identifies a machine."""
+    """Return the facts that identify a machine."""
     return {
         "name": platform.node(),
         "kernel": platform.release(),
@@ -179,7 +179,7 @@ class Results(Study[SeriesHead, CaseLine]):
 
     @staticmethod
     def begin(path: Path, series: SeriesHead, redaction: Redaction | None = None) -> "Results":
-        """A new file, or an existing one of the same series.
+        """Return a new file, or an existing one of the same series.
 
         Raises UserError, naming what differs, for one of another machine, version or setting.
         """
@@ -196,7 +196,7 @@ class Results(Study[SeriesHead, CaseLine]):
 
 
 def read(path: Path) -> Results:
-    """A file of results; a last line that a kill cut short does not count.
+    """Return a file of results; a last line that a kill cut short does not count.
 
     Raises UserError for any other file.
     """
@@ -241,7 +241,7 @@ def run(
     results: Results,
     following: Following | None = None,
 ) -> None:
-    """Runs what is not in the results yet; following: shows how far it is."""
+    """Run what is not in the results yet; following: show how far it is."""
     entries = {entry.label: entry for entry in series.entries}
 
     def make(turn: Turn) -> Outcome:

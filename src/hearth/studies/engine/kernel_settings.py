@@ -48,7 +48,7 @@ class SavedSetting:
 
 @contextlib.contextmanager
 def changed(before: Sequence[SavedSetting], wanted: Sequence[SavedSetting]) -> Iterator[None]:
-    """Writes `wanted`, and `before` at the end; raises UserError where that cannot be written."""
+    """Write `wanted`, and `before` at the end; raise UserError where that cannot be written."""
     old = [[str(cell.path), cell.offset, cell.value.hex()] for cell in before]
     guardian = start_guardian([sys.executable, "-I", "-c", _RESTORE, json.dumps(old)])
     try:
@@ -72,7 +72,7 @@ _CPUINFO = Path("/proc/cpuinfo")
 def cannot_switch_prefetchers(
     cpus: Iterable[int], devices: Path = _DEVICES, cpuinfo: Path = _CPUINFO
 ) -> str | None:
-    """Why the prefetchers cannot be switched here; None where they can be tried."""
+    """Return why the prefetchers cannot be switched here; None where they can be tried."""
     if "GenuineIntel" not in cpuinfo.read_text(encoding="utf-8", errors="replace"):
         return "the register that switches prefetchers is known of Intel's processors only"
     for cpu in cpus:

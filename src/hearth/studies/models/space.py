@@ -1,4 +1,4 @@
-"""What is tuned: configurations of executors, and the machine that they run on."""
+"""The space of tuning: configurations of executors, and the machine that they run on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -72,12 +72,12 @@ class Configuration:
 
     @property
     def cell(self) -> Cell:
-        """What the mechanism knows of it."""
+        """The part that the performance model knows."""
         return Cell(max(self.executors, 1), self.cores, self.heap_mb / 1024)
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """What it does not know."""
+        """The part that the performance model does not know."""
         kind = "executors" if self.executors else "one JVM"
         values = (self._choice(key, value) for key, value in sorted(self.varied.items()))
         return (kind, self.binding, self.collector, *filter(None, values))
@@ -109,7 +109,7 @@ class Configuration:
 
 @dataclass(frozen=True)
 class MachineSize:
-    """What the model knows of a machine: hardware threads, cores, memory in GB."""
+    """A machine as the model sees it: hardware threads, cores, memory in GB."""
 
     threads: Positive  #: hardware threads that may be used
     cores: Positive
@@ -123,7 +123,7 @@ class MachineSize:
 
     @staticmethod
     def of(topology: Topology) -> "MachineSize":
-        """The whole of it."""
+        """Return the whole of it."""
         memory = sum(node.memory_bytes for node in topology.nodes) / _GB
         threads = len(parse_ids(topology.cpus))
         cores = len(topology.cores)
@@ -133,7 +133,7 @@ class MachineSize:
 
     @staticmethod
     def allowed(topology: Topology) -> "MachineSize":
-        """The part of it that this process may use."""
+        """Return the part of it that this process may use."""
         cpus = topology.usable_cpus
         memory = sum(node.memory_bytes for node in topology.usable_nodes) / _GB
         cores = sum(not cpus.isdisjoint(parse_ids(core.cpus)) for core in topology.cores)
