@@ -31,6 +31,9 @@ from hearth.spark.submit_args import Option, SubmitLine, SubmitOptions, late_opt
 
 #: What stands for Spark's own programs where an application is named.
 _NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+PARTITIONS_BY_QUERY = "spark.hearth.sql.partitionsByQuery"
+_PLANNED_PARTITIONS = "spark.hearth.internal.shufflePartitions"
 _WHEN_FULL = "spark.hearth.lease.whenFull"
 _LATER = (
     "Spark will start faster next time: hearth makes class-data archives when this application is "
@@ -205,11 +208,11 @@ def _idle(asked: SubmitOptions, plan: Plan) -> list[str]:
 def _additions(
     asked: SubmitOptions, settings: Mapping[str, str], plan: Plan, waiting: bool
 ) -> tuple[dict[str, str], Path | None]:
-    """hearth's own settings and its jar; neither for a native plan, which is plain Spark."""
+    """hearth's own settings and its jar; neither where one JVM has nothing of hearth's to use."""
     if waiting:
         return {_WHEN_FULL: "wait"}, paths.hearth_jar()
     if plan.is_native:
-        return {}, None
+        return _partitions_by_query(settings, plan)
     additions = {"spark.hearth.plan": str(write_plan(to_json(plan), paths.state_home()))}
     if asked.hosts is not None:
         additions["spark.hearth.hosts"] = asked.hosts
@@ -225,6 +228,20 @@ def _additions(
         # The driver plans again if somebody else has taken its CPUs by then.
         additions["spark.hearth.internal.cpus"] = show_ids(os.sched_getaffinity(0))
     return additions, paths.hearth_jar()
+
+
+def _partitions_by_query(
+    settings: Mapping[str, str], plan: Plan
+) -> tuple[dict[str, str], Path | None]:
+    """What lets plain Spark size each query's shuffles (jvm: QuerySizedShuffles), unless the user
+    gives their number, or wants Spark's.
+    """
+    wanted = settings.get(PARTITIONS_BY_QUERY, "true").strip().lower() == "true"
+    if SHUFFLE_PARTITIONS in settings or not wanted:
+        return {}, None
+    planned = plan.conf.get(SHUFFLE_PARTITIONS)
+    ours = {_PLANNED_PARTITIONS: planned} if planned else {}
+    return {PARTITIONS_BY_QUERY: "true", **ours}, paths.hearth_jar()
 
 
 def _archives(

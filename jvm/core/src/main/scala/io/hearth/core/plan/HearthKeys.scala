@@ -83,6 +83,12 @@ object HearthKeys {
   /** The CPUs that `hearth submit` may use, where it starts the driver on a part of them. */
   val AllowedCpus = "spark.hearth.internal.cpus"
 
+  /** Whether each SQL query's shuffles are sized by what the query reads. */
+  val PartitionsByQuery = "spark.hearth.sql.partitionsByQuery"
+
+  /** The number of shuffle partitions that the plan has set: another one is the user's. */
+  val PlannedPartitions = "spark.hearth.internal.shufflePartitions"
+
   /** The prefix of keys that hearth sets for its own use; users must not set them. */
   private val Internal = "spark.hearth.internal."
 
@@ -103,6 +109,7 @@ object HearthKeys {
     "spark.hearth.shuffle.carriers" -> Carriers,
     "spark.hearth.shuffle.memory" -> WireMemory,
     "spark.hearth.shuffle.port" -> Port,
+    PartitionsByQuery -> Flag,
     "spark.hearth.classDataArchive" -> Flag,
     "spark.hearth.runs.dir" -> Name("directory"),
     "spark.hearth.runs.kept" -> Count

@@ -3,7 +3,7 @@ package io.hearth.core.plan
 /** The partitions of a shuffle; none leaves Spark's own number. */
 final private[plan] case class ShufflePartitions(number: Option[Int], reason: Reason)
 
-private[plan] object ShufflePartitions {
+object ShufflePartitions {
   val Key = "spark.sql.shuffle.partitions"
 
   /** Spark's own number (SQLConf.SHUFFLE_PARTITIONS). */
@@ -29,20 +29,23 @@ private[plan] object ShufflePartitions {
         set(
           rounded(tasks, atOnce),
           s"one for each 128 MB of input, as a multiple of the $atOnce tasks that run at once, so " +
-            "that the last wave is full"
+            s"that the last wave is full; $Fewer"
         )
       case (None, None) if waves > Sparks =>
         set(
           waves,
-          s"two for each of the $atOnce tasks that run at once: Spark's own number of $Sparks is less"
+          s"two for each of the $atOnce tasks that run at once: Spark's own number of $Sparks is " +
+            s"less; $Fewer"
         )
       case (None, None) =>
         val because =
           s"the input is unknown, and Spark's own number of $Sparks is at least two for " +
-            s"each of the $atOnce tasks that run at once; adaptive execution merges those that are small"
-        ShufflePartitions(None, reason("left alone", because, Guide))
+            s"each of the $atOnce tasks that run at once; $Fewer"
+        ShufflePartitions(None, reason(s"at most $Sparks", because, Guide))
     }
   }
+
+  private val Fewer = "a query that reads little takes fewer (spark.hearth.sql.partitionsByQuery)"
 
   private val Guide = "Spark: SQL performance tuning guide"
 

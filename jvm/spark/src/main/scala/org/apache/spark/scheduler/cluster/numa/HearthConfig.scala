@@ -209,6 +209,17 @@ private[spark] object HearthConfig {
     )
     .createWithDefault(0)
 
+  val PartitionsByQuery: ConfigEntry[Boolean] = ConfigBuilder(HearthKeys.PartitionsByQuery)
+    .doc(
+      "Whether the shuffles that Spark SQL adds to a query get as many partitions as the data that the query reads " +
+        "call for: one for each `spark.sql.adaptive.advisoryPartitionSizeInBytes`, at least two for each task that " +
+        "runs at once, at most Spark's or the plan's number, which also stands where a size is not known. It needs " +
+        "adaptive execution. A number that you set with `spark.sql.shuffle.partitions` stands."
+    )
+    .version("0.1.0")
+    .booleanConf
+    .createWithDefault(true)
+
   val ClassDataArchive: ConfigEntry[Boolean] = ConfigBuilder("spark.hearth.classDataArchive")
     .doc(
       "Whether executors start from an archive of loaded classes (JEP 350), built once after the first run on " +
@@ -236,6 +247,7 @@ private[spark] object HearthConfig {
     ShuffleCarriers,
     ShuffleMemory,
     ShufflePort,
+    PartitionsByQuery,
     ClassDataArchive,
     RunsDirectory,
     RunsKept

@@ -11,7 +11,8 @@ import org.apache.spark.scheduler.local.LocalSchedulerBackend
 import org.apache.spark.util.Utils
 
 import io.hearth.core.Terminal
-import io.hearth.core.plan.{Coexistence, BoundReasons, Plan, PlanMode, Reason}
+import io.hearth.core.plan.{BoundReasons, Coexistence, HearthKeys, Plan, PlanMode, Reason}
+import io.hearth.core.plan.ShufflePartitions
 import io.hearth.spark.{
   ApplicationId,
   ApplicationToken,
@@ -105,6 +106,7 @@ private[spark] object LocalNumaClusterManager {
 
   /** What follows from the plan; what the user set, in whatever way, stands. */
   def applySettings(conf: SparkConf, plan: Plan): Unit = {
+    plan.conf.get(ShufflePartitions.Key).foreach(conf.set(HearthKeys.PlannedPartitions, _))
     plan.conf.foreach { case (key, value) => conf.setIfMissing(key, value) }
     val key =
       if (Utils.isDynamicAllocationEnabled(conf)) DYN_ALLOCATION_MAX_EXECUTORS

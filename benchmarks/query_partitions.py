@@ -1,0 +1,199 @@
+"""Shuffle partitions by query: TPC-H under hearth submit, Spark's defaults and a careful user.
+
+    .venv/bin/python benchmarks/query_partitions.py --scale 1 --repeat 5
+
+Every repetition runs each arm once, as an application of its own, in random order (seeded): the 22
+queries, all of them `--passes` times. Arms: `defaults`, `spark-submit --master local[*]`;
+`careful`, the same with a heap of half of the memory (at most 31 GB), ParallelGC, Kryo and four
+shuffle partitions for each CPU; `submit`, `hearth submit`; `one-number`, `hearth submit` with
+spark.hearth.sql.partitionsByQuery=false, so with Spark's 200 partitions for each shuffle. One
+application before these warms page cache and class-data archives, and is dropped.
+
+Answers must be equal in all arms. Told apart: start to end of the whole command, the queries' first
+pass and the later ones. An application is one sample. Use taskset for fewer CPUs.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from results import loads, overall, shown, spread, table
+
+from hearth.base.sizes import parse_bytes
+from hearth.machine.paths import spark_home
+from hearth.workloads import tpch
+
+ROOT = Path(__file__).resolve().parents[1]
+LIMIT_S = 1800
+QUESTIONS = (
+    ("submit", "defaults"),
+    ("submit", "careful"),
+    ("submit", "one-number"),
+    ("careful", "defaults"),
+)
+MEASURES = (("start to end", "wall_s"), ("first pass", "first_s"), ("later passes", "later_s"))
+
+APPLICATION = """
+import hashlib, json, sys, time
+from pyspark.sql import SparkSession
+folder, queries, tables, passes = json.load(open(sys.argv[1]))
+spark = SparkSession.builder.appName("tpch").getOrCreate()
+spark.sparkContext.setLogLevel("WARN")
+for table in tables:
+    spark.read.parquet(f"{folder}/{table}").createOrReplaceTempView(table)
+seconds, answers = [], []
+for _ in range(passes):
+    seconds.append([])
+    for query in queries:
+        begin = time.perf_counter()
+        rows = spark.sql(query).collect()
+        seconds[-1].append(round(time.perf_counter() - begin, 4))
+        cells = [[f"{c:.6g}" if isinstance(c, float) else str(c) for c in row] for row in rows]
+        answers.append(hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:12])
+print("RESULT", json.dumps({"seconds": seconds, "answers": answers}), flush=True)
+spark.stop()
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--scale", type=float, default=1.0, help="TPC-H's scale factor")
+    parser.add_argument("--passes", type=int, default=2, help="of the 22 queries in an application")
+    parser.add_argument("--repeat", type=int, default=5, help="applications of each arm")
+    parser.add_argument("--arms", metavar="A,B", help="default: all")
+    parser.add_argument("--seed", type=int, default=1, help="of the order within a repetition")
+    parser.add_argument("--data", type=Path, help="where the data are, or will be made")
+    parser.add_argument("--out", type=Path, help="raw results (default: benchmarks/results/)")
+    options = parser.parse_args()
+    name = f"query-partitions-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
+    out = options.out or ROOT / "benchmarks" / "results" / name
+    rows = measured(options, out)
+    print("\n".join(page(rows)))
+    print(f"\nRaw results: {out}")
+
+
+def measured(options: argparse.Namespace, out: Path) -> list[dict[str, Any]]:
+    data = options.data or Path(tempfile.gettempdir()) / f"hearth-tpch-{options.scale:g}"
+    tpch.ensure_tpch(options.scale, data)
+    queries = [tpch.query_text(number, options.scale) for number in range(1, 23)]
+    order = random.Random(options.seed)
+    rows = [{"scale": options.scale, "passes": options.passes, "seed": options.seed} | machine()]
+    with tempfile.TemporaryDirectory(prefix="hearth-partitions-") as folder, out.open("a") as file:
+        words = Path(folder) / "words.json"
+        words.write_text(json.dumps([str(data), queries, tpch.TABLES, options.passes]))
+        application = Path(folder) / "tpch.py"
+        application.write_text(APPLICATION)
+        offer = arms(Path(folder), [str(application), str(words)])
+        chosen = options.arms.split(",") if options.arms else list(offer)
+        file.write(json.dumps(rows[0]) + "\n")
+        one(offer["submit"])
+        for repetition in range(options.repeat):
+            order.shuffle(chosen)
+            for arm in chosen:
+                row = {"arm": arm, "repetition": repetition, "load": os.getloadavg()[0]}
+                row |= one(offer[arm])
+                rows.append(row)
+                file.write(json.dumps(row) + "\n")
+                file.flush()
+                print(f"{repetition} {arm}: {row['wall_s']} s", flush=True)
+    return rows
+
+
+def arms(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
+    cpus = len(os.sched_getaffinity(0))
+    half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    careful = {
+        "spark.driver.memory": f"{min(half, parse_bytes('31g', 'heap')) >> 20}m",
+        "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
+        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+        "spark.sql.shuffle.partitions": str(4 * cpus),
+    }
+    quiet = {"spark.ui.enabled": "false", "spark.local.dir": folder / "local"}
+    plain = [str(spark_home() / "bin" / "spark-submit"), "--master", "local[*]"]
+    hearth = [sys.executable, "-m", "hearth", "submit"]
+
+    def command(words: list[str], conf: dict[str, Any]) -> list[str]:
+        settings = [w for k, v in {**quiet, **conf}.items() for w in ("--conf", f"{k}={v}")]
+        return [*words, *settings, *application]
+
+    return {
+        "defaults": command(plain, {}),
+        "careful": command(plain, careful),
+        "submit": command(hearth, {}),
+        "one-number": command(hearth, {"spark.hearth.sql.partitionsByQuery": "false"}),
+    }
+
+
+def one(command: list[str]) -> dict[str, Any]:
+    """Seconds of the whole command and of its passes, and a digest of its answers."""
+    begin = time.perf_counter()
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=LIMIT_S, check=False, env=environment
+    )
+    wall = round(time.perf_counter() - begin, 3)
+    for line in done.stdout.splitlines():
+        if line.startswith("RESULT "):
+            found = json.loads(line.removeprefix("RESULT "))
+            first, *later = [sum(seconds) for seconds in found["seconds"]]
+            answers = hashlib.sha256("".join(found["answers"]).encode()).hexdigest()[:12]
+            passes = {"first_s": round(first, 3), "queries_s": found["seconds"]}
+            more = {"later_s": round(sum(later), 3)} if later else {}
+            return {"wall_s": wall, **passes, **more, "answers": answers}
+    sys.exit(f"{command}: no result (exit {done.returncode})\n{done.stderr[-3000:]}")
+
+
+def machine() -> dict[str, object]:
+    facts = {"kernel": platform.release(), "architecture": platform.machine()}
+    return {"cpus": len(os.sched_getaffinity(0)), **facts}
+
+
+def page(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The tables, in Markdown."""
+    runs = [row for row in rows if "arm" in row]
+    wrong = len({row["answers"] for row in runs}) > 1
+    lines = [f"Load average {loads(runs)} at the start of the runs."]
+    lines += ["", "**Answers differ between arms.**"] if wrong else []
+    return [*lines, "", *ratio_table(runs), "", *seconds_table(runs)]
+
+
+def ratio_table(runs: Sequence[dict[str, Any]]) -> list[str]:
+    lines = []
+    for arm, base in QUESTIONS:
+        cells = [shown(overall(ratios(runs, arm, base, key))) for _, key in MEASURES]
+        lines.append([f"`{arm}`", f"`{base}`", str(len(ratios(runs, arm, base, "wall_s"))), *cells])
+    return table(["Arm", "Baseline", "Pairs", *(title for title, _ in MEASURES)], lines)
+
+
+def ratios(runs: Sequence[dict[str, Any]], arm: str, base: str, key: str) -> list[float]:
+    """Of each repetition (of each series) the arm's seconds over the baseline's."""
+    by_run = {(r.get("series"), r["repetition"], r["arm"]): r[key] for r in runs if key in r}
+    pairs = [(by_run.get((s, n, base)), value) for (s, n, a), value in by_run.items() if a == arm]
+    return [value / other for other, value in pairs if other]
+
+
+def seconds_table(runs: Sequence[dict[str, Any]]) -> list[str]:
+    names = list(dict.fromkeys(row["arm"] for row in runs))
+
+    def cell(arm: str, key: str) -> str:
+        return spread([row[key] for row in runs if row["arm"] == arm and key in row], 1)
+
+    lines = [[f"`{arm}`", *(cell(arm, key) for _, key in MEASURES)] for arm in sorted(names)]
+    return table(["Arm, s", *(title for title, _ in MEASURES)], lines)
+
+
+if __name__ == "__main__":
+    main()

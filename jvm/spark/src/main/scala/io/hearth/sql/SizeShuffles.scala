@@ -1,0 +1,106 @@
+package io.hearth.sql
+
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, SinglePartition, UnknownPartitioning}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
+import org.apache.spark.sql.execution.exchange._
+import org.apache.spark.sql.internal.SQLConf
+
+import io.hearth.core.plan.HearthKeys
+
+/**
+ * Gives the shuffles that Spark itself adds to a plan as many partitions as their data need.
+ *
+ * Shuffles that the same stage reads get one number, as joins must find equal keys together.
+ * A stage that has been made already, a number that the user asked for, and a shuffle of unknown
+ * size keep theirs. Adaptive execution applies this to the plan at first, and again to what is left
+ * of it when a stage has run, whose real size then counts.
+ */
+final private[sql] class SizeShuffles(sc: SparkContext) extends Rule[SparkPlan] {
+  private val underHearth = sc.master.startsWith("local-numa")
+
+  def apply(plan: SparkPlan): SparkPlan =
+    if (!SizeShuffles.applies(conf, underHearth)) plan
+    else {
+      val sized = new Sizing(conf, sc.defaultParallelism).sized(plan)
+      if (sized.fastEquals(plan) || ValidateRequirements.validate(sized)) sized else plan
+    }
+}
+
+private[sql] object SizeShuffles {
+
+  /** Whether the rule is on, and the number is Spark's or the plan's rather than the user's. */
+  def applies(conf: SQLConf, underHearth: Boolean): Boolean =
+    conf.getConfString(HearthKeys.PartitionsByQuery, s"$underHearth").toBoolean &&
+      !conf.contains(SQLConf.COALESCE_PARTITIONS_INITIAL_PARTITION_NUM.key) &&
+      (!conf.contains(SQLConf.SHUFFLE_PARTITIONS.key) ||
+        conf.getConfString(HearthKeys.PlannedPartitions, "") == s"${conf.numShufflePartitions}")
+}
+
+/** @param slots tasks that run at the same time */
+final private class Sizing(conf: SQLConf, slots: Int) {
+  private val most = conf.defaultNumShufflePartitions
+  private val least = math.min(most, slots * Sizing.Waves)
+  private val advisory = BigInt(conf.getConf(SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES))
+
+  /** The plan with one number for the shuffles that its last stage reads, and so on below these. */
+  def sized(plan: SparkPlan): SparkPlan = {
+    val (open, others) = sources(plan).partition(isOpen)
+    val bound = others.exists(_.outputPartitioning.numPartitions == most)
+    replace(plan, if (open.isEmpty || bound) most else numberFor(open))
+  }
+
+  /** What a stage reads that has a partitioning: shuffles, stages that were made, bucketed tables. */
+  private def sources(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case _: BroadcastExchangeLike | _: BroadcastQueryStageExec => Nil
+    case shuffle: ShuffleExchangeLike => Seq(shuffle)
+    case leaf if leaf.children.isEmpty =>
+      leaf.outputPartitioning match {
+        case _: UnknownPartitioning | SinglePartition => Nil
+        case _ => Seq(leaf)
+      }
+    case other => other.children.flatMap(sources)
+  }
+
+  /** Whether it is a shuffle that Spark added, with the number that it gives to all. */
+  private def isOpen(plan: SparkPlan): Boolean = plan match {
+    case exchange: ShuffleExchangeExec if exchange.shuffleOrigin == ENSURE_REQUIREMENTS =>
+      exchange.outputPartitioning match {
+        case hash: HashPartitioning => hash.numPartitions == most
+        case _ => false
+      }
+    case _ => false
+  }
+
+  private def numberFor(open: Seq[SparkPlan]): Int = {
+    val sizes = open.map(exchange => ShuffledBytes.of(exchange.children.head))
+    if (sizes.exists(_.isEmpty)) most
+    else {
+      val needed = (sizes.flatten.max + advisory - 1) / advisory
+      needed.max(least).min(most).toInt
+    }
+  }
+
+  private def replace(plan: SparkPlan, number: Int): SparkPlan = plan match {
+    case exchange: ShuffleExchangeExec =>
+      val child = sized(exchange.child)
+      val below = if (child.fastEquals(exchange.child)) exchange else exchange.withNewChildren(Seq(child))
+      if (isOpen(exchange) && number != most) Sizing.renumbered(below, number) else below
+    case exchange: Exchange => exchange.mapChildren(sized)
+    case other => other.mapChildren(replace(_, number))
+  }
+}
+
+private object Sizing {
+  /** Partitions for each task that runs at the same time, so that uneven ones find their balance. */
+  val Waves = 2
+
+  /** A copy whose constructor is not named: it takes more in each version of Spark. */
+  def renumbered(exchange: SparkPlan, number: Int): SparkPlan =
+    exchange.makeCopy(exchange.productIterator.map {
+      case hash: HashPartitioning => hash.copy(numPartitions = number)
+      case other => other.asInstanceOf[AnyRef]
+    }.toArray)
+}

@@ -1,0 +1,71 @@
+"""Prints how many partitions the shuffles of queries had, and whether all gave the same answers."""
+
+import json
+import re
+import sys
+
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import col, count, explode, lit, sequence
+from pyspark.sql.functions import sum as total
+
+spark = SparkSession.builder.getOrCreate()
+KEY, ON = "spark.sql.shuffle.partitions", "spark.hearth.sql.partitionsByQuery"
+ADVISORY = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
+spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+folder = sys.argv[1]
+spark.range(200_000).selectExpr("id % 5000 AS k", "id AS v").write.parquet(f"{folder}/many")
+spark.range(5_000).selectExpr("id AS k", "id * 7 AS w").write.parquet(f"{folder}/few")
+many, few = spark.read.parquet(f"{folder}/many"), spark.read.parquet(f"{folder}/few")
+
+
+def joined():
+    return many.join(few, "k").groupBy((col("w") % 10).alias("g")).agg(total("v"), count("*"))
+
+
+def summed_first():
+    """The upper shuffle reads a stage that has made 5,000 rows of 200,000."""
+    sums = many.groupBy("k").agg(total("v").alias("s"))
+    return sums.groupBy((col("s") % 3).alias("g")).agg(count("*"))
+
+
+def numbers(make, **conf):
+    """The partitions of the shuffles that were run, outermost first, and the rows."""
+    for key, value in conf.items():
+        spark.conf.set({"advisory": ADVISORY, "users": KEY, "on": ON}[key], value)
+    frame = make()
+    rows = sorted(map(tuple, frame.collect()))
+    final = frame._jdf.queryExecution().executedPlan().toString().split("Initial Plan")[0]
+    for key in (ADVISORY, KEY, ON):
+        if key in inherited:
+            spark.conf.set(key, inherited[key])
+        else:
+            spark.conf.unset(key)
+    return [int(n) for n in re.findall(r"hashpartitioning\(.*?, (\d+)\)", final)], rows
+
+
+inherited = {k: spark.conf.get(k) for k in (ON, KEY) if spark.conf.get(k, None) and k != KEY}
+little, answer = numbers(joined)
+by_size, same_1 = numbers(joined, advisory="40k")
+users, same_2 = numbers(joined, users="7")
+sparks, same_3 = numbers(joined, on="false")
+ran_before, _ = numbers(summed_first, advisory="40k")
+grown, _ = numbers(lambda: many.select("k", explode(sequence(lit(1), lit(3))).alias("x")).groupBy("x").count())
+asked, _ = numbers(lambda: many.repartition(5, "k").groupBy("k").count())
+print(
+    "RESULT",
+    json.dumps(
+        {
+            "master": spark.sparkContext.master,
+            "slots": spark.sparkContext.defaultParallelism,
+            "little": little,
+            "by_size": by_size,
+            "users": users,
+            "sparks": sparks,
+            "ran_before": ran_before,
+            "grown": grown,
+            "asked": asked,
+            "same": answer == same_1 == same_2 == same_3,
+        }
+    ),
+)
+spark.stop()

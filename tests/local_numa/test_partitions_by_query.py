@@ -1,0 +1,39 @@
+"""Each SQL query's shuffles have as many partitions as the data that it reads call for."""
+
+from collections.abc import Callable
+
+import pytest
+
+from local_numa.application import APPS, Site
+from support import confs
+
+#: Spark's own number (SQLConf.SHUFFLE_PARTITIONS).
+SPARKS = 200
+
+
+def one_jvm(site: Site) -> dict:
+    settings = {key: value for key, value in site.settings.items() if key != "spark.jars"}
+    words = [*confs(settings), str(APPS / "partitions.py"), str(site.root / "data")]
+    return site.hearth("submit", *words).report
+
+
+def bound_executors(site: Site) -> dict:
+    return site.run("partitions.py", str(site.root / "data"), master="local-numa[2x1]").report
+
+
+@pytest.mark.parametrize("run", [one_jvm, bound_executors])
+def test_shuffles_of_a_query_are_sized_by_what_it_reads(
+    site: Site, run: Callable[[Site], dict]
+) -> None:
+    found = run(site)
+    least = 2 * found["slots"]
+    assert set(found["little"]) == {least}
+    upper, *sides = found["by_size"]
+    assert least <= upper < sides[0] < SPARKS
+    assert len(set(sides)) == 1, "equal keys of a join meet"
+    assert found["ran_before"][0] == least, "of a stage that has run its real size counts"
+    assert set(found["grown"]) == {SPARKS}, "where a row may become many, the size is not known"
+    assert set(found["users"]) == {7}, "the user's number stands"
+    assert set(found["asked"]) == {5}, "a number in the query stands"
+    assert set(found["sparks"]) == {SPARKS}, "the key turns it off"
+    assert found["same"], "the answers are the same"
