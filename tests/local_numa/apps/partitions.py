@@ -9,7 +9,7 @@ from pyspark.sql.functions import col, count, explode, lit, sequence
 from pyspark.sql.functions import sum as total
 
 spark = SparkSession.builder.getOrCreate()
-KEY, ON = "spark.sql.shuffle.partitions", "spark.hearth.sql.partitionsByQuery"
+NUMBER = "spark.sql.shuffle.partitions"
 ADVISORY = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
 spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
 folder = sys.argv[1]
@@ -30,26 +30,28 @@ def summed_first():
 
 def numbers(make, **conf):
     """The partitions of the shuffles that were run, outermost first, and the rows."""
-    for key, value in conf.items():
-        spark.conf.set({"advisory": ADVISORY, "users": KEY, "on": ON}[key], value)
+    keys = {"advisory": ADVISORY, "number": NUMBER}
+    for name, value in conf.items():
+        spark.conf.set(keys[name], value)
     frame = make()
     rows = sorted(map(tuple, frame.collect()))
     final = frame._jdf.queryExecution().executedPlan().toString().split("Initial Plan")[0]
-    for key in (ADVISORY, KEY, ON):
-        if key in inherited:
-            spark.conf.set(key, inherited[key])
-        else:
-            spark.conf.unset(key)
+    for name in conf:
+        spark.conf.unset(keys[name])
     return [int(n) for n in re.findall(r"hashpartitioning\(.*?, (\d+)\)", final)], rows
 
 
-inherited = {k: spark.conf.get(k) for k in (ON, KEY) if spark.conf.get(k, None) and k != KEY}
+def grown_rows():
+    rows = many.select("k", explode(sequence(lit(1), lit(3))).alias("x"))
+    return rows.groupBy("x").count()
+
+
 little, answer = numbers(joined)
 by_size, same_1 = numbers(joined, advisory="40k")
-users, same_2 = numbers(joined, users="7")
-sparks, same_3 = numbers(joined, on="false")
+users, same_2 = numbers(joined, number="7")
+sparks, same_3 = numbers(joined, number="200")
 ran_before, _ = numbers(summed_first, advisory="40k")
-grown, _ = numbers(lambda: many.select("k", explode(sequence(lit(1), lit(3))).alias("x")).groupBy("x").count())
+grown, _ = numbers(grown_rows)
 asked, _ = numbers(lambda: many.repartition(5, "k").groupBy("k").count())
 print(
     "RESULT",

@@ -19,24 +19,21 @@ import io.hearth.core.plan.HearthKeys
  * of it when a stage has run, whose real size then counts.
  */
 final private[sql] class SizeShuffles(sc: SparkContext) extends Rule[SparkPlan] {
-  private val underHearth = sc.master.startsWith("local-numa")
+  private val on =
+    sc.conf.getBoolean(HearthKeys.PartitionsByQuery, sc.master.startsWith("local-numa"))
 
   def apply(plan: SparkPlan): SparkPlan =
-    if (!SizeShuffles.applies(conf, underHearth)) plan
+    if (!on || isUsers(conf)) plan
     else {
       val sized = new Sizing(conf, sc.defaultParallelism).sized(plan)
       if (sized.fastEquals(plan) || ValidateRequirements.validate(sized)) sized else plan
     }
-}
 
-private[sql] object SizeShuffles {
-
-  /** Whether the rule is on, and the number is Spark's or the plan's rather than the user's. */
-  def applies(conf: SQLConf, underHearth: Boolean): Boolean =
-    conf.getConfString(HearthKeys.PartitionsByQuery, s"$underHearth").toBoolean &&
-      !conf.contains(SQLConf.COALESCE_PARTITIONS_INITIAL_PARTITION_NUM.key) &&
-      (!conf.contains(SQLConf.SHUFFLE_PARTITIONS.key) ||
-        conf.getConfString(HearthKeys.PlannedPartitions, "") == s"${conf.numShufflePartitions}")
+  /** Whether the number is the user's rather than Spark's or the plan's. */
+  private def isUsers(session: SQLConf): Boolean =
+    session.contains(SQLConf.COALESCE_PARTITIONS_INITIAL_PARTITION_NUM.key) ||
+      session.contains(SQLConf.SHUFFLE_PARTITIONS.key) &&
+      !sc.conf.getOption(HearthKeys.PlannedPartitions).contains(s"${session.numShufflePartitions}")
 }
 
 /** @param slots tasks that run at the same time */
