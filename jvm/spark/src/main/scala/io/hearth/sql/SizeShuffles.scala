@@ -1,7 +1,11 @@
 package io.hearth.sql
 
 import org.apache.spark.SparkContext
-import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, SinglePartition, UnknownPartitioning}
+import org.apache.spark.sql.catalyst.plans.physical.{
+  HashPartitioning,
+  SinglePartition,
+  UnknownPartitioning
+}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
@@ -19,8 +23,9 @@ import io.hearth.core.plan.HearthKeys
  * of it when a stage has run, whose real size then counts.
  */
 final private[sql] class SizeShuffles(sc: SparkContext) extends Rule[SparkPlan] {
+  private val settings = sc.getConf
   private val on =
-    sc.conf.getBoolean(HearthKeys.PartitionsByQuery, sc.master.startsWith("local-numa"))
+    settings.getBoolean(HearthKeys.PartitionsByQuery, sc.master.startsWith("local-numa"))
 
   def apply(plan: SparkPlan): SparkPlan =
     if (!on || isUsers(conf)) plan
@@ -33,7 +38,7 @@ final private[sql] class SizeShuffles(sc: SparkContext) extends Rule[SparkPlan] 
   private def isUsers(session: SQLConf): Boolean =
     session.contains(SQLConf.COALESCE_PARTITIONS_INITIAL_PARTITION_NUM.key) ||
       session.contains(SQLConf.SHUFFLE_PARTITIONS.key) &&
-      !sc.conf.getOption(HearthKeys.PlannedPartitions).contains(s"${session.numShufflePartitions}")
+      !settings.getOption(HearthKeys.PlannedPartitions).contains(s"${session.numShufflePartitions}")
 }
 
 /** @param slots tasks that run at the same time */
@@ -83,7 +88,8 @@ final private class Sizing(conf: SQLConf, slots: Int) {
   private def replace(plan: SparkPlan, number: Int): SparkPlan = plan match {
     case exchange: ShuffleExchangeExec =>
       val child = sized(exchange.child)
-      val below = if (child.fastEquals(exchange.child)) exchange else exchange.withNewChildren(Seq(child))
+      val below =
+        if (child.fastEquals(exchange.child)) exchange else exchange.withNewChildren(Seq(child))
       if (isOpen(exchange) && number != most) Sizing.renumbered(below, number) else below
     case exchange: Exchange => exchange.mapChildren(sized)
     case other => other.mapChildren(replace(_, number))
@@ -91,6 +97,7 @@ final private class Sizing(conf: SQLConf, slots: Int) {
 }
 
 private object Sizing {
+
   /** Partitions for each task that runs at the same time, so that uneven ones find their balance. */
   val Waves = 2
 
