@@ -147,7 +147,7 @@ def test_what_is_asked_of_executors_is_said_to_be_idle_where_the_plan_has_none(
     plan = json.loads(hearth("plan", "--json", *alone).stdout)
     done = hearth("submit", "--dry-run", f"--{asked}", *alone, "job.py")
     assert done.returncode == 0
-    said = f"--{asked} has no effect, the plan is one JVM: fix executors" in done.stderr
+    said = f"--{asked} has no effect: the plan is one JVM: fix executors" in done.stderr
     assert said == (plan["mode"] == "native")
 
 

@@ -32,6 +32,7 @@ class HearthConfigSuite extends AnyFunSuite {
     "spark.hearth.shuffle.carriers" -> "pigeons",
     "spark.hearth.shuffle.memory" -> "1m",
     "spark.hearth.shuffle.port" -> "65536",
+    "spark.hearth.sql.partitionsByQuery" -> "perhaps",
     "spark.hearth.classDataArchive" -> "perhaps",
     "spark.hearth.runs.dir" -> " ",
     "spark.hearth.runs.kept" -> "-1"
