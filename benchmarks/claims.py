@@ -29,6 +29,7 @@ import jvm_flags
 import own_state
 import plans
 import prediction
+import query_partitions
 import rpc_latency
 import samples
 import shuffle
@@ -92,7 +93,16 @@ class Raw:
 def claims() -> Iterator[Claim]:
     """All of them."""
     for section in (
-        *(start_up, compiler_flags, one_jvm, long_jobs, naive_bayes, larger_inputs, two_executors),
+        *(
+            start_up,
+            compiler_flags,
+            one_jvm,
+            sized_shuffles,
+            long_jobs,
+            naive_bayes,
+            larger_inputs,
+            two_executors,
+        ),
         *(sixteen_cpus, other_engines, hand_over_cpus, reading, profile, verdicts, wire),
         *(spark_shuffle, hadoop, threads, colocations, measured_tables, tunes, transfer, replayed),
         predictions,
@@ -141,6 +151,20 @@ def job_ratio(
     rows: list[plans.Run], job: str, arms: tuple[str, str], measure: str, warm: bool | None = True
 ) -> str:
     return f"{plans.by_job(rows, *arms, measure, warm)[0][job].value:.2f}"
+
+
+def sized_shuffles() -> Iterator[Claim]:
+    within = Raw.of("query-partitions-2026-11-26-1914")
+    runs = [row for row in within.rows if "arm" in row]
+    yield within.tables(query_partitions.page(within.rows))
+    yield within.says(
+        "README.md",
+        "in warm passes over the first queries of TPC-H at scale 1 the time of Spark's own 200 "
+        "shuffle partitions falls to {}",
+        shown(query_partitions.overall(query_partitions.over_starts(runs, "200"))),
+    )
+    apart = Raw.of("query-partitions-2026-11-26-1903")
+    yield apart.tables(query_partitions.page(apart.rows))
 
 
 def one_jvm() -> Iterator[Claim]:

@@ -1,6 +1,7 @@
 """Shuffle partitions by query: TPC-H under hearth submit, Spark's defaults and a careful user.
 
     .venv/bin/python benchmarks/query_partitions.py --scale 1 --repeat 5
+    .venv/bin/python benchmarks/query_partitions.py --scale 1 --repeat 3 --within
 
 Every repetition runs each arm once, as an application of its own, in random order (seeded): the 22
 queries, all of them `--passes` times. Arms: `defaults`, `spark-submit --master local[*]`;
@@ -11,6 +12,12 @@ application before these warms page cache and class-data archives, and is droppe
 
 Answers must be equal in all arms. Told apart: start to end of the whole command, the queries' first
 pass and the later ones. An application is one sample. Use taskset for fewer CPUs.
+
+`--within`: `hearth submit` alone, and in each application every query under each of `by query`,
+200, and four and two partitions for each CPU, one after another, the first of them changing from
+pass to pass.
+So start-up, heap and collector are the same. The first pass, in which one arm always comes first
+and pays for compilation, does not count; a start is one sample.
 """
 
 import argparse
@@ -42,6 +49,7 @@ QUESTIONS = (
     ("submit", "one-number"),
     ("careful", "defaults"),
 )
+BY_QUERY = "by query"
 MEASURES = (("start to end", "wall_s"), ("first pass", "first_s"), ("later passes", "later_s"))
 
 APPLICATION = """
@@ -65,6 +73,35 @@ print("RESULT", json.dumps({"seconds": seconds, "answers": answers}), flush=True
 spark.stop()
 """
 
+WITHIN = """
+import json, sys, time
+from pyspark.sql import SparkSession
+folder, queries, tables, passes = json.load(open(sys.argv[1]))
+spark = SparkSession.builder.appName("tpch").getOrCreate()
+spark.sparkContext.setLogLevel("WARN")
+for table in tables:
+    spark.read.parquet(f"{folder}/{table}").createOrReplaceTempView(table)
+cpus = spark.sparkContext.defaultParallelism
+arms = {"by query": None, "200": 200, "4 a CPU": 4 * cpus, "2 a CPU": 2 * cpus}
+answers = {}
+for turn in range(passes):
+    names = list(arms)
+    names = names[turn % len(names):] + names[:turn % len(names)]
+    for number, query in enumerate(queries, 1):
+        for arm in names:
+            spark.conf.unset("spark.sql.shuffle.partitions")
+            if arms[arm]:
+                spark.conf.set("spark.sql.shuffle.partitions", arms[arm])
+            begin = time.perf_counter()
+            rows = spark.sql(query).collect()
+            seconds = round(time.perf_counter() - begin, 4)
+            cells = [[f"{c:.6g}" if isinstance(c, float) else str(c) for c in row] for row in rows]
+            assert answers.setdefault(number, cells) == cells, (number, arm)
+            row = {"pass": turn, "query": number, "arm": arm, "seconds": seconds}
+            print("ROW", json.dumps(row), flush=True)
+spark.stop()
+"""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(
@@ -74,6 +111,7 @@ def main() -> None:
     parser.add_argument("--passes", type=int, default=2, help="of the 22 queries in an application")
     parser.add_argument("--repeat", type=int, default=5, help="applications of each arm")
     parser.add_argument("--arms", metavar="A,B", help="default: all")
+    parser.add_argument("--within", action="store_true", help="all arms in each application")
     parser.add_argument("--seed", type=int, default=1, help="of the order within a repetition")
     parser.add_argument("--data", type=Path, help="where the data are, or will be made")
     parser.add_argument("--out", type=Path, help="raw results (default: benchmarks/results/)")
@@ -95,10 +133,17 @@ def measured(options: argparse.Namespace, out: Path) -> list[dict[str, Any]]:
         words = Path(folder) / "words.json"
         words.write_text(json.dumps([str(data), queries, tpch.TABLES, options.passes]))
         application = Path(folder) / "tpch.py"
-        application.write_text(APPLICATION)
+        application.write_text(WITHIN if options.within else APPLICATION)
         offer = arms(Path(folder), [str(application), str(words)])
         chosen = options.arms.split(",") if options.arms else list(offer)
         file.write(json.dumps(rows[0]) + "\n")
+        for start in range(options.repeat if options.within else 0):
+            load = {"start": start, "load": os.getloadavg()[0]}
+            found = [load | row for row in within(offer["submit"])]
+            file.write("".join(json.dumps(row) + "\n" for row in found))
+            rows += found
+        if options.within:
+            return rows
         one(offer["submit"])
         for repetition in range(options.repeat):
             order.shuffle(chosen)
@@ -156,6 +201,15 @@ def one(command: list[str]) -> dict[str, Any]:
     sys.exit(f"{command}: no result (exit {done.returncode})\n{done.stderr[-3000:]}")
 
 
+def within(command: list[str]) -> list[dict[str, Any]]:
+    """The rows of an application that tries all arms itself."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{command}: exit {done.returncode}\n{done.stderr[-3000:]}")
+    lines = done.stdout.splitlines()
+    return [json.loads(line.removeprefix("ROW ")) for line in lines if line.startswith("ROW ")]
+
+
 def machine() -> dict[str, object]:
     facts = {"kernel": platform.release(), "architecture": platform.machine()}
     return {"cpus": len(os.sched_getaffinity(0)), **facts}
@@ -164,24 +218,62 @@ def machine() -> dict[str, object]:
 def page(rows: Sequence[dict[str, Any]]) -> list[str]:
     """The tables, in Markdown."""
     runs = [row for row in rows if "arm" in row]
+    if any("query" in row for row in runs):
+        return within_table(runs)
     wrong = len({row["answers"] for row in runs}) > 1
     lines = [f"Load average {loads(runs)} at the start of the runs."]
     lines += ["", "**Answers differ between arms.**"] if wrong else []
     return [*lines, "", *ratio_table(runs), "", *seconds_table(runs)]
 
 
+def within_table(runs: Sequence[dict[str, Any]]) -> list[str]:
+    """Of the other numbers: the time by query over theirs, in warm passes."""
+    others = [arm for arm in dict.fromkeys(row["arm"] for row in runs) if arm != BY_QUERY]
+    lines = []
+    for other in others:
+        found = over_starts(runs, other)
+        ratios = ", ".join(f"{value:.2f}" for value in found)
+        lines.append([f"`{other}`", ratios, shown(overall(found))])
+    return table(["Partitions", f"`{BY_QUERY}` to it, by start", "Ratio, 95 % interval"], lines)
+
+
+def over_starts(runs: Sequence[dict[str, Any]], other: str) -> list[float]:
+    """Of each start the seconds of all queries by query over those under another number; queries of
+    warm passes that ran under every arm."""
+    found: dict[Any, dict[str, float]] = {}
+    for row in runs:
+        if row["pass"] > 0:
+            found.setdefault((row["start"], row["pass"], row["query"]), {})[row["arm"]] = row[
+                "seconds"
+            ]
+    arms = {row["arm"] for row in runs}
+    whole = {key: seconds for key, seconds in found.items() if set(seconds) == arms}
+
+    def total(start: int, arm: str) -> float:
+        return sum(seconds[arm] for key, seconds in whole.items() if key[0] == start)
+
+    starts = sorted({key[0] for key in whole})
+    return [total(start, BY_QUERY) / total(start, other) for start in starts]
+
+
 def ratio_table(runs: Sequence[dict[str, Any]]) -> list[str]:
     lines = []
     for arm, base in QUESTIONS:
-        cells = [shown(overall(ratios(runs, arm, base, key))) for _, key in MEASURES]
-        lines.append([f"`{arm}`", f"`{base}`", str(len(ratios(runs, arm, base, "wall_s"))), *cells])
+        found = [ratios(runs, arm, base, key) for _, key in MEASURES]
+        if found[0]:
+            cells = [shown(overall(some)) if some else "-" for some in found]
+            lines.append([f"`{arm}`", f"`{base}`", str(len(found[0])), *cells])
     return table(["Arm", "Baseline", "Pairs", *(title for title, _ in MEASURES)], lines)
 
 
 def ratios(runs: Sequence[dict[str, Any]], arm: str, base: str, key: str) -> list[float]:
     """Of each repetition (of each series) the arm's seconds over the baseline's."""
-    by_run = {(r.get("series"), r["repetition"], r["arm"]): r[key] for r in runs if key in r}
-    pairs = [(by_run.get((s, n, base)), value) for (s, n, a), value in by_run.items() if a == arm]
+    by_run = {
+        ((r.get("series"), r.get("instance"), r["repetition"]), r["arm"]): r[key]
+        for r in runs
+        if key in r
+    }
+    pairs = [(by_run.get((turn, base)), value) for (turn, a), value in by_run.items() if a == arm]
     return [value / other for other, value in pairs if other]
 
 
