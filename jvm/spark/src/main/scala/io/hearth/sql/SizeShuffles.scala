@@ -1,5 +1,9 @@
 package io.hearth.sql
 
+import java.util.concurrent.atomic.AtomicBoolean
+
+import scala.util.control.NonFatal
+
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.plans.physical.{
   HashPartitioning,
@@ -24,15 +28,32 @@ import io.hearth.core.plan.HearthKeys
  */
 final private[sql] class SizeShuffles(sc: SparkContext) extends Rule[SparkPlan] {
   private val settings = sc.getConf
+  private val told = new AtomicBoolean(false)
   private val on =
     settings.getBoolean(HearthKeys.PartitionsByQuery, sc.master.startsWith("local-numa"))
 
   def apply(plan: SparkPlan): SparkPlan =
     if (!on || isUsers(conf)) plan
-    else {
-      val sized = new Sizing(conf, sc.defaultParallelism).sized(plan)
-      if (sized.fastEquals(plan) || ValidateRequirements.validate(sized)) sized else plan
-    }
+    else
+      try sized(plan)
+      catch {
+        // Spark's plan does as well; classes of Spark that are not there are no exceptions.
+        case fault @ (_: LinkageError | NonFatal(_)) => unsized(plan, fault)
+      }
+
+  private def sized(plan: SparkPlan): SparkPlan = {
+    val sized = new Sizing(conf, sc.defaultParallelism).sized(plan)
+    if (sized.fastEquals(plan) || ValidateRequirements.validate(sized)) sized else plan
+  }
+
+  private def unsized(plan: SparkPlan, fault: Throwable): SparkPlan = {
+    if (told.compareAndSet(false, true))
+      logWarning(
+        s"Shuffles keep Spark's number of partitions: $fault; ${HearthKeys.PartitionsByQuery}=false " +
+          "turns their sizing off"
+      )
+    plan
+  }
 
   /** Whether the number is the user's rather than Spark's or the plan's. */
   private def isUsers(session: SQLConf): Boolean =
