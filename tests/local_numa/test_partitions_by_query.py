@@ -28,6 +28,7 @@ def test_shuffles_of_a_query_are_sized_by_what_it_reads(
     found = run(site)
     least = 2 * found["slots"]
     assert set(found["little"]) == {least}
+    assert set(found["ordered"]) == {least} and len(found["ordered"]) == 4
     upper, *sides = found["by_size"]
     assert least <= upper < sides[0] < SPARKS
     assert len(set(sides)) == 1, "equal keys of a join meet"

@@ -38,7 +38,7 @@ def numbers(make, **conf):
     final = frame._jdf.queryExecution().executedPlan().toString().split("Initial Plan")[0]
     for name in conf:
         spark.conf.unset(keys[name])
-    return [int(n) for n in re.findall(r"hashpartitioning\(.*?, (\d+)\)", final)], rows
+    return [int(n) for n in re.findall(r"(?:hash|range)partitioning\(.*?, (\d+)\)", final)], rows
 
 
 def grown_rows():
@@ -52,6 +52,7 @@ users, same_2 = numbers(joined, number="7")
 sparks, same_3 = numbers(joined, number="200")
 ran_before, _ = numbers(summed_first, advisory="40k")
 grown, _ = numbers(grown_rows)
+ordered, _ = numbers(lambda: joined().orderBy("g"))
 asked, _ = numbers(lambda: many.repartition(5, "k").groupBy("k").count())
 print(
     "RESULT",
@@ -66,6 +67,7 @@ print(
             "ran_before": ran_before,
             "grown": grown,
             "asked": asked,
+            "ordered": ordered,
             "same": answer == same_1 == same_2 == same_3,
         }
     ),

@@ -1,9 +1,5 @@
 package io.hearth.sql
 
-import java.util.concurrent.atomic.AtomicBoolean
-
-import scala.util.control.NonFatal
-
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.plans.physical.{
   HashPartitioning,
@@ -28,32 +24,15 @@ import io.hearth.core.plan.HearthKeys
  */
 final private[sql] class SizeShuffles(sc: SparkContext) extends Rule[SparkPlan] {
   private val settings = sc.getConf
-  private val told = new AtomicBoolean(false)
   private val on =
     settings.getBoolean(HearthKeys.PartitionsByQuery, sc.master.startsWith("local-numa"))
 
   def apply(plan: SparkPlan): SparkPlan =
     if (!on || isUsers(conf)) plan
-    else
-      try sized(plan)
-      catch {
-        // Spark's plan does as well; classes of Spark that are not there are no exceptions.
-        case fault @ (_: LinkageError | NonFatal(_)) => unsized(plan, fault)
-      }
-
-  private def sized(plan: SparkPlan): SparkPlan = {
-    val sized = new Sizing(conf, sc.defaultParallelism).sized(plan)
-    if (sized.fastEquals(plan) || ValidateRequirements.validate(sized)) sized else plan
-  }
-
-  private def unsized(plan: SparkPlan, fault: Throwable): SparkPlan = {
-    if (told.compareAndSet(false, true))
-      logWarning(
-        s"Shuffles keep Spark's number of partitions: $fault; ${HearthKeys.PartitionsByQuery}=false " +
-          "turns their sizing off"
-      )
-    plan
-  }
+    else {
+      val sized = new Sizing(conf, sc.defaultParallelism).sized(plan)
+      if (sized.fastEquals(plan) || ValidateRequirements.validate(sized)) sized else plan
+    }
 
   /** Whether the number is the user's rather than Spark's or the plan's. */
   private def isUsers(session: SQLConf): Boolean =
@@ -64,12 +43,24 @@ final private[sql] class SizeShuffles(sc: SparkContext) extends Rule[SparkPlan] 
 
 /** @param slots tasks that run at the same time */
 final private class Sizing(conf: SQLConf, slots: Int) {
+  import Sizing.RangePartitioning
+
   private val most = conf.defaultNumShufflePartitions
   private val least = math.min(most, slots * Sizing.Waves)
   private val advisory = BigInt(conf.getConf(SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES))
 
-  /** The plan with one number for the shuffles that its last stage reads, and so on below these. */
-  def sized(plan: SparkPlan): SparkPlan = {
+  /** The plan with few enough shuffle partitions; as it is, where that fails, with one warning. */
+  def sized(plan: SparkPlan): SparkPlan =
+    try stages(plan)
+    catch {
+      // A class that this version of Spark lacks is an error, and no exception.
+      case fault @ (_: LinkageError | scala.util.control.NonFatal(_)) =>
+        Sizing.warn(fault)
+        plan
+    }
+
+  /** One number for the shuffles that the last stage reads, and so on for the stages below it. */
+  private def stages(plan: SparkPlan): SparkPlan = {
     val (open, others) = sources(plan).partition(isOpen)
     val bound = others.exists(_.outputPartitioning.numPartitions == most)
     replace(plan, if (open.isEmpty || bound) most else numberFor(open))
@@ -91,7 +82,7 @@ final private class Sizing(conf: SQLConf, slots: Int) {
   private def isOpen(plan: SparkPlan): Boolean = plan match {
     case exchange: ShuffleExchangeExec if exchange.shuffleOrigin == ENSURE_REQUIREMENTS =>
       exchange.outputPartitioning match {
-        case hash: HashPartitioning => hash.numPartitions == most
+        case _: HashPartitioning | _: RangePartitioning => exchange.numPartitions == most
         case _ => false
       }
     case _ => false
@@ -108,24 +99,35 @@ final private class Sizing(conf: SQLConf, slots: Int) {
 
   private def replace(plan: SparkPlan, number: Int): SparkPlan = plan match {
     case exchange: ShuffleExchangeExec =>
-      val child = sized(exchange.child)
+      val child = stages(exchange.child)
       val below =
         if (child.fastEquals(exchange.child)) exchange else exchange.withNewChildren(Seq(child))
       if (isOpen(exchange) && number != most) Sizing.renumbered(below, number) else below
-    case exchange: Exchange => exchange.mapChildren(sized)
+    case exchange: Exchange => exchange.mapChildren(stages)
     case other => other.mapChildren(replace(_, number))
   }
 }
 
-private object Sizing {
+private object Sizing extends org.apache.spark.internal.Logging {
+  type RangePartitioning = org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
 
   /** Partitions for each task that runs at the same time, so that uneven ones find their balance. */
   val Waves = 2
+
+  private val warned = new java.util.concurrent.atomic.AtomicBoolean(false)
+
+  def warn(fault: Throwable): Unit =
+    if (warned.compareAndSet(false, true))
+      logWarning(
+        s"Shuffles keep Spark's number of partitions: $fault; ${HearthKeys.PartitionsByQuery}=false " +
+          "turns their sizing off"
+      )
 
   /** A copy whose constructor is not named: it takes more in each version of Spark. */
   def renumbered(exchange: SparkPlan, number: Int): SparkPlan =
     exchange.makeCopy(exchange.productIterator.map {
       case hash: HashPartitioning => hash.copy(numPartitions = number)
+      case range: RangePartitioning => range.copy(numPartitions = number)
       case other => other.asInstanceOf[AnyRef]
     }.toArray)
 }
