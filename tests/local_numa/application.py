@@ -163,14 +163,25 @@ REFUSED_CALL = re.compile(
     re.MULTILINE,
 )
 
+#: Of Spark's end: a file came into its directory while it was being deleted.
+NOT_DELETED = re.compile(
+    r"^\S+ \S+ WARN SparkEnv: Exception while deleting Spark temp dir.*\n"
+    r"java\.io\.IOException: Failed to delete: .*\n(?:\s+at .*\n)*",
+    re.MULTILINE,
+)
+
 
 def assert_no_trouble(site: Site) -> None:
     """No error and no stack trace in the log of a good run: of its driver and of its executors."""
     logs = [site.root / "driver.log", *(site.only_run() / "executors").glob("*/stderr")]
     logs += (site.root / "logs").glob("*.out")  # of a server
-    texts = {log.name: REFUSED_CALL.sub("", log.read_text(errors="replace")) for log in logs}
+    texts = {log.name: _without_known(log.read_text(errors="replace")) for log in logs}
     found = {name: TROUBLE.search(text) for name, text in texts.items()}
     assert not any(found.values()), {name: hit[0] for name, hit in found.items() if hit}
+
+
+def _without_known(log: str) -> str:
+    return NOT_DELETED.sub("", REFUSED_CALL.sub("", log))
 
 
 def assert_shuffle_read_from_files(report: dict[str, Any]) -> None:

@@ -70,8 +70,8 @@ def clients(name: str) -> list[int]:
 
 
 def nothing_is_left(site: Site) -> None:
-    eventually("nothing left behind", lambda: site.leftovers() == [], 30)
-    eventually("no container left", lambda: containers() == [], 30)
+    eventually("nothing left behind", lambda: site.leftovers() == [], 90)
+    eventually("no container left", lambda: containers() == [], 90)
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ def test_where_the_engine_dies_the_application_ends_and_no_executor_stays(
             eventually("tasks", lambda: "Starting task" in site.log, 120)
             os.kill(int((folder / "pid").read_text()), signal.SIGKILL)
             process.communicate(timeout=60)
-            eventually("nothing left behind", lambda: site.leftovers() == [], 30)
+            eventually("nothing left behind", lambda: site.leftovers() == [], 90)
     assert process.returncode != 0
     assert "Cannot connect to the Docker daemon" in site.log
 
@@ -275,7 +275,7 @@ def test_compare_measures_the_docker_arm_as_the_others_and_submit_uses_it_when_i
     assert "using 'docker', the winner of comparison" in dry.stderr
     assert "spark.hearth.launcher=docker" in dry.stdout
     assert "local-numa[2x1]" in dry.stdout  # as compared, though the plan here is one JVM
-    eventually("no container left", lambda: containers() == [], 30)
+    eventually("no container left", lambda: containers() == [], 90)
     its_executors_are_measured(contained)
 
 

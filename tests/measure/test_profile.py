@@ -391,8 +391,11 @@ def test_async_profiler_samples_in_place_of_the_flight_recorder_where_the_user_h
     ("words", "message"),
     [
         ([], "no application given"),
-        (["--remote", "sc://x", "APP"], "--remote: the application runs in a server"),
-        (["--master", "yarn", "--deploy-mode", "cluster", "APP"], "--deploy-mode: with 'cluster'"),
+        (["--remote", "sc://x", "APP"], "--remote: the application runs in a Spark Connect server"),
+        (
+            ["--master", "yarn", "--deploy-mode", "cluster", "APP"],
+            "--deploy-mode: 'cluster' runs the driver elsewhere",
+        ),
     ],
 )
 def test_what_would_not_run_here_is_refused_by_name(
@@ -409,7 +412,7 @@ def test_what_follows_the_application_is_never_taken_for_an_option_of_profile() 
     module, parser = command_parser("profile")
     options = module.parse(parser, ["--arm", "bound", "app.py", "--no-summary", "--arm", "x"])
     assert (options.arm, options.no_summary) == ("bound", False)
-    assert options.line.application == ["app.py", "--no-summary", "--arm", "x"]
+    assert [*options.line.application] == ["app.py", "--no-summary", "--arm", "x"]
 
 
 def test_record_json_holds_to_its_contract(finished) -> None:
