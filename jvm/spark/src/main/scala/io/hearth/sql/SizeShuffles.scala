@@ -82,7 +82,8 @@ final private class Sizing(conf: SQLConf, slots: Int) {
   private def isOpen(plan: SparkPlan): Boolean = plan match {
     case exchange: ShuffleExchangeExec if exchange.shuffleOrigin == ENSURE_REQUIREMENTS =>
       exchange.outputPartitioning match {
-        case _: HashPartitioning | _: RangePartitioning => exchange.numPartitions == most
+        // Not the exchange's own number, which would make its shuffle.
+        case found @ (_: HashPartitioning | _: RangePartitioning) => found.numPartitions == most
         case _ => false
       }
     case _ => false
