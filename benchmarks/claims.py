@@ -38,7 +38,7 @@ import table_replay
 import transfer_evidence
 import transport
 from replay import mean_of_methods
-from results import Row, loads, read, shown, spread, table
+from results import Row, loads, overall, read, shown, spread, table
 
 from hearth import Ratio, paired_ratio
 
@@ -161,7 +161,7 @@ def sized_shuffles() -> Iterator[Claim]:
         "README.md",
         "in warm passes over the first queries of TPC-H at scale 1 the time of Spark's own 200 "
         "shuffle partitions falls to {}",
-        shown(query_partitions.overall(query_partitions.over_starts(runs, "200"))),
+        shown(overall(query_partitions.over_starts(runs, "200"))),
     )
     apart = Raw.of("query-partitions-2026-11-26-1903")
     yield apart.tables(query_partitions.page(apart.rows))
