@@ -165,7 +165,9 @@ def test_async_profiler_is_found_where_its_home_or_the_path_says(
     library.touch()
     assert async_profiler() == str(library)
     monkeypatch.setenv("ASYNC_PROFILER_HOME", str(tmp_path / "nowhere"))
-    with pytest.raises(UserError, match=r"ASYNC_PROFILER_HOME: '.*/nowhere' has no lib"):
+    with pytest.raises(
+        UserError, match=r"ASYNC_PROFILER_HOME: no lib/libasyncProfiler.so in '.*/nowhere'"
+    ):
         async_profiler()
     monkeypatch.setenv("ASYNC_PROFILER_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", "")

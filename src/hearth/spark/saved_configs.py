@@ -106,7 +106,10 @@ def forget_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> bool:
 def _read(home: Path, named: str, root: Path) -> SavedConfigs:
     file, *old = _files(home, named, root)
     if os.path.lexists(file):
-        return read_typed(file, SavedConfigs, _REMEDY)
+        saved = read_typed(file, SavedConfigs, _REMEDY)
+        if not (saved.compared or saved.tuned):  # such a file is never written
+            raise UserError(f"'{file}' holds no saved configuration: {_REMEDY}")
+        return saved
     compared, tuned = (
         read_document(one, kind, _REMEDY) if os.path.lexists(one) else None
         for one, kind in zip(old, (Choice, TunedChoice), strict=True)
