@@ -59,7 +59,8 @@ class Kind:
     def directory(self, state_home: Path, number: str) -> Path:
         """That of this id, whether there is one or not."""
         old = state_home / self.old_folder / number
-        return old if old.is_dir() else self.home(state_home) / number
+        there = os.path.isdir(old)  # noqa: PTH112 - no error for a damaged, over-long id
+        return old if there else self.home(state_home) / number
 
 
 COMPARE = Kind("comparison", "compare", "comparisons", "comparison.json", "runs.jsonl")
