@@ -151,6 +151,24 @@ def test_what_is_asked_of_executors_is_said_to_be_idle_where_the_plan_has_none(
     assert said == (plan["mode"] == "native")
 
 
+@pytest.mark.parametrize(
+    ("setting", "sized"),
+    [
+        ("spark.app.name=mine", True),
+        ("spark.sql.shuffle.partitions=7", False),
+        ("spark.hearth.sql.partitionsByQuery=false", False),
+    ],
+)
+def test_one_jvm_sizes_shuffles_by_query_unless_the_user_says_otherwise(
+    hearth: Command, setting: str, sized: bool
+) -> None:
+    alone = ["--conf", "spark.hearth.neighbours=ignore", "--conf", setting]
+    one_jvm = json.loads(hearth("plan", "--json", *alone).stdout)["mode"] == "native"
+    shown = hearth("submit", "--dry-run", *alone, "job.py").stdout
+    assert ("--conf spark.hearth.sql.partitionsByQuery=true" in shown) == (one_jvm and sized)
+    assert ("hearth-spark_" in shown) == (sized or not one_jvm)
+
+
 def test_what_executors_are_to_be_bound_to_is_passed_on_or_refused_by_name(
     hearth: Command,
 ) -> None:

@@ -9,6 +9,7 @@ journal and nothing else: the results are still shown at the end.
 import contextlib
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,7 +156,7 @@ class Study(Generic[Head, Line]):
         self.lines.append(line)
 
 
-class StudyDirectory(Study[Head, Line]):
+class StudyDirectory(Study[Head, Line], ABC):
     """A study with a directory below the state directory, whose name is its id."""
 
     def __init__(self, directory: Path, head: Head, redaction: Redaction | None = None) -> None:
@@ -230,17 +231,17 @@ class StudyDirectory(Study[Head, Line]):
         found.journal.cut_torn_line()
         return found
 
+    @abstractmethod
     def asked(self) -> dict[str, object]:
         """Return what must be the same for the study to go on, by the name that people read."""
-        raise NotImplementedError
 
     def fits(self, line: Line) -> bool:
         """Return whether a line that was read belongs to this head."""
         return True
 
+    @abstractmethod
     def records(self) -> Iterable[str | None]:
         """Return the ids of the records of the trials that ended well."""
-        raise NotImplementedError
 
     def check_alike(self, record: Record) -> None:
         """Raise UserError, naming what differs, where a run's machine is not the first one's."""
