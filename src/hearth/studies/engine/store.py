@@ -239,9 +239,9 @@ class StudyDirectory(Study[Head, Line], ABC):
         """Return whether a line that was read belongs to this head."""
         return True
 
-    @abstractmethod
     def records(self) -> Iterable[str | None]:
-        """Return the ids of the records of the trials that ended well."""
+        """Return the ids of the records of its trials that ended well; none if others make them."""
+        return ()
 
     def check_alike(self, record: Record) -> None:
         """Raise UserError, naming what differs, where a run's machine is not the first one's."""
