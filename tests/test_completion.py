@@ -70,7 +70,7 @@ def test_without_shtab_the_extra_that_brings_it_is_named(hearth: Command, tmp_pa
     (tmp_path / "shtab.py").write_text("raise ModuleNotFoundError('no shtab', name='shtab')")
     done = hearth("completion", "bash", environment={"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2
-    assert done.stderr == "hearth: shtab is not installed: pip install 'hearth[completion]'\n"
+    assert done.stderr == "hearth: shtab is not installed: pip install 'hearth-spark[completion]'\n"
 
 
 @pytest.mark.parametrize("verb", ["compare", "characterise"])
@@ -81,4 +81,4 @@ def test_without_scipy_no_run_is_made_before_the_extra_is_named(
     (tmp_path / "job.py").write_text("raise SystemExit(1)")
     done = hearth(verb, str(tmp_path / "job.py"), environment={"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2
-    assert done.stderr == "hearth: scipy is not installed: pip install 'hearth[report]'\n"
+    assert done.stderr == "hearth: scipy is not installed: pip install 'hearth-spark[report]'\n"

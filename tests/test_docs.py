@@ -146,3 +146,26 @@ def test_what_people_read_names_its_sources_and_is_in_plain_english() -> None:
         for word in _QUAINT.finditer(line)
     ]
     assert not found, "\n".join(found)
+
+
+#: A requirement on `hearth` itself, which on the package index is another project.
+_ANOTHER_PROJECT = re.compile(
+    r"(?<![\w.-])hearth\s*\[[a-z]+[\],]|\bpip3? (?:install|download)\b[^\n`]*(?<![\w./-])hearth(?![\w./-])"
+)
+
+
+def test_no_text_tells_anyone_to_install_another_project_of_the_name() -> None:
+    texts = [*read_by_people(), *(ROOT / "tools").glob("*.sh"), *(ROOT / "examples").glob("*")]
+    texts += [ROOT / "pyproject.toml", ROOT / "Makefile"]
+    found = [
+        f"{file.relative_to(ROOT)}: {words[0]}"
+        for file in texts
+        if file.is_file()
+        for words in _ANOTHER_PROJECT.finditer(file.read_text())
+    ]
+    assert not found, "\n".join(found)
+    for bad in ("pip install hearth", "pip install -U 'hearth[report]'", "hearth[report,export]"):
+        assert _ANOTHER_PROJECT.search(bad), bad
+    assert not _ANOTHER_PROJECT.search(
+        "pip install 'hearth-spark[report]' dist/hearth_spark-0.1.whl"
+    )

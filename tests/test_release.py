@@ -40,7 +40,7 @@ def surroundings(folder: Path, python: Path) -> dict[str, str]:
 def test_the_wheel_alone_runs_a_job_on_bound_executors(tmp_path: Path) -> None:
     built = call(ROOT / "tools" / "dist.sh", "wheel", tmp_path / "dist")
     assert built.returncode == 0, built.stderr
-    (wheel,) = (tmp_path / "dist").glob("hearth-*.whl")
+    (wheel,) = (tmp_path / "dist").glob("hearth_spark-*.whl")
     bare = tmp_path / "bare"
     assert call(sys.executable, "-m", "venv", "--without-pip", bare).returncode == 0
     pip = [sys.executable, "-m", "pip", "--python", bare / "bin" / "python", "install", "--quiet"]
@@ -60,7 +60,7 @@ def test_the_wheel_alone_runs_a_job_on_bound_executors(tmp_path: Path) -> None:
     assert [executor["verdict"] for executor in executors] == ["as planned"] * 2
     refused = call(bare / "bin" / "hearth", "run", "word-count", "--size", "1m", env=environment)
     assert refused.returncode == 2
-    assert "pip install 'hearth[" in refused.stderr
+    assert "pip install 'hearth-spark[" in refused.stderr
 
 
 def test_packages_alone_brings_local_numa_to_a_spark(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ manual() {
 wheel() {
     manual
     # What setuptools left of an earlier build would be packed again. build/ holds other things too.
-    rm -rf build/lib build/bdist.* "$out"/hearth-*.whl
+    rm -rf build/lib build/bdist.* "$out"/hearth_spark-*.whl
     .venv/bin/python -m pip wheel --quiet --disable-pip-version-check \
         --no-deps --no-build-isolation --wheel-dir "$out" .
     rm -rf build/lib build/bdist.*

@@ -133,5 +133,5 @@ def _pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError as missing:
-        raise UserError("export needs pyarrow: run pip install 'hearth[export]'") from missing
+        raise UserError("export needs pyarrow: run pip install 'hearth-spark[export]'") from missing
     return pyarrow

@@ -131,7 +131,9 @@ def _lz4(raw: IO[bytes], part: Path) -> IO[bytes]:
 
 
 def _not_installed(part: Path, package: str) -> UserError:
-    return UserError(f"event log {part}: it needs {package}: run pip install 'hearth[report]'")
+    return UserError(
+        f"event log {part}: it needs {package}: run pip install 'hearth-spark[report]'"
+    )
 
 
 class ZstdFrames(io.RawIOBase):

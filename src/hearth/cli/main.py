@@ -113,7 +113,7 @@ def _main(arguments: list[str]) -> int:
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
             return _fault(error, debug)
-        missing = f"{error.name} is not installed: pip install 'hearth[{extra}]'"
+        missing = f"{error.name} is not installed: pip install 'hearth-spark[{extra}]'"
         return _failed(missing, _USAGE_ERROR, debug)
     except Exception as error:
         return _fault(error, debug)

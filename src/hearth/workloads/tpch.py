@@ -211,7 +211,7 @@ def _tpchgen() -> str:
     beside = Path(sys.executable).with_name("tpchgen-cli")
     found = str(beside) if beside.is_file() else shutil.which("tpchgen-cli")
     if found is None:
-        raise UserError("tpchgen-cli is not installed: pip install 'hearth[workloads]'")
+        raise UserError("tpchgen-cli is not installed: pip install 'hearth-spark[workloads]'")
     return found
 
 
@@ -219,4 +219,6 @@ def _version() -> str:
     try:
         return metadata.version("tpchgen-cli")
     except metadata.PackageNotFoundError as error:
-        raise UserError("tpchgen-cli is not installed: pip install 'hearth[workloads]'") from error
+        raise UserError(
+            "tpchgen-cli is not installed: pip install 'hearth-spark[workloads]'"
+        ) from error

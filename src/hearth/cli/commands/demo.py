@@ -68,7 +68,7 @@ def _check(options: Namespace) -> None:
         limit = f"from 1 to {_MOST_ROUNDS}"
         raise UserError(f"--rounds: {options.rounds} is out of range: give a number {limit}")
     if importlib.util.find_spec("duckdb") is None:
-        raise UserError("duckdb is not installed: pip install 'hearth[demo]'")
+        raise UserError("duckdb is not installed: pip install 'hearth-spark[demo]'")
     paths.check_spark(paths.spark_home())
 
 

@@ -26,7 +26,7 @@ def check(run: FinishedRun) -> Verdict:
         return Verdict("unchecked", str(error))
     except ModuleNotFoundError as error:
         return Verdict(
-            "unchecked", f"{error.name} is not installed: pip install 'hearth[workloads]'"
+            "unchecked", f"{error.name} is not installed: pip install 'hearth-spark[workloads]'"
         )
     except (ValueError, TypeError, LookupError, OSError) as error:  # whatever a job wrote
         return Verdict("wrong", f"its answer cannot be read: {type(error).__name__}: {error}")
