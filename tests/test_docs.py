@@ -150,7 +150,8 @@ def test_what_people_read_names_its_sources_and_is_in_plain_english() -> None:
 
 #: A requirement on `hearth` itself, which on the package index is another project.
 _ANOTHER_PROJECT = re.compile(
-    r"(?<![\w.-])hearth\s*\[[a-z]+[\],]|\bpip3? (?:install|download)\b[^\n`]*(?<![\w./-])hearth(?![\w./-])"
+    r"(?<![\w.-])hearth\s*\[[a-z]+[\],]"
+    r"|\bpip3? (?:install|download)\b[^\n`]*(?<![\w./-])hearth(?![\w./-])"
 )
 
 
