@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` and `make test`. Each sets up all that it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-command test-spark test-lab test-hadoop test-versions docs dist format lint clean
+.PHONY: help setup demo check test test-command test-spark test-lab test-hadoop test-versions fuzz docs dist format lint clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,10 @@ test-hadoop: ## Run Hadoop's own tests of its RPC over hearth's wire (three minu
 test-versions: ## Run a core set on the newest Spark 4.0, 4.1 and 4.2, and on Java 21 and 25
 	@tools/setup.sh test
 	@tools/test.sh versions
+
+fuzz: ## Damage files and generate machines by a new seed, many times (ten minutes); prints the seed
+	@tools/setup.sh test
+	@tools/test.sh fuzz
 
 docs: ## Build the documentation as a static site in build/site; a broken link ends it
 	@tools/setup.sh

@@ -2,7 +2,7 @@
 # The tests, or one tier of them. Stops at the first part that fails; pytest takes longest, so its
 # summary closes the output.
 #
-# usage: tools/test.sh all|check|command|spark|lab|hadoop|versions
+# usage: tools/test.sh all|check|command|spark|lab|hadoop|versions|fuzz
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -122,6 +122,12 @@ python_tests() {
         --dist loadgroup --no-loadscope-reorder "$@"
 }
 
+# The suites that try generated values, by comma.
+seeded_suites() {
+    grep -rlE 'with Seeded|Seeded\.first' jvm/core/src/test/scala --include='*Test.scala' |
+        sed 's|.*/scala/||; s|\.scala$||; s|/|.|g' | paste -sd,
+}
+
 case $tier in
 all)
     tests_jdk
@@ -147,13 +153,22 @@ versions)
     tests_jdk
     HEARTH_VERSIONS=all python_tests tests/local_numa/test_versions.py
     ;;
+fuzz)
+    HEARTH_SEED=${HEARTH_SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')} # 24 bits
+    export HEARTH_SEED HEARTH_FUZZ="${HEARTH_FUZZ:-500}" HEARTH_PROPERTIES="${HEARTH_PROPERTIES:-1000}"
+    printf 'test: HEARTH_SEED=%s, %s damages of each file, %s machines of each kind\n' \
+        "$HEARTH_SEED" "$HEARTH_FUZZ" "$HEARTH_PROPERTIES"
+    tests_jdk
+    mvn -B -q -ntp -Dstyle.color=never -f jvm -pl core -am test -DwildcardSuites="$(seeded_suites)"
+    python_tests tests/damage/test_damaged_files.py
+    ;;
 hadoop | command | spark | lab)
     tests_jdk
     archives
     if [ "$tier" = hadoop ]; then python_tests tests/hdfs/test_hadoops_own.py; else python_tests -m "$tier"; fi
     ;;
 *)
-    printf "test: '%s' is no tier: use all, check, command, spark, lab, hadoop or versions\n" "$tier" >&2
+    printf "test: '%s' is no tier: use all, check, command, spark, lab, hadoop, versions or fuzz\n" "$tier" >&2
     exit 2
     ;;
 esac

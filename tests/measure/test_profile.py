@@ -129,7 +129,7 @@ def test_executors_of_local_numa_are_on_record_with_their_placement(tmp_path: Pa
     assert {row["executor_id"]: row["cpus_allowed"] for row in seen} == proved
     for row in seen:
         assert (record.directory / "gc" / f"executor-{row['pid']}.log").stat().st_size > 0
-    assert record.head.plan["mode"] == "partitioned"
+    assert record.head.plan.mode == "partitioned"
     assert output == "groups 100\n", "the application's output is its own"
     flame_of_each_jvm(record, errors)
 

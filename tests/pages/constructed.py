@@ -60,7 +60,10 @@ def document(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[st
             "cpus": "0-7",
             "packages": 2,
             "nodes": [_node("0", "0-3"), _node("8", "4-7")],
-            "settings": {"smt": {"value": "on"}, "governor": {"absent": "none here"}},
+            "settings": {
+                "smt": {"value": "on", "source": "/sys"},
+                "governor": {"absent": "none here"},
+            },
             "processor": "POWER9",
         },
         "probes": [

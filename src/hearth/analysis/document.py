@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from hearth.base.absent import Absent, Measured
 from hearth.base.limits import Amount, Count, Limits, NonEmpty, OneOf, Positive, Share
-from hearth.record.schema import ProbeStatus, Warned
+from hearth.record.schema import ProbeStatus, Setting, Warned
 
 SCHEMA = "hearth/analysis/1"
 #: Why there is no flame graph where nobody asked for one.
@@ -63,7 +63,7 @@ class Machine:
     cpus: str | None
     packages: Count  #: their number
     nodes: list[Node]
-    settings: dict[str, Any]  #: each `{value, source}` or absent
+    settings: dict[str, Measured[Setting]]
     #: its model in the kernel's words
     processor: Measured[str] = field(default_factory=lambda: Absent("not derived"))
 

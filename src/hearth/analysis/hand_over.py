@@ -125,10 +125,7 @@ def _gained_cpu_s(
     plan = evidence.record.head.plan if evidence.record else None
     if plan is None:
         return Absent("the record holds no plan, which says how many CPUs an executor has")
-    try:
-        own = {place: len(parse_ids(each["cpus"])) for place, each in enumerate(plan["executors"])}
-    except (KeyError, TypeError, ValueError):
-        return Absent("the record's plan does not say how many CPUs an executor has")
+    own = {place: len(parse_ids(each.cpus)) for place, each in enumerate(plan.executors)}
     gained = 0.0
     for executor, place in places.items():
         keys = [one.key for one in evidence.processes if one.executor_id == executor]

@@ -43,7 +43,9 @@ T = TypeVar("T")
 _DEEPEST = 100
 _MOST_BYTES = 256 << 20
 _LARGEST = 1 << 63
+#: Characters of a value, or of a name, that an error quotes; of the words of another check.
 _SHOWN = 40
+_REASON = 200
 _WORDS = {
     str: "text", int: "a whole number", float: "a number", bool: "true or false",
     dict: "an object", list: "a list", type(None): "null",
@@ -336,7 +338,7 @@ def _check_further(value: Any, further: Callable[[Any], Any], place: str) -> Non
     try:
         further(value)
     except ValueError as problem:
-        raise ValueError(f"{place} is {_shown(value)}: {problem}") from problem
+        raise ValueError(f"{place} is {_shown(value)}: {_cut(str(problem), _REASON)}") from problem
 
 
 def _check_kind(value: Any, kind: type, place: str) -> None:
@@ -346,14 +348,18 @@ def _check_kind(value: Any, kind: type, place: str) -> None:
 
 
 def _within(place: str, name: object) -> str:
-    return f"'{name}'" if place == "it" else f"{place[:-1]}.{name}'"
+    short = _cut(str(name), _SHOWN)
+    return f"'{short}'" if place == "it" else f"{_cut(place[:-1], _REASON)}.{short}'"
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, dict | list):
         return _WORDS[type(value)]
-    text = json.dumps(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return _cut(json.dumps(value), _SHOWN)
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]}..."
 
 
 def _sound(value: Any, depth: int) -> Any:

@@ -11,11 +11,12 @@ import json
 from pathlib import Path
 from typing import Any, TypedDict
 
-from hearth.base.codec import load_document
+from hearth.base.absent import Measured
+from hearth.base.codec import load_document, to_json
 from hearth.base.private_files import private_directory
 from hearth.machine import class_data, paths
 from hearth.record import kernel
-from hearth.record.schema import RecordedNode
+from hearth.record.schema import RecordedNode, Setting
 from hearth.record.store import write_document
 
 _NAME = "machine"
@@ -34,7 +35,7 @@ class _Kept(TypedDict):
 class KnownMachine:
     """The place of one reading; settings: those of `machine_settings`."""
 
-    def __init__(self, settings: dict[str, Any], root: Path = Path("/")) -> None:
+    def __init__(self, settings: dict[str, Measured[Setting]], root: Path = Path("/")) -> None:
         self._sys = root / "sys"
         boot = root / "proc/sys/kernel/random/boot_id"  # a sandbox may have none
         self._boot = boot.read_text(encoding="ascii").strip() if boot.is_file() else None
@@ -45,7 +46,7 @@ class KnownMachine:
         total = (root / "proc/meminfo").read_text(encoding="ascii").partition("\n")[0]
         folders = filter(Path.is_dir, map(self._sys.joinpath, _DEVICES))
         devices = [sorted(path.name for path in folder.iterdir()) for folder in folders]
-        facts = json.dumps([allowed, total, devices, settings], sort_keys=True)
+        facts = json.dumps([allowed, total, devices, to_json(settings)], sort_keys=True)
         key = hashlib.sha256(f"{class_data.key([paths.hearth_jar()], [])} {facts}".encode())
         self._file = paths.cache_home() / f"{_NAME}-{key.hexdigest()[:16]}.json"
 

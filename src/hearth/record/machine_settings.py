@@ -7,7 +7,9 @@ import os
 import platform
 import re
 from pathlib import Path
-from typing import Any
+
+from hearth.base.absent import Absent, Measured
+from hearth.record.schema import Setting
 
 _SYSFS = {
     "transparent_huge_pages": "sys/kernel/mm/transparent_hugepage/enabled",
@@ -29,29 +31,29 @@ _SYSFS = {
 _CHOSEN = re.compile(r"\[([^\[\]]+)\]")
 
 
-def machine_settings(root: Path = Path("/")) -> dict[str, dict[str, Any]]:
-    """{name: {value, source}} or {name: {absent: reason}}; `root` holds `proc` and `sys`."""
+def machine_settings(root: Path = Path("/")) -> dict[str, Measured[Setting]]:
+    """Return each by its name; `root` holds `proc` and `sys`."""
     settings = {name: _read(root, path) for name, path in _SYSFS.items()}
     return {**settings, **_cgroup_limits(root)}
 
 
-def _read(root: Path, path: str) -> dict[str, Any]:
+def _read(root: Path, path: str) -> Measured[Setting]:
     try:
         text = (root / path).read_text(encoding="utf-8").strip()
     except FileNotFoundError:
-        return {"absent": f"this kernel has no /{path}"}
+        return Absent(f"this kernel has no /{path}")
     except OSError as error:
-        return {"absent": f"/{path} cannot be read: {error.strerror}"}
+        return Absent(f"/{path} cannot be read: {error.strerror}")
     chosen = _CHOSEN.search(text)
-    return {"value": chosen[1] if chosen else text, "source": f"/{path}"}
+    return Setting(chosen[1] if chosen else text, f"/{path}")
 
 
-def _cgroup_limits(root: Path) -> dict[str, dict[str, Any]]:
+def _cgroup_limits(root: Path) -> dict[str, Measured[Setting]]:
     """Return the limits of this process's own control group, version 2 or 1 (cgroups(7))."""
     try:
         lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        reason = {"absent": f"/proc/self/cgroup cannot be read: {error.strerror}"}
+        reason = Absent(f"/proc/self/cgroup cannot be read: {error.strerror}")
         return {"cgroup_cpu": reason, "cgroup_memory": reason, "cgroup_cpuset": reason}
     groups = {kind: path for _, kind, path in (line.split(":", 2) for line in lines)}
     wanted = {
@@ -62,7 +64,7 @@ def _cgroup_limits(root: Path) -> dict[str, dict[str, Any]]:
     return {name: _limit(root, groups, *files) for name, files in wanted.items()}
 
 
-def _limit(root: Path, groups: dict[str, str], kind: str, v2: str, v1: str) -> dict[str, Any]:
+def _limit(root: Path, groups: dict[str, str], kind: str, v2: str, v1: str) -> Measured[Setting]:
     controller = next((name for name in groups if kind in name.split(",")), None)
     base = "sys/fs/cgroup"
     candidates = [f"{base}{groups.get('', '/')}/{v2}".replace("//", "/")]
@@ -70,7 +72,7 @@ def _limit(root: Path, groups: dict[str, str], kind: str, v2: str, v1: str) -> d
         own = f"{base}/{controller}{groups[controller]}".rstrip("/")
         candidates = [f"{own}/{v1}", f"{base}/{controller}/{v1}"]
     read = [_read(root, path) for path in candidates]
-    return next((found for found in read if "value" in found), read[0])
+    return next((found for found in read if isinstance(found, Setting)), read[0])
 
 
 def versions(hearth: str, spark_home: Path, java: Path) -> dict[str, str]:

@@ -104,6 +104,33 @@ class SustainedBandwidth:
     more: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Setting:
+    """A setting of the machine, and the file that it was read from."""
+
+    value: str
+    source: str
+
+
+@dataclass(frozen=True)
+class RecordedExecutor:
+    """What readers need of a planned executor."""
+
+    cpus: Ids
+    task_slots: int
+    heap_mb: int
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RecordedPlan:
+    """What readers need of a plan."""
+
+    mode: str
+    executors: list[RecordedExecutor]
+    more: dict[str, Any] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Launched:
     """A run before it starts: its command, its machine, and what is sampled."""
@@ -113,9 +140,9 @@ class Launched:
     master: str | None = None
     arm: str | None = None  #: of a comparison
     configuration: dict[str, str] = field(default_factory=dict)
-    plan: dict[str, Any] | None = None
-    versions: dict[str, Any] = field(default_factory=dict)
-    machine_settings: dict[str, Any] = field(default_factory=dict)
+    plan: RecordedPlan | None = None  #: as plan.schema.json, without secrets
+    versions: dict[str, str] = field(default_factory=dict)
+    machine_settings: dict[str, Measured[Setting]] = field(default_factory=dict)
     probes: list[ProbeStatus] = field(default_factory=list)
     #: of each NUMA node its CPUs, as the kernel lists them
     cpus_of_node: dict[str, Ids] = field(default_factory=dict)

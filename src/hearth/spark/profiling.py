@@ -18,7 +18,7 @@ from pathlib import Path
 
 import hearth
 from hearth.base.absent import Absent, Measured
-from hearth.base.codec import to_json
+from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
 from hearth.base.processes import children, die_with, is_alive, start_ticks
 from hearth.base.progress import working
@@ -26,6 +26,7 @@ from hearth.base.redaction import Redaction
 from hearth.machine import jvm, paths
 from hearth.machine.known_machine import KnownMachine
 from hearth.machine.memory_bandwidth import known_bandwidth, sustained_bandwidth
+from hearth.machine.plan import Plan
 from hearth.record import kernel
 from hearth.record.event_log_link import UsersEventLog
 from hearth.record.gc_copy import local_log_name
@@ -34,7 +35,7 @@ from hearth.record.placement_copy import PlacementCopy
 from hearth.record.probes import survey
 from hearth.record.probes.base import Roots
 from hearth.record.sampler import ROWS_LOST
-from hearth.record.schema import Launched, ProbeStatus, State, SustainedBandwidth
+from hearth.record.schema import Launched, ProbeStatus, RecordedPlan, State, SustainedBandwidth
 from hearth.record.store import RecordWriter, claimed
 from hearth.spark.conf import user_deploy_mode, user_remote
 from hearth.spark.instrumentation import Observed, observed
@@ -154,7 +155,7 @@ def _head(
         master=seen.settings["spark.master"],
         arm=arm,
         configuration=redaction.settings(seen.settings),
-        plan=redaction.plan(to_json(submission.plan)) if submission.plan else None,
+        plan=_without_secrets(submission.plan, redaction) if submission.plan else None,
         versions=versions(hearth.__version__, paths.spark_home(), paths.java()),
         machine_settings=machine_settings(),
         cpus_of_node=kernel.cpus_of_nodes(roots.sys),
@@ -164,6 +165,10 @@ def _head(
         sampling={probe.name: probe.period_s for probe in probes},
         sustained_bandwidth=_sustained_bandwidth(probes, debug),
     )
+
+
+def _without_secrets(plan: Plan, redaction: Redaction) -> RecordedPlan:
+    return typed(redaction.plan(to_json(plan)), RecordedPlan)
 
 
 def _sustained_bandwidth(

@@ -21,7 +21,7 @@ from hearth.base.absent import Absent, Measured, known
 from hearth.base.durations import show_moment
 from hearth.base.ids import parse_ids
 from hearth.base.sizes import show_bytes, show_mb
-from hearth.record.schema import ProbeStatus, Warned
+from hearth.record.schema import ProbeStatus, Setting, Warned
 from hearth.report.html.axis import axis
 from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
@@ -163,7 +163,7 @@ def _telling(run: Analysis) -> list[tuple[str, str]]:
     """Return the settings that matter: Spark's, then the machine's where it reports them."""
     machine = {} if isinstance(run.machine, Absent) else run.machine.settings
     read = [(name, machine[name]) for name in _TELLING if name in machine]
-    known_here = [(name, str(of["value"])) for name, of in read if "value" in of]
+    known_here = [(name, of.value) for name, of in read if not isinstance(of, Absent)]
     return [*run.record.settings.items(), *known_here]
 
 
@@ -249,10 +249,8 @@ def _machine(
     }  # fmt: skip
 
 
-def _setting(setting: Any) -> str:
-    if not isinstance(setting, dict):
-        return str(setting)
-    return f"not available: {setting['absent']}" if "absent" in setting else str(setting["value"])
+def _setting(setting: Measured[Setting]) -> str:
+    return f"not available: {setting.reason}" if isinstance(setting, Absent) else setting.value
 
 
 def _node(node: Node, executors: list[Executor], names: list[str]) -> View:

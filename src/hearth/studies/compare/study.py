@@ -6,13 +6,13 @@ The verdict is derived from what is kept, and not stored.
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from hearth.base.redaction import Redaction
+from hearth.record.schema import RecordedPlan
 from hearth.record.store import claimed, read_record, slug
 from hearth.studies.compare.result import ComparisonHead, ComparisonSettings, ListedArm
 from hearth.studies.compare.verdict import certain
@@ -143,17 +143,15 @@ def _run_arm(comparison: Comparison, arm: Arm, subject: Target, turn: Turn) -> O
     return replace(outcome, measures=measures(kept), plan=_executors(kept.head.plan))
 
 
-def _executors(plan: Mapping[str, Any] | None) -> str | None:
+def _executors(plan: RecordedPlan | None) -> str | None:
     """Return the executors of a plan, by what makes two runs of an arm alike.
 
     None without a plan.
     """
     if plan is None:
         return None
-    places = (
-        f"{e['task_slots']} on CPUs {e['cpus']}, {e['heap_mb']} MiB" for e in plan["executors"]
-    )
-    return "; ".join([plan["mode"], *places])
+    places = (f"{e.task_slots} on CPUs {e.cpus}, {e.heap_mb} MiB" for e in plan.executors)
+    return "; ".join([plan.mode, *places])
 
 
 @contextlib.contextmanager

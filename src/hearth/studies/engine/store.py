@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
+from hearth.base.absent import Absent
 from hearth.base.codec import append_line, parse, raw_lines, read_typed, reason, to_json, typed
 from hearth.base.errors import UserError
 from hearth.base.private_files import private_directory
 from hearth.base.redaction import Redaction
-from hearth.record.schema import RecordHead
+from hearth.record.schema import RecordHead, Setting
 from hearth.record.store import Record, named_directory, read_record, records_home, write_document
 
 T = TypeVar("T")
@@ -269,9 +270,9 @@ def _settings(head: RecordHead, place: str) -> Mapping[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return str(value.get("value", f"absent ({value.get('absent')})"))
-    return str(value)
+    if isinstance(value, Absent):
+        return f"absent ({value.reason})"
+    return value.value if isinstance(value, Setting) else str(value)
 
 
 def _words(value: object) -> str:
