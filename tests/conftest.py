@@ -211,7 +211,12 @@ def engine() -> Iterator[str]:
 
 @pytest.fixture
 def hearth(tmp_path: Path) -> Command:
-    """Runs the installed `hearth` in a directory and a state of its own."""
+    """Runs the installed `hearth` in a directory and a state of its own.
+
+    The directory has two empty applications.
+    """
+    for application in ("x.py", "job.py"):
+        (tmp_path / application).touch()
     return functools.partial(support.hearth, tmp_path / "state")
 
 

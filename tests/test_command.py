@@ -1,6 +1,7 @@
 """The command as a whole: help, version, errors."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hearth.cli.commands import GROUPS
 from hearth.cli.main import command_names, command_parser
 from support import Command, says
 
@@ -23,7 +25,11 @@ def test_every_command_is_listed_with_the_first_line_of_its_help(hearth: Command
     assert command_names() == list(COMMANDS)
     for name in COMMANDS:
         module, _ = command_parser(name)
-        assert f"  {name:<10} {(module.__doc__ or '').splitlines()[0]}\n" in shown
+        assert f"  {name:<12} {(module.__doc__ or '').splitlines()[0]}\n" in shown
+    assert sorted(name for names in GROUPS.values() for name in names) == command_names()
+    headings = re.findall(r"^(\S.*):\n  ", shown, re.MULTILINE)
+    assert headings == ["Every day", "Run", "Understand", "Measure", "Manage", "examples"]
+    assert "__all__" not in shown, "of what is for programmers"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -86,6 +92,10 @@ _POWER8 = "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
             "spark.hearth.binding: 'maybe' … required",
         ),
         (["--machine", "no-box.tar.gz"], "machine: … 'no-box"),
+        (
+            ["--conf", "spark.hearth.handover=all"],
+            "spark.hearth.handover: 'all' … did you mean 'spark.hearth.handOver'?",
+        ),
     ],
 )
 @pytest.mark.command
@@ -113,6 +123,12 @@ def test_debug_shows_where_an_error_arose(hearth: Command, words: list[str]) -> 
         (["plan", "--workload", "sqll"], "did you mean 'sql'?"),
         (["plan", "--workload", "zzz"], "see 'hearth plan --help'"),
         (["report", "last", "--jason"], "--jason: did you mean '--json'?"),
+        (["plan", "--dry-run"], "'hearth submit', 'hearth compare', 'hearth tune' and"),
+        (["profile", "--dry-run", "x.py"], "of hearth profile: 'hearth submit',"),
+        (["submit", "--arms=a", "x.py"], "'hearth compare' and 'hearth colocate' have it"),
+        (["report", "--older-thn", "3"], "did you mean '--older-than' of 'hearth runs'?"),
+        (["submit", "--htlm", "x.py"], "did you mean '--html' of 'hearth report'?"),
+        (["delete", "last"], "did you mean 'runs delete'?"),
         (["plan", "--zzz"], "unrecognized arguments: --zzz: see 'hearth plan --help'"),
     ],
 )
@@ -192,6 +208,7 @@ print(*sorted(name for name in tops if name not in sys.stdlib_module_names))
 )
 def test_what_a_user_waits_for_loads_no_library(tmp_path: Path, words: list[str]) -> None:
     """numpy and scipy alone take a quarter of a second."""
+    (tmp_path / "x.py").touch()
     python = [sys.executable, "-I", "-c", _LOADED, *words]
     environment = {"HEARTH_STATE": str(tmp_path), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     done = subprocess.run(

@@ -55,7 +55,7 @@ def command(words: str, plan: Plan = PLAN, conf: Path | None = None) -> list[str
 
 def test_what_follows_the_application_is_never_touched() -> None:
     tail = "app.py --executors 3 --master yarn --conf x=y --dry-run -- --memory"
-    line = read_line(shlex.split(f"--executors 2 {tail}"))
+    line = read_line(shlex.split(f"--executors 2 -- {tail}"))
     assert line.asked.to_words() == ["--executors", "2"]
     assert shlex.join(line.application) == tail
     assert line.options == ()
@@ -350,6 +350,7 @@ def test_what_cannot_be_run_is_refused_by_name(
         (["--workload", "sqll", "x.py"], "'graph', 'etl'): did you mean 'sql'?"),
         (["--executor", "3", "x.py"], "did you mean '--executors'?"),
         (["jub.py"], "'jub.py' … '{here}': did you mean 'job.py'?"),
+        (["--dry-run", "jub.py"], "'jub.py' … '{here}': did you mean 'job.py'?"),
         (["file:{here}/none/of.py"], "'{here}/none'"),
     ],
 )

@@ -1,9 +1,13 @@
 """`hearth compare --dry-run` as a black box: what would run, and nothing runs."""
 
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from hearth.cli.main import command_parser
+from hearth.cli.options import read_submit_line
 from support import Command
 
 
@@ -62,6 +66,48 @@ def test_what_cannot_be_compared_is_refused_by_name(
     done = hearth("compare", "--dry-run", *words)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+STARTING = ("submit", "profile", "compare", "tune", "characterise", "colocate")
+
+
+@pytest.mark.parametrize("verb", STARTING)
+def test_a_dry_run_asked_for_behind_the_application_starts_nothing(
+    refused: Callable[..., str], tmp_path: Path, verb: str
+) -> None:
+    (tmp_path / "job.py").write_text("raise SystemExit('it ran')")
+    first = ["--", "job.py"] if verb == "colocate" else []
+    said = refused(verb, "job.py", *first, "--dry-run")
+    assert "is not hearth's: put it before" in said
+    assert not list((tmp_path / "state").glob("*"))
+
+
+def test_a_dry_run_of_the_applications_own_reaches_it_in_each_arm(
+    hearth: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "job.py").write_text("")
+    done = hearth("compare", "--dry-run", "--arms", "native,plan", "--", "job.py", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    rows = dict(line.split(maxsplit=1) for line in done.stdout.splitlines()[1:3])
+    assert rows["native"] == "hearth profile --master 'local[*]' -- job.py --dry-run"
+    own = read_submit_line(command_parser("profile")[1], shlex.split(rows["plan"])[2:]).line
+    assert own.application == ("job.py", "--dry-run")
+
+
+def test_a_dry_run_of_a_colocation_makes_no_profile_first(hearth: Command, tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text("raise SystemExit('it ran')")
+    words = ("--profile-first", "--repeat", "2", "job.py", "--", "job.py")
+    done = hearth("colocate", "--dry-run", *words)
+    assert done.returncode == 0, done.stderr
+    assert not list((tmp_path / "state").glob("studies/*/*"))
+
+
+def test_a_dry_run_of_a_suite_lists_its_jobs(hearth: Command, tmp_path: Path) -> None:
+    done = hearth("bench", "--suite", "osu", "--repeat", "3", "--warmup", "1", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1].split() == ["group-by", "-", "local[*],", "local-numa"]
+    assert done.stdout.endswith("\n16 runs; of each job and master 1 warm-up and 3 counted\n")
+    assert not list((tmp_path / "state").glob("*"))
 
 
 @pytest.mark.parametrize("verb", ["compare", "tune", "characterise"])

@@ -18,7 +18,7 @@ import hearth
 from hearth.base.errors import UserError, nearest
 from hearth.base.java import own_directory
 from hearth.base.terminal import escaping_output
-from hearth.cli.commands import command_names, summary
+from hearth.cli.commands import GROUPS, command_names, summary
 
 _USAGE_ERROR = 2
 _INTERNAL = 70
@@ -31,6 +31,8 @@ _SURROUNDINGS = frozenset(
 )  # fmt: skip
 
 
+#: What people type for an action of a command.
+_ACTIONS = {name: f"runs {name}" for name in ("list", "show", "export", "delete")}
 _NO_DIRECTORY = "the current directory has been deleted: change to another one (cd)"
 #: What an extra brings, by the module that is missed first.
 _EXTRAS = {
@@ -44,20 +46,22 @@ class Parser(ArgumentParser):
     """A parser whose errors are user errors: one line, like every other."""
 
     def error(self, message: str) -> NoReturn:
-        near = self._near(message)
-        hint = f"did you mean '{near}'?" if near else f"see '{self.prog} --help'"
+        hint = self._hint(message) or f"see '{self.prog} --help'"
         raise UserError(f"{message}: {hint}")
 
-    def _near(self, message: str) -> str | None:
-        """The option or the value that may be meant, where argparse's message is about one."""
+    def _hint(self, message: str) -> str | None:
+        """What may be meant, where argparse's message is about an option or a value."""
         import re
 
         known = self._option_string_actions
-        if option := re.match(r"unrecognized arguments: (-[^\s=]+)", message):
-            return nearest(option[1], known)
+        if option := re.match(r"unrecognized arguments: (--[^\s=]+)", message):
+            from hearth.cli.hints import elsewhere
+
+            return elsewhere(option[1], nearest(option[1], known))
         value = re.match(r"argument ([^\s:/]+)[^:]*: invalid choice: '(.*?)' ", message)
         action = known.get(value[1]) if value else None
-        return nearest(value[2], action.choices) if value and action and action.choices else None
+        near = nearest(value[2], action.choices) if value and action and action.choices else None
+        return f"did you mean '{near}'?" if near else None
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -178,15 +182,20 @@ def _failed(message: str, code: int, debug: bool) -> int:
 
 def _unknown(name: str) -> str:
     kind = "option" if name.startswith("-") else "command"
-    near = nearest(name, [*command_names(), "--version", "--help"])
+    words = [*command_names(), "--version", "--help"]
+    near = _ACTIONS.get(name) or nearest(name, words)
     hint = f"did you mean '{near}'?" if near else "see 'hearth --help'"
     return f"'{name}' is not a hearth {kind}: {hint}"
 
 
 def _overview() -> str:
-    lines = ["usage: hearth [--debug] COMMAND ...", "", (hearth.__doc__ or "").strip(), ""]
-    for name in command_names():
-        lines.append(f"  {name:<10} {summary(name)}")
+    lines = [
+        "usage: hearth [--debug] COMMAND ...",
+        "",
+        (hearth.__doc__ or "").strip().partition("\n")[0],
+    ]
+    for group, names in GROUPS.items():
+        lines += ["", f"{group}:", *(f"  {name:<12} {summary(name)}" for name in names)]
     lines += ["", "examples:", "  hearth topology", "  hearth plan --input 200g --workload sql"]
     lines += ["  hearth submit my_job.py", ""]
     return "\n".join([*lines, "'hearth COMMAND --help' shows a command's options and examples."])

@@ -6,16 +6,19 @@ A command's parser is all that sees argparse's Namespace: below it are frozen da
 import sys
 from argparse import ArgumentParser, Namespace, _MutuallyExclusiveGroup
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn, TypeVar
 
 from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
 from hearth.machine.plan import BINDINGS, KINDS
 from hearth.spark.submit_args import (
+    DRY_RUN,
     SplitLine,
     SubmitLine,
     SubmitOptions,
+    UnknownOptionError,
+    has_dry_run,
     is_application,
     late_options,
     split_line,
@@ -101,14 +104,41 @@ def read_submit_line(
     return CommandLine(submit_line(split, given), given)
 
 
-def split_words(parser: ArgumentParser, words: Iterable[str], *, behind: bool) -> SplitLine:
-    """The words in three parts; raises UserError for an option that the command refuses."""
+def _with_hint(error: UnknownOptionError, prog: str) -> UserError:
+    from hearth.cli.hints import elsewhere
+
+    hint = elsewhere(error.shown, error.near)
+    if hint is None or hint.startswith("did you mean"):
+        return UnknownOptionError(error.shown, error.near, hint or f"see '{prog} --help'")
+    return UserError(f"{error.shown.partition('=')[0]}: not an option of {prog}: {hint}")
+
+
+#: How an application is given a `--dry-run` of its own.
+_MARKED = "if {name} takes one itself, put -- before {name}"
+
+
+def split_words(
+    parser: ArgumentParser, words: Iterable[str], *, behind: bool, marked: str = _MARKED
+) -> SplitLine:
+    """The words in three parts; raises UserError for an option that the command refuses.
+
+    marked: what to do where an application is to be given a `--dry-run` of its own.
+    """
     refused: Mapping[str, str] = parser.get_default("refused") or {}
     known = _options_of(parser)
     takes = {**{name: "action" not in how for name, how in _PLANNING.items()}, **known}
-    split = split_line(words, takes)
+    try:
+        split = split_line(words, takes)
+    except UnknownOptionError as error:
+        raise _with_hint(error, parser.prog) from None
     _refuse(split.hearth, takes, refused)
-    return _with_options_behind(split, known) if behind else split
+    of_workload = bool(split.application) and not is_application(split.application[0])
+    if behind and of_workload:
+        return _with_options_behind(split, known)
+    _refuse_late_dry_run(split, marked)
+    for note in late_options(split.application) if behind and not split.marked else ():
+        print(f"hearth: {note}", file=sys.stderr)
+    return split
 
 
 def submit_line(split: SplitLine, given: Namespace) -> SubmitLine:
@@ -165,18 +195,21 @@ def _refuse(words: Iterable[str], takes: Mapping[str, bool], refused: Mapping[st
             raise UserError(f"{name}: {why}")
 
 
-def _with_options_behind(split: SplitLine, known: Mapping[str, bool]) -> SplitLine:
-    """The line of a workload, the command's own options taken from behind its name.
+def _refuse_late_dry_run(split: SplitLine, marked: str) -> None:
+    """Who types it there wants nothing to run; the application alone would be told."""
+    if split.marked or DRY_RUN in split.hearth or not has_dry_run(split.application[1:]):
+        return
+    name = split.application[0]
+    how = marked.format(name=name)
+    raise UserError(f"{DRY_RUN} after {name} is not hearth's: put it before {name}; {how}")
 
-    Behind an application they are its own; a note says so.
-    """
-    if not split.application or is_application(split.application[0]):
-        for note in late_options(split.application):
-            print(f"hearth: {note}", file=sys.stderr)
-        return split
+
+def _with_options_behind(split: SplitLine, known: Mapping[str, bool]) -> SplitLine:
+    """The line of a workload, the command's own options taken from behind its name."""
     own = {name: takes for name, takes in known.items() if name not in (*_PLANNING, *_EVERYWHERE)}
     words, left = take_options(split.application[1:], own)
-    return SplitLine([*split.hearth, *words], split.options, [split.application[0], *left])
+    application = [split.application[0], *left]
+    return replace(split, hearth=[*split.hearth, *words], application=application)
 
 
 _EVERYWHERE = ("--debug", "--help", "-h")

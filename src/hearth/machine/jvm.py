@@ -6,6 +6,7 @@ The planner lives once, on the JVM side; see ARCHITECTURE.md for why.
 import contextlib
 import json
 import os
+import re
 import stat
 import subprocess
 import uuid
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.base.codec import parse, typed
-from hearth.base.errors import UserError
+from hearth.base.errors import UserError, nearest
 from hearth.base.java import QUIET, own_directory, own_environment, reason_of
 from hearth.base.private_files import open_private
 from hearth.base.processes import die_with
@@ -71,7 +72,7 @@ def call(
         preexec_fn=die_with(os.getpid()),
     )
     if done.returncode == _USER_ERROR:
-        raise UserError(done.stderr.strip().splitlines()[-1])
+        raise UserError(_with_the_key_meant(done.stderr.strip().splitlines()[-1]))
     if done.returncode == _OWN_FAULT:
         raise RuntimeError(f"java ended with {done.returncode}: {done.stderr.strip()}")
     if done.returncode:
@@ -85,6 +86,22 @@ def call(
             f"java's answer to '{verb}' cannot be read: {error}; run it again, and report it "
             "if that does not help"
         ) from error
+
+
+_NO_SUCH_KEY = re.compile(
+    r"(spark\.hearth\.\S+): (.*): (hearth has no such key); the keys are (.*)"
+)
+
+
+def _with_the_key_meant(message: str) -> str:
+    """The refusal of a key that hearth does not have, with one like it in place of all."""
+    refusal = _NO_SUCH_KEY.fullmatch(message)
+    if refusal is None:
+        return message
+    key, value, why, known = refusal.groups()
+    names = {name.lower(): name for name in known.split(", ")}
+    near = nearest(key.lower(), names, cutoff=0.8)
+    return f"{key}: {value}: {why}: did you mean '{names[near]}'?" if near else message
 
 
 def _no_answer(verb: str, done: subprocess.CompletedProcess[str]) -> str:

@@ -60,11 +60,13 @@ class Submission:
 class Occasion:
     """For what a submission is prepared.
 
-    dry_run: nothing of it will run. measured: missing class-data archives are made first, so that
+    dry_run: nothing of it will run. named: whether the line names a file, not a workload of
+    hearth's, which is planned only. measured: missing class-data archives are made first, so that
     the run is like all later ones; else they are made when it is over. debug: of the JVM side.
     """
 
     dry_run: bool = False
+    named: bool = True
     measured: bool = False
     debug: bool = False
 
@@ -105,7 +107,7 @@ def _planned(
     waiting = _waits(line.asked, settings, plan)
     if waiting:
         plan = replace(plan, master="local-numa")  # the driver waits, and plans again
-    if not occasion.dry_run:
+    if occasion.named:
         check_application(line.application[0])
     show_plan(plan)
     additions, jar = _additions(line.asked, settings, plan, waiting)

@@ -42,6 +42,14 @@ OPTION_KEYS = {
 _EQUALS = re.compile(r"\A(--[^=]+)=(.*)", re.DOTALL)
 
 
+class UnknownOptionError(UserError):
+    """An option that neither hearth's command nor spark-submit has; near: one like it, if any."""
+
+    def __init__(self, shown: str, near: str | None, hint: str) -> None:
+        super().__init__(f"'{shown}' is not an option of hearth or spark-submit: {hint}")
+        self.shown, self.near = shown, near
+
+
 @dataclass(frozen=True)
 class SubmitOptions:
     """What the user asks of the plan: hearth's own options of a command that runs an application.
@@ -116,11 +124,13 @@ class SplitLine:
 
     hearth: hearth's options, for its own parser. options: spark-submit's, in order.
     application: the application file and its arguments, untouched; empty where there is none.
+    marked: whether `--` stands before the application, so that all behind it is its own for sure.
     """
 
     hearth: list[str] = field(default_factory=list)
     options: list[Option] = field(default_factory=list)
     application: list[str] = field(default_factory=list)
+    marked: bool = False
 
 
 @dataclass(frozen=True)
@@ -170,6 +180,7 @@ def split_line(arguments: Iterable[str], hearth_options: Mapping[str, bool]) -> 
         if not word.startswith("-") or word == "-":
             line.application.extend([word, *words])
         elif word == "--":
+            line = replace(line, marked=True)
             line.application.extend(words)
         else:
             _take(word, words, line, hearth_options)
@@ -198,6 +209,19 @@ def late_options(application: Sequence[str]) -> list[str]:
     ]
 
 
+DRY_RUN = "--dry-run"
+
+
+def has_dry_run(arguments: Iterable[str]) -> bool:
+    """Return whether an application is given `--dry-run`, which hearth has too."""
+    return any(word.partition("=")[0] == DRY_RUN for word in arguments)
+
+
+def marked_application(application: Sequence[str]) -> list[str]:
+    """Return the words of an application for a command of hearth's, behind `--` if need be."""
+    return [*(["--"] if has_dry_run(application[1:]) else []), *application]
+
+
 def _take(
     word: str, words: Iterator[str], line: SplitLine, hearth_options: Mapping[str, bool]
 ) -> None:
@@ -213,7 +237,7 @@ def _take(
     elif name in _SWITCHES and value is None:
         line.options.append(Option(name, None))
     else:
-        raise UserError(_unknown(word, hearth_options))
+        raise _unknown(word, hearth_options)
 
 
 def _next(name: str, words: Iterator[str]) -> str:
@@ -223,8 +247,8 @@ def _next(name: str, words: Iterator[str]) -> str:
     return value
 
 
-def _unknown(word: str, hearth_options: Mapping[str, bool]) -> str:
+def _unknown(word: str, hearth_options: Mapping[str, bool]) -> UnknownOptionError:
     near = nearest(word, [*hearth_options, *_WITH_VALUE, *_SWITCHES])
     hint = f"did you mean '{near}'?" if near else "see 'hearth submit --help'"
     shown = Redaction.of({}).words([word])[0]
-    return f"'{shown}' is not an option of hearth or spark-submit: {hint}"
+    return UnknownOptionError(shown, near, hint)

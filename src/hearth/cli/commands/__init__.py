@@ -2,6 +2,15 @@
 
 import pkgutil
 
+#: The commands as `hearth --help` shows them: what most people need every day stands first.
+GROUPS = {
+    "Every day": ("submit", "plan", "status", "compare", "report"),
+    "Run": ("run", "demo", "leases"),
+    "Understand": ("topology", "profile", "runs", "predict", "affinity"),
+    "Measure": ("tune", "colocate", "characterise", "bench"),
+    "Manage": ("install", "uninstall", "jar", "cache", "gather", "completion"),
+}
+
 
 def summary(name: str) -> str:
     """Return the first line of a command's help without importing it: all take half a second."""

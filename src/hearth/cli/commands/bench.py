@@ -9,6 +9,7 @@ osu (the OSU benchmarks' GroupBy and SortBy), paper-numa (the jobs of the NUMA s
 
 examples:
   hearth bench --suite batch
+  hearth bench --suite sql --dry-run
   hearth bench --suite osu --masters 'local[*],local-numa[2x4],local-numa[4x2]' --repeat 10
   hearth bench --jobs word-count --size 2g --repeat 10 --warmup 1 --out results.jsonl
 """
@@ -26,7 +27,7 @@ from hearth.machine import paths
 from hearth.machine.jvm import topology
 from hearth.machine.plan import parse_conf
 from hearth.report.terminal.bench import show_rows
-from hearth.report.terminal.screen import Screen
+from hearth.report.terminal.screen import Screen, table
 from hearth.studies.bench import study as running
 from hearth.studies.bench.result import bench_result, doubted, is_good, summarised
 from hearth.studies.bench.study import Results, Series, machine_facts
@@ -58,6 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="FILE", help="results file; runs that it already holds are not repeated"
     )
+    parser.add_argument("--dry-run", action="store_true", help="list the runs; run nothing")
     parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 
@@ -68,12 +70,27 @@ def run(options: Namespace) -> int:
     for entry in series.entries:
         for master in series.masters:
             cases.check(cases.Case(entry.job, entry.parameters, seed=series.seed), master)
+    if options.dry_run:
+        print("\n".join(_listed(series)))
+        return 0
     machine = machine_facts(topology(debug=options.debug))
     described = series.described(machine)
     results = Results.begin(_file(options, series), described, series.redaction)
     _go(offer, series, results, Quiet(run_options(options).wait_idle_s))
     _show(results, options.json)
     return 0 if is_good(results) else 1
+
+
+def _listed(series: Series) -> list[str]:
+    """What would run."""
+    head = ["job", "parameters", "masters"]
+    rows = []
+    for entry in series.entries:
+        parameters = " ".join(f"--{name} {value}" for name, value in entry.parameters.items())
+        rows.append([entry.label, parameters or "-", ", ".join(series.masters)])
+    each = f"{series.warmup} warm-up and {series.repeat} counted"
+    runs = len(series.experiment().turns())
+    return [*table(Screen.of(), head, rows), "", f"{runs} runs; of each job and master {each}"]
 
 
 def _series(options: Namespace, offer: catalogue.Catalogue) -> Series:

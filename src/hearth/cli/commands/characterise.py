@@ -33,8 +33,8 @@ from hearth.cli.options import (
     read_submit_line,
     run_options,
 )
+from hearth.cli.pages import add_html_option, write_html
 from hearth.machine import paths
-from hearth.report.html.page import write_page
 from hearth.report.terminal.characterisation import show_characterisation, show_questions
 from hearth.report.terminal.screen import Screen
 from hearth.spark.conf import read_settings
@@ -98,7 +98,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="list the questions and runs; run nothing"
     )
-    parser.add_argument("--html", metavar="FILE", type=Path, help="also write an HTML page to FILE")
+    add_html_option(parser)
     parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 
@@ -177,8 +177,7 @@ def _listed(asked: list[AskedTarget], settings: CharacterisationRuns) -> list[st
 
 def _show(found: Characterised, options: CharacteriseCommand) -> None:
     if options.html:
-        write_page(options.html, [], characterisation=found)
-        print(f"hearth: wrote {options.html}", file=sys.stderr)
+        write_html(options.html, characterisation=found)
     if options.json:
         print(json.dumps(to_json(found), indent=2))
     else:

@@ -40,6 +40,7 @@ from hearth.cli.options import (
     split_words,
     submit_line,
 )
+from hearth.cli.pages import add_html_option, write_html
 from hearth.machine import paths
 from hearth.machine.jvm import topology
 from hearth.machine.leases import read_leases
@@ -72,6 +73,8 @@ from hearth.studies.models.space import MachineSize
 _OBJECTIVES = ("throughput", "slowdown", "fairness")
 _MINUTES, _RAMP = 90.0, 15.0
 _MOST_APPLICATIONS = 64
+#: `--` stands between applications here.
+_MARKED = "if {name} takes one itself, write '-- {name} ...' in a file of --applications"
 _EACH_WAY = "set by each arm: leave it out"
 _REFUSED = {"--unbound": _EACH_WAY, "--docker": _EACH_WAY, "--bind": _EACH_WAY}
 
@@ -99,6 +102,7 @@ class ColocateCommand:
     runs: RunOptions
     resume: str | None
     dry_run: bool
+    html: Path | None
     json: bool
     debug: bool
 
@@ -142,6 +146,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--arms", metavar="A,B,...", help="split, unbound, whole, serial (default: all)"
     )
     _add_run_arguments(parser)
+    add_html_option(parser)
     parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 
@@ -169,7 +174,7 @@ def _add_run_arguments(parser: ArgumentParser) -> None:
 
 def parse(parser: ArgumentParser, words: list[str]) -> ColocateCommand:
     """The options, with the command line of each application."""
-    parts = [split_words(parser, part, behind=True) for part in _parts(words)]
+    parts = [split_words(parser, part, behind=True, marked=_MARKED) for part in _parts(words)]
     lines = [submit_line(part, parser.parse_args(part.hearth)) for part in parts]
     given = parser.parse_args([word for part in parts for word in part.hearth])
     if given.applications is not None and any(line != SubmitLine() for line in lines):
@@ -220,7 +225,10 @@ def run(options: ColocateCommand) -> int:
     ways = _ways(options, len(units.cpus))
     known = _known_before(options, [guest.name for guest in guests], units, machine)
     _warn_of_leases(units, options.debug)
-    if options.dry_run and not options.profile_first:
+    if options.dry_run and options.profile_first and len(ways) > 1:
+        print("\n".join(_listed_alone(guests, units, settings, ways)))
+        return 0
+    if options.dry_run:
         _dry(options, guests, units, settings, known, ways)
         return 0
     return _colocate(options, with_data(guests), units, settings, known, ways)
@@ -429,6 +437,23 @@ def _list(guests: Sequence[Guest], units: Units, settings: ColocationSettings, s
     print(f"\nof each way {settings.warmup} warm-up and {settings.repeat} counted rounds")
 
 
+def _listed_alone(
+    guests: Sequence[Guest],
+    units: Units,
+    settings: ColocationSettings,
+    ways: Sequence[tuple[int, ...]],
+) -> list[str]:
+    """What runs before a split is chosen."""
+    whole, rows = len(units.cpus), []
+    for number, guest in enumerate(guests):
+        shares = sorted({way[number] for way in ways} | {whole}, reverse=True)
+        rows.append([guest.name, ", ".join(map(str, shares))])
+    head = ["application", f"{units.kind}s that it gets alone"]
+    each = f"of each {settings.warmup} warm-up and {settings.repeat} counted runs"
+    then = f"then the split that is predicted to be best, of {len(ways)}"
+    return [*table(Screen.of(), head, rows), "", f"{each}; {then}"]
+
+
 def _members(guests: Sequence[Guest]) -> list[Member]:
 
     return [Member(guest.name, guest.command) for guest in guests]
@@ -463,10 +488,12 @@ def _colocate(
         known = known_of(place)
         found = predicted(known, ways, settings.objective) if known is not None else None
         split = _chosen(options, found, ways)
-        if not options.dry_run:
-            shares = tuple(int(word) for word in split.split("-"))
-            run_study(place, guests, units, shares, following, budget_s)
-    _show(colocated(place, found, split), options.json)
+        shares = tuple(int(word) for word in split.split("-"))
+        run_study(place, guests, units, shares, following, budget_s)
+    result = colocated(place, found, split)
+    _show(result, options.json)
+    if options.html:
+        write_html(options.html, colocation=result)
     if not options.json:
         print(f"hearth: colocation {place.head.id}", file=sys.stderr)
     return 1 if _failed(place) else 0

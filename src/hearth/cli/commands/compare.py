@@ -40,10 +40,12 @@ from hearth.cli.options import (
     read_submit_line,
     run_options,
 )
+from hearth.cli.pages import add_html_option, write_html
 from hearth.machine import paths
 from hearth.machine.plan import Plan
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.screen import Screen, table
+from hearth.report.terminal.sources import read_sources
 from hearth.spark.conf import read_settings
 from hearth.spark.saved_configs import Choice, forget_choice, keep_choice, tuned_choice
 from hearth.spark.submission import Occasion, prepare
@@ -80,6 +82,7 @@ class CompareCommand:
     forget: bool
     resume: str | None
     dry_run: bool
+    html: Path | None
     json: bool
     debug: bool
 
@@ -127,6 +130,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="list the arms and their commands; run nothing"
     )
+    add_html_option(parser)
     parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 
@@ -221,7 +225,8 @@ def _check(options: CompareCommand, settings: Mapping[str, str], arms: list[Arm]
 def _why_native(target: PlannedTarget, debug: bool) -> str | None:
     """Why the plan is one JVM, which the arms with executors cannot be; None where it is not."""
     plans: list[Plan] = []
-    prepare(target.line, target.settings, plans.append, Occasion(dry_run=True, debug=debug))
+    occasion = Occasion(dry_run=True, named=False, debug=debug)
+    prepare(target.line, target.settings, plans.append, occasion)
     if not plans or not plans[0].is_native:
         return None
     return next(reason.because for reason in plans[0].reasons if reason.decision == "partition")
@@ -257,6 +262,8 @@ def _compare(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) ->
         run_study(comparison, arms, target.subject, following, budget_s=runs.budget_s)
     result = compared(comparison.head, comparison.outcomes)
     _show(result, options.json)
+    if options.html:
+        write_html(options.html, read_sources([result.id], paths.state_home()).runs, result)
     if options.keep:
         _keep(options.line, result, arms)
     return 1 if any(outcome.failure for outcome in comparison.outcomes) else 0

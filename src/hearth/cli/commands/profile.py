@@ -21,7 +21,7 @@ from pathlib import Path
 from hearth.analysis.analysis import analyse
 from hearth.base.durations import parse_seconds
 from hearth.base.progress import working
-from hearth.cli.commands.submit import show_plan
+from hearth.cli.commands.submit import show_plan, with_tuned
 from hearth.cli.options import add_submit_options, from_namespace, read_submit_line
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
@@ -40,6 +40,7 @@ class ProfileCommand:
     record: str | None
     limit: str | None
     flame: bool
+    tuned: bool
     no_summary: bool
     debug: bool
 
@@ -48,6 +49,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The command's own options; those of spark-submit are separated in `hearth.spark`."""
     parser.usage = "hearth profile [options of hearth or spark-submit] APPLICATION [its arguments]"
     add_submit_options(parser)
+    parser.add_argument(
+        "--tuned", action="store_true", help="use the best configuration that hearth tune found"
+    )
     parser.add_argument("--arm", metavar="NAME", help="name of the arm in the record")
     parser.add_argument("--record", metavar="ID", help="id of the new record")
     parser.add_argument(
@@ -76,7 +80,10 @@ def run(options: ProfileCommand) -> int:
     """Runs and records the application; returns its exit code."""
     limit_s = float("inf") if options.limit is None else parse_seconds(options.limit, "--limit")
     occasion = Occasion(measured=True, debug=options.debug)
-    submission = prepare(options.line, read_settings(options.line), show_plan, occasion)
+    line, settings = options.line, read_settings(options.line)
+    if options.tuned:
+        line, settings = with_tuned(line, settings)
+    submission = prepare(line, settings, show_plan, occasion)
     for note in submission.launch.notes:
         print(f"hearth: {note}", file=sys.stderr)
     sys.stderr.flush()

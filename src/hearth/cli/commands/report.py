@@ -11,14 +11,11 @@ examples:
 """
 
 import json
-import sys
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
 from hearth.base.codec import to_json
-from hearth.base.errors import UserError
+from hearth.cli.pages import add_html_option, write_html
 from hearth.machine import paths
-from hearth.report.html.page import write_page
 from hearth.report.terminal.characterisation import show_characterisation
 from hearth.report.terminal.colocate import show_colocation
 from hearth.report.terminal.compare import show_comparison
@@ -30,7 +27,7 @@ from hearth.report.terminal.tune import show_tune
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("runs", metavar="RUN", nargs="+", help="a run's id or directory, or 'last'")
-    parser.add_argument("--html", metavar="FILE", type=Path, help="write an HTML page to FILE")
+    add_html_option(parser, "write an HTML page to FILE")
     parser.add_argument(
         "--json", action="store_true", help="print the analysis as JSON (see contract/)"
     )
@@ -40,14 +37,10 @@ def run(options: Namespace) -> int:
     """Reads the runs, then shows or writes them."""
     from hearth.report.terminal.sources import read_sources
 
-    folder = options.html and options.html.absolute().parent
-    if folder and not folder.is_dir():
-        raise UserError(f"--html: no directory '{folder}': create it, or choose another")
     sources = read_sources(options.runs, paths.state_home())
     if options.html:
         others = (sources.comparison, sources.characterisation, sources.tune)
-        write_page(options.html, sources.runs, *others, sources.colocation)
-        print(f"hearth: wrote {options.html}", file=sys.stderr)
+        write_html(options.html, sources.runs, *others, sources.colocation)
     if options.json:
         print(json.dumps(to_json(sources), indent=2))
     elif not options.html:

@@ -2,7 +2,8 @@
 
 A drop-in replacement for spark-submit: all of its options work, in their usual place before the
 application, and are passed through; whatever follows the application belongs to the application.
-hearth's own options may stand anywhere before the application. A five-line plan is printed on
+hearth's own options may stand anywhere before the application. A --dry-run behind it is refused:
+if it is the application's own, put -- before the application. A five-line plan is printed on
 standard error; the exit code is the application's.
 
 hearth plans if you give no --master, or one of local-numa, local-numa[4] (executors) and
@@ -85,7 +86,7 @@ def run(options: SubmitCommand) -> int:
     """Becomes spark-submit, whose exit code is the application's; a dry run comes back."""
     line, settings = options.line, read_settings(options.line)
     if options.tuned:
-        line, settings = _tuned(line, settings)
+        line, settings = with_tuned(line, settings)
     elif not options.no_kept:
         line = _with_kept_choice(line)
     occasion = Occasion(dry_run=options.dry_run, debug=options.debug)
@@ -132,7 +133,7 @@ def _with_kept_choice(line: SubmitLine) -> SubmitLine:
     return line if master is None else line.adding(Option("--master", master))
 
 
-def _tuned(line: SubmitLine, settings: Mapping[str, str]) -> tuple[SubmitLine, dict[str, str]]:
+def with_tuned(line: SubmitLine, settings: Mapping[str, str]) -> tuple[SubmitLine, dict[str, str]]:
     """The line and settings with what `hearth tune` found; what the user fixed on this line wins,
     and is named.
     """

@@ -35,9 +35,9 @@ from hearth.cli.options import (
     read_submit_line,
     wait_option,
 )
+from hearth.cli.pages import add_html_option, write_html
 from hearth.machine import paths
 from hearth.machine.jvm import topology
-from hearth.report.html.page import write_page
 from hearth.report.terminal.screen import Screen, table
 from hearth.report.terminal.tune import sentence, show_tune
 from hearth.spark.conf import read_settings, user_master
@@ -89,7 +89,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_submit_options(parser)
     _add_trial_arguments(parser)
-    parser.add_argument("--html", metavar="FILE", type=Path, help="also write an HTML page to FILE")
+    add_html_option(parser)
     parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 
@@ -169,9 +169,6 @@ def _tune(options: TuneCommand) -> int:
     from hearth.studies.tune.study import run as run_study
     from hearth.studies.tune.verdict import tuned
 
-    folder = options.html and options.html.absolute().parent
-    if folder and not folder.is_dir():
-        raise UserError(f"--html: no directory '{folder}': create it, or choose another")
     asked, settings = _settings(options), read_settings(options.line)
     subject, line = _subject(options.line)
     if options.dry_run:
@@ -279,8 +276,7 @@ def _keep(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
 
 def _show(found: Tuned, options: TuneCommand) -> None:
     if options.html:
-        write_page(options.html, [], tune=found)
-        print(f"hearth: wrote {options.html}", file=sys.stderr)
+        write_html(options.html, tune=found)
     if options.json:
         print(json.dumps(to_json(found), indent=2))
         return

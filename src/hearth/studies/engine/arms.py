@@ -17,7 +17,7 @@ from pathlib import Path
 from hearth.base.errors import UserError
 from hearth.spark.run_files import DRIVER_OPTIONS, EXECUTOR_OPTIONS, private_properties
 from hearth.spark.saved_configs import TunedChoice
-from hearth.spark.submit_args import SubmitLine
+from hearth.spark.submit_args import SubmitLine, marked_application
 from hearth.studies.engine.kernel_settings import SavedSetting, changed
 
 NAMES = ("native", "plan", "unbound", "balanced", "bound", "package", "docker", "tuned")
@@ -189,7 +189,8 @@ def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
     planned = master is None or master.startswith("local-numa")
     own = [*line.asked.to_words(), *arm.words] if planned else []
     confs = [word for key, value in arm.conf for word in ("--conf", f"{key}={value}")]
-    return [*own, *named, *kept.option_words, *properties_words(arm), *confs, *line.application]
+    application = marked_application(line.application)
+    return [*own, *named, *kept.option_words, *properties_words(arm), *confs, *application]
 
 
 def workload_words(arm: Arm) -> list[str]:

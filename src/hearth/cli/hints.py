@@ -1,0 +1,51 @@
+"""Where an option is that a command does not have: loaded only to explain an error."""
+
+import importlib
+from argparse import ArgumentParser
+from collections.abc import Iterator
+
+from hearth.base.errors import nearest
+from hearth.cli.commands import GROUPS
+
+_MOST_NAMED = 4
+#: Nearer than within one command: all commands together have an option that is like any word.
+_CUTOFF = 0.75
+
+
+def commands_with() -> dict[str, list[str]]:
+    """Return the commands that have each option, by the option's name."""
+    found: dict[str, list[str]] = {}
+    for name in [name for names in GROUPS.values() for name in names]:
+        parser = ArgumentParser(add_help=False, allow_abbrev=False)
+        importlib.import_module(f"hearth.cli.commands.{name}").add_arguments(parser)
+        for option in {*_options(parser)}:
+            found.setdefault(option, []).append(name)
+    return found
+
+
+def _options(parser: ArgumentParser) -> Iterator[str]:
+    """The options of a parser and of its actions, such as `hearth runs delete`."""
+    # argparse has no public list of them.
+    yield from parser._option_string_actions
+    for action in parser._actions:
+        if isinstance(action.choices, dict):
+            for below in action.choices.values():
+                yield from _options(below)
+
+
+def elsewhere(word: str, own: str | None) -> str | None:
+    """Return what to say of an option that a command does not have; own: the nearest that it has.
+
+    None where no command has one of this name or like it.
+    """
+    name = word.partition("=")[0]
+    having = commands_with()
+    having.pop("--help", None)
+    if name in having:
+        shown = [f"'hearth {each}'" for each in having[name][:_MOST_NAMED]]
+        which = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+        return f"{which} {'has' if len(shown) == 1 else 'have'} it"
+    near = nearest(name, having, _CUTOFF)
+    if own is not None and nearest(name, filter(None, [own, near])) == own:
+        return f"did you mean '{own}'?"
+    return f"did you mean '{near}' of 'hearth {having[near][0]}'?" if near else None
