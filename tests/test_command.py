@@ -127,7 +127,7 @@ def test_debug_shows_where_an_error_arose(hearth: Command, words: list[str]) -> 
         (["profile", "--dry-run", "x.py"], "of hearth profile: 'hearth submit',"),
         (["submit", "--arms=a", "x.py"], "'hearth compare' and 'hearth colocate' have it"),
         (["report", "--older-thn", "3"], "did you mean '--older-than' of 'hearth runs'?"),
-        (["submit", "--htlm", "x.py"], "did you mean '--html' of 'hearth report'?"),
+        (["submit", "--htlm", "x.py"], "did you mean '--html' of 'hearth compare'?"),
         (["delete", "last"], "did you mean 'runs delete'?"),
         (["plan", "--zzz"], "unrecognized arguments: --zzz: see 'hearth plan --help'"),
     ],

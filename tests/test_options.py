@@ -24,6 +24,7 @@ PLANNING = {
     "--unbound": [],
     "--docker": [],
     "--when-full": ["share"],
+    "--reserve-cpus": ["999"],
 }
 COMMANDS = ("submit", "profile", "compare", "characterise", "tune", "colocate")
 
@@ -40,6 +41,7 @@ def application(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str
         raise _PlanningError
 
     monkeypatch.setattr(jvm, "call", call)
+    monkeypatch.setattr("os.sched_setaffinity", lambda *_: None)  # of the process of the tests
     monkeypatch.setattr("hearth.cli.main._fault", lambda error, _: 70 if _is_planning(error) else 1)
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
     program = tmp_path / "job.py"

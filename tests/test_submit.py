@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from hearth.base.errors import UserError
+from hearth.base.ids import show_ids
 from hearth.base.redaction import Redaction
 from hearth.cli.commands import submit
 from hearth.cli.options import read_line
@@ -297,6 +298,28 @@ def test_the_command_that_a_dry_run_prints_is_the_one_that_runs(
     )
     assert by_hand.stdout == ran.stdout
     assert "job.py\na b\n$HOME\n" in ran.stdout
+
+
+def test_reserved_cpus_are_left_by_what_a_dry_run_prints(hearth: Command, tmp_path: Path) -> None:
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) < 2:
+        require("cpus", "this process may use only one")
+    rest = show_ids(allowed[1:])
+    words = ["submit", "--dry-run", "--reserve-cpus", str(allowed[0])]
+    planned = hearth(*words, "--conf", "spark.hearth.neighbours=ignore", "job.py")
+    assert f"taskset --cpu-list {rest} " in planned.stdout, planned.stderr
+    passed = hearth(*words, "--master", "local[1]", "job.py")
+    assert passed.stdout.startswith(f"taskset --cpu-list {rest} ")
+    assert "--reserve-cpus" not in passed.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [("x", "'x' names no CPUs"), ("0-9999", "leaves none of CPUs")]
+)
+def test_a_reservation_that_names_no_cpus_or_all_is_refused(
+    refused: Callable[..., str], given: str, said: str
+) -> None:
+    assert said in refused("submit", "--reserve-cpus", given, "--master", "local[1]", "x.py")
 
 
 def test_another_master_is_passed_through_untouched(hearth: Command) -> None:

@@ -30,6 +30,7 @@ from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.target import ApplicationTarget
 from hearth.studies.engine.trial import OutcomeLine
+from hearth.studies.listing import find_kept, list_studies
 from support import ROOT, Command, json_lines
 
 LONG_GONE = {"pid": 1, "start_ticks": 1}
@@ -202,11 +203,49 @@ def test_comparisons_and_characterisations_are_in_the_same_listing(
     _, *rows = done.stdout.splitlines()
     assert len(rows) == 3, "a comparison of a characterisation is listed there"
     (comparison,) = [row for row in rows if alone.head.id in row]
-    assert "comparison: native, bound" in comparison and "1 runs" in comparison
+    assert "comparison: native, bound" in comparison and "1 run " in comparison
     assert any(whole.directory.name in row and "characterisation: smt" in row for row in rows)
     assert "damaged" in done.stderr and done.returncode == 0
     experiments = json.loads(hearth("runs", "list", "--json").stdout)["experiments"]
     assert {kept["kind"] for kept in experiments} == {"comparison", "characterisation"}
+
+
+def test_one_rule_for_ids_finds_runs_and_studies_alike(hearth: Command, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    run = made(state, "job").directory.name
+    arms = [Arm("native"), Arm("bound")]
+    settings = ComparisonSettings(0, 1)
+    kept = [Comparison.begin(state, "job.py", arms, settings).head.id for _ in range(2)]
+    for name in (kept[0], kept[0][-4:], kept[0][:-2]):
+        kind, directory = find_kept(state, name)
+        assert kind is not None and (kind.name, directory.name) == ("comparison", kept[0])
+        assert Comparison.resume(state, name, "job.py", arms, settings).head.id == kept[0]
+    assert find_kept(state, run[-4:]) == find_kept(state, "last")
+    assert Comparison.resume(state, "last", "job.py", arms, settings).head.id == max(kept)
+    with pytest.raises(UserError, match="matches 3 runs and studies: choose from"):
+        find_kept(state, run[:4])
+    assert "no run of native has ended" in hearth("runs", "show", kept[0][-4:]).stdout
+    assert "no run of native has ended" in hearth("report", kept[0][-4:]).stdout
+    assert hearth("runs", "delete", "--yes", kept[0][-4:]).stdout.endswith("deleted 1\n")
+    assert [each.id for each in list_studies(state)[0]] == kept[1:]
+
+
+def test_the_list_is_cut_by_kind_and_number_and_fits_a_terminal(
+    hearth: Command, tmp_path: Path
+) -> None:
+    state = tmp_path / "state"
+    runs = [made(state, "a job with quite a long name").directory.name for _ in range(3)]
+    alone = Comparison.begin(
+        state, "job.py", [Arm("native"), Arm("bound")], ComparisonSettings(0, 1)
+    )
+    narrow = hearth("runs", environment={"COLUMNS": "80"}).stdout.splitlines()
+    assert len(narrow) == 5 and max(map(len, narrow)) <= 80
+    assert all(any(name[:40] in line for line in narrow) for name in (*runs, alone.head.id))
+    (_, only) = hearth("runs", "list", "--kind", "comparison").stdout.splitlines()
+    assert alone.head.id in only
+    (_, first, second) = hearth("runs", "list", "--kind", "run", "--last", "2").stdout.splitlines()
+    assert {first.split()[0], second.split()[0]} <= set(runs)
+    assert "--last: 0 is below 1" in hearth("runs", "list", "--last", "0").stderr
 
 
 def test_the_last_run_is_reported_from_anywhere(hearth: Command, tmp_path: Path) -> None:

@@ -24,7 +24,10 @@ from hearth.spark.submit_args import (
     split_line,
 )
 
-MACHINE_HELP = "a capture or a one-line description (default: this machine)"
+MACHINE_HELP = (
+    "a capture, a file with the output of 'lscpu; numactl -H', or a one-line description "
+    "(default: this machine)"
+)
 _MOST_RUNS = 1000
 T = TypeVar("T")
 
@@ -54,6 +57,11 @@ _PLANNING: dict[str, dict[str, Any]] = {
         "choices": ("share", "wait", "refuse"),
         "help": "if other applications hold the CPUs or memory that are needed: run beside "
         "them unbound (default), wait for them, or exit",
+    },
+    "--reserve-cpus": {
+        "metavar": "CPUS",
+        "help": "leave these CPUs to other programs, e.g. 0-1: nothing of the application runs "
+        "there (name all threads of a core)",
     },
 }
 #: Those that `hearth plan` takes too.

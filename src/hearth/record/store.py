@@ -14,7 +14,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -333,16 +333,27 @@ def find_record(state_home: Path, name: str) -> Record:
     """The record with this id, the beginning or end of an id, or `last` for the latest one."""
     if name == LAST:
         return _last(state_home)
-    ids = [path.name for path in _directories(state_home)]
-    matches = [found for found in ids if found == name]
-    matches = matches or [i for i in ids if i.startswith(name) or i.endswith(f"-{name}")]
-    if len(matches) == 1:
-        return read_record(records_home(state_home) / matches[0])
-    if matches:
-        raise UserError(
-            f"'{name}' matches {len(matches)} records: choose from {', '.join(matches[:5])}"
-        )
-    raise UserError(f"no run '{name}' is recorded: 'hearth runs' lists them")
+    found = the_only(name, "records", record_ids(state_home))
+    if found is None:
+        raise UserError(f"no run '{name}' is recorded: 'hearth runs' lists them")
+    return read_record(records_home(state_home) / found)
+
+
+def record_ids(state_home: Path) -> list[str]:
+    """Return the ids of all records, also of those that cannot be read."""
+    return [path.name for path in _directories(state_home)]
+
+
+def the_only(name: str, what: str, ids: Sequence[str]) -> str | None:
+    """Return the id that a name stands for: the id itself, else one that begins or ends with it.
+
+    None where none does; raises UserError for several. what: they are, for the error.
+    """
+    found = [name] if name in ids else []
+    found = found or [i for i in ids if name and (i.startswith(name) or i.endswith(f"-{name}"))]
+    if len(found) > 1:
+        raise UserError(f"'{name}' matches {len(found)} {what}: choose from {', '.join(found[:5])}")
+    return next(iter(found), None)
 
 
 def _last(state_home: Path) -> Record:

@@ -1,5 +1,6 @@
 """From what the user typed and the plan to the command that runs: pure, plain text."""
 
+import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hearth.base.errors import UserError, nearest
+from hearth.base.ids import show_ids
 from hearth.base.redaction import Redaction
 from hearth.machine.plan import Plan
 from hearth.spark.conf import DROPPED_BY_SPARK
@@ -111,10 +113,18 @@ def sized_by_master(asked: SubmitOptions, master: str | None) -> SubmitOptions:
 
 def passed_through(spark_submit: Path, line: SubmitLine, reason: str) -> Launch:
     """spark-submit with what the user typed, less hearth's own options."""
-    idle = line.asked.to_words()
+    idle = replace(line.asked, reserve_cpus=None).to_words()
     ignored = f", so {' '.join(idle)} has no effect" if idle else ""
     note = f"{reason}: hearth only passes through the command{ignored}"
-    return Launch(spark_submit, line.options, line.application, {}, [note])
+    prefix = restricted(line.asked)
+    return Launch(spark_submit, line.options, line.application, {}, [note], prefix)
+
+
+def restricted(asked: SubmitOptions) -> list[str]:
+    """Return what starts a driver on the CPUs of this process, where the user reserves others."""
+    if asked.reserve_cpus is None:
+        return []
+    return ["taskset", "--cpu-list", show_ids(os.sched_getaffinity(0))]
 
 
 def composed(
@@ -141,7 +151,8 @@ def composed(
     options += [Option("--conf", f"{key}={value}") for key, value in sorted(changed.items())]
     if path:
         options.append(Option("--driver-class-path", path))
-    prefix = ["taskset", "--cpu-list", plan.driver.cpus] if plan.driver.bound else []
+    bound = ["taskset", "--cpu-list", plan.driver.cpus] if plan.driver.bound else []
+    prefix = bound or restricted(line.asked)
     return Launch(spark_submit, options, line.application, {}, notes, prefix)
 
 

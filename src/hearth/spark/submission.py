@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError, nearest
-from hearth.base.ids import show_ids
+from hearth.base.ids import parse_ids, show_ids
 from hearth.base.private_files import replaceable
 from hearth.base.redaction import Redaction
 from hearth.machine import paths
@@ -81,6 +81,7 @@ def prepare(
 
     settings: the user's, of `read_settings`. Raises UserError.
     """
+    leave_reserved(line.asked)
     master = user_master(line, settings, os.environ)
     remote = user_remote(line, settings, os.environ)
     reason = command.pass_through_reason(line, master, remote)
@@ -126,6 +127,28 @@ def _planned(
     launch.notes.extend([_LATER] if afterwards else [])
     launch = replace(launch, inherited=inherited)
     return Submission(launch, settings, plan.master, plan, afterwards)
+
+
+def leave_reserved(asked: SubmitOptions) -> None:
+    """Leave the CPUs that the user reserves: this process and all that it starts run on the others,
+    and the machine is planned without them.
+
+    Raises UserError for CPUs that it may not use anyway, or if none would be left.
+    """
+    if asked.reserve_cpus is None:
+        return
+    allowed = os.sched_getaffinity(0)
+    try:
+        reserved = {*parse_ids(asked.reserve_cpus.replace(" ", ""))}
+    except ValueError:
+        form = "give a list such as 0-1,8"
+        raise UserError(f"--reserve-cpus: '{asked.reserve_cpus}' names no CPUs: {form}") from None
+    if not reserved or not allowed - reserved:
+        shown = show_ids(allowed)
+        raise UserError(
+            f"--reserve-cpus: '{asked.reserve_cpus}' leaves none of CPUs {shown}: give fewer"
+        )
+    os.sched_setaffinity(0, allowed - reserved)
 
 
 def _spark_submit() -> Path:

@@ -67,6 +67,7 @@ class SubmitOptions:
     unbound: bool = False
     docker: bool = False
     when_full: str | None = None
+    reserve_cpus: str | None = None
 
     @property
     def given(self) -> dict[str, str | int | bool]:

@@ -1,5 +1,6 @@
 """The studies on disk, for a listing: no run is read."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import TypeVar
 
 from hearth.base.codec import raw_lines, read_typed
 from hearth.base.errors import UserError
+from hearth.record.store import LAST, find_record, record_ids, the_only
 from hearth.studies.characterise.result import CharacterisationHead, QuestionLine
 from hearth.studies.compare.result import ComparisonHead
 from hearth.studies.engine.store import CHARACTERISE, COLOCATE, COMPARE, TUNE, Journal, Kind
@@ -65,6 +67,28 @@ class KeptStudy:
     asked: list[str]
     runs: int | None
     directory: str
+
+
+def find_kept(state_home: Path, name: str) -> tuple[Kind | None, Path]:
+    """Return the run or the study that a name stands for; no kind for a run.
+
+    A name is an id, the beginning of one, its last four letters, or `last` for the latest run.
+    Raises UserError for one that stands for nothing, or for several.
+    """
+    kinds = {p.name: k for k in (COMPARE, CHARACTERISE, TUNE, COLOCATE) for p in k.kept(state_home)}
+    ids = [] if name == LAST else [*record_ids(state_home), *kinds]
+    found = the_only(name, "runs and studies", ids)
+    kind = None if found is None else kinds.get(found)
+    if found is None or kind is None:
+        return None, find_record(state_home, name).directory
+    return kind, kind.directory(state_home, found)
+
+
+def delete_study(directory: Path) -> None:
+    """Delete a study; the runs that it made are left."""
+    gone = directory.with_name(f".deleted-{directory.name}")
+    directory.rename(gone)  # out of the listing first
+    shutil.rmtree(gone)
 
 
 def list_studies(state_home: Path) -> tuple[list[KeptStudy], list[str]]:

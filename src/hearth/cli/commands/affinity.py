@@ -1,18 +1,18 @@
 """Pin communication threads near the network device, and show where they run.
 
-The policies are those of Lu, Shi, Shankar and Panda (2017), each with a plain name:
-  o2nts:N  near-threads  N hardware threads of the device's node, round robin
-  o2acs    near-all      all CPUs of the device's node
-  o2ocs    near-core     one whole core of the device's node, round robin
-  o2ntc:N  any-threads   N hardware threads anywhere, round robin
-  o2occ    any-core      one whole core anywhere, round robin
+The policies are those of Lu, Shi, Shankar and Panda (2017), whose names are understood too:
+  near-threads:N  o2nts:N  N hardware threads of the device's node, round robin
+  near-all        o2acs    all CPUs of the device's node
+  near-core       o2ocs    one whole core of the device's node, round robin
+  any-threads:N   o2ntc:N  N hardware threads anywhere, round robin
+  any-core        o2occ    one whole core anywhere, round robin
 hearth takes the device that you name, else the one on the route to the peer, else the one on the
 default route, else the fastest that is up. An agent pins the threads in any JVM: see
 docs/affinity.md.
 
 examples:
-  hearth affinity plan --policy o2nts:4
-  hearth affinity plan --machine "2 nodes of 64 GB, 8 cores, mlx5_0 on node 1" --policy o2ocs
+  hearth affinity plan --policy near-threads:4
+  hearth affinity plan --machine "2 nodes of 64 GB, 8 cores, mlx5_0 on node 1" --policy near-core
   hearth affinity show 4711
   hearth affinity jar
   hearth affinity defaults
@@ -24,6 +24,7 @@ from typing import Any
 
 from hearth.cli.options import MACHINE_HELP
 from hearth.machine import jvm, paths
+from hearth.machine.described import machine_source
 from hearth.report.terminal import affinity
 from hearth.report.terminal.screen import Screen
 
@@ -32,11 +33,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     actions = parser.add_subparsers(dest="action", metavar="plan|show|jar|defaults", required=True)
     planning = actions.add_parser("plan", help="show the CPUs of each communication thread")
-    planning.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
+    planning.add_argument(
+        "--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP
+    )
     planning.add_argument("--device", metavar="NAME", help="network device to pin threads near")
     planning.add_argument("--peer", metavar="HOST", help="use the device on the route to this host")
     planning.add_argument(
-        "--policy", help="e.g. o2nts:4 (default: the policy for this CPU architecture)"
+        "--policy", help="e.g. near-threads:4 (default: the policy for this CPU architecture)"
     )
     showing = actions.add_parser("show", help="show where a JVM's communication threads run now")
     showing.add_argument("pid", type=int, metavar="PID", help="the JVM's process id")

@@ -38,6 +38,7 @@ from hearth.machine import paths
 from hearth.report.terminal.characterisation import show_characterisation, show_questions
 from hearth.report.terminal.screen import Screen
 from hearth.spark.conf import read_settings
+from hearth.spark.submission import leave_reserved
 from hearth.spark.submit_args import SubmitLine
 from hearth.studies.characterise.questions import KEYS, questions
 from hearth.studies.characterise.result import Characterised
@@ -112,6 +113,7 @@ def run(options: CharacteriseCommand) -> int:
     """Runs and shows the answers; 1 if a run failed, for scripts."""
     if not options.line.application:
         raise UserError("nothing to run: give a suite, a workload, a jar or a Python file")
+    leave_reserved(options.line.asked)
     spark = read_settings(options.line)
     _check(options.line, spark)
     asked, settings = _asked(options, spark)

@@ -42,6 +42,7 @@ from hearth.cli.options import (
 )
 from hearth.cli.pages import add_html_option, write_html
 from hearth.machine import paths
+from hearth.machine.described import machine_source
 from hearth.machine.jvm import topology
 from hearth.machine.leases import read_leases
 from hearth.machine.topology import Topology
@@ -76,7 +77,12 @@ _MOST_APPLICATIONS = 64
 #: `--` stands between applications here.
 _MARKED = "if {name} takes one itself, write '-- {name} ...' in a file of --applications"
 _EACH_WAY = "set by each arm: leave it out"
-_REFUSED = {"--unbound": _EACH_WAY, "--docker": _EACH_WAY, "--bind": _EACH_WAY}
+_REFUSED = {
+    "--unbound": _EACH_WAY,
+    "--docker": _EACH_WAY,
+    "--bind": _EACH_WAY,
+    "--reserve-cpus": "start hearth itself without them: taskset --cpu-list CPUS hearth ...",
+}
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--machine",
         metavar="CAPTURE|SPEC",
+        type=machine_source,
         help="predict for another machine (only with --dry-run)",
     )
     parser.add_argument(

@@ -7,7 +7,7 @@ examples:
   hearth plan
   hearth plan --input 200g --workload sql
   hearth plan --executors 4 --memory 20g --conf spark.sql.shuffle.partitions=64
-  hearth plan --machine "2 packages, 4 nodes of 128 GB, 6 cores x 8 threads"
+  hearth plan --machine "2 sockets, 4 nodes of 128 GB, 6 cores x 8 threads"
   hearth plan --explain
   hearth plan --explain heap
   hearth plan --format spark-submit
@@ -22,6 +22,7 @@ from hearth.base.codec import typed
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
 from hearth.cli.options import MACHINE_HELP, add_plan_options, from_namespace
 from hearth.machine import jvm
+from hearth.machine.described import machine_source
 from hearth.machine.plan import Plan, PlanRequest, parse_conf
 from hearth.machine.topology import Topology
 from hearth.report.terminal.plan import explained, show_plan
@@ -30,7 +31,7 @@ from hearth.report.terminal.screen import Screen
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
+    parser.add_argument("--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP)
     add_plan_options(parser)
     python_help = "plan for a Python application, whose workers need memory outside the heap"
     parser.add_argument("--python", action="store_true", help=python_help)

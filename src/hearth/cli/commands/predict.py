@@ -31,6 +31,7 @@ from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.sizes import parse_mb
 from hearth.machine import paths
+from hearth.machine.described import machine_source
 from hearth.machine.jvm import topology
 from hearth.machine.plan import BINDINGS
 from hearth.report.terminal.predict import show_prediction
@@ -81,7 +82,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="number of NUMA nodes to predict for (default: as in the run)",
     )
     parser.add_argument(
-        "--machine", metavar="CAPTURE|SPEC", help="the machine of the run (default: this machine)"
+        "--machine",
+        metavar="CAPTURE|SPEC",
+        type=machine_source,
+        help="the machine of the run (default: this machine)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 

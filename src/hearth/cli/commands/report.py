@@ -1,8 +1,9 @@
 """Show where the time of recorded runs went: in the terminal, as an HTML page, or as JSON.
 
-Name a run by its id or directory ('hearth runs' lists them); a comparison, characterisation, tune
-or colocation by its id; any Spark event log by its path. Several runs are shown side by side. The
-HTML file loads nothing from the network, so you can share it as it is.
+Name a run, comparison, characterisation, tune or colocation by its id, the beginning of one, its
+last four letters, or its directory ('hearth runs' lists them); the latest run by 'last'; any Spark
+event log by its path. Several runs are shown side by side. The HTML file loads nothing from the
+network, so you can share it as it is.
 
 examples:
   hearth report last
@@ -12,6 +13,7 @@ examples:
 
 import json
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from hearth.base.codec import to_json
 from hearth.cli.pages import add_html_option, write_html
@@ -23,10 +25,13 @@ from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.tune import show_tune
 
+if TYPE_CHECKING:
+    from hearth.report.terminal.sources import Sources
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("runs", metavar="RUN", nargs="+", help="a run's id or directory, or 'last'")
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="an id, a directory, or 'last'")
     add_html_option(parser, "write an HTML page to FILE")
     parser.add_argument(
         "--json", action="store_true", help="print the analysis as JSON (see contract/)"
@@ -44,15 +49,20 @@ def run(options: Namespace) -> int:
     if options.json:
         print(json.dumps(to_json(sources), indent=2))
     elif not options.html:
-        screen = Screen.of()
-        if sources.comparison is not None:
-            print("\n".join(show_comparison(sources.comparison, screen)), end="\n\n")
-        if sources.characterisation is not None:
-            print("\n".join(show_characterisation(sources.characterisation, screen)))
-        if sources.tune is not None:
-            print("\n".join(show_tune(sources.tune, screen)))
-        if sources.colocation is not None:
-            print("\n".join(show_colocation(sources.colocation, screen)))
-        for analysis in sources.runs:
-            print("\n".join(show_profile(analysis, screen)))
+        show(sources)
     return 0
+
+
+def show(sources: "Sources") -> None:
+    """Print each of them, as a person reads it."""
+    screen = Screen.of()
+    if sources.comparison is not None:
+        print("\n".join(show_comparison(sources.comparison, screen)), end="\n\n")
+    if sources.characterisation is not None:
+        print("\n".join(show_characterisation(sources.characterisation, screen)))
+    if sources.tune is not None:
+        print("\n".join(show_tune(sources.tune, screen)))
+    if sources.colocation is not None:
+        print("\n".join(show_colocation(sources.colocation, screen)))
+    for analysis in sources.runs:
+        print("\n".join(show_profile(analysis, screen)))

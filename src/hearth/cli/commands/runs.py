@@ -1,10 +1,12 @@
-"""List recorded runs, comparisons, tunes and the like; show, export or delete runs.
+"""List recorded runs, comparisons, tunes and the like; show, export or delete them.
 
-hearth profile records runs; hearth report ID shows a comparison, a tune or the like. RUN is an id,
-the beginning of one, its last four letters, or 'last'.
+hearth profile records runs; each comparison, characterisation, tune and colocation is kept with its
+own. RUN is an id of any of them, the beginning of one, its last four letters, or 'last' for the
+latest run. Only runs can be exported.
 
 examples:
   hearth runs
+  hearth runs list --kind comparison --last 5
   hearth runs show last
   hearth runs export last --format csv --output tables
   hearth runs delete 20261121-134500-my-job-3fa9
@@ -24,25 +26,29 @@ from hearth.analysis.analysis import analyse
 from hearth.analysis.export import export
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
+from hearth.cli.commands.report import show
 from hearth.machine import paths
 from hearth.machine.applications import read_runs
 from hearth.record.store import Record, delete_record, find_record, list_records, read_record
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.runs import show_runs
 from hearth.report.terminal.screen import Screen
-from hearth.studies.listing import list_studies
+from hearth.studies.listing import KeptStudy, delete_study, find_kept, list_studies
 
+KINDS = ("run", "comparison", "characterisation", "tune", "colocation")
 _AGE = re.compile(r"\A(\d+)([mhdw])")
 _SECONDS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
-    parser.set_defaults(action="list", json=False)
+    parser.set_defaults(action="list", json=False, kind=None, last=None)
     actions = parser.add_subparsers(dest="action", metavar="list|show|export|delete")
     listing = actions.add_parser("list", help="list everything, oldest first (default)")
+    listing.add_argument("--kind", choices=KINDS, help="only these")
+    listing.add_argument("--last", metavar="N", type=int, help="only the latest N")
     listing.add_argument("--json", action="store_true", help="print JSON")
-    showing = actions.add_parser("show", help="show one run and where its time went")
+    showing = actions.add_parser("show", help="show one, and where its time went")
     showing.add_argument("run", metavar="RUN")
     showing.add_argument("--json", action="store_true", help="print the whole analysis as JSON")
     export = actions.add_parser("export", help="export a run's data as tables")
@@ -51,7 +57,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     export.add_argument(
         "--output", metavar="DIR", help="directory to write to (default: the id of the run)"
     )
-    delete = actions.add_parser("delete", help="delete finished runs")
+    delete = actions.add_parser("delete", help="delete what has ended; a study's runs stay")
     delete.add_argument("run", nargs="*", metavar="RUN")
     delete.add_argument(
         "--older-than", metavar="AGE", help="delete runs older than AGE: 12h, 30d, 4w, ..."
@@ -66,8 +72,11 @@ def run(options: Namespace) -> int:
 
 
 def _list(options: Namespace) -> int:
+    if options.last is not None and options.last < 1:
+        raise UserError(f"--last: {options.last} is below 1: give at least 1, or leave it out")
     records, problems = list_records(paths.state_home())
     studies, others = list_studies(paths.state_home())
+    records, studies = _wanted(options, records, studies)
     rows = [_row(record) for record in records]
     if options.json:
         found = {"runs": rows, "experiments": to_json(studies)}
@@ -78,6 +87,23 @@ def _list(options: Namespace) -> int:
     for problem in [*problems, *others]:
         print(f"hearth: {problem}", file=sys.stderr)
     return 0
+
+
+def _wanted(
+    options: Namespace, records: list[Record], studies: list[KeptStudy]
+) -> tuple[list[Record], list[KeptStudy]]:
+    """Those of `--kind`, and of these the latest of `--last`."""
+    if options.kind is not None:
+        records = records if options.kind == "run" else []
+        studies = [study for study in studies if study.kind == options.kind]
+    if options.last is None:
+        return records, studies
+    starts = [*(record.head.started for record in records), *(one.started for one in studies)]
+    since = sorted(starts, reverse=True)[: options.last][-1:] or [""]
+    return (
+        [record for record in records if record.head.started >= since[0]],
+        [study for study in studies if study.started >= since[0]],
+    )
 
 
 def _row(record: Record) -> dict[str, Any]:
@@ -95,12 +121,26 @@ def _row(record: Record) -> dict[str, Any]:
 
 
 def _show(options: Namespace) -> int:
-    record = find_record(paths.state_home(), options.run)
-    analysis = analyse(record.directory)
+    kind, directory = find_kept(paths.state_home(), options.run)
+    if kind is not None:
+        return _show_study(directory, options.json)
+    analysis = analyse(directory)
     if options.json:
         print(json.dumps(to_json(analysis), indent=2))
     else:
         print("\n".join(show_profile(analysis, Screen.of())))
+    return 0
+
+
+def _show_study(directory: Path, as_json: bool) -> int:
+    """As `hearth report` does."""
+    from hearth.report.terminal.sources import read_sources
+
+    sources = read_sources([str(directory)], paths.state_home())
+    if as_json:
+        print(json.dumps(to_json(sources), indent=2))
+    else:
+        show(sources)
     return 0
 
 
@@ -118,27 +158,38 @@ def _delete(options: Namespace) -> int:
     if not chosen:
         print("nothing to delete")
         return 0
-    for record in chosen:
-        print(f"{record.id}  {record.head.application}  {record.state}")
+    for one in chosen:
+        print(_named(one))
     if not options.yes and not _agreed(len(chosen)):
         print("nothing deleted")
         return 1
-    for record in chosen:
-        delete_record(read_record(record.directory))
+    for one in chosen:
+        if isinstance(one, Record):
+            delete_record(read_record(one.directory))
+        else:
+            delete_study(one)
     print(f"deleted {len(chosen)}")
     return 0
 
 
-def _chosen(options: Namespace) -> list[Record]:
+def _named(one: Record | Path) -> str:
+    if isinstance(one, Record):
+        return f"{one.id}  {one.head.application}  {one.state}"
+    return f"{one.name}  {one.parent.name}"
+
+
+def _chosen(options: Namespace) -> list[Record | Path]:
+    """The records, and the directories of studies."""
     if bool(options.run) == (options.older_than is not None):
         raise UserError("delete: give either runs or --older-than AGE")
     home = paths.state_home()
     if options.run:
-        chosen = [find_record(home, name) for name in options.run]
-        for record in chosen:
-            if record.running:
-                pid = record.head.owner.pid
-                raise UserError(f"'{record.id}' is running (process {pid}): stop it first")
+        found = [find_kept(home, name) for name in options.run]
+        chosen = [read_record(place) if kind is None else place for kind, place in found]
+        for one in chosen:
+            if isinstance(one, Record) and one.running:
+                pid = one.head.owner.pid
+                raise UserError(f"'{one.id}' is running (process {pid}): stop it first")
         return chosen
     before = time.time() - _age_s(options.older_than)
     records, _ = list_records(home)

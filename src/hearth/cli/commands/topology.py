@@ -1,8 +1,9 @@
 """Show a machine: packages, NUMA nodes, caches, cores, devices, and what may be used of it.
 
-The machine is this one, a capture made by 'hearth gather' (or by hwloc-gather-topology), or
-one described in a line, such as
-  2 packages, 4 nodes of 128 GB, 6 cores x 8 threads
+The machine is this one, a capture made by 'hearth gather' (or by hwloc-gather-topology), a file
+with what 'lscpu' and 'numactl -H' print, or one described in a line, such as
+  2 sockets, 4 nodes of 128 GB, 6 cores x 8 threads
+where nodes are those of the whole machine, and cores those of each node.
 
 examples:
   hearth topology
@@ -14,17 +15,17 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from hearth.base.codec import typed
+from hearth.cli.options import MACHINE_HELP
 from hearth.machine import jvm
+from hearth.machine.described import machine_source
 from hearth.machine.topology import Topology
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.topology import show_topology
 
-MACHINE_HELP = "a capture or a one-line description (default: this machine)"
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
+    parser.add_argument("--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP)
     parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 

@@ -42,6 +42,7 @@ from hearth.report.terminal.screen import Screen, table
 from hearth.report.terminal.tune import sentence, show_tune
 from hearth.spark.conf import read_settings, user_master
 from hearth.spark.saved_configs import TunedChoice, keep_tuned, machine_key
+from hearth.spark.submission import leave_reserved
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.engine.progress import Following, Quiet, continued_with
 from hearth.studies.engine.target import Target, subject_of, tuned_as
@@ -132,6 +133,7 @@ def run(options: TuneCommand) -> int:
     _load_with_one_thread()
     if not options.line.application:
         raise UserError("nothing to tune: name a workload, a jar or a Python file")
+    leave_reserved(options.line.asked)
     return _tune(options)
 
 

@@ -11,7 +11,7 @@ _MOST_GROUPS = 16
 def show_plan(plan: dict[str, Any], screen: Screen) -> list[str]:
     """Return the policy, the device and its place, the CPUs of each thread in turn, and remarks."""
     where = "this machine" if plan["source"] == "live" else plan["source"]
-    lines = [f"{screen.title(plan['policy'])} ({plan['plain']}) on {where}: {plan['meaning']}"]
+    lines = [f"{screen.title(plan['plain'])} ({plan['policy']}) on {where}: {plan['meaning']}"]
     device = plan.get("device")
     if device is None:
         lines.append("  device: none")
@@ -43,8 +43,8 @@ def show_defaults(document: dict[str, Any], screen: Screen) -> list[str]:
         for d in document["architectures"]
     ]
     lines = table(screen, ("architecture", "policy", "N", "basis"), rows, right="N")
-    policies = [(p["name"], p["plain"], p["meaning"]) for p in document["policies"]]
-    return [*lines, "", *table(screen, ("policy", "plain name", "a thread may use"), policies)]
+    policies = [(p["plain"], p["name"], p["meaning"]) for p in document["policies"]]
+    return [*lines, "", *table(screen, ("policy", "in the study", "a thread may use"), policies)]
 
 
 def show_threads(document: dict[str, Any], screen: Screen) -> list[str]:

@@ -1,10 +1,11 @@
 """A plan as a person reads it: what was decided, where it is on the machine, and why."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from string import ascii_lowercase, ascii_uppercase
 
 from hearth.base.errors import UserError
-from hearth.base.ids import brief_ids, parse_ids
+from hearth.base.ids import brief_ids, parse_ids, show_ids
 from hearth.base.sizes import show_mb
 from hearth.machine.plan import Plan, PlannedExecutor, Reason
 from hearth.machine.topology import Topology
@@ -131,7 +132,8 @@ def show_plan_briefly(plan: Plan) -> list[str]:
     more = f"; and {len(executors) - 4} more" if len(executors) > 4 else ""
     return [
         f"plan: {_mode_text(plan)}",
-        f"  slots   {slots} task slots in all, {_each(executors, 'task_slots')} per executor",
+        f"  slots   {slots} task slot{'' if slots == 1 else 's'} in all, "
+        f"{_each(executors, 'task_slots')} per executor",
         f"  memory  heap {show_mb(first.heap_mb)}, off-heap {show_mb(first.off_heap_mb)}, "
         f"overhead {show_mb(first.overhead_mb)} per executor",
         f"  place   {places}{more}" if plan.mode == "partitioned" else "  place   not bound",
@@ -159,23 +161,36 @@ def _place(executor: PlannedExecutor) -> str:
 
 def partitions(plan: Plan, screen: Screen) -> list[str]:
     head = ["executor", "node", "CPUs", "slots", "heap", "off-heap", "overhead", "GC"]
-    executors = plan.executors
-    rows = [_partition(executor, plan, screen) for executor in executors[:_ROWS_SHOWN]]
+    groups = [list(alike) for _, alike in groupby(plan.executors, _likeness)]
+    rows = [_partition(alike, plan, screen) for alike in groups[:_ROWS_SHOWN]]
     lines = table(screen, head, rows, right="slots heap off-heap overhead")
-    if len(executors) > _ROWS_SHOWN:
-        lines.append(f"  ... and {len(executors) - _ROWS_SHOWN} more: --json lists all")
+    if len(groups) > _ROWS_SHOWN:
+        hidden = sum(map(len, groups[_ROWS_SHOWN:]))
+        lines.append(f"  ... and {hidden} more: --json lists all")
     driver = plan.driver
     bound = f"on node {driver.memory_nodes}" if driver.bound else "not bound"
     where = f"CPUs {brief_ids(driver.cpus)}, {bound}"
     return [*lines, f"  driver    {where}, heap {show_mb(driver.heap_mb)}"]
 
 
-def _partition(executor: PlannedExecutor, plan: Plan, screen: Screen) -> list[str]:
+def _likeness(executor: PlannedExecutor) -> tuple[object, ...]:
+    """What executors of one row share: all but their ids and CPUs."""
+    sizes = (executor.heap_mb, executor.off_heap_mb, executor.overhead_mb)
+    return executor.memory_nodes, executor.task_slots, *sizes, tuple(executor.java_options)
+
+
+def _partition(alike: Sequence[PlannedExecutor], plan: Plan, screen: Screen) -> list[str]:
+    """The row of executors that are alike, whose CPUs it has together."""
+    executor, last = alike[0], alike[-1]
+    names = [screen.hue(letter(one.id), one.id) for one in (executor, last)]
+    ids = f"{executor.id} {names[0]}"
+    cpus = {cpu for one in alike for cpu in parse_ids(one.cpus)}
+    times = f"{len(alike)} x " if len(alike) > 1 else ""
     return [
-        f"{executor.id} {screen.hue(letter(executor.id), executor.id)}",
+        f"{executor.id}-{last.id} {names[0]}-{names[1]}" if times else ids,
         executor.memory_nodes if plan.mode == "partitioned" else "any",
-        brief_ids(executor.cpus, 32),
-        str(executor.task_slots),
+        brief_ids(show_ids(cpus), 32),
+        f"{times}{executor.task_slots}",
         show_mb(executor.heap_mb),
         show_mb(executor.off_heap_mb),
         show_mb(executor.overhead_mb),

@@ -5,9 +5,11 @@ from typing import Any
 
 from hearth.base.durations import show_seconds
 from hearth.base.sizes import show_bytes
-from hearth.report.terminal.screen import Screen, table
+from hearth.report.terminal.screen import Screen, shown_width, table
 from hearth.studies.listing import KeptStudy
 
+#: Columns that the master or the question keeps on any screen.
+_LEAST = 12
 _STYLES = {"running": "bold", "failed": "red", "killed": "red", "interrupted": "yellow"}
 
 
@@ -31,13 +33,34 @@ def show_runs(
     head = ("id", "started (UTC)", "application", "master or question", "state", "wall", "size")
     cells = [_cells(row, screen) for row in rows]
     cells += [_study_cells(study) for study in studies]
-    return table(screen, head, sorted(cells, key=lambda row: row[1]), right="wall size")
+    cells.sort(key=lambda row: row[1])
+    whole = table(screen, head, cells, right="wall size")
+    if max(map(shown_width, whole)) <= screen.width:
+        return whole
+    return _narrow(screen, head, cells)
+
+
+def _narrow(screen: Screen, head: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
+    """Without what the id says already; the rest is cut to what is left.
+
+    The beginning of an id stands for it, too.
+    """
+    kept = [(row[0], row[3], row[4], row[5]) for row in cells]
+    ids, states, walls = (max(shown_width(row[at]) for row in [*kept, head]) for at in (0, 2, 3))
+    left = screen.width - ids - states - walls - 8
+    ids, left = ids - max(0, _LEAST - left), max(_LEAST, left)
+    rows = [(_cut(row[0], ids), _cut(row[1], left), *row[2:]) for row in kept]
+    return table(screen, (head[0], _cut(head[3], left), head[4], head[5]), rows, right="wall")
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _study_cells(kept: KeptStudy) -> tuple[str, ...]:
     started = kept.started[:19].replace("T", " ")
     what = f"{kept.kind}: {', '.join(kept.asked)}"
-    runs = "-" if kept.runs is None else f"{kept.runs} runs"
+    runs = "-" if kept.runs is None else f"{kept.runs} {'run' if kept.runs == 1 else 'runs'}"
     return (kept.id, started, kept.application, what, runs, "-", "-")
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from hearth.analysis.analysis import analyse, analyse_event_log
 from hearth.analysis.document import Analysis
 from hearth.base.errors import UserError
-from hearth.record.store import LAST, find_record, records_home
+from hearth.record.store import LAST, records_home
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.characterise.study import Characterisation
 from hearth.studies.colocate.prediction import read_colocated
@@ -17,6 +17,7 @@ from hearth.studies.compare.study import read_comparison
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.store import CHARACTERISE, COLOCATE, COMPARE, TUNE, Kind
 from hearth.studies.engine.trial import Outcome
+from hearth.studies.listing import find_kept
 from hearth.studies.tune.result import Tuned
 from hearth.studies.tune.study import read_tune
 from hearth.studies.tune.verdict import tuned
@@ -42,27 +43,37 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
     """
     sources = Sources()
     for name in names:
-        directory = None if name == LAST else _directory(name, state_home)
-        kind = _kind(directory)
-        if directory is not None and kind is not None:
+        if name != LAST and Path(name).is_dir() and not _is_kept(Path(name)):
+            sources.runs.append(analyse_event_log(Path(name)))
+            continue
+        if name != LAST and Path(name).is_file():
+            sources.runs.append(analyse_event_log(Path(name)))
+            continue
+        kind, directory = _found(name, state_home)
+        if kind is not None:
             if getattr(sources, kind.name) is not None:
                 raise UserError(f"'{name}' is a second {kind.name}: report one at a time")
             _STUDIES[kind](sources, directory, state_home)
-        elif directory is not None and (directory / "record.json").is_file():
-            sources.runs.append(analyse(directory))
-        elif name != LAST and Path(name).exists():
-            sources.runs.append(analyse_event_log(Path(name)))
         else:
-            sources.runs.append(analyse(find_record(state_home, name).directory))
+            sources.runs.append(analyse(directory))
     return sources
 
 
-def _kind(directory: Path | None) -> Kind | None:
+def _found(name: str, state_home: Path) -> tuple[Kind | None, Path]:
+    """Return the directory of what hearth keeps: named as it is, or by an id."""
+    if name == LAST or not _is_kept(Path(name)):
+        return find_kept(state_home, name)
+    return _kind(Path(name)), Path(name)
+
+
+def _is_kept(directory: Path) -> bool:
+    """Return whether it is the directory of a study or of a record."""
+    return _kind(directory) is not None or (directory / "record.json").is_file()
+
+
+def _kind(directory: Path) -> Kind | None:
     """Return the kind of study that a directory holds."""
-    heads = (
-        () if directory is None else tuple(k for k in _STUDIES if (directory / k.head).is_file())
-    )
-    return next(iter(heads), None)
+    return next((kind for kind in _STUDIES if (directory / kind.head).is_file()), None)
 
 
 def _comparison(sources: Sources, directory: Path, state_home: Path) -> None:
@@ -90,13 +101,6 @@ _STUDIES = {
     TUNE: _tune,
     COLOCATE: _colocation,
 }
-
-
-def _directory(name: str, state_home: Path) -> Path | None:
-    """Of what hearth keeps: a directory itself, or that of an id."""
-    kept = (kind.directory(state_home, name) for kind in _STUDIES)
-    places = (Path(name), *kept, records_home(state_home) / name)
-    return next((place for place in places if place.is_dir()), None)
 
 
 def _median_runs(comparison: Compared, outcomes: list[Outcome]) -> list[str]:

@@ -21,7 +21,15 @@ from hearth.base.errors import UserError
 from hearth.base.private_files import private_directory
 from hearth.base.redaction import Redaction
 from hearth.record.schema import RecordHead, Setting
-from hearth.record.store import Record, named_directory, read_record, records_home, write_document
+from hearth.record.store import (
+    LAST,
+    Record,
+    named_directory,
+    read_record,
+    records_home,
+    the_only,
+    write_document,
+)
 
 T = TypeVar("T")
 Head = TypeVar("Head")
@@ -56,7 +64,20 @@ class Kind:
         """Those of all that are kept, by their ids, which begin with the time of their start."""
         homes = (self.home(state_home), state_home / self.old_folder)
         found = [path for home in homes if home.is_dir() for path in home.iterdir()]
+        found = [path for path in found if not path.name.startswith(".")]
         return sorted(found, key=lambda path: path.name)
+
+    def kept(self, state_home: Path) -> list[Path]:
+        """Those of which there is more than a name, the oldest first."""
+        return [path for path in self.directories(state_home) if (path / self.head).is_file()]
+
+    def find(self, state_home: Path, name: str) -> Path | None:
+        """Return the one that a name stands for, as `find_record` does for records."""
+        if name == LAST:
+            return next(reversed(self.kept(state_home)), None)
+        ids = [path.name for path in self.kept(state_home)]
+        found = the_only(name, f"{self.name}s", ids)
+        return None if found is None else self.directory(state_home, found)
 
     def directory(self, state_home: Path, number: str) -> Path:
         """That of this id, whether there is one or not."""
@@ -217,15 +238,16 @@ class StudyDirectory(Study[Head, Line], ABC):
 
         Raises UserError, naming what differs, where it was asked for in another way.
         """
-        directory = cls.kind.directory(state_home, number)
-        if Path(number).name != number or not (directory / cls.kind.head).is_file():
+        directory = cls.kind.find(state_home, number)
+        if directory is None:
             none = f"no {cls.kind.name} has the id '{number}'"
             raise UserError(f"--resume: {none}: 'hearth runs' lists them")
         found = cls.read(directory)
         for name, value in found.asked().items():
             if value != asked[name]:
+                has = f"{directory.name} has {name} {_words(value)}"
                 raise UserError(
-                    f"--resume: {number} has {name} {_words(value)}, not {_words(asked[name])}: "
+                    f"--resume: {has}, not {_words(asked[name])}: "
                     "repeat its command as it was, or leave out --resume"
                 )
         found.journal = Journal(found.journal.file, redaction)

@@ -1,0 +1,83 @@
+"""Machines that other tools have described: the output of `lscpu` and of `numactl -H` in a file."""
+
+import re
+from pathlib import Path
+
+from hearth.base.errors import UserError
+from hearth.base.ids import parse_ids
+
+_MOST_BYTES = 1 << 20
+_LSCPU = re.compile(
+    r"^(Architecture|CPU\(s\)|(?:Socket|NUMA node)\(s\)|Thread\(s\) per core): +(\S+)", re.M
+)
+_NODE = re.compile(r"^node (\d+) (cpus|size): ?(.*)$", re.M)
+_DISTANCES = re.compile(r"^ *\d+: +([\d ]+)$", re.M)
+_GATHER = "capture the machine with 'hearth gather' instead"
+
+
+def machine_source(text: str) -> str:
+    """Return what `--machine` names as hearth reads it: a capture's path, or a description.
+
+    A file with the output of `numactl -H`, of `lscpu`, or of both becomes a description. Raises
+    UserError for one that says too little.
+    """
+    file = Path(text)
+    try:
+        if not file.is_file() or file.stat().st_size > _MOST_BYTES:
+            return text
+        said = file.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return text  # what reads captures says what is wrong
+    if re.search(r"^available: \d+ nodes?", said, re.M) or said.startswith("Architecture:"):
+        return _described(said, text)
+    return text
+
+
+def _described(said: str, name: str) -> str:
+    """The description of a machine whose nodes are alike, which most are."""
+    lscpu = dict(_LSCPU.findall(said))
+    cpus, sizes = _nodes(said, name)
+    if not sizes:
+        raise UserError(
+            f"--machine: '{name}' is lscpu's output, which does not tell memory: add that of "
+            "numactl -H to the file"
+        )
+    working = [node for node, ids in cpus.items() if ids]
+    empty = [node for node in sizes if node not in working]
+    counts = {len(cpus[node]) for node in working}
+    threads = _number(lscpu.get("Thread(s) per core"), 1)
+    packages = _number(lscpu.get("Socket(s)"), len(working))
+    if len(counts) != 1 or (count := counts.pop()) % threads or max(working) >= len(working):
+        raise UserError(f"--machine: the nodes of '{name}' are not alike: {_GATHER}")
+    parts = [
+        f"{packages} packages",
+        f"{len(working)} nodes of {min(sizes[node] for node in working)} MB",
+        f"{count // threads} cores x {threads} threads",
+    ]
+    if empty:
+        parts.append(f"{len(empty)} memory-only nodes of {min(sizes[n] for n in empty)} MB")
+    rows = [" ".join(row.split()) for row in _DISTANCES.findall(said)]
+    parts += [f"distances {' / '.join(rows)}"] if len(rows) > 1 else []
+    return ", ".join([*parts, *([lscpu["Architecture"]] if "Architecture" in lscpu else [])])
+
+
+def _nodes(said: str, name: str) -> tuple[dict[int, list[int]], dict[int, int]]:
+    """The CPUs of each node, and its memory in MB."""
+    cpus: dict[int, list[int]] = {}
+    sizes: dict[int, int] = {}
+    for node, what, value in _NODE.findall(said):
+        try:
+            if what == "cpus":
+                cpus[int(node)] = parse_ids(",".join(value.split()))
+            else:
+                sizes[int(node)] = int(value.split()[0])
+        except (ValueError, IndexError):
+            line = f"node {node} {what}: {value}"[:60]
+            raise UserError(f"--machine: '{name}': '{line}' is not understood: {_GATHER}") from None
+    if sizes and not any(cpus.values()):
+        raise UserError(f"--machine: '{name}' has no node with CPUs: {_GATHER}")
+    return cpus, {node: size for node, size in sizes.items() if size}
+
+
+def _number(text: str | None, otherwise: int) -> int:
+    return int(text) if text and text.isdigit() and int(text) else otherwise
