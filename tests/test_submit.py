@@ -21,7 +21,7 @@ from hearth.base.ids import show_ids
 from hearth.base.redaction import Redaction
 from hearth.cli.commands import submit
 from hearth.cli.options import read_line
-from hearth.machine.paths import check_spark, spark_home
+from hearth.machine.paths import check_spark, hearth_jar, spark_home
 from hearth.machine.plan import Plan
 from hearth.spark import cds
 from hearth.spark.command import (
@@ -570,7 +570,32 @@ def test_a_class_path_whose_order_matters_goes_without_an_archive(
     command = prepare(line, settings, lambda _: None, occasion).launch.command
     jars = f"{spark_home()}/jars/*"
     assert any(f"-XX:SharedArchiveFile={archive} " in word for word in command) is archived
-    assert any(word.endswith(jars) for word in command) is archived
+    assert any(jars in word for word in command) is archived
+
+
+@pytest.mark.command
+@pytest.mark.parametrize("bound", [False, True])
+def test_hearths_jar_stands_behind_the_archive_of_one_jvm_and_before_that_of_a_bound_driver(
+    bound: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One JVM runs tasks, whose classes are in the archive of plain Spark alone."""
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path))
+    archives = []
+    monkeypatch.setattr(cds, "driver_flags", lambda _, jar, **__: archives.append(jar) or ["-Xa"])
+    (tmp_path / "a.py").touch()
+    parser = ArgumentParser()
+    submit.add_arguments(parser)
+    parser.add_argument("--debug", action="store_true")
+    fixed = ["--executors", "1"] if bound else ["--conf", "spark.hearth.neighbours=ignore"]
+    words = [*fixed, "--conf", "spark.ui.enabled=false", str(tmp_path / "a.py")]
+    line = submit.parse(parser, words).line
+    ready = prepare(line, read_settings(line), lambda _: None, Occasion())
+    if not bound and not (ready.plan and ready.plan.is_native):
+        require("cores", "one JVM is planned on few cores only")
+    first, last = [hearth_jar(), "*"] if bound else ["slf4j-api", hearth_jar()]
+    (path,) = [word for word in ready.launch.command if f"{spark_home()}/jars/*" in word]
+    assert archives == [hearth_jar() if bound else None]
+    assert str(first) in path.split(":")[0] and path.endswith(str(last))
 
 
 def test_no_jar_of_spark_hides_a_file_of_the_configuration_directory(tmp_path: Path) -> None:

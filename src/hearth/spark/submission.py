@@ -18,8 +18,8 @@ from hearth.base.redaction import Redaction
 from hearth.machine import paths
 from hearth.machine.jvm import offer
 from hearth.machine.jvm import plan as planned
-from hearth.machine.plan import BINDING, BINDING_SCOPE, Plan
-from hearth.spark import cds, command
+from hearth.machine.plan import BINDING, BINDING_SCOPE, Plan, Reason
+from hearth.spark import cds, command, named_files
 from hearth.spark.conf import (
     user_deploy_mode,
     user_master,
@@ -112,19 +112,20 @@ def _planned(
         check_application(line.application[0])
     show_plan(plan)
     additions, jar = _additions(line.asked, settings, plan, waiting)
+    # One JVM starts from plain Spark's archive, which has the classes of tasks as well.
+    first = jar if waiting or not plan.is_native else None
     theirs = command.users_class_path(line, settings)
-    flags, afterwards = _archives(occasion, theirs, settings, jar)
-    if afterwards and jar and "spark.hearth.classDataArchive" not in settings:
+    flags, afterwards = _archives(occasion, theirs, settings, first)
+    if afterwards and first and "spark.hearth.classDataArchive" not in settings:
         # Its executors would write theirs before the application may end.
         additions["spark.hearth.classDataArchive"] = "false"
-    home = paths.spark_home()
-    path = cds.class_path(home, jar) if flags else command.class_path(theirs, jar)
+    before = cds.class_path(paths.spark_home(), first) if flags else theirs
+    path = before if flags and jar is first else command.class_path(before, jar)
     launch = command.composed(_spark_submit(), line, settings, plan, additions, path, flags)
     variables, other = python_of_application(settings, os.environ)
     launch.environment.update(variables)
     notes = [*notes, other] if other and line.is_python else notes
-    launch.notes.extend([*notes, *_idle(line.asked, plan), *late_options(line.application)])
-    launch.notes.extend([_LATER] if afterwards else [])
+    launch.notes.extend([*notes, *_notes(line, plan), *([_LATER] if afterwards else [])])
     launch = replace(launch, inherited=inherited)
     return Submission(launch, settings, plan.master, plan, afterwards)
 
@@ -204,14 +205,32 @@ def _plan(
         conf["spark.local.dir"] = os.environ["SPARK_LOCAL_DIRS"]
     if line.asked.when_full is not None:
         conf[_WHEN_FULL] = line.asked.when_full
+    line, named = _with_named_files(line, conf)
     request = line.asked.plan_request(conf, python=line.is_python).document()
     if occasion.dry_run:
-        return planned(request, occasion.debug), ()
+        return _saying(planned(request, occasion.debug), named), ()
     name = Redaction.of(settings).text(settings.get("spark.app.name") or line.application[0])
     with offer(Path(name).name) as offered:
         words, inherits = (offered.words, offered.inherits) if offered else ((), ())
         found = planned(request, occasion.debug, words, inherits)
-        return found, offered.settle() if offered else ()
+        return _saying(found, named), offered.settle() if offered else ()
+
+
+def _with_named_files(line: SubmitLine, conf: Mapping[str, str]) -> tuple[SubmitLine, list[Reason]]:
+    """The line with the input that its application's arguments name, unless the user says its size;
+    the reason for it.
+    """
+    if line.asked.input is not None or "spark.hearth.input" in conf:
+        return line, []
+    size = named_files.large_input(line.application[1:])
+    if size is None:
+        return line, []
+    asked = replace(line.asked, input=f"{size}b")
+    return replace(line, asked=asked), [named_files.reason(size)]
+
+
+def _saying(plan: Plan, more: list[Reason]) -> Plan:
+    return replace(plan, reasons=[*plan.reasons, *more])
 
 
 def _waits(asked: SubmitOptions, settings: Mapping[str, str], plan: Plan) -> bool:
@@ -219,6 +238,11 @@ def _waits(asked: SubmitOptions, settings: Mapping[str, str], plan: Plan) -> boo
     wanted = asked.when_full or settings.get(_WHEN_FULL)
     full = any(reason.decision == "sharing" for reason in plan.reasons)
     return plan.is_native and wanted == "wait" and full
+
+
+def _notes(line: SubmitLine, plan: Plan) -> list[str]:
+    named = [f"input {r.value}: {r.because}" for r in plan.reasons if r.decision == "input"]
+    return [*named, *_idle(line.asked, plan), *late_options(line.application)]
 
 
 def _idle(asked: SubmitOptions, plan: Plan) -> list[str]:
