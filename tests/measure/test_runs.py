@@ -240,7 +240,7 @@ def test_the_list_is_cut_by_kind_and_number_and_fits_a_terminal(
     )
     narrow = hearth("runs", environment={"COLUMNS": "80"}).stdout.splitlines()
     assert len(narrow) == 5 and max(map(len, narrow)) <= 80
-    assert all(any(name[:40] in line for line in narrow) for name in (*runs, alone.head.id))
+    assert all(any(name[:30] in line for line in narrow) for name in (*runs, alone.head.id))
     (_, only) = hearth("runs", "list", "--kind", "comparison").stdout.splitlines()
     assert alone.head.id in only
     (_, first, second) = hearth("runs", "list", "--kind", "run", "--last", "2").stdout.splitlines()
