@@ -28,12 +28,12 @@ time.sleep(300)
 """
 #: An application: it uses CPU time, says when it ends, and has two makers wait for it.
 _APPLICATION = """
-import sys, time
+import os, sys, time
 from pathlib import Path
 from hearth.spark import cds as it
 home, marks, used, it._LIMIT_S = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]), 30
 for _ in range(2):
-    it.make_afterwards(home, None)
+    it.make_afterwards(home, None, os.getpid())
 while time.process_time() < used:
     pass
 time.sleep(1)

@@ -17,6 +17,7 @@ from support import ROOT, Command
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md")])
 _BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_OTHERS = ("export", "python", "pip", "rm", "mvn", "source", "hdfs", "beeline")
 _SPARK = ("spark-submit", "spark-shell", "spark-sql", "pyspark")
 
 
@@ -51,10 +52,14 @@ def test_a_command_line_that_is_shown_can_be_typed(document: str, line: str) -> 
         assert re.search(rf"^{rest[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
     elif program in _SPARK:
         assert read_line([word for word in rest if word not in ("-e", "-f")]).asked.to_words() == []
+    elif program == "start-history-server.sh":
+        assert rest == []
     elif program in ("start-connect-server.sh", "start-thriftserver.sh"):
         assert read_line(rest).asked.to_words() == []
     else:
-        assert program in ("export", "python", "pip", "mvn", "source", "hdfs", "beeline"), line
+        assert program in ("export", "python", "pip", "rm", "mvn", "source", "hdfs", "beeline"), (
+            line
+        )
 
 
 def test_the_readme_shows_the_output_that_the_command_has(hearth: Command) -> None:
@@ -170,3 +175,38 @@ def test_no_text_tells_anyone_to_install_another_project_of_the_name() -> None:
     assert not _ANOTHER_PROJECT.search(
         "pip install 'hearth-spark[report]' dist/hearth_spark-0.1.whl"
     )
+
+
+#: What a reader looks for, and a word of the answer's heading or row.
+QUESTIONS = {
+    "without a clone": "guide.md#install",
+    "only part of my memory": "plan.md#memory",
+    "remove all that hearth wrote": "files.md#remove-everything",
+    "keep CPUs free": "guide.md#reserve-cpus",
+    "History Server": "monitoring.md",
+    "two versions": "measuring.md#two-versions-of-a-program",
+    "exit code": "files.md#exit-codes",
+    "two users": "leases.md",
+    "a word mean": "glossary.md",
+    "Which Python": "guide.md#python",
+}
+
+
+def test_the_index_answers_what_readers_look_for_by_one_link_to_a_heading_that_exists() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    rows = [line for line in index.splitlines() if line.startswith("| ")]
+    for question, target in QUESTIONS.items():
+        (row,) = [row for row in rows if question in row.split("|")[1]]
+        assert f"]({target})" in row, row
+        page, _, heading = target.partition("#")
+        headings = re.findall(r"^#+ (.*)", (ROOT / "docs" / page).read_text(), re.MULTILINE)
+        slugs = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in headings}
+        assert not heading or heading in slugs, f"{page} has no heading {heading}"
+
+
+def test_the_glossary_has_the_words_that_pages_show_alone() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text()
+    rows = re.findall(r"^\| (?!Word)(\w.*?) \|", text, re.MULTILINE)
+    words = {word for row in rows for word in row.split(", ")}
+    assert {"idle task slots", "local memory", "GC share", "target", "arm", "trial"} <= words
+    assert rows == sorted(rows, key=str.lower), "in the order of the alphabet"

@@ -20,6 +20,7 @@ from hearth.base.errors import UserError
 from hearth.base.ids import show_ids
 from hearth.base.redaction import Redaction
 from hearth.cli.commands import submit
+from hearth.cli.main import main
 from hearth.cli.options import read_line
 from hearth.machine.paths import check_spark, hearth_jar, spark_home
 from hearth.machine.plan import Plan
@@ -533,6 +534,22 @@ def test_an_application_is_not_held_up_by_archives_that_are_missing(
         assert (without in ready.launch.command) is not measured
         assert (ready.afterwards is None) is measured
         assert any("when this application is over" in n for n in ready.launch.notes) != measured
+
+
+@pytest.mark.parametrize(("words", "waits"), [([], False), (["--arm", "native"], True)])
+def test_only_a_profile_that_a_study_makes_waits_for_archives(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], waits: bool
+) -> None:
+    seen: list[Occasion] = []
+
+    def prepare(*given: object) -> None:
+        seen.extend(each for each in given if isinstance(each, Occasion))
+        raise UserError("planned")
+
+    monkeypatch.setattr("hearth.cli.commands.profile.prepare", prepare)
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path))
+    assert main(["profile", *words, "x.py"]) == 2
+    assert [occasion.measured for occasion in seen] == [waits]
 
 
 @pytest.mark.command

@@ -121,11 +121,11 @@ def is_missing(spark_home: Path, jar: Path | None) -> bool:
         return False
 
 
-def make_afterwards(spark_home: Path, jar: Path | None) -> None:
-    """Make the archives when this process, whatever it becomes, is over, so that no application
-    waits for them: in a process of its own, see `archive_maker`.
+def make_afterwards(spark_home: Path, jar: Path | None, owner: int) -> None:
+    """Make the archives when the process `owner` is over, so that no application waits for them: in
+    a process of its own, see `archive_maker`.
     """
-    words = [str(os.getpid()), str(start_ticks(os.getpid())), str(_LIMIT_S), str(spark_home)]
+    words = [str(owner), str(start_ticks(owner)), str(_LIMIT_S), str(spark_home)]
     maker = [sys.executable, "-P", "-m", _MAKER]
     detached([*maker, *words, *([str(jar)] if jar else [])])
 

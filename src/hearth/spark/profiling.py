@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -93,7 +93,7 @@ def profile(
             head = replace(head, flame=_jcmd(), flame_agent=async_profiler())
         reading = jvm.command("topology", debug=debug)
         run = _Run(RecordWriter.create(directory, name, head), seen, reading, limit_s)
-        return run.to_its_end()
+        return run.to_its_end(submission.afterwards)
 
 
 def _jcmd() -> Measured[str]:
@@ -218,9 +218,11 @@ class _Run:
             Path(runs) if runs else paths.state_home() / "runs", writer.directory
         )
 
-    def to_its_end(self) -> Profiled:
+    def to_its_end(self, afterwards: Callable[[int], None] | None = None) -> Profiled:
         with self._signals():
             driver = self._driver = self._start_driver()
+            if afterwards is not None:
+                afterwards(driver.pid)
             sampler = SamplerProcess(self._writer.directory, driver.pid)
             with self._keeping():
                 self._machine = MachineReading(self._writer, self._reading, self._known)

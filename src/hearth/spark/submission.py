@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from hearth.base.codec import to_json
@@ -45,15 +46,15 @@ _LATER = (
 class Submission:
     """What to run: the command, the user's own settings, the master, the plan if hearth plans.
 
-    master is None if none was given and Spark takes its default. afterwards: called just before the
-    application starts, where something is to be made when it is over.
+    master is None if none was given and Spark takes its default. afterwards: called with the id of
+    the process that is or becomes the application, where something is to be made when it is over.
     """
 
     launch: command.Launch
     settings: dict[str, str]
     master: str | None
     plan: Plan | None
-    afterwards: Callable[[], None] | None = None
+    afterwards: Callable[[int], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -295,7 +296,7 @@ def _partitions_by_query(
 
 def _archives(
     occasion: Occasion, theirs: str, settings: Mapping[str, str], jar: Path | None
-) -> tuple[list[str], Callable[[], None] | None]:
+) -> tuple[list[str], Callable[[int], None] | None]:
     """The driver's flags for its class-data archive, and what makes a missing one later.
 
     theirs: the user's class path; an archive fits one class path only, so a user who adds to it
@@ -307,7 +308,7 @@ def _archives(
     flags = cds.driver_flags(home, jar, make=occasion.measured, debug=occasion.debug)
     later = not (flags or occasion.measured or occasion.dry_run)
     if later and cds.is_missing(home, jar):
-        return [], lambda: cds.make_afterwards(home, jar)
+        return [], partial(cds.make_afterwards, home, jar)
     return flags, None
 
 

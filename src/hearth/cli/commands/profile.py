@@ -79,7 +79,8 @@ def parse(parser: ArgumentParser, words: list[str]) -> ProfileCommand:
 def run(options: ProfileCommand) -> int:
     """Runs and records the application; returns its exit code."""
     limit_s = float("inf") if options.limit is None else parse_seconds(options.limit, "--limit")
-    occasion = Occasion(measured=True, debug=options.debug)
+    # A run of a study is like all others of it; anybody else waits for nothing.
+    occasion = Occasion(measured=options.arm is not None, debug=options.debug)
     line, settings = options.line, read_settings(options.line)
     if options.tuned:
         line, settings = with_tuned(line, settings)

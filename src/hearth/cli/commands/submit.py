@@ -106,7 +106,7 @@ def _become(submission: Submission, typed: SubmitLine) -> None:
     """Become spark-submit. typed: the user's own line; what is on it need not be hidden."""
     sys.stderr.flush()
     if submission.afterwards is not None:
-        submission.afterwards()
+        submission.afterwards(os.getpid())
     launch = handed_over(submission.launch, typed, paths.state_home())
     for descriptor in launch.inherited:
         os.set_inheritable(descriptor, True)
