@@ -18,6 +18,7 @@ from hearth.base.absent import Absent
 from hearth.base.codec import typed
 from hearth.report.html.axis import axis
 from hearth.report.html.page import page
+from hearth.report.html.run import WORDS
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated, Predicted
 from hearth.studies.compare.result import PairedRatio
@@ -79,6 +80,40 @@ def test_the_page_fits_its_screen_and_complains_of_nothing(
     assert complaints == []
     assert shown.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
     assert shown.evaluate(_SMALL) == 0
+
+
+def test_the_time_axis_stands_above_the_machine_and_takes_a_wide_screen(
+    browser: Any, tmp_path: Path
+) -> None:
+    html = page([constructed.analysis()])
+    shown, _ = opened(browser, tmp_path / "r.html", html, viewport={"width": 1900, "height": 900})
+    chart, machine = (shown.locator(f"#{name}0").bounding_box() for name in ("time", "machine"))
+    assert chart["y"] + chart["height"] <= machine["y"]
+    assert chart["width"] > 1.4 * machine["width"] and chart["x"] >= 0
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 1900
+
+
+def test_a_table_that_is_wider_than_a_phone_scrolls_and_shows_that_there_is_more(
+    browser: Any, tmp_path: Path
+) -> None:
+    html = page([constructed.analysis()])
+    shown, _ = opened(browser, tmp_path / "r.html", html, viewport=_PHONE)
+    table = shown.locator("#machine0 .scroll").last
+    assert table.evaluate("it => it.scrollWidth > it.clientWidth")
+    cues = table.evaluate("it => getComputedStyle(it).backgroundAttachment")
+    assert cues == "local, local, scroll, scroll"
+
+
+def test_evidence_is_named_as_it_is_seen_and_words_are_explained() -> None:
+    run = constructed.document()
+    run["findings"][0]["evidence"] = ["/timeline/cpu_other", "/stages/0/spill", "/stages/1/spill"]
+    html = page([typed(run, Analysis)])
+    cpu = '<a href="#time0" title="/timeline/cpu_other in the JSON">see the CPU chart</a>'
+    assert f"{cpu}, <a" in html and html.count(">see the stages</a>") == 1
+    glossary = (ROOT / "docs" / "glossary.md").read_text()
+    for word, meaning in WORDS:
+        assert f"<dt>{word}</dt>" in html
+        assert f"| {word} | {meaning} |" in glossary, "the same as in the documentation"
 
 
 #: The titles of lanes that are wider than their place: each ends in the air.

@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hearth.analysis.document import (
@@ -32,28 +32,52 @@ from hearth.report.terminal.sentences import sentence
 #: The sections of a run: the start of their ids, and their words.
 SECTIONS = (
     ("findings", "Findings"),
-    ("machine", "The machine and its executors"),
     ("time", "Time axis"),
+    ("machine", "The machine and its executors"),
     ("stages", "Where the time went"),
     ("counters", "Processor"),
     ("unknown", "Not measured, and warnings"),
 )
-#: Which section shows a part of the analysis.
+#: Which section shows a part of the analysis, and what is to be seen there.
 _SHOWN_IN = {
-    "executors": "machine",
-    "machine": "machine",
-    "timeline": "time",
-    "tasks_sample": "time",
-    "threads": "time",
-    "stages": "stages",
-    "totals": "stages",
-    "jobs": "stages",
-    "sql": "stages",
-    "counters": "counters",
-    "metrics": "counters",
-    "probes": "unknown",
-    "warnings": "unknown",
+    "executors": ("machine", "the executors' table"),
+    "machine": ("machine", "the machine"),
+    "timeline": ("time", "the time axis"),
+    "timeline/cpu_other": ("time", "the CPU chart"),
+    "timeline/running_tasks": ("time", "the tasks on the time axis"),
+    "timeline/slots": ("time", "the tasks on the time axis"),
+    "timeline/gc": ("time", "the chart of garbage collection"),
+    "timeline/bandwidth": ("time", "the chart of memory bandwidth"),
+    "tasks_sample": ("time", "the tasks on the time axis"),
+    "threads": ("time", "the threads on the time axis"),
+    "stages": ("stages", "the stages"),
+    "totals": ("stages", "where the time went"),
+    "jobs": ("stages", "the stages"),
+    "sql": ("stages", "the stages"),
+    "counters": ("counters", "the processor's counters"),
+    "metrics": ("counters", "the processor's metrics"),
+    "probes": ("unknown", "what was not measured"),
+    "warnings": ("unknown", "the warnings"),
 }
+#: As docs/glossary.md has them.
+WORDS = (
+    (
+        "idle task slots",
+        "the share of the task slots' time, from the first task to the last, in which no task ran "
+        "in them",
+    ),
+    (
+        "local memory",
+        "the share of a process's own memory that lies on the nodes on which its threads ran: each "
+        "node's share of its CPU time times that node's share of its memory, added up. Files' "
+        "pages do not count",
+    ),
+    (
+        "GC share",
+        "the share of the tasks' run time in which their JVM collected garbage",
+    ),
+    ("task slot", "room for one task at a time in an executor, usually one for each of its CPUs"),
+)
 _SEVERITIES = {"error": "high", "warning": "", "note": "info"}
 #: The parts of a task's time, in the order in which they are stacked.
 PARTS: tuple[tuple[str, Callable[[Times], int]], ...] = (
@@ -94,6 +118,7 @@ def run_view(run: Analysis, number: int, executors: list[str]) -> View:
         "settings": [f"{name}={value}" for name, value in _telling(run)],
         "verdict": verdict(run),
         "facts": _facts(run),
+        "words": WORDS,
         "findings": [_finding(finding) for finding in run.findings],
         "machine": _machine(run.machine, run.executors, executors),
         "executors": _executors(run.executors),
@@ -221,17 +246,26 @@ def mean_local(executors: list[Executor]) -> float | None:
 
 
 def _finding(finding: Finding) -> View:
-    places = []
-    for pointer in finding.evidence:
-        top = pointer.split("/")[1] if "/" in pointer else pointer
-        places.append((pointer, _SHOWN_IN.get(top)))
     return {
         "severity": _SEVERITIES[finding.severity],
         "sentence": finding.sentence,
         "next_step": sentence(finding.next_step),
         "gain": None if finding.seconds is None else seconds(finding.seconds),
-        "places": places,
+        "places": _places(finding.evidence),
     }
+
+
+def _places(evidence: Sequence[str]) -> list[tuple[str, str | None, str]]:
+    """Return where evidence is seen, each place once: words, section, and the JSON pointers."""
+    found: dict[tuple[str, str | None], list[str]] = {}
+    for pointer in evidence:
+        parts = pointer.strip("/").split("/")
+        section, words = next(
+            (_SHOWN_IN[key] for key in ("/".join(parts[:2]), parts[0]) if key in _SHOWN_IN),
+            (None, pointer),
+        )
+        found.setdefault((words, section), []).append(pointer)
+    return [(words, section, ", ".join(each)) for (words, section), each in found.items()]
 
 
 def _machine(
