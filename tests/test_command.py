@@ -63,6 +63,10 @@ def test_without_a_command_the_overview_is_shown_and_the_exit_code_is_2(hearth: 
         (["plan", "--executors", "1000000000000"], "--executors: 1000000000000 … 65536 CPUs"),
         (["plan", "--input", "9" * 400 + "g"], f"--input: '{'9' * 400}g' … 20g"),
         (["plan", "--jsn"], "--jsn: did you mean '--json'?"),
+        (
+            ["plan", "--memory", "4g", "--conf", "spark.executor.memory=2048"],
+            "--memory: 4g contradicts spark.executor.memory=2048: give one of them",
+        ),
     ],
 )
 def test_an_error_of_the_users_is_one_line_and_exit_code_2(

@@ -131,7 +131,7 @@ def test_parts_of_a_known_number_tell_the_time_left() -> None:
     assert work.times == "0 s so far"
     now = 130.0
     work.show(12, 48)
-    assert work.times == "30 s so far, about 1:30 min left"
+    assert work.times == "30 s so far, about 1 min 30 s left"
 
 
 def test_where_there_is_no_terminal_nothing_is_loaded_or_drawn(

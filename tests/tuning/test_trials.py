@@ -16,6 +16,7 @@ import pytest
 
 from hearth.base.absent import Absent
 from hearth.base.codec import to_json, typed
+from hearth.base.durations import show_seconds
 from hearth.base.errors import UserError
 from hearth.cli.commands import tune as command
 from hearth.cli.main import main
@@ -207,7 +208,7 @@ def test_a_trial_beyond_hope_is_stopped_early_and_counted(tmp_path: Path) -> Non
     assert searched
     assert all(trial["stopped_s"] == pytest.approx(75) for trial in searched)
     assert all(arm.limit_s == 3600 for arm in subject.arms[:2]), "your own is measured to its end"
-    assert "stopped after 1:15 min: too slow to win" in "\n".join(
+    assert "stopped after 1 min 15 s: too slow to win" in "\n".join(
         show_tune(typed(document, Tuned), Screen(160))
     )
     assert document["best"]["configuration"]["shown"] in ("4x8 ParallelGC", "local[*] G1GC")
@@ -304,6 +305,21 @@ def test_a_first_line_that_a_kill_cut_short_does_not_swallow_the_next_trial(tmp_
     resumed = Tune.resume(tmp_path, begun.head.id, SETTINGS, words)
     tune.run(resumed, Quick(shape((8, 2))), {}, Following())
     assert len(read_tune(begun.directory).lines) == len(resumed.lines)
+
+
+def test_progress_names_each_trial_that_beats_all_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun = begin(tmp_path)
+    tune.run(begun, Quick(shape((8, 2))), {}, Following())
+    told = re.findall(r"^hearth: best so far: (.*), (.*)$", capsys.readouterr().err, re.MULTILINE)
+    ended = [(line.configuration, line.seconds) for line in begun.lines if line.seconds]
+    best = [
+        (WAYS[way].shown, show_seconds(seconds, 2))
+        for at, (way, seconds) in enumerate(ended)
+        if at and seconds < min(earlier for _, earlier in ended[:at])
+    ]
+    assert told == best and told
 
 
 def test_it_is_resumed_only_as_it_was_but_with_more_budget(tmp_path: Path) -> None:

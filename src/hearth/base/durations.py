@@ -1,4 +1,4 @@
-"""Times as a person writes them, `90s`, `30m`, `2h`, and reads them, `2:05 min`."""
+"""Times as a person writes them, `90s`, `30m`, `2h`, and reads them, `2 min 05 s`."""
 
 import re
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ def parse_seconds(text: str, what: str) -> float:
 
 
 def show_seconds(seconds: float | None, decimals: int = 1) -> str:
-    """Return a readable time: `8.4 s`, `2:05 min`, `1:02:05 h`; `-` where unknown.
+    """Return a readable time: `8.4 s`, `2 min 05 s`, `1 h 02 min`; `-` where unknown.
 
     decimals: of a time below a minute.
     """
@@ -28,8 +28,8 @@ def show_seconds(seconds: float | None, decimals: int = 1) -> str:
         return f"{seconds:.{decimals}f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
-        return f"{minutes}:{rest:02} min"
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02} h"
+        return f"{minutes} min {rest:02} s"
+    return f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def show_moment(text: str) -> str:

@@ -40,7 +40,7 @@ class Work:
 
     @property
     def times(self) -> str:
-        """`1:20 min so far, about 6:00 min left`; no time left before there is a basis for it."""
+        """`1 min 20 s so far, about 6 min 00 s left`; none left before there is a basis for it."""
         passed = self.clock() - self.started
         left = self._left_s(passed)
         so_far = f"{show_seconds(passed, 0)} so far"

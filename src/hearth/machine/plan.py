@@ -52,6 +52,7 @@ class PlanRequest:
             _check_count(name, value)
         size = parse_bytes(self.input, "--input") if self.input is not None else None
         memory = parse_mb(self.memory, "--memory") if self.memory is not None else None
+        _check_memory(self.memory, memory, self.conf.get("spark.executor.memory"))
         workload = {"kind": self.workload, "input_bytes": size, "python": self.python or None}
         limits = {
             "executors": self.executors,
@@ -76,6 +77,19 @@ def _check_count(name: str, value: int | None) -> None:
     if value is not None and value > _MOST_CPUS:
         limit = f"no machine has more than {_MOST_CPUS} CPUs, and each needs one"
         raise UserError(f"--{name}: {value} is too many: {limit}; give fewer, or leave it out")
+
+
+def _check_memory(typed: str | None, memory_mb: int | None, key: str | None) -> None:
+    """Refuse two heaps in the words in which the user gave them; Spark's number alone is in MiB."""
+    if typed is None or key is None:
+        return
+    try:
+        other_mb = parse_mb(f"{key}m" if key.strip().isdigit() else key, "spark.executor.memory")
+    except UserError:
+        return  # the planner says what is wrong with it
+    if other_mb != memory_mb:
+        what = f"--memory: {typed} contradicts spark.executor.memory={key}"
+        raise UserError(f"{what}: give one of them")
 
 
 def with_binding(bind: str | None, conf: dict[str, str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from hearth.base.absent import Measured
 from hearth.base.codec import LEFT_OUT
+from hearth.base.durations import show_seconds
 from hearth.workloads.shapes import CaseResult, Seconds, Streaming
 
 #: By name what may explain a difference, of one run.
@@ -66,7 +67,7 @@ class Outcome:
             return f"{self.turn.shown}: failed: {self.failure}"
         answer = self.result["verdict"]["status"] if self.result else self.answer
         checked = "" if answer is None else f", answer {answer}"
-        return f"{self.turn.shown}: {self.seconds:.2f} s{checked}"
+        return f"{self.turn.shown}: {show_seconds(self.seconds, 2)}{checked}"
 
     @property
     def counted_s(self) -> float | None:

@@ -6,6 +6,7 @@ trial is lost. What it found is derived from both, and not stored.
 """
 
 import math
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from typing import Literal
 from hearth.analysis.findings import OTHER_LOAD_SHARE
 from hearth.base.absent import Measured
 from hearth.base.codec import LEFT_OUT
+from hearth.base.durations import show_seconds
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.record.store import (
@@ -329,7 +331,24 @@ class _Trials:
         step = self._step
         now = step.before
         expected = None if now is None else [round(v, 4) for v in now.interval(step.index)]
-        self._tune.keep(replace(self._line, expected=expected, gain=step.gain))
+        line = replace(self._line, expected=expected, gain=step.gain)
+        if _is_newest_best(self._tune, line):
+            shown = self._tune.head.configurations[line.configuration].shown
+            seconds = show_seconds(line.seconds, 2)
+            print(f"hearth: best so far: {shown}, {seconds}", file=sys.stderr, flush=True)
+        self._tune.keep(line)
+
+
+def _is_newest_best(tune: Tune, line: TrialLine) -> bool:
+    """Return whether a trial that has ended beats all that ended before, of which there are any."""
+    if line.seconds is None:
+        return False
+    now, *earlier = (
+        trial_of(tune.head, each, tune.by_cores).value
+        for each in (line, *tune.lines)
+        if each.seconds is not None
+    )
+    return now is not None and bool(earlier) and all(v is None or now < v for v in earlier)
 
 
 def _refuse_hopeless(tune: Tune, step: search.Step | search.Stop) -> None:
