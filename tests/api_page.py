@@ -29,8 +29,8 @@ result = hearth.compare("my_job.py", arms=["native", "bound"], repeat=5)
 print(result.verdict.sentence)
 ```
 
-A notebook shows machines, plans and stages as tables. `Measured[X]` is an X, or an `Absent` with
-the reason.
+A notebook shows machines, plans, runs, stages and what runs now (`hearth.status()`) as tables.
+`Measured[X]` is an X, or an `Absent` with the reason.
 """
 
 

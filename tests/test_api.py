@@ -84,6 +84,7 @@ def test_the_stages_of_the_last_run_are_a_table(
     log = sorted((ROOT / "fixtures" / "eventlogs").glob("*.jsonl"))[0]
     shutil.copy(log, record / "eventlog" / log.name)
     run = hearth.load_run(run.id)
+    assert f"<caption>{run.id}: killed, -</caption>" in run._repr_html_()
     frame = run.stages.to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame["time.run"]) == [stage.time.run for stage in run.stages]

@@ -32,6 +32,7 @@ def typed(folder: Path, script: str, keys: str) -> str:
     mine, terminal = pty.openpty()
     command = ["bash", "--noprofile", "--rcfile", str(folder / "start"), "-i"]
     environment = {**os.environ, "TERM": "dumb", "INPUTRC": "/dev/null"}
+    environment["HEARTH_STATE"] = str(folder / "state")
     shell = subprocess.Popen(
         command, stdin=terminal, stdout=terminal, stderr=terminal, cwd=folder, env=environment,
         start_new_session=True,
@@ -53,6 +54,10 @@ def typed(folder: Path, script: str, keys: str) -> str:
         ("hearth plan --workl\tsq\t", "<plan><--workload><sql>"),
         ("hearth submit --when-f\tref\tbig\t", "<submit><--when-full><refuse><big box.tar.gz>"),
         ("hearth runs exp\t", "<runs><export>"),
+        ("hearth submit --driver-mem\t2g", "<submit><--driver-memory><2g>"),
+        ("hearth report 2026\t", "<report><20261121-101500-shop-1a2b>"),
+        ("hearth runs delete 2026\t", "<runs><delete><20261121-101500-shop-1a2b>"),
+        ("hearth tune --resume 2025\t", "<tune><--resume><20250101-000000-old-77ff>"),
         ("hearth plan nothing-like-this\t", "<plan><nothing-like-this>"),
     ],
 )
@@ -62,6 +67,8 @@ def test_a_tab_in_a_real_bash_completes_commands_options_values_and_files(
     if subprocess.run(["bash", "-c", "complete"], check=False).returncode:
         require("bash", "bash has no programmable completion here")
     (tmp_path / "big box.tar.gz").touch()
+    (tmp_path / "state" / "records" / "20261121-101500-shop-1a2b").mkdir(parents=True)
+    (tmp_path / "state" / "studies" / "tune" / "20250101-000000-old-77ff").mkdir(parents=True)
     shown = typed(tmp_path, hearth("completion", "bash").stdout, keys)
     assert words in shown, shown
 

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+import hearth as hearth_api
 from hearth.base.processes import start_ticks
+from hearth.cli.main import main
 from support import Command
 
 
@@ -61,6 +63,37 @@ def test_without_an_application_it_says_so(hearth: Command) -> None:
     done = hearth("status")
     assert done.returncode == 0
     assert done.stdout == "no application is running under local-numa (--all lists ended ones)\n"
+
+
+def test_watched_it_is_shown_again_until_ctrl_c(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("hearth.cli.commands.status.time.sleep", sleep)
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
+    assert main(["status", "--watch"]) == 130
+    assert capsys.readouterr().out.count("no application is running") == 3
+    assert slept == [2.0] * 3
+    assert main(["status", "--watch", "--json"]) == 2
+
+
+def test_a_notebook_shows_what_runs_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sleeper: subprocess.Popen[bytes]
+) -> None:
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
+    assert list(hearth_api.status()) == []
+    folder = record(tmp_path / "state", "app-1", sleeper.pid, start_ticks(sleeper.pid))
+    place(folder, sleeper.pid, "4000")
+    (running,) = hearth_api.status()
+    assert (running.app_id, running.executors, running.driver_pid) == ("app-1", 1, sleeper.pid)
+    assert any("may run outside CPUs 4000" in what for what in running.drift)
+    assert "<td>app-1</td>" in hearth_api.status()._repr_html_()
 
 
 def test_a_dead_driver_is_not_running_and_with_all_it_is_gone(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from hearth.analysis.document import Analysis
-    from hearth.api import Run, compare, load_run, plan, topology
+    from hearth.api import Run, RunningApplication, compare, load_run, plan, status, topology
     from hearth.base.absent import Absent
     from hearth.base.errors import UserError
     from hearth.base.rows import Rows
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "Absent", "Analysis", "Compared", "Plan", "Ratio", "Rows", "Run", "Topology", "UserError",
-    "builder", "compare", "jar_path", "load_run", "paired_ratio", "plan", "session", "topology",
+    "Absent", "Analysis", "Compared", "Plan", "Ratio", "Rows", "Run", "RunningApplication",
+    "Topology", "UserError", "builder", "compare", "jar_path", "load_run", "paired_ratio", "plan",
+    "session", "status", "topology",
 ]  # fmt: skip
 #: Where those are that this module does not define: they are imported when they are first used.
 _HOMES = {
@@ -37,7 +38,10 @@ _HOMES = {
     "Topology": "hearth.machine.topology",
     "UserError": "hearth.base.errors",
     "paired_ratio": "hearth.studies.engine.statistics",
-    **dict.fromkeys(("Run", "compare", "load_run", "plan", "topology"), "hearth.api"),
+    **dict.fromkeys(
+        ("Run", "RunningApplication", "compare", "load_run", "plan", "status", "topology"),
+        "hearth.api",
+    ),
 }
 
 

@@ -7,6 +7,7 @@ mistake of the caller's is a UserError whose message names the value, the limit 
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
 from tempfile import TemporaryFile
@@ -16,9 +17,12 @@ from hearth.analysis.analysis import analyse
 from hearth.analysis.document import Analysis, Executor, Finding, Stage
 from hearth.base.absent import Absent
 from hearth.base.codec import parse, typed
+from hearth.base.durations import show_seconds
 from hearth.base.errors import UserError
-from hearth.base.rows import Rows
+from hearth.base.rows import Rows, html_table
 from hearth.machine import jvm, paths
+from hearth.machine.applications import Application, read_runs
+from hearth.machine.placement import Placement
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.topology import Topology
 from hearth.record.store import LAST, Record, find_record
@@ -115,10 +119,53 @@ class Run:
     def __repr__(self) -> str:
         return f"<hearth run {self.id}: {self.state}>"
 
+    def _repr_html_(self) -> str:
+        found = [(one.severity, one.sentence, one.next_step) for one in self.findings]
+        head = ["severity", "finding", "next step"]
+        return html_table(f"{self.id}: {self.state}, {show_seconds(self.wall_s)}", head, found)
+
 
 def load_run(name: str = LAST) -> Run:
     """Return a run on record: by its id, the beginning or end of that, or `last`."""
     return Run(find_record(paths.state_home(), name))
+
+
+@dataclass(frozen=True)
+class RunningApplication:
+    """An application that runs under `local-numa`, as the kernel shows it now."""
+
+    app_id: str
+    name: str
+    master: str
+    driver_pid: int
+    started_at: str
+    executors: int | None  #: None where they could not be read
+    #: what differs from the plan, a sentence each; empty where all is as planned
+    drift: list[str]
+    ui: str | None = None
+
+
+def status() -> Rows[RunningApplication]:
+    """Return the applications of this user that run under `local-numa`, as `hearth status`."""
+    found, _ = read_runs(paths.state_home())
+    return Rows([_running(each) for each in found if each.alive])
+
+
+def _running(application: Application) -> RunningApplication:
+    record = application.record
+    words = ("--run", str(application.directory), "--driver", str(record["driver_pid"]))
+    executors, drift = None, []
+    try:
+        placement = typed(jvm.call("placement", *words), Placement)
+        executors = len(placement.executors)
+        drift = [what for executor in placement.executors for what in executor.drift]
+    except UserError as problem:  # of this application alone
+        drift = [f"not known: {problem}"]
+    given = {key: str(record[key]) for key in ("app_id", "name", "master", "started_at")}
+    pid = int(record["driver_pid"])
+    return RunningApplication(
+        **given, driver_pid=pid, executors=executors, drift=drift, ui=record.get("ui")
+    )
 
 
 def compare(

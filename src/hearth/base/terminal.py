@@ -48,6 +48,12 @@ def beneath(stream: TextIO) -> TextIO:
     return stream._stream if isinstance(stream, TerminalStream) else stream
 
 
+def clear_screen() -> None:
+    """Begin again at the top of a terminal; elsewhere leave a blank line."""
+    stream = beneath(sys.stdout)
+    stream.write("\x1b[H\x1b[2J" if stream.isatty() else "\n")
+
+
 @contextmanager
 def escaping_output() -> Iterator[None]:
     """Escape everything that this process prints meanwhile, on both streams."""

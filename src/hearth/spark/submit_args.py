@@ -39,6 +39,14 @@ OPTION_KEYS = {
     "--num-executors": "spark.executor.instances",
     "--total-executor-cores": "spark.cores.max",
 }
+
+
+def spark_options() -> dict[str, bool]:
+    """Return spark-submit's long options by name: True for those that take a value."""
+    known = {**dict.fromkeys(_WITH_VALUE, True), **dict.fromkeys(_SWITCHES, False)}
+    return {name: known[name] for name in sorted(known) if name.startswith("--")}
+
+
 _EQUALS = re.compile(r"\A(--[^=]+)=(.*)", re.DOTALL)
 
 

@@ -14,6 +14,7 @@ examples:
 """
 
 import json
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
@@ -24,6 +25,7 @@ from hearth.cli.options import MACHINE_HELP, add_plan_options, from_namespace
 from hearth.machine import jvm
 from hearth.machine.described import machine_source
 from hearth.machine.plan import Plan, PlanRequest, parse_conf
+from hearth.machine.slurm import slurm_job
 from hearth.machine.topology import Topology
 from hearth.report.terminal.plan import explained, show_plan
 from hearth.report.terminal.screen import Screen
@@ -79,6 +81,9 @@ def run(options: Namespace) -> int:
     shown = Redaction.of(request["limits"]["conf"]).plan(plan)
     text = _text(shown, options.format, options.explain)
     print(text)
+    job = slurm_job(os.environ, os.sched_getaffinity(0)) if options.machine is None else None
+    if job is not None:
+        print(f"hearth: {job}", file=sys.stderr)
     if options.bind == "none" and plan["mode"] != "native":
         print("hearth: --bind none: executors have these sizes and run anywhere", file=sys.stderr)
     if is_redacted([text]):

@@ -5,36 +5,52 @@ hold its anonymous memory, and the CPUs on which its threads last ran, all read 
 
 examples:
   hearth status
+  hearth status --watch
   hearth status --all
   hearth status app-20261121120000-0001 --json
 """
 
 import json
 import sys
+import time
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from hearth.base.codec import to_json, typed
 from hearth.base.durations import show_moment
 from hearth.base.errors import UserError
+from hearth.base.terminal import clear_screen
 from hearth.machine import jvm, paths
 from hearth.machine.applications import Application, find_run, last_placement, read_runs
 from hearth.machine.placement import Placement
 from hearth.report.terminal.placement import show_placement
 from hearth.report.terminal.screen import Screen
 
+_WATCH_S = 2.0
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("app", nargs="?", metavar="APP", help="show one application, by id or name")
     parser.add_argument("--all", action="store_true", help="include finished applications")
+    parser.add_argument(
+        "--watch", action="store_true", help="show it again every 2 s, until Ctrl-C"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: Namespace) -> int:
     """Lists the recorded applications."""
-    show(options.app, ended=options.all, as_json=options.json, debug=options.debug)
-    return 0
+    if options.watch and options.json:
+        raise UserError("--watch: cannot be combined with --json: leave one of them out")
+    while True:
+        if options.watch:
+            clear_screen()
+        show(options.app, ended=options.all, as_json=options.json, debug=options.debug)
+        if not options.watch:
+            return 0
+        sys.stdout.flush()
+        time.sleep(_WATCH_S)
 
 
 def show(app: str | None, *, ended: bool, as_json: bool, debug: bool) -> None:

@@ -36,6 +36,7 @@ from hearth.cli.options import (
 )
 from hearth.machine import paths
 from hearth.machine.plan import Plan
+from hearth.machine.slurm import slurm_job
 from hearth.report.terminal.plan import show_plan_briefly
 from hearth.spark.conf import read_settings
 from hearth.spark.run_files import handed_over
@@ -171,3 +172,6 @@ def with_tuned(line: SubmitLine, settings: Mapping[str, str]) -> tuple[SubmitLin
 def show_plan(plan: Plan) -> None:
     """The plan in a few lines on standard error: the output is the application's."""
     print("\n".join(show_plan_briefly(plan)), file=sys.stderr)
+    job = slurm_job(os.environ, os.sched_getaffinity(0))
+    if job is not None:
+        print(f"  within  {job}", file=sys.stderr)
