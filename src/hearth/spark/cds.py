@@ -1,9 +1,10 @@
 """Spark's driver from a class-data archive: saves most of the time before an application's first
 line, and much of its first queries.
 
-There is one for drivers with hearth's jar and one for plain Spark (a native plan), each made by a
-small application. With hearth's jar that runs under `local-numa[1x1]`, in which the executor writes
-its own archive too (by the cluster manager), so that both are there for the first real application.
+There is one for drivers with hearth's jar and one for plain Spark (a native plan, whose class path
+ends with the jar if it has it), each made by a small application. With the jar in front that runs
+under `local-numa[1x1]`, in which the executor writes its own archive too (by the cluster manager),
+so that both are there for the first real application.
 
 A JVM takes an archive where its class path begins as that of the training run did, and archives
 classes of jars alone. Spark puts its configuration directory before its jars, so the driver gets
