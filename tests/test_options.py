@@ -114,3 +114,12 @@ def test_options_come_back_from_their_words() -> None:
     assert read_planning_words(asked.to_words(), "here") == asked
     with pytest.raises(UserError, match="here: argument --cores: invalid int value: 'many'"):
         read_planning_words(["--cores", "many"], "here")
+
+
+@pytest.mark.parametrize("command", ["compare", "characterise", "tune", "colocate", "bench"])
+def test_a_long_help_is_divided_into_groups_of_a_size_that_a_reader_takes_in(command: str) -> None:
+    _, parser = command_parser(command)
+    shown = parser.format_help().partition("\noptions:\n")[2]
+    groups = re.split(r"^(?=[a-z]+:$)", shown, flags=re.MULTILINE)
+    sizes = [len(re.findall(r"^  -", group, re.MULTILINE)) for group in groups]
+    assert len(groups) >= 3 and max(sizes) <= 12, sizes

@@ -154,7 +154,10 @@ def test_a_stage_that_was_never_submitted_is_shown_without_its_times(
                 file.write(json.dumps(event, separators=(",", ":")) + "\n")
     assert hearth("report", str(log)).returncode == 0
     done = hearth("report", str(log), "--html", "page.html")
-    assert (done.returncode, done.stderr) == (0, "hearth: wrote page.html\n")
+    assert (done.returncode, done.stderr) == (
+        0,
+        f"hearth: wrote page.html: {(tmp_path / 'page.html').as_uri()}\n",
+    )
     assert "ZeroDivisionError" in (tmp_path / "page.html").read_text()
 
 

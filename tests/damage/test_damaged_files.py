@@ -186,7 +186,10 @@ def test_a_log_whose_name_is_no_text_is_shown_and_written(hearth: Command, tmp_p
     text = log.read_text().replace("ApplicationStart", "ApplicationStarting")
     log.write_text(text)
     done = hearth("report", str(log), "--html", "page.html")
-    assert (done.returncode, done.stderr) == (0, "hearth: wrote page.html\n")
+    assert (done.returncode, done.stderr) == (
+        0,
+        f"hearth: wrote page.html: {(tmp_path / 'page.html').as_uri()}\n",
+    )
     assert hearth("report", str(log)).returncode == 0
 
 

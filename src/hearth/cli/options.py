@@ -4,7 +4,7 @@ A command's parser is all that sees argparse's Namespace: below it are frozen da
 """
 
 import sys
-from argparse import ArgumentParser, Namespace, _MutuallyExclusiveGroup
+from argparse import ArgumentParser, Namespace, _ArgumentGroup, _MutuallyExclusiveGroup
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn, TypeVar
@@ -84,12 +84,12 @@ def add_submit_options(parser: ArgumentParser, refused: Mapping[str, str] = {}) 
 
 
 def _add(parser: ArgumentParser, names: Iterable[str], refused: Mapping[str, str]) -> None:
-    group = parser.add_argument_group("plan")
+    plan = group(parser, "plan")
     for name in names:
         how = dict(_PLANNING[name])
         if "choices" in how:
             how["choices"] = [c for c in how["choices"] if f"{name} {c}" not in refused]
-        group.add_argument(name, **how)
+        plan.add_argument(name, **how)
 
 
 @dataclass(frozen=True)
@@ -251,27 +251,35 @@ class RunOptions:
     wait_idle_s: float | None
 
 
+def group(parser: ArgumentParser, title: str) -> _ArgumentGroup:
+    """Return the group of options of this title, which a long help is divided by."""
+    # argparse has no public list of them.
+    there = (each for each in parser._action_groups if each.title == title)
+    return next(there, None) or parser.add_argument_group(title)
+
+
 def add_run_options(parser: ArgumentParser, *, repeat: int, warmup: int) -> _MutuallyExclusiveGroup:
     """Add them with these defaults; the group of `--repeat`, for options that exclude it."""
     parser.set_defaults(usual_repeat=repeat)
-    how_often = parser.add_mutually_exclusive_group()
+    runs = group(parser, "runs")
+    how_often = runs.add_mutually_exclusive_group()
     how_often.add_argument(
         "--repeat", type=int, metavar="N", help=f"measured runs of each arm (default: {repeat})"
     )
     warm_ups = f"warm-up runs of each arm, not measured (default: {warmup})"
-    parser.add_argument("--warmup", type=int, default=warmup, metavar="N", help=warm_ups)
+    runs.add_argument("--warmup", type=int, default=warmup, metavar="N", help=warm_ups)
     seed = "seed for the order of runs and the generated data (default: 1)"
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help=seed)
+    runs.add_argument("--seed", type=int, default=1, metavar="N", help=seed)
     budget = "start no run that would end after TIME, e.g. 30m"
-    parser.add_argument("--budget", metavar="TIME", help=budget)
+    runs.add_argument("--budget", metavar="TIME", help=budget)
     add_wait_option(parser)
     return how_often
 
 
-def add_wait_option(parser: ArgumentParser) -> None:
+def add_wait_option(parser: ArgumentParser, title: str = "runs") -> None:
     """Add what is done about other programs."""
     words = "wait up to TIME for the machine to be idle before each run"
-    parser.add_argument("--wait-quiet", metavar="TIME", help=words)
+    group(parser, title).add_argument("--wait-quiet", metavar="TIME", help=words)
 
 
 def wait_option(given: Namespace) -> float | None:

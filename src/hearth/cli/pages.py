@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hearth.analysis.document import Analysis
 from hearth.base.errors import UserError
+from hearth.cli.options import group
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated
 from hearth.studies.compare.result import Compared
@@ -15,7 +16,7 @@ from hearth.studies.tune.result import Tuned
 
 def add_html_option(parser: ArgumentParser, words: str = "also write an HTML page to FILE") -> None:
     """Add `--html`; a file in no directory is refused when the command line is read."""
-    parser.add_argument("--html", metavar="FILE", type=_page_file, help=words)
+    group(parser, "output").add_argument("--html", metavar="FILE", type=_page_file, help=words)
 
 
 def _page_file(text: str) -> Path:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from hearth.base.codec import to_json
 from hearth.base.sizes import parse_bytes
-from hearth.cli.options import add_run_options, run_options
+from hearth.cli.options import add_run_options, group, run_options
 from hearth.machine import paths
 from hearth.machine.jvm import topology
 from hearth.machine.plan import parse_conf
@@ -56,11 +56,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         help="a Spark setting for all runs; may be repeated",
     )
-    parser.add_argument(
+    output = group(parser, "output")
+    output.add_argument(
         "--out", metavar="FILE", help="results file; runs that it already holds are not repeated"
     )
-    parser.add_argument("--dry-run", action="store_true", help="list the runs; run nothing")
-    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+    group(parser, "runs").add_argument(
+        "--dry-run", action="store_true", help="list the runs; run nothing"
+    )
+    output.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 
 def run(options: Namespace) -> int:

@@ -30,6 +30,7 @@ from hearth.cli.options import (
     add_run_options,
     add_submit_options,
     from_namespace,
+    group,
     read_submit_line,
     run_options,
 )
@@ -89,18 +90,21 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--questions", metavar="A,B,...", help="answer only these questions (default: all)"
     )
     add_run_options(parser, repeat=7, warmup=1)
-    parser.add_argument("--sweep", metavar="NxM,...", help="executors x cores to try, e.g. 2x4,4x2")
-    parser.add_argument(
+    runs = group(parser, "runs")
+    runs.add_argument("--sweep", metavar="NxM,...", help="executors x cores to try, e.g. 2x4,4x2")
+    runs.add_argument(
         "--change-prefetchers",
         action="store_true",
         help="allow switching them by model-specific registers (needs root; restored afterwards)",
     )
-    parser.add_argument("--resume", metavar="ID", help="continue an interrupted characterisation")
-    parser.add_argument(
+    runs.add_argument("--resume", metavar="ID", help="continue an interrupted characterisation")
+    runs.add_argument(
         "--dry-run", action="store_true", help="list the questions and runs; run nothing"
     )
     add_html_option(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+    group(parser, "output").add_argument(
+        "--json", action="store_true", help="print JSON (see contract/)"
+    )
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> CharacteriseCommand:

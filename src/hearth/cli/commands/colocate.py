@@ -35,6 +35,7 @@ from hearth.cli.options import (
     add_run_options,
     add_submit_options,
     from_namespace,
+    group,
     read_line,
     run_options,
     split_words,
@@ -122,15 +123,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--applications", metavar="FILE", type=Path,
         help="read the applications from FILE, one per line in shell syntax; # starts a comment",
     )  # fmt: skip
-    parser.add_argument(
+    split = group(parser, "split")
+    split.add_argument(
         "--split", metavar="N-M",
         help="NUMA nodes, or cores, of each application (default: the predicted best)",
     )  # fmt: skip
-    parser.add_argument(
+    split.add_argument(
         "--objective", choices=_OBJECTIVES, default="throughput",
         help="maximise throughput, minimise the worst slowdown, or equalise slowdowns",
     )  # fmt: skip
-    known = parser.add_mutually_exclusive_group()
+    known = group(parser, "split").add_mutually_exclusive_group()
     known.add_argument(
         "--from", dest="runs_of", metavar="RUN", action="append", default=[],
         help="a recorded run on the whole machine; once per application, in order",
@@ -143,38 +145,41 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--scaling", metavar="TABLE.csv", type=Path,
         help="predict from a table of speedups between numbers of nodes (see hearth predict)",
     )  # fmt: skip
-    parser.add_argument(
+    split.add_argument(
         "--machine",
         metavar="CAPTURE|SPEC",
         type=machine_source,
         help="predict for another machine (only with --dry-run)",
     )
-    parser.add_argument(
+    split.add_argument(
         "--arms", metavar="A,B,...", help="split, unbound, whole, serial (default: all)"
     )
     _add_run_arguments(parser)
     add_html_option(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+    group(parser, "output").add_argument(
+        "--json", action="store_true", help="print JSON (see contract/)"
+    )
 
 
 def _add_run_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
+    runs = group(parser, "runs")
+    runs.add_argument(
         "--protocol", choices=("once", "loop"), default="once",
         help="run each application once (default), or repeatedly for --minutes",
     )  # fmt: skip
-    parser.add_argument(
+    runs.add_argument(
         "--minutes", metavar="N", type=float, help=f"length of the loop (default: {_MINUTES:g})"
     )
-    parser.add_argument(
+    runs.add_argument(
         "--ramp", metavar="N", type=float,
         help=f"minutes to ignore at each end of the loop (default: {_RAMP:g})",
     )  # fmt: skip
-    parser.add_argument(
+    runs.add_argument(
         "--limit", metavar="TIME", default="1h", help="stop a run after TIME (default: 1h)"
     )
     add_run_options(parser, repeat=5, warmup=1)
-    parser.add_argument("--resume", metavar="ID", help="continue an interrupted colocation")
-    parser.add_argument(
+    runs.add_argument("--resume", metavar="ID", help="continue an interrupted colocation")
+    runs.add_argument(
         "--dry-run", action="store_true", help="predict and list what would run; run nothing"
     )
 

@@ -37,6 +37,7 @@ from hearth.cli.options import (
     add_run_options,
     add_submit_options,
     from_namespace,
+    group,
     read_submit_line,
     run_options,
 )
@@ -119,19 +120,21 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="run until each result is clear, checked after 5, 7, 10, 14, 20 and 30 runs",
     )
-    parser.add_argument(
+    runs = group(parser, "runs")
+    runs.add_argument(
         "--cold", action="store_true", help="drop the page cache before each run (needs root)"
     )
-    parser.add_argument("--keep", action="store_true", help="save the winner for hearth submit")
-    parser.add_argument(
+    output = group(parser, "output")
+    output.add_argument("--keep", action="store_true", help="save the winner for hearth submit")
+    output.add_argument(
         "--forget", action="store_true", help="delete the saved winner; run nothing"
     )
-    parser.add_argument("--resume", metavar="ID", help="continue an interrupted comparison")
-    parser.add_argument(
+    runs.add_argument("--resume", metavar="ID", help="continue an interrupted comparison")
+    runs.add_argument(
         "--dry-run", action="store_true", help="list the arms and their commands; run nothing"
     )
     add_html_option(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+    output.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> CompareCommand:

@@ -16,6 +16,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from hearth.base.codec import to_json
+from hearth.cli.options import group
 from hearth.cli.pages import add_html_option, write_html
 from hearth.machine import paths
 from hearth.report.terminal.characterisation import show_characterisation
@@ -33,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("runs", metavar="RUN", nargs="+", help="an id, a directory, or 'last'")
     add_html_option(parser, "write an HTML page to FILE")
-    parser.add_argument(
+    group(parser, "output").add_argument(
         "--json", action="store_true", help="print the analysis as JSON (see contract/)"
     )
 

@@ -32,6 +32,7 @@ from hearth.cli.options import (
     add_submit_options,
     add_wait_option,
     from_namespace,
+    group,
     read_submit_line,
     wait_option,
 )
@@ -91,33 +92,36 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_submit_options(parser)
     _add_trial_arguments(parser)
     add_html_option(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+    group(parser, "output").add_argument(
+        "--json", action="store_true", help="print JSON (see contract/)"
+    )
 
 
 def _add_trial_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
+    trials = group(parser, "trials")
+    trials.add_argument(
         "--budget", metavar="N", type=int, default=8, help="maximum number of trials (default: 8)"
     )
-    parser.add_argument(
+    trials.add_argument(
         "--limit", metavar="TIME", default="1h", help="stop a trial after TIME (default: 1h)"
     )
-    parser.add_argument(
+    trials.add_argument(
         "--vary", metavar="spark.KEY=A,B,...", action="append", default=[],
         help="also try these values of a setting; may be repeated",
     )  # fmt: skip
-    parser.add_argument(
+    trials.add_argument(
         "--objective", default="time", metavar="WHAT",
         help="minimise time (default), maximise throughput (runs per hour), minimise core-seconds "
         "(time x task slots), or time,core-seconds: trials for both in turn, the winner by time",
     )  # fmt: skip
-    parser.add_argument(
+    trials.add_argument(
         "--for-runs", metavar="N", type=int, default=100,
         help="how often you will run the application with the result: hearth skips a trial that "
         "is not expected to pay for itself over that many runs (default: 100)",
     )  # fmt: skip
-    add_wait_option(parser)
-    parser.add_argument("--resume", metavar="ID", help="continue an interrupted tune")
-    parser.add_argument(
+    add_wait_option(parser, "trials")
+    trials.add_argument("--resume", metavar="ID", help="continue an interrupted tune")
+    trials.add_argument(
         "--dry-run", action="store_true", help="list the configurations; run nothing"
     )
 
