@@ -23,6 +23,7 @@ from hearth.record.schema import RecordHead
 from hearth.report.terminal.plan import show_plan
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.topology import show_topology
+from hearth.spark.workers import WorkerSet, WorkersRequest
 from hearth.studies.bench.result import BenchResult
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated
@@ -50,6 +51,8 @@ DOCUMENTS: dict[str, Any] = {
     "record": RecordHead,
     "topology": Topology,
     "tune": Tuned,
+    "workers": WorkerSet,
+    "workers-request": WorkersRequest,
 }
 BIG = "2 packages, 4 nodes of 128 GB, 6 cores x 8 threads"
 

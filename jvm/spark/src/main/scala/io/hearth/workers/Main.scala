@@ -1,0 +1,168 @@
+package io.hearth.workers
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Path}
+import java.time.Instant
+import java.time.temporal.ChronoUnit
+import java.util.concurrent.atomic.AtomicReference
+
+import sun.misc.Signal
+
+import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, Leases}
+import io.hearth.core.plan.{Coexistence, Fitted, Others, PlanMode}
+import io.hearth.core.topology.{IdSet, Neighbours, Scratch, TopologyReader}
+import io.hearth.core.{Brief, UserError}
+import io.hearth.spark._
+
+/**
+ * `Main REQUEST`: joins the places of a plan to a standalone cluster as bound Workers, and keeps them there until
+ * SIGTERM or SIGINT. A `kill -9` leaves none behind: the [[Reaper]] ends them, and their executors end with them.
+ *
+ * Exit codes: 0 stopped; 2 the user can correct it, one line on standard error; 70 a fault of hearth.
+ */
+object Main {
+  private val Longest = 1500
+  private val GraceSeconds = 20L
+
+  def main(args: Array[String]): Unit = {
+    val code =
+      try {
+        supervise(WorkersRequest.parse(Files.readString(Path.of(args.head), UTF_8)))
+        0
+      } catch {
+        case e: UserError =>
+          Console.err.println(Brief(e.getMessage, Longest))
+          2
+        case e: Throwable =>
+          e.printStackTrace(Console.err)
+          70
+      }
+    sys.exit(code)
+  }
+
+  private def supervise(request: WorkersRequest): Unit = {
+    val jvm = DriverJvm.here()
+    val id = s"workers-${request.name}"
+    val bestEffort =
+      new BestEffort("The workers run, but not all about them can be kept", ConsoleLog.warn)
+    val leased = lease(request, jvm, id, bestEffort)
+    val reaper = new ReaperClient(() => Reaper.start(), bestEffort)
+    reaper.open()
+    try run(request, jvm, id, leased, reaper, bestEffort)
+    finally {
+      leased.release(bestEffort)
+      reaper.close()
+    }
+  }
+
+  private def run(
+      request: WorkersRequest,
+      jvm: DriverJvm,
+      id: String,
+      leased: Leased,
+      reaper: ReaperClient,
+      bestEffort: BestEffort
+  ): Unit = {
+    val plan = leased.plan
+    val kernel = new LiveKernel(Path.of("/"))
+    val launch = new WorkerLaunch(request, id, plan.conf.get("spark.local.dir"))
+    val launcher = new PlacementLauncher(binding(request, leased), Processes, kernel, ConsoleLog)
+    val began = Instant.now().truncatedTo(ChronoUnit.MILLIS).toString
+    val record =
+      new WorkersRecord(request, jvm, began, launch.directory)
+    val last = new AtomicReference(Vector.empty[PlaceState])
+    val workers = new Workers(
+      plan.executors,
+      place => {
+        launch.prepare(place)
+        val worker = launcher.start(s"worker-${place.id}", place)(launch.compose(place, _))
+        reaper.watch(worker.process.pid, worker.startTicks)
+        ConsoleLog.info(s"Started a worker in place ${place.id} as process ${worker.process.pid}")
+        worker
+      },
+      states => {
+        last.set(states)
+        val _ = bestEffort.attempt(record.write(RunState.Running, states))
+      },
+      ConsoleLog,
+      () => System.nanoTime / 1000000
+    )
+    reaper.markAbandoned(record.file)
+    Vector("TERM", "INT", "HUP").foreach { name =>
+      val _ = Signal.handle(new Signal(name), _ => workers.stop(GraceSeconds))
+    }
+    try {
+      workers.begin()
+      workers.keep()
+    } finally {
+      val _ =
+        bestEffort.attempt(record.write(RunState.Finished, last.get.map(_.copy(running = None))))
+    }
+  }
+
+  /** One JVM of plain Spark has the whole machine: there is nothing to bind. */
+  private def binding(request: WorkersRequest, leased: Leased): BindingMode =
+    if (leased.unbound || leased.plan.mode == PlanMode.Native) BindingMode.Off
+    else chosen(request, "spark.hearth.binding", BindingMode.all, BindingMode.Required)(_.name)
+
+  private def chosen[A](request: WorkersRequest, key: String, all: Vector[A], otherwise: A)(
+      name: A => String
+  ): A = request.plan.limits.conf.get(key).fold(otherwise) { word =>
+    all
+      .find(name(_) == word)
+      .getOrElse(
+        throw new UserError(s"$key: '$word' is not one of ${all.map(name).mkString(", ")}")
+      )
+  }
+
+  /** Workers stay for days: on CPUs that somebody else holds they start only where the user says so. */
+  private def lease(
+      request: WorkersRequest,
+      jvm: DriverJvm,
+      id: String,
+      bestEffort: BestEffort
+  ): Leased = {
+    val whenFull =
+      chosen(request, "spark.hearth.lease.whenFull", WhenFull.all, WhenFull.Refuse)(_.name)
+    val mine = Lease(
+      boot = "",
+      state = LeaseState.Holds,
+      appId = id,
+      name = s"workers of ${request.master}",
+      pid = jvm.pid,
+      startTicks = jvm.startTicks,
+      since = Instant.now().getEpochSecond,
+      cpus = IdSet.empty,
+      memoryBytes = Map.empty
+    )
+    new Leasing(() => LeaseRegistry.here(sys.env.get), whenFull, mine, bestEffort, ConsoleLog)
+      .take(fit(request, _))
+  }
+
+  private def fit(request: WorkersRequest, leases: Leases): Fitted = {
+    val machine = TopologyReader.load(None)
+    val neighbours =
+      if (request.plan.ignoresOthers) Neighbours.none else Neighbours.running(Path.of("/proc"))
+    Coexistence
+      .fit(
+        machine,
+        request.plan.workload,
+        request.plan.limits,
+        request.plan.occupied,
+        Others(neighbours, leases),
+        Scratch.live()
+      )
+      .fold(unfit => throw new UserError(unfit.message), identity)
+  }
+}
+
+/** Standard output: a line for each event, with its time. */
+private object ConsoleLog extends Log {
+  override def info(sentence: String): Unit = say("INFO", sentence)
+  override def warn(sentence: String): Unit = say("WARN", sentence)
+  override def error(sentence: String): Unit = say("ERROR", sentence)
+  override def fault(sentence: String, cause: Throwable): Unit = say("ERROR", s"$sentence: $cause")
+
+  private def say(level: String, sentence: String): Unit =
+    println(s"${Instant.now().truncatedTo(ChronoUnit.SECONDS)} $level $sentence")
+}

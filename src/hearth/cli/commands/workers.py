@@ -1,0 +1,141 @@
+"""Join this machine to a standalone Spark cluster: one bound Worker for each place of the plan.
+
+The master is one that exists. Its applications' executors inherit the CPUs and the memory policy
+of the Worker that starts them. A Worker that ends comes back in its place; 'stop' lets executors
+hand over their blocks first (decommissioning), as far as their application allows it.
+
+examples:
+  hearth workers start spark://big1:7077
+  hearth workers start spark://big1:7077 --executors 4 --cores 12 --memory 24g
+  hearth workers start spark://big1:7077 --foreground
+  hearth workers status
+  hearth workers restart
+  hearth workers stop --drain 5min
+  hearth workers plan spark://big1:7077 --format systemd
+"""
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+
+from hearth.base.durations import parse_seconds
+from hearth.base.errors import UserError
+from hearth.cli.options import MACHINE_HELP, add_plan_options, from_namespace
+from hearth.machine import jvm, paths
+from hearth.machine.plan import PlanRequest, parse_conf
+from hearth.report.terminal.screen import Screen
+from hearth.report.terminal.workers import show_settings, show_workers, workers_document
+from hearth.spark import workers
+
+_MASTER_HELP = "the master's URL, spark://HOST:PORT"
+_NAME_HELP = "the workers of this name or master (default: the only ones that run)"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    actions = parser.add_subparsers(
+        dest="action", metavar="start|status|stop|restart|plan", required=True
+    )
+    starting = actions.add_parser("start", help="start the workers and join them to a master")
+    planning = actions.add_parser("plan", help="print units or a script that start them instead")
+    for action in (starting, planning):
+        action.add_argument("master", metavar="MASTER", help=_MASTER_HELP)
+        add_plan_options(action)
+        action.add_argument(
+            "--conf", metavar="KEY=VALUE", action="append", default=[], help="a setting of the plan"
+        )
+        action.add_argument(
+            "--occupied", metavar="CPUS", help="CPUs that no worker may use, e.g. 0-3,8"
+        )
+        action.set_defaults(machine=None, python=False)
+    starting.add_argument("--name", help="name of these workers (default: made of the master's)")
+    starting.add_argument("--host", help="name by which other machines find this one")
+    starting.add_argument(
+        "--wait", default="60s", metavar="TIME", help="for all to be registered (default: 60s)"
+    )
+    starting.add_argument(
+        "--foreground", action="store_true", help="stay in the foreground, for a service manager"
+    )
+    planning.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
+    planning.add_argument("--format", choices=("systemd", "sh"), required=True)
+    status = actions.add_parser("status", help="show the workers, and where the kernel has them")
+    status.add_argument("--json", action="store_true", help="print JSON")
+    stopping = actions.add_parser("stop", help="stop the workers")
+    again = actions.add_parser("restart", help="restart the workers, one after the other")
+    for action in (stopping, again):
+        action.add_argument("name", nargs="?", metavar="NAME", help=_NAME_HELP)
+        action.add_argument(
+            "--drain",
+            default="60s",
+            metavar="TIME",
+            help="how long executors may take to hand over their blocks (default: 60s)",
+        )
+
+
+def run(options: Namespace) -> int:
+    """Runs the chosen action."""
+    actions = {
+        "start": _start,
+        "status": _status,
+        "stop": _stop,
+        "restart": _restart,
+        "plan": _plan,
+    }
+    actions[options.action](options)
+    return 0
+
+
+def _request(options: Namespace) -> PlanRequest:
+    return from_namespace(PlanRequest, options, conf=parse_conf(options.conf))
+
+
+def _start(options: Namespace) -> None:
+    master = workers.check_master(options.master)
+    name = workers.check_name(options.name or workers.default_name(master))
+    arguments = ["--host", options.host] if options.host else []
+    limit_s = parse_seconds(options.wait, "--wait")
+    asked = workers.request(
+        name, master, _request(options).document(), [*arguments, "--webui-port", "0"]
+    )
+    if options.foreground:
+        workers.supervise_here(asked)
+    started = workers.begin(asked, lambda line: print(line, flush=True), limit_s)
+    print("\n".join(show_settings(started)))
+
+
+def _status(options: Namespace) -> None:
+    found, problems = workers.known_sets()
+    for problem in problems:
+        print(f"hearth: {problem}", file=sys.stderr)
+    if options.json:
+        print(json.dumps(workers_document(found), indent=2))
+    else:
+        print("\n".join(show_workers(found, Screen.of())))
+
+
+def _stop(options: Namespace) -> None:
+    found = workers.find_set(options.name)
+    workers.drain(found.places, parse_seconds(options.drain, "--drain"), print)
+    workers.stop(found)
+    print(f"{found.name}: {len(found.places)} workers stopped")
+
+
+def _restart(options: Namespace) -> None:
+    found = workers.find_set(options.name)
+    limit_s = parse_seconds(options.drain, "--drain")
+    for place in found.places:
+        workers.drain([place], limit_s, print)
+        workers.restart(found, place, limit_s=120)
+        print(f"place {place.id}: its worker is back", flush=True)
+
+
+def _plan(options: Namespace) -> None:
+    master = workers.check_master(options.master)
+    if options.bind not in (None, "node"):
+        raise UserError(
+            f"--bind: {options.bind} cannot be written down here: leave it out, and change "
+            "CPUAffinity and NUMAMask in what is printed"
+        )
+    plan = jvm.plan(_request(options).document(), debug=options.debug)
+    write = workers.units if options.format == "systemd" else workers.script
+    print(write(plan, master, paths.spark_home()), end="")

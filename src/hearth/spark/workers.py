@@ -1,0 +1,419 @@
+"""Spark Workers of a standalone cluster, one bound in each place of this machine's plan.
+
+A supervisor (`io.hearth.workers`, on the JVM side) starts them and keeps them running; it writes
+`workers.json`, which is read here. Its executors inherit a Worker's CPUs and memory policy.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+
+from hearth.base.codec import LEFT_OUT, load_typed, reason
+from hearth.base.errors import UserError
+from hearth.base.limits import Count, Positive
+from hearth.base.private_files import open_private, private_directory, write_private
+from hearth.base.processes import children, is_alive
+from hearth.machine import paths
+from hearth.machine.plan import Plan, PlannedExecutor
+from hearth.spark.conf import conf_folder, load_spark_env
+
+_MAIN = "io.hearth.workers.Main"
+WORKER = "org.apache.spark.deploy.worker.Worker"
+_MASTER = re.compile(r"spark://[^\s/:,]+:\d{1,5}(,[^\s/:,]+:\d{1,5})*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+#: What Spark's Worker logs at level INFO once its master has accepted it.
+_REGISTERED = b"Successfully registered with master"
+_STOP_S = 40  # the supervisor's own limit is 20
+_POLL_S = 0.2
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place of the plan and its Worker."""
+
+    id: Count
+    cpus: str  #: ids in the kernel's list format
+    memory_nodes: str  #: ids in the kernel's list format
+    cores: Positive
+    memory_mb: Positive
+    logs: str  #: the directory of the Worker's output
+    restarts: Count
+    pid: Positive | None = field(default=None, metadata=LEFT_OUT)  #: absent while there is none
+    start_ticks: Count | None = field(default=None, metadata=LEFT_OUT)
+    bound: bool = field(default=False, metadata=LEFT_OUT)
+    memory_bound: bool = field(default=False, metadata=LEFT_OUT)
+    #: how the Worker before this one ended
+    last_exit: str | None = field(default=None, metadata=LEFT_OUT)
+
+    @property
+    def alive(self) -> bool:
+        """Whether its Worker runs."""
+        known = self.pid is not None and self.start_ticks is not None
+        return known and is_alive(self.pid or 0, self.start_ticks or 0)
+
+    def executors(self) -> list[int]:
+        """Return the process ids of what its Worker has started: executors, drivers."""
+        return children(self.pid) if self.alive and self.pid else []
+
+    def registered(self) -> bool:
+        """Whether the Worker's log says that its master has accepted it."""
+        with contextlib.suppress(OSError):
+            return _REGISTERED in (Path(self.logs) / "stderr").read_bytes()
+        return False
+
+
+@dataclass(frozen=True)
+class WorkerSet:
+    """The Workers that one `hearth workers start` has started, and their supervisor."""
+
+    schema: Literal["hearth/workers/1"]
+    name: str
+    master: str
+    state: Literal["running", "finished", "abandoned"]
+    machine: str
+    started_at: str
+    pid: Positive  #: the supervisor's
+    start_ticks: Count
+    places: tuple[Place, ...]
+
+    @property
+    def alive(self) -> bool:
+        """Whether the supervisor runs."""
+        return is_alive(self.pid, self.start_ticks)
+
+
+@dataclass(frozen=True)
+class WorkersRequest:
+    """What the supervisor is to do."""
+
+    schema: Literal["hearth/workers-request/1"]
+    name: str
+    master: str
+    directory: str
+    plan: dict[str, Any]  #: hearth/plan-request/1
+    java: str
+    class_path: list[str]
+    memory_mb: Positive  #: SPARK_DAEMON_MEMORY
+    java_options: list[str]  #: SPARK_DAEMON_JAVA_OPTS and SPARK_WORKER_OPTS
+    arguments: list[str]  #: further ones of Spark's Worker
+
+
+def check_master(master: str) -> str:
+    """Return the URL of a standalone cluster; raise UserError for any other."""
+    if not _MASTER.fullmatch(master):
+        raise UserError(
+            f"MASTER: '{master}' names no standalone cluster: give spark://HOST:PORT, as the "
+            "master's log and its page say it"
+        )
+    return master
+
+
+def default_name(master: str) -> str:
+    """Return the name of the set of Workers that joins a master: its first host and port."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", master.removeprefix("spark://").split(",")[0])[:64]
+
+
+def check_name(name: str) -> str:
+    """Return a name that can be a directory's; raise UserError for any other."""
+    if not _NAME.fullmatch(name):
+        raise UserError(f"--name: '{name}': use letters, digits, '.', '_', '-', at most 64")
+    return name
+
+
+def root() -> Path:
+    """Return the directory that holds one for each set of Workers."""
+    return paths.state_home() / "workers"
+
+
+def known_sets() -> tuple[list[WorkerSet], list[str]]:
+    """Return the sets on record, and a line for each that cannot be read."""
+    sets, problems = [], []
+    for file in sorted(root().glob("*/workers.json")):
+        try:
+            sets.append(load_typed(file, WorkerSet))
+        except (OSError, ValueError) as error:
+            problems.append(f"'{file}' cannot be read: {reason(error)}; delete its directory")
+    return sets, problems
+
+
+def find_set(name: str | None) -> WorkerSet:
+    """Return the running set of this name, or the only one; raise UserError if there is none."""
+    running = [each for each in known_sets()[0] if each.alive]
+    found = [each for each in running if name in (None, each.name, each.master)]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(each.name for each in running)
+    if name is None and running:
+        raise UserError(f"NAME: {len(running)} sets of workers run: name one of {names}")
+    what = "no workers run here" if name is None else f"NAME: no workers '{name}' run here"
+    more = f": those that run are {names}" if names else ": start them with 'hearth workers start'"
+    raise UserError(what + more)
+
+
+def request(
+    name: str, master: str, plan: Mapping[str, Any], arguments: Sequence[str]
+) -> WorkersRequest:
+    """Return what the supervisor is to do; spark-env.sh changes this process's environment.
+
+    Raises UserError where Spark or Java is missing, or a variable of Spark's is wrong.
+    """
+    home = paths.spark_home()
+    paths.check_spark(home)
+    load_spark_env(home, os.environ)
+    conf = conf_folder(home, os.environ)
+    # As Spark's own scripts do (bin/load-spark-env.sh); a Worker hands them to its executors.
+    os.environ.update(SPARK_HOME=str(home), SPARK_CONF_DIR=str(conf), SPARK_ENV_LOADED="1")
+    os.environ.setdefault("SPARK_SCALA_VERSION", "2.13")
+    words = [os.environ.get(name, "") for name in ("SPARK_DAEMON_JAVA_OPTS", "SPARK_WORKER_OPTS")]
+    return WorkersRequest(
+        schema="hearth/workers-request/1",
+        name=name,
+        master=master,
+        directory=str(root() / name),
+        plan=dict(plan),
+        java=str(paths.java()),
+        class_path=[str(conf), str(home / "jars" / "*")],
+        memory_mb=_daemon_memory_mb(),
+        java_options=[option for text in words for option in _split(text)],
+        arguments=list(arguments),
+    )
+
+
+def _daemon_memory_mb() -> int:
+    text = os.environ.get("SPARK_DAEMON_MEMORY", "1g").strip().lower()
+    found = re.fullmatch(r"(\d{1,6})(m|g)b?", text)
+    if found is None:
+        raise UserError(f"SPARK_DAEMON_MEMORY: '{text}' is no size: write it as 512m or 1g")
+    return int(found[1]) * (1024 if found[2] == "g" else 1)
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"SPARK_WORKER_OPTS: {error}: correct its quotes") from error
+
+
+def _command(asked: WorkersRequest, file: Path) -> list[str]:
+    """Return the supervisor's command; the user's Java variables hold for it as for its Workers."""
+    jars = f"{paths.hearth_jar()}:{asked.class_path[-1]}"
+    return [asked.java, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", jars, _MAIN, str(file)]
+
+
+@contextlib.contextmanager
+def _prepared(asked: WorkersRequest) -> Iterator[tuple[list[str], int]]:
+    """Yield the supervisor's command and the lock that it is to inherit.
+
+    The lock is gone when the supervisor is, however it ends. Raises UserError where one of this
+    name runs.
+    """
+    private_directory(root())
+    folder = private_directory(Path(asked.directory))
+    lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(
+                f"--name: workers '{asked.name}' run here already: 'hearth workers stop "
+                f"{asked.name}' first, or give these another name"
+            ) from None
+        for old in ("workers.json", "supervisor.log"):
+            (folder / old).unlink(missing_ok=True)
+        file = folder / "request.json"
+        write_private(file, json.dumps(vars(asked), indent=2))
+        os.set_inheritable(lock, True)
+        yield _command(asked, file), lock
+    finally:
+        os.close(lock)
+
+
+def supervise_here(asked: WorkersRequest) -> NoReturn:
+    """Become the supervisor, in the foreground: for a service manager."""
+    with _prepared(asked) as (command, _):
+        os.execv(command[0], command)
+
+
+def begin(asked: WorkersRequest, say: Callable[[str], None], limit_s: float) -> WorkerSet:
+    """Start the supervisor and return its Workers once the master has accepted all of them.
+
+    say: is told of each that was accepted. Raises UserError with the supervisor's last line where
+    it ends, or with what is missing after `limit_s` seconds; those that run then go on.
+    """
+    folder = Path(asked.directory)
+    log_file = folder / "supervisor.log"
+    with _prepared(asked) as (command, lock), open(log_file, "wb", opener=open_private) as log:
+        supervisor = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=folder,
+            pass_fds=(lock,),
+            start_new_session=True,
+        )
+    try:
+        return _accepted(asked, supervisor, say, limit_s)
+    except KeyboardInterrupt:
+        supervisor.terminate()
+        supervisor.wait(_STOP_S)
+        raise
+
+
+def _accepted(
+    asked: WorkersRequest,
+    supervisor: subprocess.Popen[bytes],
+    say: Callable[[str], None],
+    limit_s: float,
+) -> WorkerSet:
+    said: set[int] = set()
+    until = time.monotonic() + limit_s
+    while True:
+        found = _recorded(asked, supervisor.pid)
+        for place in found.places if found else ():
+            if place.id not in said and place.registered():
+                said.add(place.id)
+                say(f"place {place.id}: CPUs {place.cpus}, worker {place.pid} registered")
+        if found and len(said) == len(found.places):
+            return found
+        log = Path(asked.directory) / "supervisor.log"
+        if supervisor.poll() is not None:
+            raise UserError(_last_line(log) or f"the supervisor ended: see {log}")
+        if time.monotonic() > until:
+            waiting = [p for p in found.places if p.id not in said] if found else []
+            where = f"{waiting[0].logs}/stderr" if waiting else str(log)
+            raise UserError(
+                f"{asked.master}: {len(waiting) or 'no'} workers are not registered after "
+                f"{limit_s:.0f} s, and go on trying: see {where}, or 'hearth workers stop "
+                f"{asked.name}'"
+            )
+        time.sleep(_POLL_S)
+
+
+def _recorded(asked: WorkersRequest, pid: int) -> WorkerSet | None:
+    """Return what the supervisor has written of itself; its places may still be starting."""
+    with contextlib.suppress(OSError, ValueError):
+        found = load_typed(Path(asked.directory) / "workers.json", WorkerSet)
+        if found.pid == pid and all(place.pid for place in found.places):
+            return found
+    return None
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    told = [line for line in lines if line.strip() and not line.startswith(("Picked up", "NOTE:"))]
+    return told[-1] if told else ""
+
+
+def drain(places: Sequence[Place], limit_s: float, say: Callable[[str], None]) -> None:
+    """Ask Workers to decommission their executors, and wait until those have ended.
+
+    An application whose `spark.decommission.enabled` is false keeps its executors: after `limit_s`
+    seconds they are left as they are, and a line says how many.
+    """
+    busy = [place for place in places if place.executors()]
+    for place in busy:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(place.pid or 0, signal.SIGPWR)
+    until = time.monotonic() + limit_s
+    while busy and time.monotonic() < until:
+        time.sleep(_POLL_S)
+        busy = [place for place in busy if place.executors()]
+    if busy:
+        left = sum(len(place.executors()) for place in busy)
+        say(f"after {limit_s:.0f} s {left} processes of applications still ran: they end now")
+
+
+def stop(found: WorkerSet) -> None:
+    """End a set of Workers; raise UserError where its supervisor does not end."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(found.pid, signal.SIGTERM)
+    if not _eventually(lambda: not found.alive, _STOP_S):
+        raise UserError(
+            f"process {found.pid} did not end within {_STOP_S} s: end it with 'kill -9 "
+            f"{found.pid}', and its workers end with it"
+        )
+
+
+def restart(found: WorkerSet, place: Place, limit_s: float) -> None:
+    """End the Worker of a place and wait until its successor is registered.
+
+    Raises UserError where that does not come within `limit_s` seconds.
+    """
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(place.pid or 0, signal.SIGTERM)
+
+    def back() -> bool:
+        now = next(p for p in find_set(found.name).places if p.id == place.id)
+        return now.alive and now.pid != place.pid and now.registered()
+
+    if not _eventually(back, limit_s):
+        raise UserError(
+            f"place {place.id}: its worker is not back after {limit_s:.0f} s: see {place.logs}"
+        )
+
+
+def _eventually(true: Callable[[], bool], limit_s: float) -> bool:
+    until = time.monotonic() + limit_s
+    while not true():
+        if time.monotonic() > until:
+            return False
+        time.sleep(_POLL_S)
+    return True
+
+
+def units(plan: Plan, master: str, spark_home: Path) -> str:
+    """Return systemd units that start the Workers of a plan without hearth (systemd.exec(5))."""
+    return "\n".join(_unit(each, plan, master, spark_home) for each in plan.executors)
+
+
+def _unit(each: PlannedExecutor, plan: Plan, master: str, spark_home: Path) -> str:
+    words = " ".join(_worker_words(each, master, spark_home))
+    bound = plan.mode != "native"
+    binding = f"CPUAffinity={each.cpus}\nNUMAPolicy=bind\nNUMAMask={each.memory_nodes}\n"
+    return (
+        f"# /etc/systemd/system/spark-worker-{each.id}.service\n"
+        "[Unit]\n"
+        f"Description=Spark Worker in place {each.id}\n"
+        "After=network-online.target\n"
+        "Wants=network-online.target\n\n"
+        "[Service]\n"
+        "User=spark\n"
+        f"Environment=SPARK_WORKER_DIR=/var/lib/spark/worker-{each.id}\n"
+        f"StateDirectory=spark/worker-{each.id}\n"
+        f"ExecStart={words}\n"
+        f"{binding if bound else ''}"
+        "LimitNOFILE=1048576\n"
+        "Restart=always\n"
+        "RestartSec=5\n"
+        "SuccessExitStatus=143\n\n"
+        "[Install]\n"
+        "WantedBy=multi-user.target\n"
+    )
+
+
+def script(plan: Plan, master: str, spark_home: Path) -> str:
+    """Return a shell script that starts the Workers of a plan without hearth (numactl(8))."""
+    lines = ["#!/bin/sh", "# Starts a Spark Worker in each place; Ctrl-C ends all.", "set -eu"]
+    lines.append("trap 'kill 0' INT TERM")
+    for each in plan.executors:
+        words = " ".join(_worker_words(each, master, spark_home))
+        bound = f"numactl --physcpubind={each.cpus} --membind={each.memory_nodes} "
+        lines.append(f"{bound if plan.mode != 'native' else ''}{words} &")
+    return "\n".join([*lines, "wait", ""])
+
+
+def _worker_words(each: PlannedExecutor, master: str, spark_home: Path) -> list[str]:
+    program = str(spark_home / "bin" / "spark-class")
+    sizes = ["--cores", str(each.task_slots), "--memory", f"{each.heap_mb}m"]
+    return [program, WORKER, *sizes, "--webui-port", str(8081 + each.id), master]

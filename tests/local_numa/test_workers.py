@@ -1,0 +1,190 @@
+"""`hearth workers`: bound Workers in a real standalone cluster, and what becomes of them."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.base.processes import start_ticks
+from hearth.machine.paths import spark_home
+from support import environment, eventually, hearth
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus", "first_compiler")]
+
+APP = Path(__file__).parent / "apps" / "where.py"
+
+
+@dataclass
+class Cluster:
+    """A master on loopback, and the state of one user."""
+
+    state: Path
+    url: str
+
+    def hearth(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return hearth(self.state, "workers", *words)
+
+    def started(self, *words: str) -> subprocess.CompletedProcess[str]:
+        sizes = ["--executors", "2", "--cores", "1", "--memory", "600m"]
+        return self.hearth("start", self.url, "--host", "127.0.0.1", *sizes, *words)
+
+    def set(self) -> dict[str, Any]:
+        found = json.loads(self.hearth("status", "--json").stdout)["workers"]
+        assert len(found) == 1
+        return found[0]
+
+    def places(self) -> list[dict[str, Any]]:
+        return self.set()["places"]
+
+    def run(self, **settings: str) -> dict[str, Any]:
+        """What a plain Spark application says that its executors are held to."""
+        sizes = ["--executor-cores", "1", "--executor-memory", "600m"]
+        confs = {"spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1", **settings}
+        words = [f"--conf={key}={value}" for key, value in confs.items()]
+        program = [str(Path(sys.executable).with_name("spark-submit")), "--master", self.url]
+        done = subprocess.run(
+            [*program, *sizes, *words, "--conf=spark.driver.host=127.0.0.1", str(APP), "8"],
+            env=environment(self.state, PYSPARK_PYTHON=sys.executable),
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("cluster")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    where = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
+    program = [str(spark_home() / "bin" / "spark-class"), "org.apache.spark.deploy.master.Master"]
+    with (folder / "master.log").open("w") as log:
+        master = subprocess.Popen(
+            [*program, *where], stdout=log, stderr=log, start_new_session=True
+        )
+    running = Cluster(folder / "state", f"spark://127.0.0.1:{port}")
+    try:
+        yield running
+    finally:
+        running.hearth("stop", "--drain", "0s")
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(master.pid, signal.SIGKILL)
+        master.wait()
+
+
+def test_each_place_has_a_worker_whose_executors_inherit_its_cpus_and_memory_policy(
+    cluster: Cluster,
+) -> None:
+    started = cluster.started()
+    assert started.returncode == 0, started.stderr
+    assert started.stdout.count("registered") == 2
+    asked = re.search(r"--executor-cores 1 --executor-memory 600m", started.stdout)
+    assert asked and f"--master {cluster.url}" in started.stdout
+
+    places = cluster.places()
+    cpus = sorted(place["cpus"] for place in places)
+    assert len(set(cpus)) == 2
+    assert all(place["alive"] and place["bound"] for place in places)
+    assert "as planned" in cluster.hearth("status").stdout
+
+    answer = cluster.run()
+    assert answer["where"] == [[each, "bind:0"] for each in cpus]
+    assert answer["sum"] == 499500
+
+
+def test_a_second_set_of_that_name_is_refused_and_the_first_one_stays(cluster: Cluster) -> None:
+    before = cluster.places()
+    again = cluster.started()
+    assert again.returncode == 2
+    assert "run here already" in again.stderr
+    assert again.stderr.count("\n") == 1
+    assert cluster.places() == before
+
+
+def test_workers_keep_their_cpus_from_other_applications_by_a_lease(cluster: Cluster) -> None:
+    found = json.loads(hearth(cluster.state, "leases", "--json").stdout)["leases"]
+    held = {lease["app_id"]: lease["cpus"] for lease in found}
+    assert any(name.startswith("workers-") for name in held)
+    refused = cluster.started("--name", "second")
+    assert refused.returncode == 2
+    assert "spark.hearth.lease.whenFull" in refused.stderr
+
+
+def test_a_killed_worker_comes_back_in_its_place_and_work_goes_on(cluster: Cluster) -> None:
+    first = cluster.places()[0]
+    os.kill(first["pid"], signal.SIGKILL)
+
+    def back() -> bool:
+        now = cluster.places()[0]
+        return now["alive"] and now["pid"] != first["pid"]
+
+    eventually("the worker is back", back, seconds=60)
+    now = cluster.places()[0]
+    assert (now["id"], now["cpus"], now["restarts"]) == (first["id"], first["cpus"], 1)
+    assert "SIGKILL" in now["last_exit"]
+    assert (Path(now["logs"]) / "stderr.1").exists()
+    registered = Path(now["logs"]) / "stderr"
+    eventually("it is registered", lambda: "Successfully" in registered.read_text(), seconds=60)
+    assert len(cluster.run()["where"]) == 2
+
+
+def test_restart_replaces_one_worker_after_the_other(cluster: Cluster) -> None:
+    before = {place["pid"] for place in cluster.places()}
+    done = cluster.hearth("restart", "--drain", "1s")
+    assert done.returncode == 0, done.stderr
+    assert not before & {place["pid"] for place in cluster.places()}
+    assert all(place["alive"] for place in cluster.places())
+
+
+def test_a_killed_supervisor_leaves_no_worker_behind_and_can_be_started_again(
+    cluster: Cluster,
+) -> None:
+    found = cluster.set()
+    pids = [place["pid"] for place in found["places"]]
+    os.kill(found["pid"], signal.SIGKILL)
+    eventually("all are gone", lambda: not any(map(_lives, pids)), seconds=30)
+    assert not cluster.set()["alive"]
+    assert "was killed" in cluster.hearth("status").stdout
+    again = cluster.started()
+    assert again.returncode == 0, again.stderr
+
+
+def test_stop_ends_supervisor_and_workers_and_gives_the_lease_back(cluster: Cluster) -> None:
+    found = cluster.set()
+    pids = [found["pid"], *(place["pid"] for place in found["places"])]
+    stopped = cluster.hearth("stop", "--drain", "1s")
+    assert stopped.returncode == 0, stopped.stderr
+    assert "2 workers stopped" in stopped.stdout
+    assert not any(map(_lives, pids))
+    assert json.loads(hearth(cluster.state, "leases", "--json").stdout)["leases"] == []
+    assert "  stopped" in cluster.hearth("status").stdout
+    assert cluster.hearth("stop").returncode == 2
+
+
+def test_a_master_that_is_not_there_is_named_and_stop_ends_what_goes_on_trying(
+    cluster: Cluster,
+) -> None:
+    sizes = ["--executors", "2", "--cores", "1", "--memory", "600m"]
+    nobody = "spark://127.0.0.1:9"
+    tried = cluster.hearth("start", nobody, *sizes, "--host", "127.0.0.1", "--wait", "8s")
+    assert tried.returncode == 2
+    assert f"{nobody}: 2 workers are not registered" in tried.stderr
+    assert cluster.hearth("stop", nobody, "--drain", "0s").returncode == 0
+
+
+def _lives(pid: int) -> bool:
+    return start_ticks(pid) is not None
