@@ -17,7 +17,7 @@ COMMANDS = ("affinity", "bench", "cache", "characterise", "colocate", "compare",
 COMMANDS += ("demo", "gather", "install")
 COMMANDS += ("jar", "leases", "plan", "predict")
 COMMANDS += ("profile", "report", "run", "runs", "status", "submit", "topology", "tune")
-COMMANDS += ("uninstall",)
+COMMANDS += ("uninstall", "workers")
 
 
 def test_every_command_is_listed_with_the_first_line_of_its_help(hearth: Command) -> None:

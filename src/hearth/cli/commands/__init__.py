@@ -5,7 +5,7 @@ import pkgutil
 #: The commands as `hearth --help` shows them: what most people need every day stands first.
 GROUPS = {
     "Every day": ("submit", "plan", "status", "compare", "report"),
-    "Run": ("run", "demo", "leases"),
+    "Run": ("run", "demo", "leases", "workers"),
     "Understand": ("topology", "profile", "runs", "predict", "affinity"),
     "Measure": ("tune", "colocate", "characterise", "bench"),
     "Manage": ("install", "uninstall", "jar", "cache", "gather", "completion"),
