@@ -58,7 +58,6 @@ def test_the_formulas_of_the_study_on_counts_whose_answer_is_arithmetic() -> Non
     assert counters.local_dram_bound(1_000_000, 1_000_000_000, 90) == pytest.approx(0.09)
     assert counters.smt_effectiveness(1.4, 2.0) == pytest.approx(1.4 * 0.769)
     assert counters.smt_effectiveness(1.0, 1.0) == pytest.approx(1.0)
-    assert counters.peak_bandwidth_gb_s(1866, 4) == pytest.approx(59.712)
     assert counters.instructions_per_cycle(3e9, 2e9) == 1.5
 
 

@@ -19,7 +19,6 @@ L1_MISS_CYCLES = 6
 LINEAR_FROM, EXPONENTIAL_FROM = 0.4, 0.8
 #: Below this share of the time an event was counted, its extrapolation says little (our judgement).
 LEAST_RUNNING_SHARE = 0.25
-_BYTES_PER_TRANSFER = 8
 _DOMAIN = re.compile(r"[SN]\d+")
 #: perf's own metrics of top-down, which are shares, in lower case: Intel; AMD (Zen 5, Zen 4); Arm.
 PERF_METRICS: dict[str, tuple[str, ...]] = {
@@ -194,18 +193,6 @@ def l2_hit_impact(
 
 def _stalled(events: float | None, cycles: float | None, latency: float) -> float | None:
     return share_of(None if events is None else latency * events, cycles)
-
-
-def peak_bandwidth_gb_s(mega_transfers_per_s: float, channels: int) -> float:
-    """Awan 2016, formula 6: peak of a socket in GB/s (10^9 bytes), channels of 8 bytes.
-
-    Raises ValueError where an argument is not above zero.
-    """
-    if mega_transfers_per_s <= 0 or channels < 1:
-        raise ValueError(
-            f"{mega_transfers_per_s} MT/s on {channels} channels: both must be above zero"
-        )
-    return mega_transfers_per_s * _BYTES_PER_TRANSFER * channels / 1000
 
 
 def bandwidth_region(used_gb_s: float, sustained_gb_s: float) -> str:

@@ -23,8 +23,10 @@ import java.util.stream.Collectors;
  */
 public final class Agent {
 
-    /** A new thread is bound within 100 ms. */
+    /** A new thread is bound within 100 ms; one that gets its name late, within some more than a second. */
     private static final long PAUSE_MS = 75;
+
+    private static final int MOST_PAUSES = 14;
 
     private static final int USER_ERROR = 2;
 
@@ -99,9 +101,12 @@ public final class Agent {
         Binder binder = new Binder(tree, scheduling, settings.threads(), plan, first, self, Agent::say, System::nanoTime);
         ThreadMXBean threads = ManagementFactory.getThreadMXBean();
         boolean settling = true;
+        int pauses = 0;
         for (long seen = -1; ; Thread.sleep(PAUSE_MS)) {
             long started = threads.getTotalStartedThreadCount();
-            if (settling || started != seen) settling = binder.look();
+            boolean looks = settling || started != seen || pauses == MOST_PAUSES;
+            pauses = looks ? 0 : pauses + 1;
+            if (looks) settling = binder.look();
             seen = started;
         }
     }

@@ -31,11 +31,18 @@ final class Binder {
     /** A thread is named by its own first instructions, and some are named anew later: looked at again. */
     private static final long SETTLING_NS = 1_000_000_000L;
 
+    /** Of a thread without a name of its own; HDFS names the thread of a transfer when its first data comes. */
+    private static final long UNNAMED_NS = 1_000_000_000L;
+
+    /** The name that Java gives a thread to which nobody gave one. */
+    private static final String UNNAMED = "Thread-";
+
     /** Threads named in messages at most; later ones would say no more. */
     private static final int MOST_NAMED = 20;
 
     private static final class Known {
         final long seenNs;
+        long lookedNs;
         boolean done;
 
         Known(long seenNs) {
@@ -78,7 +85,7 @@ final class Binder {
         return bound;
     }
 
-    /** @return whether some threads are so new that they must be looked at again soon */
+    /** @return whether some threads are so new that they must be looked at again soon; others are each second */
     boolean look() {
         long now = clockNs.getAsLong();
         Optional<BitSet> process = scheduling.mask(self);
@@ -99,13 +106,15 @@ final class Binder {
             thread = new Known(now);
             known.put(tid, thread);
         }
-        if (thread.done) return false;
+        boolean isNew = now - thread.seenNs < SETTLING_NS;
+        if (thread.done || !isNew && now - thread.lookedNs < UNNAMED_NS) return false;
+        thread.lookedNs = now;
         String comm = proc.line("proc/self/task/" + tid + "/comm").orElse("");
         boolean communicates = names.software(comm).isPresent();
         if (communicates) bind(tid, comm, process);
         else giveBack(tid, process);
-        thread.done = communicates || now - thread.seenNs >= SETTLING_NS;
-        return !thread.done;
+        thread.done = communicates || !isNew && !comm.startsWith(UNNAMED);
+        return isNew && !communicates;
     }
 
     private void bind(int tid, String comm, BitSet process) {

@@ -18,6 +18,7 @@ class BinderTest extends AnyFunSuite {
     val threads: mutable.Map[Int, (String, String)] =
       mutable.Map(1 -> (("hearth-affinity", "0-7")))
     val calls: mutable.Buffer[String] = mutable.Buffer.empty
+    val read: mutable.Buffer[Int] = mutable.Buffer.empty
     var error = 0
     var nowNs = 0L
 
@@ -27,6 +28,7 @@ class BinderTest extends AnyFunSuite {
     override def line(path: String): Optional[String] = {
       val parts = path.split('/')
       val (tid, file) = (parts(3), parts(4))
+      read += tid.toInt
       threads
         .get(tid.toInt)
         .filter(_ => file == "comm")
@@ -101,6 +103,21 @@ class BinderTest extends AnyFunSuite {
     k.add(10, "rpc-client-1-2")
     k.binder.look()
     assert(k.calls == Vector("10 0-1", "10 2-3"))
+  }
+
+  test(
+    "a thread that Java named is found whenever it gets a name, and its old one read each second"
+  ) {
+    val k = new Kernel
+    k.add(10, "Thread-7")
+    k.add(11, "worker")
+    for (ms <- 0 to 60000 by 75) { k.nowNs = ms * 1000000L; k.binder.look() }
+    assert(k.read.count(_ == 11) <= 15 && k.read.count(_ == 10) <= 15 + 60)
+    k.add(10, "DataStreamer fo")
+    k.add(11, "DataStreamer fo")
+    k.nowNs += 1000000000L
+    assert(!k.binder.look())
+    assert(k.calls == Vector("10 0-1"), "a thread with a name of its own keeps it")
   }
 
   test(
