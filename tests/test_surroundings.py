@@ -189,7 +189,7 @@ def test_a_home_of_another_users_refuses_no_command_that_keeps_nothing(tmp_path:
         "JAVA_HOME": os.environ.get("JAVA_HOME", ""),
     }  # fmt: skip
     user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-    submit = ["submit", "--dry-run", "--executors", "1", "x.py"]
+    submit = ["submit", "--dry-run", "--executors", "1", "local:/x.py"]
     for words, lines in ((["topology"], 0), (submit, 2)):
         done = subprocess.run(
             [*user, python, "-m", "hearth", *words],

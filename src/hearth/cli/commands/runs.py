@@ -210,6 +210,6 @@ def _age_s(text: str) -> int:
 def _agreed(count: int) -> bool:
     if not sys.stdin.isatty():
         raise UserError(
-            f"cannot ask whether to delete {count} runs, because there is no terminal: add --yes"
+            f"cannot ask whether to delete {count} of them, because there is no terminal: add --yes"
         )
     return input(f"delete {'it' if count == 1 else f'these {count}'}? [y/N] ").lower() == "y"
