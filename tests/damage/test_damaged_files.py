@@ -36,6 +36,8 @@ from hearth.report.terminal.characterisation import show_characterisation
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
+from hearth.report.terminal.workers import show_workers, workers_document
+from hearth.spark import workers
 from hearth.spark.conf import read_properties
 from hearth.spark.saved_configs import (
     TunedChoice,
@@ -360,6 +362,24 @@ def test_a_damaged_run_of_local_numa_does_not_hide_the_others(tmp_path: Path) ->
         copy.look(1)
 
     try_all(file, whole, of_json, read)
+
+
+def test_a_damaged_set_of_workers_does_not_hide_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path))
+    whole = (EXAMPLES / "workers.json").read_bytes()
+    for name in ("good", "bad"):
+        (tmp_path / "workers" / name).mkdir(parents=True)
+        (tmp_path / "workers" / name / "workers.json").write_bytes(whole)
+
+    def read() -> None:
+        found, problems = workers.known_sets()
+        assert len(found) + len(problems) == 2
+        json.dumps(workers_document(found))
+        show_workers(found, SCREEN)
+
+    try_all(tmp_path / "workers" / "bad" / "workers.json", whole, of_json, read)
 
 
 def test_a_damaged_choice_is_named(tmp_path: Path) -> None:
