@@ -1,0 +1,67 @@
+"""`hearth workers` without a cluster: what it prints for other machines, what it refuses."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support import Command
+
+BIG = "2 packages, 4 nodes of 256 GB, 12 cores x 2 threads"
+MASTER = "spark://big1:7077"
+
+
+def test_units_of_systemd_bind_each_place_as_planned(hearth: Command, tmp_path: Path) -> None:
+    plan = json.loads(hearth("plan", "--json", "--machine", BIG).stdout)
+    text = hearth("workers", "plan", MASTER, "--machine", BIG, "--format", "systemd").stdout
+    units = re.split(r"^# /etc/systemd/system/(\S+)\n", text, flags=re.MULTILINE)[1:]
+    files = [tmp_path / name for name in units[::2]]
+    for file, unit in zip(files, units[1::2], strict=True):
+        file.write_text(unit)
+
+    bound = re.findall(r"CPUAffinity=(.*)\nNUMAPolicy=bind\nNUMAMask=(.*)", text)
+    assert bound == [(each["cpus"], each["memory_nodes"]) for each in plan["executors"]]
+    sizes = re.findall(r"--cores (\d+) --memory (\d+)m .* spark://big1:7077", text)
+    assert sizes == [(str(e["task_slots"]), str(e["heap_mb"])) for e in plan["executors"]]
+    if systemd := shutil.which("systemd-analyze"):
+        checked = subprocess.run(
+            [systemd, "verify", *files], capture_output=True, text=True, check=False
+        )
+        assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_the_script_binds_each_place_by_numactl(hearth: Command) -> None:
+    plan = json.loads(hearth("plan", "--json", "--machine", BIG).stdout)
+    text = hearth("workers", "plan", MASTER, "--machine", BIG, "--format", "sh").stdout
+    bound = re.findall(r"numactl --physcpubind=(\S+) --membind=(\S+) ", text)
+    assert bound == [(each["cpus"], each["memory_nodes"]) for each in plan["executors"]]
+    subprocess.run(["sh", "-n"], input=text, text=True, check=True)
+
+
+def test_one_jvm_for_the_whole_machine_is_one_worker_that_nothing_binds(hearth: Command) -> None:
+    small = "1 node of 16 GB, 4 cores"
+    text = hearth("workers", "plan", MASTER, "--machine", small, "--format", "systemd").stdout
+    assert text.count("[Service]") == 1
+    assert "CPUAffinity" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["start", "yarn"], "MASTER: 'yarn' names no standalone cluster: give spark://HOST:PORT"),
+        (["start", MASTER, "--name", "a/b"], "--name: 'a/b': use letters"),
+        (["plan", MASTER, "--format", "sh", "--bind", "package"], "--bind: package"),
+        (["stop"], "no workers run here: start them with 'hearth workers start'"),
+        (["stop", "big1"], "NAME: no workers 'big1' run here"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_that_says_what_can(
+    hearth: Command, words: list[str], said: str
+) -> None:
+    refused = hearth("workers", *words)
+    assert refused.returncode == 2
+    assert said in refused.stderr
+    assert refused.stderr.count("\n") == 1
