@@ -14,7 +14,7 @@ from hearth.cli.main import command_names, command_parser
 from support import Command, says
 
 COMMANDS = ("affinity", "bench", "cache", "characterise", "colocate", "compare", "completion")
-COMMANDS += ("demo", "gather", "install")
+COMMANDS += ("demo", "doctor", "gather", "install")
 COMMANDS += ("jar", "leases", "plan", "predict")
 COMMANDS += ("profile", "report", "run", "runs", "status", "submit", "topology", "tune")
 COMMANDS += ("uninstall", "workers")

@@ -14,6 +14,7 @@ from hearth.analysis.document import Analysis
 from hearth.analysis.hand_over import LoanFile
 from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
+from hearth.doctor.examine import Examined
 from hearth.machine.jvm import plans
 from hearth.machine.leases import Leases
 from hearth.machine.placement import Placement
@@ -43,6 +44,7 @@ DOCUMENTS: dict[str, Any] = {
     "characterisation": Characterised,
     "colocation": Colocated,
     "comparison": Compared,
+    "doctor": Examined,
     "hand-over": LoanFile,
     "leases": Leases,
     "placement": Placement,

@@ -79,14 +79,15 @@ def versions(hearth: str, spark_home: Path, java: Path) -> dict[str, str]:
     """Return the versions of hearth, Spark, Java, Python and the kernel; `unknown` if not known."""
     return {
         "hearth": hearth,
-        "spark": _spark_version(spark_home),
+        "spark": spark_version(spark_home),
         "java": _java_version(java),
         "python": platform.python_version(),
         "kernel": os.uname().release,
     }
 
 
-def _spark_version(home: Path) -> str:
+def spark_version(home: Path) -> str:
+    """Return the version of the Spark at a home, by the name of a jar; `unknown` without one."""
     names = sorted(path.name for path in (home / "jars").glob("spark-core_*.jar"))
     match = re.search(r"spark-core_[\d.]+-(.+)\.jar", names[-1]) if names else None
     return match[1] if match else "unknown"

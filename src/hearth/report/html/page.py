@@ -17,6 +17,7 @@ from hearth.report.html.axis import executors_of
 from hearth.report.html.colocation import colocation_view
 from hearth.report.html.comparison import comparison_view, questions_view
 from hearth.report.html.run import SECTIONS, label, run_view
+from hearth.report.html.shown import View
 from hearth.report.html.side_by_side import differences, side_by_side
 from hearth.report.html.threads import beside
 from hearth.report.html.tune import tune_view
@@ -68,11 +69,22 @@ def page(
             characterisation=questions,
             tune=None if tune is None else tune_view(tune),
             colocation=None if colocation is None else colocation_view(colocation),
+            doctor=None,
             side_by_side=side_by_side(runs),
             differences=differences(runs),
             threads=beside(runs, executors),
         )
     )
+
+
+def doctor_page(doctor: View) -> str:
+    """Return the page of what the doctor found."""
+    return str(
+        _templates()
+        .get_template("page.html")
+        .render(title="hearth: doctor", style=_resource("style.css"), links=[], doctor=doctor,
+                comparison=None, characterisation=[], tune=None, colocation=None, runs=[])
+    )  # fmt: skip
 
 
 def _templates() -> Any:

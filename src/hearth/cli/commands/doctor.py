@@ -1,0 +1,154 @@
+"""Say which settings of this machine, of Java and of Spark cost speed or safety, and change one.
+
+Each finding says what is set, what is better, where that is known from, what the change is worth as
+far as anybody knows, the command, and what else it touches. Nothing is changed unless you ask.
+The exit code is 0 if there is nothing to say, 1 for advice, 2 for what does harm.
+
+examples:
+  hearth doctor
+  hearth doctor --workload ml --all
+  hearth doctor --machine big-box.tar.gz --json
+  hearth doctor --html doctor.html
+  hearth doctor --fix swappiness --dry-run
+  hearth doctor --fix swappiness --persist
+  hearth doctor --undo swappiness
+  hearth doctor --silence memory-maps --reason "no block is larger than 2 MB"
+"""
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from hearth.base.codec import to_json
+from hearth.base.errors import UserError
+from hearth.cli.options import MACHINE_HELP
+from hearth.cli.pages import add_html_option
+from hearth.doctor.check import Change, Machine
+from hearth.doctor.examine import Examined, examine
+from hearth.doctor.reading import read_machine
+from hearth.doctor.silence import read_silenced, silence, speak
+from hearth.doctor.switch import Switch, Switched
+from hearth.machine import paths
+from hearth.machine.described import machine_source
+from hearth.machine.plan import KINDS, PlanRequest
+from hearth.report.terminal.doctor import show_doctor
+from hearth.report.terminal.screen import Screen
+
+_HARM = 2
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP)
+    parser.add_argument("--workload", choices=KINDS, help="kind of workload, if known")
+    parser.add_argument(
+        "--all", action="store_true", help="also show what is fine, and what was not seen"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+    add_html_option(parser, "write an HTML page to FILE")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--fix", metavar="NAME", help="change what this finding is about")
+    action.add_argument("--undo", metavar="NAME", help="put back what --fix changed")
+    action.add_argument(
+        "--silence", metavar="NAME", help="no longer count this finding; needs --reason"
+    )
+    action.add_argument("--unsilence", metavar="NAME", help="count it again")
+    parser.add_argument("--reason", metavar="TEXT", help="why it is silenced; shown with it")
+    parser.add_argument("--dry-run", action="store_true", help="show what --fix would change")
+    parser.add_argument(
+        "--persist", action="store_true", help="have --fix last when the machine starts again"
+    )
+    parser.add_argument(
+        "--yes", action="store_true", help="do not ask before --fix changes anything"
+    )
+
+
+def run(options: Namespace) -> int:
+    """Examines the machine, or does what is asked with one finding."""
+    _check(options)
+    folder = paths.state_home() / "doctor"
+    silenced = folder / "silenced.json"
+    if options.silence:
+        silence(silenced, options.silence, options.reason)
+        return _told(
+            f"silenced {options.silence}: 'hearth doctor --unsilence {options.silence}' undoes that"
+        )
+    if options.unsilence:
+        speak(silenced, options.unsilence)
+        return _told(f"{options.unsilence} counts again")
+    if options.undo:
+        return _undo(Switch(Path("/"), folder / "switched"), options.undo)
+    request = PlanRequest(machine=options.machine, workload=options.workload)
+    with read_machine(options.machine, request, options.debug) as machine:
+        if options.fix:
+            return _fix(Switch(Path("/"), folder / "switched"), machine, options)
+        found = examine(machine, options.machine, read_silenced(silenced))
+    _show(found, options)
+    return _exit_code(found)
+
+
+def _check(options: Namespace) -> None:
+    if (options.silence is None) != (options.reason is None):
+        raise UserError(
+            "--silence and --reason go together: hearth doctor --silence NAME --reason TEXT"
+        )
+    for name in ("dry_run", "persist", "yes"):
+        if getattr(options, name) and not options.fix:
+            raise UserError(
+                f"--{name.replace('_', '-')}: is for --fix NAME: add that, or leave it out"
+            )
+    if options.machine is not None and options.fix:
+        raise UserError("--fix: a capture cannot be changed: leave --machine out")
+
+
+def _show(found: Examined, options: Namespace) -> None:
+    if options.html:
+        from hearth.report.html.doctor import write_doctor_page
+
+        write_doctor_page(options.html, found)
+        where = options.html.absolute().as_uri()
+        print(f"hearth: wrote {options.html}: {where}", file=sys.stderr)
+    if options.json:
+        print(json.dumps(to_json(found), indent=2))
+    elif not options.html:
+        print("\n".join(show_doctor(found, Screen.of(), everything=options.all)))
+
+
+def _exit_code(found: Examined) -> int:
+    if found.does_harm:
+        return _HARM
+    return 1 if found.findings else 0
+
+
+def _fix(switch: Switch, machine: Machine, options: Namespace) -> int:
+    planned = switch.plan(options.fix, machine, options.persist)
+    for one in planned.settings:
+        print(f"/{one.path}: {one.before} -> {one.after}    {Change(one.path, one.after).command}")
+    for path in planned.drop_ins:
+        print(f"/{path}: new, so that it lasts when the machine starts again")
+    if options.dry_run:
+        return 0
+    if not options.yes and not _agreed(planned):
+        return _told("nothing was changed")
+    switch.apply(planned)
+    return _told(f"fixed {planned.name}: 'hearth doctor --undo {planned.name}' takes it back")
+
+
+def _undo(switch: Switch, name: str) -> int:
+    for one in switch.undo(name).settings:
+        print(f"/{one.path}: {one.before}")
+    return _told(f"took {name} back")
+
+
+def _agreed(planned: Switched) -> bool:
+    if not sys.stdin.isatty():
+        raise UserError(
+            f"cannot ask whether to change {planned.name}, because there is no terminal: add --yes"
+        )
+    return input("change it? [y/N] ").lower() == "y"
+
+
+def _told(words: str) -> int:
+    print(f"hearth: {words}", file=sys.stderr)
+    return 0

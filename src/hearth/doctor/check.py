@@ -1,0 +1,203 @@
+"""A check of the doctor's: a pure function of what is seen of a machine, and what is known of
+it.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Literal, TypeVar, get_args
+
+from hearth.base.absent import Absent, Measured
+from hearth.base.java import OPTION_VARIABLES
+from hearth.doctor import checks
+from hearth.doctor.tree import NotSeen, Tree
+from hearth.machine.leases import Leases
+from hearth.machine.plan import Plan
+from hearth.machine.topology import Topology
+
+T = TypeVar("T")
+Severity = Literal["harm", "advice"]
+Group = Literal["memory", "cpu", "limits", "files", "container", "network", "spark", "hearth"]
+#: In the order in which they are shown.
+GROUPS: tuple[Group, ...] = get_args(Group)
+
+
+@dataclass(frozen=True)
+class Space:
+    """What a file system has left (statvfs(3)); inodes are 0 where it has no fixed number."""
+
+    free_bytes: int
+    total_bytes: int
+    free_inodes: int
+    total_inodes: int
+
+
+@dataclass(frozen=True)
+class Own:
+    """What is this user's on this machine, which no capture holds.
+
+    settings: of spark-defaults.conf. local_dirs: where Spark keeps shuffle files. space: of the
+    file system of a directory. resolve: the addresses of a host name. installed: links of `hearth
+    install` in the Spark, and what each leads to.
+    """
+
+    environment: Mapping[str, str]
+    settings: Mapping[str, str]
+    spark_version: Measured[str]
+    java_home: Measured[Path]
+    local_dirs: Sequence[str]
+    temporary: str
+    state: str
+    cache: str
+    jar: Measured[str]
+    installed: Mapping[str, str]
+    leases: Measured[Leases]
+    space: Callable[[str], Measured[Space]]
+    resolve: Callable[[str], Measured[Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """All that a check may look at. workload: its kind, if the user named one."""
+
+    tree: Tree
+    topology: Measured[Topology]
+    plan: Measured[Plan]
+    own: Measured[Own]
+    workload: str | None = None
+
+    def the_topology(self) -> Topology:
+        return known(self.topology)
+
+    def the_plan(self) -> Plan:
+        return known(self.plan)
+
+    def the_own(self) -> Own:
+        return known(self.own)
+
+    def java_options(self) -> str:
+        """Return the options that the user gives to Spark's JVMs, wherever they are set."""
+        own = self.the_own()
+        names = [
+            f"spark.{who}.{kind}JavaOptions"
+            for who in ("driver", "executor")
+            for kind in ("default", "extra")
+        ]
+        given = [own.environment.get(name, "") for name in (*OPTION_VARIABLES, "SPARK_SUBMIT_OPTS")]
+        return " ".join(filter(None, [*given, *(own.settings.get(name, "") for name in names)]))
+
+
+def known(value: Measured[T]) -> T:
+    """Return the value; raise NotSeen with the reason where there is none."""
+    if isinstance(value, Absent):
+        raise NotSeen(value.reason)
+    return value
+
+
+@dataclass(frozen=True)
+class Change:
+    """A write to a file of /proc/sys or /sys; path: without the leading slash."""
+
+    path: str
+    value: str
+
+    @property
+    def command(self) -> str:
+        """Return the command that makes it."""
+        if self.path.startswith("proc/sys/"):
+            return f"sysctl -w {sysctl_name(self.path)}={self.value}"
+        return f"sh -c 'echo {self.value} > /{self.path}'"
+
+
+def sysctl_name(path: str) -> str:
+    """Return `vm.swappiness` of `proc/sys/vm/swappiness`."""
+    return path.removeprefix("proc/sys/").replace("/", ".")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is set costs speed or safety here.
+
+    seen: what is set. evidence: where that was read. better: instead of the check's own.
+    command: what changes it, where that is not the same as `changes`; may be in words.
+    """
+
+    seen: str
+    evidence: str
+    severity: Severity = "advice"
+    changes: tuple[Change, ...] = ()
+    command: str = ""
+    better: str = ""
+
+
+@dataclass(frozen=True)
+class Fine:
+    """There is nothing to change; seen: what was looked at."""
+
+    seen: str
+
+
+Outcome = Problem | Fine
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What a change is worth: what a study published, or that nobody knows.
+
+    percent: the largest gain that the study saw, for ranking.
+    """
+
+    kind: Literal["published", "unknown"]
+    text: str
+    percent: float = field(default=0.0, compare=False)
+
+
+UNKNOWN = Worth("unknown", "hearth knows no figure for Spark")
+
+
+def published(text: str, percent: float) -> Worth:
+    return Worth("published", text, percent)
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is asked of a machine, and what is known of the answer.
+
+    look: raises NotSeen where it cannot be answered. better: what should be set. source: where
+    that is known from. touches: what else a change changes. reboot: whether it needs one.
+    """
+
+    look: Callable[[Machine], Outcome]
+    group: Group
+    better: str
+    source: str
+    touches: str
+    worth: Worth = UNKNOWN
+    reboot: bool = False
+    name: str = ""  #: set by the registry, from the name of the file
+    why: str = ""  #: as well, from its docstring
+
+
+@cache
+def all_checks() -> tuple[Check, ...]:
+    """Return every check: one file of `hearth.doctor.checks` each, in the order of their groups."""
+    found = [_check(module.name) for module in pkgutil.iter_modules(checks.__path__)]
+    return tuple(sorted(found, key=lambda check: (GROUPS.index(check.group), check.name)))
+
+
+def _check(module_name: str) -> Check:
+    module = importlib.import_module(f"{checks.__name__}.{module_name}")
+    check: Check = module.CHECK
+    why = " ".join((module.__doc__ or "").split())
+    return replace(check, name=module_name.replace("_", "-"), why=why)
+
+
+def looked(check: Check, machine: Machine) -> Outcome | Absent:
+    """Return what a check finds; why not, where it cannot see what it needs."""
+    try:
+        return check.look(machine)
+    except NotSeen as reason:
+        return Absent(str(reason))

@@ -1,0 +1,1 @@
+"""One file for each check: its docstring says why it matters, `CHECK` what is known of it."""

@@ -1,0 +1,28 @@
+"""What the kernel says of the hardware contradicts itself: plans rest on an interpretation of
+it.
+"""
+
+from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
+
+
+def _look(machine: Machine) -> Outcome:
+    topology = machine.the_topology()
+    if not topology.warnings:
+        return Fine("what the kernel says of the hardware fits together")
+    more = f" (and {len(topology.warnings) - 1} more)" if len(topology.warnings) > 1 else ""
+    return Problem(
+        f"{topology.warnings[0][:160]}{more}",
+        "hearth topology",
+        command="hearth topology shows all; update the firmware, or correct the virtual "
+        "machine's CPU topology",
+    )
+
+
+CHECK = Check(
+    _look,
+    group="cpu",
+    better="a topology that the virtual machine or the firmware tells without contradictions",
+    source="hearth: how it reads a topology",
+    touches="nothing",
+    reboot=True,
+)

@@ -1,0 +1,27 @@
+"""A quota stops all threads of the group for the rest of a period, a collection's included."""
+
+from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
+
+
+def _look(machine: Machine) -> Outcome:
+    allowed = machine.the_topology().allowed
+    quota, cpus = allowed.cpu_quota, len(machine.the_topology().usable_cpus)
+    if quota is None or quota.cpus >= cpus:
+        return Fine(f"no CPU quota below the {cpus} CPUs that may be used")
+    throttled = quota.throttled_periods
+    so_far = f"; used up in {throttled} periods so far" if throttled else ""
+    return Problem(
+        f"CPU quota of {quota.cpus:g} on {cpus} CPUs{so_far}",
+        "/sys/fs/cgroup",
+        command="a cpuset of as many CPUs instead: docker run --cpuset-cpus, AllowedCPUs= of "
+        "systemd",
+    )
+
+
+CHECK = Check(
+    _look,
+    group="cpu",
+    better="a cpuset of as many whole CPUs",
+    source="kernel: scheduler/sched-bwc",
+    touches="what else runs on the CPUs of that cpuset",
+)

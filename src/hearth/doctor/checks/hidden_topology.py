@@ -1,0 +1,38 @@
+"""A large virtual machine that shows one node spreads over nodes of its host without knowing."""
+
+import re
+
+from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
+from hearth.doctor.tree import NotSeen
+
+#: Ours: hosts with more threads than this on one node are rare.
+_MOST = 64
+
+
+def _look(machine: Machine) -> Outcome:
+    lines = machine.tree.table("proc/cpuinfo")
+    flags = next((line for line in lines if re.match(r"flags\s*:", line)), None)
+    if flags is None:
+        raise NotSeen("could not read /proc/cpuinfo: it has no flags, which name a hypervisor")
+    topology = machine.the_topology()
+    if "hypervisor" not in flags.split():
+        return Fine("not a virtual machine")
+    cpus = sum(1 for line in lines if re.match(r"processor\s*:", line))
+    if len(topology.nodes) > 1 or cpus <= _MOST:
+        return Fine(f"a virtual machine; CPUs: {cpus}, nodes: {len(topology.nodes)}")
+    return Problem(
+        f"a virtual machine of {cpus} CPUs and one node",
+        "/proc/cpuinfo, /sys/devices/system/node",
+        command="give the virtual machine its host's nodes (libvirt: <numa>, numatune; clouds: a "
+        "larger or metal type)",
+    )
+
+
+CHECK = Check(
+    _look,
+    group="cpu",
+    better="the nodes of the host, with virtual CPUs and memory bound to them",
+    source="Awan 2016 for what remote memory costs; the limit of 64 CPUs is hearth's",
+    touches="the virtual machine has to be started again",
+    reboot=True,
+)

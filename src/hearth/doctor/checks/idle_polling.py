@@ -1,0 +1,23 @@
+"""CPUs that poll when idle draw power, and the hardware thread beside them gets half a core."""
+
+from hearth.doctor.boot import boot_words
+from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
+
+
+def _look(machine: Machine) -> Outcome:
+    words = boot_words(machine.tree)
+    if "idle=poll" not in words:
+        return Fine("idle CPUs sleep")
+    return Problem(
+        "boot option idle=poll", "/proc/cmdline", command="remove idle=poll from the boot options"
+    )
+
+
+CHECK = Check(
+    _look,
+    group="cpu",
+    better="the kernel's idle states: Spark's tasks are far longer than it takes to wake up",
+    source="kernel: admin-guide/pm/cpuidle",
+    touches="latency of the first microseconds after idleness",
+    reboot=True,
+)

@@ -1,0 +1,12 @@
+"""The queue of the disk that a directory lies on."""
+
+from hearth.doctor.tree import Tree
+
+
+def queue_of(tree: Tree, folder: str) -> str | None:
+    """Return its folder in sysfs; None where no disk is below the directory; raise NotSeen."""
+    device = tree.mount_of(folder).device
+    if device.startswith("0:"):  # a file system without a disk of its own
+        return None
+    own = f"sys/dev/block/{device}"
+    return f"{own}/queue" if tree.has(f"{own}/queue") else f"{own}/../queue"

@@ -1,0 +1,190 @@
+"""Reads the machine that a doctor looks at: this one, or a capture."""
+
+import contextlib
+import os
+import socket
+import tarfile
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from hearth.base.absent import Absent, Measured
+from hearth.base.errors import UserError
+from hearth.base.temporary import working_directory
+from hearth.doctor.check import Machine, Own, Space
+from hearth.doctor.tree import Tree
+from hearth.machine import jvm, leases, paths
+from hearth.machine.plan import Plan, PlanRequest
+from hearth.machine.topology import Topology
+from hearth.record.machine_settings import spark_version
+from hearth.spark.conf import conf_folder, read_properties
+
+_RESOLVE_S = 3.0
+_NOT_OF_A_CAPTURE = Absent("a capture does not hold it")
+#: A capture of a large machine has some ten thousand files of some bytes.
+_MOST_FILES, _MOST_BYTES = 200_000, 1 << 20
+_WANTED = ("proc", "sys", "etc")
+
+
+@contextlib.contextmanager
+def read_machine(
+    capture: str | None, request: PlanRequest, debug: bool = False
+) -> Iterator[Machine]:
+    """The machine of this moment, or of a capture, which is unpacked meanwhile.
+
+    Raises UserError where the capture cannot be read.
+    """
+    topology, plan = _planned(capture, request, debug)
+    if capture is None:
+        yield Machine(Tree(), topology, plan, _own(debug), request.workload)
+        return
+    if isinstance(topology, Absent):
+        raise UserError(topology.reason)
+    with _unpacked(Path(capture)) as root:
+        yield Machine(Tree(root), topology, plan, _NOT_OF_A_CAPTURE, request.workload)
+
+
+def _planned(
+    capture: str | None, request: PlanRequest, debug: bool
+) -> tuple[Measured[Topology], Measured[Plan]]:
+    """The topology and the plan, or why there is none: no Java, or nothing fits."""
+    try:
+        topology: Measured[Topology] = jvm.topology(capture, debug)
+    except UserError as error:
+        return Absent(str(error)), Absent(str(error))
+    try:
+        return topology, jvm.plan(request.document(), debug)
+    except UserError as error:
+        return topology, Absent(f"there is no plan: {error}")
+
+
+def _own(debug: bool) -> Measured[Own]:
+    settings: Mapping[str, str] = {}
+    home: Measured[Path]
+    try:
+        home = paths.spark_home()
+        defaults = conf_folder(home, os.environ) / "spark-defaults.conf"
+        settings = read_properties(defaults, str(defaults)) if defaults.is_file() else {}
+        version: Measured[str] = spark_version(home)
+    except UserError as error:
+        home = version = Absent(str(error))
+    return Own(
+        environment=dict(os.environ),
+        settings=settings,
+        spark_version=version,
+        java_home=_java_home(),
+        local_dirs=_local_dirs(settings),
+        temporary=os.path.realpath(tempfile.gettempdir()),
+        state=os.path.realpath(paths.state_home()),
+        cache=os.path.realpath(paths.cache_home()),
+        jar=_jar(),
+        installed={} if isinstance(home, Absent) else _links(home),
+        leases=_leases(debug),
+        space=_space,
+        resolve=_resolve,
+    )
+
+
+def _java_home() -> Measured[Path]:
+    try:
+        return paths.java().parents[1]
+    except UserError as error:
+        return Absent(str(error))
+
+
+def _jar() -> Measured[str]:
+    try:
+        return os.path.realpath(paths.hearth_jar())
+    except UserError as error:
+        return Absent(str(error))
+
+
+def _leases(debug: bool) -> Measured[leases.Leases]:
+    try:
+        return leases.read_leases(debug)
+    except UserError as error:
+        return Absent(str(error))
+
+
+def _local_dirs(settings: Mapping[str, str]) -> Sequence[str]:
+    """Where Spark keeps shuffle files (SparkConf, `spark.local.dir`)."""
+    named = os.environ.get("SPARK_LOCAL_DIRS") or settings.get("spark.local.dir") or "/tmp"
+    return [os.path.realpath(name.strip()) for name in named.split(",") if name.strip()]
+
+
+def _links(home: Path) -> Mapping[str, str]:
+    found = sorted((home / "jars").glob("hearth-spark_*.jar"))
+    return {str(name): os.path.realpath(name) for name in found}
+
+
+def _space(folder: str) -> Measured[Space]:
+    """Of the nearest directory that exists: hearth makes its own when it needs them."""
+    at = Path(folder)
+    while not at.exists() and at != at.parent:
+        at = at.parent
+    try:
+        seen = os.statvfs(at)
+    except OSError as error:
+        return Absent(f"could not ask for the space of {at}: {error.strerror}")
+    size = seen.f_frsize
+    return Space(seen.f_bavail * size, seen.f_blocks * size, seen.f_favail, seen.f_files)
+
+
+def _resolve(name: str) -> Measured[Sequence[str]]:
+    """The addresses of a host name, none where there is none; bounded in time."""
+    answer: list[Sequence[str]] = []
+
+    def ask() -> None:
+        try:
+            answer.append(sorted({str(info[4][0]) for info in socket.getaddrinfo(name, None)}))
+        except OSError:
+            answer.append([])
+
+    asking = threading.Thread(target=ask, daemon=True)  # getaddrinfo(3) has no limit of its own
+    asking.start()
+    asking.join(_RESOLVE_S)
+    return answer[0] if answer else Absent(f"the address of {name} took over {_RESOLVE_S:.0f} s")
+
+
+@contextlib.contextmanager
+def _unpacked(capture: Path) -> Iterator[Path]:
+    """The root of a capture: the directory itself, or an archive's in a directory that goes."""
+    if capture.is_dir():
+        yield _root(capture)
+        return
+    with working_directory(False, prefix="hearth-capture-") as folder:
+        # A description in words, and what lscpu prints, have no files.
+        if capture.is_file() and tarfile.is_tarfile(capture):
+            _unpack(capture, folder)
+        yield _root(folder)
+
+
+def _unpack(capture: Path, folder: Path) -> None:
+    """Unpack files and links of /proc, /sys and /etc; none leads out of the folder (PEP 706)."""
+    try:
+        with tarfile.open(capture) as archive:
+            for number, member in enumerate(archive):
+                if number > _MOST_FILES:
+                    raise UserError(
+                        f"--machine: {capture} holds over {_MOST_FILES} files: it is no capture"
+                    )
+                parts = Path(member.name).parts
+                small = member.size <= _MOST_BYTES and (
+                    member.isreg() or member.issym() or member.isdir()
+                )
+                if small and any(part in _WANTED for part in parts[:3]):
+                    with contextlib.suppress(
+                        tarfile.FilterError, FileExistsError, NotADirectoryError
+                    ):
+                        archive.extract(member, folder, filter="data")
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise UserError(f"--machine: {capture} cannot be unpacked: {error}") from error
+
+
+def _root(folder: Path) -> Path:
+    """Return where `proc` or `sys` is: at the top, or in the one directory there."""
+    if (folder / "sys").is_dir() or (folder / "proc").is_dir():
+        return folder
+    inner = [path for path in sorted(folder.iterdir()) if path.is_dir()]
+    return inner[0] if len(inner) == 1 else folder

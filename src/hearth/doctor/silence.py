@@ -1,0 +1,72 @@
+"""Findings that the user has silenced, each with the reason."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from hearth.base.codec import read_typed, to_json
+from hearth.base.errors import UserError, nearest
+from hearth.base.private_files import private_directory
+from hearth.doctor.check import all_checks
+from hearth.record.store import write_document
+
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a finding is silenced; since: seconds since 1970."""
+
+    reason: str
+    since: int
+
+
+@dataclass(frozen=True)
+class Silenced:
+    """The reasons, by the name of the check."""
+
+    reasons: dict[str, Reason] = field(default_factory=dict)
+    schema: Literal["hearth/doctor-silenced/1"] = "hearth/doctor-silenced/1"
+
+
+def read_silenced(file: Path) -> Mapping[str, str]:
+    """Return the reason by the name of each silenced check; raise UserError for a damaged file."""
+    return {name: one.reason for name, one in _read(file).reasons.items()}
+
+
+def silence(file: Path, name: str, reason: str) -> None:
+    """Keep that a check is silenced; raise UserError for one that is unknown, or without reason."""
+    _known(name, "--silence")
+    text = " ".join(reason.split())
+    if not text or len(text) > _LONGEST:
+        raise UserError(f"--reason: give 1 to {_LONGEST} characters: it is shown with the finding")
+    _write(file, {**_read(file).reasons, name: Reason(text, int(time.time()))})
+
+
+def speak(file: Path, name: str) -> None:
+    """Show a check's finding again; raise UserError if it was not silenced."""
+    reasons = dict(_read(file).reasons)
+    if reasons.pop(name, None) is None:
+        raise UserError(f"--unsilence: {name} is not silenced: 'hearth doctor' lists what is")
+    _write(file, reasons)
+
+
+def _known(name: str, option: str) -> None:
+    names = [check.name for check in all_checks()]
+    if name not in names:
+        near = nearest(name, names)
+        hint = f"did you mean '{near}'?" if near else "'hearth doctor --all' lists them"
+        raise UserError(f"{option}: '{name}' is not a check: {hint}")
+
+
+def _read(file: Path) -> Silenced:
+    if not file.exists():
+        return Silenced()
+    return read_typed(file, Silenced, "remove it: all findings are then shown again")
+
+
+def _write(file: Path, reasons: Mapping[str, Reason]) -> None:
+    private_directory(file.parent)
+    write_document(file, to_json(Silenced(dict(reasons))))

@@ -1,0 +1,255 @@
+"""Changes a setting of the kernel, and takes the change back, whichever process dies in between.
+
+What was set is kept before anything is changed, in a file of the user's own, and dropped after the
+last value is back: after a kill, `undo` finds either what was or nothing to do. A change lasts
+until the machine starts again, or longer with a drop-in for systemd-sysctl or tmpfiles.
+"""
+
+import contextlib
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hearth.base.codec import load_typed, to_json
+from hearth.base.errors import UserError
+from hearth.base.private_files import private_directory, write_private
+from hearth.doctor.check import Change, Machine, Problem, all_checks, looked, sysctl_name
+from hearth.doctor.tree import NotSeen, Tree
+from hearth.record.store import write_document
+
+_SETTING = re.compile(r"(?:proc/sys|sys)/[\w./-]{1,200}", re.ASCII)
+_CHOSEN = re.compile(r"\[([^\[\]\s]+)\]")
+_MARK = (
+    "# Written by 'hearth doctor --fix {name} --persist'; 'hearth doctor --undo {name}' removes it."
+)
+_BOOT = "proc/sys/kernel/random/boot_id"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A file of /proc/sys or /sys, what it held, and what is written to it."""
+
+    path: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Switched:
+    """A change that was begun; drop_ins: files that make it last, without the leading slash."""
+
+    name: str
+    boot: str
+    settings: list[Kept]
+    drop_ins: list[str]
+    schema: Literal["hearth/doctor-switched/1"] = "hearth/doctor-switched/1"
+
+
+class Switch:
+    """Changes of one machine; folder: where what was set is kept."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self._tree = Tree(root)
+        self._folder = folder
+
+    def plan(self, name: str, machine: Machine, persist: bool) -> Switched:
+        """Return what a fix would change, and change nothing.
+
+        Raises UserError where there is nothing to fix, or this process cannot.
+        """
+        changes = _changes(name, machine)
+        self._drop_if_over(name)
+        if self._file(name).exists():
+            raise UserError(
+                f"--fix: {name} is fixed already: 'hearth doctor --undo {name}' takes it back"
+            )
+        settings = [Kept(one.path, self._now(one.path), one.value) for one in changes]
+        for one in changes:
+            self._check_writable(one)
+        return Switched(
+            name, self._boot(), settings, list(_drop_ins(name, changes)) if persist else []
+        )
+
+    def apply(self, planned: Switched) -> None:
+        """Keep what is set, then change it; all is put back if the kernel does not keep a value."""
+        self._keep(planned)
+        try:
+            for one in planned.settings:
+                self._write(one.path, one.after)
+            for path, text in _texts(planned).items():
+                self._add(path, text)
+        except BaseException:
+            self._restore(planned)
+            raise
+
+    def undo(self, name: str) -> Switched:
+        """Put back what was set, however far the change got; raise UserError if it cannot be."""
+        file = self._file(name)
+        if name not in _names() or not file.exists():
+            raise UserError(f"--undo: hearth has not fixed {name}: there is nothing to take back")
+        try:
+            kept = load_typed(file, Switched)
+            _check(kept, name)
+        except (OSError, ValueError) as error:
+            raise UserError(
+                f"'{file}' cannot be read: {error}; remove it, and set {name} by hand"
+            ) from error
+        if kept.boot == self._boot():
+            for one in kept.settings:
+                now = self._now(one.path)
+                if now not in (one.before, one.after):
+                    raise UserError(
+                        f"--undo: /{one.path} is '{now[:40]}', and hearth wrote "
+                        f"'{one.after}': somebody changed it "
+                        f"since; it was '{one.before}' before; remove '{file}' to keep "
+                        "what is set now"
+                    )
+        self._restore(kept)
+        return kept
+
+    def _restore(self, kept: Switched) -> None:
+        """In reverse; the file goes last, so that a kill leaves it to the next undo."""
+        if kept.boot == self._boot():
+            for one in reversed(kept.settings):
+                if self._now(one.path) != one.before:
+                    self._write(one.path, one.before)
+        for path in kept.drop_ins:
+            self._remove(path, kept.name)
+        self._file(kept.name).unlink(missing_ok=True)
+
+    def _drop_if_over(self, name: str) -> None:
+        """A change without drop-in ended when the machine started again."""
+        with contextlib.suppress(OSError, ValueError):
+            kept = load_typed(self._file(name), Switched)
+            if kept.boot != self._boot() and not kept.drop_ins:
+                self._file(name).unlink(missing_ok=True)
+
+    def _keep(self, planned: Switched) -> None:
+        private_directory(self._folder)
+        write_document(self._file(planned.name), to_json(planned))
+
+    def _file(self, name: str) -> Path:
+        return self._folder / f"{name}.json"
+
+    def _boot(self) -> str:
+        with contextlib.suppress(NotSeen):
+            return self._tree.text(_BOOT)
+        return "unknown"
+
+    def _now(self, path: str) -> str:
+        """Return what is set, as it is written: the word in brackets of several."""
+        try:
+            text = self._tree.text(path)
+        except NotSeen as reason:
+            raise UserError(str(reason)) from None
+        chosen = _CHOSEN.findall(text)
+        return str(chosen[0]) if len(chosen) == 1 else text
+
+    def _check_writable(self, change: Change) -> None:
+        if not os.access(self._tree.root / change.path, os.W_OK):
+            raise UserError(
+                f"--fix: /{change.path} cannot be written here (only by root, and never "
+                "in a container with a "
+                f"read-only /proc or /sys): on the host, as root: {change.command}"
+            )
+
+    def _write(self, path: str, value: str) -> None:
+        file = self._tree.root / path
+        try:
+            setting = os.open(file, os.O_WRONLY | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                os.write(setting, f"{value}\n".encode())
+            finally:
+                os.close(setting)
+        except OSError as error:
+            raise UserError(
+                f"/{path}: '{value}' cannot be written: {error.strerror}; run it as root "
+                "on the host"
+            ) from error
+        if self._now(path) != value:
+            raise UserError(
+                f"/{path}: the kernel did not keep '{value}': it is '{self._now(path)[:40]}'"
+            )
+
+    def _add(self, path: str, text: str) -> None:
+        file = self._tree.root / path
+        if file.exists():
+            raise UserError(f"--persist: {file} exists already: remove it, or leave --persist out")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_private(file, text)
+            file.chmod(0o644)  # systemd's services read it, and it holds no secret
+        except OSError as error:
+            raise UserError(
+                f"--persist: {file} cannot be written: {error.strerror}; run it as root"
+            ) from error
+
+    def _remove(self, path: str, name: str) -> None:
+        """Only a file that hearth wrote."""
+        file = self._tree.root / path
+        with contextlib.suppress(FileNotFoundError):
+            if file.read_text(encoding="utf-8", errors="replace").startswith(
+                _MARK.format(name=name)
+            ):
+                file.unlink()
+
+
+def _names() -> set[str]:
+    return {check.name for check in all_checks()}
+
+
+def _changes(name: str, machine: Machine) -> Sequence[Change]:
+    check = next((one for one in all_checks() if one.name == name), None)
+    if check is None:
+        raise UserError(f"--fix: '{name}' is not a check: 'hearth doctor --all' lists them")
+    outcome = looked(check, machine)
+    if not isinstance(outcome, Problem):
+        why = getattr(outcome, "reason", None) or getattr(outcome, "seen", "")
+        raise UserError(f"--fix: there is nothing to fix in {name}: {why}")
+    if not outcome.changes:
+        raise UserError(f"--fix: hearth cannot change {name} itself: {outcome.command}")
+    return outcome.changes
+
+
+def _check(kept: Switched, name: str) -> None:
+    """Raise ValueError for what hearth never wrote: it would be written to files of the kernel."""
+    if kept.name != name:
+        raise ValueError(f"it is of {kept.name[:40]}")
+    for one in kept.settings:
+        if not _SETTING.fullmatch(one.path) or ".." in one.path.split("/"):
+            raise ValueError(f"'{one.path[:40]}' is no setting of the kernel")
+    if set(kept.drop_ins) - {_SYSCTL.format(name=name), _TMPFILES.format(name=name)}:
+        raise ValueError("it names files that hearth does not write")
+
+
+_SYSCTL = "etc/sysctl.d/90-hearth-{name}.conf"
+_TMPFILES = "etc/tmpfiles.d/hearth-{name}.conf"
+
+
+def _drop_ins(name: str, changes: Sequence[Change]) -> dict[str, list[Change]]:
+    """Which changes stand in which file: sysctl.d(5), tmpfiles.d(5)."""
+    found: dict[str, list[Change]] = {}
+    for change in changes:
+        kind = _SYSCTL if change.path.startswith("proc/sys/") else _TMPFILES
+        found.setdefault(kind.format(name=name), []).append(change)
+    return found
+
+
+def _texts(planned: Switched) -> dict[str, str]:
+    """The drop-ins' texts."""
+    changes = [Change(one.path, one.after) for one in planned.settings]
+    mark = _MARK.format(name=planned.name)
+    return {
+        path: "\n".join([mark, *map(_line, found), ""])
+        for path, found in _drop_ins(planned.name, changes).items()
+        if path in planned.drop_ins
+    }
+
+
+def _line(change: Change) -> str:
+    if change.path.startswith("proc/sys/"):
+        return f"{sysctl_name(change.path)} = {change.value}"
+    return f"w /{change.path} - - - - {change.value}"

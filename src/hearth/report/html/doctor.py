@@ -1,0 +1,30 @@
+"""What the doctor found, as a page."""
+
+from pathlib import Path
+
+from hearth.base.private_files import write_private
+from hearth.doctor.examine import Examined, Finding
+from hearth.report.html.page import doctor_page
+from hearth.report.html.shown import View
+from hearth.report.terminal.doctor import details, headline
+
+
+def write_doctor_page(file: Path, found: Examined) -> None:
+    """Write the page, private, completely or not at all."""
+    write_private(file, doctor_page(doctor_view(found)).encode("utf-8", "replace"))
+
+
+def doctor_view(found: Examined) -> View:
+    """What its template shows."""
+    return {
+        "sentence": f"{headline(found)}.",
+        "findings": [_finding(one) for one in found.findings],
+        "silenced": [[one.name, one.seen, one.silenced] for one in found.silenced],
+        "sound": [[one.name, one.seen] for one in found.sound],
+        "not_checked": [[one.name, one.reason] for one in found.not_checked],
+    }
+
+
+def _finding(one: Finding) -> View:
+    return {"title": f"{one.name}: {one.seen}", "severity": one.severity, "why": one.why,
+            "details": list(details(one))}  # fmt: skip

@@ -1,0 +1,74 @@
+"""A machine of files in a directory, with the contract's worked examples for topology and plan."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hearth.base.absent import Absent
+from hearth.base.codec import load_typed
+from hearth.doctor.check import Machine, Own, Space
+from hearth.doctor.tree import Tree
+from hearth.machine.leases import Leases
+from hearth.machine.plan import Plan
+from hearth.machine.topology import Topology
+from support import ROOT
+
+EXAMPLES = ROOT / "contract" / "examples"
+TOPOLOGY = load_typed(EXAMPLES / "topology.json", Topology)
+PLAN = load_typed(EXAMPLES / "plan.json", Plan)
+LEASES = load_typed(EXAMPLES / "leases.json", Leases)
+JAR = "/opt/hearth/hearth-spark_2.13-0.1.0.jar"
+AMPLE = Space(100 << 30, 200 << 30, 1000, 2000)
+OWN = Own(
+    environment={},
+    settings={},
+    spark_version="4.3.0",
+    java_home=Absent("no Java"),
+    local_dirs=["/tmp"],
+    temporary="/tmp",
+    state="/home/a/.local/state/hearth",
+    cache="/home/a/.cache/hearth",
+    jar=JAR,
+    installed={},
+    leases=replace(LEASES, problems=[]),
+    space=lambda folder: AMPLE,
+    resolve=lambda name: ["127.0.1.1"],
+)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Files by path, and what differs from the examples."""
+
+    files: Mapping[str, str | bytes] = field(default_factory=dict)
+    own: Mapping[str, Any] = field(default_factory=dict)
+    topology: Mapping[str, Any] = field(default_factory=dict)
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    workload: str | None = None
+
+    def machine(self, root: Path) -> Machine:
+        """Return the machine, its files written below a root."""
+        for path, content in self.files.items():
+            file = root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        own = replace(OWN, **{name: _below(root, value) for name, value in self.own.items()})
+        return Machine(
+            Tree(root),
+            replace(TOPOLOGY, **self.topology),
+            replace(PLAN, **self.plan),
+            own,
+            self.workload,
+        )
+
+
+def _below(root: Path, value: Any) -> Any:
+    """A relative path is one below the root."""
+    return root / value if isinstance(value, Path) and not value.is_absolute() else value
+
+
+def nothing(root: Path) -> Machine:
+    """Return a machine of which nothing can be seen."""
+    unknown = Absent("nobody knows")
+    return Machine(Tree(root), unknown, unknown, unknown, "ml")

@@ -1,0 +1,136 @@
+"""What the doctor makes of its checks: order, silence, exit code, page, JSON, captures."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from doctor.cases import CASES
+from doctor.made_machine import TOPOLOGY, Given
+from doctor_page import page
+from hearth.base.codec import to_json
+from hearth.base.errors import UserError
+from hearth.doctor.check import all_checks
+from hearth.doctor.examine import Examined, examine
+from hearth.doctor.silence import read_silenced, silence, speak
+from hearth.report.html.doctor import doctor_view
+from hearth.report.html.page import doctor_page
+from hearth.report.terminal.doctor import show_doctor
+from hearth.report.terminal.screen import Screen
+from support import ROOT, Command, check_golden, validate
+
+CHECKS = {check.name: check for check in all_checks()}
+WRONG = ("memory-maps", "hardware-threads", "host-name")
+
+
+def examined(root: Path, *names: str, silenced: dict[str, str] | None = None) -> Examined:
+    """What is found where these checks find what is wrong, and all others see nothing."""
+    files = {path: text for name in names for path, text in CASES[name].wrong.files.items()}
+    machine = Given(files).machine(root)
+    return examine(machine, None, silenced or {}, [CHECKS[name] for name in names])
+
+
+def test_harm_comes_first_then_what_a_study_has_measured(tmp_path: Path) -> None:
+    found = examined(tmp_path, *WRONG)
+    assert [one.name for one in found.findings] == ["host-name", "hardware-threads", "memory-maps"]
+    assert found.does_harm
+    assert [one.worth.kind for one in found.findings] == ["unknown", "published", "unknown"]
+    validate("doctor", to_json(found))
+
+
+def test_a_finding_is_shown_with_all_that_is_known_of_it(tmp_path: Path) -> None:
+    found = examined(tmp_path, "memory-maps", "memory-speed")
+    shown = "\n".join(show_doctor(found, Screen(100), everything=False))
+    assert shown.startswith("this machine: findings: 0 that do harm, 2 with advice; 0 checks")
+    assert "advice memory-maps: vm.max_map_count = 65530" in shown
+    assert "command: sysctl -w vm.max_map_count=262144; or hearth doctor --fix memory-maps" in shown
+    assert "worth: unknown" in shown and "needs a reboot" in shown
+
+
+def test_what_was_not_seen_is_named_and_explained_on_demand(tmp_path: Path) -> None:
+    found = examine(Given().machine(tmp_path), None, {}, [CHECKS["turbo"]])
+    assert "not seen here (--all says why): turbo" in show_doctor(found, Screen(), everything=False)
+    everything = show_doctor(found, Screen(), everything=True)
+    assert "  turbo: there is no /sys/devices/system/cpu/cpufreq/boost" in everything
+
+
+def test_a_silenced_finding_does_not_count_and_is_shown_with_its_reason(tmp_path: Path) -> None:
+    file = tmp_path / "state" / "silenced.json"
+    silence(file, "memory-maps", "no block is  larger than 2 MB")
+    found = examined(tmp_path, "memory-maps", silenced=dict(read_silenced(file)))
+    assert not found.findings
+    line = "silenced: memory-maps (no block is larger than 2 MB): vm.max_map_count = 65530"
+    assert line in show_doctor(found, Screen(), everything=False)
+    speak(file, "memory-maps")
+    assert not read_silenced(file)
+    with pytest.raises(UserError, match="memory-maps is not silenced"):
+        speak(file, "memory-maps")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "said"),
+    [("memory-map", "x", "did you mean 'memory-maps'"), ("turbo", " ", "give 1 to 200 characters")],
+)
+def test_silence_needs_a_check_and_a_reason(
+    tmp_path: Path, name: str, reason: str, said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        silence(tmp_path / "silenced.json", name, reason)
+
+
+def test_a_damaged_file_of_silenced_findings_is_named(tmp_path: Path) -> None:
+    (tmp_path / "silenced.json").write_text('{"reasons": {"turbo": 3}}')
+    with pytest.raises(UserError, match=r"silenced\.json' cannot be read"):
+        read_silenced(tmp_path / "silenced.json")
+
+
+def test_the_page_has_each_finding_and_loads_nothing(tmp_path: Path) -> None:
+    found = examined(tmp_path, *WRONG, silenced={"memory-maps": "<b>small</b>"})
+    html = doctor_page(doctor_view(replace(found, machine="a <capture>")))
+    assert "<h3>host-name: host name big_box: an underscore</h3>" in html
+    assert "&lt;b&gt;small&lt;/b&gt;" in html and "a &lt;capture&gt;" in html
+    assert "<script" not in html
+
+
+def test_the_page_of_the_documentation_names_every_check() -> None:
+    check_golden("doctor.md", page(), ROOT / "docs")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--silence", "turbo"], "--silence and --reason go together"),
+        (["--persist"], "--persist: is for --fix NAME"),
+        (["--fix", "turbo", "--machine", "x"], "--fix: a capture cannot be changed"),
+        (["--undo", "../../etc/passwd"], "hearth has not fixed ../../etc/passwd"),
+    ],
+)
+def test_options_that_do_not_go_together_are_one_line(
+    refused: Callable[..., str], words: list[str], said: str
+) -> None:
+    assert said in refused("doctor", *words)
+
+
+@pytest.mark.command
+def test_a_capture_answers_what_it_holds(hearth: Command) -> None:
+    file = ROOT / "fixtures" / "machines" / "emulated-two-nodes.tar.gz"
+    done = hearth("doctor", "--json", "--machine", str(file))
+    found = json.loads(done.stdout)
+    validate("doctor", found)
+    seen = {one["name"] for one in found["sound"]} | {one["name"] for one in found["findings"]}
+    assert {"uneven-nodes", "node-without-memory", "memory-nodes-allowed"} <= seen
+    unseen = {one["name"]: one["reason"] for one in found["not_checked"]}
+    assert unseen["spark-version"] == "a capture does not hold it"
+    assert unseen["swappiness"] == "there is no /proc/sys/vm/swappiness"
+    assert done.returncode == (1 if found["findings"] else 0)
+
+
+def test_cores_of_several_clocks_are_found_where_the_kernel_names_no_kinds(tmp_path: Path) -> None:
+    clock = "sys/devices/system/cpu/cpu{}/cpufreq/cpuinfo_max_freq"
+    files = {clock.format(cpu): "5200000" if cpu < 5 else "3900000" for cpu in (1, 2, 3, 5, 6, 7)}
+    cores = [replace(one, kind=None) for one in TOPOLOGY.cores]
+    machine = Given(files, topology={"cores": cores}).machine(tmp_path)
+    (found,) = examine(machine, None, {}, [CHECKS["core-kinds"]]).findings
+    assert found.seen == "CPUs 5-7 reach 3.9 GHz at most, others up to 5.2 GHz"

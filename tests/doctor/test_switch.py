@@ -1,0 +1,200 @@
+"""A setting that is switched: kept before, put back, also after a kill in the middle."""
+
+import os
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from doctor.cases import CASES
+from hearth.base.errors import UserError
+from hearth.doctor.check import Machine
+from hearth.doctor.switch import Kept, Switch, Switched
+from support import require
+
+CHECK = "offline-cpus"
+FIRST, SECOND = "sys/devices/system/cpu/cpu6/online", "sys/devices/system/cpu/cpu7/online"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    for path in (FIRST, SECOND):
+        (folder / path).parent.mkdir(parents=True)
+        (folder / path).write_text("0\n")
+    boot = folder / "proc/sys/kernel/random/boot_id"
+    boot.parent.mkdir(parents=True)
+    boot.write_text("this boot\n")
+    return folder
+
+
+@pytest.fixture
+def machine(root: Path) -> Machine:
+    """CPUs 6 and 7 are offline."""
+    return CASES[CHECK].wrong.machine(root)
+
+
+@pytest.fixture
+def switch(root: Path, tmp_path: Path) -> Switch:
+    return Switch(root, tmp_path / "state" / "switched")
+
+
+def both(root: Path) -> list[str]:
+    return [(root / path).read_text().strip() for path in (FIRST, SECOND)]
+
+
+def test_a_fix_is_made_and_taken_back(root: Path, machine: Machine, switch: Switch) -> None:
+    switch.apply(switch.plan(CHECK, machine, persist=False))
+    assert both(root) == ["1", "1"]
+    with pytest.raises(UserError, match="is fixed already"):
+        switch.plan(CHECK, machine, persist=False)
+    switch.undo(CHECK)
+    assert both(root) == ["0", "0"]
+    with pytest.raises(UserError, match="hearth has not fixed offline-cpus"):
+        switch.undo(CHECK)
+
+
+def test_planning_a_fix_changes_nothing(root: Path, machine: Machine, switch: Switch) -> None:
+    planned = switch.plan(CHECK, machine, persist=True)
+    assert planned.settings == [Kept(FIRST, "0", "1"), Kept(SECOND, "0", "1")]
+    assert both(root) == ["0", "0"]
+    assert not (root / "etc").exists()
+
+
+@pytest.mark.parametrize("writes", [0, 1, 2])
+def test_after_a_kill_in_the_middle_undo_puts_back_what_was(
+    root: Path, machine: Machine, switch: Switch, writes: int
+) -> None:
+    planned = switch.plan(CHECK, machine, persist=False)
+    child = os.fork()
+    if child == 0:
+        _die_after(switch, writes)
+        switch.apply(planned)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] != 0
+    assert both(root) == [["0", "0"], ["1", "0"], ["1", "1"]][writes]
+    switch.undo(CHECK)
+    assert both(root) == ["0", "0"]
+
+
+def _die_after(switch: Switch, writes: int) -> None:
+    """Ends this process as SIGKILL would, after some settings or before the drop-ins."""
+    write, done = switch._write, []
+
+    def write_or_die(path: str, value: str) -> None:
+        if len(done) == writes:
+            os._exit(9)
+        write(path, value)
+        done.append(path)
+        if len(done) == 2:
+            os._exit(9)
+
+    switch._write = write_or_die  # type: ignore[method-assign]
+
+
+def test_a_value_that_the_kernel_does_not_keep_is_put_back(
+    root: Path, machine: Machine, switch: Switch
+) -> None:
+    planned = switch.plan(CHECK, machine, persist=False)
+    (root / SECOND).unlink()
+    (root / SECOND).symlink_to("/dev/null")
+    with pytest.raises(UserError, match="cpu7/online"):
+        switch.apply(planned)
+
+
+def test_what_lasts_is_a_file_that_undo_removes(
+    root: Path, machine: Machine, switch: Switch
+) -> None:
+    switch.apply(switch.plan(CHECK, machine, persist=True))
+    file = root / "etc/tmpfiles.d/hearth-offline-cpus.conf"
+    assert file.read_text().splitlines()[1:] == [
+        f"w /{FIRST} - - - - 1",
+        f"w /{SECOND} - - - - 1",
+    ]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o644
+    switch.undo(CHECK)
+    assert not file.exists()
+    assert both(root) == ["0", "0"]
+
+
+def test_a_setting_of_sysctl_lasts_by_a_line_of_its_own(root: Path, switch: Switch) -> None:
+    machine = CASES["memory-maps"].wrong.machine(root)
+    switch.apply(switch.plan("memory-maps", machine, persist=True))
+    file = root / "etc/sysctl.d/90-hearth-memory-maps.conf"
+    assert file.read_text().splitlines()[1:] == ["vm.max_map_count = 262144"]
+    switch.undo("memory-maps")
+    assert (root / "proc/sys/vm/max_map_count").read_text() == "65530\n"
+
+
+def test_what_somebody_else_changed_since_is_left_alone(
+    root: Path, machine: Machine, switch: Switch
+) -> None:
+    switch.apply(switch.plan(CHECK, machine, persist=False))
+    (root / SECOND).write_text("2\n")
+    with pytest.raises(UserError, match="somebody changed it since; it was '0' before"):
+        switch.undo(CHECK)
+    assert both(root) == ["1", "2"]
+
+
+def test_a_change_that_ended_with_the_last_boot_is_forgotten(
+    root: Path, machine: Machine, switch: Switch
+) -> None:
+    switch.apply(switch.plan(CHECK, machine, persist=False))
+    (root / "proc/sys/kernel/random/boot_id").write_text("the next boot\n")
+    for path in (FIRST, SECOND):
+        (root / path).write_text("0\n")
+    assert switch.plan(CHECK, machine, persist=False).settings
+
+
+def test_a_record_that_names_another_file_writes_nothing(
+    root: Path, machine: Machine, switch: Switch, tmp_path: Path
+) -> None:
+    other = root / "etc" / "passwd"
+    other.parent.mkdir()
+    other.write_text("root")
+    forged = Switched(CHECK, "this boot", [Kept("sys/../etc/passwd", "evil", "root")], [])
+    switch._keep(forged)
+    with pytest.raises(UserError, match="is no setting of the kernel"):
+        switch.undo(CHECK)
+    switch._keep(replace(forged, settings=[], drop_ins=["etc/passwd"]))
+    with pytest.raises(UserError, match="names files that hearth does not write"):
+        switch.undo(CHECK)
+    assert other.read_text() == "root"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nothing", "'nothing' is not a check"),
+        ("turbo", "there is nothing to fix in turbo: there is no /sys"),
+        ("microcode", "hearth cannot change microcode itself: install"),
+    ],
+)
+def test_what_cannot_be_fixed_is_said(root: Path, switch: Switch, name: str, said: str) -> None:
+    machine = CASES["microcode"].wrong.machine(root)
+    with pytest.raises(UserError, match=said):
+        switch.plan(name, machine, persist=False)
+
+
+def test_without_the_right_to_write_the_command_for_the_host_is_said(
+    root: Path, machine: Machine, switch: Switch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(UserError, match=r"cannot be written here .* on the host, as root: sh -c"):
+        switch.plan(CHECK, machine, persist=False)
+
+
+def test_a_real_setting_of_this_kernel_is_switched_and_restored(tmp_path: Path) -> None:
+    """The hop limit of this network namespace."""
+    path = "proc/sys/net/ipv4/ip_default_ttl"
+    file = Path("/") / path
+    if not os.access(file, os.W_OK):
+        require("root", f"/{path} cannot be written")
+    before = file.read_text().strip()
+    after = "63" if before != "63" else "62"
+    switch = Switch(Path("/"), tmp_path / "switched")
+    switch.apply(Switched("turbo", switch._boot(), [Kept(path, before, after)], []))
+    assert file.read_text().strip() == after
+    switch.undo("turbo")
+    assert file.read_text().strip() == before

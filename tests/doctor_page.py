@@ -1,0 +1,59 @@
+"""docs/doctor.md, from the checks themselves."""
+
+from itertools import groupby
+
+from hearth.doctor.check import Check, all_checks
+
+_HEAD = """# What the doctor checks
+
+`hearth doctor` looks at the settings of this machine, of Java and of Spark, and says which of them
+cost speed or safety, what is better, and the command that changes it. It changes nothing itself
+unless you ask, works without root, and says what it could not see.
+
+```sh
+hearth doctor
+hearth doctor --workload ml --all
+hearth doctor --machine big-box.tar.gz
+hearth doctor --fix swappiness --dry-run
+hearth doctor --fix swappiness --persist
+hearth doctor --undo swappiness
+hearth doctor --silence memory-maps --reason "no block is larger than 2 MB"
+```
+
+Findings that do harm come first, then those whose worth a study has published. **Harm** means that
+applications fail, or that others can read their memory; the exit code is then 2. **Advice** means
+speed; the exit code is 1. Where hearth knows no figure, it says so: measure with
+[`hearth compare`](measuring.md), once before and once after the change.
+
+`--fix` changes settings of the kernel that are a file below `/proc/sys` or `/sys`. It asks first
+(`--yes` does not), keeps the old value before it writes, and puts all back if the kernel does not
+keep a value. The change ends when the machine starts again; with `--persist` a file in
+`/etc/sysctl.d` or `/etc/tmpfiles.d` makes it last. `--undo` puts the old value
+back and removes that file, also where hearth was killed in between. In a container,
+`/proc/sys` and `/sys` are read-only: run the command on the host.
+
+A capture (`--machine`) answers only what it holds. This page is made from the checks.
+"""
+_TITLES = {
+    "memory": "Memory", "cpu": "CPU", "limits": "Limits", "files": "Files and disks",
+    "container": "Containers", "network": "Network", "spark": "Java and Spark", "hearth": "hearth",
+}  # fmt: skip
+
+
+def page() -> str:
+    """Return the text of the page."""
+    parts = [_HEAD]
+    for group, checks in groupby(all_checks(), lambda check: check.group):
+        parts.append(f"\n## {_TITLES[group]}\n\n")
+        parts.append(
+            "| Check | Why | Better | Worth | Touches | Source |\n|---|---|---|---|---|---|\n"
+        )
+        parts += [_row(check) for check in checks]
+    return "".join(parts)
+
+
+def _row(check: Check) -> str:
+    worth = check.worth.text if check.worth.kind == "published" else "unknown"
+    touches = f"{check.touches}; needs a reboot" if check.reboot else check.touches
+    cells = [f"`{check.name}`", check.why, check.better, worth, touches, check.source]
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
