@@ -69,7 +69,7 @@ def disk(scheduler: str, rotational: str, read_ahead: str = "128") -> Given:
 
 def settings(**values: str) -> Given:
     """Keys of spark-defaults.conf, with `__` for a dot."""
-    return Given(own={"settings": {key.replace("__", "."): value for key, value in values.items()}})
+    return Given(own={"conf": {key.replace("__", "."): value for key, value in values.items()}})
 
 
 def java(text: str) -> Given:

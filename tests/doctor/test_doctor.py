@@ -10,8 +10,10 @@ import pytest
 from doctor.cases import CASES
 from doctor.made_machine import TOPOLOGY, Given
 from doctor_page import page
+from hearth.base.absent import Absent
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
+from hearth.doctor.brief import harm_in_brief
 from hearth.doctor.check import all_checks
 from hearth.doctor.examine import Examined, examine
 from hearth.doctor.silence import read_silenced, silence, speak
@@ -127,6 +129,41 @@ def test_a_capture_answers_what_it_holds(hearth: Command) -> None:
     assert done.returncode == (1 if found["findings"] else 0)
 
 
+#: What is true of some captures of hwloc's: one of eight nodes has half of the memory; cores of two
+#: kinds, once by their clocks alone; a cpuset with memory of other nodes than its CPUs'.
+SHARED = {
+    "64amd64-4s2n4ca2co": {"uneven-nodes"},
+    "20em64t-hybrid-1p6c2t+2ca4co1t": {"core-kinds"},
+    "nvidia-dgx-gb10": {"core-kinds", "turbo"},
+    "16amd64-4n4c-cgroup-distance-merge": {"memory-nodes-allowed", "reserved-huge-pages"},
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.command
+def test_what_is_found_in_a_shared_capture_is_true(
+    hearth: Command, shared: Path, name: str
+) -> None:
+    file = shared / "data" / "machines" / f"{name}.tar.bz2"
+    found = json.loads(hearth("doctor", "--json", "--machine", str(file)).stdout)
+    assert {one["name"] for one in found["findings"]} == SHARED[name]
+
+
+@pytest.mark.command
+def test_this_machine_is_examined_without_a_claim_that_needs_root(
+    hearth: Command, tmp_path: Path
+) -> None:
+    done = hearth("doctor", "--json", "--html", str(tmp_path / "page.html"))
+    found = json.loads(done.stdout)
+    validate("doctor", found)
+    severities = {one["severity"] for one in found["findings"]}
+    assert done.returncode == (2 if "harm" in severities else len(severities))
+    assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o600
+    parts = ("findings", "silenced", "sound", "not_checked")
+    assert sum(len(found[part]) for part in parts) == len(CHECKS)
+    assert "spark-version" in {one["name"] for one in found["sound"]}
+
+
 def test_cores_of_several_clocks_are_found_where_the_kernel_names_no_kinds(tmp_path: Path) -> None:
     clock = "sys/devices/system/cpu/cpu{}/cpufreq/cpuinfo_max_freq"
     files = {clock.format(cpu): "5200000" if cpu < 5 else "3900000" for cpu in (1, 2, 3, 5, 6, 7)}
@@ -134,3 +171,28 @@ def test_cores_of_several_clocks_are_found_where_the_kernel_names_no_kinds(tmp_p
     machine = Given(files, topology={"cores": cores}).machine(tmp_path)
     (found,) = examine(machine, None, {}, [CHECKS["core-kinds"]]).findings
     assert found.seen == "CPUs 5-7 reach 3.9 GHz at most, others up to 5.2 GHz"
+
+
+@pytest.mark.parametrize("name", ["compressed-pointers", "event-log", "java-compiler"])
+def test_of_settings_that_cannot_be_read_nothing_is_claimed(tmp_path: Path, name: str) -> None:
+    machine = Given(own={"conf": Absent("spark-defaults.conf: cannot read it")}).machine(tmp_path)
+    (unseen,) = examine(machine, None, {}, [CHECKS[name]]).not_checked
+    assert unseen.reason == "spark-defaults.conf: cannot read it"
+
+
+def test_a_run_quotes_what_does_harm_unless_it_is_silenced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
+    monkeypatch.delenv("SPARK_LOCAL_HOSTNAME", raising=False)
+    root = tmp_path / "root"
+    for name in ("host-name", "open-files", "address-space"):
+        CASES[name].wrong.machine(root)
+    said = harm_in_brief(root)
+    assert (
+        said[0] == "host name big_box: an underscore: 'hearth doctor' says what to do (host-name)"
+    )
+    assert len(said) == 2
+    silence(tmp_path / "state" / "doctor" / "silenced.json", "host-name", "Spark is told another")
+    assert "host-name" not in "".join(harm_in_brief(root))
+    assert harm_in_brief(tmp_path / "nothing") == []

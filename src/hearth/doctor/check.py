@@ -39,13 +39,13 @@ class Space:
 class Own:
     """What is this user's on this machine, which no capture holds.
 
-    settings: of spark-defaults.conf. local_dirs: where Spark keeps shuffle files. space: of the
+    conf: of spark-defaults.conf. local_dirs: where Spark keeps shuffle files. space: of the
     file system of a directory. resolve: the addresses of a host name. installed: links of `hearth
     install` in the Spark, and what each leads to.
     """
 
     environment: Mapping[str, str]
-    settings: Mapping[str, str]
+    conf: Measured[Mapping[str, str]]
     spark_version: Measured[str]
     java_home: Measured[Path]
     local_dirs: Sequence[str]
@@ -57,6 +57,11 @@ class Own:
     leases: Measured[Leases]
     space: Callable[[str], Measured[Space]]
     resolve: Callable[[str], Measured[Sequence[str]]]
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Those of spark-defaults.conf; raises NotSeen where it cannot be read."""
+        return known(self.conf)
 
 
 @dataclass(frozen=True)
@@ -184,11 +189,12 @@ class Check:
 @cache
 def all_checks() -> tuple[Check, ...]:
     """Return every check: one file of `hearth.doctor.checks` each, in the order of their groups."""
-    found = [_check(module.name) for module in pkgutil.iter_modules(checks.__path__)]
+    found = [check_of(module.name) for module in pkgutil.iter_modules(checks.__path__)]
     return tuple(sorted(found, key=lambda check: (GROUPS.index(check.group), check.name)))
 
 
-def _check(module_name: str) -> Check:
+def check_of(module_name: str) -> Check:
+    """Return the check of a file."""
     module = importlib.import_module(f"{checks.__name__}.{module_name}")
     check: Check = module.CHECK
     why = " ".join((module.__doc__ or "").split())

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hearth.base.absent import Absent, Measured
+from hearth.base.codec import typed
 from hearth.base.errors import UserError
 from hearth.base.temporary import working_directory
 from hearth.doctor.check import Machine, Own, Space
@@ -50,31 +51,30 @@ def _planned(
 ) -> tuple[Measured[Topology], Measured[Plan]]:
     """The topology and the plan, or why there is none: no Java, or nothing fits."""
     try:
-        topology: Measured[Topology] = jvm.topology(capture, debug)
+        plan = jvm.plan({**request.document(), "with_topology": True}, debug)
+        return typed(plan.topology, Topology), plan
     except UserError as error:
-        return Absent(str(error)), Absent(str(error))
+        no_plan = Absent(f"there is no plan: {error}")
     try:
-        return topology, jvm.plan(request.document(), debug)
+        return jvm.topology(capture, debug), no_plan
     except UserError as error:
-        return topology, Absent(f"there is no plan: {error}")
+        return Absent(str(error)), no_plan
 
 
 def _own(debug: bool) -> Measured[Own]:
-    settings: Mapping[str, str] = {}
     home: Measured[Path]
     try:
         home = paths.spark_home()
-        defaults = conf_folder(home, os.environ) / "spark-defaults.conf"
-        settings = read_properties(defaults, str(defaults)) if defaults.is_file() else {}
         version: Measured[str] = spark_version(home)
+        conf = _conf(home)
     except UserError as error:
-        home = version = Absent(str(error))
+        home = version = conf = Absent(str(error))
     return Own(
         environment=dict(os.environ),
-        settings=settings,
+        conf=conf,
         spark_version=version,
         java_home=_java_home(),
-        local_dirs=_local_dirs(settings),
+        local_dirs=_local_dirs({} if isinstance(conf, Absent) else conf),
         temporary=os.path.realpath(tempfile.gettempdir()),
         state=os.path.realpath(paths.state_home()),
         cache=os.path.realpath(paths.cache_home()),
@@ -84,6 +84,14 @@ def _own(debug: bool) -> Measured[Own]:
         space=_space,
         resolve=_resolve,
     )
+
+
+def _conf(home: Path) -> Measured[Mapping[str, str]]:
+    defaults = conf_folder(home, os.environ) / "spark-defaults.conf"
+    try:
+        return read_properties(defaults, defaults.name) if defaults.is_file() else {}
+    except UserError as error:
+        return Absent(str(error))
 
 
 def _java_home() -> Measured[Path]:

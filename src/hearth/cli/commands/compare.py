@@ -42,6 +42,7 @@ from hearth.cli.options import (
     run_options,
 )
 from hearth.cli.pages import add_html_option, write_html
+from hearth.doctor.brief import harm_in_brief
 from hearth.machine import paths
 from hearth.machine.plan import Plan
 from hearth.report.terminal.compare import show_comparison
@@ -155,6 +156,8 @@ def run(options: CompareCommand) -> int:
             file=sys.stderr,
         )
         return 0
+    for note in harm_in_brief():
+        print(f"hearth: {note}", file=sys.stderr)
     settings = read_settings(line)
     names = [n.strip() for n in options.arms.split(",")] if options.arms else ways.DEFAULT
     arms = ways.chosen(list(names), tuned=partial(_tuned, line, settings))

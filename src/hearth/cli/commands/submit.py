@@ -34,6 +34,7 @@ from hearth.cli.options import (
     read_planning_words,
     read_submit_line,
 )
+from hearth.doctor.brief import harm_in_brief
 from hearth.machine import paths
 from hearth.machine.plan import Plan
 from hearth.machine.slurm import slurm_job
@@ -92,7 +93,7 @@ def run(options: SubmitCommand) -> int:
         line = _with_kept_choice(line)
     occasion = Occasion(dry_run=options.dry_run, debug=options.debug)
     submission = prepare(line, settings, show_plan, occasion)
-    for note in submission.launch.notes:
+    for note in [*harm_in_brief(), *submission.launch.notes]:
         print(f"hearth: {note}", file=sys.stderr)
     if not options.dry_run:
         _become(submission, options.line)

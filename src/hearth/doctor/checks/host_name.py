@@ -2,6 +2,7 @@
 fails.
 """
 
+from hearth.base.absent import Absent
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
 from hearth.doctor.tree import NotSeen
 
@@ -17,7 +18,10 @@ def _look(machine: Machine) -> Outcome:
         or not name.isascii()
     ):
         raise NotSeen(f"could not read /{_FILE}: it is no host name")
-    if "_" not in name:
+    own = machine.own
+    if "_" not in name or (
+        not isinstance(own, Absent) and own.environment.get("SPARK_LOCAL_HOSTNAME")
+    ):
         return Fine(f"host name: {name}")
     return Problem(
         f"host name {name}: an underscore",
