@@ -438,8 +438,8 @@ CASES = {
         settings(spark__sql__adaptive__enabled="false"),
     ),
     "event-log": Case(
-        settings(spark__eventLog__enabled="true", spark__eventLog__compress="true"),
         settings(spark__eventLog__enabled="true"),
+        settings(spark__eventLog__enabled="true", spark__eventLog__compress="false"),
     ),
     "ui-retention": Case(
         settings(spark__ui__retainedTasks="1000"), settings(spark__ui__retainedTasks="9000000")

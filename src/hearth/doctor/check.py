@@ -8,15 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from hearth.base.absent import Absent, Measured
 from hearth.base.java import OPTION_VARIABLES
 from hearth.doctor import checks
 from hearth.doctor.tree import NotSeen, Tree
-from hearth.machine.leases import Leases
 from hearth.machine.plan import Plan
 from hearth.machine.topology import Topology
+
+if TYPE_CHECKING:  # before each run only a few checks are asked, without it
+    from hearth.machine.leases import Leases
 
 T = TypeVar("T")
 Severity = Literal["harm", "advice"]
@@ -54,7 +56,7 @@ class Own:
     cache: str
     jar: Measured[str]
     installed: Mapping[str, str]
-    leases: Measured[Leases]
+    leases: "Measured[Leases]"
     space: Callable[[str], Measured[Space]]
     resolve: Callable[[str], Measured[Sequence[str]]]
 

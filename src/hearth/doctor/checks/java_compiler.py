@@ -1,4 +1,4 @@
-"""Without the second compiler the code of tasks stays several times slower than it can be."""
+"""The first compiler hardly optimises: the code of tasks never gets as fast as it can."""
 
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
 from hearth.doctor.java import option_words

@@ -1,4 +1,6 @@
-"""A shuffle opens a file for each map task and a socket for each peer; at the limit, tasks fail."""
+"""A shuffle reads files of every map task and has sockets to every peer; at the limit, tasks
+fail.
+"""
 
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
 from hearth.doctor.rlimits import limit_of

@@ -24,6 +24,7 @@ def _look(machine: Machine) -> Outcome:
         settings.get("spark.dynamicAllocation.shuffleTracking.enabled", "true").lower() == "true"
     )
     kept = on("spark.shuffle.service.enabled") or on("spark.decommission.enabled")
+    kept = kept or "spark.shuffle.sort.io.plugin.class" in settings  # which may keep it elsewhere
     if on("spark.dynamicAllocation.enabled") and not (kept or tracked):
         return Problem(
             "dynamic allocation without shuffle service or tracking: Spark refuses to start",
