@@ -1,6 +1,7 @@
 """What the doctor makes of its checks: order, silence, exit code, page, JSON, captures."""
 
 import json
+import tarfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,9 @@ from hearth.base.errors import UserError
 from hearth.doctor.brief import harm_in_brief
 from hearth.doctor.check import all_checks
 from hearth.doctor.examine import Examined, examine
+from hearth.doctor.reading import _unpacked
 from hearth.doctor.silence import read_silenced, silence, speak
+from hearth.doctor.tree import NotSeen, Tree
 from hearth.report.html.doctor import doctor_view
 from hearth.report.html.page import doctor_page
 from hearth.report.terminal.doctor import show_doctor
@@ -196,3 +199,34 @@ def test_a_run_quotes_what_does_harm_unless_it_is_silenced(
     silence(tmp_path / "state" / "doctor" / "silenced.json", "host-name", "Spark is told another")
     assert "host-name" not in "".join(harm_in_brief(root))
     assert harm_in_brief(tmp_path / "nothing") == []
+
+
+def test_an_archive_of_a_stranger_writes_and_reads_nothing_elsewhere(tmp_path: Path) -> None:
+    file, outside = tmp_path / "machine.tar.gz", tmp_path / "outside"
+    outside.write_text("secret")
+    with tarfile.open(file, "w:gz") as archive:
+        for name, kind, target in [
+            ("box/proc/sys/vm/swappiness", tarfile.SYMTYPE, str(outside)),
+            ("box/proc/sys/vm/zone_reclaim_mode", tarfile.FIFOTYPE, ""),
+            ("../proc/outside", tarfile.REGTYPE, ""),
+            ("box/proc/cmdline", tarfile.REGTYPE, ""),
+            ("box/proc/cmdline/below", tarfile.REGTYPE, ""),
+        ]:
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, target
+            archive.addfile(member)
+    with _unpacked(file) as root:
+        for path in ("proc/sys/vm/swappiness", "proc/sys/vm/zone_reclaim_mode"):
+            with pytest.raises(NotSeen, match=f"there is no /{path}"):
+                Tree(root).text(path)
+        assert Tree(root).text("proc/cmdline") == ""
+    assert not root.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["machine.tar.gz", "outside"]
+
+
+def test_an_archive_that_is_cut_is_named(tmp_path: Path) -> None:
+    whole = (ROOT / "fixtures" / "machines" / "emulated-two-nodes.tar.gz").read_bytes()
+    file = tmp_path / "cut.tar.gz"
+    file.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UserError, match=r"cut\.tar\.gz cannot be unpacked"), _unpacked(file):
+        pass
