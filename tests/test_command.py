@@ -127,7 +127,7 @@ def test_debug_shows_where_an_error_arose(hearth: Command, words: list[str]) -> 
         (["plan", "--workload", "sqll"], "did you mean 'sql'?"),
         (["plan", "--workload", "zzz"], "see 'hearth plan --help'"),
         (["report", "last", "--jason"], "--jason: did you mean '--json'?"),
-        (["plan", "--dry-run"], "'hearth submit', 'hearth compare', 'hearth tune' and"),
+        (["plan", "--dry-run"], "'hearth submit', 'hearth compare', 'hearth doctor' and"),
         (["profile", "--dry-run", "x.py"], "of hearth profile: 'hearth submit',"),
         (["submit", "--arms=a", "x.py"], "'hearth compare' and 'hearth colocate' have it"),
         (["report", "--older-thn", "3"], "did you mean '--older-than' of 'hearth runs'?"),
