@@ -7,6 +7,7 @@ from pathlib import Path
 from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.doctor.check import Machine, Problem, check_of, looked
+from hearth.doctor.silence import read_silenced
 from hearth.doctor.tree import Tree
 from hearth.machine import paths
 
@@ -30,8 +31,6 @@ def harm_in_brief(root: Path = Path("/")) -> list[str]:
 
 
 def _silenced() -> Mapping[str, str]:
-    from hearth.doctor.silence import read_silenced  # not needed where there is no harm
-
     try:
         return read_silenced(paths.state_home() / "doctor" / "silenced.json")
     except (UserError, OSError):

@@ -1,5 +1,6 @@
 """Findings that the user has silenced, each with the reason."""
 
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,9 +9,8 @@ from typing import Literal
 
 from hearth.base.codec import read_typed, to_json
 from hearth.base.errors import UserError, nearest
-from hearth.base.private_files import private_directory
+from hearth.base.private_files import private_directory, write_private
 from hearth.doctor.check import all_checks
-from hearth.record.store import write_document
 
 _LONGEST = 200
 
@@ -69,4 +69,4 @@ def _read(file: Path) -> Silenced:
 
 def _write(file: Path, reasons: Mapping[str, Reason]) -> None:
     private_directory(file.parent)
-    write_document(file, to_json(Silenced(dict(reasons))))
+    write_private(file, json.dumps(to_json(Silenced(dict(reasons)))))

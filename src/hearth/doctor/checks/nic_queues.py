@@ -1,6 +1,7 @@
 """With one queue, one CPU takes all packets of a fast network in."""
 
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
+from hearth.doctor.tree import NotSeen
 
 _FOLDER = "sys/class/net"
 #: Ours: slower networks and smaller machines need no more.
@@ -30,8 +31,6 @@ def _look(machine: Machine) -> Outcome:
 
 def _speed(machine: Machine, path: str) -> int:
     """Return Mbit/s; 0 where the device does not tell, as virtual ones."""
-    from hearth.doctor.tree import NotSeen
-
     try:
         return machine.tree.number(path, 10_000_000)
     except NotSeen:
