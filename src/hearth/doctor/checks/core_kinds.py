@@ -31,7 +31,8 @@ def _look(machine: Machine) -> Outcome:
 
 def _by_clock(machine: Machine) -> Outcome:
     """Judge by the highest clock of each CPU, where the kernel names no kinds."""
-    tree, clocks = machine.tree, {}
+    tree = machine.tree
+    clocks: dict[int, int] = {}
     for cpu in machine.the_topology().usable_cpus:
         path = f"sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq"
         if tree.has(path):
@@ -39,7 +40,7 @@ def _by_clock(machine: Machine) -> Outcome:
     if not clocks or min(clocks.values()) >= _ALIKE * max(clocks.values()):
         return Fine("the kernel names no cores of several kinds")
     slow = show_ids(cpu for cpu, clock in clocks.items() if clock < _ALIKE * max(clocks.values()))
-    low, high = (pick(clocks.values()) / 1e6 for pick in (min, max))
+    low, high = min(clocks.values()) / 1e6, max(clocks.values()) / 1e6
     return Problem(
         f"CPUs {brief_ids(slow)} reach {low:.1f} GHz at most, others up to {high:.1f} GHz",
         "/sys/devices/system/cpu",
